@@ -1,1 +1,46 @@
+//! What the service is about, as plain values: no I/O, no clock of its own, no wire format.
+//!
+//! Everything here is built by parsing ([`EmailAddress::parse`], [`Identifier::parse`], …) so that a value that
+//! exists is a value that is valid, and changes state by functions that take the old state and give the new one.
 
+mod account;
+mod client;
+mod credential;
+mod email;
+mod entropy;
+mod group;
+mod id;
+mod identifier;
+mod kinds;
+mod metadata;
+mod page;
+pub mod policy;
+mod problem;
+mod profile;
+mod reseller;
+mod scope;
+mod secret;
+mod text;
+mod time;
+
+pub use account::{Account, AccountChange, AccountError, AccountNumber, AccountStatus};
+pub use client::{ApiKey, Client, ClientError, ClientSecret, SecretHash};
+pub use credential::{CredentialStatus, EabCredential, EabTerms, Kid};
+pub use email::EmailAddress;
+pub use entropy::Entropy;
+pub use group::Group;
+pub use id::{
+    AccountId, ApiKeyId, AuditId, ClientId, EabId, GroupId, IdError, IssuerId, PolicyId, ResellerId, TokenKeyId,
+};
+pub use identifier::{DnsName, Identifier, IdentifierError};
+pub use kinds::{ChallengeType, KeyType};
+pub use metadata::Metadata;
+pub use page::{PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, Page, PageRequest};
+pub use policy::{Policy, PolicyRules};
+pub use problem::{Problem, Problems};
+pub use profile::{Profile, ProfileName};
+pub use reseller::{Reseller, ResellerCode};
+pub use scope::{Scope, ScopeSet};
+pub use secret::Secret;
+pub use text::{Description, ExternalId, Label, Name, TextError};
+pub use time::{Clock, Timestamp};

@@ -1,0 +1,121 @@
+//! Names of things: a prefix that says the kind, then a UUIDv7 in Crockford's base 32.
+//!
+//! They sort by creation as text, cannot be guessed, and one kind cannot be passed for another.
+
+use std::fmt;
+use std::str::FromStr;
+
+use uuid::Uuid;
+
+use crate::entropy::Entropy;
+use crate::time::Timestamp;
+
+/// A text that is not an id of the kind that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a lookup of this kind: expected `{0}_` and 26 characters")]
+pub struct IdError(pub &'static str);
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident = $prefix:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            pub const PREFIX: &'static str = $prefix;
+
+            pub fn new(now: Timestamp, entropy: &dyn Entropy) -> Self {
+                Self(entropy.uuid_v7(now))
+            }
+
+            pub const fn from_uuid(uuid: Uuid) -> Self {
+                Self(uuid)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!($prefix, "_"))?;
+                write_base32(self.0, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                text.strip_prefix(concat!($prefix, "_")).and_then(read_base32).map(Self).ok_or(IdError($prefix))
+            }
+        }
+    )*};
+}
+
+ids! {
+    ResellerId = "rsl";
+    ClientId = "cli";
+    ApiKeyId = "key";
+    TokenKeyId = "tok";
+    AccountId = "acc";
+    EabId = "eab";
+    GroupId = "grp";
+    PolicyId = "pol";
+    IssuerId = "iss";
+    AuditId = "aud";
+}
+
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+const LENGTH: usize = 26;
+
+fn write_base32(uuid: Uuid, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let bits = uuid.as_u128();
+    let mut text = [0_u8; LENGTH];
+    for (place, character) in text.iter_mut().enumerate() {
+        let digit = (bits >> (5 * (LENGTH - 1 - place))) & 31;
+        *character = ALPHABET[digit as usize];
+    }
+    f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
+}
+
+/// One spelling only: another one would be a second name for the same thing.
+fn read_base32(text: &str) -> Option<Uuid> {
+    if text.len() != LENGTH || text.as_bytes()[0] > b'7' {
+        return None;
+    }
+    let mut bits = 0_u128;
+    for byte in text.bytes() {
+        let digit = ALPHABET.iter().position(|&known| known == byte)?;
+        bits = bits << 5 | digit as u128;
+    }
+    Some(Uuid::from_u128(bits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comes_back_from_its_text() {
+        for bits in [0, 1, u128::MAX, 0x0192_3456_789a_7bcd_8ef0_1234_5678_9abc] {
+            let id = AccountId::from_uuid(Uuid::from_u128(bits));
+            assert_eq!(id.to_string().parse(), Ok(id));
+            assert_eq!(id.to_string().len(), 30);
+        }
+    }
+
+    #[test]
+    fn sorts_as_text_like_it_sorts_by_time() {
+        let early = AccountId::from_uuid(Uuid::from_u128(1 << 90)).to_string();
+        let late = AccountId::from_uuid(Uuid::from_u128(1 << 91)).to_string();
+        assert!(early < late);
+    }
+
+    #[test]
+    fn refuses_other_kinds_and_other_spellings() {
+        let id = AccountId::from_uuid(Uuid::from_u128(12345)).to_string();
+        assert!(id.parse::<GroupId>().is_err());
+        assert!(id.to_uppercase().parse::<AccountId>().is_err());
+        assert!(id[..29].parse::<AccountId>().is_err());
+        assert!("acc_80000000000000000000000000".parse::<AccountId>().is_err());
+        assert!("acc_é0000000000000000000000000".parse::<AccountId>().is_err());
+    }
+}

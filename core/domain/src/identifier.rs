@@ -1,0 +1,168 @@
+//! What a certificate can be for: a domain name, perhaps with a wildcard, or an IP address.
+
+use std::fmt;
+use std::net::IpAddr;
+
+/// A DNS name or an IP address.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Identifier {
+    Dns(DnsName),
+    Ip(IpAddr),
+}
+
+/// A domain name in its ASCII form, lower case, without a trailing dot; `*` may stand as the whole leftmost label.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DnsName(String);
+
+/// Why a text is not a name we take.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IdentifierError {
+    #[error("must not be empty")]
+    Empty,
+    #[error("must be at most 253 characters")]
+    TooLong,
+    #[error("{0:?} is not a label of a host name: 1 to 63 letters, digits and inner hyphens")]
+    Label(String),
+    #[error("is not a valid internationalised name")]
+    Idna,
+    #[error("`*` may only be the whole leftmost label")]
+    Wildcard,
+}
+
+impl Identifier {
+    /// An IP address where the text is one, else a name.
+    pub fn parse(text: &str) -> Result<Self, IdentifierError> {
+        match text.parse() {
+            Ok(address) => Ok(Self::Ip(address)),
+            Err(_) => DnsName::parse(text).map(Self::Dns),
+        }
+    }
+}
+
+impl fmt::Display for Identifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dns(name) => name.fmt(f),
+            Self::Ip(address) => address.fmt(f),
+        }
+    }
+}
+
+impl DnsName {
+    pub fn parse(text: &str) -> Result<Self, IdentifierError> {
+        let text = text.strip_suffix('.').unwrap_or(text);
+        if text.is_empty() {
+            return Err(IdentifierError::Empty);
+        }
+        let (wildcard, base) = match text.strip_prefix("*.") {
+            Some(base) => ("*.", base),
+            None => ("", text),
+        };
+        if base.contains('*') {
+            return Err(IdentifierError::Wildcard);
+        }
+        let ascii = idna::domain_to_ascii_strict(base).map_err(|_| diagnose(base))?;
+        for label in ascii.split('.') {
+            if !is_host_label(label) {
+                return Err(IdentifierError::Label(label.to_owned()));
+            }
+        }
+        let name = format!("{wildcard}{ascii}");
+        if name.len() > 253 { Err(IdentifierError::TooLong) } else { Ok(Self(name)) }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn is_wildcard(&self) -> bool {
+        self.0.starts_with("*.")
+    }
+
+    /// The name without its `*.`: where control of a wildcard is shown.
+    pub fn base(&self) -> &str {
+        self.0.strip_prefix("*.").unwrap_or(&self.0)
+    }
+
+    /// Whether this is a name below `parent`, at any depth; no name is below itself, but its wildcard is.
+    pub fn is_below(&self, parent: &str) -> bool {
+        self.0.strip_suffix(parent).is_some_and(|rest| rest.ends_with('.') && rest.len() > 1)
+    }
+}
+
+impl fmt::Display for DnsName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn is_host_label(label: &str) -> bool {
+    (1..=63).contains(&label.len())
+        && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        && !label.starts_with('-')
+        && !label.ends_with('-')
+}
+
+/// The IDNA processing says only "no": find out which label it was, for the person who has to mend it.
+fn diagnose(base: &str) -> IdentifierError {
+    if base.len() > 253 {
+        return IdentifierError::TooLong;
+    }
+    let bad = base.split('.').find(|label| label.is_ascii() && !is_host_label(label));
+    bad.map_or(IdentifierError::Idna, |label| IdentifierError::Label(label.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> DnsName {
+        DnsName::parse(text).unwrap()
+    }
+
+    #[test]
+    fn has_one_spelling() {
+        assert_eq!(name("WWW.Example.COM.").as_str(), "www.example.com");
+        assert_eq!(name("Bücher.example").as_str(), "xn--bcher-kva.example");
+        assert_eq!(name("*.Example.com").as_str(), "*.example.com");
+    }
+
+    #[test]
+    fn refuses_what_is_not_a_host_name() {
+        for bad in [
+            "",
+            ".",
+            "a..b",
+            "-a.example",
+            "a-.example",
+            "a_b.example",
+            "*",
+            "a.*.example",
+            "w*.example",
+            "*.*.example",
+            "a b.example",
+            "a\0.example",
+            "xn--a",
+            "xn--zzzzzzzz99999.example",
+            "exa\u{202e}mple.com",
+        ] {
+            assert!(DnsName::parse(bad).is_err(), "{bad:?}");
+        }
+        assert!(DnsName::parse(&"a".repeat(64)).is_err());
+        assert!(DnsName::parse(&vec!["a".repeat(63); 5].join(".")).is_err());
+    }
+
+    #[test]
+    fn below_means_strictly_below() {
+        assert!(name("www.example.com").is_below("example.com"));
+        assert!(name("*.example.com").is_below("example.com"));
+        assert!(!name("example.com").is_below("example.com"));
+        assert!(!name("badexample.com").is_below("example.com"));
+    }
+
+    #[test]
+    fn an_address_is_an_address_in_every_spelling() {
+        assert_eq!(Identifier::parse("2001:DB8::0:1").unwrap().to_string(), "2001:db8::1");
+        assert!(matches!(Identifier::parse("192.0.2.1"), Ok(Identifier::Ip(_))));
+    }
+}

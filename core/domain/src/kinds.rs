@@ -1,0 +1,55 @@
+//! Small closed lists that policies, profiles and orders share.
+
+use std::fmt;
+use std::str::FromStr;
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident, $word:literal { $($name:ident = $text:literal,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $kind { $($name,)* }
+
+        impl $kind {
+            pub const ALL: &'static [$kind] = &[$($kind::$name,)*];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $($kind::$name => $text,)* }
+            }
+        }
+
+        impl fmt::Display for $kind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl FromStr for $kind {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                Self::ALL.iter().copied().find(|kind| kind.as_str() == text).ok_or_else(|| {
+                    let known: Vec<_> = Self::ALL.iter().map(|kind| kind.as_str()).collect();
+                    format!(concat!("{:?} is not a ", $word, "; known are {}"), text, known.join(", "))
+                })
+            }
+        }
+    )*};
+}
+
+kinds! {
+    /// The kind of a subscriber's key.
+    KeyType, "key type" {
+        Rsa2048 = "rsa-2048",
+        Rsa3072 = "rsa-3072",
+        Rsa4096 = "rsa-4096",
+        EcP256 = "ec-p256",
+        EcP384 = "ec-p384",
+        Ed25519 = "ed25519",
+    }
+    /// A way to show control of a name.
+    ChallengeType, "challenge type" {
+        Http01 = "http-01",
+        Dns01 = "dns-01",
+        TlsAlpn01 = "tls-alpn-01",
+    }
+}
