@@ -1,0 +1,142 @@
+//! Changing a keyring file: always a whole new file, always one change at a time.
+//!
+//! A lock file beside the keyring serialises the changes of all processes. It is never removed: a
+//! process that waits for it holds the same file as the one that comes after.
+
+use std::{
+    fs::{self, File, Metadata, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, fchown},
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    error::KeyringError,
+    keyfile::{KeyEntry, KeyFile},
+    keyring::Keyring,
+};
+
+impl Keyring {
+    /// Makes a keyring file with one random key, and loads it. `now` is in Unix seconds.
+    ///
+    /// Never replaces a file: with the old keys every sealed value would be lost. Once this returns,
+    /// the file survives a loss of power.
+    pub fn create(path: impl Into<PathBuf>, now: i64) -> Result<Self, KeyringError> {
+        let path = path.into();
+        let _lock = lock(&path)?;
+        let key = KeyEntry::random(now);
+        let file = KeyFile { primary: key.id.clone(), keys: vec![key] };
+        let draft = write_draft(&path, &file, None)?;
+        // A link fails if the name is taken, where a rename would replace what is there.
+        let linked = fs::hard_link(&draft, &path);
+        let removed = fs::remove_file(&draft);
+        linked.map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => KeyringError::Exists { path: path.clone() },
+            _ => failed("create", &path)(source),
+        })?;
+        removed.map_err(failed("remove", &draft))?;
+        sync_directory(&path)?;
+        Self::load(path)
+    }
+
+    /// Adds a new random key and makes it the primary; returns its id. `now` is in Unix seconds.
+    ///
+    /// Older keys stay, so everything still opens. Running processes follow by themselves.
+    pub fn rotate(path: impl AsRef<Path>, now: i64) -> Result<String, KeyringError> {
+        change(path.as_ref(), |file| {
+            let key = KeyEntry::random(now);
+            let id = key.id.clone();
+            file.primary.clone_from(&id);
+            file.keys.push(key);
+            Ok(id)
+        })
+    }
+
+    /// Drops every key that is neither the primary nor among `keep`; returns the ids dropped.
+    ///
+    /// `keep` is every key id still found in stored values (see [`key_id`](crate::key_id)). Look only
+    /// once each process has followed the last rotation and written what it had sealed before it. An
+    /// id to keep that is not in the ring is an error and nothing is dropped.
+    pub fn prune(path: impl AsRef<Path>, keep: &[impl AsRef<str>]) -> Result<Vec<String>, KeyringError> {
+        change(path.as_ref(), |file| {
+            for id in keep.iter().map(AsRef::as_ref) {
+                if !file.keys.iter().any(|key| key.id == id) {
+                    return Err(KeyringError::KeepUnknown(id.to_owned()));
+                }
+            }
+            let kept = |id: &str| id == file.primary || keep.iter().any(|keep| keep.as_ref() == id);
+            let (keys, dropped): (Vec<_>, Vec<_>) = file.keys.drain(..).partition(|key| kept(&key.id));
+            file.keys = keys;
+            Ok(dropped.iter().map(|key| key.id.clone()).collect())
+        })
+    }
+}
+
+/// Reads, changes and replaces the file while no other process can.
+fn change<T>(path: &Path, change: impl FnOnce(&mut KeyFile) -> Result<T, KeyringError>) -> Result<T, KeyringError> {
+    // Through a symbolic link the file behind it is replaced, not the link.
+    let path = fs::canonicalize(path).map_err(failed("open", path))?;
+    let lock = lock(&path)?;
+    let (mut file, _) = KeyFile::read(&path)?;
+    let outcome = change(&mut file)?;
+    // An operator may do this as root: the server must still be able to read its keyring and to lock it.
+    let owner = fs::metadata(&path).map_err(failed("read", &path))?;
+    give(&lock, &owner).map_err(failed("change the owner of the lock of", &path))?;
+    let draft = write_draft(&path, &file, Some(&owner))?;
+    fs::rename(&draft, &path).map_err(failed("replace", &path))?;
+    sync_directory(&path)?;
+    Ok(outcome)
+}
+
+/// Holds the lock until dropped.
+fn lock(path: &Path) -> Result<File, KeyringError> {
+    let path = beside(path, ".lock");
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path).map_err(failed("open", &path))?;
+    file.lock().map_err(failed("lock", &path))?;
+    Ok(file)
+}
+
+/// Writes the keyring to a file of its own, complete on disk. The caller holds the lock.
+fn write_draft(path: &Path, keys: &KeyFile, owner: Option<&Metadata>) -> Result<PathBuf, KeyringError> {
+    let draft = beside(path, ".new");
+    // Left by a crash; made anew rather than reused, so that its mode and owner are ours.
+    match fs::remove_file(&draft) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(failed("remove", &draft)(source)),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).map_err(failed("create", &draft))?;
+    file.write_all(&keys.to_json())
+        .and_then(|()| owner.map_or(Ok(()), |owner| give(&file, owner)))
+        .and_then(|()| file.sync_all())
+        .map_err(failed("write", &draft))?;
+    Ok(draft)
+}
+
+/// Makes the file belong to whom the other file belongs; asks nothing of the system if it does.
+fn give(file: &File, to: &Metadata) -> io::Result<()> {
+    let from = file.metadata()?;
+    if (from.uid(), from.gid()) == (to.uid(), to.gid()) {
+        return Ok(());
+    }
+    fchown(file, Some(to.uid()), Some(to.gid()))
+}
+
+fn sync_directory(path: &Path) -> Result<(), KeyringError> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        Some(_) | None => Path::new("."),
+    };
+    File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed("sync", directory))
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> KeyringError {
+    let path = path.to_owned();
+    move |source| KeyringError::Io { action, path, source }
+}
