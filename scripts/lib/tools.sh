@@ -1,0 +1,88 @@
+# Installs what the tests need and this machine lacks. Sourced by scripts/test, after postgres.sh.
+#
+# Everything that is not a Debian package lands in the cache directory ($cache), which may be deleted at
+# any time. A part of it counts as ready only when its stamp names exactly what was asked for, so an
+# interrupted or outdated installation is made anew.
+
+nextest_version=0.9.143
+
+# install_programs "PROGRAM PACKAGE"…: makes every program available, by apt-get when we are root.
+install_programs() {
+    local line program package missing=()
+    for line in "$@"; do
+        read -r program package <<<"$line"
+        have "$program" || missing+=("$package")
+    done
+    if [ ${#missing[@]} -eq 0 ]; then return 0; fi
+    if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+        echo "Missing on this machine; install these Debian packages, or what they are called elsewhere:" >&2
+        echo "    ${missing[*]}" >&2
+        return 1
+    fi
+    echo "installing ${missing[*]}"
+    local quietly=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
+    "${quietly[@]}" update
+    "${quietly[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null
+    for line in "$@"; do
+        read -r program package <<<"$line"
+        have "$program" || { echo "$package is installed, and still there is no $program" >&2; return 1; }
+    done
+}
+
+# Whether a program is there. Two are not found by name: one is kept off the PATH, one is a module.
+have() {
+    case $1 in
+        initdb) [ -n "$(postgres_bin)" ] ;;
+        python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
+        *) command -v "$1" >/dev/null ;;
+    esac
+}
+
+# Sets `runner` to nextest, or to cargo's own test runner where nextest cannot be had.
+install_nextest() {
+    PATH=$PATH:$cache/cargo/bin
+    runner=nextest
+    if cargo nextest --version >/dev/null 2>&1; then return 0; fi
+    echo "installing cargo-nextest $nextest_version (once, some minutes)"
+    if ! cargo install --locked --quiet --root "$cache/cargo" --version "$nextest_version" cargo-nextest; then
+        echo "cargo-nextest cannot be installed here: falling back to cargo test"
+        runner=cargo
+    fi
+}
+
+install_python_tools() {
+    local wanted
+    wanted="$(python3 --version) $cache $(cksum <scripts/requirements.txt)"
+    if ! ready python "$wanted"; then
+        echo "installing the Python tools"
+        python3 -m venv "$cache/python"
+        "$cache/python/bin/pip" install --quiet --disable-pip-version-check --requirement scripts/requirements.txt
+        stamp python "$wanted"
+    fi
+    export CHANCERY_TEST_SCHEMATHESIS=$cache/python/bin/schemathesis
+}
+
+install_node_tools() {
+    local wanted
+    wanted="$(node --version) $(cat scripts/node/package.json scripts/node/package-lock.json | cksum)"
+    if ! ready node "$wanted"; then
+        echo "installing the Node tools"
+        mkdir -p "$cache/node"
+        cp scripts/node/package.json scripts/node/package-lock.json "$cache/node/"
+        npm ci --prefix "$cache/node" --ignore-scripts --no-audit --no-fund --loglevel=error
+        stamp node "$wanted"
+    fi
+    export CHANCERY_TEST_NODE_MODULES=$cache/node/node_modules
+}
+
+# ready PART WANTED: true when the part is what is wanted; otherwise clears the ground for making it.
+ready() {
+    if [ "$(cat "$cache/$1.stamp" 2>/dev/null)" = "$2" ] && [ -d "$cache/$1" ]; then return 0; fi
+    rm -rf "${cache:?}/$1" "$cache/$1.stamp"
+    return 1
+}
+
+stamp() {
+    printf '%s\n' "$2" >"$cache/$1.stamp.new"
+    mv "$cache/$1.stamp.new" "$cache/$1.stamp"
+}
