@@ -1,1 +1,3 @@
+//! What tests share: a frozen clock, seeded randomness, servers and databases to throw away.
 
+pub mod postgres;
