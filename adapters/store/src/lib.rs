@@ -1,1 +1,25 @@
+//! The store: one interface, one SQL text, two databases.
+//!
+//! A unit of work is a closure ([`Store::write`], [`Store::read`]) that is handed a [`Tx`]. It may run more than once
+//! when it meets a conflict, so it has no effect but on the transaction. An `Ok` from `write` means: durable.
 
+mod engine;
+mod error;
+mod migrate;
+mod rows;
+mod store;
+mod tx;
+mod unit;
+mod value;
+
+pub use engine::DatabaseUrl;
+pub use error::StoreError;
+pub use migrate::{Applied, migrations};
+pub use rows::account::AccountFilter;
+pub use rows::audit::{AuditFilter, AuditRecord, Outcome};
+pub use rows::idempotency::StoredAnswer;
+pub use rows::issuer::{IssuerKind, IssuerRecord, IssuerState};
+pub use rows::sealed::{SEALED_COLUMNS, SealedColumn, SealedValue};
+pub use rows::token_key::TokenKey;
+pub use store::{Options, Store};
+pub use tx::Tx;

@@ -1,0 +1,25 @@
+//! The two databases: threads that own connections and run units of work on them.
+
+mod postgres;
+mod sqlite;
+mod tls;
+mod url;
+
+pub(crate) use postgres::{Pool as PostgresPool, connect as postgres_connect};
+pub(crate) use sqlite::{Pool as SqlitePool, backup as sqlite_backup, open as sqlite_open};
+pub(crate) use tls::Connector;
+pub use url::DatabaseUrl;
+
+use crossbeam_channel::{Sender, TrySendError};
+
+use crate::error::StoreError;
+
+/// Queues a unit, or refuses it at once: waiting without end would only move the overload elsewhere.
+fn enqueue<T>(queue: &Sender<T>, unit: T) -> Result<(), StoreError> {
+    queue.try_send(unit).map_err(|error| {
+        StoreError::Unavailable(match error {
+            TrySendError::Full(_) => "too many units of work are waiting".to_owned(),
+            TrySendError::Disconnected(_) => "the store is shutting down".to_owned(),
+        })
+    })
+}

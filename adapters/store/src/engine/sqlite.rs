@@ -1,0 +1,139 @@
+//! SQLite: one writer that commits many units of work with one fsync, and a few readers.
+
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::StoreError;
+use crate::store::Options;
+use crate::tx::{Session, Tx};
+use crate::unit::Unit;
+
+use super::enqueue;
+
+/// Threads with connections of their own. They end when the pool is dropped, after what was queued is done.
+pub(crate) struct Pool {
+    writes: Sender<Box<dyn Unit>>,
+    reads: Sender<Box<dyn Unit>>,
+}
+
+impl Pool {
+    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, StoreError> {
+        let (writes, write_queue) = bounded(options.queue);
+        let (reads, read_queue) = bounded(options.queue);
+        let (writer, group) = (open(path)?, options.group.max(1));
+        spawn("store-writer", move || write_loop(&writer, &write_queue, group))?;
+        for _ in 0..options.connections.max(1) {
+            let (reader, queue) = (open_reader(path)?, read_queue.clone());
+            spawn("store-reader", move || read_loop(&reader, &queue))?;
+        }
+        Ok(Self { writes, reads })
+    }
+
+    pub(crate) fn send(&self, unit: Box<dyn Unit>, write: bool) -> Result<(), StoreError> {
+        enqueue(if write { &self.writes } else { &self.reads }, unit)
+    }
+}
+
+/// Opens a connection on which every commit waits for the disk.
+pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.set_prepared_statement_cache_capacity(256);
+    Ok(connection)
+}
+
+/// Copies the database page by page through SQLite's own backup, so that writers need not stop.
+pub(crate) fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
+    if to.exists() {
+        return Err(StoreError::Url(format!("{} exists already; name a new file", to.display())));
+    }
+    let source = open_reader(from)?;
+    let mut target = Connection::open(to)?;
+    let backup = rusqlite::backup::Backup::new(&source, &mut target)?;
+    backup.run_to_completion(1024, Duration::ZERO, None)?;
+    Ok(())
+}
+
+fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+    let connection =
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.set_prepared_statement_cache_capacity(256);
+    Ok(connection)
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
+    let spawned = thread::Builder::new().name(name.to_owned()).spawn(work);
+    spawned.map(drop).map_err(|error| StoreError::Unavailable(error.to_string()))
+}
+
+fn read_loop(connection: &Connection, queue: &Receiver<Box<dyn Unit>>) {
+    for mut unit in queue {
+        let started = Instant::now();
+        let snapshot = connection.execute_batch("BEGIN");
+        if snapshot.is_ok() {
+            unit.run(&mut Tx::new(Session::Sqlite(connection)));
+        }
+        let ended = snapshot.and_then(|()| connection.execute_batch("COMMIT"));
+        if ended.is_err() && !connection.is_autocommit() {
+            drop(connection.execute_batch("ROLLBACK"));
+        }
+        unit.settle(ended.map_err(StoreError::from));
+        metrics::histogram!("chancery_store_unit_seconds", "kind" => "read").record(started.elapsed());
+    }
+}
+
+/// Takes what is waiting, runs it in one transaction, commits once. Under load the group grows by itself, because
+/// units queue up while the disk is busy with the commit before; alone, a unit waits for nobody.
+fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Unit>>, group: usize) {
+    while let Ok(first) = queue.recv() {
+        let mut units = vec![first];
+        units.extend(queue.try_iter().take(group - 1));
+        let started = Instant::now();
+        metrics::histogram!("chancery_store_group_commit_units").record(units.len() as f64);
+        let committed = commit_together(connection, &mut units);
+        if let Err(error) = &committed {
+            tracing::error!(%error, units = units.len(), "could not commit a group of units of work");
+        }
+        for unit in units {
+            unit.settle(committed.clone());
+        }
+        metrics::histogram!("chancery_store_unit_seconds", "kind" => "write").record(started.elapsed());
+    }
+}
+
+fn commit_together(connection: &Connection, units: &mut [Box<dyn Unit>]) -> Result<(), StoreError> {
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let committed = run_each(connection, units).and_then(|()| Ok(connection.execute_batch("COMMIT")?));
+    if committed.is_err() && !connection.is_autocommit() {
+        drop(connection.execute_batch("ROLLBACK"));
+    }
+    committed
+}
+
+fn run_each(connection: &Connection, units: &mut [Box<dyn Unit>]) -> Result<(), StoreError> {
+    for unit in units {
+        connection.prepare_cached("SAVEPOINT unit")?.execute([])?;
+        let keep = unit.run(&mut Tx::new(Session::Sqlite(connection)));
+        // On a full disk or an I/O error SQLite rolls the whole transaction back by itself: then all of the group is lost.
+        if connection.is_autocommit() {
+            return Err(StoreError::Unavailable(
+                "the database rolled the transaction back (disk full or failing?)".into(),
+            ));
+        }
+        if !keep {
+            connection.prepare_cached("ROLLBACK TO unit")?.execute([])?;
+        }
+        connection.prepare_cached("RELEASE unit")?.execute([])?;
+    }
+    Ok(())
+}

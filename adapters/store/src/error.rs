@@ -1,0 +1,79 @@
+//! What can go wrong below the use cases.
+
+/// Why a unit of work did not happen.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Somebody else changed the row since it was read. The store runs the unit again by itself before it says this.
+    #[error("{table} {id} was changed by somebody else meanwhile")]
+    Stale { table: &'static str, id: String },
+    /// The database cannot be reached, is shutting down, or has too much to do. Nothing of the unit was kept.
+    #[error("the database is not available: {0}")]
+    Unavailable(String),
+    /// The connection broke while the commit was under way: it may or may not have happened.
+    #[error("the database went away during the commit, so its outcome is unknown: {0}")]
+    Unknown(String),
+    /// A row does not hold what the code expects.
+    #[error("the database holds something unexpected in {0}")]
+    Corrupt(String),
+    /// The database was written by a newer release.
+    #[error("the database has schema version {found}, this program knows up to {known}: run the newer release")]
+    NewerSchema { found: i64, known: i64 },
+    /// The database lacks migrations and this program was told not to apply them.
+    #[error("the database has schema version {found}, this program needs {known}: run `chancery migrate`")]
+    OlderSchema { found: i64, known: i64 },
+    /// The address of the database cannot be understood.
+    #[error("{0}")]
+    Url(String),
+    /// Anything else: a mistake of ours, or a full disk.
+    #[error("database error: {0}")]
+    Database(String),
+}
+
+impl StoreError {
+    pub(crate) fn corrupt(what: impl std::fmt::Display) -> Self {
+        Self::Corrupt(what.to_string())
+    }
+
+    /// Whether asking again later is likely to help.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Stale { .. } | Self::Unavailable(_) | Self::Unknown(_) => true,
+            Self::Corrupt(_)
+            | Self::NewerSchema { .. }
+            | Self::OlderSchema { .. }
+            | Self::Url(_)
+            | Self::Database(_) => false,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode;
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                Self::Unavailable("another process holds the database's write lock".to_owned())
+            }
+            Some(ErrorCode::DiskFull) => Self::Unavailable("the disk is full".to_owned()),
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::SystemIoFailure) => {
+                Self::Unavailable(error.to_string())
+            }
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(error.to_string()),
+            _ => Self::Database(error.to_string()),
+        }
+    }
+}
+
+impl From<postgres::Error> for StoreError {
+    fn from(error: postgres::Error) -> Self {
+        let Some(problem) = error.as_db_error() else {
+            return Self::Unavailable(error.to_string());
+        };
+        let said = format!("{} ({})", problem.message(), problem.code().code());
+        // 08 connection, 53 resources (disk full, too many connections), 57 shutdown, 58 I/O; 25006 is a standby.
+        match (&problem.code().code()[..2], problem.code().code()) {
+            ("08" | "53" | "57" | "58", _) | (_, "25006") => Self::Unavailable(said),
+            _ => Self::Database(said),
+        }
+    }
+}

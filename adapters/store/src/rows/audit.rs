@@ -1,0 +1,123 @@
+use chancery_domain::{AuditId, Page, PageRequest, ResellerId, Timestamp};
+
+use super::bounds;
+use crate::error::StoreError;
+use crate::tx::{Columns, Tx};
+use crate::value::{Value, params};
+
+/// One line of the audit trail: who did, or was refused, what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditRecord {
+    pub id: AuditId,
+    pub at: Timestamp,
+    pub reseller: Option<ResellerId>,
+    /// `client`, `api_key`, `external`, `operator`, `anonymous`.
+    pub actor_kind: String,
+    pub actor: String,
+    pub address: String,
+    pub request_id: String,
+    /// Such as `account.create`.
+    pub action: String,
+    /// The lookup of what was touched, or a path where nothing was.
+    pub subject: String,
+    pub outcome: Outcome,
+    /// JSON: before and after, or the reason of a refusal. Never a secret.
+    pub detail: String,
+}
+
+/// Whether it was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Done,
+    Refused,
+}
+
+impl Outcome {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// Which lines to show.
+#[derive(Clone, Debug, Default)]
+pub struct AuditFilter {
+    pub reseller: Option<ResellerId>,
+    pub subject: Option<String>,
+    pub actor: Option<String>,
+    pub action: Option<String>,
+    pub outcome: Option<Outcome>,
+    pub request_id: Option<String>,
+    pub since: Option<Timestamp>,
+    pub until: Option<Timestamp>,
+}
+
+const COLUMNS: &str = "id, at, reseller_id, actor_kind, actor, address, request_id, action, subject, outcome, detail";
+
+impl Tx<'_> {
+    pub fn append_audit(&mut self, record: &AuditRecord) -> Result<(), StoreError> {
+        self.execute(
+            &format!("INSERT INTO audit ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"),
+            params![
+                record.id,
+                record.at,
+                record.reseller,
+                record.actor_kind.as_str(),
+                record.actor.as_str(),
+                record.address.as_str(),
+                record.request_id.as_str(),
+                record.action.as_str(),
+                record.subject.as_str(),
+                record.outcome.as_str(),
+                record.detail.as_str(),
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// A page of the trail, newest first.
+    pub fn audit(&mut self, filter: &AuditFilter, page: &PageRequest) -> Result<Page<AuditRecord>, StoreError> {
+        let (after, limit) = bounds(page);
+        let mut sql = format!("SELECT {COLUMNS} FROM audit WHERE id < $1");
+        let mut params = vec![Value::from(after), Value::from(limit)];
+        let mut narrow = |condition: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                params.push(value);
+                sql.push_str(&format!(" AND {condition} ${}", params.len()));
+            }
+        };
+        narrow("reseller_id =", filter.reseller.map(Value::from));
+        narrow("subject =", filter.subject.as_deref().map(Value::from));
+        narrow("actor =", filter.actor.as_deref().map(Value::from));
+        narrow("action =", filter.action.as_deref().map(Value::from));
+        narrow("outcome =", filter.outcome.map(|outcome| Value::from(outcome.as_str())));
+        narrow("request_id =", filter.request_id.as_deref().map(Value::from));
+        narrow("at >=", filter.since.map(Value::from));
+        narrow("at <", filter.until.map(Value::from));
+        sql.push_str(" ORDER BY id DESC LIMIT $2");
+        let rows = self.query(&sql, &params, read)?;
+        Ok(Page::from_rows(rows, page.limit, |record| record.id.to_string()))
+    }
+}
+
+fn read(row: &mut Columns<'_>) -> Result<AuditRecord, StoreError> {
+    Ok(AuditRecord {
+        id: row.parsed()?,
+        at: row.time()?,
+        reseller: row.through_or_none(str::parse::<ResellerId>)?,
+        actor_kind: row.text()?,
+        actor: row.text()?,
+        address: row.text()?,
+        request_id: row.text()?,
+        action: row.text()?,
+        subject: row.text()?,
+        outcome: match row.text()?.as_str() {
+            "done" => Outcome::Done,
+            "refused" => Outcome::Refused,
+            other => return Err(StoreError::corrupt(format!("audit.outcome {other}"))),
+        },
+        detail: row.text()?,
+    })
+}

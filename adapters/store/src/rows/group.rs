@@ -1,0 +1,177 @@
+use chancery_domain::{
+    Account, AccountId, Description, Group, GroupId, Name, Page, PageRequest, PolicyId, ResellerId, Timestamp,
+};
+
+use super::bounds;
+use crate::error::StoreError;
+use crate::tx::{Columns, Tx};
+use crate::value::params;
+
+const COLUMNS: &str = "id, reseller_id, name, description, member_count, created_at, updated_at, version";
+
+impl Tx<'_> {
+    /// Adds a group; `false` when the name is taken.
+    pub fn insert_group(&mut self, group: &Group) -> Result<bool, StoreError> {
+        let added = self.execute(
+            &format!(
+                "INSERT INTO account_groups ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING"
+            ),
+            params![
+                group.id,
+                group.reseller,
+                group.name.as_str(),
+                group.description.as_ref().map(Description::as_str),
+                group.member_count,
+                group.created_at,
+                group.updated_at,
+                group.version,
+            ],
+        )?;
+        Ok(added == 1)
+    }
+
+    pub fn group(&mut self, reseller: ResellerId, id: GroupId) -> Result<Option<Group>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE id = $1 AND reseller_id = $2");
+        self.query_one(&sql, params![id, reseller], read)
+    }
+
+    /// The group, which then stays until the unit of work ends.
+    pub fn hold_group(&mut self, reseller: ResellerId, id: GroupId) -> Result<Option<Group>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE id = $1 AND reseller_id = $2");
+        self.query_held(&sql, params![id, reseller], read)
+    }
+
+    pub fn group_by_name(&mut self, reseller: ResellerId, name: &Name) -> Result<Option<Group>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE reseller_id = $1 AND name = $2");
+        self.query_one(&sql, params![reseller, name.as_str()], read)
+    }
+
+    /// A page of a reseller's groups, newest first.
+    pub fn groups(&mut self, reseller: ResellerId, page: &PageRequest) -> Result<Page<Group>, StoreError> {
+        let (after, limit) = bounds(page);
+        let sql = format!(
+            "SELECT {COLUMNS} FROM account_groups WHERE reseller_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+        );
+        let rows = self.query(&sql, params![reseller, after, limit], read)?;
+        Ok(Page::from_rows(rows, page.limit, |group| group.id.to_string()))
+    }
+
+    /// The groups an account is in, by name.
+    pub fn groups_of_account(&mut self, account: AccountId) -> Result<Vec<Group>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM account_groups
+             WHERE id IN (SELECT group_id FROM group_members WHERE account_id = $1) ORDER BY name"
+        );
+        self.query(&sql, params![account], read)
+    }
+
+    /// The groups a policy is assigned to, by name.
+    pub fn groups_of_policy(&mut self, policy: PolicyId) -> Result<Vec<Group>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM account_groups
+             WHERE id IN (SELECT group_id FROM group_policies WHERE policy_id = $1) ORDER BY name"
+        );
+        self.query(&sql, params![policy], read)
+    }
+
+    pub fn save_group(&mut self, group: &Group) -> Result<(), StoreError> {
+        self.update(
+            "account group",
+            group.id,
+            "UPDATE account_groups SET name = $3, description = $4, updated_at = $5, version = version + 1
+             WHERE id = $1 AND version = $2",
+            params![
+                group.id,
+                group.version,
+                group.name.as_str(),
+                group.description.as_ref().map(Description::as_str),
+                group.updated_at,
+            ],
+        )
+    }
+
+    /// Removes a group with its memberships and assignments; the accounts and policies stay.
+    pub fn delete_group(&mut self, id: GroupId) -> Result<(), StoreError> {
+        self.execute("DELETE FROM group_members WHERE group_id = $1", params![id])?;
+        self.execute("DELETE FROM group_policies WHERE group_id = $1", params![id])?;
+        self.execute("DELETE FROM account_groups WHERE id = $1", params![id]).map(drop)
+    }
+
+    /// Puts an account into a group; `false` when it is there already.
+    pub fn add_member(&mut self, group: GroupId, account: AccountId, now: Timestamp) -> Result<bool, StoreError> {
+        let added = self.execute(
+            "INSERT INTO group_members (group_id, account_id, added_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+            params![group, account, now],
+        )?;
+        Ok(added == 1)
+    }
+
+    /// Takes an account out of a group; `false` when it is not there.
+    pub fn remove_member(&mut self, group: GroupId, account: AccountId) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM group_members WHERE group_id = $1 AND account_id = $2";
+        Ok(self.execute(sql, params![group, account])? == 1)
+    }
+
+    /// Takes an account out of every group, and says out of which.
+    pub fn remove_memberships(&mut self, account: AccountId, now: Timestamp) -> Result<(), StoreError> {
+        self.execute(
+            "UPDATE account_groups SET member_count = member_count - 1, updated_at = $2, version = version + 1
+             WHERE id IN (SELECT group_id FROM group_members WHERE account_id = $1)",
+            params![account, now],
+        )?;
+        self.execute("DELETE FROM group_members WHERE account_id = $1", params![account]).map(drop)
+    }
+
+    /// Keeps the number of members beside the group, so that nobody has to count them.
+    pub fn change_member_count(&mut self, group: GroupId, by: i64, now: Timestamp) -> Result<(), StoreError> {
+        let sql = "UPDATE account_groups SET member_count = member_count + $2, updated_at = $3, version = version + 1
+                   WHERE id = $1";
+        self.execute(sql, params![group, by, now]).map(drop)
+    }
+
+    /// A page of the accounts in a group, newest account first.
+    pub fn members(
+        &mut self,
+        reseller: ResellerId,
+        group: GroupId,
+        page: &PageRequest,
+    ) -> Result<Page<Account>, StoreError> {
+        let (after, limit) = bounds(page);
+        let sql = "SELECT account_id FROM group_members WHERE group_id = $1 AND account_id < $2
+                   ORDER BY account_id DESC LIMIT $3";
+        let ids = self.query(sql, params![group, after, limit], |row| row.parsed::<AccountId>())?;
+        let mut members = Vec::with_capacity(ids.len());
+        for id in ids {
+            members.push(self.account(reseller, id)?.ok_or_else(|| StoreError::corrupt("group_members"))?);
+        }
+        Ok(Page::from_rows(members, page.limit, |account| account.id.to_string()))
+    }
+
+    /// Assigns a policy to a group; `false` when it is assigned already.
+    pub fn assign_policy(&mut self, group: GroupId, policy: PolicyId, now: Timestamp) -> Result<bool, StoreError> {
+        let added = self.execute(
+            "INSERT INTO group_policies (group_id, policy_id, assigned_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+            params![group, policy, now],
+        )?;
+        Ok(added == 1)
+    }
+
+    /// Takes a policy off a group; `false` when it is not assigned.
+    pub fn unassign_policy(&mut self, group: GroupId, policy: PolicyId) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM group_policies WHERE group_id = $1 AND policy_id = $2";
+        Ok(self.execute(sql, params![group, policy])? == 1)
+    }
+}
+
+fn read(row: &mut Columns<'_>) -> Result<Group, StoreError> {
+    Ok(Group {
+        id: row.parsed()?,
+        reseller: row.parsed()?,
+        name: row.through(Name::parse)?,
+        description: row.through_or_none(Description::parse)?,
+        member_count: row.int()?,
+        created_at: row.time()?,
+        updated_at: row.time()?,
+        version: row.int()?,
+    })
+}

@@ -1,0 +1,26 @@
+//! The questions the store answers, one file a noun: SQL goes in, domain values come out.
+
+pub(crate) mod account;
+pub(crate) mod audit;
+mod client;
+mod credential;
+mod epoch;
+mod group;
+pub(crate) mod idempotency;
+pub(crate) mod issuer;
+mod policy;
+mod policy_rules;
+mod reseller;
+pub(crate) mod sealed;
+mod service_secret;
+pub(crate) mod token_key;
+
+use chancery_domain::PageRequest;
+
+/// Keys sort as text and every key is smaller than this one: a list begins below it.
+const END: &str = "~";
+
+/// The key to go on below, and how many rows to fetch: one more than asked for, to know whether there are more.
+fn bounds(page: &PageRequest) -> (String, i64) {
+    (page.after.clone().unwrap_or_else(|| END.to_owned()), i64::from(page.limit) + 1)
+}

@@ -1,0 +1,109 @@
+use chancery_domain::{AccountId, Description, GroupId, Name, Page, PageRequest, Policy, PolicyId, ResellerId};
+
+use super::bounds;
+use super::policy_rules::{read_rules, write_rules};
+use crate::error::StoreError;
+use crate::tx::{Columns, Tx};
+use crate::value::params;
+
+const COLUMNS: &str = "id, reseller_id, name, description, rules, created_at, updated_at, version";
+
+impl Tx<'_> {
+    /// Adds a policy; `false` when the name is taken.
+    pub fn insert_policy(&mut self, policy: &Policy) -> Result<bool, StoreError> {
+        let added = self.execute(
+            &format!("INSERT INTO policies ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING"),
+            params![
+                policy.id,
+                policy.reseller,
+                policy.name.as_str(),
+                policy.description.as_ref().map(Description::as_str),
+                write_rules(&policy.rules),
+                policy.created_at,
+                policy.updated_at,
+                policy.version,
+            ],
+        )?;
+        Ok(added == 1)
+    }
+
+    pub fn policy(&mut self, reseller: ResellerId, id: PolicyId) -> Result<Option<Policy>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM policies WHERE id = $1 AND reseller_id = $2");
+        self.query_one(&sql, params![id, reseller], read)
+    }
+
+    /// The policy, which then stays until the unit of work ends.
+    pub fn hold_policy(&mut self, reseller: ResellerId, id: PolicyId) -> Result<Option<Policy>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM policies WHERE id = $1 AND reseller_id = $2");
+        self.query_held(&sql, params![id, reseller], read)
+    }
+
+    pub fn policy_by_name(&mut self, reseller: ResellerId, name: &Name) -> Result<Option<Policy>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM policies WHERE reseller_id = $1 AND name = $2");
+        self.query_one(&sql, params![reseller, name.as_str()], read)
+    }
+
+    /// A page of a reseller's policies, newest first.
+    pub fn policies(&mut self, reseller: ResellerId, page: &PageRequest) -> Result<Page<Policy>, StoreError> {
+        let (after, limit) = bounds(page);
+        let sql =
+            format!("SELECT {COLUMNS} FROM policies WHERE reseller_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3");
+        let rows = self.query(&sql, params![reseller, after, limit], read)?;
+        Ok(Page::from_rows(rows, page.limit, |policy| policy.id.to_string()))
+    }
+
+    /// The policies assigned to a group, by name.
+    pub fn policies_of_group(&mut self, group: GroupId) -> Result<Vec<Policy>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM policies
+             WHERE id IN (SELECT policy_id FROM group_policies WHERE group_id = $1) ORDER BY name"
+        );
+        self.query(&sql, params![group], read)
+    }
+
+    /// Every policy that applies to an account, through any of its groups, once each, by name.
+    pub fn policies_of_account(&mut self, account: AccountId) -> Result<Vec<Policy>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM policies WHERE id IN (
+                SELECT policy_id FROM group_policies JOIN group_members ON group_members.group_id = group_policies.group_id
+                WHERE group_members.account_id = $1) ORDER BY name"
+        );
+        self.query(&sql, params![account], read)
+    }
+
+    pub fn save_policy(&mut self, policy: &Policy) -> Result<(), StoreError> {
+        self.update(
+            "policy",
+            policy.id,
+            "UPDATE policies SET name = $3, description = $4, rules = $5, updated_at = $6, version = version + 1
+             WHERE id = $1 AND version = $2",
+            params![
+                policy.id,
+                policy.version,
+                policy.name.as_str(),
+                policy.description.as_ref().map(Description::as_str),
+                write_rules(&policy.rules),
+                policy.updated_at,
+            ],
+        )
+    }
+
+    /// Removes a policy and takes it off its groups.
+    pub fn delete_policy(&mut self, id: PolicyId) -> Result<(), StoreError> {
+        self.execute("DELETE FROM group_policies WHERE policy_id = $1", params![id])?;
+        self.execute("DELETE FROM policies WHERE id = $1", params![id]).map(drop)
+    }
+}
+
+fn read(row: &mut Columns<'_>) -> Result<Policy, StoreError> {
+    Ok(Policy {
+        id: row.parsed()?,
+        reseller: row.parsed()?,
+        name: row.through(Name::parse)?,
+        description: row.through_or_none(Description::parse)?,
+        rules: row.through(read_rules)?,
+        created_at: row.time()?,
+        updated_at: row.time()?,
+        version: row.int()?,
+    })
+}

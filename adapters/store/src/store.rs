@@ -1,0 +1,120 @@
+//! The store that the rest of the program holds.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use crate::engine::{DatabaseUrl, PostgresPool, SqlitePool};
+use crate::error::StoreError;
+use crate::migrate::{self, Applied};
+use crate::tx::Tx;
+use crate::unit::{Unit, pack};
+
+/// How to open a store.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Connections: readers beside the one writer on SQLite, all of them on PostgreSQL.
+    pub connections: usize,
+    /// Bring the schema up to date on opening; otherwise refuse one that is not.
+    pub migrate: bool,
+    /// Units that may wait before new ones are refused.
+    pub queue: usize,
+    /// Units that may share one commit on SQLite; 1 gives each its own.
+    pub group: usize,
+    /// Certificates that vouch for a PostgreSQL server, in PEM; the system's where there is none.
+    pub postgres_ca: Option<std::path::PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { connections: 8, migrate: true, queue: 4096, group: 256, postgres_ca: None }
+    }
+}
+
+/// A handle on the database; clones share it.
+#[derive(Clone)]
+pub struct Store {
+    backend: Arc<Backend>,
+    url: Arc<DatabaseUrl>,
+}
+
+enum Backend {
+    Sqlite(SqlitePool),
+    Postgres(PostgresPool),
+}
+
+impl Store {
+    /// Opens the database, and brings its schema up to date where the options say so. Blocks: call it at start-up.
+    pub fn open(url: &DatabaseUrl, options: &Options) -> Result<Self, StoreError> {
+        if options.migrate {
+            migrate::run(url, options)?;
+        } else {
+            migrate::check(url, options)?;
+        }
+        let backend = match url {
+            DatabaseUrl::Sqlite(path) => Backend::Sqlite(SqlitePool::open(path, options)?),
+            DatabaseUrl::Postgres(config) => Backend::Postgres(PostgresPool::open(config, options)?),
+        };
+        Ok(Self { backend: Arc::new(backend), url: Arc::new(url.clone()) })
+    }
+
+    /// Brings the schema up to date and says what was done.
+    pub fn migrate(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, StoreError> {
+        migrate::run(url, options)
+    }
+
+    pub fn url(&self) -> &DatabaseUrl {
+        &self.url
+    }
+
+    /// Runs a unit of work that may change things. When it gives `Ok`, its changes are on the disk; when the
+    /// closure gives `Err`, none of them is. The closure may run again after a conflict.
+    pub async fn write<T, E, F>(&self, unit: F) -> Result<T, E>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (unit, reply) = pack(unit);
+        self.send(unit, true).map_err(E::from)?;
+        wait(reply).await
+    }
+
+    /// Runs a unit of work that only reads, on one consistent snapshot.
+    pub async fn read<T, E, F>(&self, unit: F) -> Result<T, E>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (unit, reply) = pack(unit);
+        self.send(unit, false).map_err(E::from)?;
+        wait(reply).await
+    }
+
+    /// Whether a trivial question is answered.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.read(|tx| tx.identity_epoch().map(drop)).await
+    }
+
+    /// Copies a SQLite database, while it is in use, into a new file that is consistent and complete.
+    pub fn backup(&self, to: &std::path::Path) -> Result<(), StoreError> {
+        match self.url.as_ref() {
+            DatabaseUrl::Sqlite(path) => crate::engine::sqlite_backup(path, to),
+            DatabaseUrl::Postgres(_) => {
+                Err(StoreError::Url("back a PostgreSQL database up with pg_dump or its own archiving".to_owned()))
+            }
+        }
+    }
+
+    fn send(&self, unit: Box<dyn Unit>, write: bool) -> Result<(), StoreError> {
+        match self.backend.as_ref() {
+            Backend::Sqlite(pool) => pool.send(unit, write),
+            Backend::Postgres(pool) => pool.send(unit, write),
+        }
+    }
+}
+
+async fn wait<T, E: From<StoreError>>(reply: oneshot::Receiver<Result<T, E>>) -> Result<T, E> {
+    reply.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the store is shutting down".to_owned()).into()))
+}

@@ -1,0 +1,235 @@
+//! What a unit of work does its work with: statements, and rows read column by column.
+
+use std::collections::HashMap;
+
+use chancery_domain::Timestamp;
+use postgres::Statement;
+
+use crate::error::StoreError;
+use crate::value::Value;
+
+/// A transaction on either database. The questions it can be asked live in `rows/`, one file a noun.
+pub struct Tx<'a> {
+    session: Session<'a>,
+    conflicted: bool,
+}
+
+pub(crate) enum Session<'a> {
+    Sqlite(&'a rusqlite::Connection),
+    Postgres { transaction: postgres::Transaction<'a>, prepared: &'a mut HashMap<String, Statement> },
+}
+
+impl<'a> Tx<'a> {
+    pub(crate) fn new(session: Session<'a>) -> Self {
+        Self { session, conflicted: false }
+    }
+
+    /// Whether the unit failed because of somebody else's change, so that running it again may help.
+    pub(crate) fn conflicted(&self) -> bool {
+        self.conflicted
+    }
+
+    pub(crate) fn into_session(self) -> Session<'a> {
+        self.session
+    }
+
+    /// Runs a statement and says how many rows it changed.
+    pub(crate) fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64, StoreError> {
+        match &mut self.session {
+            Session::Sqlite(connection) => {
+                let mut statement = connection.prepare_cached(sql)?;
+                bind(&mut statement, params)?;
+                Ok(statement.raw_execute()? as u64)
+            }
+            Session::Postgres { transaction, prepared } => {
+                let result = prepare(transaction, prepared, sql)
+                    .and_then(|statement| transaction.execute(&statement, &refs(params)));
+                note(&mut self.conflicted, result)
+            }
+        }
+    }
+
+    /// Reads rows, each through `read`.
+    pub(crate) fn query<T>(
+        &mut self,
+        sql: &str,
+        params: &[Value],
+        read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        match &mut self.session {
+            Session::Sqlite(connection) => {
+                let mut statement = connection.prepare_cached(sql)?;
+                bind(&mut statement, params)?;
+                let mut rows = statement.raw_query();
+                let mut found = Vec::new();
+                while let Some(row) = rows.next()? {
+                    found.push(read(&mut Columns { row: Row::Sqlite(row), next: 0 })?);
+                }
+                Ok(found)
+            }
+            Session::Postgres { transaction, prepared } => {
+                let result = prepare(transaction, prepared, sql)
+                    .and_then(|statement| transaction.query(&statement, &refs(params)));
+                let rows = note(&mut self.conflicted, result)?;
+                rows.iter().map(|row| read(&mut Columns { row: Row::Postgres(row), next: 0 })).collect()
+            }
+        }
+    }
+
+    /// The first row, where there is one.
+    pub(crate) fn query_one<T>(
+        &mut self,
+        sql: &str,
+        params: &[Value],
+        read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        Ok(self.query(sql, params, read)?.into_iter().next())
+    }
+
+    /// Like `query_one`, and the row stays as it is until this transaction ends.
+    ///
+    /// For a row that a decision rests on but that is not itself written, such as the account of a new credential.
+    /// SQLite has one writer at a time, so there every row is held anyway.
+    pub(crate) fn query_held<T>(
+        &mut self,
+        sql: &str,
+        params: &[Value],
+        read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        match self.session {
+            Session::Sqlite(_) => self.query_one(sql, params, read),
+            Session::Postgres { .. } => self.query_one(&format!("{sql} FOR SHARE"), params, read),
+        }
+    }
+
+    /// Runs an update guarded by a version: one row changed, or the copy was stale.
+    pub(crate) fn update(
+        &mut self,
+        table: &'static str,
+        id: impl ToString,
+        sql: &str,
+        params: &[Value],
+    ) -> Result<(), StoreError> {
+        if self.execute(sql, params)? == 1 {
+            return Ok(());
+        }
+        self.conflicted = true;
+        Err(StoreError::Stale { table, id: id.to_string() })
+    }
+
+    /// The next number of a sequence: numbers may be left out, none is given twice.
+    pub(crate) fn next_number(&mut self, sequence: &'static str) -> Result<i64, StoreError> {
+        let (sql, name) = match self.session {
+            Session::Sqlite(_) => ("UPDATE sequences SET value = value + 1 WHERE name = $1 RETURNING value", sequence),
+            Session::Postgres { .. } => ("SELECT nextval($1::text::regclass)", sequence),
+        };
+        self.query_one(sql, &[Value::from(name)], |columns| columns.int())?
+            .ok_or_else(|| StoreError::corrupt(format!("sequence {sequence}")))
+    }
+}
+
+/// Binds by name, because to SQLite `$2` is a name like any other and not the second parameter.
+fn bind(statement: &mut rusqlite::CachedStatement<'_>, params: &[Value]) -> Result<(), StoreError> {
+    for index in 1..=statement.parameter_count() {
+        let place: Option<usize> = statement
+            .parameter_name(index)
+            .and_then(|name| name.strip_prefix('$'))
+            .and_then(|digits| digits.parse().ok());
+        let value = place.and_then(|place| params.get(place - 1));
+        let value = value.ok_or_else(|| StoreError::Database(format!("statement lacks parameter {index}")))?;
+        statement.raw_bind_parameter(index, value)?;
+    }
+    Ok(())
+}
+
+fn prepare(
+    transaction: &mut postgres::Transaction<'_>,
+    prepared: &mut HashMap<String, Statement>,
+    sql: &str,
+) -> Result<Statement, postgres::Error> {
+    if let Some(statement) = prepared.get(sql) {
+        return Ok(statement.clone());
+    }
+    let statement = transaction.prepare(sql)?;
+    prepared.insert(sql.to_owned(), statement.clone());
+    Ok(statement)
+}
+
+fn refs(params: &[Value]) -> Vec<&(dyn postgres::types::ToSql + Sync)> {
+    params.iter().map(|value| value as _).collect()
+}
+
+/// Remembers serialization failures and deadlocks (SQLSTATE class 40): the unit is then run again.
+fn note<T>(conflicted: &mut bool, result: Result<T, postgres::Error>) -> Result<T, StoreError> {
+    result.map_err(|error| {
+        *conflicted |= error.code().is_some_and(|code| code.code().starts_with("40"));
+        error.into()
+    })
+}
+
+enum Row<'a> {
+    Sqlite(&'a rusqlite::Row<'a>),
+    Postgres(&'a postgres::Row),
+}
+
+/// The columns of one row, taken from left to right.
+pub(crate) struct Columns<'a> {
+    row: Row<'a>,
+    next: usize,
+}
+
+macro_rules! columns {
+    ($($take:ident -> $kind:ty;)*) => {$(
+        pub(crate) fn $take(&mut self) -> Result<$kind, StoreError> {
+            let place = self.next;
+            self.next += 1;
+            match &self.row {
+                Row::Sqlite(row) => row.get(place).map_err(StoreError::corrupt),
+                Row::Postgres(row) => row.try_get(place).map_err(StoreError::corrupt),
+            }
+        }
+    )*};
+}
+
+impl Columns<'_> {
+    columns! {
+        int -> i64;
+        int_or_none -> Option<i64>;
+        text -> String;
+        text_or_none -> Option<String>;
+        bytes -> Vec<u8>;
+    }
+
+    pub(crate) fn flag(&mut self) -> Result<bool, StoreError> {
+        Ok(self.int()? != 0)
+    }
+
+    pub(crate) fn time(&mut self) -> Result<Timestamp, StoreError> {
+        self.int().map(Timestamp::from_millis)
+    }
+
+    pub(crate) fn time_or_none(&mut self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.int_or_none()?.map(Timestamp::from_millis))
+    }
+
+    /// A text that was checked before it was written.
+    pub(crate) fn parsed<T: std::str::FromStr>(&mut self) -> Result<T, StoreError> {
+        let text = self.text()?;
+        text.parse().map_err(|_| StoreError::corrupt(std::any::type_name::<T>()))
+    }
+
+    /// Like `parsed`, through a function.
+    pub(crate) fn through<T, E: std::fmt::Display>(
+        &mut self,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<T, StoreError> {
+        parse(&self.text()?).map_err(StoreError::corrupt)
+    }
+
+    pub(crate) fn through_or_none<T, E: std::fmt::Display>(
+        &mut self,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<Option<T>, StoreError> {
+        self.text_or_none()?.map(|text| parse(&text).map_err(StoreError::corrupt)).transpose()
+    }
+}

@@ -1,0 +1,61 @@
+//! A unit of work on its way to a connection and its answer on the way back.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tokio::sync::oneshot;
+
+use crate::error::StoreError;
+use crate::tx::Tx;
+
+/// A closure whose result waits until the transaction around it has ended.
+pub(crate) trait Unit: Send {
+    /// Runs the closure; `true` when its changes are to be kept.
+    fn run(&mut self, tx: &mut Tx<'_>) -> bool;
+
+    /// Hands over the result: the closure's own where the commit went well or was not needed.
+    fn settle(self: Box<Self>, commit: Result<(), StoreError>);
+}
+
+pub(crate) struct Typed<F, T, E> {
+    closure: F,
+    result: Option<Result<T, E>>,
+    reply: oneshot::Sender<Result<T, E>>,
+}
+
+/// Packs a closure; the receiver gets its result.
+pub(crate) fn pack<F, T, E>(closure: F) -> (Box<dyn Unit>, oneshot::Receiver<Result<T, E>>)
+where
+    F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+    T: Send + 'static,
+    E: From<StoreError> + Send + 'static,
+{
+    let (reply, receiver) = oneshot::channel();
+    (Box::new(Typed { closure, result: None, reply }), receiver)
+}
+
+impl<F, T, E> Unit for Typed<F, T, E>
+where
+    F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send,
+    T: Send,
+    E: From<StoreError> + Send,
+{
+    fn run(&mut self, tx: &mut Tx<'_>) -> bool {
+        // A panic in one unit must not take the writer, and with it everybody else's units, down.
+        let outcome = catch_unwind(AssertUnwindSafe(|| (self.closure)(tx)));
+        let result = outcome.unwrap_or_else(|_| Err(StoreError::Database("a unit of work panicked".into()).into()));
+        let keep = result.is_ok();
+        self.result = Some(result);
+        keep
+    }
+
+    fn settle(self: Box<Self>, commit: Result<(), StoreError>) {
+        let result = match (self.result, commit) {
+            (Some(Ok(value)), Ok(())) => Ok(value),
+            (Some(Err(error)), _) => Err(error),
+            (_, Err(error)) => Err(error.into()),
+            (None, Ok(())) => Err(StoreError::Database("a unit of work did not run".into()).into()),
+        };
+        // Nobody waits any more where the client has gone: the work is done all the same.
+        drop(self.reply.send(result));
+    }
+}
