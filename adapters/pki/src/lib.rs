@@ -1,1 +1,29 @@
+//! Keys, names and certificates: everything X.509 that needs no network, no store and no clock.
+//!
+//! Times are parameters (Unix seconds), serial numbers are drawn beforehand. What is made here is
+//! signed and then checked against the signer's public key before anyone sees it.
 
+mod certificate;
+mod draft;
+mod error;
+mod extensions;
+mod hierarchy;
+mod issuer;
+mod keys;
+mod names;
+mod public_key;
+mod serial;
+mod server;
+mod validity;
+
+pub use certificate::{Certificate, CertificateInfo, chain_to_pem, inspect};
+pub use error::{IssuerError, KeyError, NameError, PkiError, ValidityError};
+pub use extensions::CaPolicy;
+pub use hierarchy::{IssuingCa, issuing, root};
+pub use issuer::Issuer;
+pub use keys::{PrivateKey, Signer};
+pub use names::CaName;
+pub use public_key::{KeyAlgorithm, verify};
+pub use serial::Serial;
+pub use server::{ServerCertificate, server_certificate};
+pub use validity::Validity;

@@ -1,0 +1,154 @@
+//! Certificates as bytes and as text, and what they say.
+
+use std::{fmt, fmt::Write};
+
+use aws_lc_rs::digest;
+use der::{
+    Decode, Encode,
+    asn1::OctetString,
+    pem::{self, LineEnding},
+    referenced::OwnedToRef,
+};
+use x509_cert::ext::pkix::{BasicConstraints, KeyUsage, SubjectKeyIdentifier};
+
+use crate::{error::PkiError, public_key::describe};
+
+const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+const END: &str = "-----END CERTIFICATE-----";
+
+/// A well-formed X.509 certificate; nothing is said about whether to trust it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Certificate {
+    der: Vec<u8>,
+    parsed: x509_cert::Certificate,
+}
+
+/// What a certificate says, for showing it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificateInfo {
+    /// The subject as RFC 4514 text; empty if it has none.
+    pub subject: String,
+    /// The issuer as RFC 4514 text.
+    pub issuer: String,
+    /// The serial number in lower-case hexadecimal, without a leading zero octet.
+    pub serial: String,
+    /// The first second it is valid, in Unix seconds.
+    pub not_before: i64,
+    /// The last second it is valid, in Unix seconds.
+    pub not_after: i64,
+    /// The kind of its key, as `KeyType` spells it: "ec-p256", "rsa-2048"; an object identifier if it has no name there.
+    pub key_type: String,
+    /// The SHA-256 of the whole certificate in lower-case hexadecimal.
+    pub sha256: String,
+    /// Whether it is a CA's.
+    pub is_ca: bool,
+}
+
+/// Reads a DER certificate and says what it says.
+pub fn inspect(der: &[u8]) -> Result<CertificateInfo, PkiError> {
+    Certificate::from_der(der)?.info()
+}
+
+/// The certificates as PEM in the order given: for TLS and ACME the subject's first, each followed by its issuer's.
+pub fn chain_to_pem<'a>(chain: impl IntoIterator<Item = &'a Certificate>) -> String {
+    chain.into_iter().map(Certificate::to_pem).collect()
+}
+
+impl Certificate {
+    /// Reads one certificate in DER, with nothing after it.
+    pub fn from_der(der: &[u8]) -> Result<Self, PkiError> {
+        let parsed = x509_cert::Certificate::from_der(der).map_err(PkiError::Der)?;
+        Ok(Self { der: der.to_vec(), parsed })
+    }
+
+    /// Reads the first certificate of a PEM text.
+    pub fn from_pem(text: &str) -> Result<Self, PkiError> {
+        Ok(Self::chain_from_pem(text)?.swap_remove(0))
+    }
+
+    /// Reads every certificate of a PEM text, at least one; text between them is passed over.
+    pub fn chain_from_pem(text: &str) -> Result<Vec<Self>, PkiError> {
+        let mut chain = Vec::new();
+        let mut rest = text;
+        while let Some(begin) = rest.find(BEGIN) {
+            let block = &rest[begin..];
+            let end = block.find(END).ok_or(PkiError::Pem("it has a beginning but no end"))? + END.len();
+            let (_, der) = pem::decode_vec(&block.as_bytes()[..end]).map_err(|_| PkiError::Pem("broken base64"))?;
+            chain.push(Self::from_der(&der)?);
+            rest = &block[end..];
+        }
+        if chain.is_empty() { Err(PkiError::Pem("there is none")) } else { Ok(chain) }
+    }
+
+    /// The bytes as they were read or signed.
+    pub fn as_der(&self) -> &[u8] {
+        &self.der
+    }
+
+    /// One PEM block, ending in a newline.
+    pub fn to_pem(&self) -> String {
+        pem::encode_string("CERTIFICATE", LineEnding::LF, &self.der).expect("a certificate fits into memory twice")
+    }
+
+    /// What it says, for showing it.
+    pub fn info(&self) -> Result<CertificateInfo, PkiError> {
+        let tbs = self.parsed.tbs_certificate();
+        let serial = tbs.serial_number().as_bytes();
+        Ok(CertificateInfo {
+            subject: tbs.subject().to_string(),
+            issuer: tbs.issuer().to_string(),
+            serial: hex(serial.strip_prefix(&[0]).filter(|rest| !rest.is_empty()).unwrap_or(serial)),
+            not_before: seconds(tbs.validity().not_before),
+            not_after: self.not_after(),
+            key_type: describe(tbs.subject_public_key_info().owned_to_ref()),
+            sha256: hex(digest::digest(&digest::SHA256, &self.der).as_ref()),
+            is_ca: self.basic_constraints()?.is_some_and(|constraints| constraints.ca),
+        })
+    }
+
+    /// Its public key, a SubjectPublicKeyInfo in DER.
+    pub fn spki(&self) -> Result<Vec<u8>, PkiError> {
+        self.parsed.tbs_certificate().subject_public_key_info().to_der().map_err(PkiError::Der)
+    }
+
+    pub(crate) fn subject(&self) -> &x509_cert::name::Name {
+        self.parsed.tbs_certificate().subject()
+    }
+
+    pub(crate) fn not_after(&self) -> i64 {
+        seconds(self.parsed.tbs_certificate().validity().not_after)
+    }
+
+    pub(crate) fn basic_constraints(&self) -> Result<Option<BasicConstraints>, PkiError> {
+        let found = self.parsed.tbs_certificate().get_extension().map_err(PkiError::Der)?;
+        Ok(found.map(|(_, constraints)| constraints))
+    }
+
+    pub(crate) fn key_usage(&self) -> Result<Option<KeyUsage>, PkiError> {
+        let found = self.parsed.tbs_certificate().get_extension().map_err(PkiError::Der)?;
+        Ok(found.map(|(_, usage)| usage))
+    }
+
+    pub(crate) fn subject_key_id(&self) -> Result<Option<OctetString>, PkiError> {
+        let found = self.parsed.tbs_certificate().get_extension().map_err(PkiError::Der)?;
+        Ok(found.map(|(_, SubjectKeyIdentifier(id))| id))
+    }
+}
+
+/// The subject and the serial number; the rest is in [`info`](Certificate::info).
+impl fmt::Debug for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Certificate({:?}, {})", self.subject().to_string(), self.parsed.tbs_certificate().serial_number())
+    }
+}
+
+fn seconds(time: x509_cert::time::Time) -> i64 {
+    i64::try_from(time.to_unix_duration().as_secs()).unwrap_or(i64::MAX)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string does not fail");
+        text
+    })
+}

@@ -1,0 +1,122 @@
+//! A CA that can issue: its certificate together with its key.
+
+use std::sync::Arc;
+
+use der::asn1::OctetString;
+use x509_cert::{ext::Extension, name::RdnSequence};
+
+use crate::{
+    certificate::Certificate,
+    draft::Draft,
+    error::{IssuerError, PkiError},
+    extensions,
+    keys::Signer,
+};
+
+/// A certificate that may sign certificates, and the key that belongs to it. Cheap to clone.
+#[derive(Clone)]
+pub struct Issuer {
+    certificate: Arc<Certificate>,
+    signer: Arc<dyn Signer>,
+    key_id: OctetString,
+    may_have_cas_below: bool,
+}
+
+impl Issuer {
+    /// Joins the two, if they belong together and the certificate is a CA's with `keyCertSign` and a
+    /// subject key identifier.
+    pub fn new(certificate: Certificate, signer: Arc<dyn Signer>) -> Result<Self, PkiError> {
+        if certificate.spki()? != signer.spki() {
+            return Err(IssuerError::WrongKey.into());
+        }
+        let constraints = certificate.basic_constraints()?.filter(|constraints| constraints.ca);
+        let constraints = constraints.ok_or(IssuerError::NotACa)?;
+        if !certificate.key_usage()?.is_some_and(|usage| usage.key_cert_sign()) {
+            return Err(IssuerError::NotACa.into());
+        }
+        let key_id = certificate.subject_key_id()?.ok_or(IssuerError::NotACa)?;
+        let may_have_cas_below = constraints.path_len_constraint != Some(0);
+        Ok(Self { certificate: Arc::new(certificate), signer, key_id, may_have_cas_below })
+    }
+
+    /// Its certificate.
+    pub fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
+    /// Signs a draft whose issuer is [`name`](Self::name), unless it would outlive this CA's certificate.
+    pub(crate) fn sign(&self, draft: Draft) -> Result<Certificate, PkiError> {
+        let issuer_not_after = self.certificate.not_after();
+        if draft.validity.not_after() > issuer_not_after {
+            return Err(IssuerError::OutlivesIssuer { issuer_not_after }.into());
+        }
+        draft.sign(&*self.signer)
+    }
+
+    pub(crate) fn name(&self) -> RdnSequence {
+        self.certificate.subject().clone().into()
+    }
+
+    pub(crate) fn authority_key_id(&self) -> Result<Extension, PkiError> {
+        extensions::authority_key_id(self.key_id.clone())
+    }
+
+    pub(crate) fn may_have_cas_below(&self) -> bool {
+        self.may_have_cas_below
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chancery_domain::Entropy;
+    use der::{Encode, oid::AssociatedOid, referenced::OwnedToRef};
+    use x509_cert::ext::pkix::{BasicConstraints, KeyUsages};
+
+    use super::*;
+    use crate::{KeyAlgorithm, PrivateKey, Serial, Validity, draft::public_key};
+
+    struct Zeros;
+
+    impl Entropy for Zeros {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(0);
+        }
+    }
+
+    #[test]
+    fn a_certificate_that_lacks_any_mark_of_a_ca_cannot_issue() {
+        let key = Arc::new(PrivateKey::generate(KeyAlgorithm::EcP256).unwrap());
+        let spki = public_key(key.spki()).unwrap();
+        let not_a_ca = BasicConstraints { ca: false, path_len_constraint: None }.to_der().unwrap();
+        let not_a_ca = Extension {
+            extn_id: BasicConstraints::OID,
+            critical: true,
+            extn_value: OctetString::new(not_a_ca).unwrap(),
+        };
+        let signs = extensions::key_usage(KeyUsages::KeyCertSign).unwrap();
+        let signs_lists = extensions::key_usage(KeyUsages::CRLSign).unwrap();
+        let ca = extensions::ca(None).unwrap();
+        let key_id = extensions::subject_key_id(spki.owned_to_ref()).unwrap();
+        let issuer = |extensions: &[&Extension]| {
+            let draft = Draft {
+                serial: Serial::draw(&Zeros),
+                issuer: RdnSequence::default(),
+                validity: Validity::days(0, 1).unwrap(),
+                subject: RdnSequence::default(),
+                spki: spki.clone(),
+                extensions: extensions.iter().map(|extension| (*extension).clone()).collect(),
+            };
+            Issuer::new(draft.sign(&*key).unwrap(), key.clone())
+        };
+        assert!(issuer(&[&ca, &signs, &key_id]).is_ok());
+        for lacking in [
+            [&not_a_ca, &signs, &key_id].as_slice(),
+            &[&signs, &key_id],
+            &[&ca, &signs_lists, &key_id],
+            &[&ca, &key_id],
+            &[&ca, &signs],
+        ] {
+            assert!(matches!(issuer(lacking).err(), Some(PkiError::Issuer(IssuerError::NotACa))));
+        }
+    }
+}
