@@ -1,3 +1,12 @@
 //! What tests share: a frozen clock, seeded randomness, servers and databases to throw away.
 
+mod builders;
+mod clock;
+mod entropy;
 pub mod postgres;
+mod store;
+
+pub use builders::Builders;
+pub use clock::FrozenClock;
+pub use entropy::SeededEntropy;
+pub use store::{Address, TestStore};
