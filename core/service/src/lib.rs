@@ -1,1 +1,65 @@
+//! The use cases: who may do what, in which order, in one unit of work each. No HTTP, no SQL.
 
+mod account_lookup;
+mod accounts;
+mod audit;
+mod caller;
+mod credentials;
+mod cursor;
+mod error;
+mod groups;
+pub mod identity;
+mod kernel;
+mod members;
+mod once;
+pub mod operator;
+mod policies;
+mod settings;
+
+use std::sync::Arc;
+
+pub use account_lookup::AccountLookup;
+pub use accounts::{AccountDetails, Accounts, CreatedAccount, NewAccount};
+pub use audit::{Audit, Refusal};
+pub use caller::{Actor, Caller, Origin};
+pub use chancery_store::{AccountFilter, StoreError};
+pub use credentials::{CreatedCredential, CredentialDetails, Credentials};
+pub use cursor::{ListRequest, Listed};
+pub use error::{Noun, ServiceError};
+pub use groups::{GroupDetails, GroupInput, Groups};
+pub use identity::Identity;
+pub use kernel::Kernel;
+pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
+pub use operator::Operator;
+pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
+pub use settings::{ExternalProvider, Settings};
+
+/// Every use case there is, for the doors to hold. Clones share one core.
+#[derive(Clone)]
+pub struct Services {
+    pub identity: Arc<Identity>,
+    pub accounts: Accounts,
+    pub credentials: Credentials,
+    pub groups: Groups,
+    pub policies: Policies,
+    pub answers: Answers,
+    pub audit: Audit,
+    pub operator: Operator,
+    pub settings: Arc<Settings>,
+}
+
+impl Services {
+    pub fn new(kernel: Arc<Kernel>, identity: Arc<Identity>) -> Self {
+        Self {
+            identity,
+            accounts: Accounts::new(kernel.clone()),
+            credentials: Credentials::new(kernel.clone()),
+            groups: Groups::new(kernel.clone()),
+            policies: Policies::new(kernel.clone()),
+            answers: Answers::new(kernel.clone()),
+            audit: Audit::new(kernel.clone()),
+            operator: Operator::new(kernel.clone()),
+            settings: kernel.settings.clone(),
+        }
+    }
+}

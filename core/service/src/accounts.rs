@@ -1,0 +1,240 @@
+//! Root accounts: the customers of a reseller.
+
+use std::sync::Arc;
+
+use chancery_domain::{
+    Account, AccountChange, AccountError, AccountId, EabCredential, EabTerms, EmailAddress, ExternalId, Group, GroupId,
+    Kid, Metadata, Page, PageRequest, Scope, Secret,
+};
+use chancery_store::{AccountFilter, Tx};
+use serde_json::{Value, json};
+
+use crate::account_lookup::AccountLookup;
+use crate::caller::Caller;
+use crate::credentials::{Minted, mint};
+use crate::cursor::{ListName, ListRequest, Listed};
+use crate::error::{Noun, ServiceError};
+use crate::kernel::Kernel;
+use crate::once::{Once, Outcome};
+
+/// What a new account is to be.
+#[derive(Clone, Debug)]
+pub struct NewAccount {
+    pub email: EmailAddress,
+    pub groups: Vec<String>,
+    pub external_id: Option<ExternalId>,
+    pub metadata: Metadata,
+}
+
+/// A new account, and the only showing of its first HMAC key.
+#[derive(Clone)]
+pub struct CreatedAccount {
+    pub account: Account,
+    pub hmac_key: Secret,
+}
+
+/// An account with the first of its credentials and all of its groups.
+#[derive(Clone, Debug)]
+pub struct AccountDetails {
+    pub account: Account,
+    pub credentials: Listed<EabCredential>,
+    pub groups: Vec<Group>,
+}
+
+#[derive(Clone)]
+pub struct Accounts {
+    kernel: Arc<Kernel>,
+}
+
+impl Accounts {
+    pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
+        Self { kernel }
+    }
+
+    /// Creates a root account with its first credential, in the groups that are named.
+    pub async fn create(
+        &self,
+        caller: &Caller,
+        new: NewAccount,
+        once: Option<Once<CreatedAccount>>,
+    ) -> Result<Outcome<CreatedAccount>, ServiceError> {
+        caller.require(Scope::WriteAccount)?;
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let unit = move |tx: &mut Tx<'_>| create(&kernel, tx, &by, &new);
+        self.kernel.write_once(caller, once, unit).await
+    }
+
+    /// The account that goes by this name.
+    pub async fn find(&self, caller: &Caller, lookup: AccountLookup) -> Result<Account, ServiceError> {
+        caller.require(Scope::ReadAccount).or_else(|_| caller.require(Scope::WriteAccount))?;
+        let reseller = caller.reseller;
+        self.kernel.store.read(move |tx| lookup.find(tx, reseller)).await
+    }
+
+    /// The account with its credentials and groups.
+    pub async fn show(&self, caller: &Caller, lookup: AccountLookup) -> Result<AccountDetails, ServiceError> {
+        caller.require(Scope::ReadAccount)?;
+        let (kernel, reseller) = (self.kernel.clone(), caller.reseller);
+        self.kernel
+            .store
+            .read(move |tx| {
+                let account = lookup.find(tx, reseller)?;
+                let page = tx.credentials_of_account(account.id, &PageRequest::default())?;
+                let list = ListName::new("account/eab-credential", reseller, &account.id);
+                let credentials = kernel.cursors.close(&list, page);
+                let groups = tx.groups_of_account(account.id)?;
+                Ok(AccountDetails { account, credentials, groups })
+            })
+            .await
+    }
+
+    /// A page of the reseller's accounts, newest first.
+    pub async fn list(
+        &self,
+        caller: &Caller,
+        filter: AccountFilter,
+        request: &ListRequest,
+    ) -> Result<Listed<Account>, ServiceError> {
+        caller.require(Scope::ReadAccount)?;
+        let reseller = caller.reseller;
+        let list = ListName::new("account", reseller, &filter);
+        let page = self.kernel.cursors.open(&list, request)?;
+        let read = move |tx: &mut Tx<'_>| Ok::<Page<_>, ServiceError>(tx.accounts(reseller, &filter, &page)?);
+        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+    }
+
+    /// Changes what the change names and leaves the rest.
+    pub async fn change(&self, caller: &Caller, id: AccountId, change: AccountChange) -> Result<Account, ServiceError> {
+        caller.require(Scope::WriteAccount)?;
+        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let before = live(tx, &caller, id)?;
+                let after = before.clone().change(change.clone(), kernel.now())?;
+                refuse_conflict(tx, &after)?;
+                tx.save_account(&after)?;
+                let detail = json!({"before": describe(&before), "after": describe(&after)});
+                kernel.audit(tx, &caller, "account.change", id, &detail)?;
+                Ok(after)
+            })
+            .await
+    }
+
+    /// Terminates the account: its credentials are revoked and it leaves its groups, all at once.
+    pub async fn terminate(&self, caller: &Caller, id: AccountId) -> Result<(), ServiceError> {
+        caller.require(Scope::WriteAccount)?;
+        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let now = kernel.now();
+                let before = live(tx, &caller, id)?;
+                let after = before.clone().terminate(now)?;
+                tx.save_account(&after)?;
+                tx.revoke_credentials(id, now)?;
+                tx.remove_memberships(id, now)?;
+                let detail = json!({"before": describe(&before), "after": describe(&after)});
+                kernel.audit(tx, &caller, "account.terminate", id, &detail)
+            })
+            .await
+    }
+}
+
+/// An account that has not been terminated; one that has is not there to be changed.
+fn live(tx: &mut Tx<'_>, caller: &Caller, id: AccountId) -> Result<Account, ServiceError> {
+    let account = tx.account(caller.reseller, id)?.filter(|account| account.deleted_at.is_none());
+    account.ok_or_else(|| ServiceError::not_found(Noun::Account))
+}
+
+fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewAccount) -> Result<CreatedAccount, ServiceError> {
+    let now = kernel.now();
+    let groups = hold_groups(tx, caller, &new.groups)?;
+    let id = AccountId::new(now, kernel.entropy.as_ref());
+    let Minted { credential, sealed, hmac_key } = mint(kernel, tx, caller, id, EabTerms::default(), true)?;
+    let account = Account {
+        id,
+        number: credential.number,
+        reseller: caller.reseller,
+        kid: credential.kid,
+        root_revoked: false,
+        email: new.email.clone(),
+        external_id: new.external_id.clone(),
+        metadata: new.metadata.clone(),
+        suspended: false,
+        deleted_at: None,
+        created_at: now,
+        updated_at: now,
+        version: 1,
+    };
+    refuse_conflict(tx, &account)?;
+    if !tx.insert_account(&account)? {
+        // Somebody else's came in between the question and the insertion.
+        return Err(ServiceError::EmailInUse(account.email.to_string()));
+    }
+    tx.insert_credential(&credential, &sealed)?;
+    for group in &groups {
+        if tx.add_member(*group, id, now)? {
+            tx.change_member_count(*group, 1, now)?;
+        }
+    }
+    let detail = json!({"after": describe(&account), "groups": new.groups});
+    kernel.audit(tx, caller, "account.create", id, &detail)?;
+    Ok(CreatedAccount { account, hmac_key })
+}
+
+/// Finds every group that is named, or names every one that is missing.
+fn hold_groups(tx: &mut Tx<'_>, caller: &Caller, names: &[String]) -> Result<Vec<GroupId>, ServiceError> {
+    let (mut found, mut missing) = (Vec::new(), Vec::new());
+    for name in names {
+        let group = match name.parse() {
+            Ok(id) => tx.hold_group(caller.reseller, id)?,
+            Err(_) => None,
+        };
+        match group {
+            Some(group) => found.push(group.id),
+            None => missing.push(name.clone()),
+        }
+    }
+    if missing.is_empty() { Ok(found) } else { Err(ServiceError::NotFound(Noun::Group, missing)) }
+}
+
+fn refuse_conflict(tx: &mut Tx<'_>, account: &Account) -> Result<(), ServiceError> {
+    let others = |found: Option<Account>| found.filter(|other| other.id != account.id && other.deleted_at.is_none());
+    if others(tx.account_by_email(account.reseller, account.email.key())?).is_some() {
+        return Err(ServiceError::EmailInUse(account.email.to_string()));
+    }
+    if let Some(external_id) = &account.external_id
+        && others(tx.account_by_external_id(account.reseller, external_id.as_str())?).is_some()
+    {
+        return Err(ServiceError::ExternalIdInUse(external_id.to_string()));
+    }
+    Ok(())
+}
+
+fn describe(account: &Account) -> Value {
+    json!({
+        "email": account.email.as_str(),
+        "status": account.status().as_str(),
+        "externalId": account.external_id.as_ref().map(ExternalId::as_str),
+        "metadata": account.metadata.pairs(),
+        "kid": account.kid.to_string(),
+    })
+}
+
+/// The account of a credential, for those who only know the kid.
+pub(crate) fn account_of(tx: &mut Tx<'_>, caller: &Caller, kid: Kid) -> Result<(EabCredential, Account), ServiceError> {
+    let credential = tx.credential(caller.reseller, kid)?.ok_or_else(|| ServiceError::not_found(Noun::Credential))?;
+    let account = tx.account(caller.reseller, credential.account)?;
+    let account = account.ok_or_else(|| ServiceError::internal("a credential without its account"))?;
+    Ok((credential, account))
+}
+
+/// An account that can have something new: not terminated, and held so until the unit of work ends.
+pub(crate) fn hold_live(tx: &mut Tx<'_>, caller: &Caller, id: AccountId) -> Result<Account, ServiceError> {
+    let account = tx.hold_account(caller.reseller, id)?.ok_or_else(|| ServiceError::not_found(Noun::Account))?;
+    match account.require_active() {
+        Ok(()) | Err(AccountError::Suspended) => Ok(account),
+        Err(AccountError::Terminated(_)) => Err(ServiceError::not_found(Noun::Account)),
+    }
+}

@@ -1,0 +1,157 @@
+//! The audit trail: every change in the same unit of work as the change itself, every refusal soon after.
+
+use std::sync::Arc;
+
+use chancery_domain::{AuditId, PageRequest, ResellerId};
+use chancery_store::{AuditFilter, AuditRecord, Outcome, Tx};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::caller::{Actor, Caller, Origin};
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+
+/// Refusals that may wait to be written; beyond that they are counted and dropped, so that an attacker who is refused
+/// a million times costs us neither memory nor the service of others.
+const WAITING: usize = 4096;
+/// Refusals written with one commit.
+const BATCH: usize = 256;
+
+/// A request that was turned away.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    pub reseller: Option<ResellerId>,
+    pub actor: Actor,
+    pub origin: Origin,
+    /// Method and route, such as `POST /v1/account`.
+    pub action: String,
+    /// The path that was asked for.
+    pub subject: String,
+    pub status: u16,
+    pub code: String,
+    pub message: String,
+}
+
+impl Kernel {
+    /// Writes down a change, within its unit of work. `detail` never holds a secret.
+    pub(crate) fn audit(
+        &self,
+        tx: &mut Tx<'_>,
+        caller: &Caller,
+        action: &str,
+        subject: impl ToString,
+        detail: &Value,
+    ) -> Result<(), ServiceError> {
+        let (reseller, actor, origin) = (Some(caller.reseller), &caller.actor, &caller.origin);
+        self.audit_as(tx, reseller, actor, origin, action, subject, detail)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one for each column; a struct would only name them twice")]
+    pub(crate) fn audit_as(
+        &self,
+        tx: &mut Tx<'_>,
+        reseller: Option<ResellerId>,
+        actor: &Actor,
+        origin: &Origin,
+        action: &str,
+        subject: impl ToString,
+        detail: &Value,
+    ) -> Result<(), ServiceError> {
+        let now = self.now();
+        Ok(tx.append_audit(&AuditRecord {
+            id: AuditId::new(now, self.entropy.as_ref()),
+            at: now,
+            reseller,
+            actor_kind: actor.kind().to_owned(),
+            actor: actor.name().to_owned(),
+            address: origin.address.clone(),
+            request_id: origin.request_id.clone(),
+            action: action.to_owned(),
+            subject: subject.to_string(),
+            outcome: Outcome::Done,
+            detail: detail.to_string(),
+        })?)
+    }
+}
+
+/// Takes refusals from the doors, and shows the trail to the operator.
+#[derive(Clone)]
+pub struct Audit {
+    kernel: Arc<Kernel>,
+    queue: mpsc::Sender<AuditRecord>,
+    waiting: Arc<std::sync::Mutex<Option<mpsc::Receiver<AuditRecord>>>>,
+}
+
+impl Audit {
+    pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
+        let (queue, receiver) = mpsc::channel(WAITING);
+        Self { kernel, queue, waiting: Arc::new(std::sync::Mutex::new(Some(receiver))) }
+    }
+
+    /// Notes a refusal; never waits.
+    pub fn refused(&self, refusal: Refusal) {
+        let now = self.kernel.now();
+        let record = AuditRecord {
+            id: AuditId::new(now, self.kernel.entropy.as_ref()),
+            at: now,
+            reseller: refusal.reseller,
+            actor_kind: refusal.actor.kind().to_owned(),
+            actor: storable(refusal.actor.name()),
+            address: refusal.origin.address,
+            request_id: refusal.origin.request_id,
+            action: storable(&refusal.action),
+            subject: storable(&refusal.subject),
+            outcome: Outcome::Refused,
+            detail: json!({"status": refusal.status, "code": refusal.code, "message": storable(&refusal.message)})
+                .to_string(),
+        };
+        if self.queue.try_send(record).is_err() {
+            metrics::counter!("chancery_audit_refusals_dropped_total").increment(1);
+        }
+    }
+
+    /// Writes refusals down until every handle is gone. Runs once, in a task of its own.
+    pub async fn run(&self, stop: impl Future<Output = ()>) {
+        let taken = self.waiting.lock().ok().and_then(|mut waiting| waiting.take());
+        let Some(mut receiver) = taken else { return };
+        tokio::pin!(stop);
+        loop {
+            let mut batch = Vec::new();
+            tokio::select! {
+                _ = receiver.recv_many(&mut batch, BATCH) => self.write(batch).await,
+                () = &mut stop => break,
+            }
+        }
+        let mut rest = Vec::new();
+        while let Ok(record) = receiver.try_recv() {
+            rest.push(record);
+        }
+        self.write(rest).await;
+    }
+
+    /// A page of the trail, newest first, for the operator.
+    pub async fn list(&self, filter: AuditFilter, page: PageRequest) -> Result<Vec<AuditRecord>, ServiceError> {
+        let page = self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.audit(&filter, &page)?)).await?;
+        Ok(page.items)
+    }
+
+    async fn write(&self, records: Vec<AuditRecord>) {
+        if records.is_empty() {
+            return;
+        }
+        let count = records.len();
+        let written = self
+            .kernel
+            .store
+            .write(move |tx| records.iter().try_for_each(|record| tx.append_audit(record)).map_err(ServiceError::from));
+        if let Err(error) = written.await {
+            tracing::error!(%error, count, "could not write refusals to the audit trail");
+            metrics::counter!("chancery_audit_refusals_dropped_total").increment(count as u64);
+        }
+    }
+}
+
+/// What a stranger sent, cut and without the one character that PostgreSQL cannot keep.
+fn storable(text: &str) -> String {
+    text.chars().filter(|&character| character != '\0').take(500).collect()
+}

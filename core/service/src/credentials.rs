@@ -1,0 +1,191 @@
+//! EAB credentials: what a customer's ACME client is let in with.
+
+use std::sync::Arc;
+
+use chancery_domain::{Account, AccountId, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, Scope, Secret};
+use chancery_store::Tx;
+use data_encoding::BASE64;
+use serde_json::{Value, json};
+use zeroize::Zeroizing;
+
+use crate::account_lookup::AccountLookup;
+use crate::accounts::{account_of, hold_live};
+use crate::caller::Caller;
+use crate::cursor::{ListName, ListRequest, Listed};
+use crate::error::{Noun, ServiceError};
+use crate::kernel::{Kernel, sealed_column};
+use crate::once::{Once, Outcome};
+
+/// A new credential, and the only showing of its HMAC key.
+#[derive(Clone)]
+pub struct CreatedCredential {
+    pub credential: EabCredential,
+    pub account: Account,
+    pub hmac_key: Secret,
+}
+
+/// A credential and the account it belongs to.
+#[derive(Clone, Debug)]
+pub struct CredentialDetails {
+    pub credential: EabCredential,
+    pub account: Account,
+}
+
+#[derive(Clone)]
+pub struct Credentials {
+    kernel: Arc<Kernel>,
+}
+
+impl Credentials {
+    pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
+        Self { kernel }
+    }
+
+    /// Creates a further credential under an account that is not terminated.
+    pub async fn create(
+        &self,
+        caller: &Caller,
+        account: AccountId,
+        terms: EabTerms,
+        once: Option<Once<CreatedCredential>>,
+    ) -> Result<Outcome<CreatedCredential>, ServiceError> {
+        caller.require(Scope::WriteAccount)?;
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let unit = move |tx: &mut Tx<'_>| {
+            let account = hold_live(tx, &by, account)?;
+            let Minted { credential, sealed, hmac_key } = mint(&kernel, tx, &by, account.id, terms.clone(), false)?;
+            tx.insert_credential(&credential, &sealed)?;
+            let detail = json!({"account": account.id.to_string(), "after": describe(&credential)});
+            kernel.audit(tx, &by, "eab_credential.create", credential.kid, &detail)?;
+            Ok(CreatedCredential { credential, account, hmac_key })
+        };
+        self.kernel.write_once(caller, once, unit).await
+    }
+
+    pub async fn show(&self, caller: &Caller, kid: Kid) -> Result<CredentialDetails, ServiceError> {
+        caller.require(Scope::ReadAccount)?;
+        let caller = caller.clone();
+        let read = move |tx: &mut Tx<'_>| {
+            account_of(tx, &caller, kid).map(|(credential, account)| CredentialDetails { credential, account })
+        };
+        self.kernel.store.read(read).await
+    }
+
+    /// A page of the credentials of one account, newest first, its first one included.
+    pub async fn list_of_account(
+        &self,
+        caller: &Caller,
+        lookup: AccountLookup,
+        request: &ListRequest,
+    ) -> Result<Listed<CredentialDetails>, ServiceError> {
+        caller.require(Scope::ReadAccount)?;
+        let (kernel, caller, request) = (self.kernel.clone(), caller.clone(), request.clone());
+        self.kernel
+            .store
+            .read(move |tx| {
+                let account = lookup.find(tx, caller.reseller)?;
+                let list = ListName::new("account/eab-credential", caller.reseller, &account.id);
+                let page = tx.credentials_of_account(account.id, &kernel.cursors.open(&list, &request)?)?;
+                let page = page.map(|credential| CredentialDetails { credential, account: account.clone() });
+                Ok(kernel.cursors.close(&list, page))
+            })
+            .await
+    }
+
+    /// A page of all credentials of the reseller, newest first.
+    pub async fn list(
+        &self,
+        caller: &Caller,
+        request: &ListRequest,
+    ) -> Result<Listed<CredentialDetails>, ServiceError> {
+        caller.require(Scope::ReadAccount)?;
+        let list = ListName::new("eab-credential", caller.reseller, &());
+        let (caller, page) = (caller.clone(), self.kernel.cursors.open(&list, request)?);
+        let read = move |tx: &mut Tx<'_>| {
+            let Page { items, next } = tx.credentials_of_reseller(caller.reseller, &page)?;
+            let mut detailed = Vec::with_capacity(items.len());
+            for credential in items {
+                let account = tx.account(caller.reseller, credential.account)?;
+                let account = account.ok_or_else(|| ServiceError::internal("a credential without its account"))?;
+                detailed.push(CredentialDetails { credential, account });
+            }
+            Ok::<_, ServiceError>(Page { items: detailed, next })
+        };
+        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+    }
+
+    /// Revokes a credential: it binds nothing more, and what it bound stops working. Doing it twice is not found.
+    pub async fn revoke(&self, caller: &Caller, kid: Kid) -> Result<(), ServiceError> {
+        caller.require(Scope::WriteAccount)?;
+        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let (before, _) = account_of(tx, &caller, kid)?;
+                let after = before.clone().revoke(kernel.now());
+                let after = after.ok_or_else(|| ServiceError::not_found(Noun::Credential))?;
+                tx.save_credential(&after)?;
+                let detail = json!({"before": describe(&before), "after": describe(&after)});
+                kernel.audit(tx, &caller, "eab_credential.revoke", kid, &detail)
+            })
+            .await
+    }
+}
+
+/// A credential that is about to be stored.
+pub(crate) struct Minted {
+    pub(crate) credential: EabCredential,
+    pub(crate) sealed: Vec<u8>,
+    pub(crate) hmac_key: Secret,
+}
+
+/// Draws a kid and a key for a new credential of an account.
+pub(crate) fn mint(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    account: AccountId,
+    terms: EabTerms,
+    is_root: bool,
+) -> Result<Minted, ServiceError> {
+    let now = kernel.now();
+    let credential = EabCredential {
+        id: EabId::new(now, kernel.entropy.as_ref()),
+        number: tx.next_account_number()?,
+        reseller: caller.reseller,
+        account,
+        kid: Kid::from_uuid(kernel.entropy.uuid_v4()),
+        is_root,
+        terms,
+        bindings: 0,
+        last_used_at: None,
+        revoked_at: None,
+        created_at: now,
+        updated_at: now,
+        version: 1,
+    };
+    let (key, text) = draw_hmac_key(kernel.entropy.as_ref());
+    let sealed = kernel.keyring.seal(&sealed_column("eab_credentials").context(credential.id), key.as_slice());
+    Ok(Minted { credential, sealed, hmac_key: Secret::new(text) })
+}
+
+/// 48 random bytes whose base64 text is base64url as well: no client needs to convert it. About one draw in eight
+/// has neither `+` nor `/`, and what is left of 384 bits is still more than any HMAC here can use.
+fn draw_hmac_key(entropy: &dyn Entropy) -> (Zeroizing<[u8; 48]>, String) {
+    loop {
+        let key = Zeroizing::new(entropy.bytes::<48>());
+        let text = BASE64.encode(key.as_slice());
+        if !text.contains(['+', '/', '=']) {
+            return (key, text);
+        }
+    }
+}
+
+fn describe(credential: &EabCredential) -> Value {
+    json!({
+        "status": credential.status().as_str(),
+        "label": credential.terms.label.as_ref().map(Label::as_str),
+        "expiresAt": credential.terms.expires_at.map(|at| at.to_string()),
+        "maxBindings": credential.terms.max_bindings,
+    })
+}

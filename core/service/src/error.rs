@@ -1,0 +1,92 @@
+//! The one error of the use cases. Each door has its own words for it.
+
+use std::fmt;
+
+use chancery_domain::{AccountError, Problems, Scope};
+use chancery_store::StoreError;
+
+/// Why a use case was not carried out.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// The caller's token does not carry what the operation needs.
+    #[error("this operation needs the scope `{0}`, which the token does not have")]
+    MissingScope(Scope),
+    /// There is no such thing, or it is somebody else's: the caller cannot tell which.
+    #[error("{}", not_found(*.0, .1))]
+    NotFound(Noun, Vec<String>),
+    /// The account is suspended or terminated.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// The input breaks rules that are told one by one.
+    #[error("the request is not valid: {0}")]
+    Invalid(Problems),
+    /// Another thing of the reseller has this name.
+    #[error("{0} named {1:?} exists already; choose another name")]
+    NameInUse(Noun, String),
+    /// Another live account has this e-mail address.
+    #[error("an account with the e-mail address {0} exists already")]
+    EmailInUse(String),
+    /// Another live account has this external id.
+    #[error("an account with the external id {0:?} exists already")]
+    ExternalIdInUse(String),
+    /// The cursor was altered, or made for another list or filter.
+    #[error("the cursor does not belong to this list and filter; start again without it")]
+    BadCursor,
+    /// The idempotency key was used for another request.
+    #[error("this idempotency key was used for a different request; use a new key")]
+    IdempotencyKeyReused,
+    /// The database could not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A mistake of ours; the text is for the log.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl ServiceError {
+    pub fn not_found(noun: Noun) -> Self {
+        Self::NotFound(noun, Vec::new())
+    }
+
+    pub(crate) fn internal(error: impl fmt::Display) -> Self {
+        Self::Internal(error.to_string())
+    }
+}
+
+/// What a thing is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noun {
+    Account,
+    Credential,
+    Group,
+    Policy,
+    Member,
+    Profile,
+    Reseller,
+    Client,
+    ApiKey,
+}
+
+impl fmt::Display for Noun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Account => "account",
+            Self::Credential => "EAB credential",
+            Self::Group => "account group",
+            Self::Policy => "policy",
+            Self::Member => "member of this group",
+            Self::Profile => "profile",
+            Self::Reseller => "reseller",
+            Self::Client => "client",
+            Self::ApiKey => "API key",
+        })
+    }
+}
+
+fn not_found(noun: Noun, which: &[String]) -> String {
+    if which.is_empty() {
+        format!("there is no such {noun}")
+    } else {
+        format!("there is no {noun} {}", which.join(", "))
+    }
+}

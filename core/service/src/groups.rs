@@ -1,0 +1,176 @@
+//! Account groups and the policies assigned to them. Members have a file of their own.
+
+use std::sync::Arc;
+
+use chancery_domain::{Description, Group, GroupId, Name, Page, Policy, PolicyId, Scope};
+use chancery_store::Tx;
+use serde_json::{Value, json};
+
+use crate::caller::Caller;
+use crate::cursor::{ListName, ListRequest, Listed};
+use crate::error::{Noun, ServiceError};
+use crate::kernel::Kernel;
+use crate::once::{Once, Outcome};
+
+/// What a group is to be.
+#[derive(Clone, Debug)]
+pub struct GroupInput {
+    pub name: Name,
+    pub description: Option<Description>,
+}
+
+/// A group and the policies assigned to it.
+#[derive(Clone, Debug)]
+pub struct GroupDetails {
+    pub group: Group,
+    pub policies: Vec<Policy>,
+}
+
+#[derive(Clone)]
+pub struct Groups {
+    pub(crate) kernel: Arc<Kernel>,
+}
+
+impl Groups {
+    pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
+        Self { kernel }
+    }
+
+    pub async fn create(
+        &self,
+        caller: &Caller,
+        input: GroupInput,
+        once: Option<Once<GroupDetails>>,
+    ) -> Result<Outcome<GroupDetails>, ServiceError> {
+        caller.require(Scope::WriteAccount)?;
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let unit = move |tx: &mut Tx<'_>| {
+            let now = kernel.now();
+            let group = Group {
+                id: GroupId::new(now, kernel.entropy.as_ref()),
+                reseller: by.reseller,
+                name: input.name.clone(),
+                description: input.description.clone(),
+                member_count: 0,
+                created_at: now,
+                updated_at: now,
+                version: 1,
+            };
+            if !tx.insert_group(&group)? {
+                return Err(ServiceError::NameInUse(Noun::Group, group.name.to_string()));
+            }
+            kernel.audit(tx, &by, "account_group.create", group.id, &json!({"after": describe(&group)}))?;
+            Ok(GroupDetails { group, policies: Vec::new() })
+        };
+        self.kernel.write_once(caller, once, unit).await
+    }
+
+    pub async fn show(&self, caller: &Caller, id: GroupId) -> Result<GroupDetails, ServiceError> {
+        caller.require(Scope::ReadAccount).or_else(|_| caller.require(Scope::WriteAccount))?;
+        let caller = caller.clone();
+        self.kernel.store.read(move |tx| details(tx, &caller, id)).await
+    }
+
+    /// A page of the reseller's groups, newest first.
+    pub async fn list(&self, caller: &Caller, request: &ListRequest) -> Result<Listed<GroupDetails>, ServiceError> {
+        caller.require(Scope::ReadAccount)?;
+        let reseller = caller.reseller;
+        let list = ListName::new("account-group", reseller, &());
+        let page = self.kernel.cursors.open(&list, request)?;
+        let read = move |tx: &mut Tx<'_>| {
+            let Page { items, next } = tx.groups(reseller, &page)?;
+            let with_policies = |group: Group| Ok(GroupDetails { policies: tx.policies_of_group(group.id)?, group });
+            let items = items.into_iter().map(with_policies).collect::<Result<_, ServiceError>>()?;
+            Ok::<_, ServiceError>(Page { items, next })
+        };
+        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+    }
+
+    /// Gives the group a new name and description.
+    pub async fn replace(&self, caller: &Caller, id: GroupId, input: GroupInput) -> Result<GroupDetails, ServiceError> {
+        caller.require(Scope::WriteAccount)?;
+        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let GroupDetails { group: before, policies } = details(tx, &caller, id)?;
+                if tx.group_by_name(caller.reseller, &input.name)?.is_some_and(|other| other.id != id) {
+                    return Err(ServiceError::NameInUse(Noun::Group, input.name.to_string()));
+                }
+                let GroupInput { name, description } = input.clone();
+                let after = Group { name, description, updated_at: kernel.now(), ..before.clone() };
+                tx.save_group(&after)?;
+                let detail = json!({"before": describe(&before), "after": describe(&after)});
+                kernel.audit(tx, &caller, "account_group.replace", id, &detail)?;
+                Ok(GroupDetails { group: after, policies })
+            })
+            .await
+    }
+
+    /// Deletes the group; its accounts and policies stay.
+    pub async fn delete(&self, caller: &Caller, id: GroupId) -> Result<(), ServiceError> {
+        caller.require(Scope::WriteAccount)?;
+        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let before = hold(tx, &caller, id)?;
+                tx.delete_group(id)?;
+                kernel.audit(tx, &caller, "account_group.delete", id, &json!({"before": describe(&before)}))
+            })
+            .await
+    }
+
+    /// Assigns a policy to the group; doing it twice is fine.
+    pub async fn assign_policy(&self, caller: &Caller, id: GroupId, policy: PolicyId) -> Result<(), ServiceError> {
+        self.change_policy(caller, id, policy, "account_group.assign_policy", |kernel, tx, id, policy| {
+            tx.assign_policy(id, policy, kernel.now())?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Takes a policy off the group; one that is not assigned is not found.
+    pub async fn unassign_policy(&self, caller: &Caller, id: GroupId, policy: PolicyId) -> Result<(), ServiceError> {
+        self.change_policy(caller, id, policy, "account_group.unassign_policy", |_, tx, id, policy| {
+            if tx.unassign_policy(id, policy)? { Ok(()) } else { Err(ServiceError::not_found(Noun::Policy)) }
+        })
+        .await
+    }
+
+    async fn change_policy(
+        &self,
+        caller: &Caller,
+        id: GroupId,
+        policy: PolicyId,
+        action: &'static str,
+        change: fn(&Kernel, &mut Tx<'_>, GroupId, PolicyId) -> Result<(), ServiceError>,
+    ) -> Result<(), ServiceError> {
+        caller.require(Scope::WriteAccount)?;
+        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        self.kernel
+            .store
+            .write(move |tx| {
+                hold(tx, &caller, id)?;
+                let held = tx.hold_policy(caller.reseller, policy)?;
+                held.ok_or_else(|| ServiceError::not_found(Noun::Policy))?;
+                change(&kernel, tx, id, policy)?;
+                kernel.audit(tx, &caller, action, id, &json!({"policy": policy.to_string()}))
+            })
+            .await
+    }
+}
+
+/// The group, held until the unit of work ends.
+pub(crate) fn hold(tx: &mut Tx<'_>, caller: &Caller, id: GroupId) -> Result<Group, ServiceError> {
+    tx.hold_group(caller.reseller, id)?.ok_or_else(|| ServiceError::NotFound(Noun::Group, vec![id.to_string()]))
+}
+
+fn details(tx: &mut Tx<'_>, caller: &Caller, id: GroupId) -> Result<GroupDetails, ServiceError> {
+    let group = tx.group(caller.reseller, id)?.ok_or_else(|| ServiceError::not_found(Noun::Group))?;
+    Ok(GroupDetails { policies: tx.policies_of_group(id)?, group })
+}
+
+fn describe(group: &Group) -> Value {
+    json!({"name": group.name.as_str(), "description": group.description.as_ref().map(Description::as_str)})
+}

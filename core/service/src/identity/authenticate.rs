@@ -1,0 +1,140 @@
+//! From what stands in the `Authorization` header to a caller.
+
+use std::time::Duration;
+
+use chancery_domain::{Reseller, ScopeSet};
+use chancery_jose::{Expected, TokenError, jwt};
+
+use super::Identity;
+use super::cache::{Holder, VerifiedToken};
+use super::secrets::{api_key_id, hash_secret};
+use crate::caller::{Actor, Caller, Origin};
+use crate::error::ServiceError;
+
+/// How far the clocks of two machines may differ.
+pub(crate) const LEEWAY: Duration = Duration::from_secs(30);
+
+/// Why a caller was not let in.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum AuthError {
+    /// No credentials at all.
+    #[error("no credentials: send `Authorization: Bearer <access token>`; get a token at /oauth/token")]
+    Missing,
+    /// Neither a bearer token nor an API key.
+    #[error("the Authorization header is neither `Bearer <access token>` nor an API key")]
+    Malformed,
+    /// The token is not good.
+    #[error("the access token is not valid: {0}")]
+    Token(TokenError),
+    /// An external token that does not say for whom.
+    #[error("the access token is not valid: its claim `{0}` does not name a reseller")]
+    Claim(String),
+    /// The client was disabled or has expired, or is gone.
+    #[error("the client of this access token is disabled or has expired")]
+    ClientDisabled,
+    /// An API key that is wrong or revoked, or not taken here.
+    #[error("the API key is not valid")]
+    ApiKey,
+    /// The reseller named by a token does not exist.
+    #[error("the reseller of this access token does not exist")]
+    UnknownReseller,
+    /// The operator has suspended the reseller.
+    #[error("the reseller {0} is suspended; ask the operator of this service")]
+    Suspended(String),
+    /// The keys of the external provider could not be fetched.
+    #[error("the identity provider's keys cannot be fetched at the moment: {0}")]
+    KeysUnavailable(String),
+    /// We could not look.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+}
+
+impl Identity {
+    /// Finds out who is calling. In the common case this asks the database nothing.
+    pub async fn authenticate(&self, authorization: Option<&str>, origin: Origin) -> Result<Caller, AuthError> {
+        let header = authorization.ok_or(AuthError::Missing)?.trim();
+        match header.split_once(' ') {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => self.by_token(token.trim(), origin).await,
+            Some(_) => Err(AuthError::Malformed),
+            None if header.is_empty() || header.eq_ignore_ascii_case("bearer") => Err(AuthError::Missing),
+            None => self.by_api_key(header, origin).await,
+        }
+    }
+
+    async fn by_token(&self, token: &str, origin: Origin) -> Result<Caller, AuthError> {
+        let hash = hash_secret(token).0;
+        let now = self.kernel.now().as_secs();
+        let verified = match self.cache.token(&hash) {
+            Some(known) if known.expires > now => known,
+            Some(_) => return Err(AuthError::Token(TokenError::Expired)),
+            None => {
+                let verified = self.verify(token, now).await?;
+                self.cache.remember_token(hash, verified.clone());
+                verified
+            }
+        };
+        match verified.holder {
+            Holder::Client(id) => {
+                let found = self.cache.client(&self.kernel, id).await?;
+                let live = found.filter(|(client, _)| client.is_live(self.kernel.now()));
+                let (client, reseller) = live.ok_or(AuthError::ClientDisabled)?;
+                // Scopes that were taken from the client since are gone from its tokens too.
+                let scopes = verified.scopes.intersection(&client.scopes);
+                admit(reseller, Actor::Client(client.id.to_string()), scopes, origin)
+            }
+            Holder::External { subject, reseller } => {
+                let reseller = self.cache.reseller(&self.kernel, &reseller).await?.ok_or(AuthError::UnknownReseller)?;
+                admit(reseller, Actor::External(subject), verified.scopes, origin)
+            }
+        }
+    }
+
+    async fn verify(&self, token: &str, now: i64) -> Result<VerifiedToken, AuthError> {
+        let issuer = jwt::unverified_issuer(token).map_err(AuthError::Token)?;
+        let settings = &self.kernel.settings;
+        if issuer != settings.issuer {
+            let provider = self.external.iter().find(|external| external.provider.issuer == issuer);
+            let provider = provider.ok_or(AuthError::Token(TokenError::WrongIssuer(issuer)))?;
+            return provider.verify(token, now).await;
+        }
+        let expected = Expected { issuer: &settings.issuer, audience: &settings.audience, now, leeway: LEEWAY };
+        let verify = || {
+            let keys = self.token_keys();
+            jwt::verify(token, |kid, algorithm| keys.find(kid, algorithm), &expected)
+        };
+        let claims = match verify() {
+            // Another node may have begun to use a key that this one has not read yet.
+            Err(TokenError::UnknownKey(_)) => {
+                self.refresh_keys().await?;
+                verify()
+            }
+            other => other,
+        };
+        let claims = claims.map_err(AuthError::Token)?;
+        let client = claims.text("sub").and_then(|id| id.parse().ok());
+        Ok(VerifiedToken {
+            holder: Holder::Client(client.ok_or(AuthError::Token(TokenError::MissingClaim("sub")))?),
+            scopes: ScopeSet::from_foreign(claims.text("scope").unwrap_or_default()),
+            expires: claims.seconds("exp").ok_or(AuthError::Token(TokenError::MissingClaim("exp")))?,
+        })
+    }
+
+    async fn by_api_key(&self, text: &str, origin: Origin) -> Result<Caller, AuthError> {
+        if !self.kernel.settings.api_keys {
+            return Err(AuthError::Malformed);
+        }
+        let id = api_key_id(text).ok_or(AuthError::Malformed)?;
+        let (key, reseller) = self.cache.api_key(&self.kernel, id).await?.ok_or(AuthError::ApiKey)?;
+        if key.revoked_at.is_some() || !key.hash.matches(&hash_secret(text)) {
+            return Err(AuthError::ApiKey);
+        }
+        admit(reseller, Actor::ApiKey(key.id.to_string()), key.scopes, origin)
+    }
+}
+
+fn admit(reseller: Reseller, actor: Actor, scopes: ScopeSet, origin: Origin) -> Result<Caller, AuthError> {
+    if reseller.suspended {
+        return Err(AuthError::Suspended(reseller.code.to_string()));
+    }
+    Ok(Caller { reseller: reseller.id, code: reseller.code, actor, scopes, origin })
+}

@@ -1,0 +1,74 @@
+//! Tokens of an OpenID provider that the operator trusts.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chancery_domain::{ResellerCode, ScopeSet};
+use chancery_jose::{Claims, Expected, JwkSet, TokenError, jwt};
+use serde_json::Value;
+
+use super::authenticate::{AuthError, LEEWAY};
+use super::cache::{Holder, VerifiedToken};
+use crate::settings::ExternalProvider;
+
+/// Where a provider's public keys come from.
+#[async_trait]
+pub trait KeySource: Send + Sync {
+    /// The keys that were fetched last; none before the first time.
+    fn keys(&self) -> Option<Arc<JwkSet>>;
+
+    /// Fetches the keys anew, unless that was done a moment ago.
+    async fn refresh(&self) -> Result<(), String>;
+}
+
+/// A provider and its keys.
+#[derive(Clone)]
+pub struct External {
+    pub provider: ExternalProvider,
+    pub keys: Arc<dyn KeySource>,
+}
+
+impl External {
+    /// Verifies a token, fetching the keys when they are not there yet or do not include the token's.
+    pub(crate) async fn verify(&self, token: &str, now: i64) -> Result<VerifiedToken, AuthError> {
+        if self.keys.keys().is_none() {
+            self.keys.refresh().await.map_err(AuthError::KeysUnavailable)?;
+        }
+        let claims = match self.check(token, now) {
+            Err(AuthError::Token(TokenError::UnknownKey(kid))) => match self.keys.refresh().await {
+                Ok(()) => self.check(token, now)?,
+                Err(error) => {
+                    tracing::warn!(%error, issuer = self.provider.issuer, "could not fetch the provider's keys");
+                    return Err(AuthError::Token(TokenError::UnknownKey(kid)));
+                }
+            },
+            other => other?,
+        };
+        self.accept(&claims)
+    }
+
+    fn check(&self, token: &str, now: i64) -> Result<Claims, AuthError> {
+        let keys = self.keys.keys().ok_or_else(|| AuthError::KeysUnavailable("no keys were fetched".to_owned()))?;
+        let ExternalProvider { issuer, audience, .. } = &self.provider;
+        let expected = Expected { issuer, audience, now, leeway: LEEWAY };
+        jwt::verify(token, |kid, algorithm| keys.find(kid, algorithm), &expected).map_err(AuthError::Token)
+    }
+
+    fn accept(&self, claims: &Claims) -> Result<VerifiedToken, AuthError> {
+        let ExternalProvider { reseller_claim, scope_claim, .. } = &self.provider;
+        let missing = || AuthError::Claim(reseller_claim.clone());
+        let code = claims.text(reseller_claim).ok_or_else(missing)?;
+        let reseller = ResellerCode::parse(code).map_err(|_| missing())?;
+        let scopes = match claims.0.get(scope_claim) {
+            Some(Value::String(text)) => ScopeSet::from_foreign(text),
+            Some(Value::Array(list)) => {
+                let names: Vec<_> = list.iter().filter_map(Value::as_str).collect();
+                ScopeSet::from_foreign(&names.join(" "))
+            }
+            _ => ScopeSet::default(),
+        };
+        let subject = claims.text("sub").unwrap_or("unknown").to_owned();
+        let expires = claims.seconds("exp").ok_or(AuthError::Token(TokenError::MissingClaim("exp")))?;
+        Ok(VerifiedToken { holder: Holder::External { subject, reseller }, scopes, expires })
+    }
+}

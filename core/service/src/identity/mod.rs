@@ -1,0 +1,78 @@
+//! Who a caller is: tokens of our own, API keys, and tokens of external OpenID providers.
+
+mod authenticate;
+mod cache;
+mod external;
+mod keys;
+mod secrets;
+mod token;
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use chancery_jose::JwkSet;
+
+pub use authenticate::AuthError;
+pub use external::{External, KeySource};
+pub use secrets::{api_key_text, draw_secret, hash_secret};
+pub use token::{TokenGrant, TokenRefusal, TokenRequest};
+
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+use cache::Cache;
+use keys::TokenKeys;
+
+/// How often a node asks whether clients, keys or resellers have changed.
+const POLL: Duration = Duration::from_secs(1);
+/// How often a node looks whether a token key is due to be replaced.
+const KEY_CHECK: Duration = Duration::from_secs(60);
+
+/// The identity provider and the verifier of everything a caller may show.
+pub struct Identity {
+    kernel: Arc<Kernel>,
+    external: Vec<External>,
+    cache: Cache,
+    keys: RwLock<Arc<TokenKeys>>,
+}
+
+impl Identity {
+    /// Makes or finds the keys that tokens are signed with.
+    pub async fn new(kernel: Arc<Kernel>, external: Vec<External>) -> Result<Arc<Self>, ServiceError> {
+        let keys = RwLock::new(Arc::new(TokenKeys::load(&kernel).await?));
+        Ok(Arc::new(Self { kernel, external, cache: Cache::default(), keys }))
+    }
+
+    /// The public keys of our tokens.
+    pub fn jwks(&self) -> JwkSet {
+        self.token_keys().published()
+    }
+
+    /// Keeps what is in memory up to date: a client that was disabled on any node stops within a few seconds on this one.
+    pub async fn watch(&self) {
+        let mut until_key_check = Duration::ZERO;
+        loop {
+            if let Err(error) = self.cache.poll(&self.kernel).await {
+                tracing::warn!(%error, "could not ask for changes to clients and keys");
+            }
+            if until_key_check.is_zero() {
+                until_key_check = KEY_CHECK;
+                if let Err(error) = self.refresh_keys().await {
+                    tracing::error!(%error, "could not refresh the keys that sign tokens");
+                }
+            }
+            until_key_check = until_key_check.saturating_sub(POLL);
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    /// Reads the token keys anew, and replaces the one in use when it is due.
+    pub async fn refresh_keys(&self) -> Result<(), ServiceError> {
+        let fresh = Arc::new(TokenKeys::load(&self.kernel).await?);
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        Ok(())
+    }
+
+    fn token_keys(&self) -> Arc<TokenKeys> {
+        self.keys.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

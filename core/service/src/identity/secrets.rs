@@ -1,0 +1,36 @@
+//! How secrets look. The prefixes let a scanner recognise one that has leaked.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use chancery_domain::{ApiKeyId, Entropy, Secret, SecretHash};
+use data_encoding::BASE64URL_NOPAD;
+
+const CLIENT_SECRET: &str = "chs_";
+const API_KEY: &str = "chk_";
+
+/// A client secret of 256 random bits.
+pub fn draw_secret(entropy: &dyn Entropy) -> Secret {
+    Secret::new(format!("{CLIENT_SECRET}{}", BASE64URL_NOPAD.encode(&entropy.bytes::<32>())))
+}
+
+/// What is stored of a secret.
+pub fn hash_secret(text: &str) -> SecretHash {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, text.as_bytes()).as_ref());
+    SecretHash(hash)
+}
+
+/// A new API key: it carries its own id, so that it can be found without trying every hash.
+pub fn api_key_text(id: ApiKeyId, entropy: &dyn Entropy) -> Secret {
+    let id = id.to_string();
+    let id = id.trim_start_matches(ApiKeyId::PREFIX).trim_start_matches('_');
+    Secret::new(format!("{API_KEY}{id}_{}", BASE64URL_NOPAD.encode(&entropy.bytes::<32>())))
+}
+
+/// The id inside an API key, where the text looks like one.
+pub(crate) fn api_key_id(text: &str) -> Option<ApiKeyId> {
+    let (id, secret) = text.strip_prefix(API_KEY)?.split_once('_')?;
+    if secret.len() != 43 {
+        return None;
+    }
+    format!("{}_{id}", ApiKeyId::PREFIX).parse().ok()
+}

@@ -1,0 +1,65 @@
+//! What every use case stands on.
+
+use std::sync::Arc;
+
+use aws_lc_rs::hmac;
+use chancery_domain::{Clock, Entropy, Timestamp};
+use chancery_seal::Keyring;
+use chancery_store::{SEALED_COLUMNS, SealedColumn, Store};
+
+use crate::cursor::Cursors;
+use crate::error::ServiceError;
+use crate::settings::Settings;
+
+/// Store, clock, randomness, keys and settings, handed to each use case.
+pub struct Kernel {
+    pub store: Store,
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+    pub keyring: Keyring,
+    pub settings: Arc<Settings>,
+    pub(crate) cursors: Cursors,
+}
+
+impl Kernel {
+    /// Puts the parts together, and makes or finds the secrets that all nodes share.
+    pub async fn new(
+        store: Store,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        keyring: Keyring,
+        settings: Settings,
+    ) -> Result<Arc<Self>, ServiceError> {
+        let cursor_key = shared_secret(&store, &keyring, entropy.as_ref(), "cursor", clock.now()).await?;
+        let cursors = Cursors::new(hmac::Key::new(hmac::HMAC_SHA256, &cursor_key));
+        Ok(Arc::new(Self { store, clock, entropy, keyring, settings: Arc::new(settings), cursors }))
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+/// The column of sealed values of a table.
+pub(crate) fn sealed_column(table: &str) -> SealedColumn {
+    let found = SEALED_COLUMNS.iter().find(|column| column.table == table);
+    *found.expect("the table is one of those with sealed values")
+}
+
+/// A random secret under a name: made by whichever node comes first.
+async fn shared_secret(
+    store: &Store,
+    keyring: &Keyring,
+    entropy: &dyn Entropy,
+    name: &'static str,
+    now: Timestamp,
+) -> Result<Vec<u8>, ServiceError> {
+    let context = sealed_column("service_secrets").context(name);
+    let fresh = keyring.seal(&context, &entropy.bytes::<32>());
+    let kept = store.read(move |tx| tx.service_secret(name)).await.map_err(ServiceError::from)?;
+    let sealed = match kept {
+        Some(sealed) => sealed,
+        None => store.write(move |tx| Ok::<_, ServiceError>(tx.settle_service_secret(name, &fresh, now)?)).await?,
+    };
+    Ok(keyring.open(&context, &sealed).map_err(ServiceError::internal)?.to_vec())
+}

@@ -1,0 +1,179 @@
+//! Asking twice under one idempotency key gives the first answer again.
+//!
+//! The answer is kept in the same unit of work as what it tells of, so a crash cannot part them: either both are
+//! there, or neither is and the request can simply be made again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chancery_domain::{ResellerId, Timestamp};
+use chancery_store::{StoreError, StoredAnswer, Tx};
+
+use crate::caller::Caller;
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+
+/// A key that the caller chose: 1 to 255 printable ASCII characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdempotencyKey(String);
+
+impl IdempotencyKey {
+    pub fn parse(text: &str) -> Option<Self> {
+        let fits = (1..=255).contains(&text.len()) && text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        fits.then(|| Self(text.to_owned()))
+    }
+}
+
+/// What was answered: a status and a JSON body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    pub body: Vec<u8>,
+}
+
+/// A request that is to happen once: its key, what it says, and how its answer is written.
+#[derive(Clone)]
+pub struct Once<T> {
+    pub key: IdempotencyKey,
+    /// A hash of method, path and body.
+    pub fingerprint: [u8; 32],
+    pub render: Arc<dyn Fn(&T) -> Answer + Send + Sync>,
+}
+
+/// Something new, or the answer that was given before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome<T> {
+    Fresh(T),
+    Replayed(Answer),
+}
+
+impl Kernel {
+    /// Runs a unit of work, once per idempotency key where there is one.
+    pub(crate) async fn write_once<T, F>(
+        self: &Arc<Self>,
+        caller: &Caller,
+        once: Option<Once<T>>,
+        mut unit: F,
+    ) -> Result<Outcome<T>, ServiceError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Tx<'_>) -> Result<T, ServiceError> + Send + 'static,
+    {
+        let (kernel, reseller, now) = (self.clone(), caller.reseller, self.now());
+        self.store
+            .write(move |tx| {
+                let Some(once) = &once else { return unit(tx).map(Outcome::Fresh) };
+                if let Some(answer) = kernel.find_answer(tx, reseller, &once.key, &once.fingerprint, now)? {
+                    return Ok(Outcome::Replayed(answer));
+                }
+                let made = unit(tx)?;
+                kernel.keep_answer(tx, reseller, &once.key, &once.fingerprint, &(once.render)(&made), now)?;
+                Ok(Outcome::Fresh(made))
+            })
+            .await
+    }
+
+    fn find_answer(
+        &self,
+        tx: &mut Tx<'_>,
+        reseller: ResellerId,
+        key: &IdempotencyKey,
+        fingerprint: &[u8; 32],
+        now: Timestamp,
+    ) -> Result<Option<Answer>, ServiceError> {
+        let Some(stored) = tx.answer(reseller, &key.0, self.oldest_answer(now))? else { return Ok(None) };
+        if stored.fingerprint != fingerprint {
+            return Err(ServiceError::IdempotencyKeyReused);
+        }
+        let body = self.keyring.open(&context(reseller, key), &stored.sealed).map_err(ServiceError::internal)?;
+        Ok(Some(Answer { status: stored.status, body: body.to_vec() }))
+    }
+
+    fn keep_answer(
+        &self,
+        tx: &mut Tx<'_>,
+        reseller: ResellerId,
+        key: &IdempotencyKey,
+        fingerprint: &[u8; 32],
+        answer: &Answer,
+        now: Timestamp,
+    ) -> Result<(), ServiceError> {
+        let stored = StoredAnswer {
+            fingerprint: fingerprint.to_vec(),
+            status: answer.status,
+            sealed: self.keyring.seal(&context(reseller, key), &answer.body),
+            created_at: now,
+        };
+        Ok(tx.keep_answer(reseller, &key.0, &stored, self.oldest_answer(now))?)
+    }
+
+    fn oldest_answer(&self, now: Timestamp) -> Timestamp {
+        now.minus(self.settings.idempotency_window)
+    }
+}
+
+fn context(reseller: ResellerId, key: &IdempotencyKey) -> String {
+    format!("idempotency:{reseller}:{}", key.0)
+}
+
+/// Answers that are kept beside the units of work: refusals, which change nothing.
+#[derive(Clone)]
+pub struct Answers {
+    kernel: Arc<Kernel>,
+}
+
+impl Answers {
+    pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
+        Self { kernel }
+    }
+
+    /// The answer that was given to this key and request before.
+    pub async fn find<T: 'static>(&self, caller: &Caller, once: &Once<T>) -> Result<Option<Answer>, ServiceError> {
+        let (kernel, reseller, now) = (self.kernel.clone(), caller.reseller, self.kernel.now());
+        let (key, fingerprint) = (once.key.clone(), once.fingerprint);
+        let unit = move |tx: &mut Tx<'_>| kernel.find_answer(tx, reseller, &key, &fingerprint, now);
+        self.kernel.store.read(unit).await
+    }
+
+    /// Keeps a refusal, so that the same request is refused in the same words.
+    pub async fn keep_refusal<T: 'static>(
+        &self,
+        caller: &Caller,
+        once: &Once<T>,
+        answer: Answer,
+    ) -> Result<(), ServiceError> {
+        let (kernel, reseller, now) = (self.kernel.clone(), caller.reseller, self.kernel.now());
+        let (key, fingerprint) = (once.key.clone(), once.fingerprint);
+        let kept = self
+            .kernel
+            .store
+            .write(move |tx| {
+                if kernel.find_answer(tx, reseller, &key, &fingerprint, now)?.is_some() {
+                    return Ok(());
+                }
+                kernel.keep_answer(tx, reseller, &key, &fingerprint, &answer, now)
+            })
+            .await;
+        match kept {
+            // Somebody else's answer came first; ours told of nothing that happened.
+            Err(ServiceError::IdempotencyKeyReused | ServiceError::Store(StoreError::Stale { .. })) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Forgets what is too old to be replayed, a batch at a time so that nobody waits long.
+    pub async fn sweep(&self) -> Result<u64, ServiceError> {
+        const BATCH: u32 = 1000;
+        let oldest = self.kernel.oldest_answer(self.kernel.now());
+        let mut forgotten = 0;
+        loop {
+            let gone =
+                self.kernel.store.write(move |tx| Ok::<_, ServiceError>(tx.forget_answers(oldest, BATCH)?)).await?;
+            forgotten += gone;
+            if gone < u64::from(BATCH) {
+                return Ok(forgotten);
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}

@@ -1,0 +1,182 @@
+use chancery_domain::{
+    ApiKey, ApiKeyId, Client, ClientError, ClientId, ClientSecret, Name, Problems, ResellerId, ScopeSet, Secret,
+};
+use chancery_store::Tx;
+use serde_json::json;
+
+use super::{Operator, reseller_by_code};
+use crate::error::{Noun, ServiceError};
+use crate::identity::{api_key_text, draw_secret, hash_secret};
+
+/// What a new client is to be.
+#[derive(Clone, Debug)]
+pub struct NewClient {
+    pub reseller: String,
+    pub name: Name,
+    pub scopes: ScopeSet,
+    pub expires_in_days: Option<u32>,
+}
+
+/// A client and the only showing of a secret of it.
+#[derive(Clone)]
+pub struct NewSecret {
+    pub client: Client,
+    pub secret: Secret,
+}
+
+/// An API key and its only showing.
+#[derive(Clone)]
+pub struct NewApiKey {
+    pub key: ApiKey,
+    pub text: Secret,
+}
+
+impl Operator {
+    pub async fn create_client(&self, new: NewClient) -> Result<NewSecret, ServiceError> {
+        let me = self.clone();
+        self.kernel
+            .store
+            .write(move |tx| {
+                let now = me.kernel.now();
+                let reseller = reseller_by_code(tx, &new.reseller)?;
+                let secret = draw_secret(me.kernel.entropy.as_ref());
+                let client = Client {
+                    id: ClientId::new(now, me.kernel.entropy.as_ref()),
+                    reseller: reseller.id,
+                    name: new.name.clone(),
+                    scopes: new.scopes.clone(),
+                    secrets: vec![ClientSecret { hash: hash_secret(secret.reveal()), created_at: now }],
+                    disabled: false,
+                    expires_at: new.expires_in_days.map(|days| Client::end_after(days, now)),
+                    created_at: now,
+                    updated_at: now,
+                    version: 1,
+                };
+                tx.insert_client(&client)?;
+                let detail = json!({"name": client.name.as_str(), "scope": client.scopes.to_string()});
+                me.record(tx, Some(reseller.id), "client.create", client.id, &detail)?;
+                Ok(NewSecret { client, secret })
+            })
+            .await
+    }
+
+    /// The clients of a reseller, newest first.
+    pub async fn clients(&self, reseller: &str) -> Result<Vec<Client>, ServiceError> {
+        let code = reseller.to_owned();
+        self.kernel
+            .store
+            .read(move |tx| {
+                let reseller = reseller_by_code(tx, &code)?;
+                Ok(tx.clients(reseller.id)?)
+            })
+            .await
+    }
+
+    /// Adds a second secret beside the first.
+    pub async fn begin_rotation(&self, id: ClientId) -> Result<NewSecret, ServiceError> {
+        let secret = draw_secret(self.kernel.entropy.as_ref());
+        let (hash, now) = (hash_secret(secret.reveal()), self.kernel.now());
+        let client =
+            self.change_client(id, "client.rotate", move |client| client.begin_rotation(hash.clone(), now)).await?;
+        Ok(NewSecret { client, secret })
+    }
+
+    /// Drops the first secret.
+    pub async fn finish_rotation(&self, id: ClientId) -> Result<Client, ServiceError> {
+        let now = self.kernel.now();
+        self.change_client(id, "client.finish_rotation", move |client| client.finish_rotation(now)).await
+    }
+
+    /// Disables a client, or enables it again: its tokens follow within seconds on every node.
+    pub async fn set_client_disabled(&self, id: ClientId, disabled: bool) -> Result<Client, ServiceError> {
+        let now = self.kernel.now();
+        let action = if disabled { "client.disable" } else { "client.enable" };
+        self.change_client(id, action, move |client| Ok(client.with_disabled(disabled, now))).await
+    }
+
+    pub async fn create_api_key(
+        &self,
+        reseller: &str,
+        name: Name,
+        scopes: ScopeSet,
+    ) -> Result<NewApiKey, ServiceError> {
+        let (me, code) = (self.clone(), reseller.to_owned());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let now = me.kernel.now();
+                let reseller = reseller_by_code(tx, &code)?;
+                let id = ApiKeyId::new(now, me.kernel.entropy.as_ref());
+                let text = api_key_text(id, me.kernel.entropy.as_ref());
+                let key = ApiKey {
+                    id,
+                    reseller: reseller.id,
+                    name: name.clone(),
+                    scopes: scopes.clone(),
+                    hash: hash_secret(text.reveal()),
+                    revoked_at: None,
+                    created_at: now,
+                };
+                tx.insert_api_key(&key)?;
+                let detail = json!({"name": key.name.as_str(), "scope": key.scopes.to_string()});
+                me.record(tx, Some(reseller.id), "api_key.create", id, &detail)?;
+                Ok(NewApiKey { key, text })
+            })
+            .await
+    }
+
+    /// The API keys of a reseller, newest first, revoked ones included.
+    pub async fn api_keys(&self, reseller: &str) -> Result<Vec<ApiKey>, ServiceError> {
+        let code = reseller.to_owned();
+        self.kernel
+            .store
+            .read(move |tx| {
+                let reseller = reseller_by_code(tx, &code)?;
+                Ok(tx.api_keys(reseller.id)?)
+            })
+            .await
+    }
+
+    pub async fn revoke_api_key(&self, id: ApiKeyId) -> Result<(), ServiceError> {
+        let me = self.clone();
+        self.kernel
+            .store
+            .write(move |tx| {
+                let missing = || ServiceError::NotFound(Noun::ApiKey, vec![id.to_string()]);
+                let key = tx.api_key(id)?.ok_or_else(missing)?;
+                if !tx.revoke_api_key(id, me.kernel.now())? {
+                    return Err(missing());
+                }
+                tx.advance_identity_epoch()?;
+                me.record(tx, Some(key.reseller), "api_key.revoke", id, &json!({"name": key.name.as_str()}))
+            })
+            .await
+    }
+
+    async fn change_client<F>(&self, id: ClientId, action: &'static str, change: F) -> Result<Client, ServiceError>
+    where
+        F: Fn(Client) -> Result<Client, ClientError> + Send + 'static,
+    {
+        let me = self.clone();
+        self.kernel
+            .store
+            .write(move |tx: &mut Tx<'_>| {
+                let before =
+                    tx.client(id)?.ok_or_else(|| ServiceError::NotFound(Noun::Client, vec![id.to_string()]))?;
+                let after = change(before).map_err(refusal)?;
+                tx.save_client(&after)?;
+                tx.advance_identity_epoch()?;
+                let reseller: ResellerId = after.reseller;
+                let detail = json!({"disabled": after.disabled, "secrets": after.secrets.len()});
+                me.record(tx, Some(reseller), action, id, &detail)?;
+                Ok(after)
+            })
+            .await
+    }
+}
+
+fn refusal(error: ClientError) -> ServiceError {
+    let mut problems = Problems::default();
+    problems.add("client", "rotation", error);
+    ServiceError::Invalid(problems)
+}

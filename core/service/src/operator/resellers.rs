@@ -1,0 +1,72 @@
+use chancery_domain::{Name, PageRequest, Reseller, ResellerCode, ResellerId};
+use serde_json::json;
+
+use super::{Operator, reseller_by_code};
+use crate::error::{Noun, ServiceError};
+
+impl Operator {
+    pub async fn create_reseller(&self, code: ResellerCode, name: Name) -> Result<Reseller, ServiceError> {
+        let me = self.clone();
+        self.kernel
+            .store
+            .write(move |tx| {
+                let now = me.kernel.now();
+                let reseller = Reseller {
+                    id: ResellerId::new(now, me.kernel.entropy.as_ref()),
+                    code: code.clone(),
+                    name: name.clone(),
+                    suspended: false,
+                    created_at: now,
+                    updated_at: now,
+                    version: 1,
+                };
+                if !tx.insert_reseller(&reseller)? {
+                    return Err(ServiceError::NameInUse(Noun::Reseller, code.to_string()));
+                }
+                let detail = json!({"code": reseller.code.as_str(), "name": reseller.name.as_str()});
+                me.record(tx, Some(reseller.id), "reseller.create", reseller.id, &detail)?;
+                Ok(reseller)
+            })
+            .await
+    }
+
+    /// Every reseller, newest first.
+    pub async fn resellers(&self) -> Result<Vec<Reseller>, ServiceError> {
+        self.kernel
+            .store
+            .read(|tx| {
+                let (mut all, mut page) = (Vec::new(), PageRequest { limit: 1000, after: None });
+                loop {
+                    let found = tx.resellers(&page)?;
+                    all.extend(found.items);
+                    match found.next {
+                        Some(next) => page.after = Some(next),
+                        None => return Ok(all),
+                    }
+                }
+            })
+            .await
+    }
+
+    pub async fn reseller(&self, code: &str) -> Result<Reseller, ServiceError> {
+        let code = code.to_owned();
+        self.kernel.store.read(move |tx| reseller_by_code(tx, &code)).await
+    }
+
+    /// Suspends a reseller, or lets it go on: every node follows within seconds.
+    pub async fn set_reseller_suspended(&self, code: &str, suspended: bool) -> Result<Reseller, ServiceError> {
+        let (me, code) = (self.clone(), code.to_owned());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let before = reseller_by_code(tx, &code)?;
+                let after = before.with_suspended(suspended, me.kernel.now());
+                tx.save_reseller(&after)?;
+                tx.advance_identity_epoch()?;
+                let action = if suspended { "reseller.suspend" } else { "reseller.resume" };
+                me.record(tx, Some(after.id), action, after.id, &json!({"code": after.code.as_str()}))?;
+                Ok(after)
+            })
+            .await
+    }
+}

@@ -1,0 +1,213 @@
+//! Issuance policies: kept, and asked what they would say.
+
+use std::sync::Arc;
+
+use chancery_domain::policy::{Applied, Request, Verdict, evaluate};
+use chancery_domain::{
+    ChallengeType, Description, Group, Identifier, KeyType, Name, Page, Policy, PolicyId, PolicyRules, ProfileName,
+    Scope,
+};
+use chancery_store::Tx;
+use serde_json::{Value, json};
+
+use crate::account_lookup::AccountLookup;
+use crate::accounts::account_of;
+use crate::caller::Caller;
+use crate::cursor::{ListName, ListRequest, Listed};
+use crate::error::{Noun, ServiceError};
+use crate::kernel::Kernel;
+use crate::once::{Once, Outcome};
+
+/// What a policy is to be.
+#[derive(Clone, Debug)]
+pub struct PolicyInput {
+    pub name: Name,
+    pub description: Option<Description>,
+    pub rules: PolicyRules,
+}
+
+/// A policy and the groups it is assigned to.
+#[derive(Clone, Debug)]
+pub struct PolicyDetails {
+    pub policy: Policy,
+    pub groups: Vec<Group>,
+}
+
+/// A question to the policies of an account.
+#[derive(Clone, Debug)]
+pub struct EvaluationRequest {
+    pub account: AccountLookup,
+    /// The operator's default where there is none.
+    pub profile: Option<ProfileName>,
+    pub identifiers: Vec<Identifier>,
+    pub key_type: Option<KeyType>,
+    pub challenge_type: Option<ChallengeType>,
+    pub validity_days: Option<u32>,
+}
+
+/// The policies' answer.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    pub verdict: Verdict,
+    pub profile: ProfileName,
+    /// The policies that spoke: by lookup and name; the operator's default has no lookup.
+    pub applied: Vec<(Option<PolicyId>, Name)>,
+}
+
+#[derive(Clone)]
+pub struct Policies {
+    kernel: Arc<Kernel>,
+}
+
+impl Policies {
+    pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
+        Self { kernel }
+    }
+
+    pub async fn create(
+        &self,
+        caller: &Caller,
+        input: PolicyInput,
+        once: Option<Once<PolicyDetails>>,
+    ) -> Result<Outcome<PolicyDetails>, ServiceError> {
+        caller.require(Scope::WriteAccount)?;
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let unit = move |tx: &mut Tx<'_>| {
+            let now = kernel.now();
+            let PolicyInput { name, description, rules } = input.clone();
+            let id = PolicyId::new(now, kernel.entropy.as_ref());
+            let policy = Policy {
+                id,
+                reseller: by.reseller,
+                name,
+                description,
+                rules,
+                created_at: now,
+                updated_at: now,
+                version: 1,
+            };
+            if !tx.insert_policy(&policy)? {
+                return Err(ServiceError::NameInUse(Noun::Policy, policy.name.to_string()));
+            }
+            kernel.audit(tx, &by, "policy.create", policy.id, &json!({"after": describe(&policy)}))?;
+            Ok(PolicyDetails { policy, groups: Vec::new() })
+        };
+        self.kernel.write_once(caller, once, unit).await
+    }
+
+    pub async fn show(&self, caller: &Caller, id: PolicyId) -> Result<PolicyDetails, ServiceError> {
+        caller.require(Scope::ReadAccount).or_else(|_| caller.require(Scope::WriteAccount))?;
+        let caller = caller.clone();
+        self.kernel.store.read(move |tx| details(tx, &caller, id)).await
+    }
+
+    /// A page of the reseller's policies, newest first.
+    pub async fn list(&self, caller: &Caller, request: &ListRequest) -> Result<Listed<PolicyDetails>, ServiceError> {
+        caller.require(Scope::ReadAccount)?;
+        let reseller = caller.reseller;
+        let list = ListName::new("policy", reseller, &());
+        let page = self.kernel.cursors.open(&list, request)?;
+        let read = move |tx: &mut Tx<'_>| {
+            let Page { items, next } = tx.policies(reseller, &page)?;
+            let with_groups = |policy: Policy| Ok(PolicyDetails { groups: tx.groups_of_policy(policy.id)?, policy });
+            let items = items.into_iter().map(with_groups).collect::<Result<_, ServiceError>>()?;
+            Ok::<_, ServiceError>(Page { items, next })
+        };
+        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+    }
+
+    /// Replaces the policy whole: a rule that is left out is gone.
+    pub async fn replace(
+        &self,
+        caller: &Caller,
+        id: PolicyId,
+        input: PolicyInput,
+    ) -> Result<PolicyDetails, ServiceError> {
+        caller.require(Scope::WriteAccount)?;
+        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let PolicyDetails { policy: before, groups } = details(tx, &caller, id)?;
+                if tx.policy_by_name(caller.reseller, &input.name)?.is_some_and(|other| other.id != id) {
+                    return Err(ServiceError::NameInUse(Noun::Policy, input.name.to_string()));
+                }
+                let PolicyInput { name, description, rules } = input.clone();
+                let after = Policy { name, description, rules, updated_at: kernel.now(), ..before.clone() };
+                tx.save_policy(&after)?;
+                let detail = json!({"before": describe(&before), "after": describe(&after)});
+                kernel.audit(tx, &caller, "policy.replace", id, &detail)?;
+                Ok(PolicyDetails { policy: after, groups })
+            })
+            .await
+    }
+
+    /// Deletes the policy and takes it off its groups.
+    pub async fn delete(&self, caller: &Caller, id: PolicyId) -> Result<(), ServiceError> {
+        caller.require(Scope::WriteAccount)?;
+        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let held = tx.hold_policy(caller.reseller, id)?;
+                let before = held.ok_or_else(|| ServiceError::not_found(Noun::Policy))?;
+                tx.delete_policy(id)?;
+                kernel.audit(tx, &caller, "policy.delete", id, &json!({"before": describe(&before)}))
+            })
+            .await
+    }
+
+    /// Says what would happen, without doing it.
+    pub async fn evaluate(&self, caller: &Caller, request: EvaluationRequest) -> Result<Evaluation, ServiceError> {
+        caller.require(Scope::ReadAccount)?;
+        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        self.kernel
+            .store
+            .read(move |tx| {
+                let settings = &kernel.settings;
+                let account = match (request.account.find(tx, caller.reseller), &request.account) {
+                    // A kid may also be that of a further credential.
+                    (Err(ServiceError::NotFound(..)), AccountLookup::Kid(kid)) => account_of(tx, &caller, *kid)?.1,
+                    (found, _) => found?,
+                };
+                account.require_active()?;
+                let name = request.profile.as_ref().unwrap_or(&settings.default_profile);
+                let profile = settings
+                    .profile(name)
+                    .ok_or_else(|| ServiceError::NotFound(Noun::Profile, vec![name.to_string()]))?;
+                let policies = tx.policies_of_account(account.id)?;
+                let mut applied: Vec<_> = policies
+                    .iter()
+                    .map(|policy| Applied { id: Some(policy.id), name: &policy.name, rules: &policy.rules })
+                    .collect();
+                if applied.is_empty() {
+                    let (name, rules) = (&settings.default_policy_name, &settings.default_policy);
+                    applied.push(Applied { id: None, name, rules });
+                }
+                let asked = Request {
+                    profile,
+                    identifiers: &request.identifiers,
+                    key_type: request.key_type,
+                    challenge_type: request.challenge_type,
+                    validity_days: request.validity_days,
+                };
+                let verdict = evaluate(&asked, &applied);
+                let applied = applied.iter().map(|policy| (policy.id, policy.name.clone())).collect();
+                Ok(Evaluation { verdict, profile: name.clone(), applied })
+            })
+            .await
+    }
+}
+
+fn details(tx: &mut Tx<'_>, caller: &Caller, id: PolicyId) -> Result<PolicyDetails, ServiceError> {
+    let policy = tx.policy(caller.reseller, id)?.ok_or_else(|| ServiceError::not_found(Noun::Policy))?;
+    Ok(PolicyDetails { groups: tx.groups_of_policy(id)?, policy })
+}
+
+fn describe(policy: &Policy) -> Value {
+    json!({
+        "name": policy.name.as_str(),
+        "description": policy.description.as_ref().map(Description::as_str),
+        "rules": format!("{:?}", policy.rules),
+    })
+}

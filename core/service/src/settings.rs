@@ -1,0 +1,47 @@
+//! What the operator has chosen, as the use cases need it.
+
+use std::time::Duration;
+
+use chancery_domain::{Name, PolicyRules, Profile, ProfileName};
+
+/// The operator's choices.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The `iss` of the tokens we make; also where their keys are published.
+    pub issuer: String,
+    /// The `aud` of the tokens we make and take.
+    pub audience: String,
+    pub token_lifetime: Duration,
+    /// How old a token-signing key grows before another takes over.
+    pub token_key_rotation: Duration,
+    /// How long a new token-signing key is published before it is used.
+    pub token_key_notice: Duration,
+    /// Whether the bare API keys of the test environment are taken.
+    pub api_keys: bool,
+    pub external: Vec<ExternalProvider>,
+    pub profiles: Vec<Profile>,
+    pub default_profile: ProfileName,
+    /// Applies to accounts that no policy applies to.
+    pub default_policy: PolicyRules,
+    pub default_policy_name: Name,
+    /// How long an answer can be replayed by its idempotency key.
+    pub idempotency_window: Duration,
+}
+
+impl Settings {
+    pub fn profile(&self, name: &ProfileName) -> Option<&Profile> {
+        self.profiles.iter().find(|profile| profile.name == *name)
+    }
+}
+
+/// An external OpenID provider whose access tokens are taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalProvider {
+    pub issuer: String,
+    pub jwks_url: String,
+    pub audience: String,
+    /// The claim that names the reseller by its code.
+    pub reseller_claim: String,
+    /// The claim that carries the scopes: a text with spaces, or a list.
+    pub scope_claim: String,
+}
