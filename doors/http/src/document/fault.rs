@@ -1,0 +1,132 @@
+//! What can be wrong with a part of a document, kept as data until it is told in our own words.
+
+use std::fmt;
+
+use serde::de::{self, Expected, Unexpected};
+
+use super::code;
+
+/// One thing wrong with one part of a document.
+#[derive(Debug)]
+pub(super) enum Fault {
+    UnknownField {
+        name: String,
+        known: &'static [&'static str],
+    },
+    MissingField(&'static str),
+    WrongType {
+        found: &'static str,
+        expected: String,
+    },
+    InvalidValue {
+        expected: String,
+    },
+    UnknownVariant {
+        known: &'static [&'static str],
+    },
+    /// What a type's own check says.
+    Other(String),
+}
+
+impl Fault {
+    /// What is wrong, for programs.
+    pub(super) fn code(&self) -> &'static str {
+        match self {
+            Fault::UnknownField { .. } => code::UNKNOWN_FIELD,
+            Fault::MissingField(_) => code::MISSING,
+            Fault::WrongType { .. } => code::WRONG_TYPE,
+            Fault::InvalidValue { .. } | Fault::UnknownVariant { .. } | Fault::Other(_) => code::INVALID_VALUE,
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::UnknownField { known: [], .. } => f.write_str("is not known here"),
+            Fault::UnknownField { known, .. } => write!(f, "is not known here; known are {}", known.join(", ")),
+            Fault::MissingField(_) => f.write_str("is required"),
+            Fault::WrongType { found, expected } => write!(f, "must be {expected}, not {found}"),
+            Fault::InvalidValue { expected } => write!(f, "must be {expected}"),
+            Fault::UnknownVariant { known } => write!(f, "must be one of {}", known.join(", ")),
+            Fault::Other(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl de::Error for Fault {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Fault::Other(message.to_string())
+    }
+
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Fault::WrongType { found: kind(found), expected: plain(&expected.to_string()) }
+    }
+
+    fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Fault::InvalidValue { expected: plain(&expected.to_string()) }
+    }
+
+    fn invalid_length(_: usize, expected: &dyn Expected) -> Self {
+        Fault::InvalidValue { expected: plain(&expected.to_string()) }
+    }
+
+    fn unknown_variant(_: &str, known: &'static [&'static str]) -> Self {
+        Fault::UnknownVariant { known }
+    }
+
+    fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
+        Fault::UnknownField { name: name.to_owned(), known }
+    }
+
+    fn missing_field(name: &'static str) -> Self {
+        Fault::MissingField(name)
+    }
+}
+
+/// What JSON calls the thing that was found.
+fn kind(found: Unexpected<'_>) -> &'static str {
+    match found {
+        Unexpected::Bool(_) => "a boolean",
+        Unexpected::Unsigned(_) | Unexpected::Signed(_) => "a whole number",
+        Unexpected::Float(_) => "a number with a fraction",
+        Unexpected::Str(_) | Unexpected::Char(_) | Unexpected::Bytes(_) => "a string",
+        Unexpected::Unit | Unexpected::Option => "null",
+        Unexpected::Seq => "a list",
+        Unexpected::Map | Unexpected::NewtypeStruct => "an object",
+        Unexpected::Enum
+        | Unexpected::UnitVariant
+        | Unexpected::NewtypeVariant
+        | Unexpected::TupleVariant
+        | Unexpected::StructVariant => "a variant",
+        Unexpected::Other(_) => "something else",
+    }
+}
+
+/// What JSON calls the thing that a Rust type expects: a client should not have to know our type names.
+fn plain(expected: &str) -> String {
+    match expected {
+        "u8" => range(u8::MIN, u8::MAX),
+        "u16" => range(u16::MIN, u16::MAX),
+        "u32" => range(u32::MIN, u32::MAX),
+        "u64" | "usize" => "a whole number, 0 or more".to_owned(),
+        "i8" => range(i8::MIN, i8::MAX),
+        "i16" => range(i16::MIN, i16::MAX),
+        "i32" => range(i32::MIN, i32::MAX),
+        "i64" | "isize" => "a whole number".to_owned(),
+        "f32" | "f64" => "a number".to_owned(),
+        "option" => "a value or null".to_owned(),
+        "unit" => "null".to_owned(),
+        "a sequence" => "a list".to_owned(),
+        "a map" => "an object".to_owned(),
+        _ if expected.starts_with("struct ") => "an object".to_owned(),
+        _ if expected.starts_with("enum ") || expected == "variant identifier" => "one of its known values".to_owned(),
+        _ => expected.to_owned(),
+    }
+}
+
+fn range(least: impl fmt::Display, most: impl fmt::Display) -> String {
+    format!("a whole number from {least} to {most}")
+}
