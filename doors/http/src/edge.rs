@@ -1,0 +1,207 @@
+//! What stands around every router: names the exchange, catches what goes wrong, and leaves a trace of it.
+
+use std::{any::Any, panic::AssertUnwindSafe, sync::Arc};
+
+use axum::{
+    Router,
+    extract::{MatchedPath, Request, State},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+};
+use chancery_wire::ErrorCode;
+use futures_util::FutureExt;
+use http::{Method, StatusCode};
+use tracing::{Instrument, error, info_span};
+
+use crate::{
+    access,
+    body::BodyLimits,
+    error::ApiError,
+    metrics,
+    request_id::{RequestId, RequestIdSource, X_REQUEST_ID},
+    security,
+    server::{OverTls, PeerAddr},
+};
+
+/// What [`finish`] puts around a router.
+#[derive(Clone)]
+pub struct Edge {
+    request_ids: RequestIdSource,
+    body: BodyLimits,
+}
+
+impl Edge {
+    /// With the default limits for bodies.
+    pub fn new(request_ids: RequestIdSource) -> Self {
+        Self { request_ids, body: BodyLimits::default() }
+    }
+
+    /// Replaces the limits for bodies.
+    pub fn body_limits(mut self, limits: BodyLimits) -> Self {
+        self.body = limits;
+        self
+    }
+}
+
+/// Finishes a router, as the last thing that is done to it. From then on every response carries `X-Request-Id` and the
+/// security headers; an unknown path (404), a wrong method (405, with `Allow`) and a panic (500) are answered with an
+/// `ErrorResponse`; every request is counted, timed and logged once.
+pub fn finish(router: Router, edge: Edge) -> Router {
+    router
+        .fallback(no_such_path)
+        .method_not_allowed_fallback(no_such_method)
+        // Applied to each route, so the route that matched is known inside.
+        .layer(middleware::from_fn_with_state(Arc::new(edge), around))
+}
+
+async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next) -> Response {
+    let id = RequestId::of(request.headers(), &edge.request_ids);
+    let extensions = request.extensions_mut();
+    extensions.insert(id.clone());
+    extensions.insert(edge.body);
+    let tls = extensions.get::<OverTls>().is_some();
+    let peer = extensions.get::<PeerAddr>().copied();
+    let route = extensions.get::<MatchedPath>().cloned();
+    let method = metrics::method_label(request.method());
+    let route = route.as_ref().map_or(metrics::UNMATCHED, MatchedPath::as_str);
+
+    let span = info_span!("request", request_id = %id);
+    let answer = async {
+        let watch = metrics::Watch::start();
+        let mut response = match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+            Ok(response) => response,
+            Err(panic) => {
+                error!(request_id = %id, method, route, panic = panic_message(&*panic), "a handler panicked");
+                ApiError::internal().into_response()
+            }
+        };
+        security::apply(response.headers_mut(), tls);
+        response.headers_mut().insert(X_REQUEST_ID, id.header_value());
+        let took = watch.stop(method, route, response.status());
+        access::log(method, route, response.status(), took, &id, peer);
+        response
+    };
+    id.scope(answer.instrument(span)).await
+}
+
+async fn no_such_path() -> ApiError {
+    ApiError::not_found(ErrorCode::NotFound, "There is nothing at this path.")
+}
+
+async fn no_such_method(method: Method) -> ApiError {
+    let message = format!("This path does not take {method}; the header Allow lists what it takes.");
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, ErrorCode::MethodNotAllowed, message)
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("not a text")
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{
+        body::Body,
+        routing::{get, post},
+    };
+    use http::HeaderMap;
+    use http_body_util::BodyExt;
+    use serde_json::{Value, json};
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::JsonBody;
+
+    fn router() -> Router {
+        let router = Router::new()
+            .route("/ok", get(|id: axum::Extension<RequestId>| async move { id.as_str().to_owned() }))
+            .route("/cached", get(|| async { ([("cache-control", "max-age=60")], "x") }))
+            .route(
+                "/panic",
+                get(|| async {
+                    if true {
+                        panic!("the secret is 42")
+                    }
+                }),
+            )
+            .route("/body", post(|body: JsonBody<Vec<u8>>| async move { body.bytes }));
+        finish(router, Edge::new(Arc::new(|| "fresh".into())))
+    }
+
+    async fn send(method: &str, path: &str, headers: &[(&str, &str)]) -> (u16, HeaderMap, String) {
+        let mut request = http::Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = router().oneshot(request.body(Body::from("{")).unwrap()).await.unwrap();
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        (head.status.as_u16(), head.headers, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    fn json(text: &str) -> Value {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_unknown_path_is_an_error_response() {
+        let (status, headers, body) = send("GET", "/nope?token=secret", &[]).await;
+        assert_eq!(status, 404);
+        assert_eq!(headers["x-request-id"], "fresh");
+        let expected = json!({"status": 404, "code": "not_found", "message": "There is nothing at this path.", "requestId": "fresh"});
+        assert_eq!(json(&body), expected);
+    }
+
+    #[tokio::test]
+    async fn a_wrong_method_is_an_error_response_with_allow() {
+        let (status, headers, body) = send("DELETE", "/ok", &[]).await;
+        assert_eq!((status, headers["allow"].to_str().unwrap()), (405, "GET,HEAD"));
+        assert_eq!((&json(&body)["code"], &json(&body)["requestId"]), (&json!("method_not_allowed"), &json!("fresh")));
+        let (status, headers, body) = send("HEAD", "/body", &[]).await;
+        assert_eq!((status, headers["allow"].to_str().unwrap(), body.as_str()), (405, "POST", ""));
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_error_response_without_detail() {
+        let (status, headers, body) = send("GET", "/panic", &[("x-request-id", "r-1")]).await;
+        assert_eq!((status, headers["x-request-id"].to_str().unwrap()), (500, "r-1"));
+        assert_eq!((&json(&body)["code"], &json(&body)["requestId"]), (&json!("internal_error"), &json!("r-1")));
+        assert!(!body.contains("42"), "{body}");
+    }
+
+    #[tokio::test]
+    async fn a_refusal_of_an_extractor_knows_the_request_id() {
+        let (status, _, body) =
+            send("POST", "/body", &[("content-type", "application/json"), ("x-request-id", "r-2")]).await;
+        assert_eq!((status, &json(&body)["requestId"]), (400, &json!("r-2")));
+        let (status, _, body) = send("POST", "/body", &[("content-type", "text/html")]).await;
+        assert_eq!((status, &json(&body)["code"]), (415, &json!("unsupported_media_type")));
+    }
+
+    #[tokio::test]
+    async fn the_request_id_is_taken_given_back_and_shown_to_handlers() {
+        let (_, headers, body) = send("GET", "/ok", &[("x-request-id", "mine_1.2")]).await;
+        assert_eq!((headers["x-request-id"].to_str().unwrap(), body.as_str()), ("mine_1.2", "mine_1.2"));
+        let (_, headers, body) = send("GET", "/ok", &[("x-request-id", "not/mine")]).await;
+        assert_eq!((headers["x-request-id"].to_str().unwrap(), body.as_str()), ("fresh", "fresh"));
+    }
+
+    #[tokio::test]
+    async fn every_response_has_the_security_headers() {
+        for path in ["/ok", "/nope", "/panic", "/body"] {
+            let (_, headers, _) = send("GET", path, &[]).await;
+            assert_eq!(headers["x-content-type-options"], "nosniff", "{path}");
+            assert_eq!(headers["referrer-policy"], "no-referrer");
+            assert_eq!(headers["cache-control"], "no-store");
+            assert!(!headers.contains_key("strict-transport-security"));
+        }
+        assert_eq!(send("GET", "/cached", &[]).await.1["cache-control"], "max-age=60");
+    }
+
+    #[tokio::test]
+    async fn strict_transport_security_is_sent_over_tls_only() {
+        let request = http::Request::builder().uri("/ok").extension(OverTls).body(Body::empty()).unwrap();
+        let response = router().oneshot(request).await.unwrap();
+        assert_eq!(response.headers()["strict-transport-security"], "max-age=31536000");
+    }
+}

@@ -1,0 +1,180 @@
+//! A listener that serves a router, within limits, until it is told to stop.
+
+mod activity;
+mod connection;
+mod limits;
+mod peers;
+mod socket;
+
+use std::{future::Future, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+
+use axum::Router;
+use rustls::ServerConfig;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{Semaphore, watch},
+    task::JoinSet,
+    time::{Instant, sleep_until, timeout},
+};
+use tracing::{info, warn};
+
+use self::{connection::Attendant, peers::Peers};
+pub use self::{
+    connection::{OverTls, PeerAddr},
+    limits::Limits,
+};
+
+/// Refused or failed connections, by `reason`.
+const REFUSED: &str = "chancery_http_connections_refused_total";
+const OPEN: &str = "chancery_http_connections";
+
+/// Serves one router on one listener, plain or over TLS, HTTP/1.1 and HTTP/2.
+///
+/// Handlers find [`PeerAddr`] in the request's extensions, and [`OverTls`] when the connection is.
+pub struct Server {
+    router: Router,
+    tls: Option<Arc<ServerConfig>>,
+    limits: Limits,
+}
+
+/// How a server came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drained {
+    /// Connections that were still open when the time to drain was over, and were cut.
+    pub cut: usize,
+}
+
+impl Server {
+    /// A server without TLS.
+    pub fn plain(router: Router) -> Self {
+        Self { router, tls: None, limits: Limits::default() }
+    }
+
+    /// A server with TLS: see [`crate::tls::server_config`].
+    pub fn tls(router: Router, config: Arc<ServerConfig>) -> Self {
+        Self { router, tls: Some(config), limits: Limits::default() }
+    }
+
+    /// Replaces the default limits.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Accepts until `shutdown` completes; then stops accepting at once, lets what is in flight finish for at most
+    /// [`Limits::drain`], and cuts the rest. No failure to accept ends it earlier.
+    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()> + Send) -> Drained {
+        self.serve_on(listener, shutdown).await
+    }
+
+    async fn serve_on(self, listener: impl Accept, shutdown: impl Future<Output = ()>) -> Drained {
+        let limits = self.limits;
+        let places = Arc::new(Semaphore::new(limits.connections));
+        let peers = Peers::new(limits.connections_per_peer);
+        let attendant = Arc::new(Attendant::new(self.router, self.tls, limits));
+        let (stop, stopping) = watch::channel(false);
+        let mut connections = JoinSet::new();
+        let mut pause = Pause::default();
+        let mut shutdown = pin!(shutdown);
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = &mut shutdown => break,
+                Some(_) = connections.join_next() => continue,
+                accepted = async { sleep_until(pause.until).await; listener.accept().await } => accepted,
+            };
+            let (stream, peer) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    pause.after(&error);
+                    continue;
+                }
+            };
+            pause = Pause::default();
+            let Ok(place) = places.clone().try_acquire_owned() else {
+                metrics::counter!(REFUSED, "reason" => "limit").increment(1);
+                continue;
+            };
+            let Some(share) = peers.admit(peer.ip()) else {
+                metrics::counter!(REFUSED, "reason" => "peer_limit").increment(1);
+                continue;
+            };
+            let (attendant, stopping) = (attendant.clone(), stopping.clone());
+            connections.spawn(async move {
+                let open = metrics::gauge!(OPEN);
+                open.increment(1);
+                let _leave = Leave(open, place, share);
+                if let Some(reason) = attendant.attend(stream, peer, stopping).await {
+                    metrics::counter!(REFUSED, "reason" => reason).increment(1);
+                }
+            });
+        }
+        drop(listener);
+        stop.send_replace(true);
+        drain(connections, limits.drain).await
+    }
+}
+
+/// Lets connections finish, then cuts what is left.
+async fn drain(mut connections: JoinSet<()>, longest: Duration) -> Drained {
+    if !connections.is_empty() {
+        info!(connections = connections.len(), "finishing what is in flight");
+    }
+    let _ = timeout(longest, async { while connections.join_next().await.is_some() {} }).await;
+    let cut = connections.len();
+    if cut > 0 {
+        warn!(connections = cut, "cut connections that did not finish in time");
+    }
+    connections.shutdown().await;
+    Drained { cut }
+}
+
+/// Gives back what a connection held, however it ends.
+struct Leave(metrics::Gauge, #[allow(dead_code)] tokio::sync::OwnedSemaphorePermit, #[allow(dead_code)] peers::Share);
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        self.0.decrement(1);
+    }
+}
+
+/// Where connections come from; a trait so that a test can have failures to accept.
+trait Accept: Send {
+    fn accept(&self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send;
+}
+
+impl Accept for TcpListener {
+    fn accept(&self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send {
+        TcpListener::accept(self)
+    }
+}
+
+/// Waits longer after each failure to accept: out of file descriptors (EMFILE), say, a listener stays ready, and trying
+/// again at once would burn a core and fill the log.
+struct Pause {
+    until: Instant,
+    next: Duration,
+}
+
+impl Default for Pause {
+    fn default() -> Self {
+        Self { until: Instant::now(), next: Duration::from_millis(20) }
+    }
+}
+
+impl Pause {
+    fn after(&mut self, error: &io::Error) {
+        // One connection that went away before we took it says nothing about the next.
+        let only_this_one = [io::ErrorKind::ConnectionAborted, io::ErrorKind::ConnectionReset];
+        if only_this_one.contains(&error.kind()) {
+            return;
+        }
+        warn!(%error, pause = ?self.next, "cannot accept connections");
+        metrics::counter!(REFUSED, "reason" => "accept_failed").increment(1);
+        self.until = Instant::now() + self.next;
+        self.next = (self.next * 2).min(Duration::from_secs(1));
+    }
+}
+
+#[cfg(test)]
+mod tests;
