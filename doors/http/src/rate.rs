@@ -18,9 +18,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, header::RETRY_AFTER};
 
 use crate::error::ApiError;
 
-/// `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10, section 3).
+/// What is granted (draft-ietf-httpapi-ratelimit-headers: `q` requests in a window of `w` seconds).
 const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
-/// `RateLimit` (the same, section 4).
+/// What is left of it (the same: `r` requests, for the next `t` seconds).
 const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const LIMITED: &str = "chancery_http_rate_limited_total";
 
