@@ -46,6 +46,7 @@ pub struct Services {
     pub audit: Audit,
     pub operator: Operator,
     pub settings: Arc<Settings>,
+    kernel: Arc<Kernel>,
 }
 
 impl Services {
@@ -60,6 +61,12 @@ impl Services {
             audit: Audit::new(kernel.clone()),
             operator: Operator::new(kernel.clone()),
             settings: kernel.settings.clone(),
+            kernel,
         }
+    }
+
+    /// The time, for what a door has to reckon from it.
+    pub fn now(&self) -> chancery_domain::Timestamp {
+        self.kernel.now()
     }
 }

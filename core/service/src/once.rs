@@ -32,12 +32,17 @@ pub struct Answer {
 }
 
 /// A request that is to happen once: its key, what it says, and how its answer is written.
-#[derive(Clone)]
 pub struct Once<T> {
     pub key: IdempotencyKey,
     /// A hash of method, path and body.
     pub fingerprint: [u8; 32],
     pub render: Arc<dyn Fn(&T) -> Answer + Send + Sync>,
+}
+
+impl<T> Clone for Once<T> {
+    fn clone(&self) -> Self {
+        Self { key: self.key.clone(), fingerprint: self.fingerprint, render: self.render.clone() }
+    }
 }
 
 /// Something new, or the answer that was given before.

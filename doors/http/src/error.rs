@@ -8,6 +8,7 @@ use http::{
 };
 use serde_json::{Map, Value};
 
+use crate::exchange::RefusalNote;
 use crate::request_id::RequestId;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -144,8 +145,21 @@ impl ApiError {
     }
 }
 
+impl ApiError {
+    /// What the audit trail is told of it.
+    fn note(&self) -> RefusalNote {
+        match &self.body {
+            Refusal::Json { code, message, .. } => {
+                RefusalNote { code: code.as_str().to_owned(), message: message.clone() }
+            }
+            Refusal::Text(message) => RefusalNote { code: String::new(), message: message.clone() },
+        }
+    }
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
+        let note = self.note();
         let (content_type, body) = match self.body {
             Refusal::Json { code, message, errors, extra } => {
                 let request_id = RequestId::current().map(|id| id.to_string()).unwrap_or_default();
@@ -156,6 +170,7 @@ impl IntoResponse for ApiError {
         };
         let mut response = (self.status, self.headers, body).into_response();
         response.headers_mut().insert(CONTENT_TYPE, content_type);
+        response.extensions_mut().insert(note);
         response
     }
 }

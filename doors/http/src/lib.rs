@@ -3,24 +3,36 @@
 
 mod access;
 mod body;
+mod caller;
 mod document;
+mod door;
 mod edge;
 mod error;
+mod exchange;
 mod metrics;
+mod once;
+mod paging;
 mod path;
 mod query;
 mod rate;
 mod request_id;
 mod security;
 mod server;
+mod service_error;
 pub mod tls;
 
 pub use body::{BodyLimits, JsonBody, OptionalJsonBody, read_bounded};
+pub use caller::Authenticated;
+pub use door::{Door, PublicUrls};
 pub use edge::{Edge, finish};
 pub use error::ApiError;
+pub use exchange::{RefusalNote, account_for};
 pub use metrics::describe_metrics;
+pub use once::RequestKey;
+pub use paging::list_request;
 pub use path::StrictPath;
 pub use query::StrictQuery;
 pub use rate::{Decision, RateLimiter};
 pub use request_id::{RequestId, RequestIdSource, X_REQUEST_ID};
 pub use server::{Drained, Limits, OverTls, PeerAddr, Server};
+pub use service_error::problem;

@@ -1,1 +1,36 @@
+//! The reseller API: `/v1/**`, one file a noun. A handler translates; no rule lives here.
 
+mod account;
+mod docs;
+mod eab;
+mod group;
+mod member;
+mod openapi;
+mod policy;
+mod policy_rules;
+mod version;
+
+use axum::Router;
+use chancery_http::Door;
+use utoipa_axum::router::OpenApiRouter;
+
+/// Every operation of the reseller API, the document that describes it, and the page that shows it.
+pub fn router(door: Door) -> Router {
+    let (router, _) = operations().with_state(door).split_for_parts();
+    router.merge(docs::router())
+}
+
+/// The document, made from the code of the operations.
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    openapi::complete(operations().into_openapi())
+}
+
+fn operations() -> OpenApiRouter<Door> {
+    OpenApiRouter::with_openapi(openapi::base())
+        .merge(policy::routes())
+        .merge(group::routes())
+        .merge(member::routes())
+        .merge(account::routes())
+        .merge(eab::routes())
+        .merge(version::routes())
+}

@@ -126,6 +126,8 @@ error_codes! {
     AccountNotFound = "account_not_found",
     /// There is no such EAB credential.
     EabCredentialNotFound = "eab_credential_not_found",
+    /// There is no such certificate profile.
+    ProfileNotFound = "profile_not_found",
     /// There is no such order.
     OrderNotFound = "order_not_found",
     /// There is no such authorization.

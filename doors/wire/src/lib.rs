@@ -1,5 +1,28 @@
 //! The JSON shapes of the reseller API, and nothing else: no rule lives here.
+//!
+//! Requests are `snake_case` and refuse members they do not know; responses are `camelCase` and leave out what is
+//! absent.
 
+mod account;
+mod eab;
 mod error;
+mod group;
+mod list;
+mod policy;
+mod token;
+mod version;
 
+pub use account::{Account, AccountList, AccountWithGroups, ResellerAccountRequest, ResellerUpdateAccountRequest};
+pub use eab::{EabAuthorization, EabCredentialList, EabCredentialRequest};
 pub use error::{ErrorCode, ErrorResponse, FieldProblem, SuccessResponse};
+pub use group::{
+    AccountGroupList, AccountGroupMemberList, AccountGroupRecord, ResellerAccountGroupMembersRequest,
+    ResellerAccountGroupRequest,
+};
+pub use list::NamedReference;
+pub use policy::{
+    AppliedPolicy, IdentifierInput, IssuancePolicy, IssuancePolicyRecord, PolicyEvaluation, PolicyEvaluationRequest,
+    PolicyList, TypedIdentifier,
+};
+pub use token::{TokenErrorResponse, TokenResponse};
+pub use version::Version;

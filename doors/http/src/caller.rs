@@ -1,0 +1,87 @@
+//! The caller of a request, authenticated before anything else is looked at.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, OptionalFromRequestParts};
+use chancery_service::identity::AuthError;
+use chancery_service::{Caller, Origin, ServiceError};
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+
+use crate::door::Door;
+use crate::error::ApiError;
+use crate::exchange::Exchange;
+use crate::request_id::RequestId;
+use crate::server::PeerAddr;
+
+/// Takes a request only from a caller who has shown who it is, and who is within its request rate.
+#[derive(Debug)]
+pub struct Authenticated(pub Caller);
+
+impl FromRequestParts<Door> for Authenticated {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, door: &Door) -> Result<Self, ApiError> {
+        let mut sent = parts.headers.get_all(AUTHORIZATION).iter();
+        let header = match (sent.next(), sent.next()) {
+            (None, _) => None,
+            (Some(only), None) => Some(only.to_str().map_err(|_| refuse(AuthError::Malformed))?),
+            (Some(_), Some(_)) => return Err(refuse(AuthError::Malformed)),
+        };
+        let caller = door.services.identity.authenticate(header, origin(parts)).await.map_err(refuse)?;
+        let exchange = parts.extensions.get::<Arc<Exchange>>().cloned();
+        if let Some(exchange) = &exchange {
+            exchange.note_caller(&caller);
+        }
+        if let Some(limiter) = &door.limiter {
+            let decision = limiter.check(caller.reseller);
+            if let Some(exchange) = &exchange {
+                exchange.note_rate(decision);
+            }
+            decision.or_refuse()?;
+        }
+        Ok(Self(caller))
+    }
+}
+
+/// For an operation that has an answer for strangers too.
+impl OptionalFromRequestParts<Door> for Authenticated {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, door: &Door) -> Result<Option<Self>, ApiError> {
+        if parts.headers.contains_key(AUTHORIZATION) {
+            <Self as FromRequestParts<Door>>::from_request_parts(parts, door).await.map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+}
+
+/// Where a request came from.
+pub(crate) fn origin(parts: &Parts) -> Origin {
+    let address = parts.extensions.get::<PeerAddr>().map(|PeerAddr(address)| address.ip().to_string());
+    let request_id = parts.extensions.get::<RequestId>().map(ToString::to_string);
+    Origin { address: address.unwrap_or_default(), request_id: request_id.unwrap_or_default() }
+}
+
+fn refuse(error: AuthError) -> ApiError {
+    let message = error.to_string();
+    match error {
+        // RFC 6750 section 3: no error code where no credentials were sent.
+        AuthError::Missing => ApiError::unauthorized(message, "Bearer realm=\"chancery\""),
+        AuthError::Malformed
+        | AuthError::Token(_)
+        | AuthError::Claim(_)
+        | AuthError::ClientDisabled
+        | AuthError::ApiKey
+        | AuthError::UnknownReseller => {
+            ApiError::unauthorized(message, "Bearer realm=\"chancery\", error=\"invalid_token\"")
+        }
+        AuthError::Suspended(_) => ApiError::forbidden(message),
+        AuthError::KeysUnavailable(reason) => {
+            tracing::warn!(reason, "cannot verify a token of the external provider");
+            ApiError::unavailable("The identity provider's keys cannot be fetched at the moment; try again.", 5)
+        }
+        AuthError::Service(error) => ServiceError::into(error),
+    }
+}

@@ -1,0 +1,36 @@
+//! What every door holds: the use cases, the addresses under which we are reached, and the request rates.
+
+use std::sync::Arc;
+
+use chancery_service::Services;
+
+use crate::rate::RateLimiter;
+
+/// The state of every door's router.
+#[derive(Clone)]
+pub struct Door {
+    pub services: Services,
+    pub urls: Arc<PublicUrls>,
+    /// How many requests each reseller may make; no limit where there is none.
+    pub limiter: Option<Arc<RateLimiter>>,
+}
+
+/// The addresses under which the world reaches us, without a slash at the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicUrls {
+    /// The reseller API.
+    pub base_url: String,
+    /// ACME.
+    pub acme_url: String,
+    /// The token endpoint.
+    pub auth_url: String,
+    /// Plain HTTP for relying parties: CRLs, OCSP, issuer certificates.
+    pub http_url: String,
+}
+
+impl PublicUrls {
+    /// The ACME directory of a profile.
+    pub fn acme_directory(&self, profile: &str) -> String {
+        format!("{}/acme/{profile}/directory", self.acme_url)
+    }
+}

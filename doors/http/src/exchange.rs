@@ -1,0 +1,84 @@
+//! What is learnt about a request while it is answered, and what is done with it afterwards: the rate headers go on
+//! the response, and a refusal goes into the audit trail.
+
+use std::sync::{Arc, OnceLock};
+
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use chancery_service::{Actor, Caller, Refusal};
+use http::{Method, StatusCode};
+
+use crate::caller::origin;
+use crate::door::Door;
+use crate::rate::Decision;
+
+/// Filled in by the extractors; found in the request's extensions.
+#[derive(Default)]
+pub(crate) struct Exchange {
+    caller: OnceLock<Caller>,
+    rate: OnceLock<Decision>,
+}
+
+/// Why a request was refused, for the audit trail; found in the response's extensions.
+#[derive(Debug, Clone)]
+pub struct RefusalNote {
+    pub code: String,
+    pub message: String,
+}
+
+impl Exchange {
+    pub(crate) fn note_caller(&self, caller: &Caller) {
+        // Only one caller can have authenticated: a second note would be the same.
+        let _already = self.caller.set(caller.clone());
+    }
+
+    pub(crate) fn note_rate(&self, decision: Decision) {
+        let _already = self.rate.set(decision);
+    }
+}
+
+/// Adds rate headers and the audit of refusals to a router. Goes on before [`crate::finish`].
+pub fn account_for(router: Router, door: Door) -> Router {
+    router.layer(middleware::from_fn_with_state(door, around))
+}
+
+async fn around(State(door): State<Door>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let exchange = Arc::new(Exchange::default());
+    parts.extensions.insert(exchange.clone());
+    let origin = origin(&parts);
+    let method = parts.method.clone();
+    let path = parts.uri.path().to_owned();
+    let route = parts.extensions.get::<MatchedPath>().map(|matched| matched.as_str().to_owned());
+
+    let mut response = next.run(Request::from_parts(parts, body)).await;
+    if let Some(decision) = exchange.rate.get() {
+        decision.apply(response.headers_mut());
+    }
+    if is_refusal(&method, response.status()) {
+        let caller = exchange.caller.get();
+        let note = response.extensions().get::<RefusalNote>();
+        door.services.audit.refused(Refusal {
+            reseller: caller.map(|caller| caller.reseller),
+            actor: caller.map_or(Actor::Anonymous, |caller| caller.actor.clone()),
+            origin,
+            action: format!("{method} {}", route.as_deref().unwrap_or("unknown path")),
+            subject: path,
+            status: response.status().as_u16(),
+            code: note.map(|note| note.code.clone()).unwrap_or_default(),
+            message: note.map(|note| note.message.clone()).unwrap_or_default(),
+        });
+    }
+    response
+}
+
+/// Every refusal of a change, and every refusal of a caller. A read that finds nothing is not one: nobody was refused.
+fn is_refusal(method: &Method, status: StatusCode) -> bool {
+    let reads = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
+    match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS => true,
+        other => other.is_client_error() && !reads,
+    }
+}

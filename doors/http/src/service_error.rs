@@ -1,0 +1,63 @@
+//! The words of the reseller API for what the use cases refuse.
+
+use chancery_domain::{AccountError, Problem};
+use chancery_service::{Noun, ServiceError, StoreError};
+use chancery_wire::{ErrorCode, FieldProblem};
+
+use crate::error::ApiError;
+
+impl From<ServiceError> for ApiError {
+    fn from(error: ServiceError) -> Self {
+        let message = error.to_string();
+        match error {
+            ServiceError::MissingScope(_) => Self::forbidden(message),
+            ServiceError::NotFound(noun, _) => Self::not_found(not_found(noun), message),
+            ServiceError::Account(AccountError::Terminated(_)) => Self::gone(ErrorCode::AccountTerminated, message),
+            // A suspended account is forbidden to do this, and 403 bodies are plain strings.
+            ServiceError::Account(AccountError::Suspended) => Self::forbidden(message),
+            ServiceError::Invalid(problems) => Self::invalid(message, problems.0.into_iter().map(problem).collect()),
+            ServiceError::NameInUse(..) => Self::bad_request(ErrorCode::NameInUse, message)
+                .with_errors(vec![FieldProblem::new("name", "in_use", "is taken")]),
+            ServiceError::EmailInUse(_) => Self::conflict(ErrorCode::AccountConflict, message)
+                .with_errors(vec![FieldProblem::new("customer_email", "in_use", "is taken")]),
+            ServiceError::ExternalIdInUse(_) => Self::conflict(ErrorCode::ExternalIdInUse, message)
+                .with_errors(vec![FieldProblem::new("external_id", "in_use", "is taken")]),
+            ServiceError::BadCursor => Self::bad_request(ErrorCode::InvalidCursor, message),
+            ServiceError::IdempotencyKeyReused => Self::unprocessable(ErrorCode::IdempotencyKeyReused, message),
+            ServiceError::Store(error) => store(&error),
+            ServiceError::Internal(reason) => internal(&reason),
+        }
+    }
+}
+
+/// One problem of the input, as it stands in a body.
+pub fn problem(problem: Problem) -> FieldProblem {
+    let Problem { field, code, message, policy } = problem;
+    FieldProblem { policy, ..FieldProblem::new(field, code, message) }
+}
+
+fn not_found(noun: Noun) -> ErrorCode {
+    match noun {
+        Noun::Account | Noun::Member => ErrorCode::AccountNotFound,
+        Noun::Credential => ErrorCode::EabCredentialNotFound,
+        Noun::Group => ErrorCode::GroupNotFound,
+        Noun::Policy => ErrorCode::PolicyNotFound,
+        Noun::Profile => ErrorCode::ProfileNotFound,
+        // The operator's nouns: no caller of a door can ask for them.
+        Noun::Reseller | Noun::Client | Noun::ApiKey => ErrorCode::NotFound,
+    }
+}
+
+fn store(error: &StoreError) -> ApiError {
+    if error.is_transient() {
+        tracing::warn!(%error, "the store could not do it now");
+        ApiError::unavailable("The service cannot do this at the moment; try again.", 1)
+    } else {
+        internal(error)
+    }
+}
+
+fn internal(reason: &dyn std::fmt::Display) -> ApiError {
+    tracing::error!(%reason, "internal error");
+    ApiError::internal()
+}

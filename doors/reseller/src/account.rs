@@ -1,0 +1,229 @@
+//! `/v1/account`: root accounts.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use chancery_domain::{Account, AccountChange, EmailAddress, ExternalId, Metadata, Problems, Scope, Timestamp};
+use chancery_http::{ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request};
+use chancery_service::{
+    AccountDetails, AccountFilter, AccountLookup, Caller, CreatedAccount, NewAccount, ServiceError,
+};
+use chancery_wire as wire;
+use http::StatusCode;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::eab;
+use crate::openapi::{Conflict, ListErrors, Missing, Refused};
+
+pub(crate) fn routes() -> OpenApiRouter<Door> {
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, terminate, change))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// Only the account with this e-mail address.
+    customer_email: Option<String>,
+    /// Only accounts that are (`true`) or are not (`false`) suspended.
+    #[param(example = "false")]
+    is_suspended: Option<String>,
+    /// `true` lists terminated accounts too.
+    include_deleted: Option<String>,
+    /// Most results: 1 to 1000, 100 where it is left out.
+    #[param(example = "100")]
+    limit: Option<String>,
+    /// The `nextCursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Lists root accounts
+#[utoipa::path(get, path = "/v1/account", tag = "Account", operation_id = "listAccounts", params(ListQuery),
+    responses((status = 200, body = wire::AccountList), ListErrors))]
+async fn list(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    query: Result<StrictQuery<ListQuery>, ApiError>,
+) -> Result<Json<wire::AccountList>, ApiError> {
+    caller.require(Scope::ReadAccount)?;
+    let StrictQuery(query) = query?;
+    let mut problems = Problems::default();
+    let filter = AccountFilter {
+        email_key: query.customer_email.map(|text| email_key(&text)),
+        suspended: flag("is_suspended", query.is_suspended, &mut problems),
+        include_deleted: flag("include_deleted", query.include_deleted, &mut problems).unwrap_or(false),
+    };
+    problems.into_result().map_err(ServiceError::Invalid)?;
+    let request = list_request(query.limit, query.cursor)?;
+    let page = door.services.accounts.list(&caller, filter, &request).await?;
+    let items = page.items.iter().map(|account| view(account, &caller)).collect();
+    Ok(Json(wire::AccountList { items, next_cursor: page.next_cursor }))
+}
+
+/// Creates a root account
+///
+/// The answer carries the EAB key id and, this once, the HMAC key for the customer's ACME client.
+#[utoipa::path(post, path = "/v1/account", tag = "Account", operation_id = "createAccount",
+    request_body = wire::ResellerAccountRequest, params(crate::openapi::IdempotencyKey),
+    responses((status = 201, body = wire::Account), Refused, Missing, Conflict))]
+async fn create(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    key: RequestKey,
+    body: Result<JsonBody<wire::ResellerAccountRequest>, ApiError>,
+) -> Result<Response, ApiError> {
+    caller.require(Scope::WriteAccount)?;
+    let JsonBody { value, bytes } = body?;
+    let (accounts, by) = (&door.services.accounts, caller.clone());
+    key.answer(
+        &door,
+        &caller,
+        &bytes,
+        StatusCode::CREATED,
+        move |made| created(made, &by),
+        async |once| Ok(accounts.create(&caller, new_account(value)?, once).await?),
+    )
+    .await
+}
+
+/// Shows an account with its EAB credentials and groups
+#[utoipa::path(get, path = "/v1/account/{lookup}", tag = "Account", operation_id = "getAccount",
+    params(("lookup" = String, Path, description = "The account's lookup, integer id, root kid, or e-mail address")),
+    responses((status = 200, body = wire::AccountWithGroups), Refused, Missing))]
+async fn show(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+) -> Result<Json<wire::AccountWithGroups>, ApiError> {
+    let details = door.services.accounts.show(&caller, AccountLookup::parse(&lookup)).await?;
+    let AccountDetails { account, credentials, groups } = details;
+    Ok(Json(wire::AccountWithGroups {
+        eab_credentials: credentials.items.iter().map(|credential| eab::view(credential, &account, &caller)).collect(),
+        eab_credentials_next_cursor: credentials.next_cursor,
+        groups: groups.iter().map(crate::group::reference).collect(),
+        account: view(&account, &caller),
+    }))
+}
+
+/// Terminates an account
+///
+/// Its EAB credentials are revoked and it leaves its groups. It stays readable; ordering for it is 410.
+#[utoipa::path(delete, path = "/v1/account/{lookup}", tag = "Account", operation_id = "deleteAccount",
+    params(("lookup" = String, Path, description = "The account's lookup, integer id, root kid, or e-mail address")),
+    responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
+async fn terminate(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+) -> Result<Json<wire::SuccessResponse>, ApiError> {
+    caller.require(Scope::WriteAccount)?;
+    let accounts = &door.services.accounts;
+    let account = accounts.find(&caller, AccountLookup::parse(&lookup)).await?;
+    accounts.terminate(&caller, account.id).await?;
+    Ok(Json(wire::SuccessResponse::new(format!("The account {} is terminated.", account.id))))
+}
+
+/// Changes an account in part
+#[utoipa::path(patch, path = "/v1/account/{lookup}", tag = "Account", operation_id = "updateAccount",
+    request_body = wire::ResellerUpdateAccountRequest,
+    params(("lookup" = String, Path, description = "The account's lookup, integer id, root kid, or e-mail address")),
+    responses((status = 200, body = wire::SuccessResponse), Refused, Missing, Conflict))]
+async fn change(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+    body: Result<JsonBody<wire::ResellerUpdateAccountRequest>, ApiError>,
+) -> Result<Json<wire::SuccessResponse>, ApiError> {
+    caller.require(Scope::WriteAccount)?;
+    let accounts = &door.services.accounts;
+    let account = accounts.find(&caller, AccountLookup::parse(&lookup)).await?;
+    if account.deleted_at.is_some() {
+        return Err(ServiceError::not_found(chancery_service::Noun::Account).into());
+    }
+    accounts.change(&caller, account.id, read_change(body?.value)?).await?;
+    Ok(Json(wire::SuccessResponse::new(format!("The account {} is changed.", account.id))))
+}
+
+fn new_account(request: wire::ResellerAccountRequest) -> Result<NewAccount, ServiceError> {
+    let mut problems = Problems::default();
+    let email = problems.take("customer_email", EmailAddress::parse(&request.customer_email));
+    let external_id = request.external_id.map(|text| problems.take("external_id", ExternalId::parse(&text)));
+    let metadata = Metadata::parse("metadata", request.metadata.unwrap_or_default(), &mut problems);
+    let groups = request.account_groups.unwrap_or_default();
+    if groups.len() > 100 {
+        problems.add("account_groups", "too_many", "must name at most 100 groups");
+    }
+    match email {
+        Some(email) if problems.is_empty() => {
+            Ok(NewAccount { email, groups, external_id: external_id.flatten(), metadata })
+        }
+        _ => Err(ServiceError::Invalid(problems)),
+    }
+}
+
+fn read_change(request: wire::ResellerUpdateAccountRequest) -> Result<AccountChange, ServiceError> {
+    let mut problems = Problems::default();
+    let email = request.customer_email.and_then(|text| problems.take("customer_email", EmailAddress::parse(&text)));
+    let external_id = request.external_id.and_then(|text| problems.take("external_id", ExternalId::parse(&text)));
+    let metadata = request.metadata.map(|pairs| Metadata::parse("metadata", pairs, &mut problems));
+    let change = AccountChange { email, suspended: request.suspended, external_id, metadata };
+    if problems.is_empty() && change.is_empty() {
+        let fields = "customer_email, suspended, external_id, metadata";
+        problems.add("body", "nothing_to_change", format!("must name at least one of {fields}"));
+    }
+    problems.into_result().map_err(ServiceError::Invalid).map(|()| change)
+}
+
+/// What an account with this address would be filed under; a text that is no address is nobody's.
+fn email_key(text: &str) -> String {
+    EmailAddress::parse(text).map_or_else(|_| text.to_owned(), |email| email.key().to_owned())
+}
+
+fn flag(name: &str, text: Option<String>, problems: &mut Problems) -> Option<bool> {
+    match text.as_deref() {
+        None => None,
+        Some("true") => Some(true),
+        Some("false") => Some(false),
+        Some(_) => {
+            problems.add(name, "invalid", "must be `true` or `false`");
+            None
+        }
+    }
+}
+
+fn created(made: &CreatedAccount, caller: &Caller) -> wire::Account {
+    let hmac_key = Some(made.hmac_key.reveal().to_owned());
+    wire::Account { hmac_key, ..view(&made.account, caller) }
+}
+
+pub(crate) fn view(account: &Account, caller: &Caller) -> wire::Account {
+    wire::Account {
+        lookup: account.id.to_string(),
+        id: account.number.0,
+        kid: account.kid.to_string(),
+        reseller_code: caller.code.to_string(),
+        email: account.email.to_string(),
+        revoked: account.root_revoked,
+        deleted: account.deleted_at.is_some(),
+        suspended: account.suspended,
+        status: account.status().as_str().to_owned(),
+        hmac_key: None,
+        parent: None,
+        external_id: account.external_id.as_ref().map(ToString::to_string),
+        metadata: account.metadata.pairs().clone(),
+        label: None,
+        expires_at: None,
+        max_bindings: None,
+        bound_accounts: Vec::new(),
+        last_used_at: None,
+        created_at: account.created_at.to_string(),
+        updated_at: account.updated_at.to_string(),
+    }
+}
+
+pub(crate) fn time(at: Option<Timestamp>) -> Option<String> {
+    at.map(|at| at.to_string())
+}

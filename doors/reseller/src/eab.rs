@@ -1,0 +1,183 @@
+//! `/v1/eab-credential` and `/v1/account/{lookup}/eab-credential`.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use chancery_domain::{Account, EabCredential, EabTerms, Kid, Label, Problems, Scope, Timestamp};
+use chancery_http::{
+    ApiError, Authenticated, Door, OptionalJsonBody, PublicUrls, RequestKey, StrictPath, StrictQuery, list_request,
+};
+use chancery_service::{
+    AccountLookup, Caller, CreatedCredential, CredentialDetails, Listed, Noun, ServiceError, Settings,
+};
+use chancery_wire as wire;
+use http::StatusCode;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::account::{self, time};
+use crate::openapi::{ListErrors, Missing, PageQuery, Refused};
+
+pub(crate) fn routes() -> OpenApiRouter<Door> {
+    OpenApiRouter::new().routes(routes!(list_of_account, create)).routes(routes!(list)).routes(routes!(show, revoke))
+}
+
+/// Lists the EAB credentials of an account
+#[utoipa::path(get, path = "/v1/account/{lookup}/eab-credential", tag = "EAB Credential",
+    operation_id = "listAccountEabCredentials",
+    params(("lookup" = String, Path, description = "The root account"), PageQuery),
+    responses((status = 200, body = wire::EabCredentialList), ListErrors, Missing))]
+async fn list_of_account(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+    query: Result<StrictQuery<PageQuery>, ApiError>,
+) -> Result<Json<wire::EabCredentialList>, ApiError> {
+    let lookup = AccountLookup::parse(&lookup);
+    door.services.accounts.find(&caller, lookup.clone()).await?;
+    let StrictQuery(PageQuery { limit, cursor }) = query?;
+    let request = list_request(limit, cursor)?;
+    let page = door.services.credentials.list_of_account(&caller, lookup, &request).await?;
+    Ok(Json(page_view(&page, &caller)))
+}
+
+/// Creates an EAB credential under an account
+#[utoipa::path(post, path = "/v1/account/{lookup}/eab-credential", tag = "EAB Credential",
+    operation_id = "createEabCredential", request_body = Option<wire::EabCredentialRequest>,
+    params(("lookup" = String, Path, description = "The root account"), crate::openapi::IdempotencyKey),
+    responses((status = 201, body = wire::EabAuthorization), Refused, Missing))]
+async fn create(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+    key: RequestKey,
+    body: Result<OptionalJsonBody<wire::EabCredentialRequest>, ApiError>,
+) -> Result<Response, ApiError> {
+    caller.require(Scope::WriteAccount)?;
+    let account = door.services.accounts.find(&caller, AccountLookup::parse(&lookup)).await?;
+    if account.deleted_at.is_some() {
+        return Err(ServiceError::not_found(Noun::Account).into());
+    }
+    let OptionalJsonBody { value, bytes } = body?;
+    let (by, urls, settings) = (caller.clone(), door.urls.clone(), door.services.settings.clone());
+    let credentials = &door.services.credentials;
+    let view = move |made: &CreatedCredential| authorization(made, &by, &urls, &settings);
+    key.answer(&door, &caller, &bytes, StatusCode::CREATED, view, async |once| {
+        let terms = read_terms(value.unwrap_or_default(), door.services.now())?;
+        Ok(credentials.create(&caller, account.id, terms, once).await?)
+    })
+    .await
+}
+
+/// Lists all EAB credentials
+#[utoipa::path(get, path = "/v1/eab-credential", tag = "EAB Credential", operation_id = "listEabCredentials",
+    params(PageQuery), responses((status = 200, body = wire::EabCredentialList), ListErrors))]
+async fn list(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    query: Result<StrictQuery<PageQuery>, ApiError>,
+) -> Result<Json<wire::EabCredentialList>, ApiError> {
+    caller.require(Scope::ReadAccount)?;
+    let StrictQuery(PageQuery { limit, cursor }) = query?;
+    let page = door.services.credentials.list(&caller, &list_request(limit, cursor)?).await?;
+    Ok(Json(page_view(&page, &caller)))
+}
+
+/// Shows an EAB credential
+#[utoipa::path(get, path = "/v1/eab-credential/{kid}", tag = "EAB Credential", operation_id = "getEabCredential",
+    params(("kid" = String, Path, description = "The key id")),
+    responses((status = 200, body = wire::Account), Refused, Missing))]
+async fn show(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(kid): StrictPath<String>,
+) -> Result<Json<wire::Account>, ApiError> {
+    caller.require(Scope::ReadAccount)?;
+    let CredentialDetails { credential, account } = door.services.credentials.show(&caller, read_kid(&kid)?).await?;
+    Ok(Json(view(&credential, &account, &caller)))
+}
+
+/// Revokes an EAB credential
+///
+/// It binds nothing more, and the ACME accounts it bound stop working at once.
+#[utoipa::path(delete, path = "/v1/eab-credential/{kid}", tag = "EAB Credential", operation_id = "deleteEabCredential",
+    params(("kid" = String, Path, description = "The key id")),
+    responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
+async fn revoke(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(kid): StrictPath<String>,
+) -> Result<Json<wire::SuccessResponse>, ApiError> {
+    caller.require(Scope::WriteAccount)?;
+    door.services.credentials.revoke(&caller, read_kid(&kid)?).await?;
+    Ok(Json(wire::SuccessResponse::new(format!("The EAB credential {kid} is revoked."))))
+}
+
+fn read_kid(text: &str) -> Result<Kid, ServiceError> {
+    text.parse().map_err(|_| ServiceError::not_found(Noun::Credential))
+}
+
+fn read_terms(request: wire::EabCredentialRequest, now: Timestamp) -> Result<EabTerms, ServiceError> {
+    let mut problems = Problems::default();
+    let label = request.label.and_then(|text| problems.take("label", Label::parse(&text)));
+    let mut bounded = |field: &str, value: Option<u32>, most: u32| {
+        if value.is_some_and(|value| !(1..=most).contains(&value)) {
+            problems.add(field, "out_of_range", format!("must be from 1 to {most}"));
+        }
+        value
+    };
+    let days = bounded("expires_in_days", request.expires_in_days, 3650);
+    let max_bindings = bounded("max_bindings", request.max_bindings, 1_000_000);
+    let expires_at = days.map(|days| now.plus(Duration::from_secs(u64::from(days) * 86_400)));
+    problems.into_result().map_err(ServiceError::Invalid).map(|()| EabTerms { label, expires_at, max_bindings })
+}
+
+fn page_view(page: &Listed<CredentialDetails>, caller: &Caller) -> wire::EabCredentialList {
+    let items = page.items.iter().map(|item| view(&item.credential, &item.account, caller)).collect();
+    wire::EabCredentialList { items, next_cursor: page.next_cursor.clone() }
+}
+
+fn authorization(
+    made: &CreatedCredential,
+    caller: &Caller,
+    urls: &PublicUrls,
+    settings: &Settings,
+) -> wire::EabAuthorization {
+    let key = made.hmac_key.reveal().to_owned();
+    let directory = |name: &str| (name.to_owned(), urls.acme_directory(name));
+    wire::EabAuthorization {
+        account: wire::Account { hmac_key: Some(key.clone()), ..view(&made.credential, &made.account, caller) },
+        hmac_key_url: key,
+        acme_directories: settings.profiles.iter().map(|profile| directory(profile.name.as_str())).collect(),
+    }
+}
+
+/// A credential in the shape of an account. The first one of an account is the account itself.
+pub(crate) fn view(credential: &EabCredential, account: &Account, caller: &Caller) -> wire::Account {
+    let root = account::view(account, caller);
+    let of_credential = wire::Account {
+        id: credential.number.0,
+        kid: credential.kid.to_string(),
+        revoked: credential.revoked_at.is_some(),
+        label: credential.terms.label.as_ref().map(ToString::to_string),
+        expires_at: time(credential.terms.expires_at),
+        max_bindings: credential.terms.max_bindings,
+        last_used_at: time(credential.last_used_at),
+        ..root
+    };
+    if credential.is_root {
+        return of_credential;
+    }
+    wire::Account {
+        lookup: credential.id.to_string(),
+        status: credential.status().as_str().to_owned(),
+        parent: Some(account.id.to_string()),
+        external_id: None,
+        metadata: Default::default(),
+        created_at: credential.created_at.to_string(),
+        updated_at: credential.updated_at.to_string(),
+        ..of_credential
+    }
+}

@@ -1,0 +1,107 @@
+//! `/v1/account-group/…/member`: who is in a group.
+
+use axum::Json;
+use axum::extract::State;
+use chancery_domain::{GroupId, Problems, Scope};
+use chancery_http::{ApiError, Authenticated, Door, JsonBody, StrictPath, StrictQuery, list_request};
+use chancery_service::{Caller, ServiceError};
+use chancery_wire as wire;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::account;
+use crate::group::find;
+use crate::openapi::{ListErrors, Missing, PageQuery, Refused};
+
+pub(crate) fn routes() -> OpenApiRouter<Door> {
+    OpenApiRouter::new().routes(routes!(list, add, remove)).routes(routes!(relocate))
+}
+
+type Body = Result<JsonBody<wire::ResellerAccountGroupMembersRequest>, ApiError>;
+
+/// Lists the accounts in a group
+#[utoipa::path(get, path = "/v1/account-group/{group_lookup}/member", tag = "Account Group",
+    operation_id = "listAccountGroupMembers",
+    params(("group_lookup" = String, Path, description = "The group"), PageQuery),
+    responses((status = 200, body = wire::AccountGroupMemberList), ListErrors, Missing))]
+async fn list(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+    query: Result<StrictQuery<PageQuery>, ApiError>,
+) -> Result<Json<wire::AccountGroupMemberList>, ApiError> {
+    caller.require(Scope::ReadAccount)?;
+    let group = group_id(&door, &caller, &lookup).await?;
+    let StrictQuery(PageQuery { limit, cursor }) = query?;
+    let page = door.services.groups.members(&caller, group, &list_request(limit, cursor)?).await?;
+    let items = page.items.iter().map(|member| account::view(member, &caller)).collect();
+    Ok(Json(wire::AccountGroupMemberList { items, next_cursor: page.next_cursor }))
+}
+
+/// Adds accounts to a group; one that is in it already stays
+#[utoipa::path(post, path = "/v1/account-group/{group_lookup}/member", tag = "Account Group",
+    operation_id = "addAccountGroupMembers", request_body = wire::ResellerAccountGroupMembersRequest,
+    params(("group_lookup" = String, Path, description = "The group")),
+    responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
+async fn add(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+    body: Body,
+) -> Result<Json<wire::SuccessResponse>, ApiError> {
+    caller.require(Scope::WriteAccount)?;
+    let group = group_id(&door, &caller, &lookup).await?;
+    let count = door.services.groups.add_members(&caller, group, read_accounts(body)?).await?;
+    Ok(Json(wire::SuccessResponse::new(format!("{count} account(s) are in {lookup}."))))
+}
+
+/// Removes accounts from a group: all, or none
+#[utoipa::path(delete, path = "/v1/account-group/{group_lookup}/member", tag = "Account Group",
+    operation_id = "removeAccountGroupMembers", request_body = wire::ResellerAccountGroupMembersRequest,
+    params(("group_lookup" = String, Path, description = "The group")),
+    responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
+async fn remove(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+    body: Body,
+) -> Result<Json<wire::SuccessResponse>, ApiError> {
+    caller.require(Scope::WriteAccount)?;
+    let group = group_id(&door, &caller, &lookup).await?;
+    let count = door.services.groups.remove_members(&caller, group, read_accounts(body)?).await?;
+    Ok(Json(wire::SuccessResponse::new(format!("{count} account(s) are removed from {lookup}."))))
+}
+
+/// Moves accounts from one group to another: all, or none
+#[utoipa::path(patch, path = "/v1/account-group/{origin_group_lookup}/{destination_group_lookup}/member",
+    tag = "Account Group", operation_id = "moveAccountGroupMembers",
+    request_body = wire::ResellerAccountGroupMembersRequest,
+    params(("origin_group_lookup" = String, Path, description = "The group they are in"),
+           ("destination_group_lookup" = String, Path, description = "The group they go to")),
+    responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
+async fn relocate(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath((origin, destination)): StrictPath<(String, String)>,
+    body: Body,
+) -> Result<Json<wire::SuccessResponse>, ApiError> {
+    caller.require(Scope::WriteAccount)?;
+    let from = group_id(&door, &caller, &origin).await?;
+    let to = group_id(&door, &caller, &destination).await?;
+    let count = door.services.groups.move_members(&caller, from, to, read_accounts(body)?).await?;
+    Ok(Json(wire::SuccessResponse::new(format!("{count} account(s) are moved from {origin} to {destination}."))))
+}
+
+async fn group_id(door: &Door, caller: &Caller, lookup: &str) -> Result<GroupId, ServiceError> {
+    Ok(find(door, caller, lookup).await?.group.id)
+}
+
+fn read_accounts(body: Body) -> Result<Vec<String>, ApiError> {
+    let accounts = body?.value.accounts;
+    if (1..=1000).contains(&accounts.len()) {
+        return Ok(accounts);
+    }
+    let mut problems = Problems::default();
+    problems.add("accounts", "out_of_range", format!("must have 1 to 1000 entries, this one has {}", accounts.len()));
+    Err(ServiceError::Invalid(problems).into())
+}

@@ -1,0 +1,185 @@
+//! `/v1/policy`: issuance policies.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use chancery_domain::{Identifier, Policy, PolicyId, Problems, ProfileName, Scope};
+use chancery_http::{
+    ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request, problem,
+};
+use chancery_service::{AccountLookup, Caller, Evaluation, EvaluationRequest, Noun, PolicyDetails, ServiceError};
+use chancery_wire as wire;
+use http::StatusCode;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::openapi::{Gone, ListErrors, Missing, PageQuery, Refused};
+use crate::policy_rules::{read_policy, view};
+
+pub(crate) fn routes() -> OpenApiRouter<Door> {
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(evaluate)).routes(routes!(show, replace, delete))
+}
+
+/// Lists policies
+#[utoipa::path(get, path = "/v1/policy", tag = "Policy", operation_id = "listPolicies", params(PageQuery),
+    responses((status = 200, body = wire::PolicyList), ListErrors))]
+async fn list(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    query: Result<StrictQuery<PageQuery>, ApiError>,
+) -> Result<Json<wire::PolicyList>, ApiError> {
+    caller.require(Scope::ReadAccount)?;
+    let StrictQuery(PageQuery { limit, cursor }) = query?;
+    let page = door.services.policies.list(&caller, &list_request(limit, cursor)?).await?;
+    let items = page.items.iter().map(view).collect();
+    Ok(Json(wire::PolicyList { items, next_cursor: page.next_cursor }))
+}
+
+/// Creates a policy
+#[utoipa::path(post, path = "/v1/policy", tag = "Policy", operation_id = "createPolicy",
+    request_body = wire::IssuancePolicy, params(crate::openapi::IdempotencyKey),
+    responses((status = 200, body = wire::IssuancePolicyRecord), Refused))]
+async fn create(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    key: RequestKey,
+    body: Result<JsonBody<wire::IssuancePolicy>, ApiError>,
+) -> Result<Response, ApiError> {
+    caller.require(Scope::WriteAccount)?;
+    let JsonBody { value, bytes } = body?;
+    let policies = &door.services.policies;
+    key.answer(&door, &caller, &bytes, StatusCode::OK, view, async |once| {
+        let input = read_policy(value, &door.services.settings)?;
+        Ok(policies.create(&caller, input, once).await?)
+    })
+    .await
+}
+
+/// Shows a policy
+#[utoipa::path(get, path = "/v1/policy/{lookup}", tag = "Policy", operation_id = "getPolicy",
+    params(("lookup" = String, Path, description = "The policy")),
+    responses((status = 200, body = wire::IssuancePolicyRecord), Refused, Missing))]
+async fn show(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+) -> Result<Json<wire::IssuancePolicyRecord>, ApiError> {
+    caller.require(Scope::ReadAccount)?;
+    Ok(Json(view(&find(&door, &caller, &lookup).await?)))
+}
+
+/// Replaces a policy whole: a rule that is left out is gone
+#[utoipa::path(put, path = "/v1/policy/{lookup}", tag = "Policy", operation_id = "updatePolicy",
+    request_body = wire::IssuancePolicy, params(("lookup" = String, Path, description = "The policy")),
+    responses((status = 200, body = wire::IssuancePolicyRecord), Refused, Missing))]
+async fn replace(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+    body: Result<JsonBody<wire::IssuancePolicy>, ApiError>,
+) -> Result<Json<wire::IssuancePolicyRecord>, ApiError> {
+    caller.require(Scope::WriteAccount)?;
+    let policy = find(&door, &caller, &lookup).await?.policy;
+    let input = read_policy(body?.value, &door.services.settings)?;
+    Ok(Json(view(&door.services.policies.replace(&caller, policy.id, input).await?)))
+}
+
+/// Deletes a policy and takes it off its groups
+#[utoipa::path(delete, path = "/v1/policy/{lookup}", tag = "Policy", operation_id = "deletePolicy",
+    params(("lookup" = String, Path, description = "The policy")),
+    responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
+async fn delete(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+) -> Result<Json<wire::SuccessResponse>, ApiError> {
+    caller.require(Scope::WriteAccount)?;
+    door.services.policies.delete(&caller, read_policy_id(&lookup)?).await?;
+    Ok(Json(wire::SuccessResponse::new(format!("The policy {lookup} is deleted."))))
+}
+
+/// Tells what the policies would say to an order, without ordering
+#[utoipa::path(post, path = "/v1/policy/evaluate", tag = "Policy", operation_id = "evaluatePolicies",
+    request_body = wire::PolicyEvaluationRequest,
+    responses((status = 200, body = wire::PolicyEvaluation), Refused, Missing, Gone))]
+async fn evaluate(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    body: Result<JsonBody<wire::PolicyEvaluationRequest>, ApiError>,
+) -> Result<Json<wire::PolicyEvaluation>, ApiError> {
+    caller.require(Scope::ReadAccount)?;
+    let request = read_evaluation(body?.value)?;
+    let Evaluation { verdict, profile, applied } = door.services.policies.evaluate(&caller, request).await?;
+    let applied = applied
+        .into_iter()
+        .map(|(id, name)| wire::AppliedPolicy { lookup: id.map(|id| id.to_string()), name: name.to_string() });
+    Ok(Json(wire::PolicyEvaluation {
+        allowed: verdict.violations.is_empty(),
+        profile: profile.to_string(),
+        validity_days: verdict.validity_days,
+        policies: applied.collect(),
+        violations: verdict.violations.into_iter().map(problem).collect(),
+    }))
+}
+
+/// A lookup of another kind names no policy.
+pub(crate) fn read_policy_id(text: &str) -> Result<PolicyId, ServiceError> {
+    text.parse().map_err(|_| ServiceError::not_found(Noun::Policy))
+}
+
+pub(crate) fn reference(policy: &Policy) -> wire::NamedReference {
+    wire::NamedReference { lookup: policy.id.to_string(), name: policy.name.to_string() }
+}
+
+async fn find(door: &Door, caller: &Caller, lookup: &str) -> Result<PolicyDetails, ServiceError> {
+    door.services.policies.show(caller, read_policy_id(lookup)?).await
+}
+
+fn read_evaluation(request: wire::PolicyEvaluationRequest) -> Result<EvaluationRequest, ServiceError> {
+    let mut problems = Problems::default();
+    let ways = [request.account_lookup, request.customer_email, request.eab_kid];
+    let account = match ways.into_iter().flatten().collect::<Vec<_>>().as_slice() {
+        [only] => AccountLookup::parse(only),
+        given => {
+            let message = "exactly one of account_lookup, customer_email and eab_kid must be given";
+            problems.add("account_lookup", "exactly_one", message);
+            AccountLookup::Nothing(given.concat())
+        }
+    };
+    let profile = request.profile.and_then(|text| problems.take("profile", ProfileName::parse(&text)));
+    let key_type = request.key_type.and_then(|text| problems.take("key_type", text.parse()));
+    let challenge_type = request.challenge_type.and_then(|text| problems.take("challenge_type", text.parse()));
+    if !(1..=1000).contains(&request.identifiers.len()) {
+        problems.add("identifiers", "out_of_range", "must have 1 to 1000 entries");
+    }
+    let identifiers = read_identifiers(&request.identifiers, &mut problems);
+    if request.validity_days == Some(0) {
+        problems.add("validity_days", "out_of_range", "must be at least 1");
+    }
+    let validity_days = request.validity_days;
+    problems.into_result().map_err(ServiceError::Invalid)?;
+    Ok(EvaluationRequest { account, profile, identifiers, key_type, challenge_type, validity_days })
+}
+
+fn read_identifiers(inputs: &[wire::IdentifierInput], problems: &mut Problems) -> Vec<Identifier> {
+    let mut identifiers = Vec::with_capacity(inputs.len());
+    for (place, input) in inputs.iter().enumerate() {
+        let (kind, value) = match input {
+            wire::IdentifierInput::Text(value) => (None, value),
+            wire::IdentifierInput::Typed(typed) => (Some(typed.kind.as_str()), &typed.value),
+        };
+        let field = format!("identifiers[{place}]");
+        let parsed = problems.take(&field, Identifier::parse(value));
+        let fits = match (&parsed, kind) {
+            (None, _) | (_, None) | (Some(Identifier::Dns(_)), Some("dns")) | (Some(Identifier::Ip(_)), Some("ip")) => {
+                true
+            }
+            (Some(_), Some(_)) => false,
+        };
+        if !fits {
+            problems.add(field, "wrong_type", "type must be `dns` for a name and `ip` for an address");
+        }
+        identifiers.extend(parsed);
+    }
+    identifiers
+}

@@ -1,0 +1,45 @@
+//! EAB credentials.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::account::Account;
+use crate::list::list;
+
+/// What may be said of a new credential; the body may also be left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EabCredentialRequest {
+    /// A note, such as the name of the machine it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, min_length = 1, max_length = 100)]
+    pub label: Option<String>,
+    /// After so many days it binds nothing new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1, maximum = 3650)]
+    pub expires_in_days: Option<u32>,
+    /// How many ACME accounts it may bind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1, maximum = 1_000_000)]
+    pub max_bindings: Option<u32>,
+}
+
+/// A new EAB credential, with everything an ACME client has to be told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = EABAuthorization)]
+pub struct EabAuthorization {
+    #[serde(flatten)]
+    pub account: Account,
+    /// The HMAC key as base64url: the same text as `hmacKey`.
+    pub hmac_key_url: String,
+    /// The ACME directory of each profile that the account may use.
+    pub acme_directories: BTreeMap<String, String>,
+}
+
+list! {
+    /// A page of EAB credentials.
+    EabCredentialList of Account
+}
