@@ -1,1 +1,18 @@
+//! The identity provider: the token endpoint, and what others need to verify our tokens.
 
+mod metadata;
+mod token;
+mod token_request;
+
+use axum::Router;
+use axum::routing::{get, post};
+use chancery_http::Door;
+
+/// `/oauth/token` and the well-known documents.
+pub fn router(door: Door) -> Router {
+    Router::new()
+        .route("/oauth/token", post(token::grant))
+        .route("/.well-known/jwks.json", get(metadata::jwks))
+        .route("/.well-known/oauth-authorization-server", get(metadata::server))
+        .with_state(door)
+}

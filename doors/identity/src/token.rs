@@ -1,0 +1,87 @@
+//! `POST /oauth/token`: the client-credentials grant.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use chancery_domain::Secret;
+use chancery_http::{ApiError, Door, RefusalNote};
+use chancery_service::identity::{TokenGrant, TokenRefusal, TokenRequest};
+use chancery_wire::{TokenErrorResponse, TokenResponse};
+use http::header::{CACHE_CONTROL, PRAGMA, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, Request, StatusCode};
+
+use crate::token_request;
+
+pub(crate) async fn grant(State(door): State<Door>, request: Request<Body>) -> Result<Response, Refusal> {
+    let mut asked = token_request::read(request).await?;
+    match asked.grant_type.as_deref() {
+        Some("client_credentials") => {}
+        Some(_) => {
+            let message = "the only grant_type here is client_credentials";
+            return Err(Refusal::bad("unsupported_grant_type", message));
+        }
+        None => return Err(Refusal::bad("invalid_request", "grant_type is missing: it must be client_credentials")),
+    }
+    let secret = asked.take_secret();
+    let Some(client_id) = asked.client_id else { return Err(Refusal::client("client_id is missing")) };
+    let Some(client_secret) = secret else { return Err(Refusal::client("client_secret is missing")) };
+    let request = TokenRequest { client_id, client_secret, audience: asked.audience, scope: asked.scope };
+    let TokenGrant { access_token, scope, expires_in } = door.services.identity.grant(request).await?;
+    let answer = TokenResponse {
+        access_token: Secret::reveal(&access_token).to_owned(),
+        scope: scope.to_string(),
+        expires_in,
+        token_type: "Bearer".to_owned(),
+    };
+    // RFC 6749 section 5.1.
+    Ok(([(CACHE_CONTROL, "no-store"), (PRAGMA, "no-cache")], Json(answer)).into_response())
+}
+
+/// No token, in the words of RFC 6749 section 5.2.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    OAuth { status: StatusCode, error: &'static str, description: String },
+    Api(ApiError),
+}
+
+impl Refusal {
+    pub(crate) fn bad(error: &'static str, description: &str) -> Self {
+        Self::OAuth { status: StatusCode::BAD_REQUEST, error, description: description.to_owned() }
+    }
+
+    pub(crate) fn client(description: &str) -> Self {
+        Self::OAuth { status: StatusCode::UNAUTHORIZED, error: "invalid_client", description: description.to_owned() }
+    }
+}
+
+impl From<TokenRefusal> for Refusal {
+    fn from(refusal: TokenRefusal) -> Self {
+        let description = refusal.to_string();
+        match refusal {
+            TokenRefusal::InvalidClient => Self::client(&description),
+            TokenRefusal::InvalidRequest(_) => Self::bad("invalid_request", &description),
+            TokenRefusal::InvalidScope(_) => Self::bad("invalid_scope", &description),
+            TokenRefusal::UnauthorizedClient(_) => Self::bad("unauthorized_client", &description),
+            TokenRefusal::Service(error) => Self::Api(error.into()),
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let (status, error, description) = match self {
+            Self::OAuth { status, error, description } => (status, error, description),
+            Self::Api(error) => return error.into_response(),
+        };
+        let mut headers = HeaderMap::new();
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"chancery\""));
+        }
+        let note = RefusalNote { code: error.to_owned(), message: description.clone() };
+        let body = TokenErrorResponse { error: error.to_owned(), error_description: description };
+        let mut response = (status, headers, Json(body)).into_response();
+        response.extensions_mut().insert(note);
+        response
+    }
+}
