@@ -16,7 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::eab;
-use crate::openapi::{Conflict, ListErrors, Missing, Refused};
+use crate::openapi::{BadBody, Conflict, KeyReused, Missing, Refused};
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, terminate, change))
@@ -42,7 +42,8 @@ struct ListQuery {
 
 /// Lists root accounts
 #[utoipa::path(get, path = "/v1/account", tag = "Account", operation_id = "listAccounts", params(ListQuery),
-    responses((status = 200, body = wire::AccountList), ListErrors))]
+    security(("OAuth2Reseller" = ["reseller", "read:account"])),
+    responses((status = 200, body = wire::AccountList), Refused))]
 async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -68,7 +69,8 @@ async fn list(
 /// The answer carries the EAB key id and, this once, the HMAC key for the customer's ACME client.
 #[utoipa::path(post, path = "/v1/account", tag = "Account", operation_id = "createAccount",
     request_body = wire::ResellerAccountRequest, params(crate::openapi::IdempotencyKey),
-    responses((status = 201, body = wire::Account), Refused, Missing, Conflict))]
+    security(("OAuth2Reseller" = ["reseller", "write:account"])),
+    responses((status = 201, body = wire::Account), Refused, BadBody, KeyReused, Missing, Conflict))]
 async fn create(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -92,6 +94,7 @@ async fn create(
 /// Shows an account with its EAB credentials and groups
 #[utoipa::path(get, path = "/v1/account/{lookup}", tag = "Account", operation_id = "getAccount",
     params(("lookup" = String, Path, description = "The account's lookup, integer id, root kid, or e-mail address")),
+    security(("OAuth2Reseller" = ["reseller", "read:account"])),
     responses((status = 200, body = wire::AccountWithGroups), Refused, Missing))]
 async fn show(
     State(door): State<Door>,
@@ -113,6 +116,7 @@ async fn show(
 /// Its EAB credentials are revoked and it leaves its groups. It stays readable; ordering for it is 410.
 #[utoipa::path(delete, path = "/v1/account/{lookup}", tag = "Account", operation_id = "deleteAccount",
     params(("lookup" = String, Path, description = "The account's lookup, integer id, root kid, or e-mail address")),
+    security(("OAuth2Reseller" = ["reseller", "write:account"])),
     responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
 async fn terminate(
     State(door): State<Door>,
@@ -130,7 +134,8 @@ async fn terminate(
 #[utoipa::path(patch, path = "/v1/account/{lookup}", tag = "Account", operation_id = "updateAccount",
     request_body = wire::ResellerUpdateAccountRequest,
     params(("lookup" = String, Path, description = "The account's lookup, integer id, root kid, or e-mail address")),
-    responses((status = 200, body = wire::SuccessResponse), Refused, Missing, Conflict))]
+    security(("OAuth2Reseller" = ["reseller", "write:account"])),
+    responses((status = 200, body = wire::SuccessResponse), Refused, BadBody, Missing, Conflict))]
 async fn change(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,

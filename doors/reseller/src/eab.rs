@@ -18,7 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::account::{self, time};
-use crate::openapi::{ListErrors, Missing, PageQuery, Refused};
+use crate::openapi::{BadBody, KeyReused, Missing, PageQuery, Refused};
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
     OpenApiRouter::new().routes(routes!(list_of_account, create)).routes(routes!(list)).routes(routes!(show, revoke))
@@ -28,7 +28,8 @@ pub(crate) fn routes() -> OpenApiRouter<Door> {
 #[utoipa::path(get, path = "/v1/account/{lookup}/eab-credential", tag = "EAB Credential",
     operation_id = "listAccountEabCredentials",
     params(("lookup" = String, Path, description = "The root account"), PageQuery),
-    responses((status = 200, body = wire::EabCredentialList), ListErrors, Missing))]
+    security(("OAuth2Reseller" = ["reseller", "read:account"])),
+    responses((status = 200, body = wire::EabCredentialList), Refused, Missing))]
 async fn list_of_account(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -47,7 +48,8 @@ async fn list_of_account(
 #[utoipa::path(post, path = "/v1/account/{lookup}/eab-credential", tag = "EAB Credential",
     operation_id = "createEabCredential", request_body = Option<wire::EabCredentialRequest>,
     params(("lookup" = String, Path, description = "The root account"), crate::openapi::IdempotencyKey),
-    responses((status = 201, body = wire::EabAuthorization), Refused, Missing))]
+    security(("OAuth2Reseller" = ["reseller", "write:account"])),
+    responses((status = 201, body = wire::EabAuthorization), Refused, BadBody, KeyReused, Missing))]
 async fn create(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -73,7 +75,8 @@ async fn create(
 
 /// Lists all EAB credentials
 #[utoipa::path(get, path = "/v1/eab-credential", tag = "EAB Credential", operation_id = "listEabCredentials",
-    params(PageQuery), responses((status = 200, body = wire::EabCredentialList), ListErrors))]
+    params(PageQuery), security(("OAuth2Reseller" = ["reseller", "read:account"])),
+    responses((status = 200, body = wire::EabCredentialList), Refused))]
 async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -88,6 +91,7 @@ async fn list(
 /// Shows an EAB credential
 #[utoipa::path(get, path = "/v1/eab-credential/{kid}", tag = "EAB Credential", operation_id = "getEabCredential",
     params(("kid" = String, Path, description = "The key id")),
+    security(("OAuth2Reseller" = ["reseller", "read:account"])),
     responses((status = 200, body = wire::Account), Refused, Missing))]
 async fn show(
     State(door): State<Door>,
@@ -104,6 +108,7 @@ async fn show(
 /// It binds nothing more, and the ACME accounts it bound stop working at once.
 #[utoipa::path(delete, path = "/v1/eab-credential/{kid}", tag = "EAB Credential", operation_id = "deleteEabCredential",
     params(("kid" = String, Path, description = "The key id")),
+    security(("OAuth2Reseller" = ["reseller", "write:account"])),
     responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
 async fn revoke(
     State(door): State<Door>,

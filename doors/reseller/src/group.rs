@@ -11,7 +11,7 @@ use http::StatusCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::openapi::{ListErrors, Missing, PageQuery, Refused};
+use crate::openapi::{BadBody, KeyReused, Missing, PageQuery, Refused};
 use crate::policy::{self, read_policy_id};
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
@@ -23,7 +23,8 @@ pub(crate) fn routes() -> OpenApiRouter<Door> {
 
 /// Lists account groups
 #[utoipa::path(get, path = "/v1/account-group", tag = "Account Group", operation_id = "listAccountGroups",
-    params(PageQuery), responses((status = 200, body = wire::AccountGroupList), ListErrors))]
+    params(PageQuery), security(("OAuth2Reseller" = ["reseller", "read:account"])),
+    responses((status = 200, body = wire::AccountGroupList), Refused))]
 async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -39,7 +40,8 @@ async fn list(
 /// Creates an account group
 #[utoipa::path(post, path = "/v1/account-group", tag = "Account Group", operation_id = "createAccountGroup",
     request_body = wire::ResellerAccountGroupRequest, params(crate::openapi::IdempotencyKey),
-    responses((status = 200, body = wire::AccountGroupRecord), Refused))]
+    security(("OAuth2Reseller" = ["reseller", "write:account"])),
+    responses((status = 200, body = wire::AccountGroupRecord), Refused, BadBody, KeyReused))]
 async fn create(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -58,6 +60,7 @@ async fn create(
 /// Shows an account group
 #[utoipa::path(get, path = "/v1/account-group/{group_lookup}", tag = "Account Group", operation_id = "getAccountGroup",
     params(("group_lookup" = String, Path, description = "The group")),
+    security(("OAuth2Reseller" = ["reseller", "read:account"])),
     responses((status = 200, body = wire::AccountGroupRecord), Refused, Missing))]
 async fn show(
     State(door): State<Door>,
@@ -72,7 +75,8 @@ async fn show(
 #[utoipa::path(put, path = "/v1/account-group/{group_lookup}", tag = "Account Group",
     operation_id = "updateAccountGroup", request_body = wire::ResellerAccountGroupRequest,
     params(("group_lookup" = String, Path, description = "The group")),
-    responses((status = 200, body = wire::AccountGroupRecord), Refused, Missing))]
+    security(("OAuth2Reseller" = ["reseller", "write:account"])),
+    responses((status = 200, body = wire::AccountGroupRecord), Refused, BadBody, Missing))]
 async fn replace(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -88,6 +92,7 @@ async fn replace(
 /// Deletes an account group; its accounts and policies stay
 #[utoipa::path(delete, path = "/v1/account-group/{group_lookup}", tag = "Account Group",
     operation_id = "deleteAccountGroup", params(("group_lookup" = String, Path, description = "The group")),
+    security(("OAuth2Reseller" = ["reseller", "write:account"])),
     responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
 async fn delete(
     State(door): State<Door>,
@@ -104,6 +109,7 @@ async fn delete(
     operation_id = "assignPolicy",
     params(("group_lookup" = String, Path, description = "The group"),
            ("policy_lookup" = String, Path, description = "The policy")),
+    security(("OAuth2Reseller" = ["reseller", "write:account"])),
     responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
 async fn assign_policy(
     State(door): State<Door>,
@@ -121,6 +127,7 @@ async fn assign_policy(
     operation_id = "unassignPolicy",
     params(("group_lookup" = String, Path, description = "The group"),
            ("policy_lookup" = String, Path, description = "The policy")),
+    security(("OAuth2Reseller" = ["reseller", "write:account"])),
     responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
 async fn unassign_policy(
     State(door): State<Door>,

@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use crate::account;
 use crate::group::find;
-use crate::openapi::{ListErrors, Missing, PageQuery, Refused};
+use crate::openapi::{BadBody, Missing, PageQuery, Refused};
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
     OpenApiRouter::new().routes(routes!(list, add, remove)).routes(routes!(relocate))
@@ -23,7 +23,8 @@ type Body = Result<JsonBody<wire::ResellerAccountGroupMembersRequest>, ApiError>
 #[utoipa::path(get, path = "/v1/account-group/{group_lookup}/member", tag = "Account Group",
     operation_id = "listAccountGroupMembers",
     params(("group_lookup" = String, Path, description = "The group"), PageQuery),
-    responses((status = 200, body = wire::AccountGroupMemberList), ListErrors, Missing))]
+    security(("OAuth2Reseller" = ["reseller", "read:account"])),
+    responses((status = 200, body = wire::AccountGroupMemberList), Refused, Missing))]
 async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -42,7 +43,8 @@ async fn list(
 #[utoipa::path(post, path = "/v1/account-group/{group_lookup}/member", tag = "Account Group",
     operation_id = "addAccountGroupMembers", request_body = wire::ResellerAccountGroupMembersRequest,
     params(("group_lookup" = String, Path, description = "The group")),
-    responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
+    security(("OAuth2Reseller" = ["reseller", "write:account"])),
+    responses((status = 200, body = wire::SuccessResponse), Refused, BadBody, Missing))]
 async fn add(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -59,7 +61,8 @@ async fn add(
 #[utoipa::path(delete, path = "/v1/account-group/{group_lookup}/member", tag = "Account Group",
     operation_id = "removeAccountGroupMembers", request_body = wire::ResellerAccountGroupMembersRequest,
     params(("group_lookup" = String, Path, description = "The group")),
-    responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
+    security(("OAuth2Reseller" = ["reseller", "write:account"])),
+    responses((status = 200, body = wire::SuccessResponse), Refused, BadBody, Missing))]
 async fn remove(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -78,7 +81,8 @@ async fn remove(
     request_body = wire::ResellerAccountGroupMembersRequest,
     params(("origin_group_lookup" = String, Path, description = "The group they are in"),
            ("destination_group_lookup" = String, Path, description = "The group they go to")),
-    responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
+    security(("OAuth2Reseller" = ["reseller", "write:account"])),
+    responses((status = 200, body = wire::SuccessResponse), Refused, BadBody, Missing))]
 async fn relocate(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,

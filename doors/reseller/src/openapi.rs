@@ -1,12 +1,16 @@
 //! What the operations have in common in the OpenAPI document.
 
-use chancery_wire as wire;
-use serde::Deserialize;
-use utoipa::openapi::security::{ClientCredentials, Flow, OAuth2, Scopes, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{Info, OpenApi, OpenApiBuilder, Tag};
-use utoipa::{IntoParams, IntoResponses, ToSchema};
+use std::collections::BTreeMap;
 
 use chancery_domain::Scope;
+use chancery_wire::{self as wire, ErrorCode};
+use serde::Deserialize;
+use utoipa::openapi::security::{ClientCredentials, Flow, OAuth2, Scopes, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{
+    ComponentsBuilder, ContentBuilder, Info, ObjectBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Response,
+    ResponseBuilder, Tag,
+};
+use utoipa::{IntoParams, IntoResponses};
 
 /// The parameters of every list.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -30,88 +34,79 @@ pub(crate) struct IdempotencyKey {
     idempotency_key: Option<String>,
 }
 
-/// A refusal whose body is a plain string.
-#[derive(ToSchema)]
-#[schema(value_type = String, example = "no credentials: send `Authorization: Bearer <access token>`")]
-#[allow(dead_code, reason = "it only describes")]
-pub(crate) struct PlainText(String);
+/// Writes the responses of refusals: those with a plain string, and those with an `ErrorResponse` and its usual code.
+macro_rules! refusals {
+    ($($(#[$doc:meta])* $name:ident { $($status:literal $code:tt $description:literal,)* })*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name;
 
-/// What every operation may answer.
-#[derive(IntoResponses)]
-#[allow(dead_code, reason = "they only describe")]
-pub(crate) enum Refused {
-    /// The request is not acceptable; every problem is listed
-    #[response(status = 400)]
-    BadRequest(wire::ErrorResponse),
-    /// No credentials, or they are not valid
-    #[response(status = 401, content_type = "text/plain")]
-    Unauthorized(String),
-    /// The token lacks the scope, or the reseller or account is suspended
-    #[response(status = 403, content_type = "text/plain")]
-    Forbidden(String),
-    /// The body did not arrive in time
-    #[response(status = 408)]
-    Timeout(wire::ErrorResponse),
-    /// The body is too large
-    #[response(status = 413)]
-    TooLarge(wire::ErrorResponse),
-    /// The body is not JSON by its media type
-    #[response(status = 415)]
-    NotJson(wire::ErrorResponse),
-    /// The idempotency key was used for another request
-    #[response(status = 422)]
-    KeyReused(wire::ErrorResponse),
-    /// Too many requests
-    #[response(status = 429)]
-    TooMany(wire::ErrorResponse),
-    /// The service cannot do it at the moment
-    #[response(status = 503)]
-    Unavailable(wire::ErrorResponse),
+        impl IntoResponses for $name {
+            fn responses() -> BTreeMap<String, RefOr<Response>> {
+                BTreeMap::from([$((stringify!($status).to_owned(), refusal!($status $code $description))),*])
+            }
+        }
+    )*};
 }
 
-/// What every list may answer.
-#[derive(IntoResponses)]
-#[allow(dead_code, reason = "they only describe")]
-pub(crate) enum ListErrors {
-    /// A parameter is not acceptable
-    #[response(status = 400)]
-    BadRequest(wire::ErrorResponse),
-    /// No credentials, or they are not valid
-    #[response(status = 401, content_type = "text/plain")]
-    Unauthorized(String),
-    /// The token lacks the scope, or the reseller is suspended
-    #[response(status = 403, content_type = "text/plain")]
-    Forbidden(String),
-    /// Too many requests
-    #[response(status = 429)]
-    TooMany(wire::ErrorResponse),
-    /// The service cannot do it at the moment
-    #[response(status = 503)]
-    Unavailable(wire::ErrorResponse),
+macro_rules! refusal {
+    ($status:literal plain $description:literal) => {
+        RefOr::T(plain($description))
+    };
+    ($status:literal $code:ident $description:literal) => {
+        RefOr::T(json($status, ErrorCode::$code, $description))
+    };
 }
 
-#[derive(IntoResponses)]
-#[allow(dead_code, reason = "it only describes")]
-pub(crate) enum Missing {
-    /// There is no such resource, or it is not yours
-    #[response(status = 404)]
-    NotFound(wire::ErrorResponse),
+refusals! {
+    /// What every operation may answer.
+    Refused {
+        400 InvalidRequest "Something in the request is not acceptable; every problem is listed",
+        401 plain "No credentials, or they are not valid",
+        403 plain "The token lacks the scope, or the reseller or the account is suspended",
+        429 RateLimited "Too many requests; `Retry-After` says when to come again",
+        503 Unavailable "The service cannot do it at the moment; `Retry-After` says when to come again",
+    }
+    /// What an operation with a body may answer besides.
+    BadBody {
+        408 RequestTimeout "The body did not arrive in time",
+        413 BodyTooLarge "The body is larger than 256 KiB",
+        415 UnsupportedMediaType "The body is not declared as JSON",
+    }
+    /// What a creation may answer besides.
+    KeyReused {
+        422 IdempotencyKeyReused "The idempotency key was used for another request",
+    }
+    Missing {
+        404 NotFound "There is no such resource, or it is not yours",
+    }
+    Conflict {
+        409 AccountConflict "Another account has this e-mail address or external id",
+    }
+    Gone {
+        410 AccountTerminated "The account is terminated",
+    }
 }
 
-#[derive(IntoResponses)]
-#[allow(dead_code, reason = "it only describes")]
-pub(crate) enum Conflict {
-    /// Another account has this e-mail address or external id
-    #[response(status = 409)]
-    Conflict(wire::ErrorResponse),
+fn json(status: u16, code: ErrorCode, description: &str) -> Response {
+    let example = wire::ErrorResponse {
+        status,
+        code,
+        message: code.describe().to_owned(),
+        request_id: "0d8f1c4e-6a1b-4c3d-9e2f-7a5b3c1d9e8f".to_owned(),
+        errors: Vec::new(),
+        extra: serde_json::Map::new(),
+    };
+    let content = ContentBuilder::new()
+        .schema(Some(Ref::from_schema_name("ErrorResponse")))
+        .example(serde_json::to_value(example).ok())
+        .build();
+    ResponseBuilder::new().description(description).content("application/json", content).build()
 }
 
-#[derive(IntoResponses)]
-#[allow(dead_code, reason = "it only describes")]
-pub(crate) enum Gone {
-    /// The account is terminated
-    #[response(status = 410)]
-    Gone(wire::ErrorResponse),
+fn plain(description: &str) -> Response {
+    let text = ObjectBuilder::new().schema_type(utoipa::openapi::schema::Type::String).build();
+    let content = ContentBuilder::new().schema(Some(text)).build();
+    ResponseBuilder::new().description(description).content("text/plain", content).build()
 }
 
 const SCHEME: &str = "OAuth2Reseller";
@@ -140,6 +135,9 @@ pub(crate) fn base() -> OpenApi {
     OpenApiBuilder::new()
         .info(info)
         .tags(Some(tags.map(tag)))
+        .components(Some(
+            ComponentsBuilder::new().schema_from::<wire::ErrorResponse>().schema_from::<ErrorCode>().build(),
+        ))
         .security(Some([SecurityRequirement::new(SCHEME, [Scope::Reseller.as_str()])]))
         .build()
 }

@@ -13,7 +13,7 @@ use http::StatusCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::openapi::{Gone, ListErrors, Missing, PageQuery, Refused};
+use crate::openapi::{BadBody, Gone, KeyReused, Missing, PageQuery, Refused};
 use crate::policy_rules::{read_policy, view};
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
@@ -22,7 +22,8 @@ pub(crate) fn routes() -> OpenApiRouter<Door> {
 
 /// Lists policies
 #[utoipa::path(get, path = "/v1/policy", tag = "Policy", operation_id = "listPolicies", params(PageQuery),
-    responses((status = 200, body = wire::PolicyList), ListErrors))]
+    security(("OAuth2Reseller" = ["reseller", "read:account"])),
+    responses((status = 200, body = wire::PolicyList), Refused))]
 async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -38,7 +39,8 @@ async fn list(
 /// Creates a policy
 #[utoipa::path(post, path = "/v1/policy", tag = "Policy", operation_id = "createPolicy",
     request_body = wire::IssuancePolicy, params(crate::openapi::IdempotencyKey),
-    responses((status = 200, body = wire::IssuancePolicyRecord), Refused))]
+    security(("OAuth2Reseller" = ["reseller", "write:account"])),
+    responses((status = 200, body = wire::IssuancePolicyRecord), Refused, BadBody, KeyReused))]
 async fn create(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -58,6 +60,7 @@ async fn create(
 /// Shows a policy
 #[utoipa::path(get, path = "/v1/policy/{lookup}", tag = "Policy", operation_id = "getPolicy",
     params(("lookup" = String, Path, description = "The policy")),
+    security(("OAuth2Reseller" = ["reseller", "read:account"])),
     responses((status = 200, body = wire::IssuancePolicyRecord), Refused, Missing))]
 async fn show(
     State(door): State<Door>,
@@ -71,7 +74,8 @@ async fn show(
 /// Replaces a policy whole: a rule that is left out is gone
 #[utoipa::path(put, path = "/v1/policy/{lookup}", tag = "Policy", operation_id = "updatePolicy",
     request_body = wire::IssuancePolicy, params(("lookup" = String, Path, description = "The policy")),
-    responses((status = 200, body = wire::IssuancePolicyRecord), Refused, Missing))]
+    security(("OAuth2Reseller" = ["reseller", "write:account"])),
+    responses((status = 200, body = wire::IssuancePolicyRecord), Refused, BadBody, Missing))]
 async fn replace(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -87,6 +91,7 @@ async fn replace(
 /// Deletes a policy and takes it off its groups
 #[utoipa::path(delete, path = "/v1/policy/{lookup}", tag = "Policy", operation_id = "deletePolicy",
     params(("lookup" = String, Path, description = "The policy")),
+    security(("OAuth2Reseller" = ["reseller", "write:account"])),
     responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
 async fn delete(
     State(door): State<Door>,
@@ -101,7 +106,8 @@ async fn delete(
 /// Tells what the policies would say to an order, without ordering
 #[utoipa::path(post, path = "/v1/policy/evaluate", tag = "Policy", operation_id = "evaluatePolicies",
     request_body = wire::PolicyEvaluationRequest,
-    responses((status = 200, body = wire::PolicyEvaluation), Refused, Missing, Gone))]
+    security(("OAuth2Reseller" = ["reseller", "read:account"])),
+    responses((status = 200, body = wire::PolicyEvaluation), Refused, BadBody, Missing, Gone))]
 async fn evaluate(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
