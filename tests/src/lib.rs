@@ -1,1 +1,36 @@
+//! The whole service in one process, for tests that speak to it as its users do.
 
+mod tenant;
+mod world;
+
+pub use tenant::{Reply, Tenant};
+pub use world::{START, World, settings};
+
+/// Writes each test once for SQLite and once for PostgreSQL: `sqlite::name` and `postgres::name`.
+///
+/// A test is `async fn name(world: World)`. Without a PostgreSQL server its half says so and passes, unless one is
+/// required (as `scripts/test` does).
+#[macro_export]
+macro_rules! on_both_databases {
+    ($($(#[$attribute:meta])* async fn $name:ident($world:ident: World) $body:block)*) => {
+        $(async fn $name($world: $crate::World) $body)*
+
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            $(#[$attribute])*
+            async fn $name() {
+                super::$name($crate::World::sqlite().await).await;
+            })*
+        }
+
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            $(#[$attribute])*
+            async fn $name() {
+                if let Some(world) = $crate::World::postgres().await {
+                    super::$name(world).await;
+                }
+            })*
+        }
+    };
+}

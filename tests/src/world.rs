@@ -1,0 +1,123 @@
+//! Store, services and doors put together as the program does it, with a clock that stands still.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use chancery_domain::{Name, PolicyRules, Profile, ResellerCode, ScopeSet, Timestamp};
+use chancery_http::{Door, Edge, PublicUrls, RateLimiter, account_for, finish};
+use chancery_seal::Keyring;
+use chancery_service::identity::External;
+use chancery_service::operator::NewClient;
+use chancery_service::{Identity, Kernel, Services, Settings};
+use chancery_testkit::{FrozenClock, SeededEntropy, TestStore};
+
+use crate::tenant::Tenant;
+
+/// What a test speaks to.
+pub struct World {
+    pub router: Router,
+    pub services: Services,
+    pub clock: Arc<FrozenClock>,
+    pub keyring: Keyring,
+    pub store: TestStore,
+    pub urls: Arc<PublicUrls>,
+    _keys: tempfile::TempDir,
+}
+
+/// The beginning of time in every test.
+pub const START: Timestamp = Timestamp::from_secs(1_800_000_000);
+
+impl World {
+    pub async fn sqlite() -> Self {
+        Self::over(TestStore::sqlite(), settings(), Vec::new(), None).await
+    }
+
+    pub async fn postgres() -> Option<Self> {
+        match TestStore::postgres() {
+            Some(store) => Some(Self::over(store, settings(), Vec::new(), None).await),
+            None => None,
+        }
+    }
+
+    /// With settings, external providers and a rate limit of the test's own choice.
+    pub async fn over(
+        store: TestStore,
+        settings: Settings,
+        external: Vec<External>,
+        limiter: Option<RateLimiter>,
+    ) -> Self {
+        let keys = tempfile::tempdir().expect("a temporary folder");
+        let keyring = Keyring::create(keys.path().join("kek.json"), START.as_secs()).expect("a new keyring");
+        let clock = Arc::new(FrozenClock::at(START));
+        let entropy = Arc::new(SeededEntropy::new(7));
+        let kernel = Kernel::new(store.clone(), clock.clone(), entropy.clone(), keyring.clone(), settings)
+            .await
+            .expect("a kernel over a fresh store");
+        let identity = Identity::new(kernel.clone(), external).await.expect("an identity over a fresh store");
+        let services = Services::new(kernel, identity);
+        let urls = Arc::new(PublicUrls {
+            base_url: "https://ca.test".to_owned(),
+            acme_url: "https://ca.test".to_owned(),
+            auth_url: "https://ca.test".to_owned(),
+            http_url: "http://ca.test".to_owned(),
+        });
+        let door = Door { services: services.clone(), urls: urls.clone(), limiter: limiter.map(Arc::new) };
+        let routes = chancery_reseller::router(door.clone()).merge(chancery_identity::router(door.clone()));
+        let ids = Arc::new(move || format!("req-{}", entropy.number()));
+        let router = finish(account_for(routes, door), Edge::new(ids));
+        Self { router, services, clock, keyring, store, urls, _keys: keys }
+    }
+
+    /// A new reseller with a client that may do everything.
+    pub async fn tenant(&self, code: &str) -> Tenant {
+        self.tenant_with(code, ScopeSet::all()).await
+    }
+
+    /// A new reseller whose client has just these scopes.
+    pub async fn tenant_with(&self, code: &str, scopes: ScopeSet) -> Tenant {
+        let operator = &self.services.operator;
+        let code = ResellerCode::parse(code).expect("a reseller code");
+        let name = Name::parse(code.as_str()).expect("a name");
+        operator.create_reseller(code.clone(), name.clone()).await.expect("a new reseller");
+        self.client_of(code.as_str(), scopes).await
+    }
+
+    /// A further client of a reseller that exists.
+    pub async fn client_of(&self, code: &str, scopes: ScopeSet) -> Tenant {
+        let name = Name::parse("test").expect("a name");
+        let new = NewClient { reseller: code.to_owned(), name, scopes, expires_in_days: None };
+        let made = self.services.operator.create_client(new).await.expect("a new client");
+        let mut tenant = Tenant::new(self.router.clone(), code, made.client.id, made.secret.reveal());
+        tenant.sign_in().await;
+        tenant
+    }
+
+    /// Somebody without credentials.
+    pub fn stranger(&self) -> Tenant {
+        Tenant::stranger(self.router.clone())
+    }
+
+    pub fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+}
+
+/// What `chancery dev` would settle on.
+pub fn settings() -> Settings {
+    let profiles = Profile::predefined();
+    Settings {
+        issuer: "https://ca.test/".to_owned(),
+        audience: "https://ca.test/v1".to_owned(),
+        token_lifetime: Duration::from_secs(86_400),
+        token_key_rotation: Duration::from_secs(30 * 86_400),
+        token_key_notice: Duration::from_secs(3600),
+        api_keys: true,
+        external: Vec::new(),
+        default_profile: profiles[0].name.clone(),
+        profiles,
+        default_policy: PolicyRules::default(),
+        default_policy_name: Name::parse("operator default").expect("a name"),
+        idempotency_window: Duration::from_secs(86_400),
+    }
+}

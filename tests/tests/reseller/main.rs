@@ -1,0 +1,3 @@
+//! The reseller API, spoken to as a reseller does.
+
+mod account;
