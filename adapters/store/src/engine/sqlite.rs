@@ -1,10 +1,12 @@
 //! SQLite: one writer that commits many units of work with one fsync, and a few readers.
 
+use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use rusqlite::backup::StepResult;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::StoreError;
@@ -40,8 +42,8 @@ impl Pool {
 
 /// Opens a connection on which every commit waits for the disk.
 pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
-    let connection = Connection::open(path)?;
-    connection.busy_timeout(Duration::from_secs(5))?;
+    let mut connection = Connection::open(path)?;
+    connection.busy_handler(Some(wait_for_lock))?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
@@ -50,22 +52,41 @@ pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Copies the database page by page through SQLite's own backup, so that writers need not stop.
+/// Copies the database through SQLite's own backup, in one step and so from one snapshot: writers need not stop, and
+/// a copy in several steps would begin again after each of their commits.
 pub(crate) fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
     if to.exists() {
         return Err(StoreError::Url(format!("{} exists already; name a new file", to.display())));
     }
+    let copied = copy(from, to);
+    if copied.is_err() {
+        // Half a copy is worse than none, and would be in the way of the next.
+        drop(fs::remove_file(to));
+    }
+    copied
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     let source = open_reader(from)?;
     let mut target = Connection::open(to)?;
     let backup = rusqlite::backup::Backup::new(&source, &mut target)?;
-    backup.run_to_completion(1024, Duration::ZERO, None)?;
-    Ok(())
+    match backup.step(-1)? {
+        StepResult::Done => Ok(()),
+        unfinished => Err(StoreError::Unavailable(format!("the database could not be copied now ({unfinished:?})"))),
+    }
+}
+
+/// Asks again every millisecond for five seconds. SQLite's own waiting grows to 100 ms a time, and then an operator's
+/// command hardly ever meets the short moment between two commits of a busy server.
+fn wait_for_lock(asked: i32) -> bool {
+    thread::sleep(Duration::from_millis(1));
+    asked < 5000
 }
 
 fn open_reader(path: &Path) -> Result<Connection, StoreError> {
-    let connection =
+    let mut connection =
         Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.busy_handler(Some(wait_for_lock))?;
     connection.pragma_update(None, "query_only", true)?;
     connection.set_prepared_statement_cache_capacity(256);
     Ok(connection)
