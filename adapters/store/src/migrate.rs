@@ -1,5 +1,7 @@
 //! The schema, brought forward step by step and never back.
 
+use std::thread;
+
 use crate::engine::{Connector, DatabaseUrl, postgres_connect, sqlite_open};
 use crate::error::StoreError;
 use crate::store::Options;
@@ -49,6 +51,15 @@ const POSTGRES_LOCK: i64 = 0x0C4A_17CE;
 
 /// Applies what is missing. Each step is one transaction with its own mark, so a crash leaves no half of one.
 pub(crate) fn run(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, StoreError> {
+    off_runtime(|| apply(url, options))
+}
+
+/// Says whether the schema is the one this program knows, without touching it.
+pub(crate) fn check(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {
+    off_runtime(|| compare(url, options))
+}
+
+fn apply(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, StoreError> {
     match url {
         DatabaseUrl::Sqlite(path) => {
             let connection = sqlite_open(path)?;
@@ -86,8 +97,7 @@ pub(crate) fn run(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, 
     }
 }
 
-/// Says whether the schema is the one this program knows, without touching it.
-pub(crate) fn check(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {
+fn compare(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {
     let found = match url {
         DatabaseUrl::Sqlite(path) => {
             let connection = sqlite_open(path)?;
@@ -105,6 +115,12 @@ pub(crate) fn check(url: &DatabaseUrl, options: &Options) -> Result<(), StoreErr
         [] => Ok(()),
         _ => Err(StoreError::OlderSchema { found, known: newest() }),
     }
+}
+
+/// The PostgreSQL driver has a runtime of its own inside, and panics on a thread that already drives one.
+fn off_runtime<T: Send>(work: impl FnOnce() -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
+    let panicked = |_| Err(StoreError::Database("the migration panicked".to_owned()));
+    thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(panicked))
 }
 
 fn newest() -> i64 {

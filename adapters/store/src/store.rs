@@ -44,7 +44,8 @@ enum Backend {
 }
 
 impl Store {
-    /// Opens the database, and brings its schema up to date where the options say so. Blocks: call it at start-up.
+    /// Opens the database, and brings its schema up to date where the options say so. Blocks until
+    /// that is done: call it at start-up.
     pub fn open(url: &DatabaseUrl, options: &Options) -> Result<Self, StoreError> {
         if options.migrate {
             migrate::run(url, options)?;
