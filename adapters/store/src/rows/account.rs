@@ -17,7 +17,7 @@ pub struct AccountFilter {
 }
 
 /// Read in this order by `read`; the sixth is whether the root credential is revoked.
-const SELECT: &str = "SELECT id, number, reseller_id, kid,
+pub(super) const SELECT: &str = "SELECT id, number, reseller_id, kid,
     (SELECT revoked_at FROM eab_credentials WHERE eab_credentials.kid = accounts.kid),
     email, external_id, metadata, suspended, deleted_at, created_at, updated_at, version FROM accounts";
 
@@ -137,7 +137,7 @@ impl Tx<'_> {
     }
 }
 
-fn read(row: &mut Columns<'_>) -> Result<Account, StoreError> {
+pub(super) fn read(row: &mut Columns<'_>) -> Result<Account, StoreError> {
     Ok(Account {
         id: row.parsed()?,
         number: AccountNumber(row.int()?),

@@ -2,6 +2,7 @@ use chancery_domain::{
     Account, AccountId, Description, Group, GroupId, Name, Page, PageRequest, PolicyId, ResellerId, Timestamp,
 };
 
+use super::account::{SELECT as ACCOUNT, read as read_account};
 use super::bounds;
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
@@ -112,7 +113,7 @@ impl Tx<'_> {
         Ok(self.execute(sql, params![group, account])? == 1)
     }
 
-    /// Takes an account out of every group, and says out of which.
+    /// Takes an account out of every group.
     pub fn remove_memberships(&mut self, account: AccountId, now: Timestamp) -> Result<(), StoreError> {
         self.execute(
             "UPDATE account_groups SET member_count = member_count - 1, updated_at = $2, version = version + 1
@@ -137,13 +138,11 @@ impl Tx<'_> {
         page: &PageRequest,
     ) -> Result<Page<Account>, StoreError> {
         let (after, limit) = bounds(page);
-        let sql = "SELECT account_id FROM group_members WHERE group_id = $1 AND account_id < $2
-                   ORDER BY account_id DESC LIMIT $3";
-        let ids = self.query(sql, params![group, after, limit], |row| row.parsed::<AccountId>())?;
-        let mut members = Vec::with_capacity(ids.len());
-        for id in ids {
-            members.push(self.account(reseller, id)?.ok_or_else(|| StoreError::corrupt("group_members"))?);
-        }
+        let sql = format!(
+            "{ACCOUNT} JOIN group_members ON account_id = accounts.id
+             WHERE group_id = $1 AND account_id < $2 AND reseller_id = $4 ORDER BY account_id DESC LIMIT $3"
+        );
+        let members = self.query(&sql, params![group, after, limit, reseller], read_account)?;
         Ok(Page::from_rows(members, page.limit, |account| account.id.to_string()))
     }
 
