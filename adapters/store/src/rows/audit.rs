@@ -57,21 +57,24 @@ pub struct AuditFilter {
 const COLUMNS: &str = "id, at, reseller_id, actor_kind, actor, address, request_id, action, subject, outcome, detail";
 
 impl Tx<'_> {
+    /// Adds a line. Callers may have put anything into its texts: it is written down all the same, with U+FFFD for a
+    /// zero byte, which PostgreSQL cannot keep.
     pub fn append_audit(&mut self, record: &AuditRecord) -> Result<(), StoreError> {
+        let text = |text: &str| text.replace('\0', "\u{fffd}");
         self.execute(
             &format!("INSERT INTO audit ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"),
             params![
                 record.id,
                 record.at,
                 record.reseller,
-                record.actor_kind.as_str(),
-                record.actor.as_str(),
-                record.address.as_str(),
-                record.request_id.as_str(),
-                record.action.as_str(),
-                record.subject.as_str(),
+                text(&record.actor_kind),
+                text(&record.actor),
+                text(&record.address),
+                text(&record.request_id),
+                text(&record.action),
+                text(&record.subject),
                 record.outcome.as_str(),
-                record.detail.as_str(),
+                text(&record.detail),
             ],
         )?;
         Ok(())
