@@ -12,6 +12,7 @@ use crate::value::Value;
 pub struct Tx<'a> {
     session: Session<'a>,
     conflicted: bool,
+    failed: Option<StoreError>,
 }
 
 pub(crate) enum Session<'a> {
@@ -21,7 +22,13 @@ pub(crate) enum Session<'a> {
 
 impl<'a> Tx<'a> {
     pub(crate) fn new(session: Session<'a>) -> Self {
-        Self { session, conflicted: false }
+        Self { session, conflicted: false, failed: None }
+    }
+
+    /// What the database refused first, if it refused anything. A unit that went on regardless is not kept: PostgreSQL
+    /// has dropped the whole transaction by then, and would answer its commit as if all were well.
+    pub(crate) fn failed(&self) -> Option<StoreError> {
+        self.failed.clone()
     }
 
     /// Whether the unit failed because of somebody else's change, so that running it again may help.
@@ -35,18 +42,13 @@ impl<'a> Tx<'a> {
 
     /// Runs a statement and says how many rows it changed.
     pub(crate) fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64, StoreError> {
-        match &mut self.session {
-            Session::Sqlite(connection) => {
-                let mut statement = connection.prepare_cached(sql)?;
-                bind(&mut statement, params)?;
-                Ok(statement.raw_execute()? as u64)
-            }
-            Session::Postgres { transaction, prepared } => {
-                let result = prepare(transaction, prepared, sql)
-                    .and_then(|statement| transaction.execute(&statement, &refs(params)));
-                note(&mut self.conflicted, result)
-            }
-        }
+        let result = match &mut self.session {
+            Session::Sqlite(connection) => execute_sqlite(connection, sql, params),
+            Session::Postgres { transaction, prepared } => prepare(transaction, prepared, sql)
+                .and_then(|statement| transaction.execute(&statement, &refs(params)))
+                .map_err(|error| note(&mut self.conflicted, error)),
+        };
+        result.inspect_err(|error| self.failed = self.failed.take().or_else(|| Some(error.clone())))
     }
 
     /// Reads rows, each through `read`.
@@ -56,24 +58,20 @@ impl<'a> Tx<'a> {
         params: &[Value],
         read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        match &mut self.session {
-            Session::Sqlite(connection) => {
-                let mut statement = connection.prepare_cached(sql)?;
-                bind(&mut statement, params)?;
-                let mut rows = statement.raw_query();
-                let mut found = Vec::new();
-                while let Some(row) = rows.next()? {
-                    found.push(read(&mut Columns { row: Row::Sqlite(row), next: 0 })?);
-                }
-                Ok(found)
-            }
-            Session::Postgres { transaction, prepared } => {
-                let result = prepare(transaction, prepared, sql)
-                    .and_then(|statement| transaction.query(&statement, &refs(params)));
-                let rows = note(&mut self.conflicted, result)?;
-                rows.iter().map(|row| read(&mut Columns { row: Row::Postgres(row), next: 0 })).collect()
-            }
+        // No text in either database has a zero byte, so nothing is found by one; PostgreSQL would call it an error.
+        if params.iter().any(Value::has_zero_byte) {
+            return Ok(Vec::new());
         }
+        let result = match &mut self.session {
+            Session::Sqlite(connection) => query_sqlite(connection, sql, params, read),
+            Session::Postgres { transaction, prepared } => prepare(transaction, prepared, sql)
+                .and_then(|statement| transaction.query(&statement, &refs(params)))
+                .map_err(|error| note(&mut self.conflicted, error))
+                .and_then(|rows| {
+                    rows.iter().map(|row| read(&mut Columns { row: Row::Postgres(row), next: 0 })).collect()
+                }),
+        };
+        result.inspect_err(|error| self.failed = self.failed.take().or_else(|| Some(error.clone())))
     }
 
     /// The first row, where there is one.
@@ -128,6 +126,28 @@ impl<'a> Tx<'a> {
     }
 }
 
+fn execute_sqlite(connection: &rusqlite::Connection, sql: &str, params: &[Value]) -> Result<u64, StoreError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    bind(&mut statement, params)?;
+    Ok(statement.raw_execute()? as u64)
+}
+
+fn query_sqlite<T>(
+    connection: &rusqlite::Connection,
+    sql: &str,
+    params: &[Value],
+    read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    bind(&mut statement, params)?;
+    let mut rows = statement.raw_query();
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(read(&mut Columns { row: Row::Sqlite(row), next: 0 })?);
+    }
+    Ok(found)
+}
+
 /// Binds by name, because to SQLite `$2` is a name like any other and not the second parameter.
 fn bind(statement: &mut rusqlite::CachedStatement<'_>, params: &[Value]) -> Result<(), StoreError> {
     for index in 1..=statement.parameter_count() {
@@ -159,12 +179,17 @@ fn refs(params: &[Value]) -> Vec<&(dyn postgres::types::ToSql + Sync)> {
     params.iter().map(|value| value as _).collect()
 }
 
-/// Remembers serialization failures and deadlocks (SQLSTATE class 40): the unit is then run again.
-fn note<T>(conflicted: &mut bool, result: Result<T, postgres::Error>) -> Result<T, StoreError> {
-    result.map_err(|error| {
-        *conflicted |= error.code().is_some_and(|code| code.code().starts_with("40"));
-        error.into()
-    })
+/// Remembers what somebody else's change may be the cause of: serialization failures and deadlocks (SQLSTATE class
+/// 40), and keys that were free (23505) or rows that were unused (23503) when the unit looked. It is then run again, and
+/// finds things as they are now.
+fn note(conflicted: &mut bool, error: postgres::Error) -> StoreError {
+    *conflicted |= error.code().is_some_and(|code| matches!(code.code(), "23503" | "23505") || is_conflict(code));
+    error.into()
+}
+
+/// Serialization failures and deadlocks.
+pub(crate) fn is_conflict(code: &postgres::error::SqlState) -> bool {
+    code.code().starts_with("40")
 }
 
 enum Row<'a> {

@@ -9,7 +9,8 @@ use crate::tx::Tx;
 
 /// A closure whose result waits until the transaction around it has ended.
 pub(crate) trait Unit: Send {
-    /// Runs the closure; `true` when its changes are to be kept.
+    /// Runs the closure; `true` when its changes are to be kept. They are not when the database refused something,
+    /// even where the closure made light of it.
     fn run(&mut self, tx: &mut Tx<'_>) -> bool;
 
     /// Hands over the result: the closure's own where the commit went well or was not needed.
@@ -43,6 +44,7 @@ where
         // A panic in one unit must not take the writer, and with it everybody else's units, down.
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.closure)(tx)));
         let result = outcome.unwrap_or_else(|_| Err(StoreError::Database("a unit of work panicked".into()).into()));
+        let result = result.and_then(|value| tx.failed().map_or(Ok(value), |error| Err(error.into())));
         let keep = result.is_ok();
         self.result = Some(result);
         keep

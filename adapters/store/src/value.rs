@@ -14,6 +14,12 @@ pub(crate) enum Value {
     Bytes(Vec<u8>),
 }
 
+impl Value {
+    pub(crate) fn has_zero_byte(&self) -> bool {
+        matches!(self, Self::Text(text) if text.contains('\0'))
+    }
+}
+
 /// The parameters of a statement, in the order of `$1`, `$2`, …
 macro_rules! params {
     ($($value:expr),* $(,)?) => { &[$($crate::value::Value::from($value)),*] };

@@ -9,7 +9,7 @@ use postgres::{Client, Config, IsolationLevel, Statement};
 
 use crate::error::StoreError;
 use crate::store::Options;
-use crate::tx::{Session, Tx};
+use crate::tx::{Session, Tx, is_conflict};
 use crate::unit::Unit;
 
 use super::enqueue;
@@ -158,9 +158,11 @@ fn run_once(connection: &mut Connection, unit: &mut dyn Unit, write: bool) -> Ru
     }
     match transaction.commit() {
         Ok(()) => Run::Done(Ok(())),
-        Err(error) if error.code().is_some_and(|code| code.code().starts_with("40")) => Run::Again(error.into()),
-        // The server answered: it did not commit. No answer: nobody knows.
-        Err(error) if error.as_db_error().is_some() || !write => Run::Done(Err(error.into())),
-        Err(error) => Run::Done(Err(StoreError::Unknown(error.to_string()))),
+        Err(error) if error.code().is_some_and(is_conflict) => Run::Again(error.into()),
+        Err(error) => Run::Done(Err(match StoreError::from(error) {
+            // No answer, or one from a server that was going down, perhaps after the commit: nobody knows.
+            StoreError::Unavailable(said) if write => StoreError::Unknown(said),
+            answered => answered,
+        })),
     }
 }
