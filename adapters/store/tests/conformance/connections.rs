@@ -1,0 +1,52 @@
+//! PostgreSQL can go away and come back: what was idle is connected anew, what was under way is run again.
+
+use std::sync::Arc;
+
+use chancery_store::StoreError;
+use chancery_testkit::{Builders, TestStore};
+
+use crate::common::{Gate, raw};
+
+const CUT: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                   WHERE datname = current_database() AND pid <> pg_backend_pid()";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_idle_connection_that_was_cut_is_made_anew() {
+    let Some(store) = TestStore::postgres() else { return };
+    let make = Builders::seeded(1);
+    for _ in 0..3 {
+        // As many units as there are connections, so that each is opened, then cut.
+        for _ in 0..16 {
+            store.ping().await.unwrap();
+        }
+        raw(&store.address(), CUT).unwrap();
+        let reseller = make.reseller();
+        assert!(store.write(move |tx| tx.insert_reseller(&reseller)).await.unwrap());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_unit_whose_connection_is_cut_is_run_again_or_says_so() {
+    let Some(store) = TestStore::postgres() else { return };
+    let reseller = Builders::seeded(1).reseller();
+    for _ in 0..16 {
+        store.ping().await.unwrap();
+    }
+    let (gate, stored, id) = (Arc::new(Gate::default()), reseller.clone(), reseller.id);
+    let inside = Arc::clone(&gate);
+    let writing = store.write(move |tx| {
+        let added = tx.insert_reseller(&stored)?;
+        inside.pass();
+        Ok::<_, StoreError>(added)
+    });
+    let cutting = async {
+        gate.reached().await;
+        raw(&store.address(), CUT).unwrap();
+        gate.open();
+    };
+    let (written, ()) = tokio::join!(writing, cutting);
+    // The cut came before the commit was asked for, but the store cannot know: it may say that it does not.
+    assert!(matches!(written, Ok(true) | Err(StoreError::Unknown(_))), "{written:?}");
+    let kept = store.read(move |tx| tx.reseller(id)).await.unwrap();
+    assert_eq!(kept.is_some(), written.is_ok());
+}

@@ -1,0 +1,65 @@
+//! What the service keeps for itself: its secrets, the keys that sign tokens, its issuers.
+
+use chancery_domain::Timestamp;
+use chancery_store::{IssuerKind, IssuerRecord, IssuerState, TokenKey};
+
+use crate::common::Database;
+
+pub(crate) async fn a_service_secret_is_settled_once(db: Database) {
+    assert_eq!(db.get(|tx| tx.service_secret("cursor")).await, None);
+    let now = db.make.now();
+    assert_eq!(db.put(move |tx| tx.settle_service_secret("cursor", b"first\0", now)).await, b"first\0");
+    assert_eq!(db.put(move |tx| tx.settle_service_secret("cursor", b"second", now)).await, b"first\0");
+    assert_eq!(db.put(move |tx| tx.settle_service_secret("other", b"third", now)).await, b"third");
+    assert_eq!(db.get(|tx| tx.service_secret("cursor")).await, Some(b"first\0".to_vec()));
+}
+
+fn key_parts(key: &TokenKey) -> (String, &[u8], &str, Timestamp, Timestamp) {
+    (key.id.to_string(), &key.sealed, &key.public_key, key.created_at, key.active_from)
+}
+
+pub(crate) async fn token_keys_come_newest_first_until_they_are_deleted(db: Database) {
+    let (early, late) = (db.make.now(), db.make.now());
+    // The last two are used from the same moment on: then the one made later goes first.
+    let keys = [late, early, early].map(|active_from| TokenKey { active_from, ..db.make.token_key() });
+    let stored = keys.clone();
+    db.put(move |tx| stored.iter().try_for_each(|key| tx.insert_token_key(key))).await;
+    let found = db.get(|tx| tx.token_keys()).await;
+    let expected = [&keys[0], &keys[2], &keys[1]].map(key_parts);
+    assert!(found.iter().map(key_parts).eq(expected));
+
+    let gone = keys[2].id;
+    db.put(move |tx| tx.delete_token_key(gone)).await;
+    let found = db.get(|tx| tx.token_keys()).await;
+    assert!(found.iter().map(|key| key.id).eq([keys[0].id, keys[1].id]));
+}
+
+type Parts<'a> = (String, Option<String>, &'a str, IssuerKind, IssuerState, [&'a [u8]; 2], Timestamp);
+
+fn issuer_parts(issuer: &IssuerRecord) -> Parts<'_> {
+    (
+        issuer.id.to_string(),
+        issuer.parent.map(|parent| parent.to_string()),
+        &issuer.name,
+        issuer.kind,
+        issuer.state,
+        [&issuer.certificate, &issuer.sealed],
+        issuer.created_at,
+    )
+}
+
+pub(crate) async fn issuers_come_roots_first_and_names_are_taken_once(db: Database) {
+    let root = db.make.issuer();
+    let issuing = IssuerRecord {
+        parent: Some(root.id),
+        kind: IssuerKind::Issuing,
+        state: IssuerState::Retired,
+        ..db.make.issuer()
+    };
+    let twin = IssuerRecord { name: root.name.clone(), ..db.make.issuer() };
+    let stored = [root.clone(), issuing.clone(), twin];
+    let added = db.put(move |tx| stored.iter().map(|issuer| tx.insert_issuer(issuer)).collect::<Result<Vec<_>, _>>());
+    assert_eq!(added.await, [true, true, false]);
+    let found = db.get(|tx| tx.issuers()).await;
+    assert!(found.iter().map(issuer_parts).eq([&root, &issuing].map(issuer_parts)));
+}

@@ -1,0 +1,39 @@
+//! Cases that take long by nature; a quick run leaves them out.
+
+use std::thread;
+use std::time::Duration;
+
+use chancery_store::StoreError;
+use chancery_testkit::Address;
+
+use crate::common::Database;
+
+/// Somebody who forgets an open transaction in a database shell stops us, but has not broken anything.
+pub(crate) async fn a_lock_that_is_not_given_back_is_no_mistake_of_ours(db: Database) {
+    let reseller = db.reseller().await;
+    let (locked, told) = std::sync::mpsc::channel();
+    let (finish, finished) = std::sync::mpsc::channel::<()>();
+    let address = db.address();
+    let holder = thread::spawn(move || match address {
+        Address::Sqlite(path) => {
+            let connection = rusqlite::Connection::open(path).unwrap();
+            connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+            locked.send(()).unwrap();
+            finished.recv().unwrap();
+        }
+        Address::Postgres(url) => {
+            let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+            client.batch_execute("BEGIN; SELECT 1 FROM resellers FOR UPDATE").unwrap();
+            locked.send(()).unwrap();
+            finished.recv().unwrap();
+        }
+    });
+    told.recv_timeout(Duration::from_secs(10)).unwrap();
+    let changed = reseller.with_suspended(true, db.make.now());
+    let stopped = changed.clone();
+    let stopped = db.write(move |tx| tx.save_reseller(&stopped)).await;
+    assert!(matches!(stopped, Err(StoreError::Unavailable(_))), "{stopped:?}");
+    finish.send(()).unwrap();
+    holder.join().unwrap();
+    db.put(move |tx| tx.save_reseller(&changed)).await;
+}
