@@ -59,6 +59,10 @@ ids! {
     EabId = "eab";
     GroupId = "grp";
     PolicyId = "pol";
+    OrderId = "ord";
+    AuthorizationId = "authz";
+    ChallengeId = "chal";
+    CertificateId = "cert";
     IssuerId = "iss";
     AuditId = "aud";
 }

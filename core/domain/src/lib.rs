@@ -4,15 +4,20 @@
 //! exists is a value that is valid, and changes state by functions that take the old state and give the new one.
 
 mod account;
+mod authorization;
+mod certificate;
+mod challenge;
 mod client;
 mod credential;
 mod email;
 mod entropy;
+mod evidence;
 mod group;
 mod id;
 mod identifier;
 mod kinds;
 mod metadata;
+mod order;
 mod page;
 pub mod policy;
 mod problem;
@@ -24,17 +29,23 @@ mod text;
 mod time;
 
 pub use account::{Account, AccountChange, AccountError, AccountNumber, AccountStatus};
+pub use authorization::{Authorization, AuthorizationError, AuthorizationState, Validation, Verification};
+pub use certificate::{CertificateRecord, CertificateState, CertificateStatus, Issued, Revocation, RevocationReason};
+pub use challenge::{Challenge, ChallengeState};
 pub use client::{ApiKey, Client, ClientError, ClientSecret, SecretHash};
 pub use credential::{CredentialStatus, EabCredential, EabTerms, Kid};
 pub use email::EmailAddress;
 pub use entropy::Entropy;
+pub use evidence::{Attempt, CaaEvidence, ProblemKind, ValidationProblem};
 pub use group::Group;
 pub use id::{
-    AccountId, ApiKeyId, AuditId, ClientId, EabId, GroupId, IdError, IssuerId, PolicyId, ResellerId, TokenKeyId,
+    AccountId, ApiKeyId, AuditId, AuthorizationId, CertificateId, ChallengeId, ClientId, EabId, GroupId, IdError,
+    IssuerId, OrderId, PolicyId, ResellerId, TokenKeyId,
 };
 pub use identifier::{DnsName, Identifier, IdentifierError};
 pub use kinds::{ChallengeType, KeyType};
 pub use metadata::Metadata;
+pub use order::{Finalization, Order, OrderError, OrderState, Via};
 pub use page::{PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, Page, PageRequest};
 pub use policy::{Policy, PolicyRules};
 pub use problem::{Problem, Problems};

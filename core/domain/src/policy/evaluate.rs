@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_list_of_domains_keeps_addresses_out_unless_a_rule_lets_them_in() {
         let only = PolicyRules { allowed_domains: patterns(&["**"]), ..PolicyRules::default() };
-        assert_eq!(codes(&verdict(&["192.0.2.1"], &[only.clone()])), ["allowed_domains"]);
+        assert_eq!(codes(&verdict(&["192.0.2.1"], std::slice::from_ref(&only))), ["allowed_domains"]);
         let both = PolicyRules { allow_ip_addresses: Some(true), ..only };
         assert_eq!(verdict(&["192.0.2.1"], &[both]).violations, []);
     }
