@@ -1,8 +1,10 @@
 //! The whole service in one process, for tests that speak to it as its users do.
 
+mod node;
 mod tenant;
 mod world;
 
+pub use node::Node;
 pub use tenant::{Reply, Tenant};
 pub use world::{START, World, settings};
 

@@ -38,6 +38,10 @@ impl Tenant {
         Self { router, code: nothing(), client_id: nothing(), client_secret: nothing(), authorization: None }
     }
 
+    pub(crate) fn at(&self, router: Router) -> Self {
+        Self { router, ..self.clone() }
+    }
+
     /// Gets a token as the seed describes it, and sends it from now on.
     pub async fn sign_in(&mut self) {
         let reply = self.ask_token(json!({})).await;

@@ -1,17 +1,20 @@
 //! Store, services and doors put together as the program does it, with a clock that stands still.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use chancery_domain::{Name, PolicyRules, Profile, ResellerCode, ScopeSet, Timestamp};
-use chancery_http::{Door, Edge, PublicUrls, RateLimiter, account_for, finish};
+use chancery_http::{PublicUrls, RateLimiter};
 use chancery_seal::Keyring;
 use chancery_service::identity::External;
 use chancery_service::operator::NewClient;
-use chancery_service::{Identity, Kernel, Services, Settings};
-use chancery_testkit::{FrozenClock, SeededEntropy, TestStore};
+use chancery_service::{Services, Settings};
+use chancery_store::{Options, Store};
+use chancery_testkit::{FrozenClock, TestStore};
 
+use crate::node::{Node, Parts};
 use crate::tenant::Tenant;
 
 /// What a test speaks to.
@@ -22,6 +25,7 @@ pub struct World {
     pub keyring: Keyring,
     pub store: TestStore,
     pub urls: Arc<PublicUrls>,
+    seeds: AtomicU64,
     _keys: tempfile::TempDir,
 }
 
@@ -49,24 +53,25 @@ impl World {
     ) -> Self {
         let keys = tempfile::tempdir().expect("a temporary folder");
         let keyring = Keyring::create(keys.path().join("kek.json"), START.as_secs()).expect("a new keyring");
-        let clock = Arc::new(FrozenClock::at(START));
-        let entropy = Arc::new(SeededEntropy::new(7));
-        let kernel = Kernel::new(store.clone(), clock.clone(), entropy.clone(), keyring.clone(), settings)
-            .await
-            .expect("a kernel over a fresh store");
-        let identity = Identity::new(kernel.clone(), external).await.expect("an identity over a fresh store");
-        let services = Services::new(kernel, identity);
         let urls = Arc::new(PublicUrls {
             base_url: "https://ca.test".to_owned(),
             acme_url: "https://ca.test".to_owned(),
             auth_url: "https://ca.test".to_owned(),
             http_url: "http://ca.test".to_owned(),
         });
-        let door = Door { services: services.clone(), urls: urls.clone(), limiter: limiter.map(Arc::new) };
-        let routes = chancery_reseller::router(door.clone()).merge(chancery_identity::router(door.clone()));
-        let ids = Arc::new(move || format!("req-{}", entropy.number()));
-        let router = finish(account_for(routes, door), Edge::new(ids));
-        Self { router, services, clock, keyring, store, urls, _keys: keys }
+        let clock = Arc::new(FrozenClock::at(START));
+        let first =
+            Parts { store: store.clone(), clock: clock.clone(), keyring: keyring.clone(), urls: urls.clone(), seed: 7 };
+        let Node { router, services } = Node::start(first, settings, external, limiter).await;
+        Self { router, services, clock, keyring, store, urls, seeds: AtomicU64::new(8), _keys: keys }
+    }
+
+    /// Another node on the same database, with connections and a memory of its own and the same clock.
+    pub async fn another_node(&self, settings: Settings, external: Vec<External>) -> Node {
+        let store: Store = self.store.another(&Options::default()).expect("the database opens twice");
+        let (clock, keyring, urls) = (self.clock.clone(), self.keyring.clone(), self.urls.clone());
+        let seed = self.seeds.fetch_add(1, Ordering::Relaxed);
+        Node::start(Parts { store, clock, keyring, urls, seed }, settings, external, None).await
     }
 
     /// A new reseller with a client that may do everything.
