@@ -8,6 +8,7 @@ use std::str::FromStr;
 use uuid::Uuid;
 
 use crate::entropy::Entropy;
+use crate::kinds::ChallengeType;
 use crate::time::Timestamp;
 
 /// A text that is not an id of the kind that was asked for.
@@ -67,6 +68,32 @@ ids! {
     AuditId = "aud";
 }
 
+/// The low bits of an authorization's id are free: they number its challenges.
+const CHALLENGES: u128 = 0b11;
+
+impl AuthorizationId {
+    /// A new id that leaves room for those of its challenges.
+    pub fn with_challenges(now: Timestamp, entropy: &dyn Entropy) -> Self {
+        Self(Uuid::from_u128(entropy.uuid_v7(now).as_u128() & !CHALLENGES))
+    }
+}
+
+/// A challenge is named after its authorization and its kind, so that either is found from the other without a search.
+impl ChallengeId {
+    pub fn of(authorization: AuthorizationId, kind: ChallengeType) -> Self {
+        let place = match kind {
+            ChallengeType::Http01 => 1,
+            ChallengeType::Dns01 => 2,
+            ChallengeType::TlsAlpn01 => 3,
+        };
+        Self(Uuid::from_u128(authorization.0.as_u128() & !CHALLENGES | place))
+    }
+
+    pub fn authorization(self) -> AuthorizationId {
+        AuthorizationId(Uuid::from_u128(self.0.as_u128() & !CHALLENGES))
+    }
+}
+
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const LENGTH: usize = 26;
 
@@ -104,6 +131,21 @@ mod tests {
             assert_eq!(id.to_string().parse(), Ok(id));
             assert_eq!(id.to_string().len(), 30);
         }
+    }
+
+    #[test]
+    fn a_challenge_leads_back_to_its_authorization() {
+        struct Ones;
+        impl Entropy for Ones {
+            fn fill(&self, bytes: &mut [u8]) {
+                bytes.fill(0xff);
+            }
+        }
+        let authorization = AuthorizationId::with_challenges(Timestamp::from_secs(1), &Ones);
+        let ids = ChallengeType::ALL.iter().map(|kind| ChallengeId::of(authorization, *kind));
+        let ids: std::collections::HashSet<_> =
+            ids.inspect(|id| assert_eq!(id.authorization(), authorization)).collect();
+        assert_eq!(ids.len(), 3);
     }
 
     #[test]
