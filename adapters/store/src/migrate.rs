@@ -33,6 +33,7 @@ migrations! {
     2 "0002_accounts";
     3 "0003_groups_and_policies";
     4 "0004_audit_and_idempotency";
+    5 "0005_orders";
 }
 
 /// A step that was just done.

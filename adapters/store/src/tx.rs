@@ -100,6 +100,19 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// Reads rows for this transaction alone, passing over those that another one is busy with.
+    pub(crate) fn query_skipping_locked<T>(
+        &mut self,
+        sql: &str,
+        params: &[Value],
+        read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        match self.session {
+            Session::Sqlite(_) => self.query(sql, params, read),
+            Session::Postgres { .. } => self.query(&format!("{sql} FOR UPDATE SKIP LOCKED"), params, read),
+        }
+    }
+
     /// Runs an update guarded by a version: one row changed, or the copy was stale.
     pub(crate) fn update(
         &mut self,
@@ -223,6 +236,7 @@ impl Columns<'_> {
         text -> String;
         text_or_none -> Option<String>;
         bytes -> Vec<u8>;
+        bytes_or_none -> Option<Vec<u8>>;
     }
 
     pub(crate) fn flag(&mut self) -> Result<bool, StoreError> {

@@ -2,14 +2,22 @@
 
 pub(crate) mod account;
 pub(crate) mod audit;
+mod authorization;
+pub(crate) mod certificate;
 mod client;
 mod credential;
+pub(crate) mod crl;
 mod epoch;
+mod evidence;
 mod group;
 pub(crate) mod idempotency;
 pub(crate) mod issuer;
+pub(crate) mod job;
+mod keys;
+pub(crate) mod order;
 mod policy;
 mod policy_rules;
+mod quota;
 mod reseller;
 pub(crate) mod sealed;
 mod service_secret;

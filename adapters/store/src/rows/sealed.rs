@@ -18,6 +18,7 @@ pub const SEALED_COLUMNS: &[SealedColumn] = &[
     SealedColumn { table: "token_keys", id: "id" },
     SealedColumn { table: "issuers", id: "id" },
     SealedColumn { table: "eab_credentials", id: "id" },
+    SealedColumn { table: "account_keys", id: "account_id" },
 ];
 
 /// One sealed value and its row.

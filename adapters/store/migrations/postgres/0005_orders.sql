@@ -1,0 +1,145 @@
+CREATE TABLE orders (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    reseller_id TEXT COLLATE "C" NOT NULL REFERENCES resellers (id),
+    account_id TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),
+    kid TEXT COLLATE "C" NOT NULL,
+    via TEXT COLLATE "C" NOT NULL,
+    profile TEXT COLLATE "C" NOT NULL,
+    identifiers TEXT COLLATE "C" NOT NULL,
+    certificate_id TEXT COLLATE "C" NOT NULL UNIQUE,
+    csr BYTEA,
+    not_before BIGINT,
+    not_after BIGINT,
+    external_id TEXT COLLATE "C",
+    metadata TEXT COLLATE "C" NOT NULL,
+    state TEXT COLLATE "C" NOT NULL,
+    state_at BIGINT NOT NULL,
+    problem TEXT COLLATE "C",
+    finalized_at BIGINT,
+    expires_at BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    version BIGINT NOT NULL
+);
+CREATE INDEX orders_by_reseller ON orders (reseller_id, id);
+CREATE INDEX orders_by_account ON orders (account_id, id);
+CREATE INDEX orders_by_state ON orders (reseller_id, state, id);
+CREATE UNIQUE INDEX orders_external_id ON orders (reseller_id, external_id) WHERE external_id IS NOT NULL;
+CREATE INDEX orders_open ON orders (account_id, state) WHERE state IN ('pending', 'ready');
+
+-- Challenges are part of their authorization: they are read, changed and guarded together.
+CREATE TABLE authorizations (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    reseller_id TEXT COLLATE "C" NOT NULL REFERENCES resellers (id),
+    account_id TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),
+    order_id TEXT COLLATE "C" REFERENCES orders (id),
+    position BIGINT NOT NULL,
+    identifier TEXT COLLATE "C" NOT NULL,
+    state TEXT COLLATE "C" NOT NULL,
+    state_at BIGINT NOT NULL,
+    validation TEXT COLLATE "C",
+    challenges TEXT COLLATE "C" NOT NULL,
+    expires_at BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    version BIGINT NOT NULL
+);
+CREATE INDEX authorizations_by_order ON authorizations (order_id, position);
+CREATE INDEX authorizations_valid ON authorizations (account_id, identifier, expires_at) WHERE state = 'valid';
+
+-- One row an order, born with it. The draft is stored before it is signed, with the serial it is to have.
+CREATE TABLE certificates (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    order_id TEXT COLLATE "C" NOT NULL UNIQUE REFERENCES orders (id),
+    reseller_id TEXT COLLATE "C" NOT NULL REFERENCES resellers (id),
+    account_id TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),
+    kid TEXT COLLATE "C" NOT NULL,
+    via TEXT COLLATE "C" NOT NULL,
+    profile TEXT COLLATE "C" NOT NULL,
+    identifiers TEXT COLLATE "C" NOT NULL,
+    external_id TEXT COLLATE "C",
+    state TEXT COLLATE "C" NOT NULL,
+    state_at BIGINT NOT NULL,
+    issuer_id TEXT COLLATE "C" REFERENCES issuers (id),
+    serial TEXT COLLATE "C" UNIQUE,
+    draft BYTEA,
+    der BYTEA,
+    subject TEXT COLLATE "C",
+    key_type TEXT COLLATE "C",
+    key_hash BYTEA,
+    not_before BIGINT,
+    not_after BIGINT,
+    fingerprint TEXT COLLATE "C",
+    issued_at BIGINT,
+    revoked_at BIGINT,
+    revocation_reason BIGINT,
+    revocation_comment TEXT COLLATE "C",
+    crl_shard BIGINT,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    version BIGINT NOT NULL
+);
+CREATE INDEX certificates_by_reseller ON certificates (reseller_id, id);
+CREATE INDEX certificates_by_account ON certificates (account_id, id);
+CREATE INDEX certificates_by_kid ON certificates (kid, id);
+CREATE INDEX certificates_by_state ON certificates (reseller_id, state, id);
+CREATE INDEX certificates_by_end ON certificates (reseller_id, not_after, id) WHERE not_after IS NOT NULL;
+CREATE INDEX certificates_by_external_id ON certificates (reseller_id, external_id) WHERE external_id IS NOT NULL;
+CREATE INDEX certificates_revoked ON certificates (issuer_id, crl_shard, serial) WHERE revoked_at IS NOT NULL;
+CREATE INDEX certificates_of_key ON certificates (key_hash) WHERE key_hash IS NOT NULL;
+
+CREATE TABLE certificate_names (
+    reseller_id TEXT COLLATE "C" NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    certificate_id TEXT COLLATE "C" NOT NULL REFERENCES certificates (id),
+    PRIMARY KEY (reseller_id, name, certificate_id)
+);
+
+-- Work that must be done even if the process that began it dies. One live job for each subject.
+CREATE TABLE jobs (
+    kind TEXT COLLATE "C" NOT NULL,
+    subject TEXT COLLATE "C" NOT NULL,
+    run_at BIGINT NOT NULL,
+    attempts BIGINT NOT NULL,
+    lease TEXT COLLATE "C",
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (kind, subject)
+);
+CREATE INDEX jobs_due ON jobs (run_at);
+
+-- Certificates counted as they are issued, so that a quota needs no counting of rows.
+CREATE TABLE issued_per_day (
+    account_id TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),
+    day BIGINT NOT NULL,
+    issued BIGINT NOT NULL,
+    PRIMARY KEY (account_id, day)
+);
+CREATE TABLE active_until_day (
+    account_id TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),
+    day BIGINT NOT NULL,
+    active BIGINT NOT NULL,
+    PRIMARY KEY (account_id, day)
+);
+
+CREATE TABLE blocked_keys (
+    key_hash BYTEA NOT NULL PRIMARY KEY,
+    reason TEXT COLLATE "C" NOT NULL,
+    created_at BIGINT NOT NULL
+);
+
+CREATE TABLE account_keys (
+    account_id TEXT COLLATE "C" NOT NULL PRIMARY KEY REFERENCES accounts (id),
+    sealed BYTEA NOT NULL,
+    thumbprint TEXT COLLATE "C" NOT NULL,
+    created_at BIGINT NOT NULL
+);
+
+CREATE TABLE crls (
+    issuer_id TEXT COLLATE "C" NOT NULL REFERENCES issuers (id),
+    shard BIGINT NOT NULL,
+    number BIGINT NOT NULL,
+    der BYTEA,
+    this_update BIGINT NOT NULL,
+    next_update BIGINT NOT NULL,
+    PRIMARY KEY (issuer_id, shard)
+);

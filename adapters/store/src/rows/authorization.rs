@@ -1,0 +1,133 @@
+use chancery_domain::{
+    AccountId, Authorization, AuthorizationId, AuthorizationState, Identifier, OrderId, ResellerId, Timestamp,
+};
+
+use super::evidence::{read_challenges, read_validation, write_challenges, write_validation};
+use crate::error::StoreError;
+use crate::tx::{Columns, Tx};
+use crate::value::params;
+
+const COLUMNS: &str = "id, reseller_id, account_id, order_id, identifier, state, state_at, validation, challenges,
+    expires_at, created_at, updated_at, version";
+
+impl Tx<'_> {
+    /// Adds an authorization at its place in its order.
+    pub fn insert_authorization(&mut self, authorization: &Authorization, position: u32) -> Result<(), StoreError> {
+        let (state, state_at, validation) = write_state(&authorization.state);
+        self.execute(
+            &format!(
+                "INSERT INTO authorizations ({COLUMNS}, position)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+            ),
+            params![
+                authorization.id,
+                authorization.reseller,
+                authorization.account,
+                authorization.order,
+                authorization.identifier.to_string(),
+                state,
+                state_at.unwrap_or(authorization.created_at),
+                validation,
+                write_challenges(&authorization.challenges),
+                authorization.expires_at,
+                authorization.created_at,
+                authorization.updated_at,
+                authorization.version,
+                position,
+            ],
+        )?;
+        Ok(())
+    }
+
+    pub fn authorization(
+        &mut self,
+        reseller: ResellerId,
+        id: AuthorizationId,
+    ) -> Result<Option<Authorization>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM authorizations WHERE id = $1 AND reseller_id = $2");
+        self.query_one(&sql, params![id, reseller], read)
+    }
+
+    /// For the service itself, which works for every reseller.
+    pub fn any_authorization(&mut self, id: AuthorizationId) -> Result<Option<Authorization>, StoreError> {
+        self.query_one(&format!("SELECT {COLUMNS} FROM authorizations WHERE id = $1"), params![id], read)
+    }
+
+    /// The authorizations of an order, in the order of its names.
+    pub fn authorizations(&mut self, order: OrderId) -> Result<Vec<Authorization>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM authorizations WHERE order_id = $1 ORDER BY position");
+        self.query(&sql, params![order], read)
+    }
+
+    /// The earned permission of an account for a name that holds longest beyond `until`.
+    pub fn valid_authorization(
+        &mut self,
+        account: AccountId,
+        identifier: &Identifier,
+        until: Timestamp,
+    ) -> Result<Option<Authorization>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM authorizations
+             WHERE account_id = $1 AND identifier = $2 AND state = 'valid' AND expires_at > $3
+             ORDER BY expires_at DESC LIMIT 1"
+        );
+        self.query_one(&sql, params![account, identifier.to_string(), until], read)
+    }
+
+    pub fn save_authorization(&mut self, authorization: &Authorization) -> Result<(), StoreError> {
+        let (state, state_at, validation) = write_state(&authorization.state);
+        self.update(
+            "authorization",
+            authorization.id,
+            "UPDATE authorizations SET state = $3, state_at = $4, validation = $5, challenges = $6, expires_at = $7,
+             updated_at = $8, version = version + 1 WHERE id = $1 AND version = $2",
+            params![
+                authorization.id,
+                authorization.version,
+                state,
+                state_at.unwrap_or(authorization.updated_at),
+                validation,
+                write_challenges(&authorization.challenges),
+                authorization.expires_at,
+                authorization.updated_at,
+            ],
+        )
+    }
+}
+
+fn write_state(state: &AuthorizationState) -> (&'static str, Option<Timestamp>, Option<String>) {
+    match state {
+        AuthorizationState::Pending => ("pending", None, None),
+        AuthorizationState::Valid(validation) => ("valid", Some(validation.at), Some(write_validation(validation))),
+        AuthorizationState::Invalid { at } => ("invalid", Some(*at), None),
+        AuthorizationState::Deactivated { at } => ("deactivated", Some(*at), None),
+        AuthorizationState::Revoked { at } => ("revoked", Some(*at), None),
+    }
+}
+
+fn read_state(state: &str, at: Timestamp, validation: Option<String>) -> Result<AuthorizationState, StoreError> {
+    Ok(match (state, validation) {
+        ("pending", None) => AuthorizationState::Pending,
+        ("valid", Some(validation)) => AuthorizationState::Valid(read_validation(&validation)?),
+        ("invalid", None) => AuthorizationState::Invalid { at },
+        ("deactivated", None) => AuthorizationState::Deactivated { at },
+        ("revoked", None) => AuthorizationState::Revoked { at },
+        _ => return Err(StoreError::corrupt("authorizations.state")),
+    })
+}
+
+fn read(row: &mut Columns<'_>) -> Result<Authorization, StoreError> {
+    Ok(Authorization {
+        id: row.parsed()?,
+        reseller: row.parsed()?,
+        account: row.parsed()?,
+        order: row.through_or_none(str::parse::<OrderId>)?,
+        identifier: row.through(Identifier::parse)?,
+        state: read_state(&row.text()?, row.time()?, row.text_or_none()?)?,
+        challenges: row.through(read_challenges)?,
+        expires_at: row.time()?,
+        created_at: row.time()?,
+        updated_at: row.time()?,
+        version: row.int()?,
+    })
+}

@@ -1,0 +1,353 @@
+use chancery_domain::{
+    AccountId, CertificateId, CertificateRecord, CertificateState, CertificateStatus, EmailAddress, Issued, IssuerId,
+    KeyType, Kid, OrderId, Page, PageRequest, ProfileName, ResellerId, Revocation, RevocationReason, Timestamp,
+};
+
+use super::bounds;
+use super::evidence::{read_identifiers, write_identifiers};
+use super::order::read_via;
+use crate::error::StoreError;
+use crate::tx::{Columns, Tx};
+use crate::value::{Value, params};
+
+/// Which certificates of a reseller to list. `now` tells the expired from the issued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificateFilter {
+    pub account: Option<AccountId>,
+    pub kid: Option<Kid>,
+    pub statuses: Vec<CertificateStatus>,
+    pub name: Option<String>,
+    pub profile: Option<String>,
+    pub serial: Option<String>,
+    pub expires_before: Option<Timestamp>,
+    pub expires_after: Option<Timestamp>,
+    pub external_id: Option<String>,
+    pub now: Timestamp,
+}
+
+/// A draft that was stored before it was signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftRow {
+    pub issuer: IssuerId,
+    pub serial: String,
+    pub tbs: Vec<u8>,
+}
+
+/// A revoked certificate as a CRL lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrlEntry {
+    pub serial: String,
+    pub revoked_at: Timestamp,
+    pub reason: RevocationReason,
+}
+
+const SELECT: &str = "SELECT certificates.id, order_id, certificates.reseller_id, account_id, certificates.kid, via,
+    profile, identifiers, state, state_at, issuer_id, serial, subject, key_type, not_before, not_after, fingerprint,
+    issued_at, revoked_at, revocation_reason, revocation_comment, certificates.created_at, certificates.updated_at,
+    certificates.version, accounts.email FROM certificates JOIN accounts ON accounts.id = certificates.account_id";
+
+impl Tx<'_> {
+    /// Adds the row of a certificate that has just been ordered.
+    pub fn insert_certificate(
+        &mut self,
+        certificate: &CertificateRecord,
+        external_id: Option<&str>,
+    ) -> Result<(), StoreError> {
+        self.execute(
+            "INSERT INTO certificates (id, order_id, reseller_id, account_id, kid, via, profile, identifiers,
+             external_id, state, state_at, created_at, updated_at, version)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $10, $11, $12)",
+            params![
+                certificate.id,
+                certificate.order,
+                certificate.reseller,
+                certificate.account,
+                certificate.kid,
+                certificate.via.as_str(),
+                certificate.profile.as_str(),
+                write_identifiers(&certificate.identifiers),
+                external_id,
+                certificate.created_at,
+                certificate.updated_at,
+                certificate.version,
+            ],
+        )?;
+        for identifier in &certificate.identifiers {
+            self.execute(
+                "INSERT INTO certificate_names (reseller_id, name, certificate_id) VALUES ($1, $2, $3)",
+                params![certificate.reseller, identifier.to_string(), certificate.id],
+            )?;
+        }
+        Ok(())
+    }
+
+    pub fn certificate(
+        &mut self,
+        reseller: ResellerId,
+        id: CertificateId,
+    ) -> Result<Option<CertificateRecord>, StoreError> {
+        let sql = format!("{SELECT} WHERE certificates.id = $1 AND certificates.reseller_id = $2");
+        self.query_one(&sql, params![id, reseller], read)
+    }
+
+    /// For the service itself, which works for every reseller.
+    pub fn certificate_of_order(&mut self, order: OrderId) -> Result<Option<CertificateRecord>, StoreError> {
+        self.query_one(&format!("{SELECT} WHERE order_id = $1"), params![order], read)
+    }
+
+    /// The certificate with this serial number, whosesoever it is.
+    pub fn certificate_by_serial(&mut self, serial: &str) -> Result<Option<CertificateRecord>, StoreError> {
+        self.query_one(&format!("{SELECT} WHERE serial = $1"), params![serial], read)
+    }
+
+    /// The certificate itself, in DER, once it is there.
+    pub fn certificate_der(&mut self, id: CertificateId) -> Result<Option<Vec<u8>>, StoreError> {
+        let sql = "SELECT der FROM certificates WHERE id = $1 AND der IS NOT NULL";
+        self.query_one(sql, params![id], |row| row.bytes())
+    }
+
+    /// Stores the draft that is to be signed, with its serial. `false` when the serial is taken; a second draft for one
+    /// certificate is stale.
+    pub fn store_draft(&mut self, id: CertificateId, draft: &DraftRow, now: Timestamp) -> Result<bool, StoreError> {
+        if self
+            .query_one("SELECT 1 FROM certificates WHERE serial = $1", params![draft.serial.as_str()], |_| Ok(()))?
+            .is_some()
+        {
+            return Ok(false);
+        }
+        self.update(
+            "certificate",
+            id,
+            "UPDATE certificates SET issuer_id = $2, serial = $3, draft = $4, updated_at = $5, version = version + 1
+             WHERE id = $1 AND state = 'pending' AND draft IS NULL",
+            params![id, draft.issuer, draft.serial.as_str(), draft.tbs.as_slice(), now],
+        )?;
+        Ok(true)
+    }
+
+    /// The draft of a certificate that is not issued yet.
+    pub fn draft(&mut self, id: CertificateId) -> Result<Option<DraftRow>, StoreError> {
+        let sql = "SELECT issuer_id, serial, draft FROM certificates
+                   WHERE id = $1 AND state = 'pending' AND draft IS NOT NULL";
+        self.query_one(sql, params![id], |row| {
+            Ok(DraftRow { issuer: row.parsed()?, serial: row.text()?, tbs: row.bytes()? })
+        })
+    }
+
+    /// Keeps the signed certificate in place of its draft.
+    pub fn store_issued(
+        &mut self,
+        id: CertificateId,
+        issued: &Issued,
+        der: &[u8],
+        key_hash: &[u8],
+        shard: i64,
+    ) -> Result<(), StoreError> {
+        self.update(
+            "certificate",
+            id,
+            "UPDATE certificates SET state = 'issued', state_at = $2, der = $3, draft = NULL, subject = $4,
+             key_type = $5, key_hash = $6, not_before = $7, not_after = $8, fingerprint = $9, issued_at = $2,
+             crl_shard = $10, updated_at = $2, version = version + 1
+             WHERE id = $1 AND state = 'pending' AND serial = $11 AND issuer_id = $12",
+            params![
+                id,
+                issued.issued_at,
+                der,
+                issued.subject.as_str(),
+                issued.key_type.as_str(),
+                key_hash,
+                issued.not_before,
+                issued.not_after,
+                issued.fingerprint.as_str(),
+                shard,
+                issued.serial.as_str(),
+                issued.issuer,
+            ],
+        )
+    }
+
+    /// Marks that nothing came of the order. What has been issued stays.
+    pub fn cancel_certificate(&mut self, id: CertificateId, now: Timestamp) -> Result<(), StoreError> {
+        let sql = "UPDATE certificates SET state = 'cancelled', state_at = $2, updated_at = $2, version = version + 1
+                   WHERE id = $1 AND state = 'pending'";
+        self.execute(sql, params![id, now]).map(drop)
+    }
+
+    /// Keeps a revocation.
+    pub fn store_revocation(&mut self, certificate: &CertificateRecord) -> Result<(), StoreError> {
+        let revocation =
+            certificate.revocation().ok_or_else(|| StoreError::corrupt("a certificate that is not revoked"))?;
+        self.update(
+            "certificate",
+            certificate.id,
+            "UPDATE certificates SET state = 'revoked', state_at = $3, revoked_at = $3, revocation_reason = $4,
+             revocation_comment = $5, updated_at = $3, version = version + 1
+             WHERE id = $1 AND version = $2 AND state = 'issued'",
+            params![
+                certificate.id,
+                certificate.version,
+                revocation.at,
+                i64::from(revocation.reason.code()),
+                revocation.comment.as_deref(),
+            ],
+        )
+    }
+
+    /// The hash of a certificate's public key.
+    pub fn key_hash(&mut self, id: CertificateId) -> Result<Option<Vec<u8>>, StoreError> {
+        let sql = "SELECT key_hash FROM certificates WHERE id = $1 AND key_hash IS NOT NULL";
+        self.query_one(sql, params![id], |row| row.bytes())
+    }
+
+    /// The shard of the CRL that a certificate's revocation is published in.
+    pub fn crl_shard(&mut self, id: CertificateId) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT crl_shard FROM certificates WHERE id = $1 AND crl_shard IS NOT NULL";
+        self.query_one(sql, params![id], |row| row.int())
+    }
+
+    /// The revoked certificates of a shard that had not expired before `since`, by serial.
+    pub fn revoked(&mut self, issuer: IssuerId, shard: i64, since: Timestamp) -> Result<Vec<CrlEntry>, StoreError> {
+        let sql = "SELECT serial, revoked_at, revocation_reason FROM certificates
+                   WHERE issuer_id = $1 AND crl_shard = $2 AND revoked_at IS NOT NULL AND not_after >= $3 ORDER BY serial";
+        self.query(sql, params![issuer, shard, since], |row| {
+            Ok(CrlEntry { serial: row.text()?, revoked_at: row.time()?, reason: read_reason(row.int()?)? })
+        })
+    }
+
+    /// A page of a reseller's certificates, newest first.
+    pub fn certificates(
+        &mut self,
+        reseller: ResellerId,
+        filter: &CertificateFilter,
+        page: &PageRequest,
+    ) -> Result<Page<CertificateRecord>, StoreError> {
+        let (after, limit) = bounds(page);
+        let mut query = Narrowed {
+            sql: format!("{SELECT} WHERE certificates.reseller_id = $1 AND certificates.id < $2"),
+            params: vec![reseller.into(), after.into(), limit.into()],
+        };
+        query.by("account_id =", filter.account.map(Value::from));
+        query.by("certificates.kid =", filter.kid.map(Value::from));
+        query.by("profile =", filter.profile.as_deref().map(Value::from));
+        query.by("serial =", filter.serial.as_deref().map(Value::from));
+        query.by("certificates.external_id =", filter.external_id.as_deref().map(Value::from));
+        query.by("not_after <", filter.expires_before.map(Value::from));
+        query.by("not_after >", filter.expires_after.map(Value::from));
+        if let Some(name) = filter.name.as_deref() {
+            query.params.push(Value::from(name));
+            let place = query.params.len();
+            query.sql.push_str(&format!(
+                " AND certificates.id IN (SELECT certificate_id FROM certificate_names WHERE reseller_id = $1 AND name = ${place})"
+            ));
+        }
+        query.by_status(&filter.statuses, filter.now);
+        query.sql.push_str(" ORDER BY certificates.id DESC LIMIT $3");
+        let rows = self.query(&query.sql, &query.params, read)?;
+        Ok(Page::from_rows(rows, page.limit, |certificate| certificate.id.to_string()))
+    }
+}
+
+/// A query that grows by conditions.
+struct Narrowed {
+    sql: String,
+    params: Vec<Value>,
+}
+
+impl Narrowed {
+    fn by(&mut self, condition: &str, value: Option<Value>) {
+        if let Some(value) = value {
+            self.params.push(value);
+            self.sql.push_str(&format!(" AND {condition} ${}", self.params.len()));
+        }
+    }
+
+    /// Any of the statuses; an issued certificate is expired by the clock alone.
+    fn by_status(&mut self, statuses: &[CertificateStatus], now: Timestamp) {
+        if statuses.is_empty() {
+            return;
+        }
+        self.params.push(now.into());
+        let now = self.params.len();
+        let conditions: Vec<_> = statuses
+            .iter()
+            .map(|status| match status {
+                CertificateStatus::Pending => "state = 'pending'".to_owned(),
+                CertificateStatus::Cancelled => "state = 'cancelled'".to_owned(),
+                CertificateStatus::Revoked => "state = 'revoked'".to_owned(),
+                CertificateStatus::Issued => format!("(state = 'issued' AND not_after >= ${now})"),
+                CertificateStatus::Expired => format!("(state = 'issued' AND not_after < ${now})"),
+            })
+            .collect();
+        // Said so that both databases know the parameter's type even where no condition uses it.
+        self.sql.push_str(&format!(" AND ({}) AND ${now} > 0", conditions.join(" OR ")));
+    }
+}
+
+fn read(row: &mut Columns<'_>) -> Result<CertificateRecord, StoreError> {
+    let id = row.parsed()?;
+    let order = row.parsed()?;
+    let reseller = row.parsed()?;
+    let account = row.parsed()?;
+    let kid = row.parsed()?;
+    let via = row.through(read_via)?;
+    let profile = row.through(ProfileName::parse)?;
+    let identifiers = row.through(read_identifiers)?;
+    let state = read_state(row)?;
+    Ok(CertificateRecord {
+        id,
+        order,
+        reseller,
+        account,
+        kid,
+        via,
+        profile,
+        identifiers,
+        state,
+        created_at: row.time()?,
+        updated_at: row.time()?,
+        version: row.int()?,
+        email: row.through(EmailAddress::parse)?,
+    })
+}
+
+/// From `state` to `revocation_comment`.
+fn read_state(row: &mut Columns<'_>) -> Result<CertificateState, StoreError> {
+    let (state, at) = (row.text()?, row.time()?);
+    let issuer = row.through_or_none(str::parse::<IssuerId>)?;
+    let serial = row.text_or_none()?;
+    let subject = row.text_or_none()?;
+    let key_type = row.through_or_none(str::parse::<KeyType>)?;
+    let (not_before, not_after) = (row.time_or_none()?, row.time_or_none()?);
+    let fingerprint = row.text_or_none()?;
+    let issued_at = row.time_or_none()?;
+    let (revoked_at, reason, comment) = (row.time_or_none()?, row.int_or_none()?, row.text_or_none()?);
+    let issued = || {
+        Some(Issued {
+            issuer: issuer?,
+            serial: serial?,
+            subject: subject?,
+            key_type: key_type?,
+            not_before: not_before?,
+            not_after: not_after?,
+            fingerprint: fingerprint?,
+            issued_at: issued_at?,
+        })
+    };
+    let incomplete = || StoreError::corrupt("certificates: an issued one without all of its columns");
+    match state.as_str() {
+        "pending" => Ok(CertificateState::Pending),
+        "cancelled" => Ok(CertificateState::Cancelled { at }),
+        "issued" => Ok(CertificateState::Issued(issued().ok_or_else(incomplete)?)),
+        "revoked" => {
+            let reason = read_reason(reason.ok_or_else(incomplete)?)?;
+            let revocation = Revocation { at: revoked_at.ok_or_else(incomplete)?, reason, comment };
+            Ok(CertificateState::Revoked { issued: issued().ok_or_else(incomplete)?, revocation })
+        }
+        other => Err(StoreError::corrupt(format!("certificates.state {other}"))),
+    }
+}
+
+fn read_reason(code: i64) -> Result<RevocationReason, StoreError> {
+    RevocationReason::from_code(code).ok_or_else(|| StoreError::corrupt("a revocation reason"))
+}

@@ -1,0 +1,104 @@
+//! Work that must be done even if the process that began it dies.
+
+use std::time::Duration;
+
+use chancery_domain::Timestamp;
+
+use crate::error::StoreError;
+use crate::tx::{Columns, Tx};
+use crate::value::params;
+
+/// What has to be done to a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JobKind {
+    /// Look whether control of a name is shown; the subject is a challenge.
+    Validate,
+    /// Issue a certificate; the subject is an order.
+    Issue,
+}
+
+impl JobKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Validate => "validate",
+            Self::Issue => "issue",
+        }
+    }
+}
+
+/// A job that is ours to do until its lease ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    pub kind: JobKind,
+    pub subject: String,
+    /// How often it was begun, this time included.
+    pub attempts: i64,
+}
+
+impl Tx<'_> {
+    /// Adds a job that `node` begins at once and has until the lease ends; then it is anybody's. `false` when the
+    /// subject has such a job already.
+    pub fn enqueue(
+        &mut self,
+        kind: JobKind,
+        subject: impl ToString,
+        node: &str,
+        now: Timestamp,
+        lease: Duration,
+    ) -> Result<bool, StoreError> {
+        let added = self.execute(
+            "INSERT INTO jobs (kind, subject, run_at, attempts, lease, created_at) VALUES ($1, $2, $3, 1, $4, $5)
+             ON CONFLICT DO NOTHING",
+            params![kind.as_str(), subject.to_string(), now.plus(lease), node, now],
+        )?;
+        Ok(added == 1)
+    }
+
+    /// Takes up to `most` jobs whose time has come, for `lease`. No two nodes get the same one.
+    pub fn lease_jobs(
+        &mut self,
+        node: &str,
+        now: Timestamp,
+        lease: Duration,
+        most: u32,
+    ) -> Result<Vec<Job>, StoreError> {
+        let due = self.query_skipping_locked(
+            "SELECT kind, subject, attempts FROM jobs WHERE run_at <= $1 ORDER BY run_at LIMIT $2",
+            params![now, most],
+            read,
+        )?;
+        let mut ours = Vec::with_capacity(due.len());
+        for job in due {
+            let taken = self.execute(
+                "UPDATE jobs SET run_at = $3, lease = $4, attempts = attempts + 1
+                 WHERE kind = $1 AND subject = $2 AND run_at <= $5",
+                params![job.kind.as_str(), job.subject.as_str(), now.plus(lease), node, now],
+            )?;
+            if taken == 1 {
+                ours.push(Job { attempts: job.attempts + 1, ..job });
+            }
+        }
+        Ok(ours)
+    }
+
+    /// Whether the job is still this node's: a node that slept past its lease must not finish what another has taken over.
+    pub fn holds_job(&mut self, kind: JobKind, subject: &str, node: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT kind FROM jobs WHERE kind = $1 AND subject = $2 AND lease = $3";
+        Ok(self.query_one(sql, params![kind.as_str(), subject, node], |_| Ok(()))?.is_some())
+    }
+
+    /// Removes a job that is done, or that nothing can be done about.
+    pub fn finish_job(&mut self, kind: JobKind, subject: impl ToString) -> Result<(), StoreError> {
+        let sql = "DELETE FROM jobs WHERE kind = $1 AND subject = $2";
+        self.execute(sql, params![kind.as_str(), subject.to_string()]).map(drop)
+    }
+}
+
+fn read(row: &mut Columns<'_>) -> Result<Job, StoreError> {
+    let kind = match row.text()?.as_str() {
+        "validate" => JobKind::Validate,
+        "issue" => JobKind::Issue,
+        other => return Err(StoreError::corrupt(format!("jobs.kind {other}"))),
+    };
+    Ok(Job { kind, subject: row.text()?, attempts: row.int()? })
+}

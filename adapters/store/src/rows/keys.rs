@@ -1,0 +1,42 @@
+//! Keys: those nobody may use any more, and those that reseller orders are validated with.
+
+use chancery_domain::{AccountId, Timestamp};
+
+use crate::error::StoreError;
+use crate::tx::Tx;
+use crate::value::params;
+
+impl Tx<'_> {
+    /// Blocks a public key for ever, by its hash.
+    pub fn block_key(&mut self, hash: &[u8], reason: &str, now: Timestamp) -> Result<(), StoreError> {
+        let sql = "INSERT INTO blocked_keys (key_hash, reason, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+        self.execute(sql, params![hash, reason, now]).map(drop)
+    }
+
+    /// Why a public key is blocked, where it is.
+    pub fn blocked_key(&mut self, hash: &[u8]) -> Result<Option<String>, StoreError> {
+        self.query_one("SELECT reason FROM blocked_keys WHERE key_hash = $1", params![hash], |row| row.text())
+    }
+
+    /// The thumbprint of the key that an account's reseller orders are validated with.
+    pub fn account_thumbprint(&mut self, account: AccountId) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT thumbprint FROM account_keys WHERE account_id = $1";
+        self.query_one(sql, params![account], |row| row.text())
+    }
+
+    /// Keeps an account's key, unless it has one, and gives back the thumbprint of the one it has.
+    pub fn settle_account_key(
+        &mut self,
+        account: AccountId,
+        sealed: &[u8],
+        thumbprint: &str,
+        now: Timestamp,
+    ) -> Result<String, StoreError> {
+        self.execute(
+            "INSERT INTO account_keys (account_id, sealed, thumbprint, created_at) VALUES ($1, $2, $3, $4)
+             ON CONFLICT DO NOTHING",
+            params![account, sealed, thumbprint, now],
+        )?;
+        self.account_thumbprint(account)?.ok_or_else(|| StoreError::corrupt("account_keys"))
+    }
+}

@@ -1,0 +1,201 @@
+use chancery_domain::{
+    AccountId, AuthorizationId, ExternalId, Metadata, Order, OrderId, OrderState, Page, PageRequest, ProfileName,
+    ResellerId, Timestamp, Via,
+};
+
+use super::bounds;
+use super::evidence::{read_identifiers, read_problem, write_identifiers, write_problem};
+use crate::error::StoreError;
+use crate::tx::{Columns, Tx};
+use crate::value::{Value, params};
+
+/// Which orders of a reseller to list. `now` tells the expired from the open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderFilter {
+    pub account: Option<AccountId>,
+    /// One of the statuses of the reseller API.
+    pub status: Option<String>,
+    pub external_id: Option<String>,
+    pub now: Timestamp,
+}
+
+const COLUMNS: &str = "id, reseller_id, account_id, kid, via, profile, identifiers, certificate_id, csr, not_before,
+    not_after, external_id, metadata, state, state_at, problem, finalized_at, expires_at, created_at, updated_at, version";
+
+impl Tx<'_> {
+    /// Adds an order; `false` when its external id is taken. Its authorizations are added by themselves.
+    pub fn insert_order(&mut self, order: &Order) -> Result<bool, StoreError> {
+        let (state, state_at, problem) = write_state(&order.state);
+        let added = self.execute(
+            &format!(
+                "INSERT INTO orders ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+                 $15, $16, $17, $18, $19, $20, $21) ON CONFLICT DO NOTHING"
+            ),
+            params![
+                order.id,
+                order.reseller,
+                order.account,
+                order.kid,
+                order.via.as_str(),
+                order.profile.as_str(),
+                write_identifiers(&order.identifiers),
+                order.certificate,
+                order.csr.as_deref(),
+                order.not_before,
+                order.not_after,
+                order.external_id.as_ref().map(ExternalId::as_str),
+                serde_json::to_string(order.metadata.pairs()).expect("a map of texts is JSON"),
+                state,
+                state_at.unwrap_or(order.created_at),
+                problem,
+                order.finalized_at,
+                order.expires_at,
+                order.created_at,
+                order.updated_at,
+                order.version,
+            ],
+        )?;
+        Ok(added == 1)
+    }
+
+    pub fn order(&mut self, reseller: ResellerId, id: OrderId) -> Result<Option<Order>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM orders WHERE id = $1 AND reseller_id = $2");
+        let found = self.query_one(&sql, params![id, reseller], read)?;
+        found.map(|order| self.with_authorizations(order)).transpose()
+    }
+
+    /// For the service itself, which works for every reseller.
+    pub fn any_order(&mut self, id: OrderId) -> Result<Option<Order>, StoreError> {
+        let found = self.query_one(&format!("SELECT {COLUMNS} FROM orders WHERE id = $1"), params![id], read)?;
+        found.map(|order| self.with_authorizations(order)).transpose()
+    }
+
+    /// A page of a reseller's orders, newest first.
+    pub fn orders(
+        &mut self,
+        reseller: ResellerId,
+        filter: &OrderFilter,
+        page: &PageRequest,
+    ) -> Result<Page<Order>, StoreError> {
+        let (after, limit) = bounds(page);
+        let mut sql = format!("SELECT {COLUMNS} FROM orders WHERE reseller_id = $1 AND id < $2");
+        let mut params = vec![Value::from(reseller), Value::from(after), Value::from(limit)];
+        let mut narrow = |condition: &str, value: Value| {
+            params.push(value);
+            sql.push_str(&format!(" AND {condition} ${}", params.len()));
+        };
+        if let Some(account) = filter.account {
+            narrow("account_id =", account.into());
+        }
+        if let Some(external_id) = filter.external_id.as_deref() {
+            narrow("external_id =", external_id.into());
+        }
+        match filter.status.as_deref() {
+            None => {}
+            Some("expired") => {
+                narrow("expires_at <=", filter.now.into());
+                sql.push_str(" AND state IN ('pending', 'ready')");
+            }
+            Some(open @ ("pending" | "ready")) => {
+                narrow("state =", open.into());
+                narrow("expires_at >", filter.now.into());
+            }
+            Some(other) => narrow("state =", other.into()),
+        }
+        sql.push_str(" ORDER BY id DESC LIMIT $3");
+        let rows = self.query(&sql, &params, read)?;
+        let page = Page::from_rows(rows, page.limit, |order| order.id.to_string());
+        let items = page.items.into_iter().map(|order| self.with_authorizations(order)).collect::<Result<_, _>>()?;
+        Ok(Page { items, next: page.next })
+    }
+
+    /// The orders of an account that can still become something.
+    pub fn open_orders(&mut self, account: AccountId) -> Result<Vec<Order>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM orders WHERE account_id = $1 AND state IN ('pending', 'ready')");
+        let rows = self.query(&sql, params![account], read)?;
+        rows.into_iter().map(|order| self.with_authorizations(order)).collect()
+    }
+
+    pub fn save_order(&mut self, order: &Order) -> Result<(), StoreError> {
+        let (state, state_at, problem) = write_state(&order.state);
+        self.update(
+            "order",
+            order.id,
+            "UPDATE orders SET csr = $3, state = $4, state_at = $5, problem = $6, finalized_at = $7, expires_at = $8,
+             updated_at = $9, version = version + 1 WHERE id = $1 AND version = $2",
+            params![
+                order.id,
+                order.version,
+                order.csr.as_deref(),
+                state,
+                state_at.unwrap_or(order.updated_at),
+                problem,
+                order.finalized_at,
+                order.expires_at,
+                order.updated_at,
+            ],
+        )
+    }
+
+    fn with_authorizations(&mut self, order: Order) -> Result<Order, StoreError> {
+        let sql = "SELECT id FROM authorizations WHERE order_id = $1 ORDER BY position";
+        let authorizations = self.query(sql, params![order.id], |row| row.parsed::<AuthorizationId>())?;
+        Ok(Order { authorizations, ..order })
+    }
+}
+
+fn write_state(state: &OrderState) -> (&'static str, Option<Timestamp>, Option<String>) {
+    match state {
+        OrderState::Pending => ("pending", None, None),
+        OrderState::Ready => ("ready", None, None),
+        OrderState::Processing { since } => ("processing", Some(*since), None),
+        OrderState::Valid { at } => ("valid", Some(*at), None),
+        OrderState::Invalid { at, problem } => ("invalid", Some(*at), Some(write_problem(problem))),
+        OrderState::Cancelled { at } => ("cancelled", Some(*at), None),
+    }
+}
+
+fn read_state(state: &str, at: Timestamp, problem: Option<String>) -> Result<OrderState, StoreError> {
+    Ok(match (state, problem) {
+        ("pending", None) => OrderState::Pending,
+        ("ready", None) => OrderState::Ready,
+        ("processing", None) => OrderState::Processing { since: at },
+        ("valid", None) => OrderState::Valid { at },
+        ("invalid", Some(problem)) => OrderState::Invalid { at, problem: read_problem(&problem)? },
+        ("cancelled", None) => OrderState::Cancelled { at },
+        _ => return Err(StoreError::corrupt("orders.state")),
+    })
+}
+
+pub(super) fn read_via(text: &str) -> Result<Via, StoreError> {
+    match text {
+        "reseller" => Ok(Via::Reseller),
+        "acme" => Ok(Via::Acme),
+        other => Err(StoreError::corrupt(format!("via {other}"))),
+    }
+}
+
+fn read(row: &mut Columns<'_>) -> Result<Order, StoreError> {
+    Ok(Order {
+        id: row.parsed()?,
+        reseller: row.parsed()?,
+        account: row.parsed()?,
+        kid: row.parsed()?,
+        via: row.through(read_via)?,
+        profile: row.through(ProfileName::parse)?,
+        identifiers: row.through(read_identifiers)?,
+        certificate: row.parsed()?,
+        csr: row.bytes_or_none()?,
+        not_before: row.time_or_none()?,
+        not_after: row.time_or_none()?,
+        external_id: row.through_or_none(ExternalId::parse)?,
+        metadata: Metadata::from_stored(row.through(|text| serde_json::from_str(text))?),
+        state: read_state(&row.text()?, row.time()?, row.text_or_none()?)?,
+        finalized_at: row.time_or_none()?,
+        expires_at: row.time()?,
+        created_at: row.time()?,
+        updated_at: row.time()?,
+        version: row.int()?,
+        authorizations: Vec::new(),
+    })
+}

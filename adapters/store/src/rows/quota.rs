@@ -1,0 +1,50 @@
+//! Certificates counted per account as they come and go.
+
+use chancery_domain::{AccountId, Timestamp};
+
+use crate::error::StoreError;
+use crate::tx::Tx;
+use crate::value::params;
+
+const DAY: i64 = 86_400;
+
+fn day(at: Timestamp) -> i64 {
+    at.as_secs().div_euclid(DAY)
+}
+
+impl Tx<'_> {
+    /// How many certificates the account got in the last `days` days, today included.
+    pub fn issued_lately(&mut self, account: AccountId, days: i64, now: Timestamp) -> Result<i64, StoreError> {
+        let sql = "SELECT issued FROM issued_per_day WHERE account_id = $1 AND day > $2 AND day <= $3";
+        let counts = self.query(sql, params![account, day(now) - days, day(now)], |row| row.int())?;
+        Ok(counts.iter().sum())
+    }
+
+    /// How many certificates of the account are neither expired nor revoked, to the day.
+    pub fn active_certificates(&mut self, account: AccountId, now: Timestamp) -> Result<i64, StoreError> {
+        let sql = "SELECT active FROM active_until_day WHERE account_id = $1 AND day >= $2";
+        let counts = self.query(sql, params![account, day(now)], |row| row.int())?;
+        Ok(counts.iter().sum())
+    }
+
+    /// Counts a certificate that was just issued.
+    pub fn count_issued(&mut self, account: AccountId, not_after: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+        self.execute(
+            "INSERT INTO issued_per_day (account_id, day, issued) VALUES ($1, $2, 1)
+             ON CONFLICT (account_id, day) DO UPDATE SET issued = issued_per_day.issued + 1",
+            params![account, day(now)],
+        )?;
+        self.execute(
+            "INSERT INTO active_until_day (account_id, day, active) VALUES ($1, $2, 1)
+             ON CONFLICT (account_id, day) DO UPDATE SET active = active_until_day.active + 1",
+            params![account, day(not_after)],
+        )?;
+        Ok(())
+    }
+
+    /// Counts off a certificate that was revoked before its end.
+    pub fn count_revoked(&mut self, account: AccountId, not_after: Timestamp) -> Result<(), StoreError> {
+        let sql = "UPDATE active_until_day SET active = active - 1 WHERE account_id = $1 AND day = $2 AND active > 0";
+        self.execute(sql, params![account, day(not_after)]).map(drop)
+    }
+}
