@@ -4,7 +4,6 @@
 //! signed and then checked against the signer's public key before anyone sees it.
 
 mod certificate;
-mod draft;
 mod error;
 mod extensions;
 mod hierarchy;
@@ -14,6 +13,7 @@ mod names;
 mod public_key;
 mod serial;
 mod server;
+mod tbs;
 mod validity;
 
 pub use certificate::{Certificate, CertificateInfo, chain_to_pem, inspect};
