@@ -74,20 +74,16 @@ async fn list(
 async fn create(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
-    key: RequestKey,
+    key: Result<RequestKey, ApiError>,
     body: Result<JsonBody<wire::ResellerAccountRequest>, ApiError>,
 ) -> Result<Response, ApiError> {
     caller.require(Scope::WriteAccount)?;
-    let JsonBody { value, bytes } = body?;
-    let (accounts, by) = (&door.services.accounts, caller.clone());
-    key.answer(
-        &door,
-        &caller,
-        &bytes,
-        StatusCode::CREATED,
-        move |made| created(made, &by),
-        async |once| Ok(accounts.create(&caller, new_account(value)?, once).await?),
-    )
+    let (key, body, by) = (key?, body?, caller.clone());
+    let (bytes, view) = (body.bytes.clone(), move |made: &CreatedAccount| created(made, &by));
+    key.answer(&door, &caller, &bytes, StatusCode::CREATED, view, async |once| {
+        let once = once?;
+        Ok(door.services.accounts.create(&caller, body.read(new_account)?, once).await?)
+    })
     .await
 }
 
@@ -148,7 +144,7 @@ async fn change(
     if account.deleted_at.is_some() {
         return Err(ServiceError::not_found(chancery_service::Noun::Account).into());
     }
-    accounts.change(&caller, account.id, read_change(body?.value)?).await?;
+    accounts.change(&caller, account.id, body?.read(read_change)?).await?;
     Ok(Json(wire::SuccessResponse::new(format!("The account {} is changed.", account.id))))
 }
 

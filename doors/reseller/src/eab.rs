@@ -36,6 +36,7 @@ async fn list_of_account(
     StrictPath(lookup): StrictPath<String>,
     query: Result<StrictQuery<PageQuery>, ApiError>,
 ) -> Result<Json<wire::EabCredentialList>, ApiError> {
+    caller.require(Scope::ReadAccount)?;
     let lookup = AccountLookup::parse(&lookup);
     door.services.accounts.find(&caller, lookup.clone()).await?;
     let StrictQuery(PageQuery { limit, cursor }) = query?;
@@ -54,21 +55,23 @@ async fn create(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     StrictPath(lookup): StrictPath<String>,
-    key: RequestKey,
+    key: Result<RequestKey, ApiError>,
     body: Result<OptionalJsonBody<wire::EabCredentialRequest>, ApiError>,
 ) -> Result<Response, ApiError> {
     caller.require(Scope::WriteAccount)?;
-    let account = door.services.accounts.find(&caller, AccountLookup::parse(&lookup)).await?;
-    if account.deleted_at.is_some() {
-        return Err(ServiceError::not_found(Noun::Account).into());
-    }
-    let OptionalJsonBody { value, bytes } = body?;
+    let (key, body) = match (key, body) {
+        (Ok(key), Ok(body)) => (key, body),
+        (Err(error), _) | (_, Err(error)) => return Err(live(&door, &caller, &lookup).await.err().unwrap_or(error)),
+    };
     let (by, urls, settings) = (caller.clone(), door.urls.clone(), door.services.settings.clone());
-    let credentials = &door.services.credentials;
     let view = move |made: &CreatedCredential| authorization(made, &by, &urls, &settings);
+    let bytes = body.bytes.clone();
+    // What was made under the key is told again even where the account has been terminated since.
     key.answer(&door, &caller, &bytes, StatusCode::CREATED, view, async |once| {
-        let terms = read_terms(value.unwrap_or_default(), door.services.now())?;
-        Ok(credentials.create(&caller, account.id, terms, once).await?)
+        let account = live(&door, &caller, &lookup).await?;
+        let once = once?;
+        let terms = body.read(|request| read_terms(request, door.services.now()))?;
+        Ok(door.services.credentials.create(&caller, account.id, terms, once).await?)
     })
     .await
 }
@@ -118,6 +121,15 @@ async fn revoke(
     caller.require(Scope::WriteAccount)?;
     door.services.credentials.revoke(&caller, read_kid(&kid)?).await?;
     Ok(Json(wire::SuccessResponse::new(format!("The EAB credential {kid} is revoked."))))
+}
+
+/// The account, unless it is terminated: then there is nothing to be added to.
+async fn live(door: &Door, caller: &Caller, lookup: &str) -> Result<Account, ApiError> {
+    let account = door.services.accounts.find(caller, AccountLookup::parse(lookup)).await?;
+    if account.deleted_at.is_some() {
+        return Err(ServiceError::not_found(Noun::Account).into());
+    }
+    Ok(account)
 }
 
 fn read_kid(text: &str) -> Result<Kid, ServiceError> {
