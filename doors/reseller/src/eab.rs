@@ -9,9 +9,7 @@ use chancery_domain::{Account, EabCredential, EabTerms, Kid, Label, Problems, Sc
 use chancery_http::{
     ApiError, Authenticated, Door, OptionalJsonBody, PublicUrls, RequestKey, StrictPath, StrictQuery, list_request,
 };
-use chancery_service::{
-    AccountLookup, Caller, CreatedCredential, CredentialDetails, Listed, Noun, ServiceError, Settings,
-};
+use chancery_service::{AccountLookup, Caller, CreatedCredential, CredentialDetails, Listed, Noun, ServiceError};
 use chancery_wire as wire;
 use http::StatusCode;
 use utoipa_axum::router::OpenApiRouter;
@@ -63,8 +61,8 @@ async fn create(
         (Ok(key), Ok(body)) => (key, body),
         (Err(error), _) | (_, Err(error)) => return Err(live(&door, &caller, &lookup).await.err().unwrap_or(error)),
     };
-    let (by, urls, settings) = (caller.clone(), door.urls.clone(), door.services.settings.clone());
-    let view = move |made: &CreatedCredential| authorization(made, &by, &urls, &settings);
+    let (by, urls) = (caller.clone(), door.urls.clone());
+    let view = move |made: &CreatedCredential| authorization(made, &by, &urls);
     let bytes = body.bytes.clone();
     // What was made under the key is told again even where the account has been terminated since.
     key.answer(&door, &caller, &bytes, StatusCode::CREATED, view, async |once| {
@@ -156,18 +154,13 @@ fn page_view(page: &Listed<CredentialDetails>, caller: &Caller) -> wire::EabCred
     wire::EabCredentialList { items, next_cursor: page.next_cursor.clone() }
 }
 
-fn authorization(
-    made: &CreatedCredential,
-    caller: &Caller,
-    urls: &PublicUrls,
-    settings: &Settings,
-) -> wire::EabAuthorization {
+fn authorization(made: &CreatedCredential, caller: &Caller, urls: &PublicUrls) -> wire::EabAuthorization {
     let key = made.hmac_key.reveal().to_owned();
     let directory = |name: &str| (name.to_owned(), urls.acme_directory(name));
     wire::EabAuthorization {
         account: wire::Account { hmac_key: Some(key.clone()), ..view(&made.credential, &made.account, caller) },
         hmac_key_url: key,
-        acme_directories: settings.profiles.iter().map(|profile| directory(profile.name.as_str())).collect(),
+        acme_directories: made.profiles.iter().map(|profile| directory(profile.as_str())).collect(),
     }
 }
 
