@@ -5,13 +5,13 @@ use x509_cert::ext::{Extension, pkix::KeyUsages};
 
 use crate::{
     certificate::Certificate,
-    draft::{Draft, public_key},
     error::{IssuerError, PkiError},
     extensions::{self, CaPolicy},
     issuer::Issuer,
     keys::Signer,
     names::CaName,
     serial::Serial,
+    tbs::{Contents, public_key},
     validity::Validity,
 };
 
@@ -23,7 +23,7 @@ pub fn root(key: &dyn Signer, subject: &CaName, validity: Validity, serial: Seri
     let spki = public_key(key.spki())?;
     let name = subject.encode()?;
     let extensions = vec![extensions::ca(None)?, ca_key_usage()?, extensions::subject_key_id(spki.owned_to_ref())?];
-    Draft { serial, issuer: name.clone(), validity, subject: name, spki, extensions }.sign(key)
+    Contents { serial, issuer: name.clone(), validity, subject: name, spki, extensions }.sign(key)
 }
 
 /// What an issuing CA's certificate is to say.
@@ -67,7 +67,7 @@ pub fn issuing(issuer: &Issuer, ca: &IssuingCa<'_>) -> Result<Certificate, PkiEr
     extensions.extend(ca.ca_issuers_url.map(extensions::ca_issuers).transpose()?);
     extensions.extend(ca.crl_url.map(extensions::crl).transpose()?);
     let (serial, validity) = (ca.serial, ca.validity);
-    issuer.sign(Draft { serial, issuer: issuer.name(), validity, subject, spki, extensions })
+    issuer.certify(Contents { serial, issuer: issuer.name(), validity, subject, spki, extensions })
 }
 
 fn ca_key_usage() -> Result<Extension, PkiError> {

@@ -7,10 +7,10 @@ use x509_cert::{ext::Extension, name::RdnSequence};
 
 use crate::{
     certificate::Certificate,
-    draft::Draft,
     error::{IssuerError, PkiError},
     extensions,
     keys::Signer,
+    tbs::Contents,
 };
 
 /// A certificate that may sign certificates, and the key that belongs to it. Cheap to clone.
@@ -44,13 +44,13 @@ impl Issuer {
         &self.certificate
     }
 
-    /// Signs a draft whose issuer is [`name`](Self::name), unless it would outlive this CA's certificate.
-    pub(crate) fn sign(&self, draft: Draft) -> Result<Certificate, PkiError> {
+    /// Signs contents whose issuer is [`name`](Self::name), unless it would outlive this CA's certificate.
+    pub(crate) fn certify(&self, contents: Contents) -> Result<Certificate, PkiError> {
         let issuer_not_after = self.certificate.not_after();
-        if draft.validity.not_after() > issuer_not_after {
+        if contents.validity.not_after() > issuer_not_after {
             return Err(IssuerError::OutlivesIssuer { issuer_not_after }.into());
         }
-        draft.sign(&*self.signer)
+        contents.sign(&*self.signer)
     }
 
     pub(crate) fn name(&self) -> RdnSequence {
@@ -73,7 +73,7 @@ mod tests {
     use x509_cert::ext::pkix::{BasicConstraints, KeyUsages};
 
     use super::*;
-    use crate::{KeyAlgorithm, PrivateKey, Serial, Validity, draft::public_key};
+    use crate::{KeyAlgorithm, PrivateKey, Serial, Validity, tbs::public_key};
 
     struct Zeros;
 
@@ -98,7 +98,7 @@ mod tests {
         let ca = extensions::ca(None).unwrap();
         let key_id = extensions::subject_key_id(spki.owned_to_ref()).unwrap();
         let issuer = |extensions: &[&Extension]| {
-            let draft = Draft {
+            let contents = Contents {
                 serial: Serial::draw(&Zeros),
                 issuer: RdnSequence::default(),
                 validity: Validity::days(0, 1).unwrap(),
@@ -106,7 +106,7 @@ mod tests {
                 spki: spki.clone(),
                 extensions: extensions.iter().map(|extension| (*extension).clone()).collect(),
             };
-            Issuer::new(draft.sign(&*key).unwrap(), key.clone())
+            Issuer::new(contents.sign(&*key).unwrap(), key.clone())
         };
         assert!(issuer(&[&ca, &signs, &key_id]).is_ok());
         for lacking in [

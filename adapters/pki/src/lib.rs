@@ -4,16 +4,19 @@
 //! signed and then checked against the signer's public key before anyone sees it.
 
 mod certificate;
-mod draft;
 mod error;
 mod extensions;
 mod hierarchy;
 mod issuer;
+mod key;
 mod keys;
+mod name_rules;
 mod names;
 mod public_key;
 mod serial;
 mod server;
+mod special_address;
+mod tbs;
 mod validity;
 
 pub use certificate::{Certificate, CertificateInfo, chain_to_pem, inspect};
@@ -21,9 +24,12 @@ pub use error::{IssuerError, KeyError, NameError, PkiError, ValidityError};
 pub use extensions::CaPolicy;
 pub use hierarchy::{IssuingCa, issuing, root};
 pub use issuer::Issuer;
+pub use key::{BadKey, BlocklistError, KeyBlocklist, KeyProblem, KnownBadKeys, NoKnownBadKeys, SubscriberKey};
 pub use keys::{PrivateKey, Signer};
+pub use name_rules::{NameProblem, NameRules};
 pub use names::CaName;
 pub use public_key::{KeyAlgorithm, verify};
 pub use serial::Serial;
 pub use server::{ServerCertificate, server_certificate};
+pub use special_address::special_use;
 pub use validity::Validity;

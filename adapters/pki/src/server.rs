@@ -7,11 +7,11 @@ use x509_cert::{ext::pkix::KeyUsages, name::RdnSequence};
 
 use crate::{
     certificate::Certificate,
-    draft::{Draft, public_key},
     error::{NameError, PkiError},
     extensions,
     issuer::Issuer,
     serial::Serial,
+    tbs::{Contents, public_key},
     validity::Validity,
 };
 
@@ -39,7 +39,7 @@ pub fn server_certificate(issuer: &Issuer, server: &ServerCertificate<'_>) -> Re
         issuer.authority_key_id()?,
         extensions::sole_names(names)?,
     ];
-    issuer.sign(Draft {
+    issuer.certify(Contents {
         serial: server.serial,
         issuer: issuer.name(),
         validity: server.validity,

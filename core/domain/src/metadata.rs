@@ -17,12 +17,14 @@ impl Metadata {
         if pairs.len() > Self::MAX_PAIRS {
             problems.add(field, "too_many", format!("must have at most {} pairs", Self::MAX_PAIRS));
         }
-        for (key, value) in &pairs {
-            if let Err(error) = check(key, 1, 64, false) {
-                problems.add(field, "invalid_key", format!("the key {key:?} {error}"));
-            }
-            if let Err(error) = check(value, 0, 512, true) {
-                problems.add(format!("{field}.{key}"), "invalid", error);
+        // Of too many, only the first: what is told must not grow with what was sent.
+        for (key, value) in pairs.iter().take(Self::MAX_PAIRS) {
+            match check(key, 1, 64, false) {
+                Err(error) => {
+                    let shown: String = key.chars().take(64).collect();
+                    problems.add(field, "invalid_key", format!("the key {shown:?} {error}"));
+                }
+                Ok(()) => drop(problems.take(&format!("{field}.{key}"), check(value, 0, 512, true))),
             }
         }
         Self(pairs)

@@ -33,6 +33,13 @@ pub struct CreatedAccount {
     pub hmac_key: Secret,
 }
 
+/// How an account ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// Whether its certificates end with it, rather than live on until they expire.
+    pub revoke_certificates: bool,
+}
+
 /// An account with the first of its credentials and all of its groups.
 #[derive(Clone, Debug)]
 pub struct AccountDetails {
@@ -122,7 +129,7 @@ impl Accounts {
     }
 
     /// Terminates the account: its credentials are revoked and it leaves its groups, all at once.
-    pub async fn terminate(&self, caller: &Caller, id: AccountId) -> Result<(), ServiceError> {
+    pub async fn terminate(&self, caller: &Caller, id: AccountId, ending: Ending) -> Result<(), ServiceError> {
         caller.require(Scope::WriteAccount)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         self.kernel
@@ -134,7 +141,11 @@ impl Accounts {
                 tx.save_account(&after)?;
                 tx.revoke_credentials(id, now)?;
                 tx.remove_memberships(id, now)?;
-                let detail = json!({"before": describe(&before), "after": describe(&after)});
+                let detail = json!({
+                    "before": describe(&before),
+                    "after": describe(&after),
+                    "revokeCertificates": ending.revoke_certificates,
+                });
                 kernel.audit(tx, &caller, "account.terminate", id, &detail)
             })
             .await
@@ -169,7 +180,8 @@ fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewAccount) -
     };
     refuse_conflict(tx, &account)?;
     if !tx.insert_account(&account)? {
-        // Somebody else's came in between the question and the insertion.
+        // Somebody else's came in between the question and the insertion: now it is there to be seen.
+        refuse_conflict(tx, &account)?;
         return Err(ServiceError::EmailInUse(account.email.to_string()));
     }
     tx.insert_credential(&credential, &sealed)?;

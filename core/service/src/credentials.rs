@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use chancery_domain::{Account, AccountId, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, Scope, Secret};
+use chancery_domain::{
+    Account, AccountId, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, ProfileName, Scope, Secret,
+};
 use chancery_store::Tx;
 use data_encoding::BASE64;
 use serde_json::{Value, json};
@@ -15,6 +17,7 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::{Kernel, sealed_column};
 use crate::once::{Once, Outcome};
+use crate::policies::usable_profiles;
 
 /// A new credential, and the only showing of its HMAC key.
 #[derive(Clone)]
@@ -22,6 +25,8 @@ pub struct CreatedCredential {
     pub credential: EabCredential,
     pub account: Account,
     pub hmac_key: Secret,
+    /// The profiles that the account may use.
+    pub profiles: Vec<ProfileName>,
 }
 
 /// A credential and the account it belongs to.
@@ -57,7 +62,8 @@ impl Credentials {
             tx.insert_credential(&credential, &sealed)?;
             let detail = json!({"account": account.id.to_string(), "after": describe(&credential)});
             kernel.audit(tx, &by, "eab_credential.create", credential.kid, &detail)?;
-            Ok(CreatedCredential { credential, account, hmac_key })
+            let profiles = usable_profiles(&kernel.settings, tx, account.id)?;
+            Ok(CreatedCredential { credential, account, hmac_key, profiles })
         };
         self.kernel.write_once(caller, once, unit).await
     }

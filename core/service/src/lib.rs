@@ -19,7 +19,7 @@ mod settings;
 use std::sync::Arc;
 
 pub use account_lookup::AccountLookup;
-pub use accounts::{AccountDetails, Accounts, CreatedAccount, NewAccount};
+pub use accounts::{AccountDetails, Accounts, CreatedAccount, Ending, NewAccount};
 pub use audit::{Audit, Refusal};
 pub use caller::{Actor, Caller, Origin};
 pub use chancery_store::{AccountFilter, StoreError};

@@ -140,28 +140,30 @@ impl Answers {
         self.kernel.store.read(unit).await
     }
 
-    /// Keeps a refusal, so that the same request is refused in the same words.
+    /// Keeps a refusal, so that the same request is refused in the same words. Where the same request was answered
+    /// meanwhile, that answer stays and is given: of two at once, the one that was refused hears what the other made.
     pub async fn keep_refusal<T: 'static>(
         &self,
         caller: &Caller,
         once: &Once<T>,
-        answer: Answer,
-    ) -> Result<(), ServiceError> {
+        refusal: Answer,
+    ) -> Result<Option<Answer>, ServiceError> {
         let (kernel, reseller, now) = (self.kernel.clone(), caller.reseller, self.kernel.now());
         let (key, fingerprint) = (once.key.clone(), once.fingerprint);
         let kept = self
             .kernel
             .store
             .write(move |tx| {
-                if kernel.find_answer(tx, reseller, &key, &fingerprint, now)?.is_some() {
-                    return Ok(());
+                let first = kernel.find_answer(tx, reseller, &key, &fingerprint, now)?;
+                if first.is_none() {
+                    kernel.keep_answer(tx, reseller, &key, &fingerprint, &refusal, now)?;
                 }
-                kernel.keep_answer(tx, reseller, &key, &fingerprint, &answer, now)
+                Ok(first)
             })
             .await;
         match kept {
-            // Somebody else's answer came first; ours told of nothing that happened.
-            Err(ServiceError::IdempotencyKeyReused | ServiceError::Store(StoreError::Stale { .. })) => Ok(()),
+            // The key is another request's; ours told of nothing that happened.
+            Err(ServiceError::IdempotencyKeyReused | ServiceError::Store(StoreError::Stale { .. })) => Ok(None),
             other => other,
         }
     }

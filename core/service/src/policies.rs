@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use chancery_domain::policy::{Applied, Request, Verdict, evaluate};
 use chancery_domain::{
-    ChallengeType, Description, Group, Identifier, KeyType, Name, Page, Policy, PolicyId, PolicyRules, ProfileName,
-    Scope,
+    AccountId, ChallengeType, Description, Group, Identifier, KeyType, Name, Page, Policy, PolicyId, PolicyRules,
+    ProfileName, Scope,
 };
 use chancery_store::Tx;
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
+use crate::settings::Settings;
 
 /// What a policy is to be.
 #[derive(Clone, Debug)]
@@ -197,6 +198,22 @@ impl Policies {
             })
             .await
     }
+}
+
+/// The operator's profiles that none of the account's policies rules out.
+pub(crate) fn usable_profiles(
+    settings: &Settings,
+    tx: &mut Tx<'_>,
+    account: AccountId,
+) -> Result<Vec<ProfileName>, ServiceError> {
+    let policies = tx.policies_of_account(account)?;
+    let mut applied: Vec<_> = policies.iter().map(|policy| &policy.rules).collect();
+    if applied.is_empty() {
+        applied.push(&settings.default_policy);
+    }
+    let permits = |rules: &PolicyRules, name| rules.allowed_profiles.as_ref().is_none_or(|names| names.contains(name));
+    let names = settings.profiles.iter().map(|profile| &profile.name);
+    Ok(names.filter(|name| applied.iter().all(|rules| permits(rules, name))).cloned().collect())
 }
 
 fn details(tx: &mut Tx<'_>, caller: &Caller, id: PolicyId) -> Result<PolicyDetails, ServiceError> {

@@ -9,7 +9,7 @@ mod read;
 mod tree;
 
 pub(crate) use parse::{Malformed, parse};
-pub(crate) use read::{MAX_PROBLEMS, read};
+pub(crate) use read::{MAX_PROBLEMS, Unfit, read};
 pub(crate) use tree::Tree;
 
 /// Codes of the problems that are found while reading; the `code` of a `FieldProblem`.

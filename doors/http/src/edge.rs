@@ -124,7 +124,7 @@ mod tests {
                     }
                 }),
             )
-            .route("/body", post(|body: JsonBody<Vec<u8>>| async move { body.bytes }));
+            .route("/body", post(|body: JsonBody<Vec<u8>>| async move { body.read(Ok) }));
         finish(router, Edge::new(Arc::new(|| "fresh".into())))
     }
 

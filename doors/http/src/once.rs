@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aws_lc_rs::digest;
 use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse, Response};
-use chancery_service::{Answer, Caller, IdempotencyKey, Once, Outcome};
+use chancery_service::{Answer, Caller, IdempotencyKey, Once, Outcome, ServiceError};
 use chancery_wire::ErrorCode;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
@@ -48,8 +48,9 @@ fn bad_key() -> ApiError {
 impl RequestKey {
     /// Runs a creation once per key, and answers with what it made, or as it was answered before.
     ///
-    /// `create` is told the key so that it can keep its answer in the same unit of work as what it makes. A refusal is
-    /// kept afterwards, as it tells of nothing that happened; a fault of ours is never kept.
+    /// `create` is told the key so that it can keep its answer in the same unit of work as what it makes; where the key
+    /// was used for another request it is told so instead, to be said once nothing that comes first is amiss. A refusal
+    /// is kept afterwards, as it tells of nothing that happened; a fault of ours is never kept.
     pub async fn answer<T, W, F>(
         self,
         door: &Door,
@@ -57,7 +58,7 @@ impl RequestKey {
         body: &[u8],
         status: StatusCode,
         view: impl Fn(&T) -> W + Send + Sync + 'static,
-        create: impl FnOnce(Option<Once<T>>) -> F,
+        create: impl FnOnce(Result<Option<Once<T>>, ApiError>) -> F,
     ) -> Result<Response, ApiError>
     where
         T: 'static,
@@ -70,22 +71,27 @@ impl RequestKey {
             fingerprint: fingerprint(&self.method, &self.path, body),
             render: render.clone() as Arc<dyn Fn(&T) -> Answer + Send + Sync>,
         });
-        if let Some(once) = &once
-            && let Some(answer) = door.services.answers.find(caller, once).await?
-        {
-            return Ok(replay(answer));
-        }
-        match create(once.clone()).await {
-            Ok(Outcome::Fresh(made)) => Ok(respond(render(&made))),
-            Ok(Outcome::Replayed(answer)) => Ok(replay(answer)),
-            Err(error) => {
-                if let Some(once) = &once
-                    && is_final(error.status())
-                {
-                    door.services.answers.keep_refusal(caller, once, written(error.clone()).await?).await?;
+        let answers = &door.services.answers;
+        let free = match &once {
+            None => Ok(None),
+            Some(key) => match answers.find(caller, key).await {
+                Ok(Some(answer)) => return Ok(replay(answer)),
+                Ok(None) => Ok(once.clone()),
+                Err(error @ ServiceError::IdempotencyKeyReused) => Err(error.into()),
+                Err(error) => return Err(error.into()),
+            },
+        };
+        match (create(free).await, &once) {
+            (Ok(Outcome::Fresh(made)), _) => Ok(respond(render(&made))),
+            (Ok(Outcome::Replayed(answer)), _) => Ok(replay(answer)),
+            (Err(error), Some(once)) if is_final(error.status()) => {
+                let refusal = written(error.clone()).await?;
+                match answers.keep_refusal(caller, once, refusal).await? {
+                    Some(first) => Ok(replay(first)),
+                    None => Err(error),
                 }
-                Err(error)
             }
+            (Err(error), _) => Err(error),
         }
     }
 }

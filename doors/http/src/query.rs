@@ -6,9 +6,9 @@ use http::request::Parts;
 use serde::de::DeserializeOwned;
 
 use crate::{
-    body::refuse,
     document::{self, MAX_PROBLEMS, Tree, code},
     error::ApiError,
+    json::refuse,
 };
 
 /// The query string of a request, as `T`: a flat struct with `#[serde(deny_unknown_fields)]` whose fields are strings,
@@ -27,7 +27,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for StrictQuery<T>
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let (tree, problems) = parse(parts.uri.query().unwrap_or_default())?;
-        document::read(tree, problems, "query").map(Self).map_err(|problems| refuse("The query", problems))
+        document::read(tree, problems, "query").map(Self).map_err(|unfit| refuse("The query", unfit.problems))
     }
 }
 

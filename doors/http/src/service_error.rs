@@ -1,9 +1,10 @@
 //! The words of the reseller API for what the use cases refuse.
 
-use chancery_domain::{AccountError, Problem};
+use chancery_domain::{AccountError, Problem, Problems};
 use chancery_service::{Noun, ServiceError, StoreError};
 use chancery_wire::{ErrorCode, FieldProblem};
 
+use crate::document::MAX_PROBLEMS;
 use crate::error::ApiError;
 
 impl From<ServiceError> for ApiError {
@@ -15,7 +16,7 @@ impl From<ServiceError> for ApiError {
             ServiceError::Account(AccountError::Terminated(_)) => Self::gone(ErrorCode::AccountTerminated, message),
             // A suspended account is forbidden to do this, and 403 bodies are plain strings.
             ServiceError::Account(AccountError::Suspended) => Self::forbidden(message),
-            ServiceError::Invalid(problems) => Self::invalid(message, problems.0.into_iter().map(problem).collect()),
+            ServiceError::Invalid(problems) => invalid(problems),
             ServiceError::NameInUse(..) => Self::bad_request(ErrorCode::NameInUse, message)
                 .with_errors(vec![FieldProblem::new("name", "in_use", "is taken")]),
             ServiceError::EmailInUse(_) => Self::conflict(ErrorCode::AccountConflict, message)
@@ -28,6 +29,13 @@ impl From<ServiceError> for ApiError {
             ServiceError::Internal(reason) => internal(&reason),
         }
     }
+}
+
+/// Tells a bounded number of problems: a list of a thousand entries can have one in each.
+fn invalid(mut problems: Problems) -> ApiError {
+    problems.0.truncate(MAX_PROBLEMS);
+    let message = format!("the request is not valid: {problems}");
+    ApiError::invalid(message, problems.0.into_iter().map(problem).collect())
 }
 
 /// One problem of the input, as it stands in a body.

@@ -6,7 +6,7 @@ use axum::response::Response;
 use chancery_domain::{Account, AccountChange, EmailAddress, ExternalId, Metadata, Problems, Scope, Timestamp};
 use chancery_http::{ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request};
 use chancery_service::{
-    AccountDetails, AccountFilter, AccountLookup, Caller, CreatedAccount, NewAccount, ServiceError,
+    AccountDetails, AccountFilter, AccountLookup, Caller, CreatedAccount, Ending, NewAccount, Noun, ServiceError,
 };
 use chancery_wire as wire;
 use http::StatusCode;
@@ -38,6 +38,15 @@ struct ListQuery {
     limit: Option<String>,
     /// The `nextCursor` of the page before.
     cursor: Option<String>,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct TerminationQuery {
+    /// `true` revokes the account's certificates too; they stay valid otherwise.
+    #[param(example = "false")]
+    revoke_certificates: Option<String>,
 }
 
 /// Lists root accounts
@@ -74,20 +83,16 @@ async fn list(
 async fn create(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
-    key: RequestKey,
+    key: Result<RequestKey, ApiError>,
     body: Result<JsonBody<wire::ResellerAccountRequest>, ApiError>,
 ) -> Result<Response, ApiError> {
     caller.require(Scope::WriteAccount)?;
-    let JsonBody { value, bytes } = body?;
-    let (accounts, by) = (&door.services.accounts, caller.clone());
-    key.answer(
-        &door,
-        &caller,
-        &bytes,
-        StatusCode::CREATED,
-        move |made| created(made, &by),
-        async |once| Ok(accounts.create(&caller, new_account(value)?, once).await?),
-    )
+    let (key, body, by) = (key?, body?, caller.clone());
+    let (bytes, view) = (body.bytes.clone(), move |made: &CreatedAccount| created(made, &by));
+    key.answer(&door, &caller, &bytes, StatusCode::CREATED, view, async |once| {
+        let once = once?;
+        Ok(door.services.accounts.create(&caller, body.read(new_account)?, once).await?)
+    })
     .await
 }
 
@@ -115,18 +120,27 @@ async fn show(
 ///
 /// Its EAB credentials are revoked and it leaves its groups. It stays readable; ordering for it is 410.
 #[utoipa::path(delete, path = "/v1/account/{lookup}", tag = "Account", operation_id = "deleteAccount",
-    params(("lookup" = String, Path, description = "The account's lookup, integer id, root kid, or e-mail address")),
+    params(("lookup" = String, Path, description = "The account's lookup, integer id, root kid, or e-mail address"),
+           TerminationQuery),
     security(("OAuth2Reseller" = ["reseller", "write:account"])),
     responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
 async fn terminate(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     StrictPath(lookup): StrictPath<String>,
+    query: Result<StrictQuery<TerminationQuery>, ApiError>,
 ) -> Result<Json<wire::SuccessResponse>, ApiError> {
     caller.require(Scope::WriteAccount)?;
     let accounts = &door.services.accounts;
     let account = accounts.find(&caller, AccountLookup::parse(&lookup)).await?;
-    accounts.terminate(&caller, account.id).await?;
+    if account.deleted_at.is_some() {
+        return Err(ServiceError::not_found(Noun::Account).into());
+    }
+    let mut problems = Problems::default();
+    let revoke_certificates = flag("revoke_certificates", query?.0.revoke_certificates, &mut problems);
+    problems.into_result().map_err(ServiceError::Invalid)?;
+    let ending = Ending { revoke_certificates: revoke_certificates.unwrap_or(false) };
+    accounts.terminate(&caller, account.id, ending).await?;
     Ok(Json(wire::SuccessResponse::new(format!("The account {} is terminated.", account.id))))
 }
 
@@ -146,9 +160,9 @@ async fn change(
     let accounts = &door.services.accounts;
     let account = accounts.find(&caller, AccountLookup::parse(&lookup)).await?;
     if account.deleted_at.is_some() {
-        return Err(ServiceError::not_found(chancery_service::Noun::Account).into());
+        return Err(ServiceError::not_found(Noun::Account).into());
     }
-    accounts.change(&caller, account.id, read_change(body?.value)?).await?;
+    accounts.change(&caller, account.id, body?.read(read_change)?).await?;
     Ok(Json(wire::SuccessResponse::new(format!("The account {} is changed.", account.id))))
 }
 

@@ -9,9 +9,7 @@ use chancery_domain::{Account, EabCredential, EabTerms, Kid, Label, Problems, Sc
 use chancery_http::{
     ApiError, Authenticated, Door, OptionalJsonBody, PublicUrls, RequestKey, StrictPath, StrictQuery, list_request,
 };
-use chancery_service::{
-    AccountLookup, Caller, CreatedCredential, CredentialDetails, Listed, Noun, ServiceError, Settings,
-};
+use chancery_service::{AccountLookup, Caller, CreatedCredential, CredentialDetails, Listed, Noun, ServiceError};
 use chancery_wire as wire;
 use http::StatusCode;
 use utoipa_axum::router::OpenApiRouter;
@@ -36,6 +34,7 @@ async fn list_of_account(
     StrictPath(lookup): StrictPath<String>,
     query: Result<StrictQuery<PageQuery>, ApiError>,
 ) -> Result<Json<wire::EabCredentialList>, ApiError> {
+    caller.require(Scope::ReadAccount)?;
     let lookup = AccountLookup::parse(&lookup);
     door.services.accounts.find(&caller, lookup.clone()).await?;
     let StrictQuery(PageQuery { limit, cursor }) = query?;
@@ -54,21 +53,23 @@ async fn create(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     StrictPath(lookup): StrictPath<String>,
-    key: RequestKey,
+    key: Result<RequestKey, ApiError>,
     body: Result<OptionalJsonBody<wire::EabCredentialRequest>, ApiError>,
 ) -> Result<Response, ApiError> {
     caller.require(Scope::WriteAccount)?;
-    let account = door.services.accounts.find(&caller, AccountLookup::parse(&lookup)).await?;
-    if account.deleted_at.is_some() {
-        return Err(ServiceError::not_found(Noun::Account).into());
-    }
-    let OptionalJsonBody { value, bytes } = body?;
-    let (by, urls, settings) = (caller.clone(), door.urls.clone(), door.services.settings.clone());
-    let credentials = &door.services.credentials;
-    let view = move |made: &CreatedCredential| authorization(made, &by, &urls, &settings);
+    let (key, body) = match (key, body) {
+        (Ok(key), Ok(body)) => (key, body),
+        (Err(error), _) | (_, Err(error)) => return Err(live(&door, &caller, &lookup).await.err().unwrap_or(error)),
+    };
+    let (by, urls) = (caller.clone(), door.urls.clone());
+    let view = move |made: &CreatedCredential| authorization(made, &by, &urls);
+    let bytes = body.bytes.clone();
+    // What was made under the key is told again even where the account has been terminated since.
     key.answer(&door, &caller, &bytes, StatusCode::CREATED, view, async |once| {
-        let terms = read_terms(value.unwrap_or_default(), door.services.now())?;
-        Ok(credentials.create(&caller, account.id, terms, once).await?)
+        let account = live(&door, &caller, &lookup).await?;
+        let once = once?;
+        let terms = body.read(|request| read_terms(request, door.services.now()))?;
+        Ok(door.services.credentials.create(&caller, account.id, terms, once).await?)
     })
     .await
 }
@@ -120,6 +121,15 @@ async fn revoke(
     Ok(Json(wire::SuccessResponse::new(format!("The EAB credential {kid} is revoked."))))
 }
 
+/// The account, unless it is terminated: then there is nothing to be added to.
+async fn live(door: &Door, caller: &Caller, lookup: &str) -> Result<Account, ApiError> {
+    let account = door.services.accounts.find(caller, AccountLookup::parse(lookup)).await?;
+    if account.deleted_at.is_some() {
+        return Err(ServiceError::not_found(Noun::Account).into());
+    }
+    Ok(account)
+}
+
 fn read_kid(text: &str) -> Result<Kid, ServiceError> {
     text.parse().map_err(|_| ServiceError::not_found(Noun::Credential))
 }
@@ -144,18 +154,13 @@ fn page_view(page: &Listed<CredentialDetails>, caller: &Caller) -> wire::EabCred
     wire::EabCredentialList { items, next_cursor: page.next_cursor.clone() }
 }
 
-fn authorization(
-    made: &CreatedCredential,
-    caller: &Caller,
-    urls: &PublicUrls,
-    settings: &Settings,
-) -> wire::EabAuthorization {
+fn authorization(made: &CreatedCredential, caller: &Caller, urls: &PublicUrls) -> wire::EabAuthorization {
     let key = made.hmac_key.reveal().to_owned();
     let directory = |name: &str| (name.to_owned(), urls.acme_directory(name));
     wire::EabAuthorization {
         account: wire::Account { hmac_key: Some(key.clone()), ..view(&made.credential, &made.account, caller) },
         hmac_key_url: key,
-        acme_directories: settings.profiles.iter().map(|profile| directory(profile.name.as_str())).collect(),
+        acme_directories: made.profiles.iter().map(|profile| directory(profile.as_str())).collect(),
     }
 }
 

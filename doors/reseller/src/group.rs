@@ -45,14 +45,15 @@ async fn list(
 async fn create(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
-    key: RequestKey,
+    key: Result<RequestKey, ApiError>,
     body: Result<JsonBody<wire::ResellerAccountGroupRequest>, ApiError>,
 ) -> Result<Response, ApiError> {
     caller.require(Scope::WriteAccount)?;
-    let JsonBody { value, bytes } = body?;
-    let groups = &door.services.groups;
+    let (key, body) = (key?, body?);
+    let bytes = body.bytes.clone();
     key.answer(&door, &caller, &bytes, StatusCode::OK, view, async |once| {
-        Ok(groups.create(&caller, read_input(&value)?, once).await?)
+        let once = once?;
+        Ok(door.services.groups.create(&caller, body.read(read_input)?, once).await?)
     })
     .await
 }
@@ -85,7 +86,7 @@ async fn replace(
 ) -> Result<Json<wire::AccountGroupRecord>, ApiError> {
     caller.require(Scope::WriteAccount)?;
     let group = find(&door, &caller, &lookup).await?.group;
-    let input = read_input(&body?.value)?;
+    let input = body?.read(read_input)?;
     Ok(Json(view(&door.services.groups.replace(&caller, group.id, input).await?)))
 }
 
@@ -155,7 +156,7 @@ async fn both(door: &Door, caller: &Caller, group: &str, policy: &str) -> Result
     Ok((group.id, read_policy_id(policy)?))
 }
 
-fn read_input(request: &wire::ResellerAccountGroupRequest) -> Result<GroupInput, ServiceError> {
+fn read_input(request: wire::ResellerAccountGroupRequest) -> Result<GroupInput, ServiceError> {
     let mut problems = Problems::default();
     let name = problems.take("name", Name::parse(&request.name));
     let description = request.description.as_deref();

@@ -101,11 +101,12 @@ async fn group_id(door: &Door, caller: &Caller, lookup: &str) -> Result<GroupId,
 }
 
 fn read_accounts(body: Body) -> Result<Vec<String>, ApiError> {
-    let accounts = body?.value.accounts;
-    if (1..=1000).contains(&accounts.len()) {
-        return Ok(accounts);
-    }
-    let mut problems = Problems::default();
-    problems.add("accounts", "out_of_range", format!("must have 1 to 1000 entries, this one has {}", accounts.len()));
-    Err(ServiceError::Invalid(problems).into())
+    body?.read(|wire::ResellerAccountGroupMembersRequest { accounts }| {
+        let mut problems = Problems::default();
+        if !(1..=1000).contains(&accounts.len()) {
+            let message = format!("must have 1 to 1000 entries, this one has {}", accounts.len());
+            problems.add("accounts", "out_of_range", message);
+        }
+        problems.into_result().map_err(ServiceError::Invalid).map(|()| accounts)
+    })
 }

@@ -44,15 +44,16 @@ async fn list(
 async fn create(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
-    key: RequestKey,
+    key: Result<RequestKey, ApiError>,
     body: Result<JsonBody<wire::IssuancePolicy>, ApiError>,
 ) -> Result<Response, ApiError> {
     caller.require(Scope::WriteAccount)?;
-    let JsonBody { value, bytes } = body?;
-    let policies = &door.services.policies;
+    let (key, body) = (key?, body?);
+    let bytes = body.bytes.clone();
     key.answer(&door, &caller, &bytes, StatusCode::OK, view, async |once| {
-        let input = read_policy(value, &door.services.settings)?;
-        Ok(policies.create(&caller, input, once).await?)
+        let once = once?;
+        let input = body.read(|request| read_policy(request, &door.services.settings))?;
+        Ok(door.services.policies.create(&caller, input, once).await?)
     })
     .await
 }
@@ -84,7 +85,7 @@ async fn replace(
 ) -> Result<Json<wire::IssuancePolicyRecord>, ApiError> {
     caller.require(Scope::WriteAccount)?;
     let policy = find(&door, &caller, &lookup).await?.policy;
-    let input = read_policy(body?.value, &door.services.settings)?;
+    let input = body?.read(|request| read_policy(request, &door.services.settings))?;
     Ok(Json(view(&door.services.policies.replace(&caller, policy.id, input).await?)))
 }
 
@@ -114,7 +115,7 @@ async fn evaluate(
     body: Result<JsonBody<wire::PolicyEvaluationRequest>, ApiError>,
 ) -> Result<Json<wire::PolicyEvaluation>, ApiError> {
     caller.require(Scope::ReadAccount)?;
-    let request = read_evaluation(body?.value)?;
+    let request = body?.read(read_evaluation)?;
     let Evaluation { verdict, profile, applied } = door.services.policies.evaluate(&caller, request).await?;
     let applied = applied
         .into_iter()

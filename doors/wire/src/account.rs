@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::list::{NamedReference, list};
@@ -33,21 +33,26 @@ pub struct ResellerAccountRequest {
 #[serde(deny_unknown_fields)]
 pub struct ResellerUpdateAccountRequest {
     /// Another e-mail address.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub customer_email: Option<String>,
     /// `true` stops ordering and issuing for the account at once, `false` lets it go on where it stood.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub suspended: Option<bool>,
     /// Another reference of yours.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, min_length = 1, max_length = 255)]
     pub external_id: Option<String>,
     /// Replaces all pairs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub metadata: Option<BTreeMap<String, String>>,
+}
+
+/// Takes a value but not null: a change that is asked for must not be dropped in silence.
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 /// A root account, or one of its further EAB credentials: they have one shape.

@@ -1,1 +1,76 @@
+//! The reseller API from Rust: one method an operation, one file a noun.
+//!
+//! A [`Client`] is cheap to clone and shares its connections and its access token with its clones. The token is
+//! fetched when it is first needed, kept until shortly before it expires, and fetched anew once if the server
+//! refuses it.
+//!
+//! ```no_run
+//! use chancery_client::wire::ResellerAccountRequest;
+//! use chancery_client::{AccountQuery, Client, ClientCredentials, Error, StatusCode};
+//!
+//! # async fn example(secret: String) -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::builder("https://ca.example.com:8443")
+//!     .ca_pem(std::fs::read("ca.pem")?)
+//!     .credentials(ClientCredentials {
+//!         client_id: "my-client".to_owned(),
+//!         client_secret: secret,
+//!         audience: "https://ca.example.com:8443".to_owned(),
+//!         auth_url: "https://ca.example.com:8443".to_owned(),
+//!     })
+//!     .build()?;
+//!
+//! let request =
+//!     ResellerAccountRequest { customer_email: "admin@example.com".to_owned(), ..Default::default() };
+//! match client.accounts().create(&request).await {
+//!     Ok(account) => println!("created {}, EAB key id {}", account.lookup, account.kid),
+//!     Err(error) if error.status() == Some(StatusCode::CONFLICT) => println!("is there already"),
+//!     Err(error) => return Err(error.into()),
+//! }
+//!
+//! let mut accounts = client.accounts().list_all(AccountQuery { is_suspended: Some(false), ..Default::default() });
+//! while let Some(account) = accounts.next().await? {
+//!     println!("{} {}", account.lookup, account.email);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What has no method here, and what is meant to be refused, goes through [`Client::request`] and [`Client::raw`].
 
+mod account;
+mod authorization;
+mod base_url;
+mod builder;
+mod client;
+mod connector;
+mod eab;
+mod error;
+mod group;
+mod member;
+mod page;
+mod path;
+mod policy;
+mod query;
+mod request;
+mod response;
+mod tls;
+mod token;
+mod transport;
+mod version;
+
+pub use account::{AccountQuery, Accounts};
+pub use builder::{BuildError, ClientBuilder};
+pub use client::Client;
+pub use eab::EabCredentials;
+pub use error::{Error, TransportError};
+pub use group::AccountGroups;
+pub use page::{PageQuery, Pages};
+pub use policy::Policies;
+pub use request::RawRequest;
+pub use response::{Replayable, Response};
+pub use token::ClientCredentials;
+
+pub use bytes::Bytes;
+/// The shapes of requests and answers.
+pub use chancery_wire as wire;
+pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};

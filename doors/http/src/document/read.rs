@@ -16,17 +16,25 @@ use super::{
 /// The most problems that are told in one answer. It also bounds how often a document is read.
 pub(crate) const MAX_PROBLEMS: usize = 32;
 
-/// Reads the document, adding to the problems already found in it; a value is given only when there are none.
+/// A document that does not fit the type it was read as.
+#[derive(Debug)]
+pub(crate) struct Unfit<T> {
+    pub(crate) problems: Vec<FieldProblem>,
+    /// The rest of it, with stand-ins where there is a problem; none where even those do not fit.
+    pub(crate) stand_in: Option<T>,
+}
+
+/// Reads the document, adding to the problems already found in it.
 /// `whole` is what the whole document is called in a problem that is about nothing smaller.
 pub(crate) fn read<T: DeserializeOwned>(
     mut tree: Tree,
     mut problems: Vec<FieldProblem>,
     whole: &str,
-) -> Result<T, Vec<FieldProblem>> {
+) -> Result<T, Unfit<T>> {
     while problems.len() < MAX_PROBLEMS {
         let error = match serde_path_to_error::deserialize::<_, T>(Node(&tree)) {
             Ok(value) if problems.is_empty() => return Ok(value),
-            Ok(_) => break,
+            Ok(value) => return Err(Unfit { problems, stand_in: Some(value) }),
             Err(error) => error,
         };
         let mut place = steps(error.path());
@@ -52,7 +60,7 @@ pub(crate) fn read<T: DeserializeOwned>(
         }
         problems.push(problem(&place, &fault, whole));
     }
-    Err(problems)
+    Err(Unfit { problems, stand_in: None })
 }
 
 /// Changes the document so that the next reading gets past this fault; false if it would not.
@@ -136,7 +144,7 @@ mod tests {
     fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, Vec<String>> {
         let parsed = parse(text.as_bytes(), 16).unwrap();
         read(parsed.tree, parsed.problems, "body")
-            .map_err(|found| found.iter().map(|p| format!("{} {} {}", p.field, p.code, p.message)).collect())
+            .map_err(|found| found.problems.iter().map(|p| format!("{} {} {}", p.field, p.code, p.message)).collect())
     }
 
     #[test]

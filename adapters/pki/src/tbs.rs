@@ -1,8 +1,8 @@
-//! From the parts of a certificate to the signed bytes.
+//! From the parts of a certificate to the bytes to be signed, and from those to the certificate.
 
 use der::{
     Decode, Encode, Sequence,
-    asn1::{Any, BitString},
+    asn1::{AnyRef, BitStringRef},
 };
 use spki::{AlgorithmIdentifierOwned, SubjectPublicKeyInfoOwned};
 use x509_cert::{
@@ -19,8 +19,8 @@ use crate::{
     validity::Validity,
 };
 
-/// Everything a certificate says, except who signs it and how.
-pub(crate) struct Draft {
+/// Everything a certificate says, except how it is signed.
+pub(crate) struct Contents {
     pub(crate) serial: Serial,
     pub(crate) issuer: RdnSequence,
     pub(crate) validity: Validity,
@@ -29,31 +29,42 @@ pub(crate) struct Draft {
     pub(crate) extensions: Vec<Extension>,
 }
 
-impl Draft {
-    /// Encodes, signs, and checks the signature: a faulty signer must not get a certificate out.
-    pub(crate) fn sign(self, signer: &dyn Signer) -> Result<Certificate, PkiError> {
-        let signature_algorithm = signer.algorithm().signature_algorithm();
+impl Contents {
+    /// The bytes to be signed by a key of this kind.
+    pub(crate) fn encode(self, signed_with: KeyAlgorithm) -> Result<Vec<u8>, PkiError> {
         let tbs = TbsCertificate {
             version: Version::V3,
             serial_number: self.serial.encode()?,
-            signature: signature_algorithm.clone(),
+            signature: signed_with.signature_algorithm(),
             issuer: self.issuer,
             validity: self.validity.encode()?,
             subject: self.subject,
             subject_public_key_info: self.spki,
             extensions: self.extensions,
         };
-        let tbs = tbs.to_der().map_err(PkiError::Encoding)?;
-        let signature = signer.sign(&tbs)?;
-        verify(signer.spki(), &tbs, &signature)?;
-        // The very bytes that were signed go into the certificate; they are not encoded again.
-        let signed = || {
-            let tbs_certificate = Any::from_der(&tbs)?;
-            let signature = BitString::from_bytes(&signature)?;
-            SignedCertificate { tbs_certificate, signature_algorithm, signature }.to_der()
-        };
-        Certificate::from_der(&signed().map_err(PkiError::Encoding)?)
+        tbs.to_der().map_err(PkiError::Encoding)
     }
+
+    /// Encodes and signs.
+    pub(crate) fn sign(self, signer: &dyn Signer) -> Result<Certificate, PkiError> {
+        Certificate::from_der(&sign(&self.encode(signer.algorithm())?, signer)?)
+    }
+}
+
+/// Signs what is to be signed and puts the signature behind it: the form that certificates, revocation lists and
+/// OCSP responses share (RFC 5280 section 4.1, RFC 6960 section 4.2.1).
+///
+/// Checks the signature: a faulty signer must not get anything out. The very bytes that were signed go into the
+/// result; they are not encoded again.
+pub(crate) fn sign(tbs: &[u8], signer: &dyn Signer) -> Result<Vec<u8>, PkiError> {
+    let signature = signer.sign(tbs)?;
+    verify(signer.spki(), tbs, &signature)?;
+    let signed = || {
+        let tbs = AnyRef::from_der(tbs)?;
+        let signature = BitStringRef::from_bytes(&signature)?;
+        Signed { tbs, algorithm: signer.algorithm().signature_algorithm(), signature }.to_der()
+    };
+    signed().map_err(PkiError::Encoding)
 }
 
 /// The public key of a certificate to be made; one of our kinds.
@@ -77,12 +88,11 @@ struct TbsCertificate {
     extensions: Vec<Extension>,
 }
 
-/// RFC 5280 section 4.1.
 #[derive(Sequence)]
-struct SignedCertificate {
-    tbs_certificate: Any,
-    signature_algorithm: AlgorithmIdentifierOwned,
-    signature: BitString,
+struct Signed<'a> {
+    tbs: AnyRef<'a>,
+    algorithm: AlgorithmIdentifierOwned,
+    signature: BitStringRef<'a>,
 }
 
 #[cfg(test)]
@@ -118,7 +128,7 @@ mod tests {
     #[test]
     fn a_wrong_signature_never_becomes_a_certificate() {
         let faulty = Faulty(PrivateKey::generate(KeyAlgorithm::EcP256).unwrap());
-        let draft = Draft {
+        let contents = Contents {
             serial: Serial::draw(&Zeros),
             issuer: RdnSequence::default(),
             validity: Validity::days(0, 1).unwrap(),
@@ -126,6 +136,6 @@ mod tests {
             spki: public_key(faulty.spki()).unwrap(),
             extensions: Vec::new(),
         };
-        assert!(matches!(draft.sign(&faulty), Err(PkiError::Key(KeyError::BadSignature))));
+        assert!(matches!(contents.sign(&faulty), Err(PkiError::Key(KeyError::BadSignature))));
     }
 }
