@@ -100,6 +100,19 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// Like `query_one`, and nobody else can change or lock the row until this transaction ends.
+    pub(crate) fn query_locked<T>(
+        &mut self,
+        sql: &str,
+        params: &[Value],
+        read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        match self.session {
+            Session::Sqlite(_) => self.query_one(sql, params, read),
+            Session::Postgres { .. } => self.query_one(&format!("{sql} FOR UPDATE"), params, read),
+        }
+    }
+
     /// Reads rows for this transaction alone, passing over those that another one is busy with.
     pub(crate) fn query_skipping_locked<T>(
         &mut self,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chancery_domain::{
     Account, AccountChange, AccountError, AccountId, EabCredential, EabTerms, EmailAddress, ExternalId, Group, GroupId,
-    Kid, Metadata, Page, PageRequest, Scope, Secret,
+    Kid, Metadata, Order, Page, PageRequest, Scope, Secret,
 };
 use chancery_store::{AccountFilter, Tx};
 use serde_json::{Value, json};
@@ -249,4 +249,35 @@ pub(crate) fn hold_live(tx: &mut Tx<'_>, caller: &Caller, id: AccountId) -> Resu
         Ok(()) | Err(AccountError::Suspended) => Ok(account),
         Err(AccountError::Terminated(_)) => Err(ServiceError::not_found(Noun::Account)),
     }
+}
+
+/// The account of an order: it is there as long as the order is.
+pub(crate) fn standing_account(tx: &mut Tx<'_>, order: &Order) -> Result<Account, ServiceError> {
+    let account = tx.hold_account(order.reseller, order.account)?;
+    account.ok_or_else(|| ServiceError::internal("an order without its account"))
+}
+
+/// The account that is ordered for, held, and the credential that is ordered with: by kid, that very one, which must
+/// not be revoked; else the account's first.
+pub(crate) fn account_for_order(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    lookup: &AccountLookup,
+) -> Result<(Account, Kid), ServiceError> {
+    let (account, kid) = match lookup {
+        AccountLookup::Kid(kid) => {
+            let (credential, account) = account_of(tx, caller, *kid)?;
+            if credential.revoked_at.is_some() && account.deleted_at.is_none() {
+                return Err(ServiceError::CredentialRevoked);
+            }
+            (account, *kid)
+        }
+        AccountLookup::Id(_) | AccountLookup::Number(_) | AccountLookup::Email(_) | AccountLookup::Nothing(_) => {
+            let account = lookup.find(tx, caller.reseller)?;
+            let kid = account.kid;
+            (account, kid)
+        }
+    };
+    let held = tx.hold_account(caller.reseller, account.id)?;
+    Ok((held.ok_or_else(|| ServiceError::not_found(Noun::Account))?, kid))
 }

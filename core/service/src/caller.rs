@@ -24,6 +24,8 @@ pub enum Actor {
     /// The operator, at the command line.
     Operator(String),
     Anonymous,
+    /// The service itself, at work on a job.
+    Service,
 }
 
 impl Actor {
@@ -34,13 +36,14 @@ impl Actor {
             Self::External(_) => "external",
             Self::Operator(_) => "operator",
             Self::Anonymous => "anonymous",
+            Self::Service => "service",
         }
     }
 
     pub fn name(&self) -> &str {
         match self {
             Self::Client(name) | Self::ApiKey(name) | Self::External(name) | Self::Operator(name) => name,
-            Self::Anonymous => "",
+            Self::Anonymous | Self::Service => "",
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use chancery_domain::{AccountError, Problems, Scope};
+use chancery_domain::{AccountError, AuthorizationError, OrderError, Problem, Problems, Scope};
 use chancery_store::StoreError;
+
+use crate::authorizations::ChallengeDetails;
 
 /// Why a use case was not carried out.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -29,6 +31,27 @@ pub enum ServiceError {
     /// Another live account has this external id.
     #[error("an account with the external id {0:?} exists already")]
     ExternalIdInUse(String),
+    /// The order cannot do this in its state.
+    #[error(transparent)]
+    Order(#[from] OrderError),
+    /// The authorization cannot do this in its state.
+    #[error(transparent)]
+    Authorization(#[from] AuthorizationError),
+    /// Verification was attempted before: the state of that attempt is inside.
+    #[error("verification was already attempted; order again to try another challenge")]
+    AlreadyTried(Box<ChallengeDetails>),
+    /// Policies refuse; each broken rule is told.
+    #[error("{} of the policies' rules are broken", .0.len())]
+    PolicyViolation(Vec<Problem>),
+    /// A quota is used up.
+    #[error("{}", .problem.message)]
+    QuotaExceeded { problem: Problem, retry_after: u64 },
+    /// Another order has this external id.
+    #[error("an order with the external id {0:?} exists already")]
+    OrderExternalIdInUse(String),
+    /// The credential was revoked, so nothing can be ordered with it.
+    #[error("the EAB credential is revoked")]
+    CredentialRevoked,
     /// The cursor was altered, or made for another list or filter.
     #[error("the cursor does not belong to this list and filter; start again without it")]
     BadCursor,
@@ -62,6 +85,10 @@ pub enum Noun {
     Policy,
     Member,
     Profile,
+    Order,
+    Authorization,
+    Challenge,
+    Certificate,
     Reseller,
     Client,
     ApiKey,
@@ -76,6 +103,10 @@ impl fmt::Display for Noun {
             Self::Policy => "policy",
             Self::Member => "member of this group",
             Self::Profile => "profile",
+            Self::Order => "order",
+            Self::Authorization => "authorization",
+            Self::Challenge => "challenge",
+            Self::Certificate => "certificate",
             Self::Reseller => "reseller",
             Self::Client => "client",
             Self::ApiKey => "API key",

@@ -1,11 +1,13 @@
 //! What every use case stands on.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use aws_lc_rs::hmac;
 use chancery_domain::{Clock, Entropy, Timestamp};
+use chancery_pki::KeyBlocklist;
 use chancery_seal::Keyring;
-use chancery_store::{SEALED_COLUMNS, SealedColumn, Store};
+use chancery_store::{Job, JobKind, SEALED_COLUMNS, SealedColumn, Store, Tx};
+use tokio::sync::mpsc;
 
 use crate::cursor::Cursors;
 use crate::error::ServiceError;
@@ -18,7 +20,13 @@ pub struct Kernel {
     pub entropy: Arc<dyn Entropy>,
     pub keyring: Keyring,
     pub settings: Arc<Settings>,
+    /// Keys that must not be certified, as the operator lists them.
+    pub blocklist: Option<KeyBlocklist>,
     pub(crate) cursors: Cursors,
+    /// This process, as its jobs are leased to.
+    pub(crate) node: String,
+    jobs: mpsc::UnboundedSender<Job>,
+    waiting: Mutex<Option<mpsc::UnboundedReceiver<Job>>>,
 }
 
 impl Kernel {
@@ -29,10 +37,32 @@ impl Kernel {
         entropy: Arc<dyn Entropy>,
         keyring: Keyring,
         settings: Settings,
+        blocklist: Option<KeyBlocklist>,
     ) -> Result<Arc<Self>, ServiceError> {
         let cursor_key = shared_secret(&store, &keyring, entropy.as_ref(), "cursor", clock.now()).await?;
         let cursors = Cursors::new(hmac::Key::new(hmac::HMAC_SHA256, &cursor_key));
-        Ok(Arc::new(Self { store, clock, entropy, keyring, settings: Arc::new(settings), cursors }))
+        let node = entropy.uuid_v4().to_string();
+        let (jobs, receiver) = mpsc::unbounded_channel();
+        let (settings, waiting) = (Arc::new(settings), Mutex::new(Some(receiver)));
+        Ok(Arc::new(Self { store, clock, entropy, keyring, settings, blocklist, cursors, node, jobs, waiting }))
+    }
+
+    /// The jobs that are to be begun at once; there is one receiver.
+    pub fn take_jobs(&self) -> Option<mpsc::UnboundedReceiver<Job>> {
+        self.waiting.lock().ok().and_then(|mut waiting| waiting.take())
+    }
+
+    /// Adds a job to a unit of work, leased to this node.
+    pub(crate) fn enqueue(&self, tx: &mut Tx<'_>, kind: JobKind, subject: impl ToString) -> Result<(), ServiceError> {
+        tx.enqueue(kind, subject, &self.node, self.now(), self.settings.job_lease)?;
+        Ok(())
+    }
+
+    /// Begins a job whose unit of work is durable. Where nobody listens, its lease runs out and a worker finds it.
+    pub(crate) fn start(&self, job: Job) {
+        if self.jobs.send(job).is_err() {
+            tracing::debug!("no worker listens in this process");
+        }
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -3,8 +3,10 @@
 mod account_lookup;
 mod accounts;
 mod audit;
+mod authorizations;
 mod caller;
 mod credentials;
+mod csr;
 mod cursor;
 mod error;
 mod groups;
@@ -13,16 +15,19 @@ mod kernel;
 mod members;
 mod once;
 pub mod operator;
+mod orders;
 mod policies;
 mod settings;
+mod validation;
 
 use std::sync::Arc;
 
 pub use account_lookup::AccountLookup;
 pub use accounts::{AccountDetails, Accounts, CreatedAccount, Ending, NewAccount};
 pub use audit::{Audit, Refusal};
+pub use authorizations::{AuthorizationDetails, Authorizations, ChallengeDetails};
 pub use caller::{Actor, Caller, Origin};
-pub use chancery_store::{AccountFilter, StoreError};
+pub use chancery_store::{AccountFilter, OrderFilter, StoreError};
 pub use credentials::{CreatedCredential, CredentialDetails, Credentials};
 pub use cursor::{ListRequest, Listed};
 pub use error::{Noun, ServiceError};
@@ -31,8 +36,10 @@ pub use identity::Identity;
 pub use kernel::Kernel;
 pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
 pub use operator::Operator;
+pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
 pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
 pub use settings::{ExternalProvider, Settings};
+pub use validation::{Assignment, Report, Validations};
 
 /// Every use case there is, for the doors to hold. Clones share one core.
 #[derive(Clone)]
@@ -42,6 +49,9 @@ pub struct Services {
     pub credentials: Credentials,
     pub groups: Groups,
     pub policies: Policies,
+    pub orders: Orders,
+    pub authorizations: Authorizations,
+    pub validations: Validations,
     pub answers: Answers,
     pub audit: Audit,
     pub operator: Operator,
@@ -57,6 +67,9 @@ impl Services {
             credentials: Credentials::new(kernel.clone()),
             groups: Groups::new(kernel.clone()),
             policies: Policies::new(kernel.clone()),
+            orders: Orders::new(kernel.clone()),
+            authorizations: Authorizations::new(kernel.clone()),
+            validations: Validations::new(kernel.clone()),
             answers: Answers::new(kernel.clone()),
             audit: Audit::new(kernel.clone()),
             operator: Operator::new(kernel.clone()),

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use chancery_domain::{Name, PolicyRules, Profile, ProfileName};
+use chancery_domain::{AccountId, Name, PolicyRules, Profile, ProfileName};
+use chancery_pki::NameRules;
 
 /// The operator's choices.
 #[derive(Clone, Debug)]
@@ -24,11 +25,32 @@ pub struct Settings {
     /// Applies to accounts that no policy applies to.
     pub default_policy: PolicyRules,
     pub default_policy_name: Name,
+    /// How long an order may take before it expires.
+    pub order_lifetime: Duration,
+    /// How long a valid authorization is used again for further orders; zero turns that off.
+    pub reuse: Duration,
+    /// What names are taken: stricter in the world than in a test environment.
+    pub name_rules: NameRules,
+    /// How long a node has for a job before another may take it over.
+    pub job_lease: Duration,
+    /// Where accounts are named in CAA records (RFC 8657 `accounturi`).
+    pub account_uri_base: String,
+    /// How an issued certificate says where its revocation is published; into how many CRLs.
+    pub crl_shards: u32,
+    /// Plain HTTP for relying parties, without a slash at the end.
+    pub relying_url: String,
+    /// How far a certificate's validity begins before its issuance, for clocks that are behind.
+    pub backdate: Duration,
     /// How long an answer can be replayed by its idempotency key.
     pub idempotency_window: Duration,
 }
 
 impl Settings {
+    /// The URI by which CAA records may name an account.
+    pub fn account_uri(&self, account: AccountId) -> String {
+        format!("{}/{account}", self.account_uri_base)
+    }
+
     pub fn profile(&self, name: &ProfileName) -> Option<&Profile> {
         self.profiles.iter().find(|profile| profile.name == *name)
     }

@@ -1,0 +1,222 @@
+//! Authorizations and their challenges: codes are generated, one is chosen, or the permission is given up.
+
+use std::sync::Arc;
+
+use chancery_domain::{
+    Authorization, AuthorizationError, AuthorizationId, AuthorizationState, Challenge, ChallengeId, ChallengeState,
+    Order, OrderState, Scope,
+};
+use chancery_jose::SigningKey;
+use chancery_store::{Job, JobKind, Tx};
+use data_encoding::BASE64URL_NOPAD;
+use serde_json::json;
+
+use crate::accounts::standing_account;
+use crate::caller::Caller;
+use crate::error::{Noun, ServiceError};
+use crate::kernel::{Kernel, sealed_column};
+use crate::orders::{Standing, cancel_order, lock_own, offered};
+
+/// An authorization, and the thumbprint that its key authorizations end in.
+#[derive(Clone, Debug)]
+pub struct AuthorizationDetails {
+    pub authorization: Authorization,
+    pub thumbprint: Option<String>,
+}
+
+/// A challenge within its authorization.
+#[derive(Clone, Debug)]
+pub struct ChallengeDetails {
+    pub challenge: Challenge,
+    pub authorization: Authorization,
+    pub thumbprint: Option<String>,
+}
+
+#[derive(Clone)]
+pub struct Authorizations {
+    kernel: Arc<Kernel>,
+}
+
+impl Authorizations {
+    pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
+        Self { kernel }
+    }
+
+    pub async fn show(&self, caller: &Caller, id: AuthorizationId) -> Result<AuthorizationDetails, ServiceError> {
+        caller.require(Scope::ReadAuthorization)?;
+        let caller = caller.clone();
+        let read = move |tx: &mut Tx<'_>| {
+            let authorization = own(tx, &caller, id)?;
+            let thumbprint = tx.account_thumbprint(authorization.account)?;
+            Ok(AuthorizationDetails { authorization, thumbprint })
+        };
+        self.kernel.store.read(read).await
+    }
+
+    /// Generates the codes of an authorization, or gives back those it has.
+    pub async fn generate_challenges(
+        &self,
+        caller: &Caller,
+        id: AuthorizationId,
+    ) -> Result<AuthorizationDetails, ServiceError> {
+        caller.require(Scope::WriteAuthorization)?;
+        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let (authorization, order) = lock(tx, &caller, id)?;
+                let thumbprint = account_thumbprint(&kernel, tx, &authorization)?;
+                if !authorization.challenges.is_empty() {
+                    return Ok(AuthorizationDetails { authorization, thumbprint: Some(thumbprint) });
+                }
+                require_open(&kernel, &authorization, &order)?;
+                let authorization = with_codes(&kernel, tx, authorization, &order)?;
+                tx.save_authorization(&authorization)?;
+                let count = authorization.challenges.len();
+                kernel.audit(tx, &caller, "authorization.generate_challenges", id, &json!({"challenges": count}))?;
+                Ok(AuthorizationDetails { authorization, thumbprint: Some(thumbprint) })
+            })
+            .await
+    }
+
+    pub async fn show_challenge(&self, caller: &Caller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
+        caller.require(Scope::ReadChallenge).or_else(|_| caller.require(Scope::WriteChallenge))?;
+        let caller = caller.clone();
+        self.kernel.store.read(move |tx| challenge(tx, &caller, id)).await
+    }
+
+    /// Chooses a challenge: verification begins at once, behind the answer. Only the first choice counts.
+    pub async fn choose(&self, caller: &Caller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
+        caller.require(Scope::WriteChallenge)?;
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let chosen = self
+            .kernel
+            .store
+            .write(move |tx| {
+                challenge(tx, &by, id)?;
+                let (authorization, order) = lock(tx, &by, id.authorization())?;
+                standing_account(tx, &order)?.require_active()?;
+                let tried = authorization.tried().cloned();
+                let now = kernel.now();
+                let authorization = match authorization.choose(id, now) {
+                    Err(AuthorizationError::AlreadyTried) => return Err(already_tried(tx, &by, id, tried)?),
+                    other => other?,
+                };
+                if !order.is_open(now) {
+                    return Err(AuthorizationError::Deactivated.into());
+                }
+                tx.save_authorization(&authorization)?;
+                kernel.enqueue(tx, JobKind::Validate, id)?;
+                kernel.audit(
+                    tx,
+                    &by,
+                    "challenge.choose",
+                    id,
+                    &json!({"name": authorization.identifier.to_string()}),
+                )?;
+                challenge(tx, &by, id)
+            })
+            .await?;
+        self.kernel.start(Job { kind: JobKind::Validate, subject: id.to_string(), attempts: 1 });
+        Ok(chosen)
+    }
+
+    /// Gives the permission up, and cancels the order it belongs to where that is still open.
+    pub async fn deactivate(&self, caller: &Caller, id: ChallengeId) -> Result<AuthorizationDetails, ServiceError> {
+        caller.require(Scope::WriteChallenge)?;
+        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        self.kernel
+            .store
+            .write(move |tx| {
+                challenge(tx, &caller, id)?;
+                let (authorization, order) = lock(tx, &caller, id.authorization())?;
+                let now = kernel.now();
+                if standing_account(tx, &order)?.deleted_at.is_some() {
+                    return Err(AuthorizationError::Deactivated.into());
+                }
+                if order.is_open(now) {
+                    cancel_order(tx, order, now)?;
+                } else {
+                    tx.save_authorization(&authorization.deactivate(now)?)?;
+                }
+                kernel.audit(tx, &caller, "challenge.deactivate", id, &json!({}))?;
+                let authorization = own(tx, &caller, id.authorization())?;
+                let thumbprint = tx.account_thumbprint(authorization.account)?;
+                Ok(AuthorizationDetails { authorization, thumbprint })
+            })
+            .await
+    }
+}
+
+fn own(tx: &mut Tx<'_>, caller: &Caller, id: AuthorizationId) -> Result<Authorization, ServiceError> {
+    tx.authorization(caller.reseller, id)?.ok_or_else(|| ServiceError::not_found(Noun::Authorization))
+}
+
+/// The authorization and its order, the order locked first.
+fn lock(tx: &mut Tx<'_>, caller: &Caller, id: AuthorizationId) -> Result<(Authorization, Order), ServiceError> {
+    let order = own(tx, caller, id)?.order.ok_or_else(|| ServiceError::not_found(Noun::Authorization))?;
+    let order = lock_own(tx, caller, order)?;
+    Ok((own(tx, caller, id)?, order))
+}
+
+fn challenge(tx: &mut Tx<'_>, caller: &Caller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
+    let missing = || ServiceError::not_found(Noun::Challenge);
+    let authorization = tx.authorization(caller.reseller, id.authorization())?.ok_or_else(missing)?;
+    let challenge = authorization.challenge(id).cloned().ok_or_else(missing)?;
+    let thumbprint = tx.account_thumbprint(authorization.account)?;
+    Ok(ChallengeDetails { challenge, authorization, thumbprint })
+}
+
+/// The second choice is refused with the state of the first.
+fn already_tried(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    id: ChallengeId,
+    tried: Option<Challenge>,
+) -> Result<ServiceError, ServiceError> {
+    let details = challenge(tx, caller, tried.map_or(id, |tried| tried.id))?;
+    Ok(ServiceError::AlreadyTried(Box::new(details)))
+}
+
+fn require_open(kernel: &Kernel, authorization: &Authorization, order: &Order) -> Result<(), ServiceError> {
+    match (&authorization.state, &order.state) {
+        (AuthorizationState::Deactivated { .. } | AuthorizationState::Revoked { .. }, _)
+        | (_, OrderState::Cancelled { .. } | OrderState::Invalid { .. }) => Err(AuthorizationError::Deactivated.into()),
+        _ if order.is_expired(kernel.now()) => Err(AuthorizationError::Expired(order.expires_at).into()),
+        _ => Ok(()),
+    }
+}
+
+fn with_codes(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    authorization: Authorization,
+    order: &Order,
+) -> Result<Authorization, ServiceError> {
+    let now = kernel.now();
+    let standing = Standing::of(tx, order.account)?;
+    let profile =
+        kernel.settings.profile(&order.profile).ok_or_else(|| ServiceError::internal("the profile is gone"))?;
+    let kinds = offered(&authorization, profile, &standing.applied(&kernel.settings));
+    let challenges = kinds.into_iter().map(|kind| Challenge {
+        id: ChallengeId::of(authorization.id, kind),
+        kind,
+        token: BASE64URL_NOPAD.encode(&kernel.entropy.bytes::<32>()),
+        state: ChallengeState::Pending,
+        attempts: Vec::new(),
+        created_at: now,
+        updated_at: now,
+    });
+    Ok(Authorization { challenges: challenges.collect(), updated_at: now, ..authorization })
+}
+
+/// A reseller order has no ACME account key: the service keeps one for the account.
+fn account_thumbprint(kernel: &Kernel, tx: &mut Tx<'_>, authorization: &Authorization) -> Result<String, ServiceError> {
+    if let Some(known) = tx.account_thumbprint(authorization.account)? {
+        return Ok(known);
+    }
+    let key = SigningKey::generate().map_err(ServiceError::internal)?;
+    let context = sealed_column("account_keys").context(authorization.account);
+    let sealed = kernel.keyring.seal(&context, &key.to_pkcs8().map_err(ServiceError::internal)?);
+    Ok(tx.settle_account_key(authorization.account, &sealed, &key.public().thumbprint(), kernel.now())?)
+}

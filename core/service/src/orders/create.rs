@@ -1,0 +1,233 @@
+//! A new order: the CSR judged, the policies asked, the authorizations made or reused, all in one unit of work.
+
+use chancery_domain::policy::Request;
+use chancery_domain::{
+    Account, Authorization, AuthorizationId, AuthorizationState, CertificateId, CertificateRecord, CertificateState,
+    Challenge, ChallengeId, ChallengeState, ExternalId, Identifier, Kid, Metadata, Order, OrderId, OrderState,
+    Problems, ProfileName, Scope, Timestamp, Via,
+};
+use chancery_pki::CertificateRequest;
+use chancery_store::Tx;
+use data_encoding::BASE64URL_NOPAD;
+
+use super::rules::{self, judge};
+use super::{OrderDetails, Orders, describe, details};
+use crate::account_lookup::AccountLookup;
+use crate::accounts::account_for_order;
+use crate::caller::Caller;
+use crate::csr;
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+use crate::once::{Once, Outcome};
+
+/// What is ordered.
+#[derive(Clone, Debug)]
+pub struct NewOrder {
+    pub account: AccountLookup,
+    /// The operator's default where there is none.
+    pub profile: Option<ProfileName>,
+    /// PEM, or base64 of DER.
+    pub csr: String,
+    /// Must equal the CSR's names where it is given.
+    pub identifiers: Option<Vec<Identifier>>,
+    pub not_before: Option<Timestamp>,
+    pub not_after: Option<Timestamp>,
+    pub external_id: Option<ExternalId>,
+    pub metadata: Metadata,
+}
+
+impl Orders {
+    /// Creates an order for an account. A valid authorization the account has for a name already is used again.
+    pub async fn create(
+        &self,
+        caller: &Caller,
+        new: NewOrder,
+        once: Option<Once<OrderDetails>>,
+    ) -> Result<Outcome<OrderDetails>, ServiceError> {
+        caller.require(Scope::WriteOrder)?;
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let unit = move |tx: &mut Tx<'_>| create(&kernel, tx, &by, &new);
+        self.kernel.write_once(caller, once, unit).await
+    }
+}
+
+fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewOrder) -> Result<OrderDetails, ServiceError> {
+    let (now, settings) = (kernel.now(), &kernel.settings);
+    let (account, kid) = account_for_order(tx, caller, &new.account)?;
+    account.require_active()?;
+    let name = new.profile.as_ref().unwrap_or(&settings.default_profile);
+    let profile = rules::profile(settings, name)?;
+    let request = csr::read(&new.csr)?;
+    let problems = csr::problems(kernel, tx, &request, profile)?;
+    let mut problems = Problems(problems);
+    let identifiers = names(&request, new.identifiers.as_deref(), &mut problems);
+    let validity_days = check_dates(new, profile.validity_days, now, &mut problems);
+    problems.into_result().map_err(ServiceError::Invalid)?;
+    let key_type = request.key().ok().map(chancery_pki::SubscriberKey::key_type);
+    let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
+    judge(tx, settings, account.id, &asked, now)?;
+    let draft = Draft { kernel, caller, account: &account, kid, now };
+    let order = draft.order(new, name.clone(), identifiers, request.as_der().to_vec());
+    draft.store(tx, order)
+}
+
+/// Each name once, in order; what the caller names must be what the CSR names.
+fn names(request: &CertificateRequest, named: Option<&[Identifier]>, problems: &mut Problems) -> Vec<Identifier> {
+    let mut identifiers = request.identifiers();
+    identifiers.sort();
+    identifiers.dedup();
+    if let Some(named) = named {
+        let mut named = named.to_vec();
+        named.sort();
+        if named != identifiers {
+            let message = "must be the very names of the CSR; leave it out to take them from there";
+            problems.add("identifiers", "differs_from_csr", message);
+        }
+    }
+    identifiers
+}
+
+/// The validity that is asked for by dates, in whole days rounded up.
+fn check_dates(new: &NewOrder, most_days: u32, now: Timestamp, problems: &mut Problems) -> Option<u32> {
+    const DAY: i64 = 86_400;
+    let start = new.not_before.unwrap_or(now);
+    if start > now.plus(std::time::Duration::from_secs(30 * 86_400))
+        || start < now.minus(std::time::Duration::from_secs(3600))
+    {
+        problems.add("not_before", "out_of_range", "must lie from an hour ago to 30 days ahead");
+    }
+    let end = new.not_after?;
+    let seconds = end.as_secs() - start.as_secs() + 1;
+    if seconds < 3600 {
+        problems.add("not_after", "out_of_range", "must be at least an hour after not_before");
+        return None;
+    }
+    let days = u32::try_from((seconds + DAY - 1).div_euclid(DAY)).unwrap_or(u32::MAX);
+    if days > most_days {
+        problems.add(
+            "not_after",
+            "out_of_range",
+            format!("is {days} days after not_before; the profile allows {most_days}"),
+        );
+    }
+    Some(days)
+}
+
+/// Everything a new order is made from.
+struct Draft<'a> {
+    kernel: &'a Kernel,
+    caller: &'a Caller,
+    account: &'a Account,
+    kid: Kid,
+    now: Timestamp,
+}
+
+impl Draft<'_> {
+    fn order(&self, new: &NewOrder, profile: ProfileName, identifiers: Vec<Identifier>, csr: Vec<u8>) -> Order {
+        let entropy = self.kernel.entropy.as_ref();
+        Order {
+            id: OrderId::new(self.now, entropy),
+            reseller: self.caller.reseller,
+            account: self.account.id,
+            kid: self.kid,
+            via: Via::Reseller,
+            profile,
+            identifiers,
+            authorizations: Vec::new(),
+            certificate: CertificateId::new(self.now, entropy),
+            csr: Some(csr),
+            not_before: new.not_before,
+            not_after: new.not_after,
+            external_id: new.external_id.clone(),
+            metadata: new.metadata.clone(),
+            state: OrderState::Pending,
+            finalized_at: None,
+            expires_at: self.now.plus(self.kernel.settings.order_lifetime),
+            created_at: self.now,
+            updated_at: self.now,
+            version: 1,
+        }
+    }
+
+    fn store(&self, tx: &mut Tx<'_>, mut order: Order) -> Result<OrderDetails, ServiceError> {
+        let mut authorizations = Vec::with_capacity(order.identifiers.len());
+        for identifier in &order.identifiers {
+            authorizations.push(self.authorization(tx, order.id, identifier, order.expires_at)?);
+        }
+        if authorizations.iter().all(|authorization| authorization.validation().is_some()) {
+            order = order.make_ready(self.now);
+        }
+        if !tx.insert_order(&order)? {
+            let external_id = order.external_id.map(|id| id.to_string()).unwrap_or_default();
+            return Err(ServiceError::OrderExternalIdInUse(external_id));
+        }
+        for (place, authorization) in authorizations.iter().enumerate() {
+            let place = u32::try_from(place).map_err(ServiceError::internal)?;
+            tx.insert_authorization(authorization, place)?;
+        }
+        tx.insert_certificate(&self.certificate(&order), order.external_id.as_ref().map(ExternalId::as_str))?;
+        order.authorizations = authorizations.iter().map(|authorization| authorization.id).collect();
+        self.kernel.audit(tx, self.caller, "order.create", order.id, &describe(&order))?;
+        details(tx, order)
+    }
+
+    fn certificate(&self, order: &Order) -> CertificateRecord {
+        CertificateRecord {
+            id: order.certificate,
+            order: order.id,
+            reseller: order.reseller,
+            account: order.account,
+            kid: order.kid,
+            email: self.account.email.clone(),
+            via: order.via,
+            profile: order.profile.clone(),
+            identifiers: order.identifiers.clone(),
+            state: CertificateState::Pending,
+            created_at: self.now,
+            updated_at: self.now,
+            version: 1,
+        }
+    }
+
+    /// A new authorization, born valid where the account has shown control of the name lately.
+    fn authorization(
+        &self,
+        tx: &mut Tx<'_>,
+        order: OrderId,
+        identifier: &Identifier,
+        order_end: Timestamp,
+    ) -> Result<Authorization, ServiceError> {
+        let earlier = match self.kernel.settings.reuse.is_zero() {
+            true => None,
+            false => tx.valid_authorization(self.account.id, identifier, self.now)?,
+        };
+        let id = AuthorizationId::with_challenges(self.now, self.kernel.entropy.as_ref());
+        let fresh = Authorization {
+            id,
+            reseller: self.caller.reseller,
+            account: self.account.id,
+            order: Some(order),
+            identifier: identifier.clone(),
+            state: AuthorizationState::Pending,
+            challenges: Vec::new(),
+            expires_at: order_end,
+            created_at: self.now,
+            updated_at: self.now,
+            version: 1,
+        };
+        let reused = earlier.and_then(|earlier| earlier.validation().cloned().map(|validation| (earlier, validation)));
+        let Some((earlier, validation)) = reused else { return Ok(fresh) };
+        // The list of challenges of a reused authorization must not be empty: clients look for the one that is valid.
+        let shown = Challenge {
+            id: ChallengeId::of(id, validation.method),
+            kind: validation.method,
+            token: BASE64URL_NOPAD.encode(&self.kernel.entropy.bytes::<32>()),
+            state: ChallengeState::Valid { at: validation.at },
+            attempts: Vec::new(),
+            created_at: self.now,
+            updated_at: self.now,
+        };
+        let state = AuthorizationState::Valid(validation);
+        Ok(Authorization { state, challenges: vec![shown], expires_at: earlier.expires_at, ..fresh })
+    }
+}

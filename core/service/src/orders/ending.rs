@@ -1,0 +1,34 @@
+//! How an order ends without a certificate.
+
+use chancery_domain::{AuthorizationState, Order, Timestamp, ValidationProblem};
+use chancery_store::{JobKind, Tx};
+
+use crate::error::ServiceError;
+
+/// Cancels an order: its authorizations are deactivated, its certificate will not come. The order is locked.
+pub(crate) fn cancel_order(tx: &mut Tx<'_>, order: Order, now: Timestamp) -> Result<Order, ServiceError> {
+    let order = order.cancel(now)?;
+    tx.save_order(&order)?;
+    tx.cancel_certificate(order.certificate, now)?;
+    for authorization in tx.authorizations(order.id)? {
+        let open = matches!(authorization.state, AuthorizationState::Pending | AuthorizationState::Valid(_));
+        if open {
+            tx.save_authorization(&authorization.deactivate(now)?)?;
+        }
+    }
+    Ok(order)
+}
+
+/// Ends an order that has failed. One that has ended otherwise stays as it ended. The order is locked.
+pub(crate) fn fail_order(
+    tx: &mut Tx<'_>,
+    order: Order,
+    problem: ValidationProblem,
+    now: Timestamp,
+) -> Result<Order, ServiceError> {
+    let order = order.fail(problem, now);
+    tx.save_order(&order)?;
+    tx.cancel_certificate(order.certificate, now)?;
+    tx.finish_job(JobKind::Issue, order.id)?;
+    Ok(order)
+}

@@ -1,0 +1,144 @@
+//! Certificate orders: one machine behind both doors.
+//!
+//! Every change to an order or to one of its authorizations locks the order's row first. So two changes to one order
+//! happen one after the other, and nobody can see a valid authorization beside an order that does not know of it.
+
+mod create;
+mod ending;
+mod rules;
+
+use std::sync::Arc;
+
+use chancery_domain::{Authorization, Finalization, Order, OrderId, Page, Scope};
+use chancery_store::{Job, JobKind, OrderFilter, Tx};
+use serde_json::{Value, json};
+
+pub use create::NewOrder;
+pub(crate) use ending::{cancel_order, fail_order};
+pub(crate) use rules::{Standing, judge, offered};
+
+use crate::accounts::standing_account;
+use crate::caller::Caller;
+use crate::cursor::{ListName, ListRequest, Listed};
+use crate::error::{Noun, ServiceError};
+use crate::kernel::Kernel;
+
+/// An order with its authorizations, and what is needed to show their challenges.
+#[derive(Clone, Debug)]
+pub struct OrderDetails {
+    pub order: Order,
+    pub authorizations: Vec<Authorization>,
+    /// The thumbprint that key authorizations end in; none until codes were asked for.
+    pub thumbprint: Option<String>,
+}
+
+/// Whether finalizing was new.
+#[derive(Clone, Debug)]
+pub enum Finalized {
+    Accepted(OrderDetails),
+    AlreadyAccepted(OrderDetails),
+}
+
+#[derive(Clone)]
+pub struct Orders {
+    pub(crate) kernel: Arc<Kernel>,
+}
+
+impl Orders {
+    pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
+        Self { kernel }
+    }
+
+    pub async fn show(&self, caller: &Caller, id: OrderId) -> Result<OrderDetails, ServiceError> {
+        caller.require(Scope::ReadOrder).or_else(|_| caller.require(Scope::WriteOrder))?;
+        let caller = caller.clone();
+        self.kernel
+            .store
+            .read(move |tx| {
+                let order = tx.order(caller.reseller, id)?.ok_or_else(|| ServiceError::not_found(Noun::Order))?;
+                details(tx, order)
+            })
+            .await
+    }
+
+    /// A page of the reseller's orders, newest first.
+    pub async fn list(
+        &self,
+        caller: &Caller,
+        filter: OrderFilter,
+        request: &ListRequest,
+    ) -> Result<Listed<OrderDetails>, ServiceError> {
+        caller.require(Scope::ReadOrder)?;
+        let reseller = caller.reseller;
+        let OrderFilter { account, status, external_id, .. } = &filter;
+        let list = ListName::new("order", reseller, &(account, status, external_id));
+        let page = self.kernel.cursors.open(&list, request)?;
+        let read = move |tx: &mut Tx<'_>| {
+            let Page { items, next } = tx.orders(reseller, &filter, &page)?;
+            let items = items.into_iter().map(|order| details(tx, order)).collect::<Result<_, _>>()?;
+            Ok::<_, ServiceError>(Page { items, next })
+        };
+        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+    }
+
+    /// Asks for the certificate of an order whose names are all authorized. It is issued at once, behind the answer.
+    pub async fn finalize(&self, caller: &Caller, id: OrderId) -> Result<Finalized, ServiceError> {
+        caller.require(Scope::WriteOrder)?;
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let finalized = self
+            .kernel
+            .store
+            .write(move |tx| {
+                let order = lock_own(tx, &by, id)?;
+                let outcome = order.finalize(kernel.now())?;
+                let Finalization::Accepted(order) = outcome else {
+                    let Finalization::AlreadyAccepted(order) = outcome else {
+                        return Err(ServiceError::internal("finalize"));
+                    };
+                    return Ok(Finalized::AlreadyAccepted(details(tx, order)?));
+                };
+                standing_account(tx, &order)?.require_active()?;
+                tx.save_order(&order)?;
+                kernel.enqueue(tx, JobKind::Issue, order.id)?;
+                kernel.audit(tx, &by, "order.finalize", order.id, &describe(&order))?;
+                Ok(Finalized::Accepted(details(tx, order)?))
+            })
+            .await?;
+        if let Finalized::Accepted(_) = &finalized {
+            self.kernel.start(Job { kind: JobKind::Issue, subject: id.to_string(), attempts: 1 });
+        }
+        Ok(finalized)
+    }
+
+    /// Cancels an order that is not being issued yet: its authorizations are deactivated.
+    pub async fn cancel(&self, caller: &Caller, id: OrderId) -> Result<OrderDetails, ServiceError> {
+        caller.require(Scope::WriteOrder)?;
+        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let order = lock_own(tx, &caller, id)?;
+                let order = cancel_order(tx, order, kernel.now())?;
+                kernel.audit(tx, &caller, "order.cancel", order.id, &describe(&order))?;
+                details(tx, order)
+            })
+            .await
+    }
+}
+
+/// The caller's order, locked until the unit of work ends.
+pub(crate) fn lock_own(tx: &mut Tx<'_>, caller: &Caller, id: OrderId) -> Result<Order, ServiceError> {
+    let order = tx.lock_order(id)?.filter(|order| order.reseller == caller.reseller);
+    order.ok_or_else(|| ServiceError::not_found(Noun::Order))
+}
+
+pub(crate) fn details(tx: &mut Tx<'_>, order: Order) -> Result<OrderDetails, ServiceError> {
+    let authorizations = tx.authorizations(order.id)?;
+    let thumbprint = tx.account_thumbprint(order.account)?;
+    Ok(OrderDetails { order, authorizations, thumbprint })
+}
+
+pub(crate) fn describe(order: &Order) -> Value {
+    let names: Vec<_> = order.identifiers.iter().map(ToString::to_string).collect();
+    json!({"account": order.account.to_string(), "profile": order.profile.as_str(), "names": names, "via": order.via.as_str()})
+}

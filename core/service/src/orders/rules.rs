@@ -1,0 +1,115 @@
+//! What policies, quotas and profiles say to an order: asked when it is created, and again when it is issued.
+
+use chancery_domain::policy::{Applied, Request, Verdict, evaluate};
+use chancery_domain::{
+    AccountId, Authorization, ChallengeType, Identifier, Policy, PolicyRules, Problem, Profile, ProfileName, Timestamp,
+};
+use chancery_store::Tx;
+
+use crate::error::{Noun, ServiceError};
+use crate::settings::Settings;
+
+/// The policies that apply to an account; the operator's own where the reseller has none.
+pub(crate) struct Standing {
+    policies: Vec<Policy>,
+}
+
+impl Standing {
+    pub(crate) fn of(tx: &mut Tx<'_>, account: AccountId) -> Result<Self, ServiceError> {
+        Ok(Self { policies: tx.policies_of_account(account)? })
+    }
+
+    pub(crate) fn applied<'a>(&'a self, settings: &'a Settings) -> Vec<Applied<'a>> {
+        if self.policies.is_empty() {
+            return vec![Applied { id: None, name: &settings.default_policy_name, rules: &settings.default_policy }];
+        }
+        let applied = |policy: &'a Policy| Applied { id: Some(policy.id), name: &policy.name, rules: &policy.rules };
+        self.policies.iter().map(applied).collect()
+    }
+
+    /// Judges a request; every broken rule is told, and a used-up quota only where nothing else stands against it.
+    pub(crate) fn judge(
+        &self,
+        tx: &mut Tx<'_>,
+        settings: &Settings,
+        account: AccountId,
+        request: &Request<'_>,
+        now: Timestamp,
+    ) -> Result<Verdict, ServiceError> {
+        let applied = self.applied(settings);
+        let verdict = evaluate(request, &applied);
+        if !verdict.violations.is_empty() {
+            return Err(ServiceError::PolicyViolation(verdict.violations));
+        }
+        self.check_quotas(tx, account, now)?;
+        Ok(verdict)
+    }
+
+    fn check_quotas(&self, tx: &mut Tx<'_>, account: AccountId, now: Timestamp) -> Result<(), ServiceError> {
+        for policy in &self.policies {
+            let PolicyRules { max_certificates_per_day, max_certificates_per_week, max_active_certificates, .. } =
+                &policy.rules;
+            let mut quota = |rule: &'static str, most: Option<u32>, used: i64, again: u64| match most {
+                Some(most) if used >= i64::from(most) => {
+                    let message =
+                        format!("{used} of {most} certificates are used up (policy {:?})", policy.name.as_str());
+                    let problem = Problem { policy: Some(policy.id.to_string()), ..Problem::new(rule, rule, message) };
+                    Err(ServiceError::QuotaExceeded { problem, retry_after: again })
+                }
+                Some(_) | None => Ok(()),
+            };
+            let tomorrow = seconds_to_midnight(now);
+            if max_certificates_per_day.is_some() {
+                let used = tx.issued_lately(account, 1, now)?;
+                quota("max_certificates_per_day", *max_certificates_per_day, used, tomorrow)?;
+            }
+            if max_certificates_per_week.is_some() {
+                let used = tx.issued_lately(account, 7, now)?;
+                quota("max_certificates_per_week", *max_certificates_per_week, used, tomorrow)?;
+            }
+            if max_active_certificates.is_some() {
+                let used = tx.active_certificates(account, now)?;
+                quota("max_active_certificates", *max_active_certificates, used, tomorrow)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The profile of this name.
+pub(crate) fn profile<'a>(settings: &'a Settings, name: &ProfileName) -> Result<&'a Profile, ServiceError> {
+    settings.profile(name).ok_or_else(|| ServiceError::NotFound(Noun::Profile, vec![name.to_string()]))
+}
+
+/// Judges by every policy of the account.
+pub(crate) fn judge(
+    tx: &mut Tx<'_>,
+    settings: &Settings,
+    account: AccountId,
+    request: &Request<'_>,
+    now: Timestamp,
+) -> Result<Verdict, ServiceError> {
+    Standing::of(tx, account)?.judge(tx, settings, account, request, now)
+}
+
+/// The challenges that can be offered for a name: those of the profile that every policy allows, and that can work at
+/// all. A wildcard is shown by DNS alone (RFC 8555 section 7.1.3), an address never by DNS (RFC 8738 section 3).
+pub(crate) fn offered(authorization: &Authorization, profile: &Profile, applied: &[Applied<'_>]) -> Vec<ChallengeType> {
+    let allowed = |kind: &ChallengeType| {
+        applied
+            .iter()
+            .all(|policy| policy.rules.allowed_challenge_types.as_ref().is_none_or(|list| list.contains(kind)))
+    };
+    let possible = |kind: &ChallengeType| match (&authorization.identifier, kind) {
+        (Identifier::Ip(_), ChallengeType::Dns01) => false,
+        (Identifier::Dns(name), ChallengeType::Http01 | ChallengeType::TlsAlpn01) => !name.is_wildcard(),
+        (Identifier::Ip(_), ChallengeType::Http01 | ChallengeType::TlsAlpn01)
+        | (Identifier::Dns(_), ChallengeType::Dns01) => true,
+    };
+    profile.challenge_types.iter().copied().filter(|kind| allowed(kind) && possible(kind)).collect()
+}
+
+fn seconds_to_midnight(now: Timestamp) -> u64 {
+    const DAY: i64 = 86_400;
+    u64::try_from(DAY - now.as_secs().rem_euclid(DAY)).unwrap_or(1)
+}

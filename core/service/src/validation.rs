@@ -1,0 +1,137 @@
+//! What the validation worker asks and tells: what to look for, and what was seen.
+
+use std::sync::Arc;
+
+use chancery_domain::{
+    Attempt, CaaEvidence, ChallengeId, ChallengeState, ChallengeType, Identifier, OrderState, ValidationProblem,
+    Verification,
+};
+use chancery_store::{JobKind, Tx};
+use serde_json::json;
+
+use crate::caller::{Actor, Origin};
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+use crate::orders::fail_order;
+
+/// What has to be looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    pub challenge: ChallengeId,
+    pub identifier: Identifier,
+    pub kind: ChallengeType,
+    pub token: String,
+    pub key_authorization: String,
+    /// How CAA records may name the account (RFC 8657).
+    pub account_uri: String,
+}
+
+/// What was seen: every look, and then either what CAA said or why it failed.
+#[derive(Clone, Debug)]
+pub struct Report {
+    pub attempts: Vec<Attempt>,
+    pub outcome: Result<CaaEvidence, ValidationProblem>,
+}
+
+#[derive(Clone)]
+pub struct Validations {
+    kernel: Arc<Kernel>,
+}
+
+impl Validations {
+    pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
+        Self { kernel }
+    }
+
+    /// What to look for, or nothing where the challenge has been decided or given up; then its job is done.
+    pub async fn begin(&self, id: ChallengeId) -> Result<Option<Assignment>, ServiceError> {
+        let kernel = self.kernel.clone();
+        self.kernel
+            .store
+            .write(move |tx| {
+                let assignment = assignment(&kernel, tx, id)?;
+                if assignment.is_none() {
+                    tx.finish_job(JobKind::Validate, id)?;
+                }
+                Ok(assignment)
+            })
+            .await
+    }
+
+    /// Takes note of what was seen. Authorization and order change together: a name that is shown may make the order
+    /// ready, one that is not ends it. A report that comes too late, because the job is another node's by now or the
+    /// order has ended, changes nothing.
+    pub async fn conclude(&self, id: ChallengeId, report: Report) -> Result<(), ServiceError> {
+        let kernel = self.kernel.clone();
+        self.kernel
+            .store
+            .write(move |tx| {
+                if !tx.holds_job(JobKind::Validate, &id.to_string(), &kernel.node)? {
+                    return Ok(());
+                }
+                conclude(&kernel, tx, id, &report)?;
+                Ok(tx.finish_job(JobKind::Validate, id)?)
+            })
+            .await
+    }
+}
+
+fn assignment(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId) -> Result<Option<Assignment>, ServiceError> {
+    let Some(authorization) = tx.any_authorization(id.authorization())? else { return Ok(None) };
+    let Some(challenge) = authorization.challenge(id) else { return Ok(None) };
+    let processing = matches!(challenge.state, ChallengeState::Processing { .. });
+    if !processing || authorization.status(kernel.now()) != "pending" {
+        return Ok(None);
+    }
+    let thumbprint = tx.account_thumbprint(authorization.account)?;
+    let thumbprint = thumbprint.ok_or_else(|| ServiceError::internal("a challenge without an account key"))?;
+    Ok(Some(Assignment {
+        challenge: id,
+        identifier: authorization.identifier.clone(),
+        kind: challenge.kind,
+        token: challenge.token.clone(),
+        key_authorization: format!("{}.{thumbprint}", challenge.token),
+        account_uri: kernel.settings.account_uri(authorization.account),
+    }))
+}
+
+fn conclude(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId, report: &Report) -> Result<(), ServiceError> {
+    let now = kernel.now();
+    let Some(authorization) = tx.any_authorization(id.authorization())? else { return Ok(()) };
+    let order = match authorization.order {
+        Some(order) => tx.lock_order(order)?,
+        None => None,
+    };
+    // Read again: it may have changed while we waited for the order.
+    let Some(authorization) = tx.any_authorization(id.authorization())? else { return Ok(()) };
+    let verification = match &report.outcome {
+        Ok(caa) => Verification::Shown(caa.clone()),
+        Err(problem) => Verification::Failed(problem.clone()),
+    };
+    let keep = kernel.settings.reuse.max(kernel.settings.order_lifetime);
+    let Ok(authorization) = authorization.conclude(id, report.attempts.clone(), verification, keep, now) else {
+        return Ok(());
+    };
+    tx.save_authorization(&authorization)?;
+    let detail = match &report.outcome {
+        Ok(_) => json!({"name": authorization.identifier.to_string(), "shown": true}),
+        Err(problem) => json!({"name": authorization.identifier.to_string(), "problem": problem.to_string()}),
+    };
+    let (actor, origin) = (Actor::Service, Origin::default());
+    kernel.audit_as(tx, Some(authorization.reseller), &actor, &origin, "challenge.validate", id, &detail)?;
+    let Some(order) = order else { return Ok(()) };
+    match &report.outcome {
+        Err(problem) => {
+            let detail = format!("{}: {}", authorization.identifier, problem.detail);
+            fail_order(tx, order, ValidationProblem { kind: problem.kind, detail }, now)?;
+        }
+        Ok(_) if order.state == OrderState::Pending => {
+            let all = tx.authorizations(order.id)?.iter().all(|each| each.status(now) == "valid");
+            if all {
+                tx.save_order(&order.make_ready(now))?;
+            }
+        }
+        Ok(_) => {}
+    }
+    Ok(())
+}
