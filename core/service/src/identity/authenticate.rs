@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chancery_domain::{Reseller, ScopeSet};
-use chancery_jose::{Expected, TokenError, jwt};
+use chancery_jose::{Claims, Expected, TokenError, jwt};
 
 use super::Identity;
 use super::cache::{Holder, VerifiedToken};
@@ -65,7 +65,7 @@ impl Identity {
         let hash = hash_secret(token).0;
         let now = self.kernel.now().as_secs();
         let verified = match self.cache.token(&hash) {
-            Some(known) if known.expires > now => known,
+            Some(known) if known.ends > now => known,
             Some(_) => return Err(AuthError::Token(TokenError::Expired)),
             None => {
                 let verified = self.verify(token, now).await?;
@@ -115,7 +115,7 @@ impl Identity {
         Ok(VerifiedToken {
             holder: Holder::Client(client.ok_or(AuthError::Token(TokenError::MissingClaim("sub")))?),
             scopes: ScopeSet::from_foreign(claims.text("scope").unwrap_or_default()),
-            expires: claims.seconds("exp").ok_or(AuthError::Token(TokenError::MissingClaim("exp")))?,
+            ends: end_of(&claims)?,
         })
     }
 
@@ -130,6 +130,12 @@ impl Identity {
         }
         admit(reseller, Actor::ApiKey(key.id.to_string()), key.scopes, origin)
     }
+}
+
+/// A token that is remembered ends when it would be refused if it were not.
+pub(crate) fn end_of(claims: &Claims) -> Result<i64, AuthError> {
+    let exp = claims.seconds("exp").ok_or(AuthError::Token(TokenError::MissingClaim("exp")))?;
+    Ok(exp.saturating_add_unsigned(LEEWAY.as_secs()))
 }
 
 fn admit(reseller: Reseller, actor: Actor, scopes: ScopeSet, origin: Origin) -> Result<Caller, AuthError> {

@@ -40,8 +40,8 @@ struct Memory {
 pub(crate) struct VerifiedToken {
     pub(crate) holder: Holder,
     pub(crate) scopes: ScopeSet,
-    /// In seconds since 1970.
-    pub(crate) expires: i64,
+    /// From when on it is refused, in seconds since 1970.
+    pub(crate) ends: i64,
 }
 
 /// For whom a token speaks.

@@ -7,7 +7,7 @@ use chancery_domain::{ResellerCode, ScopeSet};
 use chancery_jose::{Claims, Expected, JwkSet, TokenError, jwt};
 use serde_json::Value;
 
-use super::authenticate::{AuthError, LEEWAY};
+use super::authenticate::{AuthError, LEEWAY, end_of};
 use super::cache::{Holder, VerifiedToken};
 use crate::settings::ExternalProvider;
 
@@ -68,7 +68,7 @@ impl External {
             _ => ScopeSet::default(),
         };
         let subject = claims.text("sub").unwrap_or("unknown").to_owned();
-        let expires = claims.seconds("exp").ok_or(AuthError::Token(TokenError::MissingClaim("exp")))?;
-        Ok(VerifiedToken { holder: Holder::External { subject, reseller }, scopes, expires })
+        let ends = end_of(claims)?;
+        Ok(VerifiedToken { holder: Holder::External { subject, reseller }, scopes, ends })
     }
 }
