@@ -105,7 +105,7 @@ impl Identity {
         let claims = match verify() {
             // Another node may have begun to use a key that this one has not read yet.
             Err(TokenError::UnknownKey(_)) => {
-                self.refresh_keys().await?;
+                self.search_keys().await?;
                 verify()
             }
             other => other,
