@@ -4,6 +4,7 @@
 //! signed and then checked against the signer's public key before anyone sees it.
 
 mod certificate;
+mod csr;
 mod error;
 mod extensions;
 mod hierarchy;
@@ -20,6 +21,7 @@ mod tbs;
 mod validity;
 
 pub use certificate::{Certificate, CertificateInfo, chain_to_pem, inspect};
+pub use csr::{CertificateRequest, CsrError, CsrProblem, CsrRules, MAX_CSR_BYTES};
 pub use error::{IssuerError, KeyError, NameError, PkiError, ValidityError};
 pub use extensions::CaPolicy;
 pub use hierarchy::{IssuingCa, issuing, root};
