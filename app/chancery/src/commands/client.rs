@@ -90,8 +90,11 @@ fn list(context: &Context, reseller: Option<String>) -> Result<(), Failure> {
     };
     let mut records = Vec::new();
     for code in codes {
-        let clients = context.wait(context.operator.clients(&code))?;
-        records.extend(clients.iter().map(|client| shown(client, &code)));
+        for listed in context.wait(context.operator.clients(&code))? {
+            // The list leaves the secrets out, which are counted here.
+            let whole = context.wait(context.kernel.store.read(move |tx| tx.client(listed.id)))?;
+            records.extend(whole.iter().map(|client| shown(client, &code)));
+        }
     }
     let columns = ["client_id", "reseller", "name", "status", "secrets", "expires_at", "created_at"];
     context.printer.table(&columns, &records)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use chancery_domain::{Clock, Timestamp};
 use chancery_seal::{KeyInfo, Keyring, key_id};
-use chancery_store::{SEALED_COLUMNS, StoreError};
+use chancery_store::{SEALED_COLUMNS, Tx};
 use clap::Subcommand;
 
 use super::context::Context;
@@ -101,9 +101,8 @@ fn usage(context: &Context) -> Result<BTreeMap<String, u64>, Failure> {
         let mut after = String::new();
         loop {
             let from = after.clone();
-            let read =
-                context.kernel.store.read(move |tx| Ok::<_, StoreError>(tx.sealed_values(*column, &from, BATCH)?));
-            let values = context.wait(read)?;
+            let read = move |tx: &mut Tx<'_>| tx.sealed_values(*column, &from, BATCH);
+            let values = context.wait(context.kernel.store.read(read))?;
             let Some(last) = values.last() else { break };
             after.clone_from(&last.id);
             for value in &values {

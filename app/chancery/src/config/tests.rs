@@ -240,7 +240,8 @@ fn profiles_of_the_operator_replace_the_usual_ones() {
     let text = "server.base_url = 'https://ca.example.com'\nprofiles.default_profile = 'short'\n\
                 [[profiles.list]]\nname = 'short'\nvalidity_days = 7\nkey_types = ['ec-p256']";
     let folder = tempfile::tempdir().unwrap();
-    let installation = settle::settle(&config(text), &folder.path().join("c.toml")).ok().expect("nothing is wrong");
+    let installation =
+        settle::settle(&config(text), &folder.path().join("c.toml")).unwrap_or_else(|problems| panic!("{problems}"));
     let names: Vec<_> = installation.settings.profiles.iter().map(|profile| profile.name.as_str()).collect();
     assert_eq!((names, installation.settings.default_profile.as_str()), (vec!["short"], "short"));
     let twice = problems_of(
@@ -254,7 +255,8 @@ fn profiles_of_the_operator_replace_the_usual_ones() {
 fn paths_start_at_the_folder_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let text = "server.base_url = 'https://ca.example.com'";
-    let installation = settle::settle(&config(text), &folder.path().join("c.toml")).ok().expect("nothing is wrong");
+    let installation =
+        settle::settle(&config(text), &folder.path().join("c.toml")).unwrap_or_else(|problems| panic!("{problems}"));
     let database = format!("sqlite://{}", folder.path().join("chancery.db").display());
     assert_eq!(installation.database.to_string(), database);
     assert_eq!(installation.urls.http_url, "http://ca.example.com:8080");

@@ -6,6 +6,7 @@ use chancery_service::operator::NewClient;
 use chancery_service::{Operator, ServiceError};
 
 use super::folder::Folder;
+use crate::assembly::Assembled;
 use crate::failure::Failure;
 
 pub const CODE: &str = "DEMO";
@@ -18,8 +19,8 @@ pub struct Demo {
 }
 
 /// Finds the demo's credentials, or makes those that are not there or no longer fit the database.
-pub async fn ensure(folder: &Folder, operator: &Operator) -> Result<Demo, Failure> {
-    let operator = operator.clone().acting_as("chancery dev");
+pub async fn ensure(folder: &Folder, assembled: &Assembled) -> Result<Demo, Failure> {
+    let operator = assembled.services.operator.clone().acting_as("chancery dev");
     match operator.reseller(CODE).await {
         Ok(_) => {}
         Err(ServiceError::NotFound(..)) => {
@@ -30,7 +31,7 @@ pub async fn ensure(folder: &Folder, operator: &Operator) -> Result<Demo, Failur
     }
     let mut state = folder.state()?;
     let client = match state.client_id.clone().zip(state.client_secret.clone()) {
-        Some((id, secret)) if has_client(&operator, &id, &secret).await? => (id, Secret::new(secret)),
+        Some((id, secret)) if has_client(assembled, &id, &secret).await? => (id, Secret::new(secret)),
         Some(_) | None => {
             let new = NewClient {
                 reseller: CODE.to_owned(),
@@ -54,10 +55,10 @@ pub async fn ensure(folder: &Folder, operator: &Operator) -> Result<Demo, Failur
     Ok(Demo { client_id, client_secret, api_key })
 }
 
-async fn has_client(operator: &Operator, id: &str, secret: &str) -> Result<bool, Failure> {
-    let hash = hash_secret(secret);
-    let clients = operator.clients(CODE).await?;
-    Ok(clients.iter().any(|client| client.id.to_string() == id && client.accepts(&hash)))
+async fn has_client(assembled: &Assembled, id: &str, secret: &str) -> Result<bool, Failure> {
+    let Ok(id) = id.parse() else { return Ok(false) };
+    let client = assembled.kernel.store.read(move |tx| tx.client(id)).await.map_err(Failure::from)?;
+    Ok(client.is_some_and(|client| client.accepts(&hash_secret(secret))))
 }
 
 async fn has_api_key(operator: &Operator, text: &str) -> Result<bool, Failure> {

@@ -89,7 +89,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
         let assembled = installation.assemble(store, keyring).await?;
         let hierarchy = assembled.services.operator.init_hierarchy(ca_names()).await?;
         folder.write_issuer_root(&hierarchy)?;
-        let demo = demo::ensure(&folder, &assembled.services.operator).await?;
+        let demo = demo::ensure(&folder, &assembled).await?;
         let ready = || {
             folder.write_dev_json(&installation, &demo)?;
             greeting::print(&folder, &installation, &demo)

@@ -13,7 +13,7 @@ use std::time::Duration;
 use axum::Router;
 use chancery_domain::{Clock, Entropy};
 use chancery_http::tls::{ReloadingCertificate, server_config};
-use chancery_http::{Door, Edge, RateLimiter, RequestIdSource, Server, finish};
+use chancery_http::{Door, Edge, RateLimiter, RequestIdSource, Server, account_for, finish};
 use clap::Args;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::runtime::Runtime;
@@ -151,8 +151,8 @@ fn stopped(flag: &watch::Sender<bool>) -> impl Future<Output = ()> + Send + 'sta
 fn api(installation: &Installation, assembled: &Assembled) -> Router {
     let limiter = installation.limits.rate.map(|rate| Arc::new(RateLimiter::new(rate.per_second, rate.burst)));
     let door = Door { services: assembled.services.clone(), urls: Arc::new(installation.urls.clone()), limiter };
-    let router = chancery_reseller::router(door.clone()).merge(chancery_identity::router(door));
-    finish(router, Edge::new(request_ids()).body_limits(installation.limits.body))
+    let router = chancery_reseller::router(door.clone()).merge(chancery_identity::router(door.clone()));
+    finish(account_for(router, door), Edge::new(request_ids()).body_limits(installation.limits.body))
 }
 
 /// What relying parties will fetch: CRLs, OCSP answers and issuer certificates come with the CA.
