@@ -100,6 +100,22 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// Like `query`, and nobody else can hold, claim or change the rows until this transaction ends.
+    ///
+    /// For rows that the unit is going to write. Two units that both held such a row first would each wait for the
+    /// other to let go of it.
+    pub(crate) fn query_claimed<T>(
+        &mut self,
+        sql: &str,
+        params: &[Value],
+        read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        match self.session {
+            Session::Sqlite(_) => self.query(sql, params, read),
+            Session::Postgres { .. } => self.query(&format!("{sql} FOR UPDATE"), params, read),
+        }
+    }
+
     /// Runs an update guarded by a version: one row changed, or the copy was stale.
     pub(crate) fn update(
         &mut self,

@@ -38,6 +38,12 @@ impl Tx<'_> {
         self.query_held(&sql, params![id, reseller], read)
     }
 
+    /// The policy, which nobody else can hold or change until the unit of work ends.
+    pub fn claim_policy(&mut self, reseller: ResellerId, id: PolicyId) -> Result<Option<Policy>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM policies WHERE id = $1 AND reseller_id = $2");
+        Ok(self.query_claimed(&sql, params![id, reseller], read)?.pop())
+    }
+
     pub fn policy_by_name(&mut self, reseller: ResellerId, name: &Name) -> Result<Option<Policy>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM policies WHERE reseller_id = $1 AND name = $2");
         self.query_one(&sql, params![reseller, name.as_str()], read)
