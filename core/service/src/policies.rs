@@ -129,7 +129,7 @@ impl Policies {
         self.kernel
             .store
             .write(move |tx| {
-                let PolicyDetails { policy: before, groups } = details(tx, &caller, id)?;
+                let before = claim(tx, &caller, id)?;
                 if tx.policy_by_name(caller.reseller, &input.name)?.is_some_and(|other| other.id != id) {
                     return Err(ServiceError::NameInUse(Noun::Policy, input.name.to_string()));
                 }
@@ -138,7 +138,7 @@ impl Policies {
                 tx.save_policy(&after)?;
                 let detail = json!({"before": describe(&before), "after": describe(&after)});
                 kernel.audit(tx, &caller, "policy.replace", id, &detail)?;
-                Ok(PolicyDetails { policy: after, groups })
+                Ok(PolicyDetails { groups: tx.groups_of_policy(id)?, policy: after })
             })
             .await
     }
@@ -150,8 +150,7 @@ impl Policies {
         self.kernel
             .store
             .write(move |tx| {
-                let held = tx.hold_policy(caller.reseller, id)?;
-                let before = held.ok_or_else(|| ServiceError::not_found(Noun::Policy))?;
+                let before = claim(tx, &caller, id)?;
                 tx.delete_policy(id)?;
                 kernel.audit(tx, &caller, "policy.delete", id, &json!({"before": describe(&before)}))
             })
@@ -214,6 +213,11 @@ pub(crate) fn usable_profiles(
     let permits = |rules: &PolicyRules, name| rules.allowed_profiles.as_ref().is_none_or(|names| names.contains(name));
     let names = settings.profiles.iter().map(|profile| &profile.name);
     Ok(names.filter(|name| applied.iter().all(|rules| permits(rules, name))).cloned().collect())
+}
+
+/// The policy, for this unit of work alone.
+fn claim(tx: &mut Tx<'_>, caller: &Caller, id: PolicyId) -> Result<Policy, ServiceError> {
+    tx.claim_policy(caller.reseller, id)?.ok_or_else(|| ServiceError::not_found(Noun::Policy))
 }
 
 fn details(tx: &mut Tx<'_>, caller: &Caller, id: PolicyId) -> Result<PolicyDetails, ServiceError> {
