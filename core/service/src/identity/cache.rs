@@ -6,10 +6,11 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use chancery_domain::{ApiKey, ApiKeyId, Client, ClientId, Reseller, ResellerCode, ScopeSet};
+use chancery_jose::JwkSet;
 use chancery_store::Tx;
 
 use crate::error::ServiceError;
@@ -40,6 +41,8 @@ struct Memory {
 pub(crate) struct VerifiedToken {
     pub(crate) holder: Holder,
     pub(crate) scopes: ScopeSet,
+    /// The keys that its issuer published then.
+    pub(crate) keys: Arc<JwkSet>,
     /// From when on it is refused, in seconds since 1970.
     pub(crate) ends: i64,
 }
@@ -48,7 +51,12 @@ pub(crate) struct VerifiedToken {
 #[derive(Clone)]
 pub(crate) enum Holder {
     Client(ClientId),
-    External { subject: String, reseller: ResellerCode },
+    /// By its place among the providers.
+    External {
+        provider: usize,
+        subject: String,
+        reseller: ResellerCode,
+    },
 }
 
 impl Cache {

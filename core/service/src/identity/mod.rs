@@ -49,7 +49,7 @@ impl Identity {
     }
 
     /// The public keys of our tokens.
-    pub fn jwks(&self) -> JwkSet {
+    pub fn jwks(&self) -> Arc<JwkSet> {
         self.token_keys().published()
     }
 
