@@ -19,6 +19,7 @@ pub use rows::account::AccountFilter;
 pub use rows::audit::{AuditFilter, AuditRecord, Outcome};
 pub use rows::idempotency::StoredAnswer;
 pub use rows::issuer::{IssuerKind, IssuerRecord, IssuerState};
+pub use rows::policy_rules::policy_rules_json;
 pub use rows::sealed::{SEALED_COLUMNS, SealedColumn, SealedValue};
 pub use rows::token_key::TokenKey;
 pub use store::{Options, Store};

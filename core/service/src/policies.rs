@@ -7,7 +7,7 @@ use chancery_domain::{
     AccountId, ChallengeType, Description, Group, Identifier, KeyType, Name, Page, Policy, PolicyId, PolicyRules,
     ProfileName, Scope,
 };
-use chancery_store::Tx;
+use chancery_store::{Tx, policy_rules_json};
 use serde_json::{Value, json};
 
 use crate::account_lookup::AccountLookup;
@@ -229,6 +229,6 @@ fn describe(policy: &Policy) -> Value {
     json!({
         "name": policy.name.as_str(),
         "description": policy.description.as_ref().map(Description::as_str),
-        "rules": format!("{:?}", policy.rules),
+        "rules": serde_json::from_str::<Value>(&policy_rules_json(&policy.rules)).unwrap_or_default(),
     })
 }

@@ -9,7 +9,7 @@ mod group;
 pub(crate) mod idempotency;
 pub(crate) mod issuer;
 mod policy;
-mod policy_rules;
+pub(crate) mod policy_rules;
 mod reseller;
 pub(crate) mod sealed;
 mod service_secret;

@@ -1,7 +1,7 @@
 use chancery_domain::{AccountId, Description, GroupId, Name, Page, PageRequest, Policy, PolicyId, ResellerId};
 
 use super::bounds;
-use super::policy_rules::{read_rules, write_rules};
+use super::policy_rules::{policy_rules_json, read_rules};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -18,7 +18,7 @@ impl Tx<'_> {
                 policy.reseller,
                 policy.name.as_str(),
                 policy.description.as_ref().map(Description::as_str),
-                write_rules(&policy.rules),
+                policy_rules_json(&policy.rules),
                 policy.created_at,
                 policy.updated_at,
                 policy.version,
@@ -88,7 +88,7 @@ impl Tx<'_> {
                 policy.version,
                 policy.name.as_str(),
                 policy.description.as_ref().map(Description::as_str),
-                write_rules(&policy.rules),
+                policy_rules_json(&policy.rules),
                 policy.updated_at,
             ],
         )
