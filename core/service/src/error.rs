@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use chancery_domain::{AccountError, Problems, Scope};
+use chancery_domain::{AccountError, Kid, Problems, Scope};
 use chancery_store::StoreError;
 
 /// Why a use case was not carried out.
@@ -17,6 +17,9 @@ pub enum ServiceError {
     /// The account is suspended or terminated.
     #[error(transparent)]
     Account(#[from] AccountError),
+    /// The credential that was to speak for an account is revoked.
+    #[error("the EAB credential {0} is revoked")]
+    CredentialRevoked(Kid),
     /// The input breaks rules that are told one by one.
     #[error("the request is not valid: {0}")]
     Invalid(Problems),

@@ -11,7 +11,6 @@ use chancery_store::{Tx, policy_rules_json};
 use serde_json::{Value, json};
 
 use crate::account_lookup::AccountLookup;
-use crate::accounts::account_of;
 use crate::caller::Caller;
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
@@ -165,11 +164,7 @@ impl Policies {
             .store
             .read(move |tx| {
                 let settings = &kernel.settings;
-                let account = match (request.account.find(tx, caller.reseller), &request.account) {
-                    // A kid may also be that of a further credential.
-                    (Err(ServiceError::NotFound(..)), AccountLookup::Kid(kid)) => account_of(tx, &caller, *kid)?.1,
-                    (found, _) => found?,
-                };
+                let account = request.account.find(tx, caller.reseller)?;
                 account.require_active()?;
                 let name = request.profile.as_ref().unwrap_or(&settings.default_profile);
                 let profile = settings
