@@ -1,5 +1,7 @@
 //! Puts the parts of an installation together: keys, store, use cases.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 
 use chancery_idp::{FetchLimits, JwksFetcher};
@@ -54,9 +56,14 @@ impl Installation {
             let missing = Failure::usage(format!("there is no database at {} yet", path.display()));
             return Err(missing.advise(format!("run `chancery init {}` first", self.place)));
         }
+        if let DatabaseUrl::Sqlite(path) = &self.database {
+            // SQLite would let everybody read what it makes. A path that cannot be made is told when it is opened.
+            let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        }
         Store::open(&self.database, options).map_err(|error| self.not_opened(error))
     }
 
+    /// Says why a database could not be opened, and what to do.
     pub fn not_opened(&self, error: StoreError) -> Failure {
         let said = format!("cannot open {}: {error}", self.database);
         match (&self.database, &error) {

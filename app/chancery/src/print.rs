@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
+/// The widest cell of a table; JSON has it all.
+const WIDEST: usize = 80;
+
 /// Named values in the order in which they are shown. What is null is left out.
 pub struct Record(pub Vec<(&'static str, Value)>);
 
@@ -64,8 +67,8 @@ impl Printer {
             let value = record.0.iter().find(|(name, _)| *name == column).map(|(_, value)| shown(value));
             value.unwrap_or_default()
         };
-        let rows: Vec<Vec<String>> =
-            records.iter().map(|record| columns.iter().map(|column| cell(record, column)).collect()).collect();
+        let row = |record: &Record| columns.iter().map(|column| clipped(cell(record, column))).collect();
+        let rows: Vec<Vec<String>> = records.iter().map(row).collect();
         out(&aligned(columns, &rows))
     }
 
@@ -109,6 +112,14 @@ fn aligned(columns: &[&str], rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Short enough for a line of a table.
+fn clipped(text: String) -> String {
+    if text.chars().count() <= WIDEST {
+        return text;
+    }
+    text.chars().take(WIDEST - 1).chain(['…']).collect()
 }
 
 /// A value as people read it: what a stranger sent cannot move the cursor or change colours.

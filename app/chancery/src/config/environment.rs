@@ -11,6 +11,12 @@ pub const PREFIX: &str = "CHANCERY__";
 /// More entries of a list than anybody gives by single variables; keeps a mistyped index from filling the memory.
 const MOST_ENTRIES: usize = 100;
 
+/// The variables that are settings. Others may hold anything, also what is no text.
+pub fn variables() -> impl Iterator<Item = (String, String)> {
+    let ours = std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()));
+    ours.map(|(name, text)| (name.to_string_lossy().into_owned(), text.to_string_lossy().into_owned()))
+}
+
 /// Puts each variable over what was written. `shape` has every setting once and says which kind each is.
 pub fn apply(
     written: &mut Table,

@@ -45,7 +45,7 @@ pub fn load(path: &Path, database_url: Option<&str>) -> Result<Installation, Con
         ConfigError::Unreadable(failure.advise("name it with --config; chancery.example.toml is one to start from"))
     })?;
     let wrong = |problems| ConfigError::Wrong(path.to_owned(), problems);
-    let config = read(&text, std::env::vars(), database_url).map_err(wrong)?;
+    let config = read(&text, environment::variables(), database_url).map_err(wrong)?;
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     settle::settle(&config, &path).map_err(wrong)
 }

@@ -19,6 +19,7 @@ fn greeting(folder: &Folder, installation: &Installation, demo: &Demo) -> String
     let mut text = format!("\n{green}Chancery {} is ready{green:#}\n\n", env!("CARGO_PKG_VERSION"));
     let mut line = |name: &str, value: &str| text.push_str(&format!("  {bold}{name:<14}{bold:#} {value}\n"));
     line("API", &installation.urls.base_url);
+    line("Try it there", &format!("{}/docs", installation.urls.base_url));
     line("Relying party", &installation.urls.http_url);
     line("Health", &format!("{}/readyz", url("http", installation.listen.admin)));
     line("Data", &format!("{} ({})", folder.path().display(), installation.database));
@@ -45,7 +46,7 @@ fn greeting(folder: &Folder, installation: &Installation, demo: &Demo) -> String
 
 /// Commands that work as they are printed, each time they are pasted.
 fn commands(folder: &Folder, installation: &Installation, demo: &Demo) -> [(&'static str, String); 3] {
-    let curl = format!("curl -sS --cacert {}", quoted(&folder.tls("ca.pem").display().to_string()));
+    let curl = format!("curl -sS -w '\\n' --cacert {}", quoted(&folder.tls("ca.pem").display().to_string()));
     let api = &installation.urls.base_url;
     let request = serde_json::json!({
         "grant_type": "client_credentials",

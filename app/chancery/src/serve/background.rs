@@ -13,6 +13,8 @@ use crate::assembly::Assembled;
 const CERTIFICATE_LOOK: Duration = Duration::from_secs(5);
 const ANSWERS_SWEEP: Duration = Duration::from_secs(3600);
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
+/// How long something that failed rests before it begins anew.
+const RECOVERY: Duration = Duration::from_secs(1);
 
 /// Starts it all; each goes on until it is aborted.
 pub fn start(
@@ -22,21 +24,44 @@ pub fn start(
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let identity = assembled.services.identity.clone();
-    tasks.spawn(async move { identity.watch().await });
-    tasks.spawn(sweep(assembled.services.answers.clone()));
+    tasks.spawn(keep("identity", move || {
+        let identity = identity.clone();
+        async move { identity.watch().await }
+    }));
+    let answers = assembled.services.answers.clone();
+    tasks.spawn(keep("answers", move || sweep(answers.clone())));
     for fetcher in &assembled.fetchers {
-        tasks.spawn(fetcher.clone().run());
+        let fetcher = fetcher.clone();
+        tasks.spawn(keep("external keys", move || fetcher.clone().run()));
     }
     if let Some(certificate) = certificate {
-        tasks.spawn(certificate.watch(CERTIFICATE_LOOK));
+        tasks.spawn(keep("certificate", move || certificate.clone().watch(CERTIFICATE_LOOK)));
     }
-    tasks.spawn(async move {
-        loop {
-            tokio::time::sleep(METRICS_UPKEEP).await;
-            metrics.run_upkeep();
-        }
-    });
+    tasks.spawn(keep("metrics", move || tidy(metrics.clone())));
     tasks
+}
+
+/// Does something for ever, and begins anew should it ever end: a node that no longer follows changes would take a
+/// disabled client for a good one.
+async fn keep<F>(name: &'static str, work: impl Fn() -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    loop {
+        let mut task = JoinSet::new();
+        task.spawn(work());
+        if let Some(Err(error)) = task.join_next().await {
+            tracing::error!(%error, name, "background work failed; beginning anew");
+        }
+        tokio::time::sleep(RECOVERY).await;
+    }
+}
+
+async fn tidy(metrics: PrometheusHandle) {
+    loop {
+        tokio::time::sleep(METRICS_UPKEEP).await;
+        metrics.run_upkeep();
+    }
 }
 
 async fn sweep(answers: Answers) {
@@ -47,5 +72,29 @@ async fn sweep(answers: Answers) {
             Err(error) => tracing::warn!(%error, "could not forget old answers"),
         }
         tokio::time::sleep(ANSWERS_SWEEP).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_that_panics_begins_anew() {
+        let begun = Arc::new(AtomicU32::new(0));
+        let count = begun.clone();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(keep("test", move || {
+            let begun = count.fetch_add(1, Ordering::SeqCst);
+            async move { assert!(begun > 0, "on purpose") }
+        }));
+        let again = async {
+            while begun.load(Ordering::SeqCst) < 2 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), again).await.expect("it begins anew");
     }
 }

@@ -41,7 +41,15 @@ fn a_fresh_start_tells_scripts_all_they_need() {
     assert_ne!(fs::read(dev.value("ca_bundle")).unwrap(), fs::read(dev.value("issuer_bundle")).unwrap());
     assert_eq!(dev.admin("/readyz").status, 200);
     assert_eq!(mode(&data), 0o700);
-    for private in ["dev.json", "dev-state.json", "kek.json", "tls/server-key.pem", "tls/ca-key.pem"] {
+    for private in [
+        "chancery.db",
+        "chancery.db-wal",
+        "dev.json",
+        "dev-state.json",
+        "kek.json",
+        "tls/server-key.pem",
+        "tls/ca-key.pem",
+    ] {
         assert_eq!(mode(&data.join(private)), 0o600, "{private}");
     }
     assert_eq!(dev.curl("/v1/account", &[]).status, 200);
