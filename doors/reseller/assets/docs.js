@@ -328,7 +328,7 @@ function responseView([status, given]) {
     if (headers.length) details.append(table('Headers', headers.map(([name, header]) => row(name, header.schema, header))));
     for (const [type, one] of media) {
       details.append(h('p', { class: 'type' }, code(type), ' ', typeLabel(one.schema)), ...shape(one.schema, `the ${status} response`));
-      if (/json/.test(type) && !look(one.schema).missing) details.append(block('Example', pretty(mediaSample(one, 'response', true))));
+      if (/json/.test(type) && !look(one.schema).missing) details.append(block(`Example of ${status}`, pretty(mediaSample(one, 'response', true))));
     }
   } }, h('summary', null, head));
   return details;
