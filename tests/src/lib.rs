@@ -1,9 +1,11 @@
 //! The whole service in one process, for tests that speak to it as its users do.
 
+mod making;
 mod node;
 mod tenant;
 mod world;
 
+pub use making::lookup;
 pub use node::Node;
 pub use tenant::{Reply, Tenant};
 pub use world::{START, World, settings};

@@ -154,4 +154,14 @@ impl Reply {
     pub fn refusal(&self, status: u16) -> String {
         self.expect(status)["code"].as_str().expect("a code").to_owned()
     }
+
+    /// The fields that a refusal complains about, in the order of the alphabet.
+    #[track_caller]
+    pub fn fields(&self) -> Vec<String> {
+        let body = self.json();
+        let errors = body["errors"].as_array().expect("a refusal with a list of problems");
+        let mut fields: Vec<_> = errors.iter().filter_map(|error| error["field"].as_str()).map(str::to_owned).collect();
+        fields.sort();
+        fields
+    }
 }

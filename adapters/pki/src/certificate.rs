@@ -98,7 +98,7 @@ impl Certificate {
             subject: tbs.subject().to_string(),
             issuer: tbs.issuer().to_string(),
             serial: hex(serial.strip_prefix(&[0]).filter(|rest| !rest.is_empty()).unwrap_or(serial)),
-            not_before: seconds(tbs.validity().not_before),
+            not_before: self.not_before(),
             not_after: self.not_after(),
             key_type: describe(tbs.subject_public_key_info().owned_to_ref()),
             sha256: hex(digest::digest(&digest::SHA256, &self.der).as_ref()),
@@ -113,6 +113,10 @@ impl Certificate {
 
     pub(crate) fn subject(&self) -> &x509_cert::name::Name {
         self.parsed.tbs_certificate().subject()
+    }
+
+    pub(crate) fn not_before(&self) -> i64 {
+        seconds(self.parsed.tbs_certificate().validity().not_before)
     }
 
     pub(crate) fn not_after(&self) -> i64 {
@@ -142,7 +146,7 @@ impl fmt::Debug for Certificate {
     }
 }
 
-fn seconds(time: x509_cert::time::Time) -> i64 {
+pub(crate) fn seconds(time: x509_cert::time::Time) -> i64 {
     i64::try_from(time.to_unix_duration().as_secs()).unwrap_or(i64::MAX)
 }
 

@@ -24,6 +24,12 @@ pub enum PkiError {
     /// The text holds no certificate in PEM, or a broken one.
     #[error("not a certificate in PEM: {0}")]
     Pem(&'static str),
+    /// A stored draft has a serial number that was not drawn here.
+    #[error("the serial number is not one of 20 octets that was drawn here")]
+    Serial,
+    /// What was signed is not what was to be signed; a flaw of this program or of its signer.
+    #[error("the signed certificate does not contain the linted draft")]
+    NotTheDraft,
     /// What was to be written does not fit into DER; a flaw of this program.
     #[error("cannot encode: {0}")]
     Encoding(der::Error),
@@ -89,6 +95,9 @@ pub enum IssuerError {
     /// A CA cannot certify a CA of its own name; that would look like a new root.
     #[error("the new CA has the name of its issuer")]
     SameName,
+    /// The draft was linted for another issuer.
+    #[error("the draft was linted for another issuer")]
+    OtherIssuer,
     /// The certificate would be valid for longer than its issuer's.
     #[error("the certificate would outlive its issuer's, which ends at {issuer_not_after}")]
     OutlivesIssuer {

@@ -9,7 +9,7 @@ use der::{
     oid::{
         AssociatedOid,
         db::{
-            rfc5280::{ANY_POLICY, ID_AD_CA_ISSUERS},
+            rfc5280::{ANY_POLICY, ID_AD_CA_ISSUERS, ID_AD_OCSP},
             rfc5912::ID_KP_SERVER_AUTH,
         },
     },
@@ -26,10 +26,7 @@ use x509_cert::ext::{
     },
 };
 
-use crate::error::PkiError;
-
-/// CA/Browser Forum: domain validated (Baseline Requirements section 7.1.6.1).
-const DOMAIN_VALIDATED: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.23.140.1.2.1");
+use crate::{error::PkiError, profile::PolicyId};
 
 /// Under which policies an issuing CA may issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +47,11 @@ pub(crate) fn key_usage(usages: impl Into<FlagSet<KeyUsages>>) -> Result<Extensi
 }
 
 pub(crate) fn server_auth() -> Result<Extension, PkiError> {
-    extension(false, &ExtendedKeyUsage(vec![ID_KP_SERVER_AUTH]))
+    purposes(vec![ID_KP_SERVER_AUTH])
+}
+
+pub(crate) fn purposes(purposes: Vec<ObjectIdentifier>) -> Result<Extension, PkiError> {
+    extension(false, &ExtendedKeyUsage(purposes))
 }
 
 /// Names the subject's key by the first 160 bits of its SHA-256 (RFC 7093 section 2, method 1).
@@ -68,15 +69,27 @@ pub(crate) fn authority_key_id(issuer: OctetString) -> Result<Extension, PkiErro
 pub(crate) fn policy(policy: CaPolicy) -> Result<Extension, PkiError> {
     let policy_identifier = match policy {
         CaPolicy::Any => ANY_POLICY,
-        CaPolicy::DomainValidated => DOMAIN_VALIDATED,
+        CaPolicy::DomainValidated => PolicyId::DOMAIN_VALIDATED.0,
     };
-    extension(false, &CertificatePolicies(vec![PolicyInformation { policy_identifier, policy_qualifiers: None }]))
+    policies(vec![policy_identifier])
+}
+
+pub(crate) fn policies(policies: Vec<ObjectIdentifier>) -> Result<Extension, PkiError> {
+    let information = |policy_identifier| PolicyInformation { policy_identifier, policy_qualifiers: None };
+    extension(false, &CertificatePolicies(policies.into_iter().map(information).collect()))
 }
 
 /// Where the issuer's certificate can be had.
 pub(crate) fn ca_issuers(url: &str) -> Result<Extension, PkiError> {
-    let access = AccessDescription { access_method: ID_AD_CA_ISSUERS, access_location: http_url(url)? };
-    extension(false, &AuthorityInfoAccessSyntax(vec![access]))
+    extension(false, &AuthorityInfoAccessSyntax(vec![access(ID_AD_CA_ISSUERS, url)?]))
+}
+
+/// Where the issuer's OCSP responder and its certificate can be had; nothing if neither can.
+pub(crate) fn authority_info(ocsp: Option<&str>, ca_issuers: Option<&str>) -> Result<Option<Extension>, PkiError> {
+    let accesses = [(ID_AD_OCSP, ocsp), (ID_AD_CA_ISSUERS, ca_issuers)];
+    let accesses = accesses.into_iter().filter_map(|(method, url)| url.map(|url| access(method, url)));
+    let accesses = accesses.collect::<Result<Vec<_>, _>>()?;
+    if accesses.is_empty() { Ok(None) } else { extension(false, &AuthorityInfoAccessSyntax(accesses)).map(Some) }
 }
 
 /// Where the issuer's revocation list can be had.
@@ -87,12 +100,23 @@ pub(crate) fn crl(url: &str) -> Result<Extension, PkiError> {
 }
 
 /// The names of a subject that has no distinguished name, and therefore critical (RFC 5280 section 4.2.1.6).
-pub(crate) fn sole_names<'a>(names: impl IntoIterator<Item = &'a Identifier>) -> Result<Extension, PkiError> {
+pub(crate) fn sole_names<'a>(identifiers: impl IntoIterator<Item = &'a Identifier>) -> Result<Extension, PkiError> {
+    names(identifiers, true)
+}
+
+pub(crate) fn names<'a>(
+    names: impl IntoIterator<Item = &'a Identifier>,
+    critical: bool,
+) -> Result<Extension, PkiError> {
     let general = |name: &Identifier| match name {
         Identifier::Dns(name) => Ia5String::new(name.as_str()).map(GeneralName::DnsName).map_err(PkiError::Encoding),
         Identifier::Ip(address) => Ok(GeneralName::from(*address)),
     };
-    extension(true, &SubjectAltName(names.into_iter().map(general).collect::<Result<_, _>>()?))
+    extension(critical, &SubjectAltName(names.into_iter().map(general).collect::<Result<_, _>>()?))
+}
+
+fn access(access_method: ObjectIdentifier, url: &str) -> Result<AccessDescription, PkiError> {
+    Ok(AccessDescription { access_method, access_location: http_url(url)? })
 }
 
 /// Plain HTTP: fetching over TLS could need the very thing that is fetched (RFC 5280 section 8).

@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
+use aws_lc_rs::digest;
 use der::asn1::OctetString;
 use x509_cert::{ext::Extension, name::RdnSequence};
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::{
     certificate::Certificate,
+    draft::{Linted, Signed},
     error::{IssuerError, PkiError},
     extensions,
     keys::Signer,
-    tbs::Contents,
+    public_key::KeyAlgorithm,
+    tbs::{self, Contents},
 };
 
 /// A certificate that may sign certificates, and the key that belongs to it. Cheap to clone.
@@ -19,6 +23,7 @@ pub struct Issuer {
     certificate: Arc<Certificate>,
     signer: Arc<dyn Signer>,
     key_id: OctetString,
+    fingerprint: [u8; 32],
     may_have_cas_below: bool,
 }
 
@@ -36,12 +41,46 @@ impl Issuer {
         }
         let key_id = certificate.subject_key_id()?.ok_or(IssuerError::NotACa)?;
         let may_have_cas_below = constraints.path_len_constraint != Some(0);
-        Ok(Self { certificate: Arc::new(certificate), signer, key_id, may_have_cas_below })
+        let fingerprint = digest::digest(&digest::SHA256, certificate.as_der());
+        let fingerprint = fingerprint.as_ref().try_into().expect("SHA-256 has 32 bytes");
+        Ok(Self { certificate: Arc::new(certificate), signer, key_id, fingerprint, may_have_cas_below })
     }
 
     /// Its certificate.
     pub fn certificate(&self) -> &Certificate {
         &self.certificate
+    }
+
+    /// What kind of key it signs with.
+    pub fn algorithm(&self) -> KeyAlgorithm {
+        self.signer.algorithm()
+    }
+
+    /// Signs a linted draft, and so uses it up.
+    ///
+    /// What comes out was checked: its signature verifies, and what was signed is the draft, byte for byte. If the
+    /// signer fails, the stored draft can be linted and signed again.
+    pub fn sign(&self, linted: Linted) -> Result<Signed, PkiError> {
+        if linted.issuer() != self.fingerprint() {
+            return Err(IssuerError::OtherIssuer.into());
+        }
+        // The signature is checked there; here, by a parser that had no part in writing, what it is a signature of.
+        let der = self.sign_bytes(linted.tbs_der())?;
+        match X509Certificate::from_der(&der) {
+            Ok((rest, read)) if rest.is_empty() && read.tbs_certificate.as_ref() == linted.tbs_der() => {}
+            Ok(_) | Err(_) => return Err(PkiError::NotTheDraft),
+        }
+        Certificate::from_der(&der).map(Signed::new)
+    }
+
+    /// Signs what is neither a subscriber's certificate nor a CA's: revocation lists.
+    pub(crate) fn sign_bytes(&self, tbs: &[u8]) -> Result<Vec<u8>, PkiError> {
+        tbs::sign(tbs, &*self.signer)
+    }
+
+    /// The SHA-256 of its certificate.
+    pub(crate) fn fingerprint(&self) -> &[u8; 32] {
+        &self.fingerprint
     }
 
     /// Signs contents whose issuer is [`name`](Self::name), unless it would outlive this CA's certificate.
@@ -55,6 +94,10 @@ impl Issuer {
 
     pub(crate) fn name(&self) -> RdnSequence {
         self.certificate.subject().clone().into()
+    }
+
+    pub(crate) fn key_id(&self) -> &[u8] {
+        self.key_id.as_bytes()
     }
 
     pub(crate) fn authority_key_id(&self) -> Result<Extension, PkiError> {

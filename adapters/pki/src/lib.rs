@@ -4,32 +4,46 @@
 //! signed and then checked against the signer's public key before anyone sees it.
 
 mod certificate;
+mod csr;
+mod draft;
 mod error;
 mod extensions;
 mod hierarchy;
 mod issuer;
 mod key;
 mod keys;
+mod lint;
 mod name_rules;
 mod names;
+mod period;
+mod profile;
 mod public_key;
 mod serial;
 mod server;
 mod special_address;
+mod subscriber;
 mod tbs;
+mod urls;
 mod validity;
 
 pub use certificate::{Certificate, CertificateInfo, chain_to_pem, inspect};
+pub use csr::{CertificateRequest, CsrError, CsrProblem, CsrRules, MAX_CSR_BYTES};
+pub use draft::{Draft, Linted, Signed};
 pub use error::{IssuerError, KeyError, NameError, PkiError, ValidityError};
 pub use extensions::CaPolicy;
 pub use hierarchy::{IssuingCa, issuing, root};
 pub use issuer::Issuer;
 pub use key::{BadKey, BlocklistError, KeyBlocklist, KeyProblem, KnownBadKeys, NoKnownBadKeys, SubscriberKey};
 pub use keys::{PrivateKey, Signer};
+pub use lint::Finding;
 pub use name_rules::{NameProblem, NameRules};
 pub use names::CaName;
+pub use period::{Period, PeriodError, PeriodWish, Shortened, ceiling_days};
+pub use profile::{PolicyId, PolicyIdError, Purpose, SubscriberProfile};
 pub use public_key::{KeyAlgorithm, verify};
 pub use serial::Serial;
 pub use server::{ServerCertificate, server_certificate};
 pub use special_address::special_use;
+pub use subscriber::Terms;
+pub use urls::{CrlShards, IssuerUrls};
 pub use validity::Validity;

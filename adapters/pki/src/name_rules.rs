@@ -110,11 +110,12 @@ impl NameRules {
     /// Everything that is wrong with a set of names; empty if they may stand in one certificate.
     pub fn problems(&self, names: &[Identifier]) -> Vec<NameProblem> {
         let mut found = Vec::new();
-        let mut seen = HashSet::new();
-        for name in names {
+        let (mut seen, mut repeated) = (HashSet::new(), HashSet::new());
+        // Of too many names only as many are looked at as there may be.
+        for name in names.iter().take(self.max_names) {
             if seen.insert(name) {
                 found.extend(self.problem(name));
-            } else if !found.iter().any(|problem| matches!(problem, NameProblem::Duplicate(known) if known == name)) {
+            } else if repeated.insert(name) {
                 found.push(NameProblem::Duplicate(name.clone()));
             }
         }

@@ -13,7 +13,7 @@ use x509_cert::{
 use crate::error::{NameError, PkiError};
 
 /// The most characters of an organization or a common name (RFC 5280 appendix A.1).
-const MAX_CHARACTERS: usize = 64;
+pub(crate) const MAX_CHARACTERS: usize = 64;
 
 /// A CA's subject: country, organization, common name, in this order.
 ///
@@ -53,6 +53,13 @@ impl CaName {
         name.push(attribute(COMMON_NAME, Tag::Utf8String, &self.common_name)?);
         Ok(name)
     }
+}
+
+/// A subscriber's subject: one of the certificate's names, as UTF8String (Baseline Requirements section 7.1.4.3).
+pub(crate) fn common_name(name: &str) -> Result<RdnSequence, PkiError> {
+    let mut subject = RdnSequence::default();
+    subject.push(attribute(COMMON_NAME, Tag::Utf8String, name)?);
+    Ok(subject)
 }
 
 fn attribute(oid: ObjectIdentifier, tag: Tag, text: &str) -> Result<RelativeDistinguishedName, PkiError> {

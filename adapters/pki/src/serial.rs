@@ -23,6 +23,12 @@ impl Serial {
         Self(bytes)
     }
 
+    /// A serial number that was drawn before; none if these octets cannot have been.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let bytes: [u8; 20] = bytes.try_into().ok()?;
+        (bytes[0] >> 6 == 0b01).then_some(Self(bytes))
+    }
+
     /// The octets, most significant first.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
@@ -61,6 +67,7 @@ mod tests {
             assert_eq!(der[..2], [0x02, 20]);
             assert!((0x40..0x80).contains(&der[2]));
             assert_eq!(serial.to_string().len(), 40);
+            assert_eq!(Serial::from_bytes(serial.as_bytes()), Some(serial));
         }
     }
 

@@ -70,10 +70,10 @@ impl From<postgres::Error> for StoreError {
             return Self::Unavailable(error.to_string());
         };
         let said = format!("{} ({})", problem.message(), problem.code().code());
-        // 08 connection, 53 resources (disk full, too many connections), 57 shutdown, 58 I/O; 25006 is a standby, 55P03 a
-        // lock that was not given back in time.
+        // 08 connection, 40 a conflict that lasted (a deadlock, say), 53 resources (disk full, too many connections),
+        // 57 shutdown, 58 I/O; 25006 is a standby, 55P03 a lock that was not given back in time.
         match (&problem.code().code()[..2], problem.code().code()) {
-            ("08" | "53" | "57" | "58", _) | (_, "25006" | "55P03") => Self::Unavailable(said),
+            ("08" | "40" | "53" | "57" | "58", _) | (_, "25006" | "55P03") => Self::Unavailable(said),
             _ => Self::Database(said),
         }
     }

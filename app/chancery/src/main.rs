@@ -1,1 +1,81 @@
-fn main() {}
+//! The `chancery` binary: command line, configuration, and the wiring of everything else.
+
+#![allow(unreachable_pub, reason = "nothing of a binary can be reached from outside; `pub` is for the rest of it")]
+
+mod assembly;
+mod cli;
+mod commands;
+mod config;
+mod dev;
+mod failure;
+mod files;
+mod installation;
+mod logging;
+mod print;
+mod serve;
+mod system;
+mod target;
+
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+
+use cli::{Cli, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let outcome = match Cli::try_parse() {
+        Ok(cli) => dispatch(cli.command),
+        Err(error) => explain(&error),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            anstream::eprintln!("chancery: {failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Dev(args) => dev::run(&args),
+        Command::Serve(args) => serve::start(&args),
+        Command::Init(at) => commands::setup::init(&at.target, &at.args),
+        Command::Reseller(noun) => commands::reseller::run(&noun.target, noun.command),
+        Command::Client(noun) => commands::client::run(&noun.target, noun.command),
+        Command::ApiKey(noun) => commands::api_key::run(&noun.target, noun.command),
+        Command::Profile(noun) => commands::profile::run(&noun.target, noun.command),
+        Command::Ca(noun) => commands::ca::run(&noun.target, noun.command),
+        Command::Kek(noun) => commands::kek::run(&noun.target, noun.command),
+        Command::Audit(at) => commands::audit::run(&at.target, at.args),
+        Command::Backup(at) => commands::backup::run(&at.target, &at.args),
+        Command::Migrate(at) => commands::setup::migrate(&at.target),
+        Command::CheckConfig(target) => commands::setup::check_config(&target),
+        Command::Openapi => commands::openapi::run(),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "chancery", &mut script);
+            print::out(&String::from_utf8_lossy(&script))
+        }
+    }
+}
+
+/// Help and version go out as clap writes them; a mistake becomes one line.
+fn explain(error: &clap::Error) -> Result<(), Failure> {
+    let text = error.render();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => print::out(&text.ansi().to_string()),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(Failure::usage("a command is missing").advise("see `chancery --help`, or add --help to what you wrote"))
+        }
+        _ => {
+            let text = text.to_string();
+            let said = text.split("Usage:").next().unwrap_or_default();
+            let lines = said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("For more"));
+            let said = lines.map(|line| line.trim_start_matches("error: ")).collect::<Vec<_>>().join(" ");
+            Err(Failure::usage(said).advise("--help explains the command"))
+        }
+    }
+}

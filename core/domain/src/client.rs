@@ -68,7 +68,9 @@ impl Client {
         if self.secrets.len() > 1 {
             return Err(ClientError::RotationUnderWay);
         }
-        self.secrets.push(ClientSecret { hash, created_at: now });
+        // Their times tell which is the newer one, also when a clock stood still or was put back in between.
+        let after = self.secrets.last().map_or(now, |newest| newest.created_at.plus(Duration::from_millis(1)));
+        self.secrets.push(ClientSecret { hash, created_at: now.max(after) });
         self.updated_at = now;
         Ok(self)
     }
@@ -135,6 +137,14 @@ mod tests {
         assert!(client.accepts(&old) && client.accepts(&new));
         let client = client.finish_rotation(Timestamp::from_secs(2)).unwrap();
         assert!(!client.accepts(&old) && client.accepts(&new));
+    }
+
+    #[test]
+    fn a_new_secret_is_the_newer_one_whatever_the_clock_says() {
+        for now in [-5000, 0, 5000] {
+            let client = client().begin_rotation(SecretHash([2; 32]), Timestamp::from_millis(now)).unwrap();
+            assert!(client.secrets[0].created_at < client.secrets[1].created_at, "{now}");
+        }
     }
 
     #[test]

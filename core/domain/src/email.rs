@@ -39,7 +39,8 @@ impl EmailAddress {
             return Err(EmailError::Local);
         }
         let host = DnsName::parse(domain).map_err(|_| EmailError::Domain)?;
-        if host.is_wildcard() || domain.ends_with('.') || !host.as_str().contains('.') || ends_in_digits(&host) {
+        let plain = !host.is_wildcard() && host.as_str().contains('.') && !ends_in_digits(&host);
+        if !plain || !is_written_plainly(domain, &host) {
             return Err(EmailError::Domain);
         }
         let key = format!("{}@{}", local.to_ascii_lowercase(), host.as_str());
@@ -80,13 +81,32 @@ fn ends_in_digits(host: &DnsName) -> bool {
     host.as_str().rsplit('.').next().is_some_and(|label| label.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
+/// Whether a domain is written in its own letters, large or small. IDNA also takes full-width and invisible characters,
+/// and makes one name of them; an address is shown as it was written, and must not hide what it is.
+fn is_written_plainly(domain: &str, host: &DnsName) -> bool {
+    let plain = |(written, ascii): (&str, &str)| {
+        let small: String = written.chars().flat_map(char::to_lowercase).collect();
+        small == ascii || small == idna::domain_to_unicode(ascii).0
+    };
+    let labels = || domain.split('.').zip(host.as_str().split('.'));
+    domain.split('.').count() == host.as_str().split('.').count() && labels().all(plain)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn takes_ordinary_addresses() {
-        for good in ["a@example.com", "first.last+tag@sub.example.co.uk", "o'hara@example.com", "x@bücher.example"] {
+        for good in [
+            "a@example.com",
+            "first.last+tag@sub.example.co.uk",
+            "o'hara@example.com",
+            "x@bücher.example",
+            "x@BÜCHER.Example",
+            "x@ΣΟΦΟΣ.example",
+            "x@XN--bcher-kva.bücher.example",
+        ] {
             assert!(EmailAddress::parse(good).is_ok(), "{good}");
         }
     }
@@ -122,6 +142,10 @@ mod tests {
             "a@*.example.com",
             "ü@example.com",
             "a@\u{202e}example.com",
+            "a@example\u{200b}.com",
+            "a@exam\u{ad}ple.com",
+            "a@ｅxample.com",
+            "a@example。com",
             &long,
         ] {
             assert!(EmailAddress::parse(bad).is_err(), "{bad:?}");

@@ -1,4 +1,5 @@
-//! The names an account goes by: its lookup, its integer id, its root kid, its e-mail address.
+//! The names an account goes by: its lookup, its integer id, its root kid, its e-mail address, and to those who order
+//! for it, any of its credentials.
 
 use chancery_domain::{Account, AccountId, EmailAddress, Kid, ResellerId};
 use chancery_store::Tx;
@@ -12,6 +13,8 @@ pub enum AccountLookup {
     Number(i64),
     Kid(Kid),
     Email(EmailAddress),
+    /// Any credential of the account that is not revoked; never what a text is taken for.
+    Credential(Kid),
     /// None of these: it names no account.
     Nothing(String),
 }
@@ -34,6 +37,16 @@ impl AccountLookup {
         }
     }
 
+    /// By an e-mail address alone; a text that is none is nobody's.
+    pub fn by_email(text: &str) -> Self {
+        EmailAddress::parse(text).map_or_else(|_| Self::Nothing(text.to_owned()), Self::Email)
+    }
+
+    /// By the key id of any of its credentials; a text that is none is nobody's.
+    pub fn by_credential(text: &str) -> Self {
+        text.parse().map_or_else(|_| Self::Nothing(text.to_owned()), Self::Credential)
+    }
+
     /// The account of this reseller that goes by this name, terminated ones included.
     pub(crate) fn find(&self, tx: &mut Tx<'_>, reseller: ResellerId) -> Result<Account, ServiceError> {
         let found = match self {
@@ -41,8 +54,20 @@ impl AccountLookup {
             Self::Number(number) => tx.account_by_number(reseller, *number)?,
             Self::Kid(kid) => tx.account_by_kid(reseller, *kid)?,
             Self::Email(email) => tx.account_by_email(reseller, email.key())?,
+            Self::Credential(kid) => return of_credential(tx, reseller, *kid),
             Self::Nothing(_) => None,
         };
         found.ok_or_else(|| ServiceError::not_found(Noun::Account))
+    }
+}
+
+/// The end of an account is told before the end of the credential, which follows from it.
+fn of_credential(tx: &mut Tx<'_>, reseller: ResellerId, kid: Kid) -> Result<Account, ServiceError> {
+    let credential = tx.credential(reseller, kid)?.ok_or_else(|| ServiceError::not_found(Noun::Credential))?;
+    let account = tx.account(reseller, credential.account)?;
+    let account = account.ok_or_else(|| ServiceError::internal("a credential without its account"))?;
+    match credential.revoked_at {
+        Some(_) if account.deleted_at.is_none() => Err(ServiceError::CredentialRevoked(kid)),
+        _ => Ok(account),
     }
 }

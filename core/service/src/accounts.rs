@@ -1,5 +1,6 @@
 //! Root accounts: the customers of a reseller.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chancery_domain::{
@@ -137,6 +138,8 @@ impl Accounts {
             .write(move |tx| {
                 let now = kernel.now();
                 let before = live(tx, &caller, id)?;
+                // Groups before accounts, as everybody does, so that no two units wait for each other.
+                tx.claim_groups_of_account(id)?;
                 let after = before.clone().terminate(now)?;
                 tx.save_account(&after)?;
                 tx.revoke_credentials(id, now)?;
@@ -160,7 +163,7 @@ fn live(tx: &mut Tx<'_>, caller: &Caller, id: AccountId) -> Result<Account, Serv
 
 fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewAccount) -> Result<CreatedAccount, ServiceError> {
     let now = kernel.now();
-    let groups = hold_groups(tx, caller, &new.groups)?;
+    let groups = claim_groups(tx, caller, &new.groups)?;
     let id = AccountId::new(now, kernel.entropy.as_ref());
     let Minted { credential, sealed, hmac_key } = mint(kernel, tx, caller, id, EabTerms::default(), true)?;
     let account = Account {
@@ -195,20 +198,17 @@ fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewAccount) -
     Ok(CreatedAccount { account, hmac_key })
 }
 
-/// Finds every group that is named, or names every one that is missing.
-fn hold_groups(tx: &mut Tx<'_>, caller: &Caller, names: &[String]) -> Result<Vec<GroupId>, ServiceError> {
-    let (mut found, mut missing) = (Vec::new(), Vec::new());
-    for name in names {
-        let group = match name.parse() {
-            Ok(id) => tx.hold_group(caller.reseller, id)?,
-            Err(_) => None,
-        };
-        match group {
-            Some(group) => found.push(group.id),
-            None => missing.push(name.clone()),
-        }
+/// Every group that is named, for this unit of work alone, or the names of all that are missing.
+fn claim_groups(tx: &mut Tx<'_>, caller: &Caller, names: &[String]) -> Result<BTreeSet<GroupId>, ServiceError> {
+    // Sorted, so that all units claim groups in one order.
+    let ids: BTreeSet<GroupId> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    let mut found = BTreeSet::new();
+    for id in ids {
+        found.extend(tx.claim_group(caller.reseller, id)?.map(|group| group.id));
     }
-    if missing.is_empty() { Ok(found) } else { Err(ServiceError::NotFound(Noun::Group, missing)) }
+    let known = |name: &&String| name.parse().is_ok_and(|id| found.contains(&id));
+    let missing: BTreeSet<_> = names.iter().filter(|name| !known(name)).cloned().collect();
+    if missing.is_empty() { Ok(found) } else { Err(ServiceError::NotFound(Noun::Group, missing.into_iter().collect())) }
 }
 
 fn refuse_conflict(tx: &mut Tx<'_>, account: &Account) -> Result<(), ServiceError> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use chancery_domain::{AccountError, AuthorizationError, OrderError, Problem, Problems, Scope};
+use chancery_domain::{AccountError, AuthorizationError, Kid, OrderError, Problem, Problems, Scope};
 use chancery_store::StoreError;
 
 use crate::authorizations::ChallengeDetails;
@@ -19,6 +19,9 @@ pub enum ServiceError {
     /// The account is suspended or terminated.
     #[error(transparent)]
     Account(#[from] AccountError),
+    /// The credential that was to speak for an account is revoked.
+    #[error("the EAB credential {0} is revoked")]
+    CredentialRevoked(Kid),
     /// The input breaks rules that are told one by one.
     #[error("the request is not valid: {0}")]
     Invalid(Problems),

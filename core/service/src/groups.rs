@@ -93,7 +93,7 @@ impl Groups {
         self.kernel
             .store
             .write(move |tx| {
-                let GroupDetails { group: before, policies } = details(tx, &caller, id)?;
+                let before = claim(tx, &caller, id)?;
                 if tx.group_by_name(caller.reseller, &input.name)?.is_some_and(|other| other.id != id) {
                     return Err(ServiceError::NameInUse(Noun::Group, input.name.to_string()));
                 }
@@ -102,7 +102,7 @@ impl Groups {
                 tx.save_group(&after)?;
                 let detail = json!({"before": describe(&before), "after": describe(&after)});
                 kernel.audit(tx, &caller, "account_group.replace", id, &detail)?;
-                Ok(GroupDetails { group: after, policies })
+                Ok(GroupDetails { policies: tx.policies_of_group(id)?, group: after })
             })
             .await
     }
@@ -114,7 +114,7 @@ impl Groups {
         self.kernel
             .store
             .write(move |tx| {
-                let before = hold(tx, &caller, id)?;
+                let before = claim(tx, &caller, id)?;
                 tx.delete_group(id)?;
                 kernel.audit(tx, &caller, "account_group.delete", id, &json!({"before": describe(&before)}))
             })
@@ -124,8 +124,7 @@ impl Groups {
     /// Assigns a policy to the group; doing it twice is fine.
     pub async fn assign_policy(&self, caller: &Caller, id: GroupId, policy: PolicyId) -> Result<(), ServiceError> {
         self.change_policy(caller, id, policy, "account_group.assign_policy", |kernel, tx, id, policy| {
-            tx.assign_policy(id, policy, kernel.now())?;
-            Ok(())
+            Ok(tx.assign_policy(id, policy, kernel.now())?)
         })
         .await
     }
@@ -133,7 +132,7 @@ impl Groups {
     /// Takes a policy off the group; one that is not assigned is not found.
     pub async fn unassign_policy(&self, caller: &Caller, id: GroupId, policy: PolicyId) -> Result<(), ServiceError> {
         self.change_policy(caller, id, policy, "account_group.unassign_policy", |_, tx, id, policy| {
-            if tx.unassign_policy(id, policy)? { Ok(()) } else { Err(ServiceError::not_found(Noun::Policy)) }
+            if tx.unassign_policy(id, policy)? { Ok(true) } else { Err(ServiceError::not_found(Noun::Policy)) }
         })
         .await
     }
@@ -144,26 +143,29 @@ impl Groups {
         id: GroupId,
         policy: PolicyId,
         action: &'static str,
-        change: fn(&Kernel, &mut Tx<'_>, GroupId, PolicyId) -> Result<(), ServiceError>,
+        change: fn(&Kernel, &mut Tx<'_>, GroupId, PolicyId) -> Result<bool, ServiceError>,
     ) -> Result<(), ServiceError> {
         caller.require(Scope::WriteAccount)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         self.kernel
             .store
             .write(move |tx| {
-                hold(tx, &caller, id)?;
+                let group = tx.hold_group(caller.reseller, id)?;
+                group.ok_or_else(|| ServiceError::not_found(Noun::Group))?;
                 let held = tx.hold_policy(caller.reseller, policy)?;
                 held.ok_or_else(|| ServiceError::not_found(Noun::Policy))?;
-                change(&kernel, tx, id, policy)?;
-                kernel.audit(tx, &caller, action, id, &json!({"policy": policy.to_string()}))
+                if change(&kernel, tx, id, policy)? {
+                    kernel.audit(tx, &caller, action, id, &json!({"policy": policy.to_string()}))?;
+                }
+                Ok(())
             })
             .await
     }
 }
 
-/// The group, held until the unit of work ends.
-pub(crate) fn hold(tx: &mut Tx<'_>, caller: &Caller, id: GroupId) -> Result<Group, ServiceError> {
-    tx.hold_group(caller.reseller, id)?.ok_or_else(|| ServiceError::NotFound(Noun::Group, vec![id.to_string()]))
+/// The group, for this unit of work alone.
+pub(crate) fn claim(tx: &mut Tx<'_>, caller: &Caller, id: GroupId) -> Result<Group, ServiceError> {
+    tx.claim_group(caller.reseller, id)?.ok_or_else(|| ServiceError::not_found(Noun::Group))
 }
 
 fn details(tx: &mut Tx<'_>, caller: &Caller, id: GroupId) -> Result<GroupDetails, ServiceError> {

@@ -1,6 +1,6 @@
 //! Who is in a group: added, removed and moved all together or not at all.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chancery_domain::{Account, AccountId, GroupId, Page, Scope};
 use chancery_store::Tx;
@@ -10,7 +10,7 @@ use crate::account_lookup::AccountLookup;
 use crate::caller::Caller;
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
-use crate::groups::{Groups, hold};
+use crate::groups::{Groups, claim};
 use crate::kernel::Kernel;
 
 impl Groups {
@@ -39,14 +39,7 @@ impl Groups {
         group: GroupId,
         accounts: Vec<String>,
     ) -> Result<usize, ServiceError> {
-        self.change_members(caller, accounts, "account_group.add_members", group, None, move |kernel, tx, members| {
-            let mut added = 0;
-            for member in members {
-                added += i64::from(tx.add_member(group, *member, kernel.now())?);
-            }
-            Ok(tx.change_member_count(group, added, kernel.now())?)
-        })
-        .await
+        self.change_members(caller, "account_group.add_members", None, Some(group), accounts).await
     }
 
     /// Removes accounts; one that is not in the group is not found, and then none is removed.
@@ -56,18 +49,10 @@ impl Groups {
         group: GroupId,
         accounts: Vec<String>,
     ) -> Result<usize, ServiceError> {
-        self.change_members(
-            caller,
-            accounts,
-            "account_group.remove_members",
-            group,
-            None,
-            move |kernel, tx, members| leave(kernel, tx, group, members),
-        )
-        .await
+        self.change_members(caller, "account_group.remove_members", Some(group), None, accounts).await
     }
 
-    /// Moves accounts from one group to another.
+    /// Moves accounts from one group to another; one that is not in the first is not found, and then none is moved.
     pub async fn move_members(
         &self,
         caller: &Caller,
@@ -75,86 +60,104 @@ impl Groups {
         to: GroupId,
         accounts: Vec<String>,
     ) -> Result<usize, ServiceError> {
-        let action = "account_group.move_members";
-        self.change_members(caller, accounts, action, from, Some(to), move |kernel, tx, members| {
-            leave(kernel, tx, from, members)?;
-            let mut added = 0;
-            for member in members {
-                added += i64::from(tx.add_member(to, *member, kernel.now())?);
-            }
-            Ok(tx.change_member_count(to, added, kernel.now())?)
-        })
-        .await
+        self.change_members(caller, "account_group.move_members", Some(from), Some(to), accounts).await
     }
 
-    async fn change_members<F>(
+    async fn change_members(
         &self,
         caller: &Caller,
-        names: Vec<String>,
         action: &'static str,
-        group: GroupId,
-        other: Option<GroupId>,
-        change: F,
-    ) -> Result<usize, ServiceError>
-    where
-        F: Fn(&Kernel, &mut Tx<'_>, &[AccountId]) -> Result<(), ServiceError> + Send + 'static,
-    {
+        from: Option<GroupId>,
+        to: Option<GroupId>,
+        names: Vec<String>,
+    ) -> Result<usize, ServiceError> {
         caller.require(Scope::WriteAccount)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         self.kernel
             .store
             .write(move |tx| {
-                for group in [Some(group), other].into_iter().flatten() {
-                    hold(tx, &caller, group)?;
+                // In the order of their ids, so that two such changes cannot wait for each other.
+                for group in from.into_iter().chain(to).collect::<BTreeSet<_>>() {
+                    claim(tx, &caller, group)?;
                 }
                 let members = find_all(tx, &caller, &names)?;
-                change(&kernel, tx, &members)?;
-                let detail = json!({"accounts": texts(&members), "to": other.map(|to| to.to_string())});
-                kernel.audit(tx, &caller, action, group, &detail)?;
+                let changed = transfer(&kernel, tx, from, to, &members)?;
+                if let Some(group) = from.or(to).filter(|_| !changed.is_empty()) {
+                    let mut detail = json!({"accounts": changed});
+                    if let (Some(_), Some(to)) = (from, to) {
+                        detail["to"] = to.to_string().into();
+                    }
+                    kernel.audit(tx, &caller, action, group, &detail)?;
+                }
                 Ok(members.len())
             })
             .await
     }
 }
 
-/// Every account that is named, once each and in one order (so that two such changes cannot wait for each other), or
-/// the names of all that are missing. A terminated account is missing.
-fn find_all(tx: &mut Tx<'_>, caller: &Caller, names: &[String]) -> Result<Vec<AccountId>, ServiceError> {
-    let (mut found, mut missing) = (BTreeSet::new(), Vec::new());
+/// Accounts, and by what names the caller called them. Sorted, so that all units hold accounts in one order.
+type Members = BTreeMap<AccountId, Vec<String>>;
+
+/// Every account that is named, or the names of all that are missing. A terminated account is missing.
+fn find_all(tx: &mut Tx<'_>, caller: &Caller, names: &[String]) -> Result<Members, ServiceError> {
+    let (mut found, mut missing) = (Members::new(), BTreeSet::new());
     for name in names {
         match AccountLookup::parse(name).find(tx, caller.reseller) {
-            Ok(account) => drop(found.insert(account.id)),
-            Err(ServiceError::NotFound(..)) => missing.push(name.clone()),
+            Ok(account) => found.entry(account.id).or_default().push(name.clone()),
+            Err(ServiceError::NotFound(..)) => drop(missing.insert(name.clone())),
             Err(other) => return Err(other),
         }
     }
-    for id in &found {
+    for (id, names) in &found {
         let live = tx.hold_account(caller.reseller, *id)?.is_some_and(|account| account.deleted_at.is_none());
         if !live {
-            missing.push(id.to_string());
+            missing.extend(names.iter().cloned());
         }
     }
     if missing.is_empty() {
-        Ok(found.into_iter().collect())
+        Ok(found)
     } else {
-        Err(ServiceError::NotFound(Noun::Account, missing))
+        Err(ServiceError::NotFound(Noun::Account, missing.into_iter().collect()))
     }
 }
 
-fn leave(kernel: &Kernel, tx: &mut Tx<'_>, group: GroupId, members: &[AccountId]) -> Result<(), ServiceError> {
-    let mut strangers = Vec::new();
-    for member in members {
-        if !tx.remove_member(group, *member)? {
-            strangers.push(member.to_string());
+/// Takes members out of one group, where there is one, and puts them into the other; gives those for whom something
+/// has changed.
+fn transfer(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    from: Option<GroupId>,
+    to: Option<GroupId>,
+    members: &Members,
+) -> Result<Vec<String>, ServiceError> {
+    let now = kernel.now();
+    let (mut left, mut strangers, mut joined) = (Vec::new(), Vec::new(), Vec::new());
+    for (member, names) in members {
+        match from {
+            Some(from) if tx.remove_member(from, *member)? => left.push(member.to_string()),
+            Some(_) => strangers.extend(names.iter().cloned()),
+            None => {}
+        }
+        if let Some(to) = to
+            && tx.add_member(to, *member, now)?
+        {
+            joined.push(member.to_string());
         }
     }
     if !strangers.is_empty() {
         return Err(ServiceError::NotFound(Noun::Member, strangers));
     }
-    let left = i64::try_from(members.len()).map_err(ServiceError::internal)?;
-    Ok(tx.change_member_count(group, -left, kernel.now())?)
+    if from == to {
+        return Ok(Vec::new());
+    }
+    for (group, by) in [(from, -size(&left)?), (to, size(&joined)?)] {
+        if let Some(group) = group.filter(|_| by != 0) {
+            tx.change_member_count(group, by, now)?;
+        }
+    }
+    Ok(if from.is_some() { left } else { joined })
 }
 
-fn texts(ids: &[AccountId]) -> Vec<String> {
-    ids.iter().map(ToString::to_string).collect()
+fn size(list: &[String]) -> Result<i64, ServiceError> {
+    i64::try_from(list.len()).map_err(ServiceError::internal)
 }

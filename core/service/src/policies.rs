@@ -7,11 +7,10 @@ use chancery_domain::{
     AccountId, ChallengeType, Description, Group, Identifier, KeyType, Name, Page, Policy, PolicyId, PolicyRules,
     ProfileName, Scope,
 };
-use chancery_store::Tx;
+use chancery_store::{Tx, policy_rules_json};
 use serde_json::{Value, json};
 
 use crate::account_lookup::AccountLookup;
-use crate::accounts::account_of;
 use crate::caller::Caller;
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
@@ -129,7 +128,7 @@ impl Policies {
         self.kernel
             .store
             .write(move |tx| {
-                let PolicyDetails { policy: before, groups } = details(tx, &caller, id)?;
+                let before = claim(tx, &caller, id)?;
                 if tx.policy_by_name(caller.reseller, &input.name)?.is_some_and(|other| other.id != id) {
                     return Err(ServiceError::NameInUse(Noun::Policy, input.name.to_string()));
                 }
@@ -138,7 +137,7 @@ impl Policies {
                 tx.save_policy(&after)?;
                 let detail = json!({"before": describe(&before), "after": describe(&after)});
                 kernel.audit(tx, &caller, "policy.replace", id, &detail)?;
-                Ok(PolicyDetails { policy: after, groups })
+                Ok(PolicyDetails { groups: tx.groups_of_policy(id)?, policy: after })
             })
             .await
     }
@@ -150,8 +149,7 @@ impl Policies {
         self.kernel
             .store
             .write(move |tx| {
-                let held = tx.hold_policy(caller.reseller, id)?;
-                let before = held.ok_or_else(|| ServiceError::not_found(Noun::Policy))?;
+                let before = claim(tx, &caller, id)?;
                 tx.delete_policy(id)?;
                 kernel.audit(tx, &caller, "policy.delete", id, &json!({"before": describe(&before)}))
             })
@@ -166,11 +164,7 @@ impl Policies {
             .store
             .read(move |tx| {
                 let settings = &kernel.settings;
-                let account = match (request.account.find(tx, caller.reseller), &request.account) {
-                    // A kid may also be that of a further credential.
-                    (Err(ServiceError::NotFound(..)), AccountLookup::Kid(kid)) => account_of(tx, &caller, *kid)?.1,
-                    (found, _) => found?,
-                };
+                let account = request.account.find(tx, caller.reseller)?;
                 account.require_active()?;
                 let name = request.profile.as_ref().unwrap_or(&settings.default_profile);
                 let profile = settings
@@ -216,6 +210,11 @@ pub(crate) fn usable_profiles(
     Ok(names.filter(|name| applied.iter().all(|rules| permits(rules, name))).cloned().collect())
 }
 
+/// The policy, for this unit of work alone.
+fn claim(tx: &mut Tx<'_>, caller: &Caller, id: PolicyId) -> Result<Policy, ServiceError> {
+    tx.claim_policy(caller.reseller, id)?.ok_or_else(|| ServiceError::not_found(Noun::Policy))
+}
+
 fn details(tx: &mut Tx<'_>, caller: &Caller, id: PolicyId) -> Result<PolicyDetails, ServiceError> {
     let policy = tx.policy(caller.reseller, id)?.ok_or_else(|| ServiceError::not_found(Noun::Policy))?;
     Ok(PolicyDetails { groups: tx.groups_of_policy(id)?, policy })
@@ -225,6 +224,6 @@ fn describe(policy: &Policy) -> Value {
     json!({
         "name": policy.name.as_str(),
         "description": policy.description.as_ref().map(Description::as_str),
-        "rules": format!("{:?}", policy.rules),
+        "rules": serde_json::from_str::<Value>(&policy_rules_json(&policy.rules)).unwrap_or_default(),
     })
 }

@@ -110,6 +110,14 @@ impl ApiError {
         self
     }
 
+    /// The problems it lists.
+    pub fn errors(&self) -> &[FieldProblem] {
+        match &self.body {
+            Refusal::Json { errors, .. } => errors,
+            Refusal::Text(_) => &[],
+        }
+    }
+
     /// Puts a further member, such as `order`, beside the others of the body.
     /// A plain-string refusal has no members and stays as it is.
     pub fn with_extra(mut self, name: &str, value: Value) -> Self {

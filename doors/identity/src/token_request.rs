@@ -94,7 +94,12 @@ fn read_form(bytes: &[u8]) -> Result<Asked, Refusal> {
 
 /// RFC 6749 section 2.3.1: both parts are form-encoded before they are put together.
 fn basic(headers: &HeaderMap) -> Result<Option<(String, String)>, Refusal> {
-    let Some(header) = headers.get(AUTHORIZATION) else { return Ok(None) };
+    let mut sent = headers.get_all(AUTHORIZATION).iter();
+    let header = match (sent.next(), sent.next()) {
+        (None, _) => return Ok(None),
+        (Some(only), None) => only,
+        (Some(_), Some(_)) => return Err(invalid("there is more than one Authorization header")),
+    };
     let bad = || Refusal::client("the Authorization header is not HTTP Basic with a client id and secret");
     let text = header.to_str().map_err(|_| bad())?;
     let (scheme, credentials) = text.split_once(' ').ok_or_else(bad)?;

@@ -16,6 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::eab;
+use crate::missing::not_found_at;
 use crate::openapi::{BadBody, Conflict, KeyReused, Missing, Refused};
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
@@ -66,8 +67,12 @@ async fn list(
         suspended: flag("is_suspended", query.is_suspended, &mut problems),
         include_deleted: flag("include_deleted", query.include_deleted, &mut problems).unwrap_or(false),
     };
-    problems.into_result().map_err(ServiceError::Invalid)?;
-    let request = list_request(query.limit, query.cursor)?;
+    let request = list_request(query.limit, query.cursor);
+    if !problems.is_empty() {
+        let further = request.as_ref().err().map_or(&[][..], ApiError::errors).to_vec();
+        return Err(ApiError::from(ServiceError::Invalid(problems)).with_errors(further));
+    }
+    let request = request?;
     let page = door.services.accounts.list(&caller, filter, &request).await?;
     let items = page.items.iter().map(|account| view(account, &caller)).collect();
     Ok(Json(wire::AccountList { items, next_cursor: page.next_cursor }))
@@ -90,8 +95,10 @@ async fn create(
     let (key, body, by) = (key?, body?, caller.clone());
     let (bytes, view) = (body.bytes.clone(), move |made: &CreatedAccount| created(made, &by));
     key.answer(&door, &caller, &bytes, StatusCode::CREATED, view, async |once| {
-        let once = once?;
-        Ok(door.services.accounts.create(&caller, body.read(new_account)?, once).await?)
+        let (once, new) = (once?, body.read(new_account)?);
+        let groups = new.groups.clone();
+        let made = door.services.accounts.create(&caller, new, once).await;
+        made.map_err(|error| not_found_at(error, "account_groups", &groups))
     })
     .await
 }

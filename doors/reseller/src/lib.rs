@@ -5,6 +5,7 @@ mod docs;
 mod eab;
 mod group;
 mod member;
+mod missing;
 mod openapi;
 mod policy;
 mod policy_rules;

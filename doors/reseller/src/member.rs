@@ -11,6 +11,7 @@ use utoipa_axum::routes;
 
 use crate::account;
 use crate::group::find;
+use crate::missing::not_found_at;
 use crate::openapi::{BadBody, Missing, PageQuery, Refused};
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
@@ -53,7 +54,9 @@ async fn add(
 ) -> Result<Json<wire::SuccessResponse>, ApiError> {
     caller.require(Scope::WriteAccount)?;
     let group = group_id(&door, &caller, &lookup).await?;
-    let count = door.services.groups.add_members(&caller, group, read_accounts(body)?).await?;
+    let accounts = read_accounts(body)?;
+    let done = door.services.groups.add_members(&caller, group, accounts.clone()).await;
+    let count = done.map_err(|error| not_found_at(error, "accounts", &accounts))?;
     Ok(Json(wire::SuccessResponse::new(format!("{count} account(s) are in {lookup}."))))
 }
 
@@ -71,7 +74,9 @@ async fn remove(
 ) -> Result<Json<wire::SuccessResponse>, ApiError> {
     caller.require(Scope::WriteAccount)?;
     let group = group_id(&door, &caller, &lookup).await?;
-    let count = door.services.groups.remove_members(&caller, group, read_accounts(body)?).await?;
+    let accounts = read_accounts(body)?;
+    let done = door.services.groups.remove_members(&caller, group, accounts.clone()).await;
+    let count = done.map_err(|error| not_found_at(error, "accounts", &accounts))?;
     Ok(Json(wire::SuccessResponse::new(format!("{count} account(s) are removed from {lookup}."))))
 }
 
@@ -92,7 +97,9 @@ async fn relocate(
     caller.require(Scope::WriteAccount)?;
     let from = group_id(&door, &caller, &origin).await?;
     let to = group_id(&door, &caller, &destination).await?;
-    let count = door.services.groups.move_members(&caller, from, to, read_accounts(body)?).await?;
+    let accounts = read_accounts(body)?;
+    let done = door.services.groups.move_members(&caller, from, to, accounts.clone()).await;
+    let count = done.map_err(|error| not_found_at(error, "accounts", &accounts))?;
     Ok(Json(wire::SuccessResponse::new(format!("{count} account(s) are moved from {origin} to {destination}."))))
 }
 

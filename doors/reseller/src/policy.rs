@@ -144,13 +144,14 @@ async fn find(door: &Door, caller: &Caller, lookup: &str) -> Result<PolicyDetail
 
 fn read_evaluation(request: wire::PolicyEvaluationRequest) -> Result<EvaluationRequest, ServiceError> {
     let mut problems = Problems::default();
-    let ways = [request.account_lookup, request.customer_email, request.eab_kid];
-    let account = match ways.into_iter().flatten().collect::<Vec<_>>().as_slice() {
-        [only] => AccountLookup::parse(only),
-        given => {
+    let account = match (request.account_lookup, request.customer_email, request.eab_kid) {
+        (Some(lookup), None, None) => AccountLookup::parse(&lookup),
+        (None, Some(email), None) => AccountLookup::by_email(&email),
+        (None, None, Some(kid)) => AccountLookup::by_credential(&kid),
+        _ => {
             let message = "exactly one of account_lookup, customer_email and eab_kid must be given";
             problems.add("account_lookup", "exactly_one", message);
-            AccountLookup::Nothing(given.concat())
+            AccountLookup::Nothing(String::new())
         }
     };
     let profile = request.profile.and_then(|text| problems.take("profile", ProfileName::parse(&text)));

@@ -119,3 +119,17 @@ impl Write for Stream {
         Pin::new(&mut self.io).poll_write_vectored(context, buffers)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_bears_addresses_without_brackets() {
+        let name = |host: &str| server_name(host).unwrap().to_str().into_owned();
+        assert_eq!(name("[::1]"), "::1");
+        assert_eq!(name("192.0.2.1"), "192.0.2.1");
+        assert_eq!(name("ca.example.com"), "ca.example.com");
+        assert!(server_name("[ca.example.com").is_err());
+    }
+}

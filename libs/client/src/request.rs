@@ -31,8 +31,7 @@ impl RawRequest {
     /// Adds a header field, beside any of the same name. `Authorization` takes the place of the client's own.
     pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         match (HeaderName::try_from(name), HeaderValue::from_bytes(value.as_ref())) {
-            (Ok(name), Ok(mut value)) => {
-                value.set_sensitive(name == header::AUTHORIZATION);
+            (Ok(name), Ok(value)) => {
                 self.headers.append(name, value);
                 self
             }

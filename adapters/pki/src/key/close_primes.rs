@@ -9,15 +9,16 @@ const ROUNDS: u32 = 100;
 /// Whether `modulus = (a + b)(a - b)` for one of the first hundred `a` above its square root.
 pub(super) fn has_close_primes(modulus: &BigUint) -> bool {
     let root = modulus.sqrt();
-    let mut a = if &root * &root == *modulus { root } else { root + 1_u32 };
+    let a = if &root * &root == *modulus { root } else { root + 1_u32 };
     let mut b_squared = &a * &a - modulus;
+    // (a + 1)² - n = (a² - n) + 2a + 1
+    let mut step = a * 2_u32 + 1_u32;
     for _ in 0..ROUNDS {
         if is_square(&b_squared) {
             return true;
         }
-        // (a + 1)² - n = (a² - n) + 2a + 1
-        b_squared += &a * 2_u32 + 1_u32;
-        a += 1_u32;
+        b_squared += &step;
+        step += 2_u32;
     }
     false
 }

@@ -9,4 +9,5 @@ mod subscriber_key;
 
 pub use blocklist::{BadKey, BlocklistError, KeyBlocklist, KnownBadKeys, NoKnownBadKeys};
 pub use problem::KeyProblem;
+pub(crate) use subscriber_key::Material;
 pub use subscriber_key::SubscriberKey;

@@ -42,6 +42,22 @@ impl Tx<'_> {
         self.query_held(&sql, params![id, reseller], read)
     }
 
+    /// The group, which nobody else can hold or change until the unit of work ends. Who claims several does so in the
+    /// order of their ids, and before holding any account: so no two units wait for each other.
+    pub fn claim_group(&mut self, reseller: ResellerId, id: GroupId) -> Result<Option<Group>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE id = $1 AND reseller_id = $2");
+        Ok(self.query_claimed(&sql, params![id, reseller], read)?.pop())
+    }
+
+    /// Claims every group that an account is in, as [`Tx::claim_group`] does.
+    pub fn claim_groups_of_account(&mut self, account: AccountId) -> Result<Vec<Group>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM account_groups
+             WHERE id IN (SELECT group_id FROM group_members WHERE account_id = $1) ORDER BY id"
+        );
+        self.query_claimed(&sql, params![account], read)
+    }
+
     pub fn group_by_name(&mut self, reseller: ResellerId, name: &Name) -> Result<Option<Group>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE reseller_id = $1 AND name = $2");
         self.query_one(&sql, params![reseller, name.as_str()], read)

@@ -16,8 +16,12 @@ pub(crate) mod job;
 mod keys;
 pub(crate) mod order;
 mod policy;
+<<<<<<< HEAD
 mod policy_rules;
 mod quota;
+=======
+pub(crate) mod policy_rules;
+>>>>>>> main
 mod reseller;
 pub(crate) mod sealed;
 mod service_secret;

@@ -1,7 +1,7 @@
 use chancery_domain::{AccountId, Description, GroupId, Name, Page, PageRequest, Policy, PolicyId, ResellerId};
 
 use super::bounds;
-use super::policy_rules::{read_rules, write_rules};
+use super::policy_rules::{policy_rules_json, read_rules};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -18,7 +18,7 @@ impl Tx<'_> {
                 policy.reseller,
                 policy.name.as_str(),
                 policy.description.as_ref().map(Description::as_str),
-                write_rules(&policy.rules),
+                policy_rules_json(&policy.rules),
                 policy.created_at,
                 policy.updated_at,
                 policy.version,
@@ -36,6 +36,12 @@ impl Tx<'_> {
     pub fn hold_policy(&mut self, reseller: ResellerId, id: PolicyId) -> Result<Option<Policy>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM policies WHERE id = $1 AND reseller_id = $2");
         self.query_held(&sql, params![id, reseller], read)
+    }
+
+    /// The policy, which nobody else can hold or change until the unit of work ends.
+    pub fn claim_policy(&mut self, reseller: ResellerId, id: PolicyId) -> Result<Option<Policy>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM policies WHERE id = $1 AND reseller_id = $2");
+        Ok(self.query_claimed(&sql, params![id, reseller], read)?.pop())
     }
 
     pub fn policy_by_name(&mut self, reseller: ResellerId, name: &Name) -> Result<Option<Policy>, StoreError> {
@@ -82,7 +88,7 @@ impl Tx<'_> {
                 policy.version,
                 policy.name.as_str(),
                 policy.description.as_ref().map(Description::as_str),
-                write_rules(&policy.rules),
+                policy_rules_json(&policy.rules),
                 policy.updated_at,
             ],
         )

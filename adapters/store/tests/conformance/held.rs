@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chancery_domain::{AccountId, GroupId, PolicyId, ResellerId};
 use chancery_store::Tx;
 
 use crate::common::{Database, Gate, Result};
@@ -88,4 +89,27 @@ pub(crate) async fn a_policy_cannot_go_under_a_new_assignment(db: Database) {
     .await;
     assert_eq!(db.get(move |tx| tx.policies_of_group(group)).await, []);
     assert_eq!(db.get(move |tx| tx.policy(reseller, policy)).await, None);
+}
+
+pub(crate) async fn what_is_claimed_can_neither_be_held_nor_claimed(db: Database) {
+    let account = db.some_account().await;
+    let (reseller, member, now) = (account.reseller, account.id, db.make.now());
+    let (group, policy) = (db.group(reseller).await.id, db.policy(reseller).await.id);
+    db.put(move |tx| tx.add_member(group, member, now)).await;
+    type Take = fn(&mut Tx<'_>, (ResellerId, AccountId, GroupId, PolicyId)) -> Result;
+    let ways: [(Take, Take); 4] = [
+        (|tx, (r, _, g, _)| tx.claim_group(r, g).map(drop), |tx, (r, _, g, _)| tx.hold_group(r, g).map(drop)),
+        (|tx, (r, _, g, _)| tx.claim_group(r, g).map(drop), |tx, (r, _, g, _)| tx.claim_group(r, g).map(drop)),
+        (|tx, (_, a, _, _)| tx.claim_groups_of_account(a).map(drop), |tx, (r, _, g, _)| tx.hold_group(r, g).map(drop)),
+        (|tx, (r, _, _, p)| tx.claim_policy(r, p).map(drop), |tx, (r, _, _, p)| tx.hold_policy(r, p).map(drop)),
+    ];
+    let these = (reseller, member, group, policy);
+    for (claim, take) in ways {
+        let claiming = move |tx: &mut Tx<'_>, gate: &Gate| {
+            claim(tx, these)?;
+            gate.pass();
+            Ok(())
+        };
+        ends_after(&db, claiming, move |tx| take(tx, these)).await;
+    }
 }

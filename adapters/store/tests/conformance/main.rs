@@ -175,6 +175,7 @@ conformance! {
         an_account_cannot_end_under_a_new_credential,
         a_group_cannot_go_under_a_new_member,
         a_policy_cannot_go_under_a_new_assignment,
+        what_is_claimed_can_neither_be_held_nor_claimed,
     }
     neighbours {
         two_handles_write_to_one_database,

@@ -35,17 +35,19 @@ pub(crate) async fn another_resellers_group_and_policy_are_not_found(db: Databas
             let groups = [
                 tx.group(stranger, group.id)?,
                 tx.hold_group(stranger, group.id)?,
+                tx.claim_group(stranger, group.id)?,
                 tx.group_by_name(stranger, &group.name)?,
             ];
             let policies = [
                 tx.policy(stranger, policy.id)?,
                 tx.hold_policy(stranger, policy.id)?,
+                tx.claim_policy(stranger, policy.id)?,
                 tx.policy_by_name(stranger, &policy.name)?,
             ];
             Ok((groups, policies))
         })
         .await;
-    assert_eq!((groups, policies), ([const { None }; 3], [const { None }; 3]));
+    assert_eq!((groups, policies), ([const { None }; 4], [const { None }; 4]));
 }
 
 pub(crate) async fn lists_hold_nothing_of_another_reseller(db: Database) {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::identifier::{DnsName, IdentifierError};
+use crate::identifier::{DnsName, Identifier, IdentifierError};
 
 /// `example.com` is that name alone, `*.example.com` every name below it at any depth (wildcards too), `**` all.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,16 @@ pub enum DomainPattern {
 #[error("{text:?} is not a domain pattern (`example.com`, `*.example.com` or `**`): {reason}")]
 pub struct PatternError {
     text: String,
-    reason: IdentifierError,
+    reason: Unfit,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum Unfit {
+    #[error(transparent)]
+    Name(#[from] IdentifierError),
+    /// As a name it would never match anything, and whoever wrote it would not know.
+    #[error("it is an IP address, and those are ruled by allow_ip_addresses")]
+    Address,
 }
 
 impl DomainPattern {
@@ -25,7 +34,12 @@ impl DomainPattern {
         if text == "**" {
             return Ok(Self::Everything);
         }
-        let name = DnsName::parse(text).map_err(|reason| PatternError { text: text.to_owned(), reason })?;
+        let name = match Identifier::parse(text) {
+            Ok(Identifier::Dns(name)) => Ok(name),
+            Ok(Identifier::Ip(_)) => Err(Unfit::Address),
+            Err(error) => Err(Unfit::Name(error)),
+        };
+        let name = name.map_err(|reason| PatternError { text: text.to_owned(), reason })?;
         Ok(if name.is_wildcard() { Self::Below(name.base().to_owned()) } else { Self::Exactly(name) })
     }
 
@@ -101,7 +115,7 @@ mod tests {
         for text in ["**", "example.com", "*.example.com"] {
             assert_eq!(DomainPattern::parse(text).unwrap().to_string(), text);
         }
-        for bad in ["", "*", "***", "a.*", "*.*.a", "a b", "_x.example"] {
+        for bad in ["", "*", "***", "a.*", "*.*.a", "a b", "_x.example", "192.0.2.1", "2001:db8::1"] {
             assert!(DomainPattern::parse(bad).is_err(), "{bad:?}");
         }
     }

@@ -1,9 +1,10 @@
 //! From what stands in the `Authorization` header to a caller.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{Reseller, ScopeSet};
-use chancery_jose::{Expected, TokenError, jwt};
+use chancery_jose::{Claims, Expected, TokenError, jwt};
 
 use super::Identity;
 use super::cache::{Holder, VerifiedToken};
@@ -64,8 +65,8 @@ impl Identity {
     async fn by_token(&self, token: &str, origin: Origin) -> Result<Caller, AuthError> {
         let hash = hash_secret(token).0;
         let now = self.kernel.now().as_secs();
-        let verified = match self.cache.token(&hash) {
-            Some(known) if known.expires > now => known,
+        let verified = match self.cache.token(&hash).filter(|known| self.still_vouched(known)) {
+            Some(known) if known.ends > now => known,
             Some(_) => return Err(AuthError::Token(TokenError::Expired)),
             None => {
                 let verified = self.verify(token, now).await?;
@@ -82,7 +83,7 @@ impl Identity {
                 let scopes = verified.scopes.intersection(&client.scopes);
                 admit(reseller, Actor::Client(client.id.to_string()), scopes, origin)
             }
-            Holder::External { subject, reseller } => {
+            Holder::External { subject, reseller, .. } => {
                 let reseller = self.cache.reseller(&self.kernel, &reseller).await?.ok_or(AuthError::UnknownReseller)?;
                 admit(reseller, Actor::External(subject), verified.scopes, origin)
             }
@@ -93,30 +94,41 @@ impl Identity {
         let issuer = jwt::unverified_issuer(token).map_err(AuthError::Token)?;
         let settings = &self.kernel.settings;
         if issuer != settings.issuer {
-            let provider = self.external.iter().find(|external| external.provider.issuer == issuer);
-            let provider = provider.ok_or(AuthError::Token(TokenError::WrongIssuer(issuer)))?;
-            return provider.verify(token, now).await;
+            let place = self.external.iter().position(|external| external.provider.issuer == issuer);
+            let place = place.ok_or(AuthError::Token(TokenError::WrongIssuer(issuer)))?;
+            return self.external[place].verify(place, token, now).await;
         }
         let expected = Expected { issuer: &settings.issuer, audience: &settings.audience, now, leeway: LEEWAY };
         let verify = || {
-            let keys = self.token_keys();
-            jwt::verify(token, |kid, algorithm| keys.find(kid, algorithm), &expected)
+            let keys = self.jwks();
+            jwt::verify(token, |kid, algorithm| keys.find(kid, algorithm), &expected).map(|claims| (claims, keys))
         };
-        let claims = match verify() {
+        let verified = match verify() {
             // Another node may have begun to use a key that this one has not read yet.
             Err(TokenError::UnknownKey(_)) => {
-                self.refresh_keys().await?;
+                self.search_keys().await?;
                 verify()
             }
             other => other,
         };
-        let claims = claims.map_err(AuthError::Token)?;
+        let (claims, keys) = verified.map_err(AuthError::Token)?;
         let client = claims.text("sub").and_then(|id| id.parse().ok());
         Ok(VerifiedToken {
             holder: Holder::Client(client.ok_or(AuthError::Token(TokenError::MissingClaim("sub")))?),
             scopes: ScopeSet::from_foreign(claims.text("scope").unwrap_or_default()),
-            expires: claims.seconds("exp").ok_or(AuthError::Token(TokenError::MissingClaim("exp")))?,
+            keys,
+            ends: end_of(&claims)?,
         })
+    }
+
+    /// Whether the token's issuer still publishes the keys with which it was verified: a key that is withdrawn takes
+    /// its tokens with it.
+    fn still_vouched(&self, token: &VerifiedToken) -> bool {
+        let keys = match &token.holder {
+            Holder::Client(_) => Some(self.jwks()),
+            Holder::External { provider, .. } => self.external[*provider].keys.keys(),
+        };
+        keys.is_some_and(|keys| Arc::ptr_eq(&keys, &token.keys) || keys == token.keys)
     }
 
     async fn by_api_key(&self, text: &str, origin: Origin) -> Result<Caller, AuthError> {
@@ -130,6 +142,12 @@ impl Identity {
         }
         admit(reseller, Actor::ApiKey(key.id.to_string()), key.scopes, origin)
     }
+}
+
+/// A token that is remembered ends when it would be refused if it were not.
+pub(crate) fn end_of(claims: &Claims) -> Result<i64, AuthError> {
+    let exp = claims.seconds("exp").ok_or(AuthError::Token(TokenError::MissingClaim("exp")))?;
+    Ok(exp.saturating_add_unsigned(LEEWAY.as_secs()))
 }
 
 fn admit(reseller: Reseller, actor: Actor, scopes: ScopeSet, origin: Origin) -> Result<Caller, AuthError> {

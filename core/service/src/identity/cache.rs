@@ -6,10 +6,11 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use chancery_domain::{ApiKey, ApiKeyId, Client, ClientId, Reseller, ResellerCode, ScopeSet};
+use chancery_jose::JwkSet;
 use chancery_store::Tx;
 
 use crate::error::ServiceError;
@@ -40,15 +41,22 @@ struct Memory {
 pub(crate) struct VerifiedToken {
     pub(crate) holder: Holder,
     pub(crate) scopes: ScopeSet,
-    /// In seconds since 1970.
-    pub(crate) expires: i64,
+    /// The keys that its issuer published then.
+    pub(crate) keys: Arc<JwkSet>,
+    /// From when on it is refused, in seconds since 1970.
+    pub(crate) ends: i64,
 }
 
 /// For whom a token speaks.
 #[derive(Clone)]
 pub(crate) enum Holder {
     Client(ClientId),
-    External { subject: String, reseller: ResellerCode },
+    /// By its place among the providers.
+    External {
+        provider: usize,
+        subject: String,
+        reseller: ResellerCode,
+    },
 }
 
 impl Cache {
@@ -65,16 +73,16 @@ impl Cache {
         kernel: &Kernel,
         id: ClientId,
     ) -> Result<Option<(Client, Reseller)>, ServiceError> {
-        self.recall(
-            kernel,
-            id,
-            |memory| &mut memory.clients,
-            move |tx| {
-                let Some(client) = tx.client(id)? else { return Ok(None) };
-                Ok(tx.reseller(client.reseller)?.map(|reseller| (client, reseller)))
-            },
-        )
-        .await
+        self.recall(kernel, id, |memory| &mut memory.clients, move |tx| read_client(tx, id)).await
+    }
+
+    /// As the database has it now, whatever is remembered.
+    pub(crate) async fn client_afresh(
+        &self,
+        kernel: &Kernel,
+        id: ClientId,
+    ) -> Result<Option<(Client, Reseller)>, ServiceError> {
+        self.learn(kernel, id, |memory| &mut memory.clients, move |tx| read_client(tx, id)).await
     }
 
     pub(crate) async fn api_key(
@@ -121,14 +129,13 @@ impl Cache {
         memory.tokens.insert(hash, token);
     }
 
-    /// From memory where that can be trusted, else from the database, together with the epoch it belongs to. What is
-    /// not there is not remembered, so a stranger cannot fill the memory with names of nothing.
+    /// From memory where that can be trusted, else from the database.
     async fn recall<K, V>(
         &self,
         kernel: &Kernel,
         key: K,
         shelf: fn(&mut Memory) -> &mut HashMap<K, V>,
-        mut read: impl FnMut(&mut Tx<'_>) -> Result<Option<V>, ServiceError> + Send + 'static,
+        read: impl FnMut(&mut Tx<'_>) -> Result<Option<V>, ServiceError> + Send + 'static,
     ) -> Result<Option<V>, ServiceError>
     where
         K: Eq + Hash,
@@ -142,6 +149,22 @@ impl Cache {
                 return Ok(Some(known.clone()));
             }
         }
+        self.learn(kernel, key, shelf, read).await
+    }
+
+    /// From the database, together with the epoch it belongs to. What is not there is not remembered, so a stranger
+    /// cannot fill the memory with names of nothing.
+    async fn learn<K, V>(
+        &self,
+        kernel: &Kernel,
+        key: K,
+        shelf: fn(&mut Memory) -> &mut HashMap<K, V>,
+        mut read: impl FnMut(&mut Tx<'_>) -> Result<Option<V>, ServiceError> + Send + 'static,
+    ) -> Result<Option<V>, ServiceError>
+    where
+        K: Eq + Hash,
+        V: Clone + Send + 'static,
+    {
         let asked = Instant::now();
         let (found, epoch) =
             kernel.store.read(move |tx| Ok::<_, ServiceError>((read(tx)?, tx.identity_epoch()?))).await?;
@@ -173,4 +196,9 @@ impl Cache {
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn read_client(tx: &mut Tx<'_>, id: ClientId) -> Result<Option<(Client, Reseller)>, ServiceError> {
+    let Some(client) = tx.client(id)? else { return Ok(None) };
+    Ok(tx.reseller(client.reseller)?.map(|reseller| (client, reseller)))
 }

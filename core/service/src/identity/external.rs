@@ -7,7 +7,7 @@ use chancery_domain::{ResellerCode, ScopeSet};
 use chancery_jose::{Claims, Expected, JwkSet, TokenError, jwt};
 use serde_json::Value;
 
-use super::authenticate::{AuthError, LEEWAY};
+use super::authenticate::{AuthError, LEEWAY, end_of};
 use super::cache::{Holder, VerifiedToken};
 use crate::settings::ExternalProvider;
 
@@ -29,32 +29,33 @@ pub struct External {
 }
 
 impl External {
-    /// Verifies a token, fetching the keys when they are not there yet or do not include the token's.
-    pub(crate) async fn verify(&self, token: &str, now: i64) -> Result<VerifiedToken, AuthError> {
+    /// Verifies a token, fetching the keys when they are not there yet or do not include the token's. `place` is where
+    /// this provider stands among the others.
+    pub(crate) async fn verify(&self, place: usize, token: &str, now: i64) -> Result<VerifiedToken, AuthError> {
         if self.keys.keys().is_none() {
             self.keys.refresh().await.map_err(AuthError::KeysUnavailable)?;
         }
-        let claims = match self.check(token, now) {
-            Err(AuthError::Token(TokenError::UnknownKey(kid))) => match self.keys.refresh().await {
-                Ok(()) => self.check(token, now)?,
-                Err(error) => {
-                    tracing::warn!(%error, issuer = self.provider.issuer, "could not fetch the provider's keys");
-                    return Err(AuthError::Token(TokenError::UnknownKey(kid)));
-                }
-            },
+        let (claims, keys) = match self.check(token, now) {
+            // While they cannot be fetched nobody knows whether the token is good.
+            Err(AuthError::Token(TokenError::UnknownKey(_))) => {
+                self.keys.refresh().await.map_err(AuthError::KeysUnavailable)?;
+                self.check(token, now)?
+            }
             other => other?,
         };
-        self.accept(&claims)
+        let (holder, scopes) = self.read(place, &claims)?;
+        Ok(VerifiedToken { holder, scopes, keys, ends: end_of(&claims)? })
     }
 
-    fn check(&self, token: &str, now: i64) -> Result<Claims, AuthError> {
+    fn check(&self, token: &str, now: i64) -> Result<(Claims, Arc<JwkSet>), AuthError> {
         let keys = self.keys.keys().ok_or_else(|| AuthError::KeysUnavailable("no keys were fetched".to_owned()))?;
         let ExternalProvider { issuer, audience, .. } = &self.provider;
         let expected = Expected { issuer, audience, now, leeway: LEEWAY };
-        jwt::verify(token, |kid, algorithm| keys.find(kid, algorithm), &expected).map_err(AuthError::Token)
+        let claims = jwt::verify(token, |kid, algorithm| keys.find(kid, algorithm), &expected);
+        claims.map(|claims| (claims, keys)).map_err(AuthError::Token)
     }
 
-    fn accept(&self, claims: &Claims) -> Result<VerifiedToken, AuthError> {
+    fn read(&self, place: usize, claims: &Claims) -> Result<(Holder, ScopeSet), AuthError> {
         let ExternalProvider { reseller_claim, scope_claim, .. } = &self.provider;
         let missing = || AuthError::Claim(reseller_claim.clone());
         let code = claims.text(reseller_claim).ok_or_else(missing)?;
@@ -68,7 +69,6 @@ impl External {
             _ => ScopeSet::default(),
         };
         let subject = claims.text("sub").unwrap_or("unknown").to_owned();
-        let expires = claims.seconds("exp").ok_or(AuthError::Token(TokenError::MissingClaim("exp")))?;
-        Ok(VerifiedToken { holder: Holder::External { subject, reseller }, scopes, expires })
+        Ok((Holder::External { provider: place, subject, reseller }, scopes))
     }
 }

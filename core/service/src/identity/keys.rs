@@ -16,7 +16,7 @@ const SLACK: Duration = Duration::from_secs(300);
 pub(crate) struct TokenKeys {
     /// Newest first.
     keys: Vec<Loaded>,
-    published: JwkSet,
+    published: Arc<JwkSet>,
 }
 
 struct Loaded {
@@ -40,7 +40,7 @@ impl TokenKeys {
             published.push(PublishedKey::for_signatures(&kid, Algorithm::ES256, public));
             loaded.push(Loaded { kid, active_from: stored.active_from, key });
         }
-        Ok(Self { keys: loaded, published: JwkSet { keys: published } })
+        Ok(Self { keys: loaded, published: Arc::new(JwkSet { keys: published }) })
     }
 
     /// The key to sign with now: the newest that verifiers have had time to learn of.
@@ -49,12 +49,8 @@ impl TokenKeys {
         current.map(|loaded| (loaded.kid.as_str(), &loaded.key))
     }
 
-    pub(crate) fn published(&self) -> JwkSet {
+    pub(crate) fn published(&self) -> Arc<JwkSet> {
         self.published.clone()
-    }
-
-    pub(crate) fn find(&self, kid: Option<&str>, algorithm: Algorithm) -> Vec<Jwk> {
-        self.published.find(kid, algorithm)
     }
 }
 

@@ -8,7 +8,7 @@ mod secrets;
 mod token;
 
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chancery_jose::JwkSet;
 
@@ -26,6 +26,9 @@ use keys::TokenKeys;
 const POLL: Duration = Duration::from_secs(1);
 /// How often a node looks whether a token key is due to be replaced.
 const KEY_CHECK: Duration = Duration::from_secs(60);
+/// How often a node looks for a token key that it does not know. Anybody can make up names of keys, and a new key is
+/// published long before it is used.
+const KEY_SEARCH: Duration = Duration::from_secs(5);
 
 /// The identity provider and the verifier of everything a caller may show.
 pub struct Identity {
@@ -33,17 +36,20 @@ pub struct Identity {
     external: Vec<External>,
     cache: Cache,
     keys: RwLock<Arc<TokenKeys>>,
+    /// When a key that we did not know was last looked for.
+    searched: tokio::sync::Mutex<Option<Instant>>,
 }
 
 impl Identity {
     /// Makes or finds the keys that tokens are signed with.
     pub async fn new(kernel: Arc<Kernel>, external: Vec<External>) -> Result<Arc<Self>, ServiceError> {
         let keys = RwLock::new(Arc::new(TokenKeys::load(&kernel).await?));
-        Ok(Arc::new(Self { kernel, external, cache: Cache::default(), keys }))
+        let (cache, searched) = (Cache::default(), tokio::sync::Mutex::default());
+        Ok(Arc::new(Self { kernel, external, cache, keys, searched }))
     }
 
     /// The public keys of our tokens.
-    pub fn jwks(&self) -> JwkSet {
+    pub fn jwks(&self) -> Arc<JwkSet> {
         self.token_keys().published()
     }
 
@@ -69,6 +75,17 @@ impl Identity {
     pub async fn refresh_keys(&self) -> Result<(), ServiceError> {
         let fresh = Arc::new(TokenKeys::load(&self.kernel).await?);
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        Ok(())
+    }
+
+    /// Looks for a key that another node may have made, unless that was done a moment ago. Who comes while it is being
+    /// done waits for it.
+    async fn search_keys(&self) -> Result<(), ServiceError> {
+        let mut searched = self.searched.lock().await;
+        if searched.is_none_or(|at| at.elapsed() >= KEY_SEARCH) {
+            *searched = Some(Instant::now());
+            self.refresh_keys().await?;
+        }
         Ok(())
     }
 

@@ -44,7 +44,9 @@ impl Identity {
         let (kernel, now) = (&self.kernel, self.kernel.now());
         let settings = &kernel.settings;
         let id = request.client_id.parse().map_err(|_| TokenRefusal::InvalidClient)?;
-        let (client, reseller) = self.cache.client(kernel, id).await?.ok_or(TokenRefusal::InvalidClient)?;
+        // Not from memory: this is rare, and a secret must work as soon as the operator has seen it.
+        let found = self.cache.client_afresh(kernel, id).await?;
+        let (client, reseller) = found.ok_or(TokenRefusal::InvalidClient)?;
         if !client.accepts(&hash_secret(request.client_secret.reveal())) || !client.is_live(now) {
             return Err(TokenRefusal::InvalidClient);
         }

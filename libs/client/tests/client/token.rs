@@ -62,9 +62,8 @@ async fn an_expired_token_is_replaced_before_it_is_used() {
     assert_eq!(shown, ["Bearer token-1", "Bearer token-2"]);
 }
 
-#[tokio::test]
-async fn many_calls_at_once_fetch_one_token() {
-    let server = start(86_400, 1).await;
+/// How many tokens were fetched for many calls at once.
+async fn fetched_for_many(server: &Server) -> usize {
     let client = server.with_credentials().build().unwrap();
     let mut calls = tokio::task::JoinSet::new();
     for number in 0..16 {
@@ -74,7 +73,17 @@ async fn many_calls_at_once_fetch_one_token() {
     while let Some(answer) = calls.join_next().await {
         answer.unwrap().unwrap();
     }
-    assert_eq!(server.seen().iter().filter(|seen| is_token_request(seen)).count(), 1);
+    server.seen().iter().filter(|seen| is_token_request(seen)).count()
+}
+
+#[tokio::test]
+async fn many_calls_at_once_fetch_one_token() {
+    assert_eq!(fetched_for_many(&start(86_400, 1).await).await, 1);
+}
+
+#[tokio::test]
+async fn many_calls_whose_token_is_refused_fetch_one_other() {
+    assert_eq!(fetched_for_many(&start(86_400, 2).await).await, 2);
 }
 
 #[tokio::test]

@@ -1,0 +1,83 @@
+//! What is asked of a validator, and what it answers.
+
+use chancery_domain::{Attempt, ChallengeType, Identifier, ProblemKind, ValidationProblem};
+
+/// A challenge to look at.
+#[derive(Clone, Debug)]
+pub struct Check {
+    pub identifier: Identifier,
+    pub kind: ChallengeType,
+    pub token: String,
+    /// RFC 8555 section 8.1: the token, a dot and the thumbprint of the account's key.
+    pub key_authorization: String,
+}
+
+/// How it went.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    /// Every look, the first one first. Empty where the challenge does not fit the identifier.
+    pub attempts: Vec<Attempt>,
+    pub outcome: Result<(), ValidationProblem>,
+}
+
+impl Check {
+    /// Which methods can show control of what: RFC 8555 section 7.1.3 leaves wildcards to dns-01, RFC 8738 section 7
+    /// takes dns-01 from IP addresses.
+    pub(crate) fn is_possible(&self) -> Result<(), ValidationProblem> {
+        let refused = |kind, detail: String| Err(ValidationProblem { kind, detail });
+        let method_fits = match (&self.identifier, self.kind) {
+            (Identifier::Dns(_), ChallengeType::Dns01) => true,
+            (Identifier::Dns(name), ChallengeType::Http01 | ChallengeType::TlsAlpn01) => !name.is_wildcard(),
+            (Identifier::Ip(_), ChallengeType::Dns01) => false,
+            (Identifier::Ip(_), ChallengeType::Http01 | ChallengeType::TlsAlpn01) => true,
+        };
+        if !method_fits {
+            let possible = if matches!(self.identifier, Identifier::Ip(_)) { "http-01 or tls-alpn-01" } else { "dns-01" };
+            let detail = format!("{} can be shown only by {possible}, not by {}", self.identifier, self.kind);
+            return refused(ProblemKind::RejectedIdentifier, detail);
+        }
+        // RFC 8555 section 8.3: nothing but base64url may reach the path.
+        let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        if self.token.is_empty() || !self.token.bytes().all(is_base64url) {
+            return refused(ProblemKind::ServerInternal, "the token is not base64url".to_owned());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn possible(identifier: &str, kind: ChallengeType) -> Result<(), ProblemKind> {
+        let identifier = Identifier::parse(identifier).unwrap();
+        let check = Check { identifier, kind, token: "t_-0".to_owned(), key_authorization: String::new() };
+        check.is_possible().map_err(|problem| problem.kind)
+    }
+
+    #[test]
+    fn wildcards_are_for_dns_and_addresses_are_not() {
+        use ChallengeType::{Dns01, Http01, TlsAlpn01};
+        let refused = Err(ProblemKind::RejectedIdentifier);
+        for kind in [Http01, Dns01, TlsAlpn01] {
+            assert_eq!(possible("example.test", kind), Ok(()), "{kind}");
+        }
+        for (kind, wildcard, address) in
+            [(Http01, &refused, &Ok(())), (Dns01, &Ok(()), &refused), (TlsAlpn01, &refused, &Ok(()))]
+        {
+            assert_eq!(possible("*.example.test", kind), *wildcard, "{kind}");
+            assert_eq!(possible("192.0.2.1", kind), *address, "{kind}");
+            assert_eq!(possible("2001:db8::1", kind), *address, "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_token_cannot_leave_its_directory() {
+        for token in ["", "../admin", "a/b", "a?b", "a#b", "a b", "a\r\nb", "é"] {
+            let identifier = Identifier::parse("example.test").unwrap();
+            let kind = ChallengeType::Http01;
+            let check = Check { identifier, kind, token: token.to_owned(), key_authorization: String::new() };
+            assert_eq!(check.is_possible().unwrap_err().kind, ProblemKind::ServerInternal, "{token:?}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What a validator may do, and how long it waits.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// What a [`Validator`](crate::Validator) is told once. The default is fit for the public Internet but for its
+/// resolvers and our own CAA names, which are empty.
+#[derive(Clone, Debug)]
+pub struct ValidatorConfig {
+    /// The recursive resolvers to ask, in this order, and no others. The system's are used only where the caller
+    /// lists them here.
+    pub resolvers: Vec<SocketAddr>,
+    pub dnssec: Dnssec,
+    /// Where http-01 begins: 80, but for tests and `dev`.
+    pub http01_port: u16,
+    /// A port besides 80 and 443 that redirects may lead to: 443, but for tests and `dev`.
+    pub https_port: u16,
+    /// Where tls-alpn-01 looks: 443, but for tests and `dev`.
+    pub tls_alpn01_port: u16,
+    /// Whether to speak to loopback, private and other special addresses. Only for `dev`.
+    pub allow_special_addresses: bool,
+    /// Names at and under these have the loopback addresses and are not looked up; without resolvers all their other
+    /// records are empty. Only for `dev`.
+    pub builtin_loopback_suffixes: Vec<String>,
+    /// How long to look again for what is merely missing.
+    pub retry_window: Duration,
+    pub timeouts: Timeouts,
+    /// How many looks and CAA checks may be under way at once. The others wait their turn, without a socket.
+    pub max_in_flight: usize,
+    /// The names that mean us in a CAA record (RFC 8659 section 4.2).
+    pub ca_domains: Vec<String>,
+    /// Shown in each attempt: from where we looked.
+    pub perspective: String,
+    /// How we call ourselves towards web servers.
+    pub user_agent: String,
+}
+
+/// How long to wait for what.
+#[derive(Clone, Debug)]
+pub struct Timeouts {
+    /// For one look, all of it.
+    pub look: Duration,
+    /// For a TCP connection to one address.
+    pub connect: Duration,
+    /// For one resolver's answer to one question.
+    pub dns: Duration,
+    /// For all questions of one CAA check.
+    pub caa: Duration,
+}
+
+/// Whether signatures in DNS are checked here, whatever the resolver did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dnssec {
+    /// Not checked: what the resolver says is taken.
+    Unchecked,
+    /// Checked from the keys of the root, or from those given: DNSKEY records in the form of a zone file. What ought
+    /// to be signed and is not, or wrongly, is refused.
+    Validated { anchors: Option<String> },
+}
+
+/// Why a configuration cannot work.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("max_in_flight must be at least 1")]
+    NoRoom,
+    #[error("DNSSEC trust anchors cannot be read: {0}")]
+    TrustAnchors(String),
+    #[error("TLS cannot be set up: {0}")]
+    Tls(#[from] rustls::Error),
+    #[error("the user agent {0:?} cannot be sent in a header")]
+    UserAgent(String),
+}
+
+impl Default for ValidatorConfig {
+    fn default() -> Self {
+        Self {
+            resolvers: Vec::new(),
+            dnssec: Dnssec::Unchecked,
+            http01_port: 80,
+            https_port: 443,
+            tls_alpn01_port: 443,
+            allow_special_addresses: false,
+            builtin_loopback_suffixes: Vec::new(),
+            retry_window: Duration::from_secs(20),
+            timeouts: Timeouts::default(),
+            max_in_flight: 500,
+            ca_domains: Vec::new(),
+            perspective: "primary".to_owned(),
+            user_agent: concat!("Chancery/", env!("CARGO_PKG_VERSION"), " (domain validation)").to_owned(),
+        }
+    }
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            look: Duration::from_secs(10),
+            connect: Duration::from_millis(2500),
+            dns: Duration::from_secs(2),
+            caa: Duration::from_secs(20),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Connects to a host: to the very address that was resolved and checked, and to no other.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use chancery_domain::{Attempt, ProblemKind};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::address::special_use;
+use crate::refusal::Refusal;
+use crate::resolver::Resolver;
+
+/// IPv6 comes first; where it cannot be connected to, IPv4 gets its turn, however many others there are.
+const MAX_V6: usize = 2;
+const MAX_V4: usize = 2;
+
+/// Who is to be spoken to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Host {
+    Name(String),
+    Address(IpAddr),
+}
+
+pub(crate) struct Dialer {
+    pub resolver: Resolver,
+    pub allow_special_addresses: bool,
+    pub connect_timeout: Duration,
+}
+
+impl Dialer {
+    /// A connection to the host, and in the attempt what was found on the way.
+    pub async fn connect(&self, host: &Host, port: u16, attempt: &mut Attempt) -> Result<TcpStream, Refusal> {
+        let found = self.resolve(host, attempt).await?;
+        let mut reasons = Vec::new();
+        for address in self.candidates(host, &found)? {
+            let address = SocketAddr::new(address, port);
+            attempt.address_used = Some(address.to_string());
+            match timeout(self.connect_timeout, TcpStream::connect(address)).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(error)) => reasons.push(format!("{address}: {error}")),
+                Err(_) => reasons.push(format!("{address}: no connection within {:?}", self.connect_timeout)),
+            }
+        }
+        Err(Refusal::missing(ProblemKind::Connection, format!("could not connect to {}", reasons.join("; "))))
+    }
+
+    async fn resolve(&self, host: &Host, attempt: &mut Attempt) -> Result<Vec<IpAddr>, Refusal> {
+        let name = match host {
+            Host::Address(address) => return Ok(vec![*address]),
+            Host::Name(name) => name,
+        };
+        let addresses = match self.resolver.addresses(name).await {
+            Ok(addresses) => addresses,
+            Err(error) => {
+                attempt.dnssec = error.dnssec();
+                return Err(error.into());
+            }
+        };
+        add_new(&mut attempt.addresses_resolved, addresses.found.iter().map(IpAddr::to_string));
+        add_new(&mut attempt.dns_answers, addresses.aliases);
+        attempt.dnssec = Some(addresses.security.as_str().to_owned());
+        if addresses.found.is_empty() {
+            let what = if addresses.exists { "has no A and no AAAA record" } else { "does not exist (NXDOMAIN)" };
+            return Err(Refusal::missing(ProblemKind::Dns, format!("{name} {what}")));
+        }
+        Ok(addresses.found)
+    }
+
+    /// Those to try, in order; none of them special unless that is allowed.
+    fn candidates(&self, host: &Host, found: &[IpAddr]) -> Result<Vec<IpAddr>, Refusal> {
+        let allowed = |address: &&IpAddr| self.allow_special_addresses || special_use(**address).is_none();
+        let of_kind = |v6: bool, most| found.iter().filter(allowed).filter(move |address| address.is_ipv6() == v6).take(most);
+        let candidates: Vec<_> = of_kind(true, MAX_V6).chain(of_kind(false, MAX_V4)).copied().collect();
+        if !candidates.is_empty() {
+            return Ok(candidates);
+        }
+        let why = |address: &IpAddr| Some(format!("{address} is {}", special_use(*address)?));
+        let why: Vec<_> = found.iter().filter_map(why).collect();
+        let host = match host {
+            Host::Name(name) => format!("{name} leads to no address that may be spoken to: "),
+            Host::Address(_) => "the address may not be spoken to: ".to_owned(),
+        };
+        Err(Refusal::wrong(ProblemKind::Connection, host + &why.join("; ")))
+    }
+}
+
+fn add_new(list: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
+    for item in more {
+        if !list.contains(&item) {
+            list.push(item);
+        }
+    }
+}

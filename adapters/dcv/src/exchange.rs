@@ -1,0 +1,188 @@
+//! One question to one of our resolvers, and its answer: UDP first, TCP where that is not enough.
+//!
+//! Against forged answers each question has a socket (and so a port) of its own, a random id and a name in random
+//! case (“0x20”): an answer must repeat all three.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chancery_domain::Entropy;
+use futures_util::{Stream, stream};
+use hickory_net::NetError;
+use hickory_net::runtime::TokioRuntimeProvider;
+use hickory_net::xfer::DnsHandle;
+use hickory_proto::op::{DnsRequest, DnsResponse, Edns, Message, MessageType, OpCode, Query, ResponseCode};
+use hickory_proto::rr::{DNSClass, Name, RecordType};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::time::timeout;
+
+use crate::lookup_error::Failure;
+
+/// What passes through every network without being cut into fragments.
+const UDP_PAYLOAD: u16 = 1232;
+/// How often each resolver is asked before we give up.
+const ROUNDS: usize = 2;
+
+/// Asks our resolvers. Keeps nothing between two questions.
+#[derive(Clone)]
+pub(crate) struct Exchange(Arc<Inner>);
+
+struct Inner {
+    servers: Vec<SocketAddr>,
+    patience: Duration,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl Exchange {
+    pub fn new(servers: Vec<SocketAddr>, patience: Duration, entropy: Arc<dyn Entropy>) -> Self {
+        Self(Arc::new(Inner { servers, patience, entropy }))
+    }
+
+    pub fn has_servers(&self) -> bool {
+        !self.0.servers.is_empty()
+    }
+
+    /// The first answer that says what there is or that there is nothing. With `signatures`, those are asked for as
+    /// well, and the resolver is told to leave judging them to us.
+    pub async fn ask(&self, name: &Name, kind: RecordType, signatures: bool) -> Result<Message, Failure> {
+        let mut failure = Failure::NoResolver;
+        for server in std::iter::repeat_n(&self.0.servers, ROUNDS).flatten() {
+            match self.ask_server(*server, name, kind, signatures).await {
+                Ok(answer) => match answer.metadata.response_code {
+                    ResponseCode::NoError | ResponseCode::NXDomain => return Ok(answer),
+                    code => failure = Failure::Code(code),
+                },
+                Err(error) => failure = error,
+            }
+        }
+        Err(failure)
+    }
+
+    async fn ask_server(
+        &self,
+        server: SocketAddr,
+        name: &Name,
+        kind: RecordType,
+        signatures: bool,
+    ) -> Result<Message, Failure> {
+        let question = self.question(name, kind, signatures)?;
+        let patience = self.0.patience;
+        let out_of_time = |_| Failure::Timeout { server, after: patience };
+        if let Some(answer) = timeout(patience, over_udp(server, &question)).await.map_err(out_of_time)?? {
+            return Ok(answer);
+        }
+        timeout(patience, over_tcp(server, &question)).await.map_err(out_of_time)?
+    }
+
+    fn question(&self, name: &Name, kind: RecordType, signatures: bool) -> Result<Message, Failure> {
+        let entropy = &*self.0.entropy;
+        let mut question = Message::new(u16::from_be_bytes(entropy.bytes()), MessageType::Query, OpCode::Query);
+        question.metadata.recursion_desired = true;
+        question.metadata.checking_disabled = signatures;
+        question.add_query(Query::query(mixed_case(name, entropy)?, kind));
+        let mut edns = Edns::new();
+        edns.set_max_payload(UDP_PAYLOAD).set_version(0).set_dnssec_ok(signatures);
+        question.set_edns(edns);
+        Ok(question)
+    }
+}
+
+/// For the DNSSEC validator, which needs to ask for keys itself.
+impl DnsHandle for Exchange {
+    type Response = Pin<Box<dyn Stream<Item = Result<DnsResponse, NetError>> + Send>>;
+    type Runtime = TokioRuntimeProvider;
+
+    fn send(&self, request: DnsRequest) -> Self::Response {
+        let exchange = self.clone();
+        Box::pin(stream::once(async move {
+            let query = request.queries.first().ok_or(NetError::Message("a request without a question"))?;
+            let answer = exchange.ask(&query.name, query.query_type, true).await?;
+            Ok(DnsResponse::from_message(answer)?)
+        }))
+    }
+}
+
+/// The answer; none if it must be asked for again over TCP.
+async fn over_udp(server: SocketAddr, question: &Message) -> Result<Option<Message>, Failure> {
+    let failed = |error: std::io::Error| Failure::Network { server, reason: error.to_string() };
+    let bytes = encode(question)?;
+    let any: SocketAddr =
+        if server.is_ipv4() { (Ipv4Addr::UNSPECIFIED, 0).into() } else { (Ipv6Addr::UNSPECIFIED, 0).into() };
+    let socket = UdpSocket::bind(any).await.map_err(failed)?;
+    // A connected socket takes nothing from others.
+    socket.connect(server).await.map_err(failed)?;
+    socket.send(&bytes).await.map_err(failed)?;
+    let mut buffer = [0; UDP_PAYLOAD as usize];
+    loop {
+        let received = socket.recv(&mut buffer).await.map_err(failed)?;
+        let received = &buffer[..received];
+        // What does not know our id was not meant for us, however broken it is.
+        if received.get(..2) != Some(&question.metadata.id.to_be_bytes()) {
+            continue;
+        }
+        let answer = decode(server, received)?;
+        if !answers(&answer, question) {
+            continue;
+        }
+        // Some servers do not keep the case; over TCP nobody can forge and it does not matter.
+        return Ok((!answer.metadata.truncation && keeps_case(&answer, question)).then_some(answer));
+    }
+}
+
+async fn over_tcp(server: SocketAddr, question: &Message) -> Result<Message, Failure> {
+    let failed = |error: std::io::Error| Failure::Network { server, reason: error.to_string() };
+    let bytes = encode(question)?;
+    let length = u16::try_from(bytes.len()).expect("a question is far shorter than 64 KiB");
+    let mut stream = TcpStream::connect(server).await.map_err(failed)?;
+    stream.write_all(&[&length.to_be_bytes(), &*bytes].concat()).await.map_err(failed)?;
+    let length = stream.read_u16().await.map_err(failed)?;
+    let mut received = vec![0; length.into()];
+    stream.read_exact(&mut received).await.map_err(failed)?;
+    let answer = decode(server, &received)?;
+    if answer.metadata.id == question.metadata.id && answers(&answer, question) {
+        Ok(answer)
+    } else {
+        Err(Failure::Malformed { server, reason: "it answers another question".to_owned() })
+    }
+}
+
+fn encode(question: &Message) -> Result<Vec<u8>, Failure> {
+    question.to_vec().map_err(|error| Failure::Name(error.to_string()))
+}
+
+fn decode(server: SocketAddr, bytes: &[u8]) -> Result<Message, Failure> {
+    Message::from_vec(bytes).map_err(|error| Failure::Malformed { server, reason: error.to_string() })
+}
+
+fn answers(answer: &Message, question: &Message) -> bool {
+    answer.metadata.message_type == MessageType::Response
+        && answer.metadata.op_code == OpCode::Query
+        && answer.queries == question.queries
+        && answer.queries.iter().all(|query| query.query_class == DNSClass::IN)
+}
+
+fn keeps_case(answer: &Message, question: &Message) -> bool {
+    answer.queries.iter().zip(&question.queries).all(|(answer, question)| answer.name.eq_case(&question.name))
+}
+
+fn mixed_case(name: &Name, entropy: &dyn Entropy) -> Result<Name, Failure> {
+    // A name has at most 255 octets: a bit for each.
+    let coins: [u8; 32] = entropy.bytes();
+    let mut coins = (0..256).map(|index: usize| coins[index / 8] >> (index % 8) & 1 == 1);
+    let labels: Vec<Vec<u8>> = name
+        .iter()
+        .map(|label| {
+            let toss = |byte: &u8| {
+                if coins.next() == Some(true) { byte.to_ascii_uppercase() } else { byte.to_ascii_lowercase() }
+            };
+            label.iter().map(toss).collect()
+        })
+        .collect();
+    let mut name =
+        Name::from_labels(labels.iter().map(Vec::as_slice)).map_err(|error| Failure::Name(error.to_string()))?;
+    name.set_fqdn(true);
+    Ok(name)
+}

@@ -1,0 +1,35 @@
+//! Reaches out to applicants: looks whether they control a name (http-01, dns-01, tls-alpn-01) and whether its CAA
+//! records let us issue.
+//!
+//! A [`Validator`] asks resolvers of its own, never the system's; it connects only to addresses that it has resolved
+//! and checked itself, so that no name can point it at a private, loopback or metadata address outside of `dev`;
+//! and it keeps what it saw of each look as an [`Attempt`](chancery_domain::Attempt), so that a person can see why
+//! it failed. It holds no state between two calls: no cache, no connection, no store.
+
+mod acme_certificate;
+mod address;
+mod answer;
+mod caa;
+mod caa_rules;
+mod caa_value;
+mod check;
+mod config;
+mod dial;
+mod dns01;
+mod dnssec;
+mod exchange;
+mod fetch;
+mod http01;
+mod lookup_error;
+mod redirect;
+mod refusal;
+mod resolver;
+mod text;
+mod tls;
+mod tls_alpn01;
+mod validator;
+
+pub use address::special_use;
+pub use check::{Check, Verified};
+pub use config::{ConfigError, Dnssec, Timeouts, ValidatorConfig};
+pub use validator::Validator;

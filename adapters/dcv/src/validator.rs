@@ -1,0 +1,154 @@
+//! Looks, and looks again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chancery_domain::{Attempt, CaaEvidence, ChallengeType, Clock, Entropy, Identifier, ProblemKind, ValidationProblem};
+use http::HeaderValue;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::caa;
+use crate::caa_rules::Applicant;
+use crate::check::{Check, Verified};
+use crate::config::{ConfigError, ValidatorConfig};
+use crate::dial::Dialer;
+use crate::dns01;
+use crate::http01::Http01;
+use crate::refusal::Refusal;
+use crate::resolver::Resolver;
+use crate::tls::WebTls;
+use crate::tls_alpn01::{ACME_TLS, TlsAlpn01};
+
+/// What is missing is looked for again after this, and then after twice as long each time, up to a limit.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+
+/// Checks control of names, and their CAA records. Share one: it bounds how much is under way at once.
+///
+/// No call panics or hangs, whatever the other side does: a look ends after [`Timeouts::look`](crate::Timeouts), a
+/// verification at most that long after the end of the retry window, besides waiting its turn.
+pub struct Validator {
+    config: ValidatorConfig,
+    clock: Arc<dyn Clock>,
+    dialer: Dialer,
+    http01: Http01,
+    tls_alpn01: TlsAlpn01,
+    room: Semaphore,
+}
+
+impl Validator {
+    /// The clock only stamps what was seen; waiting goes by the time that passes.
+    pub fn new(
+        config: ValidatorConfig,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Result<Self, ConfigError> {
+        if config.max_in_flight == 0 {
+            return Err(ConfigError::NoRoom);
+        }
+        let user_agent = HeaderValue::from_str(&config.user_agent)
+            .map_err(|_| ConfigError::UserAgent(config.user_agent.clone()))?;
+        let dialer = Dialer {
+            resolver: Resolver::new(&config, entropy)?,
+            allow_special_addresses: config.allow_special_addresses,
+            connect_timeout: config.timeouts.connect,
+        };
+        let http01 = Http01 {
+            port: config.http01_port,
+            https_port: config.https_port,
+            user_agent,
+            tls: WebTls::offering(b"http/1.1")?,
+        };
+        let tls_alpn01 = TlsAlpn01 { port: config.tls_alpn01_port, tls: WebTls::offering(ACME_TLS)? };
+        let room = Semaphore::new(config.max_in_flight.min(Semaphore::MAX_PERMITS));
+        Ok(Self { config, clock, dialer, http01, tls_alpn01, room })
+    }
+
+    /// Looks whether the challenge is met. What is merely missing, or does not answer, is looked for again within the
+    /// retry window; what is wrong fails at once. Each look is one attempt.
+    pub async fn verify(&self, request: &Check) -> Verified {
+        if let Err(problem) = request.is_possible() {
+            return Verified { attempts: Vec::new(), outcome: Err(problem) };
+        }
+        let mut attempts = Vec::new();
+        let mut pause = FIRST_PAUSE;
+        let mut end = None;
+        loop {
+            // Nothing is held while we pause.
+            let turn = self.turn().await;
+            let end = *end.get_or_insert_with(|| Instant::now() + self.config.retry_window);
+            let (attempt, outcome) = self.look(request).await;
+            drop(turn);
+            attempts.push(attempt);
+            match outcome {
+                Ok(()) => return Verified { attempts, outcome: Ok(()) },
+                Err(refusal) if !refusal.look_again || Instant::now() + pause > end => {
+                    return Verified { attempts, outcome: Err(refusal.problem) };
+                }
+                Err(_) => sleep(pause).await,
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Asks the CAA records of a name whether we may issue, for this account (as RFC 8657 names it) and after this
+    /// validation. An address has none. The evidence holds what decided; a problem names the record, where it was
+    /// found and what it says.
+    pub async fn caa(
+        &self,
+        identifier: &Identifier,
+        account_uri: Option<&str>,
+        method: ChallengeType,
+    ) -> Result<CaaEvidence, ValidationProblem> {
+        let name = match identifier {
+            Identifier::Ip(_) => {
+                return Ok(CaaEvidence { checked_at: self.clock.now(), found_at: None, records: Vec::new() });
+            }
+            Identifier::Dns(name) => name,
+        };
+        let ca_domains = &self.config.ca_domains;
+        let applicant = Applicant { ca_domains, account_uri, method, wildcard: name.is_wildcard() };
+        let _turn = self.turn().await;
+        let patience = self.config.timeouts.caa;
+        let check = caa::check(&self.dialer.resolver, name.base(), &applicant, self.clock.now());
+        timeout(patience, check).await.unwrap_or_else(|_| {
+            let detail = format!("CAA could not be checked for {name}: no answer within {patience:?}");
+            Err(ValidationProblem { kind: ProblemKind::Caa, detail })
+        })
+    }
+
+    async fn look(&self, request: &Check) -> (Attempt, Result<(), Refusal>) {
+        let mut attempt = Attempt {
+            at: self.clock.now().as_millis(),
+            perspective: self.config.perspective.clone(),
+            ..Attempt::default()
+        };
+        let patience = self.config.timeouts.look;
+        let seen = async {
+            match request.kind {
+                ChallengeType::Http01 => self.http01.look(&self.dialer, request, &mut attempt).await,
+                ChallengeType::Dns01 => dns01::look(&self.dialer.resolver, request, &mut attempt).await,
+                ChallengeType::TlsAlpn01 => self.tls_alpn01.look(&self.dialer, request, &mut attempt).await,
+            }
+        };
+        let outcome = timeout(patience, seen).await;
+        let outcome = outcome.unwrap_or_else(|_| Err(out_of_time(&attempt, patience)));
+        attempt.problem = outcome.as_ref().err().map(|refusal| refusal.problem.clone());
+        (attempt, outcome)
+    }
+
+    async fn turn(&self) -> SemaphorePermit<'_> {
+        self.room.acquire().await.expect("it is never closed")
+    }
+}
+
+fn out_of_time(attempt: &Attempt, patience: Duration) -> Refusal {
+    match &attempt.address_used {
+        Some(address) => Refusal::missing(
+            ProblemKind::Connection,
+            format!("{address} did not answer in full within {patience:?}"),
+        ),
+        None => Refusal::missing(ProblemKind::Dns, format!("the name was not resolved within {patience:?}")),
+    }
+}

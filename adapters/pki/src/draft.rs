@@ -1,0 +1,150 @@
+//! A certificate on its way: drafted, linted, signed; in that order and no other.
+
+use der::Decode;
+use x509_cert::certificate::TbsCertificate;
+
+use crate::{
+    certificate::{Certificate, seconds},
+    error::PkiError,
+    lint::{self, Finding},
+    serial::Serial,
+    subscriber::Terms,
+    validity::Validity,
+};
+
+/// The bytes of a subscriber's certificate that are to be signed. Store them, then lint them.
+///
+/// ```no_run
+/// # use chancery_pki::*;
+/// # fn example(issuer: &Issuer, terms: &Terms<'_>, validity: Validity, serial: Serial) -> Result<(), PkiError> {
+/// let draft = Draft::subscriber(terms, validity, serial, None)?;
+/// // … store draft.tbs_der() …
+/// let linted = draft.lint(terms).expect("a draft of ours has no findings");
+/// let signed = issuer.sign(linted)?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// What was not linted cannot be signed:
+///
+/// ```compile_fail,E0308
+/// # use chancery_pki::*;
+/// # fn example(issuer: &Issuer, terms: &Terms<'_>, validity: Validity, serial: Serial) -> Result<(), PkiError> {
+/// let draft = Draft::subscriber(terms, validity, serial, None)?;
+/// let signed = issuer.sign(draft)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Draft {
+    tbs: Vec<u8>,
+    serial: Serial,
+    validity: Validity,
+}
+
+/// A draft without findings. Only [`Draft::lint`] makes one, and signing uses it up.
+///
+/// It cannot be signed twice:
+///
+/// ```compile_fail,E0382
+/// # use chancery_pki::*;
+/// # fn example(issuer: &Issuer, linted: Linted) {
+/// let first = issuer.sign(linted);
+/// let second = issuer.sign(linted);
+/// # }
+/// ```
+///
+/// Nor copied first:
+///
+/// ```compile_fail,E0599
+/// # use chancery_pki::*;
+/// # fn example(linted: &Linted) -> Linted {
+/// linted.clone()
+/// # }
+/// ```
+///
+/// Nor made by hand:
+///
+/// ```compile_fail,E0451
+/// # use chancery_pki::*;
+/// # fn example(tbs: Vec<u8>) -> Linted {
+/// Linted { tbs, issuer: [0; 32] }
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Linted {
+    tbs: Vec<u8>,
+    /// The SHA-256 of the certificate of the issuer that it was linted for.
+    issuer: [u8; 32],
+}
+
+/// A signed certificate whose signature verifies and whose signed part is the linted draft, byte for byte.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signed(Certificate);
+
+impl Draft {
+    pub(crate) fn new(tbs: Vec<u8>, serial: Serial, validity: Validity) -> Self {
+        Self { tbs, serial, validity }
+    }
+
+    /// Takes up a draft that was stored before a crash. Nothing is assumed of the bytes: linting says what they are worth.
+    pub fn from_stored(tbs: &[u8]) -> Result<Self, PkiError> {
+        let parsed = TbsCertificate::from_der(tbs).map_err(PkiError::Der)?;
+        let serial = Serial::from_bytes(parsed.serial_number().as_bytes()).ok_or(PkiError::Serial)?;
+        let (not_before, not_after) = (seconds(parsed.validity().not_before), seconds(parsed.validity().not_after));
+        let validity = Validity::lasting(not_before, not_after.saturating_sub(not_before).saturating_add(1))?;
+        Ok(Self { tbs: tbs.to_vec(), serial, validity })
+    }
+
+    /// The TBSCertificate in DER: exactly what will be signed.
+    pub fn tbs_der(&self) -> &[u8] {
+        &self.tbs
+    }
+
+    /// Its serial number.
+    pub fn serial(&self) -> Serial {
+        self.serial
+    }
+
+    /// Its period.
+    pub fn validity(&self) -> Validity {
+        self.validity
+    }
+
+    /// Holds the bytes against the rules and against what was agreed; every finding is a reason not to sign.
+    pub fn lint(self, terms: &Terms<'_>) -> Result<Linted, Vec<Finding>> {
+        let findings = lint::findings(&self.tbs, terms);
+        if findings.is_empty() {
+            Ok(Linted { tbs: self.tbs, issuer: *terms.issuer.fingerprint() })
+        } else {
+            Err(findings)
+        }
+    }
+}
+
+impl Linted {
+    /// The TBSCertificate in DER: exactly what will be signed.
+    pub fn tbs_der(&self) -> &[u8] {
+        &self.tbs
+    }
+
+    pub(crate) fn issuer(&self) -> &[u8; 32] {
+        &self.issuer
+    }
+}
+
+impl Signed {
+    pub(crate) fn new(certificate: Certificate) -> Self {
+        Self(certificate)
+    }
+
+    /// The certificate.
+    pub fn certificate(&self) -> &Certificate {
+        &self.0
+    }
+
+    /// The certificate.
+    pub fn into_certificate(self) -> Certificate {
+        self.0
+    }
+}

@@ -1,0 +1,144 @@
+//! What kind of certificate subscribers get: the operator's choices, as data.
+
+use std::{fmt, str::FromStr};
+
+use chancery_domain::KeyType;
+use der::asn1::ObjectIdentifier;
+
+use crate::{csr::CsrRules, name_rules::NameRules};
+
+/// How subscribers' certificates of one profile look. The validity is counted with its last second.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubscriberProfile {
+    /// How many days of 86,400 seconds a certificate lasts, at most.
+    pub validity_days: u32,
+    /// How many seconds before its issuance a certificate begins, for clocks that are late.
+    pub backdate_seconds: u32,
+    /// The kinds of keys it is for.
+    pub key_types: Vec<KeyType>,
+    /// Whether certificates for RSA keys also allow key encipherment, which TLS 1.2 without forward secrecy needs.
+    pub key_encipherment: bool,
+    /// What the certificates are for; at least one.
+    pub purposes: Vec<Purpose>,
+    /// The policies they are issued under; for public profiles one that the CA/Browser Forum reserved.
+    pub policies: Vec<PolicyId>,
+    /// Whether the subject has a common name, which is then one of the names and at most 64 characters long.
+    pub common_name: bool,
+    /// Whether there is a subject key identifier.
+    pub subject_key_id: bool,
+    /// Which names it is for.
+    pub names: NameRules,
+    /// Whether the Baseline Requirements hold, with their ceilings on the validity.
+    pub public: bool,
+}
+
+/// What a certificate's key may be used for (RFC 5280 section 4.2.1.12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// A TLS server.
+    ServerAuth,
+    /// A TLS client; not for public profiles.
+    ClientAuth,
+}
+
+/// A certificate policy: an object identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PolicyId(pub(crate) ObjectIdentifier);
+
+/// Why a text is not a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a policy is an object identifier in dotted form, such as 2.23.140.1.2.1")]
+pub struct PolicyIdError;
+
+impl SubscriberProfile {
+    /// A public TLS server profile: every key type the Baseline Requirements allow, no common name, domain validated.
+    pub fn tls(validity_days: u32) -> Self {
+        Self {
+            validity_days,
+            backdate_seconds: 3600,
+            key_types: CsrRules::default().key_types.to_vec(),
+            key_encipherment: false,
+            purposes: vec![Purpose::ServerAuth],
+            policies: vec![PolicyId::DOMAIN_VALIDATED],
+            common_name: false,
+            subject_key_id: false,
+            names: NameRules::default(),
+            public: true,
+        }
+    }
+
+    /// What a request for a certificate of this profile must satisfy.
+    pub fn csr_rules(&self) -> CsrRules<'_> {
+        CsrRules { key_types: &self.key_types, names: self.names }
+    }
+
+    /// Where its settings contradict themselves or, for a public one, the Baseline Requirements; empty if nowhere.
+    pub fn contradictions(&self) -> Vec<&'static str> {
+        let rules = [
+            (self.validity_days == 0, "certificates must be valid for at least a day"),
+            (
+                i64::from(self.backdate_seconds) >= i64::from(self.validity_days) * 86_400,
+                "certificates would be over at once",
+            ),
+            (self.key_types.is_empty(), "at least one kind of key is needed"),
+            (self.purposes.is_empty(), "at least one purpose is needed"),
+            (self.public && !self.policies.contains(&PolicyId::DOMAIN_VALIDATED), "public needs policy 2.23.140.1.2.1"),
+            (self.public && self.purposes != [Purpose::ServerAuth], "public certificates are for TLS servers only"),
+            (self.public && self.key_types.contains(&KeyType::Ed25519), "public certificates are not for Ed25519 keys"),
+            (self.public && self.names.internal_names, "public certificates are not for internal names"),
+            (self.public && self.names.special_addresses, "public certificates are not for special-use addresses"),
+            (self.public && self.backdate_seconds > 48 * 3600, "public certificates begin at most 48 hours early"),
+        ];
+        rules.into_iter().filter(|(broken, _)| *broken).map(|(_, what)| what).collect()
+    }
+}
+
+impl PolicyId {
+    /// CA/Browser Forum: domain validated (Baseline Requirements section 7.1.6.1).
+    pub const DOMAIN_VALIDATED: Self = Self(ObjectIdentifier::new_unwrap("2.23.140.1.2.1"));
+}
+
+impl FromStr for PolicyId {
+    type Err = PolicyIdError;
+
+    fn from_str(text: &str) -> Result<Self, PolicyIdError> {
+        ObjectIdentifier::new(text).map(Self).map_err(|_| PolicyIdError)
+    }
+}
+
+impl fmt::Display for PolicyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tls_profile_is_consistent_and_every_contradiction_is_found() {
+        let tls = SubscriberProfile::tls(90);
+        assert_eq!(tls.contradictions(), [""; 0]);
+        let broken = SubscriberProfile {
+            validity_days: 0,
+            backdate_seconds: 49 * 3600,
+            key_types: vec![KeyType::Ed25519],
+            purposes: vec![],
+            policies: vec![],
+            names: NameRules { internal_names: true, special_addresses: true, ..tls.names },
+            ..tls.clone()
+        };
+        assert_eq!(broken.contradictions().len(), 9);
+        assert_eq!(SubscriberProfile { key_types: vec![], ..tls.clone() }.contradictions().len(), 1);
+        let internal = SubscriberProfile { public: false, validity_days: 3, ..broken };
+        assert_eq!(internal.contradictions(), ["at least one purpose is needed"]);
+    }
+
+    #[test]
+    fn policies_read_back() {
+        assert_eq!("2.23.140.1.2.1".parse(), Ok(PolicyId::DOMAIN_VALIDATED));
+        assert_eq!(PolicyId::DOMAIN_VALIDATED.to_string(), "2.23.140.1.2.1");
+        assert_eq!("domain".parse::<PolicyId>(), Err(PolicyIdError));
+    }
+}

@@ -1,0 +1,117 @@
+//! Puts the parts of an installation together: keys, store, use cases.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
+
+use chancery_idp::{FetchLimits, JwksFetcher};
+use chancery_seal::{Keyring, KeyringError};
+use chancery_service::identity::External;
+use chancery_service::{Identity, Kernel, ServiceError, Services};
+use chancery_store::{DatabaseUrl, Options, Store, StoreError};
+
+use crate::failure::Failure;
+use crate::installation::{Installation, Kek};
+use crate::system::{SystemClock, SystemEntropy};
+
+/// Everything that the doors and the operator's commands stand on.
+pub struct Assembled {
+    pub kernel: Arc<Kernel>,
+    pub services: Services,
+    pub fetchers: Vec<Arc<JwksFetcher>>,
+}
+
+impl Installation {
+    /// The key-encryption keys, which must be there already.
+    pub fn keyring(&self) -> Result<Keyring, Failure> {
+        match &self.kek {
+            Kek::Text(text) => Keyring::from_base64(text.reveal()).map_err(Failure::usage),
+            Kek::File(path) if !path.exists() => {
+                let missing = format!("there is no key-encryption key at {}", path.display());
+                let advice = format!("put it there, or run `chancery init {}` for a new installation", self.place);
+                Err(Failure::usage(missing).advise(advice))
+            }
+            Kek::File(path) => Keyring::load(path).map_err(Failure::usage),
+        }
+    }
+
+    /// The key-encryption keys, made if there are none. `now` is in Unix seconds.
+    pub fn keyring_or_new(&self, now: i64) -> Result<Keyring, Failure> {
+        match &self.kek {
+            Kek::File(path) if !path.exists() => match Keyring::create(path, now) {
+                // Another process was faster.
+                Err(KeyringError::Exists { .. }) => self.keyring(),
+                made => made.map_err(Failure::usage),
+            },
+            Kek::File(_) | Kek::Text(_) => self.keyring(),
+        }
+    }
+
+    /// Opens the database. Blocks, and must not be called on a thread of an async runtime.
+    pub fn open_store(&self, options: &Options) -> Result<Store, Failure> {
+        if let DatabaseUrl::Sqlite(path) = &self.database
+            && !options.migrate
+            && !path.exists()
+        {
+            let missing = Failure::usage(format!("there is no database at {} yet", path.display()));
+            return Err(missing.advise(format!("run `chancery init {}` first", self.place)));
+        }
+        if let DatabaseUrl::Sqlite(path) = &self.database {
+            // SQLite would let everybody read what it makes. A path that cannot be made is told when it is opened.
+            let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        }
+        Store::open(&self.database, options).map_err(|error| self.not_opened(error))
+    }
+
+    /// Says why a database could not be opened, and what to do.
+    pub fn not_opened(&self, error: StoreError) -> Failure {
+        let said = format!("cannot open {}: {error}", self.database);
+        match (&self.database, &error) {
+            (DatabaseUrl::Sqlite(_), StoreError::Unavailable(_)) => {
+                Failure::usage(said).advise("check that its folder exists and that this user may write there")
+            }
+            (_, StoreError::NewerSchema { .. } | StoreError::OlderSchema { .. }) => {
+                Failure::usage(format!("{}: {error}", self.database))
+            }
+            (_, StoreError::Unavailable(_)) => {
+                Failure::failed(said).advise("check that the server runs and that the URL is right")
+            }
+            (_, StoreError::Url(_)) => Failure::usage(said),
+            (_, StoreError::Corrupt(_)) => Failure::failed(said).advise("is it a database of this service at all?"),
+            (_, StoreError::Stale { .. } | StoreError::Unknown(_) | StoreError::Database(_)) => Failure::failed(said),
+        }
+    }
+
+    /// The use cases, on an open store.
+    pub async fn assemble(&self, store: Store, keyring: Keyring) -> Result<Assembled, Failure> {
+        let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
+        let kernel = Kernel::new(store, clock, entropy, keyring, self.settings.clone()).await;
+        let kernel = kernel.map_err(|error| self.not_assembled(error))?;
+        let (mut external, mut fetchers) = (Vec::new(), Vec::new());
+        for keys in &self.external_keys {
+            let url = &keys.provider.jwks_url;
+            let fetcher = JwksFetcher::new(url, keys.ca_file.as_deref(), FetchLimits::default());
+            let fetcher = Arc::new(fetcher.map_err(Failure::usage)?);
+            external.push(External { provider: keys.provider.clone(), keys: fetcher.clone() });
+            fetchers.push(fetcher);
+        }
+        let identity = Identity::new(kernel.clone(), external).await.map_err(|error| self.not_assembled(error))?;
+        let services = Services::new(kernel.clone(), identity);
+        Ok(Assembled { kernel, services, fetchers })
+    }
+
+    /// The first secrets that are opened tell whether the keyring is the database's.
+    fn not_assembled(&self, error: ServiceError) -> Failure {
+        match error {
+            ServiceError::Internal(message) => {
+                let at = match &self.kek {
+                    Kek::File(path) => path.display().to_string(),
+                    Kek::Text(_) => "in the environment".to_owned(),
+                };
+                Failure::usage(format!("the secrets in {} do not open: {message}", self.database))
+                    .advise(format!("the key-encryption key ({at}) must be the one that this database was made with"))
+            }
+            other => other.into(),
+        }
+    }
+}

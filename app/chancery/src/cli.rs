@@ -1,0 +1,83 @@
+//! The command line: what can be asked, and how it is explained.
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::commands::{
+    api_key::ApiKeyCommand, audit::AuditArgs, backup::BackupArgs, ca::CaCommand, client::ClientCommand,
+    kek::KekCommand, profile::ProfileCommand, reseller::ResellerCommand, setup::InitArgs,
+};
+use crate::dev::DevArgs;
+use crate::serve::ServeArgs;
+use crate::target::{ConfigTarget, Target};
+
+/// A certificate authority for resellers: one binary, a JSON API, and ACME.
+///
+/// Try it:      chancery dev
+/// Run it:      chancery init --config chancery.toml, then chancery serve --config chancery.toml
+/// Operate it:  chancery reseller create, chancery client create, chancery audit, …
+#[derive(Parser)]
+#[command(name = "chancery", version, verbatim_doc_comment, disable_help_subcommand = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Start a server to try things out, with a database, a CA and a demo reseller of its own
+    Dev(DevArgs),
+    /// Start the service as a configuration file says
+    Serve(ServeArgs),
+    /// Make what a new installation needs: key-encryption key, database schema, root and issuing CA
+    Init(At<InitArgs>),
+    /// Create, list, show, suspend and resume resellers
+    Reseller(Noun<ResellerCommand>),
+    /// Create, list, rotate, disable and enable the OAuth clients of resellers
+    Client(Noun<ClientCommand>),
+    /// Create, list and revoke API keys, where `identity.api_keys` allows them
+    ApiKey(Noun<ApiKeyCommand>),
+    /// Show the certificate profiles
+    Profile(Noun<ProfileCommand>),
+    /// Show the certificate authorities
+    Ca(Noun<CaCommand>),
+    /// List, rotate and prune the key-encryption keys
+    Kek(Noun<KekCommand>),
+    /// Read the audit trail: who did, or was refused, what
+    Audit(At<AuditArgs>),
+    /// Copy the database, while it is in use, into a new file
+    Backup(At<BackupArgs>),
+    /// Bring the database's schema up to date
+    Migrate(At<Nothing>),
+    /// Check a configuration file, and the environment over it, without starting anything
+    CheckConfig(ConfigTarget),
+    /// Print the OpenAPI document of the reseller API
+    Openapi,
+    /// Print a completion script for a shell
+    Completions {
+        /// Such as: chancery completions bash > /etc/bash_completion.d/chancery
+        shell: Shell,
+    },
+}
+
+/// A noun with its verbs, and the installation they work on.
+#[derive(Args)]
+pub struct Noun<C: Subcommand> {
+    #[command(subcommand)]
+    pub command: C,
+    #[command(flatten)]
+    pub target: Target,
+}
+
+/// A command of one word, and the installation it works on.
+#[derive(Args)]
+pub struct At<A: Args> {
+    #[command(flatten)]
+    pub args: A,
+    #[command(flatten)]
+    pub target: Target,
+}
+
+/// No arguments of its own.
+#[derive(Args)]
+pub struct Nothing {}

@@ -1,0 +1,67 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use chancery_store::{DatabaseUrl, Options, Store};
+use clap::Args;
+
+use super::context::quiet;
+use crate::failure::Failure;
+use crate::files::{private_folder, unwritable};
+use crate::installation::Kek;
+use crate::print::{Printer, record};
+use crate::target::Target;
+
+#[derive(Args, Debug)]
+pub struct BackupArgs {
+    /// A file that does not exist yet
+    #[arg(long, value_name = "FILE")]
+    to: PathBuf,
+}
+
+pub fn run(target: &Target, args: &BackupArgs) -> Result<(), Failure> {
+    let installation = target.find()?;
+    if let DatabaseUrl::Postgres(_) = &installation.database {
+        return Err(Failure::usage("this backs up SQLite databases")
+            .advise("use pg_dump, or the archiving of your PostgreSQL server, for this one"));
+    }
+    let store = installation.open_store(&Options { migrate: false, ..quiet(&installation) })?;
+    copy(&store, &args.to)?;
+    let bytes = fs::metadata(&args.to).map(|metadata| metadata.len()).unwrap_or(0);
+    let kek = match &installation.kek {
+        Kek::File(path) => format!("the key-encryption keys in {}", path.display()),
+        Kek::Text(_) => "the key-encryption key from your environment".to_owned(),
+    };
+    let sentence = format!(
+        "Wrote {} ({bytes} bytes). It is of no use without {kek}: keep those elsewhere, and safe.",
+        args.to.display()
+    );
+    let record = record! { "file" => args.to.display().to_string(), "bytes" => bytes };
+    Printer { json: target.json }.say(&sentence, &record)
+}
+
+/// Copies into a folder that only we can enter, and puts the copy in place when it is complete.
+fn copy(store: &Store, to: &Path) -> Result<(), Failure> {
+    if to.exists() {
+        let exists = Failure::usage(format!("{} exists already", to.display()));
+        return Err(exists.advise("name a new file"));
+    }
+    let mut draft = to.as_os_str().to_owned();
+    draft.push(".partial");
+    let folder = PathBuf::from(draft);
+    private_folder(&folder)?;
+    let draft = folder.join("backup.db");
+    let copied = store.backup(&draft).map_err(|error| Failure::failed(format!("cannot copy the database: {error}")));
+    let placed = copied.and_then(|()| {
+        let place = || {
+            fs::set_permissions(&draft, fs::Permissions::from_mode(0o600))?;
+            fs::File::open(&draft)?.sync_all()?;
+            // A link fails if the name was taken meanwhile, where a rename would replace what is there.
+            fs::hard_link(&draft, to)
+        };
+        place().map_err(|error| unwritable("write", to, &error))
+    });
+    // What is left of an attempt that failed is of no use to anybody.
+    let _ = fs::remove_dir_all(&folder);
+    placed
+}

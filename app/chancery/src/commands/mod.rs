@@ -1,0 +1,22 @@
+//! The operator's commands: one file a noun. They work beside a running service or without one.
+
+pub mod api_key;
+pub mod audit;
+pub mod backup;
+pub mod ca;
+pub mod client;
+mod context;
+pub mod kek;
+pub mod openapi;
+pub mod profile;
+pub mod reseller;
+pub mod setup;
+
+use chancery_domain::ScopeSet;
+
+/// Reads scopes as OAuth writes them, naming what there is when one is unknown.
+fn scopes(text: &str) -> Result<ScopeSet, String> {
+    let scopes: ScopeSet =
+        text.parse().map_err(|unknown| format!("there is no scope {unknown}; there are: {}", ScopeSet::all()))?;
+    if scopes.is_empty() { Err("name at least one scope".to_owned()) } else { Ok(scopes) }
+}

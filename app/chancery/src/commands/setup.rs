@@ -1,0 +1,143 @@
+//! Setting an installation up: `init`, `migrate`, `check-config`.
+
+use chancery_domain::Clock;
+use chancery_pki::CaName;
+use chancery_service::operator::CaNames;
+use chancery_store::{Options, Store};
+use clap::Args;
+
+use super::ca;
+use super::context::{Context, quiet};
+use crate::config::{self, ConfigError};
+use crate::dev;
+use crate::failure::Failure;
+use crate::installation::{Installation, Kek, Place};
+use crate::print::{Printer, record};
+use crate::system::SystemClock;
+use crate::target::{ConfigTarget, Target};
+
+#[derive(Args, Debug)]
+pub struct InitArgs {
+    /// The country of the CA, two capital letters
+    #[arg(long, value_name = "CC")]
+    country: Option<String>,
+    /// The organization that runs the CA, as it will stand in every certificate
+    #[arg(long)]
+    organization: Option<String>,
+    /// The name of the root CA [default: ORGANIZATION Root CA 1]
+    #[arg(long, value_name = "NAME")]
+    root_name: Option<String>,
+    /// The name of the issuing CA [default: ORGANIZATION Issuing CA 1]
+    #[arg(long, value_name = "NAME")]
+    issuing_name: Option<String>,
+}
+
+/// Makes what is not there yet; what is there stays as it is.
+pub fn init(target: &Target, args: &InitArgs) -> Result<(), Failure> {
+    let installation = match target.folder() {
+        Some(folder) => dev::find_or_make(folder)?,
+        None => target.find()?,
+    };
+    let names = names(&installation, args)?;
+    let keyring = installation.keyring_or_new(SystemClock.now().as_secs())?;
+    let store = installation.open_store(&Options { migrate: true, ..quiet(&installation) })?;
+    let context = Context::assemble(installation, target, store, keyring)?;
+    let issuers = context.wait(context.operator.init_hierarchy(names))?;
+    if !context.printer.json
+        && let Kek::File(path) = &context.installation.kek
+    {
+        let path = path.display();
+        anstream::eprintln!("The key-encryption keys are in {path}: back them up, apart from the database.");
+    }
+    let records: Vec<_> = issuers.iter().map(ca::shown).collect();
+    context.printer.table(&["id", "name", "kind", "state", "key_type", "not_after"], &records)
+}
+
+/// Applies what the database's schema lacks.
+pub fn migrate(target: &Target) -> Result<(), Failure> {
+    let installation = target.find()?;
+    // Opening says more about what is wrong than migrating does.
+    let applied =
+        Store::migrate(&installation.database, &installation.store).map_err(|error| installation.not_opened(error))?;
+    let printer = Printer { json: target.json };
+    if applied.is_empty() && !printer.json {
+        return printer.say("The schema is up to date.", &record! {});
+    }
+    let records: Vec<_> =
+        applied.iter().map(|step| record! { "version" => step.version, "name" => step.name }).collect();
+    printer.table(&["version", "name"], &records)
+}
+
+/// Says everything that is wrong with a configuration, or that nothing is.
+pub fn check_config(target: &ConfigTarget) -> Result<(), Failure> {
+    let printer = Printer { json: target.json };
+    match config::load(&target.config, target.database_url.as_deref()) {
+        Ok(installation) => {
+            let record = record! {
+                "ok" => true,
+                "listen" => installation.listen.api.to_string(),
+                "http_listen" => installation.listen.http.to_string(),
+                "admin_listen" => installation.listen.admin.to_string(),
+                "base_url" => installation.urls.base_url,
+                "acme_url" => installation.urls.acme_url,
+                "auth_url" => installation.urls.auth_url,
+                "http_url" => installation.urls.http_url,
+                "tls" => installation.tls.is_some(),
+                "database" => installation.database.to_string(),
+                "issuer" => installation.settings.issuer,
+                "audience" => installation.settings.audience,
+                "profiles" => installation.settings.profiles.iter().map(|profile| profile.name.as_str()).collect::<Vec<_>>(),
+            };
+            printer.record(&record, Some("Nothing is wrong with this configuration."))
+        }
+        Err(ConfigError::Wrong(path, problems)) => {
+            let records: Vec<_> = problems
+                .0
+                .iter()
+                .map(|problem| record! { "setting" => problem.setting, "problem" => problem.message })
+                .collect();
+            if printer.json {
+                printer.record(&record! { "ok" => false, "problems" => records }, None)?;
+            } else {
+                printer.table(&["setting", "problem"], &records)?;
+            }
+            let count = match problems.0.len() {
+                1 => "1 setting is wrong".to_owned(),
+                count => format!("{count} settings are wrong"),
+            };
+            Err(Failure::usage(format!("{}: {count}", path.display())).advise("mend what is listed"))
+        }
+        Err(ConfigError::Unreadable(failure)) => Err(failure),
+    }
+}
+
+fn names(installation: &Installation, args: &InitArgs) -> Result<CaNames, Failure> {
+    let usual = match &installation.place {
+        Place::Folder(_) => dev::ca_names(),
+        Place::Configuration(_) => CaNames {
+            country: "XX".to_owned(),
+            organization: "Chancery".to_owned(),
+            root: String::new(),
+            issuing: String::new(),
+        },
+    };
+    let organization = args.organization.clone().unwrap_or(usual.organization);
+    let or = |given: &Option<String>, usual: String, kind: &str| match given {
+        Some(name) => name.clone(),
+        None if usual.is_empty() || args.organization.is_some() => format!("{organization} {kind} CA 1"),
+        None => usual,
+    };
+    let names = CaNames {
+        country: args.country.clone().unwrap_or(usual.country),
+        root: or(&args.root_name, usual.root, "Root"),
+        issuing: or(&args.issuing_name, usual.issuing, "Issuing"),
+        organization,
+    };
+    for common in [&names.root, &names.issuing] {
+        CaName::new(&names.country, &names.organization, common).map_err(Failure::usage)?;
+    }
+    if names.root == names.issuing {
+        return Err(Failure::usage("the root and the issuing CA need different names"));
+    }
+    Ok(names)
+}

@@ -1,0 +1,52 @@
+//! Which database, and whether the way to it is safe.
+
+use std::fmt::Debug;
+
+use chancery_store::{DatabaseUrl, Options};
+
+use super::{Check, url};
+use crate::config::types;
+
+pub(super) fn settle(database: &types::Database, check: &mut Check<'_>) -> Option<(DatabaseUrl, Options)> {
+    let connections = check.number("database.connections", database.connections, 1_usize, 1000);
+    let url = check.problems.take("database.url", database.url.parse::<DatabaseUrl>());
+    let url = match url? {
+        DatabaseUrl::Sqlite(path) => {
+            let path = check.base.join(path);
+            let folder = path.parent().unwrap_or(check.base);
+            let message = format!("is in {}, which is not a folder; make it, or choose another", folder.display());
+            check.problems.require(folder.is_dir(), "database.url", message);
+            DatabaseUrl::Sqlite(path)
+        }
+        DatabaseUrl::Postgres(config) => {
+            let private = !config.get_hosts().iter().any(is_remote) || says(config.get_ssl_mode(), "Require");
+            let message = "goes to another machine without being sure of TLS; add ?sslmode=require, or set \
+                           database.allow_unencrypted = true where the network is safe";
+            check.problems.require(private || database.allow_unencrypted, "database.url", message);
+            DatabaseUrl::Postgres(config)
+        }
+    };
+    let ca_file = database.ca_file.as_ref().map(|path| check.path(path));
+    if let Some(path) = &ca_file {
+        let readable = std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
+        check.problems.take("database.ca_file", readable);
+    }
+    let options =
+        Options { connections: connections?, migrate: database.migrate, postgres_ca: ca_file, ..Options::default() };
+    Some((url, options))
+}
+
+/// The driver's types cannot be named here, since only the store knows it: they are told apart by how they show
+/// themselves. If that ever changes, a URL is refused that could be taken, never the other way round.
+fn is_remote(host: &impl Debug) -> bool {
+    let shown = format!("{host:?}");
+    let name = shown.strip_prefix("Tcp(\"").and_then(|rest| rest.strip_suffix("\")"));
+    match name {
+        Some(name) => !url::loopback_host(name),
+        None => !shown.starts_with("Unix("),
+    }
+}
+
+fn says(value: impl Debug, text: &str) -> bool {
+    format!("{value:?}") == text
+}

@@ -1,0 +1,162 @@
+//! From what was written to what it means, refusing what is unsafe.
+
+mod database;
+mod identity;
+mod issuance;
+mod limits;
+mod server;
+mod url;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use chancery_domain::Secret;
+use chancery_seal::Keyring;
+use chancery_service::Settings;
+
+use super::problems::Problems;
+use super::span;
+use super::types::{Config, Keys, Log};
+use crate::installation::{Installation, Kek, LogChoice, LogFormat, Place};
+
+/// How long an answer can be replayed by its idempotency key.
+pub const IDEMPOTENCY_WINDOW: Duration = Duration::from_secs(24 * 3600);
+
+/// Checks everything and tells everything that is wrong; `path` is the configuration's own, absolute.
+pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
+    let mut check = Check { base: path.parent().unwrap_or(Path::new("/")), problems: Problems::default() };
+    let server = server::settle(&config.server, &mut check);
+    let database = database::settle(&config.database, &mut check);
+    let kek = settle_kek(&config.keys, &mut check);
+    let urls = server.as_ref().map(|server| &server.urls);
+    let public = server.as_ref().is_some_and(server::Server::is_public);
+    let identity = identity::settle(&config.identity, urls, public, &mut check);
+    let limits = limits::settle(&config.limits, &mut check);
+    let issuance = issuance::settle(&config.policy, &config.profiles, &mut check);
+    let log = settle_log(&config.log, &mut check);
+
+    if !check.problems.is_empty() {
+        return Err(check.problems);
+    }
+    let missing = || {
+        let mut problems = Problems::default();
+        problems.add("configuration", "could not be understood");
+        problems
+    };
+    let (server, (database, store)) = (server.ok_or_else(missing)?, database.ok_or_else(missing)?);
+    let (identity, issuance) = (identity.ok_or_else(missing)?, issuance.ok_or_else(missing)?);
+    let mut limits = limits.ok_or_else(missing)?;
+    limits.http.drain = server.drain;
+    Ok(Installation {
+        place: Place::Configuration(path.to_owned()),
+        listen: server.listen,
+        urls: server.urls,
+        tls: server.tls,
+        database,
+        store,
+        kek: kek.ok_or_else(missing)?,
+        settings: Settings {
+            issuer: identity.issuer,
+            audience: identity.audience,
+            token_lifetime: identity.token_lifetime,
+            token_key_rotation: identity.token_key_rotation,
+            token_key_notice: identity.token_key_notice,
+            api_keys: config.identity.api_keys,
+            external: identity.external.iter().map(|external| external.provider.clone()).collect(),
+            profiles: issuance.profiles,
+            default_profile: issuance.default_profile,
+            default_policy: issuance.default_policy,
+            default_policy_name: issuance.default_policy_name,
+            idempotency_window: IDEMPOTENCY_WINDOW,
+        },
+        external_keys: identity.external,
+        limits,
+        shutdown_delay: server.shutdown_delay,
+        log: log.ok_or_else(missing)?,
+    })
+}
+
+/// What the checks share: where relative paths start, and what was found wrong so far.
+struct Check<'a> {
+    base: &'a Path,
+    problems: Problems,
+}
+
+impl Check<'_> {
+    fn path(&self, text: &str) -> PathBuf {
+        self.base.join(text)
+    }
+
+    /// A whole number between two others, both allowed.
+    fn number<T: TryFrom<i64> + Copy + PartialOrd + fmt::Display>(
+        &mut self,
+        setting: impl fmt::Display,
+        value: i64,
+        least: T,
+        most: T,
+    ) -> Option<T> {
+        let fits = T::try_from(value).ok().filter(|value| (least..=most).contains(value));
+        if fits.is_none() {
+            self.problems.add(setting, format!("must be {least} to {most}, not {value}"));
+        }
+        fits
+    }
+
+    /// A length of time between two others, both allowed.
+    fn span(&mut self, setting: &str, text: &str, least: Duration, most: Duration) -> Option<Duration> {
+        let span = self.problems.take(setting, span::parse(text))?;
+        let fits = (least..=most).contains(&span);
+        let bounds = || format!("must be {} to {}, not {text}", span::show(least), span::show(most));
+        if !fits {
+            self.problems.add(setting, bounds());
+        }
+        fits.then_some(span)
+    }
+}
+
+const fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+const fn minutes(minutes: u64) -> Duration {
+    Duration::from_secs(minutes * 60)
+}
+
+const fn days(days: u64) -> Duration {
+    Duration::from_secs(days * 86_400)
+}
+
+fn settle_kek(keys: &Keys, check: &mut Check<'_>) -> Option<Kek> {
+    match (&keys.kek_file, &keys.kek) {
+        (Some(_), Some(_)) => {
+            check.problems.add("keys.kek_file", "is set, and so is the key itself (keys.kek); keep one of them");
+            None
+        }
+        (None, Some(text)) => {
+            check.problems.take("keys.kek", Keyring::from_base64(text))?;
+            Some(Kek::Text(Secret::new(text.clone())))
+        }
+        (file, None) => {
+            let path = check.path(file.as_deref().unwrap_or("kek.json"));
+            // One that is not there yet is made by `init`; one that is there must be good.
+            if path.exists() {
+                check.problems.take("keys.kek_file", Keyring::load(&path))?;
+            }
+            Some(Kek::File(path))
+        }
+    }
+}
+
+fn settle_log(log: &Log, check: &mut Check<'_>) -> Option<LogChoice> {
+    let format = match log.format.as_str() {
+        "auto" => Ok(LogFormat::Auto),
+        "human" => Ok(LogFormat::Human),
+        "json" => Ok(LogFormat::Json),
+        other => Err(format!("must be \"auto\", \"human\" or \"json\", not {other:?}")),
+    };
+    let format = check.problems.take("log.format", format);
+    let level = tracing_subscriber::EnvFilter::builder().parse(&log.level);
+    check.problems.take("log.level", level)?;
+    Some(LogChoice { format: format?, level: log.level.clone() })
+}

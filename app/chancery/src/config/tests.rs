@@ -1,0 +1,270 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use tempfile::TempDir;
+
+use super::types::Config;
+use super::*;
+
+const EXAMPLE: &str = include_str!("../../../../chancery.example.toml");
+
+/// The example with every setting switched on.
+fn uncommented() -> String {
+    let is_setting = |line: &str| {
+        let name = line.strip_prefix('#').unwrap_or_default();
+        name.starts_with("[[")
+            || name.split_once(" = ").is_some_and(|(name, _)| {
+                !name.is_empty() && name.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_')
+            })
+    };
+    let lines = EXAMPLE.lines().map(|line| if is_setting(line) { &line[1..] } else { line });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn config(text: &str) -> Config {
+    match read(text, std::iter::empty(), None) {
+        Ok(config) => config,
+        Err(problems) => panic!("{problems}"),
+    }
+}
+
+fn written(config: &Config) -> Table {
+    Table::try_from(config).unwrap()
+}
+
+/// What is wrong with a configuration in a folder, as `setting: message`.
+fn problems_in(folder: &TempDir, text: &str) -> Vec<String> {
+    let settled = read(text, std::iter::empty(), None)
+        .and_then(|config| settle::settle(&config, &folder.path().join("chancery.toml")));
+    let problems = settled.err().map(|problems| problems.0).unwrap_or_default();
+    problems.into_iter().map(|problem| format!("{}: {}", problem.setting, problem.message)).collect()
+}
+
+fn problems(text: &str) -> Vec<String> {
+    problems_in(&tempfile::tempdir().unwrap(), text)
+}
+
+/// A configuration with nothing wrong but what is added.
+fn problems_of(more: &str) -> Vec<String> {
+    problems(&format!("server.base_url = 'https://ca.example.com'\n{more}"))
+}
+
+#[test]
+fn the_example_as_it_is_changes_nothing() {
+    assert_eq!(written(&config(EXAMPLE)), written(&Config::default()));
+}
+
+#[test]
+fn the_example_has_every_setting_and_no_other() {
+    let shown = shape::names(&uncommented().parse().unwrap());
+    // The one setting that must not stand in a file.
+    let settings = shape::names(&shape()).into_iter().filter(|name| name != "keys.kek");
+    let mut missing: Vec<_> = settings.filter(|name| !shown.contains(name)).collect();
+    missing.sort();
+    assert_eq!(missing, Vec::<String>::new());
+    config(&uncommented());
+}
+
+#[test]
+fn the_example_shows_the_defaults() {
+    fn differences(shown: &Table, default: &Table, path: &str, found: &mut Vec<String>) {
+        for (name, value) in default {
+            match (&shown[name], value) {
+                (Value::Table(shown), Value::Table(default)) => {
+                    differences(shown, default, &format!("{path}{name}."), found);
+                }
+                (_, Value::Array(empty)) if empty.is_empty() => {}
+                (shown, default) if shown == default => {}
+                (shown, default) => found.push(format!("{path}{name}: {shown} is not {default}")),
+            }
+        }
+    }
+    let shown = config(&uncommented());
+    let mut found = Vec::new();
+    differences(&written(&shown), &written(&Config::default()), "", &mut found);
+    let mut entry = |path: &str, shown: Table, default: Table, by_choice: &[&str]| {
+        let default = default.into_iter().filter(|(name, _)| !by_choice.contains(&name.as_str())).collect();
+        differences(&shown, &default, path, &mut found);
+    };
+    let external = Table::try_from(&shown.identity.external[0]).unwrap();
+    let default = Table::try_from(types::External::default()).unwrap();
+    entry("identity.external.", external, default, &["issuer", "jwks_url", "audience"]);
+    let profile = Table::try_from(&shown.profiles.list[0]).unwrap();
+    let default = Table::try_from(types::Profile::default()).unwrap();
+    entry("profiles.list.", profile, default, &["name", "description"]);
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn the_example_with_an_address_is_a_good_configuration() {
+    assert_eq!(problems(&EXAMPLE.replace("#base_url", "base_url")), Vec::<String>::new());
+}
+
+#[test]
+fn every_problem_is_told_at_once() {
+    let found = problems_of(
+        "server.listen = '0.0.0.0:8443'\nserver.admin_listen = '0.0.0.0:9090'\nserver.http_listen = 'nowhere'\n\
+         server.http_url = 'https://x.example'\nidentity.token_lifetime = '30s'\nlimits.burst = 0\nlog.format = 'xml'\n\
+         profiles.default_profile = 'TLS-1d'\npolicy.allowed_key_types = ['dsa']\n",
+    );
+    let settings: Vec<_> = found.iter().filter_map(|problem| problem.split_once(": ")).map(|(name, _)| name).collect();
+    assert_eq!(
+        settings,
+        [
+            "server.http_listen",
+            "server.listen",
+            "server.admin_listen",
+            "server.http_url",
+            "identity.token_lifetime",
+            "limits.burst",
+            "profiles.default_profile",
+            "policy.allowed_key_types",
+            "log.format",
+        ]
+    );
+}
+
+#[test]
+fn an_open_listener_needs_a_certificate() {
+    let found = problems_of("server.listen = '0.0.0.0:8443'");
+    assert!(found.len() == 1 && found[0].starts_with("server.listen: is reachable"), "{found:?}");
+    assert_eq!(problems_of("server.listen = '[::1]:8443'"), Vec::<String>::new());
+}
+
+#[test]
+fn an_open_admin_listener_needs_to_be_asked_for() {
+    let found = problems_of("server.admin_listen = '10.0.0.1:9090'");
+    assert!(found.len() == 1 && found[0].starts_with("server.admin_listen: is reachable"), "{found:?}");
+    let asked = "server.admin_listen = '10.0.0.1:9090'\nserver.allow_public_admin = true";
+    assert_eq!(problems_of(asked), Vec::<String>::new());
+}
+
+#[test]
+fn api_keys_on_a_public_service_need_to_be_asked_for() {
+    let found = problems_of("identity.api_keys = true");
+    assert!(found.len() == 1 && found[0].starts_with("identity.api_keys: "), "{found:?}");
+    let asked = "identity.api_keys = true\nidentity.allow_public_api_keys = true";
+    assert_eq!(problems_of(asked), Vec::<String>::new());
+    assert_eq!(problems("server.base_url = 'http://localhost:8443'\nidentity.api_keys = true"), Vec::<String>::new());
+}
+
+#[test]
+fn addresses_are_https_but_for_relying_parties() {
+    for (name, url) in [
+        ("base_url", "http://ca.example.com"),
+        ("acme_url", "http://ca.example.com"),
+        ("auth_url", "http://ca.example.com"),
+        ("http_url", "https://ca.example.com"),
+    ] {
+        let text = match name {
+            "base_url" => format!("server.base_url = '{url}'"),
+            _ => format!("server.base_url = 'https://ca.example.com'\nserver.{name} = '{url}'"),
+        };
+        let found = problems(&text);
+        assert!(found.len() == 1 && found[0].starts_with(&format!("server.{name}: ")), "{found:?}");
+    }
+    let found = problems("");
+    assert!(found.len() == 1 && found[0].starts_with("server.base_url: is missing"), "{found:?}");
+}
+
+#[test]
+fn a_database_on_another_machine_needs_tls() {
+    let url = |url: &str| problems_of(&format!("database.url = '{url}'"));
+    for good in [
+        "postgres://u:p@db.example.com/ca?sslmode=require",
+        "postgres://u@localhost/ca",
+        "postgres://u@127.0.0.1:5432/ca",
+        "postgres:///ca?host=/run/postgresql",
+    ] {
+        assert_eq!(url(good), Vec::<String>::new(), "{good}");
+    }
+    for bad in ["postgres://u:p@db.example.com/ca", "postgres://u@localhost,db.example.com/ca", "mysql://x"] {
+        let found = url(bad);
+        assert!(found.len() == 1 && found[0].starts_with("database.url: "), "{bad}: {found:?}");
+    }
+    let asked = "database.url = 'postgres://u@db.example.com/ca'\ndatabase.allow_unencrypted = true";
+    assert_eq!(problems_of(asked), Vec::<String>::new());
+}
+
+#[test]
+fn a_database_file_needs_its_folder() {
+    let found = problems_of("database.url = 'sqlite://missing/chancery.db'");
+    assert!(found.len() == 1 && found[0].contains("which is not a folder"), "{found:?}");
+}
+
+#[test]
+fn a_key_in_the_file_is_refused_and_one_from_the_environment_taken() {
+    let key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    let found = problems_of(&format!("keys.kek = '{key}'"));
+    assert!(found.len() == 1 && found[0].contains("CHANCERY__KEYS__KEK"), "{found:?}");
+    assert!(!found[0].contains("AAAA"), "{found:?}");
+    let variable = |text: &str| [("CHANCERY__KEYS__KEK".to_owned(), text.to_owned())].into_iter();
+    let folder = tempfile::tempdir().unwrap();
+    let settle = |text: &str| {
+        let config = read("server.base_url = 'https://ca.example.com'", variable(text), None)?;
+        settle::settle(&config, &folder.path().join("chancery.toml")).map(drop)
+    };
+    assert_eq!(settle(key), Ok(()));
+    assert_eq!(settle("short").unwrap_err().0[0].setting, "keys.kek");
+}
+
+#[test]
+fn a_keyring_that_others_can_read_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kek.json");
+    chancery_seal::Keyring::create(&path, 0).unwrap();
+    let text = "server.base_url = 'https://ca.example.com'";
+    assert_eq!(problems_in(&folder, text), Vec::<String>::new());
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let found = problems_in(&folder, text);
+    assert!(found.len() == 1 && found[0].contains("chmod 600"), "{found:?}");
+}
+
+#[test]
+fn an_external_provider_is_https_or_on_this_machine() {
+    let provider = |issuer: &str, jwks: &str| {
+        problems_of(&format!("[[identity.external]]\nissuer = '{issuer}'\njwks_url = '{jwks}'\naudience = 'x'"))
+    };
+    assert_eq!(provider("http://127.0.0.1:1", "http://127.0.0.1:1/jwks"), Vec::<String>::new());
+    let found = provider("http://idp.example.com", "http://idp.example.com/jwks");
+    let settings: Vec<_> = found.iter().filter_map(|problem| problem.split_once(": ")).map(|(name, _)| name).collect();
+    assert_eq!(settings, ["identity.external.0.issuer", "identity.external.0.jwks_url"], "{found:?}");
+    let own = provider("https://ca.example.com", "https://ca.example.com/jwks");
+    assert!(own.len() == 1 && own[0].contains("our own"), "{own:?}");
+    let empty = problems_of("[[identity.external]]\n");
+    assert!(empty.len() >= 3, "{empty:?}");
+}
+
+#[test]
+fn profiles_of_the_operator_replace_the_usual_ones() {
+    let text = "server.base_url = 'https://ca.example.com'\nprofiles.default_profile = 'short'\n\
+                [[profiles.list]]\nname = 'short'\nvalidity_days = 7\nkey_types = ['ec-p256']";
+    let folder = tempfile::tempdir().unwrap();
+    let installation =
+        settle::settle(&config(text), &folder.path().join("c.toml")).unwrap_or_else(|problems| panic!("{problems}"));
+    let names: Vec<_> = installation.settings.profiles.iter().map(|profile| profile.name.as_str()).collect();
+    assert_eq!((names, installation.settings.default_profile.as_str()), (vec!["short"], "short"));
+    let twice = problems_of(
+        "profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\n[[profiles.list]]\nname = 'a'\nvalidity_days = 0",
+    );
+    let settings: Vec<_> = twice.iter().filter_map(|problem| problem.split_once(": ")).map(|(name, _)| name).collect();
+    assert_eq!(settings, ["profiles.list.1.validity_days"], "{twice:?}");
+}
+
+#[test]
+fn paths_start_at_the_folder_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "server.base_url = 'https://ca.example.com'";
+    let installation =
+        settle::settle(&config(text), &folder.path().join("c.toml")).unwrap_or_else(|problems| panic!("{problems}"));
+    let database = format!("sqlite://{}", folder.path().join("chancery.db").display());
+    assert_eq!(installation.database.to_string(), database);
+    assert_eq!(installation.urls.http_url, "http://ca.example.com:8080");
+    assert_eq!(installation.settings.issuer, "https://ca.example.com");
+}
+
+#[test]
+fn a_broken_file_is_told_by_its_line() {
+    let found = problems("[server]\nlisten = \n");
+    assert!(found.len() == 1 && found[0].starts_with("line 2: "), "{found:?}");
+}

@@ -1,0 +1,171 @@
+//! The configuration as it is written: plain texts and numbers, which `settle` checks and turns into what they mean.
+//!
+//! `chancery.example.toml` explains every field. The types hold a secret, so they have no `Debug`.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! sections {
+    ($($(#[$doc:meta])* $section:ident { $($field:ident: $kind:ty = $default:expr,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Deserialize, Serialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $section { $(pub $field: $kind,)* }
+
+        impl Default for $section {
+            fn default() -> Self {
+                Self { $($field: $default.into(),)* }
+            }
+        }
+
+        impl Specimen for $section {
+            fn specimen() -> Self {
+                Self { $($field: Specimen::specimen(),)* }
+            }
+        }
+    )*};
+}
+
+sections! {
+    Config {
+        server: Server = Server::default(),
+        database: Database = Database::default(),
+        keys: Keys = Keys::default(),
+        identity: Identity = Identity::default(),
+        limits: Limits = Limits::default(),
+        policy: Policy = Policy::default(),
+        profiles: Profiles = Profiles::default(),
+        log: Log = Log::default(),
+    }
+    /// Where we listen, and under which addresses the world reaches us.
+    Server {
+        listen: String = "127.0.0.1:8443",
+        http_listen: String = "127.0.0.1:8080",
+        admin_listen: String = "127.0.0.1:9090",
+        base_url: Option<String> = None,
+        acme_url: Option<String> = None,
+        auth_url: Option<String> = None,
+        http_url: Option<String> = None,
+        allow_public_admin: bool = false,
+        drain: String = "30s",
+        shutdown_delay: String = "0s",
+        tls: Tls = Tls::default(),
+    }
+    /// The certificate of the HTTPS listener.
+    Tls {
+        certificate: Option<String> = None,
+        key: Option<String> = None,
+    }
+    Database {
+        url: String = "sqlite://chancery.db",
+        connections: i64 = 8,
+        migrate: bool = true,
+        ca_file: Option<String> = None,
+        allow_unencrypted: bool = false,
+    }
+    /// The key-encryption key.
+    Keys {
+        kek_file: Option<String> = None,
+        kek: Option<String> = None,
+    }
+    Identity {
+        issuer: Option<String> = None,
+        audience: Option<String> = None,
+        token_lifetime: String = "24h",
+        token_key_rotation: String = "30d",
+        token_key_notice: String = "1h",
+        api_keys: bool = false,
+        allow_public_api_keys: bool = false,
+        external: Vec<External> = Vec::new(),
+    }
+    /// An external OpenID provider.
+    External {
+        issuer: String = "",
+        jwks_url: String = "",
+        audience: String = "",
+        reseller_claim: String = "reseller_code",
+        scope_claim: String = "scope",
+        ca_file: Option<String> = None,
+    }
+    Limits {
+        requests_per_second: i64 = 50,
+        burst: i64 = 200,
+        connections: i64 = 10_000,
+        connections_per_peer: i64 = 0,
+        body_bytes: i64 = 262_144,
+        body_time: String = "20s",
+        header_bytes: i64 = 65_536,
+        header_time: String = "10s",
+        handshake_time: String = "10s",
+        idle_time: String = "75s",
+    }
+    /// The policy of accounts that no policy applies to; without a rule it permits what the profiles permit.
+    Policy {
+        name: String = "default",
+        allowed_domains: Option<Vec<String>> = None,
+        denied_domains: Option<Vec<String>> = None,
+        allow_wildcards: Option<bool> = None,
+        allow_ip_addresses: Option<bool> = None,
+        allowed_profiles: Option<Vec<String>> = None,
+        allowed_key_types: Option<Vec<String>> = None,
+        allowed_challenge_types: Option<Vec<String>> = None,
+        max_names: Option<i64> = None,
+        max_validity_days: Option<i64> = None,
+        max_certificates_per_day: Option<i64> = None,
+        max_certificates_per_week: Option<i64> = None,
+        max_active_certificates: Option<i64> = None,
+        issuance_enabled: Option<bool> = None,
+    }
+    Profiles {
+        default_profile: String = "TLS-90d",
+        list: Vec<Profile> = Vec::new(),
+    }
+    Profile {
+        name: String = "",
+        description: String = "",
+        validity_days: i64 = 90,
+        key_types: Vec<String> = ["rsa-2048", "rsa-3072", "rsa-4096", "ec-p256", "ec-p384"].map(String::from),
+        challenge_types: Vec<String> = ["http-01", "dns-01", "tls-alpn-01"].map(String::from),
+        allow_wildcards: bool = true,
+        allow_ip_addresses: bool = true,
+        max_names: i64 = 100,
+    }
+    Log {
+        format: String = "auto",
+        level: String = "info",
+    }
+}
+
+/// One value of a kind: a `Config::specimen()` has every setting there is, to know their names and kinds by.
+pub trait Specimen {
+    fn specimen() -> Self;
+}
+
+impl<T: Specimen> Specimen for Option<T> {
+    fn specimen() -> Self {
+        Some(T::specimen())
+    }
+}
+
+impl<T: Specimen> Specimen for Vec<T> {
+    fn specimen() -> Self {
+        vec![T::specimen()]
+    }
+}
+
+impl Specimen for String {
+    fn specimen() -> Self {
+        "text".to_owned()
+    }
+}
+
+impl Specimen for i64 {
+    fn specimen() -> Self {
+        1
+    }
+}
+
+impl Specimen for bool {
+    fn specimen() -> Self {
+        true
+    }
+}

@@ -1,0 +1,224 @@
+//! The folder of a `dev`, and what is where in it.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use chancery_domain::{Name, PolicyRules, Profile};
+use chancery_http::{BodyLimits, Limits, PublicUrls};
+use chancery_pki::chain_to_pem;
+use chancery_service::Settings;
+use chancery_service::operator::IssuerDetails;
+use chancery_store::{DatabaseUrl, Options};
+use serde::{Deserialize, Serialize};
+
+use super::demo::Demo;
+use crate::config::IDEMPOTENCY_WINDOW;
+use crate::failure::Failure;
+use crate::files::{private_folder, remove, unwritable, write};
+use crate::installation::{Addresses, Installation, Kek, LogChoice, LogFormat, Place, Rate, ServerLimits, TlsFiles};
+use crate::print::record;
+
+/// The `aud` of a `dev`'s tokens: the same whatever port it listens on.
+pub const AUDIENCE: &str = "https://chancery.test";
+
+/// An absolute path to a folder that exists.
+pub struct Folder(PathBuf);
+
+/// What is kept from one start to the next. Only hashes of the secrets are in the database, so they are kept here.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct State {
+    /// None: SQLite in the folder itself, which may then be moved.
+    pub database_url: Option<String>,
+    pub client_id: Option<String>,
+    pub client_secret: Option<String>,
+    pub api_key: Option<String>,
+}
+
+impl Folder {
+    /// A folder that a `dev` has used.
+    pub fn find(path: &Path) -> Result<Self, Failure> {
+        let folder = Self::at(path)?;
+        if folder.state_path().exists() {
+            return Ok(folder);
+        }
+        let missing = Failure::usage(format!("{} is not the folder of a `chancery dev`", path.display()));
+        Err(missing.advise(format!("start one with `chancery dev --data-dir {}`, or name another", path.display())))
+    }
+
+    /// The folder, made if it is not there.
+    pub fn make(path: &Path) -> Result<Self, Failure> {
+        private_folder(path)?;
+        Self::at(path)
+    }
+
+    fn at(path: &Path) -> Result<Self, Failure> {
+        let absolute = std::path::absolute(path).map_err(|error| unwritable("find", path, &error))?;
+        Ok(Self(absolute))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn tls(&self, name: &str) -> PathBuf {
+        self.0.join("tls").join(name)
+    }
+
+    pub fn issuer_root(&self) -> PathBuf {
+        self.0.join("issuer-root.pem")
+    }
+
+    fn state_path(&self) -> PathBuf {
+        self.0.join("dev-state.json")
+    }
+
+    fn dev_json(&self) -> PathBuf {
+        self.0.join("dev.json")
+    }
+
+    /// Keeps a second `dev` out of the folder for as long as the file is held.
+    pub fn hold(&self) -> Result<File, Failure> {
+        let path = self.0.join("dev.lock");
+        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
+        let file = file.map_err(|error| unwritable("write", &path, &error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => {
+                let taken = Failure::usage(format!("another `chancery dev` is running in {}", self.0.display()));
+                Err(taken.advise("stop it, or choose another folder with --data-dir"))
+            }
+            Err(TryLockError::Error(error)) => Err(unwritable("lock", &path, &error)),
+        }
+    }
+
+    pub fn state(&self) -> Result<State, Failure> {
+        let path = self.state_path();
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(State::default()),
+            Err(error) => return Err(Failure::usage(format!("cannot read {}: {error}", path.display()))),
+        };
+        serde_json::from_str(&text).map_err(|error| {
+            let broken = Failure::usage(format!("{} is broken: {error}", path.display()));
+            broken.advise("mend or remove it; without it `dev` makes new demo credentials")
+        })
+    }
+
+    pub fn save(&self, state: &State) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(state).map_err(Failure::failed)?;
+        write(&self.state_path(), &text, 0o600)
+    }
+
+    /// Remembers which database to use, so that the folder alone finds it later.
+    pub fn remember_database(&self, url: Option<&str>) -> Result<(), Failure> {
+        let mut state = self.state()?;
+        if let Some(url) = url {
+            state.database_url = Some(match url.parse::<DatabaseUrl>().map_err(Failure::from)? {
+                DatabaseUrl::Sqlite(path) => {
+                    let path = std::path::absolute(&path).map_err(|error| unwritable("find", &path, &error))?;
+                    DatabaseUrl::Sqlite(path).to_string()
+                }
+                // As it was given: shown, a URL lacks its password.
+                DatabaseUrl::Postgres(_) => url.to_owned(),
+            });
+        }
+        self.save(&state)
+    }
+
+    /// What a `dev` in this folder is, on these addresses; on the usual ones where none are given.
+    pub fn installation(&self, listen: Option<Addresses>, limits: bool) -> Result<Installation, Failure> {
+        let listen = listen.unwrap_or_else(usual_addresses);
+        let urls = urls(&listen);
+        let database = match self.state()?.database_url {
+            Some(url) => url.parse().map_err(Failure::from)?,
+            None => DatabaseUrl::Sqlite(self.0.join("chancery.db")),
+        };
+        let profiles = Profile::predefined();
+        let fifty = Rate { per_second: 50.try_into().expect("not zero"), burst: 200.try_into().expect("not zero") };
+        Ok(Installation {
+            place: Place::Folder(self.0.clone()),
+            listen,
+            tls: Some(TlsFiles { certificate: self.tls("server.pem"), key: self.tls("server-key.pem") }),
+            database,
+            store: Options::default(),
+            kek: Kek::File(self.0.join("kek.json")),
+            settings: Settings {
+                issuer: urls.auth_url.clone(),
+                audience: AUDIENCE.to_owned(),
+                token_lifetime: Duration::from_secs(86_400),
+                token_key_rotation: Duration::from_secs(30 * 86_400),
+                token_key_notice: Duration::from_secs(3600),
+                api_keys: true,
+                external: Vec::new(),
+                default_profile: profiles[0].name.clone(),
+                profiles,
+                default_policy: PolicyRules::default(),
+                default_policy_name: Name::parse("default").expect("a plain word"),
+                idempotency_window: IDEMPOTENCY_WINDOW,
+            },
+            urls,
+            external_keys: Vec::new(),
+            limits: ServerLimits {
+                http: Limits::default(),
+                body: BodyLimits::default(),
+                rate: limits.then_some(fifty),
+            },
+            shutdown_delay: Duration::ZERO,
+            log: LogChoice { format: LogFormat::Auto, level: "info".to_owned() },
+        })
+    }
+
+    /// Writes the root that verifies issued certificates.
+    pub fn write_issuer_root(&self, hierarchy: &[IssuerDetails]) -> Result<(), Failure> {
+        let roots = hierarchy.iter().filter(|issuer| issuer.parent.is_none()).map(|issuer| &issuer.certificate);
+        write(&self.issuer_root(), &chain_to_pem(roots), 0o644)
+    }
+
+    /// Tells scripts that the server is ready, where it is and how to get in.
+    pub fn write_dev_json(&self, installation: &Installation, demo: &Demo) -> Result<(), Failure> {
+        let urls = &installation.urls;
+        let record = record! {
+            "base_url" => urls.base_url,
+            "acme_url" => urls.acme_url,
+            "auth_url" => urls.auth_url,
+            "audience" => installation.settings.audience,
+            "client_id" => demo.client_id,
+            "client_secret" => demo.client_secret.reveal(),
+            "api_key" => demo.api_key.reveal(),
+            "ca_bundle" => self.tls("ca.pem"),
+            "issuer_bundle" => self.issuer_root(),
+            "admin_url" => url("http", installation.listen.admin),
+            "http_url" => urls.http_url,
+        };
+        let text = serde_json::to_string_pretty(&record).map_err(Failure::failed)?;
+        write(&self.dev_json(), &text, 0o600)
+    }
+
+    pub fn remove_dev_json(&self) -> Result<(), Failure> {
+        remove(&self.dev_json())
+    }
+}
+
+/// The address of a listener, as a client on this machine writes it.
+pub fn url(scheme: &str, address: SocketAddr) -> String {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    format!("{scheme}://{}", SocketAddr::new(ip, address.port()))
+}
+
+fn urls(listen: &Addresses) -> PublicUrls {
+    let api = url("https", listen.api);
+    PublicUrls { base_url: api.clone(), acme_url: api.clone(), auth_url: api, http_url: url("http", listen.http) }
+}
+
+fn usual_addresses() -> Addresses {
+    let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    Addresses { api: at(8443), http: at(8080), admin: at(9090) }
+}

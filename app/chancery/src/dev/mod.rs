@@ -1,0 +1,100 @@
+//! `chancery dev`: a server to try things out, which needs nothing and leaves everything in one folder.
+
+mod demo;
+mod folder;
+mod greeting;
+mod tls;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::installation::{Addresses, Installation};
+use crate::logging;
+use crate::serve::{self, Flags, Listeners};
+use crate::system::SystemClock;
+use chancery_domain::Clock;
+use chancery_service::operator::CaNames;
+use folder::Folder;
+
+/// Where `dev` keeps everything unless it is told otherwise.
+pub const DEFAULT_FOLDER: &str = "./chancery-data";
+
+#[derive(Args, Debug)]
+pub struct DevArgs {
+    /// Keep everything in this folder: database, keys, certificates, credentials
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_FOLDER)]
+    data_dir: PathBuf,
+    /// HTTPS: the reseller API and the token endpoint; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8443")]
+    listen: SocketAddr,
+    /// Plain HTTP for relying parties
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    http_listen: SocketAddr,
+    /// Health and metrics: /livez, /readyz, /metrics
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9090")]
+    admin_listen: SocketAddr,
+    /// Use this database: sqlite://path or postgres://user:password@host/name [default: SQLite in the folder]
+    #[arg(long, value_name = "URL")]
+    database_url: Option<String>,
+    /// Limit the request rate of each reseller, as `serve` does
+    #[arg(long)]
+    limits: bool,
+}
+
+/// The installation in the folder of a `dev`, whether it runs or not.
+pub fn find(folder: &Path) -> Result<Installation, Failure> {
+    Folder::find(folder)?.installation(None, false)
+}
+
+/// The same, in a folder that is made if it is not there.
+pub fn find_or_make(folder: &Path) -> Result<Installation, Failure> {
+    let folder = Folder::make(folder)?;
+    folder.remember_database(None)?;
+    folder.installation(None, false)
+}
+
+/// What the CAs of a `dev` are called.
+pub fn ca_names() -> CaNames {
+    CaNames {
+        country: "XX".to_owned(),
+        organization: "Chancery Dev".to_owned(),
+        root: "Chancery Dev Root CA".to_owned(),
+        issuing: "Chancery Dev Issuing CA 1".to_owned(),
+    }
+}
+
+/// Runs until it is told to stop.
+pub fn run(args: &DevArgs) -> Result<(), Failure> {
+    let folder = Folder::make(&args.data_dir)?;
+    let _held = folder.hold()?;
+    // It is there only while a server is ready: who waits for it must not find the one of the last time.
+    folder.remove_dev_json()?;
+    folder.remember_database(args.database_url.as_deref())?;
+
+    let runtime = serve::runtime()?;
+    let addresses = Addresses { api: args.listen, http: args.http_listen, admin: args.admin_listen };
+    let listeners = runtime.block_on(Listeners::bind(addresses, Flags::COMMAND_LINE))?;
+    let installation = folder.installation(Some(listeners.addresses()?), args.limits)?;
+    logging::start(&installation.log);
+    let metrics = serve::start_metrics()?;
+
+    let now = SystemClock.now();
+    let keyring = installation.keyring_or_new(now.as_secs())?;
+    let store = installation.open_store(&installation.store)?;
+    tls::ensure(&folder, args.listen.ip(), now)?;
+    runtime.block_on(async {
+        let assembled = installation.assemble(store, keyring).await?;
+        let hierarchy = assembled.services.operator.init_hierarchy(ca_names()).await?;
+        folder.write_issuer_root(&hierarchy)?;
+        let demo = demo::ensure(&folder, &assembled).await?;
+        let ready = || {
+            folder.write_dev_json(&installation, &demo)?;
+            greeting::print(&folder, &installation, &demo)
+        };
+        serve::run(&installation, &assembled, listeners, metrics, ready).await
+    })?;
+    folder.remove_dev_json()
+}

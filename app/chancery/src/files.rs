@@ -1,0 +1,49 @@
+//! Files that are whole or not there, and folders for us alone.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// Makes a folder that only its owner can enter; one that is there already stays as it is.
+pub fn private_folder(path: &Path) -> Result<(), Failure> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.map_err(|error| unwritable("create the folder", path, &error))
+}
+
+/// Puts a file in place at once, so that nobody ever reads half of it; the old one, if any, is replaced.
+pub fn write(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
+    replace(path, text, mode).map_err(|error| unwritable("write", path, &error))
+}
+
+/// Removes a file, if it is there.
+pub fn remove(path: &Path) -> Result<(), Failure> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritable("remove", path, &error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// "cannot … PATH", with what to do about it.
+pub fn unwritable(action: &str, path: &Path, error: &io::Error) -> Failure {
+    let failure = Failure::usage(format!("cannot {action} {}: {error}", path.display()));
+    failure.advise("choose a place that this user may write to")
+}
+
+fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(".new");
+    let draft = Path::new(&draft);
+    // Left by a crash; made anew, so that its mode is ours.
+    match fs::remove_file(draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(draft)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(draft, path)?;
+    File::open(path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))?.sync_all()
+}

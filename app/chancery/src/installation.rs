@@ -1,0 +1,108 @@
+//! One installation of the service: everything it was told, checked. `serve` makes it from a configuration, `dev` from
+//! a folder; the operator's commands work on either.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chancery_domain::Secret;
+use chancery_http::{BodyLimits, Limits, PublicUrls};
+use chancery_service::{ExternalProvider, Settings};
+use chancery_store::{DatabaseUrl, Options};
+
+/// What the service is to be.
+pub struct Installation {
+    pub place: Place,
+    pub listen: Addresses,
+    pub urls: PublicUrls,
+    /// None: plain HTTP, on loopback only.
+    pub tls: Option<TlsFiles>,
+    pub database: DatabaseUrl,
+    pub store: Options,
+    pub kek: Kek,
+    pub settings: Settings,
+    pub external_keys: Vec<ExternalKeys>,
+    pub limits: ServerLimits,
+    /// How long after a signal to stop new connections are still taken.
+    pub shutdown_delay: Duration,
+    pub log: LogChoice,
+}
+
+/// Where an installation was found; shown as the flag that finds it again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    Configuration(PathBuf),
+    Folder(PathBuf),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Configuration(path) => write!(f, "--config {}", path.display()),
+            Self::Folder(path) => write!(f, "--data-dir {}", path.display()),
+        }
+    }
+}
+
+/// The three listeners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// The API, the token endpoint and ACME.
+    pub api: SocketAddr,
+    /// Plain HTTP for relying parties.
+    pub http: SocketAddr,
+    /// Health and metrics.
+    pub admin: SocketAddr,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+}
+
+/// The key-encryption key: a keyring file that can be rotated, or one key from the environment.
+#[derive(Clone)]
+pub enum Kek {
+    File(PathBuf),
+    Text(Secret),
+}
+
+/// Where the keys of an external provider come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalKeys {
+    pub provider: ExternalProvider,
+    /// Vouches for the provider's server; the system's certificates where there is none.
+    pub ca_file: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerLimits {
+    pub http: Limits,
+    pub body: BodyLimits,
+    /// None: no limit.
+    pub rate: Option<Rate>,
+}
+
+/// Requests a second of one reseller, and how many at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    pub per_second: NonZeroU32,
+    pub burst: NonZeroU32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogChoice {
+    pub format: LogFormat,
+    pub level: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people in a terminal, JSON elsewhere.
+    Auto,
+    Human,
+    Json,
+}

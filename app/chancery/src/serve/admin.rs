@@ -1,0 +1,80 @@
+//! Health and metrics, on a listener of their own that only the operator reaches.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use chancery_service::Kernel;
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use metrics_exporter_prometheus::PrometheusHandle;
+use serde_json::{Value, json};
+
+/// A check that takes longer has failed.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Whether requests are welcome.
+#[derive(Clone)]
+pub struct Health {
+    kernel: Arc<Kernel>,
+    ready: Arc<AtomicBool>,
+}
+
+impl Health {
+    pub fn new(kernel: Arc<Kernel>) -> Self {
+        Self { kernel, ready: Arc::new(AtomicBool::new(false)) }
+    }
+
+    /// Whether the process itself wants requests: not before it has started, and not once it stops.
+    pub fn set_ready(&self, ready: bool) {
+        self.ready.store(ready, Ordering::SeqCst);
+    }
+
+    async fn database(&self) -> Result<(), String> {
+        match tokio::time::timeout(PATIENCE, self.kernel.store.ping()).await {
+            Ok(answered) => answered.map_err(|error| error.to_string()),
+            Err(_) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
+        }
+    }
+
+    /// A keyring that was broken is told here, before the next restart finds out.
+    async fn keyring(&self) -> Result<(), String> {
+        let keyring = self.kernel.keyring.clone();
+        let read = tokio::task::spawn_blocking(move || keyring.reload());
+        match tokio::time::timeout(PATIENCE, read).await {
+            Ok(Ok(read)) => read.map_err(|error| error.to_string()),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err(format!("not read within {} s", PATIENCE.as_secs())),
+        }
+    }
+}
+
+/// `/livez`, `/readyz` and `/metrics`.
+pub fn router(health: Health, metrics: PrometheusHandle) -> Router {
+    Router::new()
+        .route("/livez", get(|| async { "ok\n" }))
+        .route("/readyz", get(readyz).with_state(health))
+        .route("/metrics", get(render).with_state(metrics))
+        .fallback(|| async { (StatusCode::NOT_FOUND, "There are /livez, /readyz and /metrics here.\n") })
+}
+
+async fn readyz(State(health): State<Health>) -> Response {
+    let (database, keyring) = tokio::join!(health.database(), health.keyring());
+    let process = if health.ready.load(Ordering::SeqCst) { Ok(()) } else { Err("starting or stopping".to_owned()) };
+    let ready = database.is_ok() && keyring.is_ok() && process.is_ok();
+    let shown = |check: Result<(), String>| check.map_or_else(Value::from, |()| Value::from("ok"));
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let body = json!({
+        "ready": ready,
+        "checks": {"process": shown(process), "database": shown(database), "keyring": shown(keyring)},
+    });
+    (status, Json(body)).into_response()
+}
+
+async fn render(State(metrics): State<PrometheusHandle>) -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics.render())
+}

@@ -1,0 +1,100 @@
+//! What runs beside the requests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chancery_http::tls::ReloadingCertificate;
+use chancery_service::Answers;
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::task::JoinSet;
+
+use crate::assembly::Assembled;
+
+const CERTIFICATE_LOOK: Duration = Duration::from_secs(5);
+const ANSWERS_SWEEP: Duration = Duration::from_secs(3600);
+const METRICS_UPKEEP: Duration = Duration::from_secs(5);
+/// How long something that failed rests before it begins anew.
+const RECOVERY: Duration = Duration::from_secs(1);
+
+/// Starts it all; each goes on until it is aborted.
+pub fn start(
+    assembled: &Assembled,
+    certificate: Option<Arc<ReloadingCertificate>>,
+    metrics: PrometheusHandle,
+) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    let identity = assembled.services.identity.clone();
+    tasks.spawn(keep("identity", move || {
+        let identity = identity.clone();
+        async move { identity.watch().await }
+    }));
+    let answers = assembled.services.answers.clone();
+    tasks.spawn(keep("answers", move || sweep(answers.clone())));
+    for fetcher in &assembled.fetchers {
+        let fetcher = fetcher.clone();
+        tasks.spawn(keep("external keys", move || fetcher.clone().run()));
+    }
+    if let Some(certificate) = certificate {
+        tasks.spawn(keep("certificate", move || certificate.clone().watch(CERTIFICATE_LOOK)));
+    }
+    tasks.spawn(keep("metrics", move || tidy(metrics.clone())));
+    tasks
+}
+
+/// Does something for ever, and begins anew should it ever end: a node that no longer follows changes would take a
+/// disabled client for a good one.
+async fn keep<F>(name: &'static str, work: impl Fn() -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    loop {
+        let mut task = JoinSet::new();
+        task.spawn(work());
+        if let Some(Err(error)) = task.join_next().await {
+            tracing::error!(%error, name, "background work failed; beginning anew");
+        }
+        tokio::time::sleep(RECOVERY).await;
+    }
+}
+
+async fn tidy(metrics: PrometheusHandle) {
+    loop {
+        tokio::time::sleep(METRICS_UPKEEP).await;
+        metrics.run_upkeep();
+    }
+}
+
+async fn sweep(answers: Answers) {
+    loop {
+        match answers.sweep().await {
+            Ok(0) => {}
+            Ok(forgotten) => tracing::debug!(forgotten, "forgot answers that are too old to be replayed"),
+            Err(error) => tracing::warn!(%error, "could not forget old answers"),
+        }
+        tokio::time::sleep(ANSWERS_SWEEP).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_that_panics_begins_anew() {
+        let begun = Arc::new(AtomicU32::new(0));
+        let count = begun.clone();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(keep("test", move || {
+            let begun = count.fetch_add(1, Ordering::SeqCst);
+            async move { assert!(begun > 0, "on purpose") }
+        }));
+        let again = async {
+            while begun.load(Ordering::SeqCst) < 2 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), again).await.expect("it begins anew");
+    }
+}

@@ -1,0 +1,166 @@
+//! The running service: listeners, background work, and a stop that loses nothing.
+
+mod admin;
+mod background;
+mod listeners;
+mod metrics;
+mod signals;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use chancery_domain::{Clock, Entropy};
+use chancery_http::tls::{ReloadingCertificate, server_config};
+use chancery_http::{Door, Edge, RateLimiter, RequestIdSource, Server, account_for, finish};
+use clap::Args;
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+pub use listeners::{Flags, Listeners};
+pub use metrics::start as start_metrics;
+
+use crate::assembly::Assembled;
+use crate::config;
+use crate::failure::Failure;
+use crate::installation::Installation;
+use crate::logging;
+use crate::system::{SystemClock, SystemEntropy};
+use admin::Health;
+use signals::Signals;
+
+#[derive(Args, Debug)]
+pub struct ServeArgs {
+    /// The configuration file; chancery.example.toml explains every setting
+    #[arg(long, value_name = "FILE", env = "CHANCERY_CONFIG")]
+    config: PathBuf,
+    /// Use this database instead of the one in the configuration
+    #[arg(long, value_name = "URL")]
+    database_url: Option<String>,
+}
+
+/// Starts the service that a configuration describes, and runs it until it is told to stop.
+pub fn start(args: &ServeArgs) -> Result<(), Failure> {
+    let installation = config::load(&args.config, args.database_url.as_deref())?;
+    logging::start(&installation.log);
+    let keyring = installation.keyring()?;
+    let runtime = runtime()?;
+    let listeners = runtime.block_on(Listeners::bind(installation.listen, Flags::CONFIGURATION))?;
+    let addresses = listeners.addresses()?;
+    let metrics = start_metrics()?;
+    let store = installation.open_store(&installation.store)?;
+    runtime.block_on(async {
+        let assembled = installation.assemble(store, keyring).await?;
+        if assembled.services.operator.issuers().await?.is_empty() {
+            let missing = Failure::usage("there is no certificate authority in this database yet");
+            return Err(missing.advise(format!("run `chancery init {}` first", installation.place)));
+        }
+        let ready = || {
+            tracing::info!(
+                version = env!("CARGO_PKG_VERSION"),
+                listen = %addresses.api,
+                http_listen = %addresses.http,
+                admin_listen = %addresses.admin,
+                tls = installation.tls.is_some(),
+                base_url = installation.urls.base_url,
+                database = %installation.database,
+                "ready"
+            );
+            Ok(())
+        };
+        run(&installation, &assembled, listeners, metrics, ready).await
+    })
+}
+
+/// The threads that everything async runs on.
+pub fn runtime() -> Result<Runtime, Failure> {
+    let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    built.map_err(|error| Failure::failed(format!("cannot start threads: {error}")))
+}
+
+/// Serves until a signal says to stop; then finishes what is in flight, writes down what waits, and returns.
+/// `ready` is called once everything answers.
+pub async fn run(
+    installation: &Installation,
+    assembled: &Assembled,
+    listeners: Listeners,
+    metrics: PrometheusHandle,
+    ready: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut signals = Signals::listen()?;
+    let certificate = match &installation.tls {
+        Some(files) => Some(ReloadingCertificate::load(&files.certificate, &files.key).map_err(Failure::usage)?),
+        None => None,
+    };
+    let health = Health::new(assembled.kernel.clone());
+    let (stop, _) = watch::channel(false);
+    let (stop_last, _) = watch::channel(false);
+
+    let limits = installation.limits.http;
+    let api = match &certificate {
+        Some(certificate) => {
+            Server::tls(api(installation, assembled), server_config(certificate.clone()).map_err(Failure::failed)?)
+        }
+        None => Server::plain(api(installation, assembled)),
+    };
+    let mut doors = JoinSet::new();
+    doors.spawn(api.limits(limits).serve(listeners.api, stopped(&stop)));
+    doors.spawn(Server::plain(relying(installation)).limits(limits).serve(listeners.http, stopped(&stop)));
+    // Watched until the very end: whoever drains us wants to see that we are not ready, rather than nothing.
+    let admin = Server::plain(admin::router(health.clone(), metrics.clone())).limits(limits);
+    let admin = tokio::spawn(admin.serve(listeners.admin, stopped(&stop_last)));
+    let mut tasks = background::start(assembled, certificate.clone(), metrics);
+    let audit = assembled.services.audit.clone();
+    let audit_stop = stopped(&stop_last);
+    let audit = tokio::spawn(async move { audit.run(audit_stop).await });
+
+    health.set_ready(true);
+    ready()?;
+    signals.until_stop(certificate.as_deref()).await;
+    tracing::info!("stopping: finishing what is in flight");
+    health.set_ready(false);
+    signals.exit_on_the_next();
+    tokio::time::sleep(installation.shutdown_delay).await;
+    stop.send_replace(true);
+    while doors.join_next().await.is_some() {}
+    tasks.abort_all();
+    stop_last.send_replace(true);
+    // A database that does not answer must not keep the process.
+    let flushed = tokio::time::timeout(Duration::from_secs(10), audit).await;
+    if flushed.is_err() {
+        tracing::error!("gave up writing the last refusals to the audit trail");
+    }
+    admin.abort();
+    while tasks.join_next().await.is_some() {}
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Completes once the flag is raised.
+fn stopped(flag: &watch::Sender<bool>) -> impl Future<Output = ()> + Send + 'static {
+    let mut raised = flag.subscribe();
+    async move {
+        let _ = raised.wait_for(|raised| *raised).await;
+    }
+}
+
+/// The reseller API and the token endpoint.
+fn api(installation: &Installation, assembled: &Assembled) -> Router {
+    let limiter = installation.limits.rate.map(|rate| Arc::new(RateLimiter::new(rate.per_second, rate.burst)));
+    let door = Door { services: assembled.services.clone(), urls: Arc::new(installation.urls.clone()), limiter };
+    let router = chancery_reseller::router(door.clone()).merge(chancery_identity::router(door.clone()));
+    finish(account_for(router, door), Edge::new(request_ids()).body_limits(installation.limits.body))
+}
+
+/// What relying parties will fetch: CRLs, OCSP answers and issuer certificates come with the CA.
+fn relying(installation: &Installation) -> Router {
+    finish(Router::new(), Edge::new(request_ids()).body_limits(installation.limits.body))
+}
+
+fn request_ids() -> RequestIdSource {
+    let entropy: &'static dyn Entropy = &SystemEntropy;
+    Arc::new(move || entropy.uuid_v7(SystemClock.now()).to_string())
+}

@@ -1,0 +1,134 @@
+//! Help, completions, and mistakes at the keyboard.
+
+use std::process::Command;
+
+use crate::support::*;
+
+const COMMANDS: &[&[&str]] = &[
+    &["dev"],
+    &["serve"],
+    &["init"],
+    &["reseller"],
+    &["reseller", "create"],
+    &["reseller", "list"],
+    &["reseller", "show"],
+    &["reseller", "suspend"],
+    &["reseller", "resume"],
+    &["client"],
+    &["client", "create"],
+    &["client", "list"],
+    &["client", "rotate"],
+    &["client", "disable"],
+    &["client", "enable"],
+    &["api-key"],
+    &["api-key", "create"],
+    &["api-key", "list"],
+    &["api-key", "revoke"],
+    &["profile"],
+    &["profile", "list"],
+    &["profile", "show"],
+    &["ca"],
+    &["ca", "list"],
+    &["ca", "show"],
+    &["kek"],
+    &["kek", "list"],
+    &["kek", "rotate"],
+    &["kek", "prune"],
+    &["audit"],
+    &["backup"],
+    &["migrate"],
+    &["check-config"],
+    &["openapi"],
+    &["completions"],
+];
+
+#[test]
+fn every_command_explains_itself() {
+    for command in COMMANDS {
+        let help = run(&[command, &["--help"][..]].concat());
+        assert_eq!(help.code, 0, "{command:?}");
+        let usage = format!("Usage: chancery {}", command.join(" "));
+        assert!(help.stdout.contains(&usage) && help.stderr.is_empty(), "{command:?}: {help:?}");
+    }
+    let help = run(&["--help"]);
+    for command in COMMANDS.iter().filter(|command| command.len() == 1) {
+        assert!(
+            help.stdout.lines().any(|line| line.trim_start().starts_with(command[0])),
+            "{command:?}\n{}",
+            help.stdout
+        );
+    }
+    assert_eq!(run(&["--version"]).stdout, format!("chancery {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_mistake_is_told_in_one_line_with_the_code_of_a_mistake() {
+    for (args, said) in [
+        (&["resseller"][..], "resseller"),
+        (&[], "a command is missing"),
+        (&["reseller"], "a command is missing"),
+        (&["reseller", "create", "--name", "x"], "--code"),
+        (&["reseller", "create", "--code", "low", "--name", "x"], "2 to 32 capital letters"),
+        (&["client", "create", "--reseller", "X", "--scope", "admin"], "there is no scope admin"),
+        (&["client", "disable", "key_123"], "not a lookup of this kind"),
+        (&["audit", "--since", "yesterday"], "a time is like"),
+        (&["dev", "--listen", "nowhere"], "nowhere"),
+        (&["serve"], "--config"),
+        (&["backup"], "--to"),
+        (&["reseller", "list", "--config", "a", "--data-dir", "b"], "cannot be used with"),
+        (&["completions", "tcl"], "tcl"),
+    ] {
+        let outcome = run(args);
+        assert!(outcome.line(2).contains(said), "{args:?}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_command_that_names_no_installation_says_how() {
+    let nowhere = folder();
+    let asked = |args: &[&str]| outcome(chancery().args(args).current_dir(nowhere.path()));
+    assert!(asked(&["reseller", "list"]).line(2).contains("--config FILE"));
+    assert!(
+        asked(&["reseller", "list", "--data-dir", "nowhere"]).line(2).contains("is not the folder of a `chancery dev`")
+    );
+}
+
+#[test]
+fn the_usual_folder_needs_no_flag() {
+    let place = folder();
+    Dev::start(&place.path().join("chancery-data")).process.stop();
+    let listed = outcome(chancery().args(["reseller", "list", "--json"]).current_dir(place.path())).json();
+    assert_eq!(listed[0]["code"], "DEMO");
+}
+
+#[test]
+fn completions_are_scripts_that_a_shell_takes() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = run(&["completions", shell]);
+        assert!(script.code == 0 && script.stdout.contains("check-config"), "{shell}: {script:?}");
+    }
+    let script = run(&["completions", "bash"]).stdout;
+    let taken = Command::new("bash").args(["-n", "-c", &script]).output().unwrap();
+    assert!(taken.status.success(), "{}", String::from_utf8_lossy(&taken.stderr));
+}
+
+#[test]
+fn the_openapi_document_is_printed_as_it_is_served() {
+    let printed = run(&["openapi"]).json();
+    assert!(printed["openapi"].as_str().unwrap().starts_with("3.1"));
+    let configured = Configured::initialised("");
+    let serving = configured.serve();
+    let mut served = get(&serving.api, "/openapi.json").json();
+    // Only where it is served is part of what it says.
+    served["servers"] = printed["servers"].clone();
+    assert_eq!(served["paths"], printed["paths"]);
+    assert_eq!(served["info"], printed["info"]);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_fine() {
+    let script = format!("{} completions bash | head -n 1", env!("CARGO_BIN_EXE_chancery"));
+    let output = Command::new("bash").args(["-o", "pipefail", "-c", &script]).output().unwrap();
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success());
+}

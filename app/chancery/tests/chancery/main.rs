@@ -1,0 +1,13 @@
+//! The binary as a person or a script meets it.
+
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
+#![allow(unreachable_pub, reason = "nothing of a test can be reached from outside")]
+
+mod command_line;
+mod configuration;
+mod dev;
+mod operator;
+mod serve;
+mod setup;
+mod stopping;
+mod support;

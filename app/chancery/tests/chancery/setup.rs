@@ -1,0 +1,145 @@
+//! `init`, `migrate`, `check-config`, `backup`, `kek`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use chancery_testkit::postgres::TestDatabase;
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+#[test]
+fn init_makes_what_is_not_there_and_leaves_what_is() {
+    let configured = Configured::new("");
+    let made = configured.run(&["init", "--organization", "Example", "--country", "DE", "--json"]).json();
+    let names: Vec<_> = made.as_array().unwrap().iter().map(|ca| &ca["name"]).collect();
+    assert_eq!(names, ["Example Root CA 1", "Example Issuing CA 1"]);
+    assert_eq!(made[0]["subject"], "CN=Example Root CA 1,O=Example,C=DE");
+    assert_eq!(made[1]["parent"], made[0]["id"]);
+    let again = configured.run(&["init", "--organization", "Other", "--json"]).json();
+    assert_eq!(again, made);
+    assert_eq!(configured.run(&["ca", "list", "--json"]).json(), made);
+}
+
+#[test]
+fn init_refuses_names_that_cannot_stand_in_a_certificate() {
+    let configured = Configured::new("");
+    assert!(configured.run(&["init", "--country", "Germany"]).line(2).contains("two capital letters"));
+    assert!(configured.run(&["init", "--root-name", "A", "--issuing-name", "A"]).line(2).contains("different names"));
+    assert!(!configured.folder.path().join("kek.json").exists(), "nothing was made");
+}
+
+#[test]
+fn init_and_the_rest_work_on_postgresql() {
+    let Some(database) = TestDatabase::create() else { return };
+    let configured = Configured::new(&format!("database.url = '{}'", database.url()));
+    assert_eq!(configured.run(&["init", "--json"]).json().as_array().unwrap().len(), 2);
+    let made = configured.run(&["reseller", "create", "--code", "ACME2", "--name", "Second", "--json"]).json();
+    assert_eq!(made["code"], "ACME2");
+    let mut serving = configured.serve();
+    assert_eq!(get(&serving.admin, "/readyz").status, 200);
+    assert_eq!(configured.run(&["kek", "rotate", "--json"]).json()["already"], 0);
+    assert_eq!(get(&serving.admin, "/readyz").status, 200);
+    serving.process.stop();
+}
+
+#[test]
+fn migrate_says_what_it_did_and_other_commands_leave_the_schema_alone() {
+    let configured = Configured::new("");
+    let path = configured.folder.path().join("kek.json");
+    chancery_seal::Keyring::create(path, 0).unwrap();
+    let early = configured.run(&["reseller", "list"]);
+    assert!(early.line(2).contains("there is no database") && early.stderr.contains("chancery init"), "{early:?}");
+    let steps = configured.run(&["migrate", "--json"]).json();
+    assert_eq!(steps[0], json!({"version": 1, "name": "0001_identity"}));
+    assert_eq!(configured.run(&["migrate", "--json"]).json(), json!([]));
+    assert_eq!(configured.run(&["migrate"]).stdout, "The schema is up to date.\n");
+
+    let database = rusqlite::Connection::open(configured.folder.path().join("chancery.db")).unwrap();
+    database.execute("DELETE FROM schema_migrations", []).unwrap();
+    assert!(configured.run(&["reseller", "list"]).line(2).contains("run `chancery migrate`"));
+}
+
+#[test]
+fn a_backup_is_whole_private_and_never_overwrites() {
+    let configured = Configured::initialised("");
+    assert_eq!(configured.run(&["reseller", "create", "--code", "ACME2", "--name", "Second"]).code, 0);
+    let serving = configured.serve();
+    let copy = configured.folder.path().join("copy.db");
+    let copy_text = copy.to_str().unwrap();
+    let made = configured.run(&["backup", "--to", copy_text, "--json"]).json();
+    assert_eq!(made["file"], copy_text);
+    assert_eq!(fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(!configured.folder.path().join("copy.db.partial").exists());
+    let url = format!("sqlite://{copy_text}");
+    let listed = configured.run(&["reseller", "list", "--json", "--database-url", &url]).json();
+    assert_eq!(listed[0]["code"], "ACME2");
+    assert!(configured.run(&["backup", "--to", copy_text]).line(2).contains("exists already"));
+    drop(serving);
+}
+
+#[test]
+fn the_key_is_rotated_under_a_running_service() {
+    let place = folder();
+    let dev = Dev::start(place.path());
+    let account = dev
+        .curl("/v1/account", &["-H", "Content-Type: application/json", "-d", r#"{"customer_email":"a@example.com"}"#]);
+    assert_eq!(account.status, 201, "{account:?}");
+    let before = json_in(place.path(), &["kek", "list"]);
+    assert_eq!(before.as_array().unwrap().len(), 1);
+    let secrets = before[0]["secrets"].as_u64().unwrap();
+    assert!(secrets >= 4, "a cursor key, a token key, two CAs and a credential: {before}");
+
+    let rotated = json_in(place.path(), &["kek", "rotate"]);
+    assert_eq!((rotated["resealed"].as_u64(), rotated["already"].as_u64()), (Some(secrets), Some(0)));
+    let after = json_in(place.path(), &["kek", "list"]);
+    assert_eq!(after[0]["primary"], false);
+    assert_eq!((after[0]["secrets"].as_u64(), after[1]["secrets"].as_u64()), (Some(0), Some(secrets)));
+    assert_eq!(after[1]["key_id"], rotated["key_id"]);
+    assert_eq!(dev.admin("/readyz").status, 200);
+    let more = dev
+        .curl("/v1/account", &["-H", "Content-Type: application/json", "-d", r#"{"customer_email":"b@example.com"}"#]);
+    assert_eq!(more.status, 201, "{more:?}");
+    assert_eq!(json_in(place.path(), &["kek", "list"])[1]["secrets"].as_u64(), Some(secrets + 1));
+
+    // Answers that can be replayed may be sealed with the old key for a day.
+    assert_eq!(json_in(place.path(), &["kek", "prune"])["dropped"], json!([]));
+    age(&place.path().join("kek.json"), 25 * 3600);
+    let pruned = json_in(place.path(), &["kek", "prune"]);
+    assert_eq!(pruned["dropped"], json!([before[0]["key_id"]]));
+    assert_eq!(pruned["kept"], json!([rotated["key_id"]]));
+    assert_eq!(dev.admin("/readyz").status, 200);
+    assert_eq!(dev.curl("/v1/account", &[]).status, 200);
+}
+
+#[test]
+fn a_key_that_still_seals_something_is_never_pruned() {
+    let place = folder();
+    Dev::start(place.path()).process.stop();
+    let keyring = place.path().join("kek.json");
+    // Rotated without sealing anew, as after a crash in between.
+    chancery_seal::Keyring::rotate(&keyring, 1).unwrap();
+    age(&keyring, 25 * 3600);
+    assert_eq!(json_in(place.path(), &["kek", "prune"])["dropped"], json!([]));
+    assert_eq!(json_in(place.path(), &["ca", "list"]).as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_key_from_the_environment_cannot_be_rotated() {
+    let configured = Configured::new("");
+    let with_key = |args: &[&str]| {
+        outcome(configured.command(args).env("CHANCERY__KEYS__KEK", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="))
+    };
+    assert_eq!(with_key(&["init"]).code, 0);
+    assert!(with_key(&["kek", "rotate"]).line(2).contains("keys.kek_file"));
+    assert_eq!(with_key(&["kek", "list", "--json"]).json()[0]["primary"], true);
+}
+
+/// Makes every key of a keyring so many seconds older.
+fn age(keyring: &std::path::Path, seconds: i64) {
+    let mut keys: Value = serde_json::from_str(&fs::read_to_string(keyring).unwrap()).unwrap();
+    for key in keys["keys"].as_array_mut().unwrap() {
+        key["created_at"] = json!(key["created_at"].as_i64().unwrap() - seconds);
+    }
+    fs::write(keyring, keys.to_string()).unwrap();
+}
