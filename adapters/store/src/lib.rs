@@ -21,12 +21,9 @@ pub use rows::certificate::{CertificateFilter, CrlEntry, DraftRow};
 pub use rows::crl::CrlRow;
 pub use rows::idempotency::StoredAnswer;
 pub use rows::issuer::{IssuerKind, IssuerRecord, IssuerState};
-<<<<<<< HEAD
 pub use rows::job::{Job, JobKind};
 pub use rows::order::OrderFilter;
-=======
 pub use rows::policy_rules::policy_rules_json;
->>>>>>> main
 pub use rows::sealed::{SEALED_COLUMNS, SealedColumn, SealedValue};
 pub use rows::token_key::TokenKey;
 pub use store::{Options, Store};

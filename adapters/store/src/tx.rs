@@ -100,29 +100,11 @@ impl<'a> Tx<'a> {
         }
     }
 
-<<<<<<< HEAD
-    /// Like `query_one`, and nobody else can change or lock the row until this transaction ends.
-    pub(crate) fn query_locked<T>(
-        &mut self,
-        sql: &str,
-        params: &[Value],
-        read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
-    ) -> Result<Option<T>, StoreError> {
-        match self.session {
-            Session::Sqlite(_) => self.query_one(sql, params, read),
-            Session::Postgres { .. } => self.query_one(&format!("{sql} FOR UPDATE"), params, read),
-        }
-    }
-
-    /// Reads rows for this transaction alone, passing over those that another one is busy with.
-    pub(crate) fn query_skipping_locked<T>(
-=======
     /// Like `query`, and nobody else can hold, claim or change the rows until this transaction ends.
     ///
     /// For rows that the unit is going to write. Two units that both held such a row first would each wait for the
     /// other to let go of it.
     pub(crate) fn query_claimed<T>(
->>>>>>> main
         &mut self,
         sql: &str,
         params: &[Value],
@@ -130,11 +112,20 @@ impl<'a> Tx<'a> {
     ) -> Result<Vec<T>, StoreError> {
         match self.session {
             Session::Sqlite(_) => self.query(sql, params, read),
-<<<<<<< HEAD
-            Session::Postgres { .. } => self.query(&format!("{sql} FOR UPDATE SKIP LOCKED"), params, read),
-=======
             Session::Postgres { .. } => self.query(&format!("{sql} FOR UPDATE"), params, read),
->>>>>>> main
+        }
+    }
+
+    /// Claims rows, passing over those that another transaction is busy with.
+    pub(crate) fn query_skipping_locked<T>(
+        &mut self,
+        sql: &str,
+        params: &[Value],
+        read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        match self.session {
+            Session::Sqlite(_) => self.query(sql, params, read),
+            Session::Postgres { .. } => self.query(&format!("{sql} FOR UPDATE SKIP LOCKED"), params, read),
         }
     }
 

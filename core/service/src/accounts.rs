@@ -257,26 +257,21 @@ pub(crate) fn standing_account(tx: &mut Tx<'_>, order: &Order) -> Result<Account
     account.ok_or_else(|| ServiceError::internal("an order without its account"))
 }
 
-/// The account that is ordered for, held, and the credential that is ordered with: by kid, that very one, which must
-/// not be revoked; else the account's first.
+/// The account that is ordered for, held, and the credential that is ordered with: the one that was named, or else the
+/// account's first.
 pub(crate) fn account_for_order(
     tx: &mut Tx<'_>,
     caller: &Caller,
     lookup: &AccountLookup,
 ) -> Result<(Account, Kid), ServiceError> {
-    let (account, kid) = match lookup {
-        AccountLookup::Kid(kid) => {
-            let (credential, account) = account_of(tx, caller, *kid)?;
-            if credential.revoked_at.is_some() && account.deleted_at.is_none() {
-                return Err(ServiceError::CredentialRevoked);
-            }
-            (account, *kid)
-        }
-        AccountLookup::Id(_) | AccountLookup::Number(_) | AccountLookup::Email(_) | AccountLookup::Nothing(_) => {
-            let account = lookup.find(tx, caller.reseller)?;
-            let kid = account.kid;
-            (account, kid)
-        }
+    let account = lookup.find(tx, caller.reseller)?;
+    let kid = match lookup {
+        AccountLookup::Credential(kid) => *kid,
+        AccountLookup::Id(_)
+        | AccountLookup::Number(_)
+        | AccountLookup::Kid(_)
+        | AccountLookup::Email(_)
+        | AccountLookup::Nothing(_) => account.kid,
     };
     let held = tx.hold_account(caller.reseller, account.id)?;
     Ok((held.ok_or_else(|| ServiceError::not_found(Noun::Account))?, kid))

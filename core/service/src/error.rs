@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use chancery_domain::{AccountError, AuthorizationError, Kid, OrderError, Problem, Problems, Scope};
+use chancery_domain::{AccountError, AuthorizationError, Kid, OrderError, Problem, Problems, Scope, ValidationProblem};
 use chancery_store::StoreError;
 
 use crate::authorizations::ChallengeDetails;
@@ -52,9 +52,9 @@ pub enum ServiceError {
     /// Another order has this external id.
     #[error("an order with the external id {0:?} exists already")]
     OrderExternalIdInUse(String),
-    /// The credential was revoked, so nothing can be ordered with it.
-    #[error("the EAB credential is revoked")]
-    CredentialRevoked,
+    /// The certificate of an order cannot be issued.
+    #[error("the certificate cannot be issued: {0}")]
+    Unissuable(ValidationProblem),
     /// The cursor was altered, or made for another list or filter.
     #[error("the cursor does not belong to this list and filter; start again without it")]
     BadCursor,

@@ -3,14 +3,17 @@
 mod account_lookup;
 mod accounts;
 mod audit;
+mod authority;
 mod authorizations;
 mod caller;
+mod certificates;
 mod credentials;
 mod csr;
 mod cursor;
 mod error;
 mod groups;
 pub mod identity;
+mod issuance;
 mod kernel;
 mod members;
 mod once;
@@ -25,14 +28,17 @@ use std::sync::Arc;
 pub use account_lookup::AccountLookup;
 pub use accounts::{AccountDetails, Accounts, CreatedAccount, Ending, NewAccount};
 pub use audit::{Audit, Refusal};
+pub use authority::{Authority, Signing};
 pub use authorizations::{AuthorizationDetails, Authorizations, ChallengeDetails};
 pub use caller::{Actor, Caller, Origin};
-pub use chancery_store::{AccountFilter, OrderFilter, StoreError};
+pub use certificates::{CertificateDetails, Certificates, Download, Revoked};
+pub use chancery_store::{AccountFilter, CertificateFilter, Job, JobKind, OrderFilter, StoreError};
 pub use credentials::{CreatedCredential, CredentialDetails, Credentials};
 pub use cursor::{ListRequest, Listed};
 pub use error::{Noun, ServiceError};
 pub use groups::{GroupDetails, GroupInput, Groups};
 pub use identity::Identity;
+pub use issuance::{CaaAssignment, Issuance, Prepared};
 pub use kernel::Kernel;
 pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
 pub use operator::Operator;
@@ -52,6 +58,9 @@ pub struct Services {
     pub orders: Orders,
     pub authorizations: Authorizations,
     pub validations: Validations,
+    pub issuance: Issuance,
+    pub certificates: Certificates,
+    pub authority: Arc<Authority>,
     pub answers: Answers,
     pub audit: Audit,
     pub operator: Operator,
@@ -60,7 +69,7 @@ pub struct Services {
 }
 
 impl Services {
-    pub fn new(kernel: Arc<Kernel>, identity: Arc<Identity>) -> Self {
+    pub fn new(kernel: Arc<Kernel>, identity: Arc<Identity>, authority: Arc<Authority>) -> Self {
         Self {
             identity,
             accounts: Accounts::new(kernel.clone()),
@@ -70,6 +79,9 @@ impl Services {
             orders: Orders::new(kernel.clone()),
             authorizations: Authorizations::new(kernel.clone()),
             validations: Validations::new(kernel.clone()),
+            issuance: Issuance::new(kernel.clone(), authority.clone()),
+            certificates: Certificates::new(kernel.clone(), authority.clone()),
+            authority,
             answers: Answers::new(kernel.clone()),
             audit: Audit::new(kernel.clone()),
             operator: Operator::new(kernel.clone()),

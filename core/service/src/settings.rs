@@ -1,9 +1,10 @@
 //! What the operator has chosen, as the use cases need it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chancery_domain::{AccountId, Name, PolicyRules, Profile, ProfileName};
-use chancery_pki::NameRules;
+use chancery_pki::{NameRules, SubscriberProfile};
 
 /// The operator's choices.
 #[derive(Clone, Debug)]
@@ -39,8 +40,8 @@ pub struct Settings {
     pub crl_shards: u32,
     /// Plain HTTP for relying parties, without a slash at the end.
     pub relying_url: String,
-    /// How far a certificate's validity begins before its issuance, for clocks that are behind.
-    pub backdate: Duration,
+    /// How the certificates of each profile look.
+    pub certificates: BTreeMap<ProfileName, SubscriberProfile>,
     /// How long an answer can be replayed by its idempotency key.
     pub idempotency_window: Duration,
 }

@@ -16,12 +16,8 @@ pub(crate) mod job;
 mod keys;
 pub(crate) mod order;
 mod policy;
-<<<<<<< HEAD
-mod policy_rules;
-mod quota;
-=======
 pub(crate) mod policy_rules;
->>>>>>> main
+mod quota;
 mod reseller;
 pub(crate) mod sealed;
 mod service_secret;

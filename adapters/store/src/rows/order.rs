@@ -72,8 +72,8 @@ impl Tx<'_> {
 
     /// The order, for this unit of work alone until it ends: others wait.
     pub fn lock_order(&mut self, id: OrderId) -> Result<Option<Order>, StoreError> {
-        let found = self.query_locked(&format!("SELECT {COLUMNS} FROM orders WHERE id = $1"), params![id], read)?;
-        found.map(|order| self.with_authorizations(order)).transpose()
+        let found = self.query_claimed(&format!("SELECT {COLUMNS} FROM orders WHERE id = $1"), params![id], read)?;
+        found.into_iter().next().map(|order| self.with_authorizations(order)).transpose()
     }
 
     /// A page of a reseller's orders, newest first.

@@ -49,7 +49,7 @@ impl Standing {
         for policy in &self.policies {
             let PolicyRules { max_certificates_per_day, max_certificates_per_week, max_active_certificates, .. } =
                 &policy.rules;
-            let mut quota = |rule: &'static str, most: Option<u32>, used: i64, again: u64| match most {
+            let quota = |rule: &'static str, most: Option<u32>, used: i64, again: u64| match most {
                 Some(most) if used >= i64::from(most) => {
                     let message =
                         format!("{used} of {most} certificates are used up (policy {:?})", policy.name.as_str());

@@ -1,0 +1,207 @@
+//! Certificates: listed, downloaded, revoked; and CSRs judged before anything is ordered.
+
+use std::sync::Arc;
+
+use chancery_domain::policy::Request;
+use chancery_domain::{
+    CertificateId, CertificateRecord, CertificateState, OrderId, Page, Problem, ProfileName, Revocation,
+    RevocationReason, Scope,
+};
+use chancery_pki::{Certificate, SubscriberKey};
+use chancery_store::{CertificateFilter, Tx};
+use serde_json::json;
+
+use crate::account_lookup::AccountLookup;
+use crate::authority::{Authority, Signing};
+use crate::caller::Caller;
+use crate::csr;
+use crate::cursor::{ListName, ListRequest, Listed};
+use crate::error::{Noun, ServiceError};
+use crate::kernel::Kernel;
+use crate::orders::{OrderDetails, Standing, details};
+
+/// A certificate and the name of its issuer.
+#[derive(Clone, Debug)]
+pub struct CertificateDetails {
+    pub certificate: CertificateRecord,
+    /// Once it is issued.
+    pub issuer: Option<String>,
+}
+
+/// What there is to download.
+pub enum Download {
+    /// The certificate and the chain above it.
+    Issued { details: CertificateDetails, certificate: Certificate, signing: Arc<Signing> },
+    /// Not yet: the order it will come from.
+    NotYet(OrderDetails),
+    /// It will never be.
+    Never(CertificateDetails),
+}
+
+/// Whether a revocation was new.
+pub enum Revoked {
+    Accepted(CertificateDetails),
+    AlreadyAccepted(OrderDetails),
+}
+
+#[derive(Clone)]
+pub struct Certificates {
+    kernel: Arc<Kernel>,
+    authority: Arc<Authority>,
+}
+
+impl Certificates {
+    pub(crate) fn new(kernel: Arc<Kernel>, authority: Arc<Authority>) -> Self {
+        Self { kernel, authority }
+    }
+
+    /// A page of the reseller's certificates, newest first. An account that does not exist has none.
+    pub async fn list(
+        &self,
+        caller: &Caller,
+        account: Option<AccountLookup>,
+        filter: CertificateFilter,
+        request: &ListRequest,
+    ) -> Result<Listed<CertificateDetails>, ServiceError> {
+        caller.require(Scope::ReadCertificate)?;
+        let reseller = caller.reseller;
+        let bound = CertificateFilter { now: chancery_domain::Timestamp::from_secs(0), ..filter.clone() };
+        let list = ListName::new("certificates", reseller, &(&account, bound));
+        let page = self.kernel.cursors.open(&list, request)?;
+        let read = move |tx: &mut Tx<'_>| {
+            let account = match &account {
+                None => None,
+                Some(lookup) => match lookup.find(tx, reseller) {
+                    Ok(account) => Some(account.id),
+                    Err(ServiceError::NotFound(..)) => return Ok(Page { items: Vec::new(), next: None }),
+                    Err(other) => return Err(other),
+                },
+            };
+            let filter = CertificateFilter { account, ..filter.clone() };
+            Ok::<Page<_>, ServiceError>(tx.certificates(reseller, &filter, &page)?)
+        };
+        let page = self.kernel.store.read(read).await?.map(|certificate| self.detail(certificate));
+        Ok(self.kernel.cursors.close(&list, page))
+    }
+
+    /// The certificate, or where it stands.
+    pub async fn download(&self, caller: &Caller, id: CertificateId) -> Result<Download, ServiceError> {
+        caller.require(Scope::ReadCertificate)?;
+        let (me, caller) = (self.clone(), caller.clone());
+        self.kernel
+            .store
+            .read(move |tx| {
+                let missing = || ServiceError::not_found(Noun::Certificate);
+                let certificate = tx.certificate(caller.reseller, id)?.ok_or_else(missing)?;
+                let expired = |order: &chancery_domain::Order| order.is_expired(me.kernel.now());
+                match &certificate.state {
+                    CertificateState::Pending => {
+                        let order = tx.order(caller.reseller, certificate.order)?.ok_or_else(missing)?;
+                        if expired(&order) {
+                            return Ok(Download::Never(me.detail(certificate)));
+                        }
+                        Ok(Download::NotYet(details(tx, order)?))
+                    }
+                    CertificateState::Cancelled { .. } => Ok(Download::Never(me.detail(certificate))),
+                    CertificateState::Issued(issued) | CertificateState::Revoked { issued, .. } => {
+                        let der = tx.certificate_der(id)?.ok_or_else(missing)?;
+                        let signing = me.authority.find(issued.issuer);
+                        let signing = signing.ok_or_else(|| ServiceError::internal("an issuer that is not loaded"))?;
+                        let parsed = Certificate::from_der(&der).map_err(ServiceError::internal)?;
+                        Ok(Download::Issued { details: me.detail(certificate), certificate: parsed, signing })
+                    }
+                }
+            })
+            .await
+    }
+
+    /// Revokes the certificate of an order. For a compromised key, nobody gets a certificate for it any more.
+    pub async fn revoke(
+        &self,
+        caller: &Caller,
+        order: OrderId,
+        reason: RevocationReason,
+        comment: Option<String>,
+    ) -> Result<Revoked, ServiceError> {
+        caller.require(Scope::WriteCertificate)?;
+        let (me, caller) = (self.clone(), caller.clone());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let (kernel, now) = (&me.kernel, me.kernel.now());
+                let missing = || ServiceError::not_found(Noun::Certificate);
+                let order = tx.order(caller.reseller, order)?.ok_or_else(missing)?;
+                let certificate = tx.certificate(caller.reseller, order.certificate)?.ok_or_else(missing)?;
+                if certificate.revocation().is_some() {
+                    return Ok(Revoked::AlreadyAccepted(details(tx, order)?));
+                }
+                let revocation = Revocation { at: now, reason, comment: comment.clone() };
+                let revoked = certificate.revoke(revocation).ok_or_else(missing)?;
+                let issued = revoked.issued().cloned().ok_or_else(missing)?;
+                tx.store_revocation(&revoked)?;
+                tx.count_revoked(revoked.account, issued.not_after)?;
+                if reason == RevocationReason::KeyCompromise
+                    && let Some(hash) = tx.key_hash(revoked.id)?
+                {
+                    tx.block_key(&hash, "keyCompromise", now)?;
+                }
+                let detail = json!({"serial": issued.serial, "reason": reason.as_str()});
+                kernel.audit(tx, &caller, "certificate.revoke", revoked.id, &detail)?;
+                Ok(Revoked::Accepted(me.detail(revoked)))
+            })
+            .await
+    }
+
+    /// Everything that stands against a CSR: its own faults, and with an account, what the policies say.
+    pub async fn judge_csr(
+        &self,
+        caller: &Caller,
+        text: String,
+        profile: Option<ProfileName>,
+        account: Option<AccountLookup>,
+    ) -> Result<Vec<Problem>, ServiceError> {
+        caller.require(Scope::ReadCertificate)?;
+        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        self.kernel
+            .store
+            .read(move |tx| {
+                let settings = &kernel.settings;
+                let account = account.as_ref().map(|lookup| lookup.find(tx, caller.reseller)).transpose()?;
+                let name = profile.as_ref().unwrap_or(&settings.default_profile);
+                let profile = settings
+                    .profile(name)
+                    .ok_or_else(|| ServiceError::NotFound(Noun::Profile, vec![name.to_string()]))?;
+                let request = match csr::read(&text) {
+                    Ok(request) => request,
+                    Err(ServiceError::Invalid(problems)) => return Ok(problems.0),
+                    Err(other) => return Err(other),
+                };
+                let mut problems = csr::problems(&kernel, tx, &request, profile)?;
+                if let Some(account) = account {
+                    let identifiers = request.identifiers();
+                    let key_type = request.key().ok().map(SubscriberKey::key_type);
+                    let asked = Request {
+                        profile,
+                        identifiers: &identifiers,
+                        key_type,
+                        challenge_type: None,
+                        validity_days: None,
+                    };
+                    let standing = Standing::of(tx, account.id)?;
+                    match standing.judge(tx, settings, account.id, &asked, kernel.now()) {
+                        Ok(_) => {}
+                        Err(ServiceError::PolicyViolation(violations)) => problems.extend(violations),
+                        Err(ServiceError::QuotaExceeded { problem, .. }) => problems.push(problem),
+                        Err(other) => return Err(other),
+                    }
+                }
+                Ok(problems)
+            })
+            .await
+    }
+
+    fn detail(&self, certificate: CertificateRecord) -> CertificateDetails {
+        let issuer = certificate.issued().and_then(|issued| self.authority.find(issued.issuer));
+        CertificateDetails { issuer: issuer.map(|signing| signing.name.clone()), certificate }
+    }
+}

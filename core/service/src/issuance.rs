@@ -1,0 +1,341 @@
+//! From a finalized order to a certificate, in steps that a crash between them cannot spoil.
+//!
+//! 1. *Prepare*: prove from what is stored that every name is authorized, ask the policies again, and store the draft
+//!    with its serial. What was stored once is taken up again, never drawn anew.
+//! 2. *Sign*: lint the stored bytes, sign them, check the signature, and keep the certificate; the order becomes valid
+//!    in the same unit of work.
+//!
+//! Whatever goes wrong ends the order with a reason.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chancery_domain::policy::Request;
+use chancery_domain::{
+    AuthorizationId, AuthorizationState, CaaEvidence, ChallengeType, Identifier, IssuanceProof, Issued, Order, OrderId,
+    OrderState, ProblemKind, ProofError, Timestamp, ValidationProblem,
+};
+use chancery_pki::{
+    CertificateRequest, Draft, Period, PeriodWish, Serial, Signed, SubscriberKey, SubscriberProfile, Terms,
+};
+use chancery_store::{DraftRow, JobKind, Tx};
+use serde_json::json;
+
+use crate::accounts::standing_account;
+use crate::authority::{Authority, Signing};
+use crate::caller::{Actor, Origin};
+use crate::csr;
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+use crate::orders::{fail_order, judge};
+
+/// A CAA look holds for so long (Baseline Requirements section 4.2.2.1).
+const CAA_AGE: Duration = Duration::from_secs(8 * 3600);
+
+/// What has to happen next with an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prepared {
+    /// The draft is stored and can be signed.
+    Drafted,
+    /// What CAA says has to be asked again first.
+    AskCaa(Vec<CaaAssignment>),
+    /// Nothing: the order has ended, or the job is another node's.
+    Done,
+}
+
+/// A name whose CAA records have to be looked at again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaaAssignment {
+    pub authorization: AuthorizationId,
+    pub identifier: Identifier,
+    pub method: ChallengeType,
+    pub account_uri: String,
+}
+
+#[derive(Clone)]
+pub struct Issuance {
+    kernel: Arc<Kernel>,
+    authority: Arc<Authority>,
+}
+
+impl Issuance {
+    pub(crate) fn new(kernel: Arc<Kernel>, authority: Arc<Authority>) -> Self {
+        Self { kernel, authority }
+    }
+
+    /// Step one. An order that cannot be issued is ended here, with the reason.
+    pub async fn prepare(&self, id: OrderId) -> Result<Prepared, ServiceError> {
+        let me = self.clone();
+        let prepared = self.kernel.store.write(move |tx| me.prepare_in(tx, id)).await;
+        match prepared.as_ref().err().and_then(as_problem) {
+            Some(problem) => self.fail(id, problem).await.map(|()| Prepared::Done),
+            None => prepared,
+        }
+    }
+
+    /// Takes note of what CAA says now; a refusal ends the order.
+    pub async fn note_caa(
+        &self,
+        id: OrderId,
+        authorization: AuthorizationId,
+        answer: Result<CaaEvidence, ValidationProblem>,
+    ) -> Result<(), ServiceError> {
+        let caa = match answer {
+            Ok(caa) => caa,
+            Err(problem) => return self.fail(id, problem).await,
+        };
+        self.kernel
+            .store
+            .write(move |tx| {
+                tx.lock_order(id)?;
+                let Some(mut authorization) = tx.any_authorization(authorization)? else { return Ok(()) };
+                if let AuthorizationState::Valid(validation) = &mut authorization.state {
+                    validation.caa = caa.clone();
+                    tx.save_authorization(&authorization)?;
+                }
+                Ok(())
+            })
+            .await
+    }
+
+    /// Step two.
+    pub async fn sign(&self, id: OrderId) -> Result<(), ServiceError> {
+        let me = self.clone();
+        let Some(work) = self.kernel.store.read(move |tx| me.take_up(tx, id)).await? else { return Ok(()) };
+        let signed = match self.sign_draft(&work) {
+            Ok(signed) => signed,
+            Err(reason) => {
+                tracing::error!(order = %id, %reason, "a draft could not be signed");
+                let detail = "the certificate could not be signed; the operator has been told".to_owned();
+                return self.fail(id, ValidationProblem { kind: ProblemKind::ServerInternal, detail }).await;
+            }
+        };
+        let (me, der) = (self.clone(), signed.certificate().as_der().to_vec());
+        let kept = self.kernel.store.write(move |tx| me.keep(tx, &work, &der)).await;
+        match kept.as_ref().err().and_then(as_problem) {
+            Some(problem) => self.fail(id, problem).await,
+            None => kept,
+        }
+    }
+
+    /// Ends an order that cannot be issued.
+    pub async fn fail(&self, id: OrderId, problem: ValidationProblem) -> Result<(), ServiceError> {
+        let kernel = self.kernel.clone();
+        self.kernel
+            .store
+            .write(move |tx| {
+                let Some(order) = tx.lock_order(id)? else { return Ok(()) };
+                let order = fail_order(tx, order, problem.clone(), kernel.now())?;
+                let (actor, origin) = (Actor::Service, Origin::default());
+                let detail = json!({"problem": problem.to_string()});
+                kernel.audit_as(tx, Some(order.reseller), &actor, &origin, "order.fail", id, &detail)
+            })
+            .await
+    }
+
+    fn prepare_in(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Prepared, ServiceError> {
+        let (kernel, now) = (&self.kernel, self.kernel.now());
+        let Some(order) = self.claim(tx, id)? else { return Ok(Prepared::Done) };
+        if tx.draft(order.certificate)?.is_some() {
+            return Ok(Prepared::Drafted);
+        }
+        require_standing(tx, &order)?;
+        let authorizations = tx.authorizations(id)?;
+        let proof = match IssuanceProof::build(&order, &authorizations, CAA_AGE, now) {
+            Ok(proof) => proof,
+            Err(ProofError::StaleCaa(stale)) => {
+                let again = authorizations.iter().filter(|each| stale.contains(&each.id));
+                let again = again.filter_map(|each| {
+                    Some(CaaAssignment {
+                        authorization: each.id,
+                        identifier: each.identifier.clone(),
+                        method: each.validation()?.method,
+                        account_uri: kernel.settings.account_uri(order.account),
+                    })
+                });
+                return Ok(Prepared::AskCaa(again.collect()));
+            }
+            Err(error) => return Err(unprovable(error)),
+        };
+        let request = csr_of(&order)?;
+        let key = request.key().map_err(ServiceError::internal)?;
+        let (domain_profile, profile) = profiles(kernel, &order)?;
+        let problems = csr::problems(kernel, tx, &request, domain_profile)?;
+        if let Some(problem) = problems.first() {
+            return Err(ServiceError::Unissuable(ValidationProblem {
+                kind: ProblemKind::BadCsr,
+                detail: problem.message.clone(),
+            }));
+        }
+        let key_type = Some(key.key_type());
+        let asked = Request {
+            profile: domain_profile,
+            identifiers: proof.names(),
+            key_type,
+            challenge_type: None,
+            validity_days: None,
+        };
+        let verdict = judge(tx, &kernel.settings, order.account, &asked, now)?;
+        let signing = self.authority.choose()?;
+        let wish = PeriodWish {
+            not_before: order.not_before.map(Timestamp::as_secs),
+            not_after: order.not_after.map(Timestamp::as_secs),
+            max_days: Some(verdict.validity_days),
+        };
+        let period = Period::plan(profile, &signing.issuer, &wish, now.as_secs()).map_err(|error| {
+            ServiceError::Unissuable(ValidationProblem {
+                kind: ProblemKind::RejectedIdentifier,
+                detail: error.to_string(),
+            })
+        })?;
+        let terms = terms(&signing, profile, proof.names(), key, now);
+        let serial = Serial::draw(kernel.entropy.as_ref());
+        let draft = Draft::subscriber(&terms, period.validity, serial, request.common_name().as_ref())
+            .map_err(ServiceError::internal)?;
+        let row = DraftRow { issuer: signing.id, serial: hex(serial.as_bytes()), tbs: draft.tbs_der().to_vec() };
+        if !tx.store_draft(order.certificate, &row, now)? {
+            return Err(ServiceError::internal("a serial number was drawn twice"));
+        }
+        Ok(Prepared::Drafted)
+    }
+
+    /// The order, locked, if it is being issued and the job is ours.
+    fn claim(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Option<Order>, ServiceError> {
+        let Some(order) = tx.lock_order(id)? else { return Ok(None) };
+        let processing = matches!(order.state, OrderState::Processing { .. });
+        if !processing {
+            tx.finish_job(JobKind::Issue, id)?;
+            return Ok(None);
+        }
+        let ours = tx.holds_job(JobKind::Issue, &id.to_string(), &self.kernel.node)?;
+        Ok(ours.then_some(order))
+    }
+
+    fn take_up(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Option<Work>, ServiceError> {
+        let Some(order) = tx.any_order(id)? else { return Ok(None) };
+        let Some(draft) = tx.draft(order.certificate)? else { return Ok(None) };
+        let signing = self.authority.find(draft.issuer);
+        let signing = signing.ok_or_else(|| ServiceError::internal("the draft's issuer is not loaded"))?;
+        Ok(Some(Work { request: csr_of(&order)?, order, draft, signing }))
+    }
+
+    fn sign_draft(&self, work: &Work) -> Result<Signed, String> {
+        let key = work.request.key().map_err(ToString::to_string)?;
+        let (_, profile) = profiles(&self.kernel, &work.order).map_err(|error| error.to_string())?;
+        let terms = terms(&work.signing, profile, &work.order.identifiers, key, self.kernel.now());
+        let draft = Draft::from_stored(&work.draft.tbs).map_err(|error| error.to_string())?;
+        let linted = draft.lint(&terms).map_err(|findings| format!("lint: {findings:?}"))?;
+        work.signing.issuer.sign(linted).map_err(|error| error.to_string())
+    }
+
+    /// Keeps the certificate, unless account, credential or order have changed so that nothing may be issued any more.
+    fn keep(&self, tx: &mut Tx<'_>, work: &Work, der: &[u8]) -> Result<(), ServiceError> {
+        let (kernel, now) = (&self.kernel, self.kernel.now());
+        let id = work.order.id;
+        let Some(order) = self.claim(tx, id)? else { return Ok(()) };
+        require_standing(tx, &order)?;
+        let authorizations = tx.authorizations(id)?;
+        IssuanceProof::build(&order, &authorizations, CAA_AGE, now).map_err(unprovable)?;
+        let info = chancery_pki::inspect(der).map_err(ServiceError::internal)?;
+        let key = work.request.key().map_err(ServiceError::internal)?;
+        let issued = Issued {
+            issuer: work.draft.issuer,
+            serial: work.draft.serial.clone(),
+            subject: info.subject,
+            key_type: key.key_type(),
+            not_before: Timestamp::from_secs(info.not_before),
+            not_after: Timestamp::from_secs(info.not_after),
+            fingerprint: info.sha256.to_lowercase().replace(':', ""),
+            issued_at: now,
+        };
+        let shard = Draft::from_stored(&work.draft.tbs).map_err(ServiceError::internal)?.serial();
+        let shard = i64::from(work.signing.shards.shard_of(&shard));
+        tx.store_issued(order.certificate, &issued, der, key.sha256(), shard)?;
+        tx.count_issued(order.account, issued.not_after, now)?;
+        let order = order.complete(now)?;
+        tx.save_order(&order)?;
+        tx.finish_job(JobKind::Issue, id)?;
+        let detail = json!({"serial": issued.serial, "certificate": order.certificate.to_string()});
+        kernel.audit_as(tx, Some(order.reseller), &Actor::Service, &Origin::default(), "certificate.issue", id, &detail)
+    }
+}
+
+/// A draft that is about to be signed.
+struct Work {
+    order: Order,
+    draft: DraftRow,
+    signing: Arc<Signing>,
+    request: CertificateRequest,
+}
+
+/// Nothing is signed for an account that is suspended or gone, nor with a credential that is revoked.
+fn require_standing(tx: &mut Tx<'_>, order: &Order) -> Result<(), ServiceError> {
+    standing_account(tx, order)?.require_active()?;
+    match tx.credential(order.reseller, order.kid)? {
+        Some(credential) if credential.revoked_at.is_none() => {}
+        _ => return Err(ServiceError::CredentialRevoked(order.kid)),
+    }
+    match tx.reseller(order.reseller)? {
+        Some(reseller) if !reseller.suspended => Ok(()),
+        _ => Err(ServiceError::Unissuable(ValidationProblem {
+            kind: ProblemKind::Unauthorized,
+            detail: "the reseller is suspended".to_owned(),
+        })),
+    }
+}
+
+fn terms<'a>(
+    signing: &'a Signing,
+    profile: &'a SubscriberProfile,
+    names: &'a [Identifier],
+    key: &'a SubscriberKey,
+    now: Timestamp,
+) -> Terms<'a> {
+    Terms { issuer: &signing.issuer, profile, urls: &signing.urls, names, key, now: now.as_secs() }
+}
+
+fn profiles<'a>(
+    kernel: &'a Kernel,
+    order: &Order,
+) -> Result<(&'a chancery_domain::Profile, &'a SubscriberProfile), ServiceError> {
+    let gone = || ServiceError::internal(format!("the profile {} is gone", order.profile));
+    let domain = kernel.settings.profile(&order.profile).ok_or_else(gone)?;
+    Ok((domain, kernel.settings.certificates.get(&order.profile).ok_or_else(gone)?))
+}
+
+fn csr_of(order: &Order) -> Result<CertificateRequest, ServiceError> {
+    let der = order.csr.as_deref().ok_or_else(|| ServiceError::internal("a finalized order without a CSR"))?;
+    CertificateRequest::parse(der).map_err(ServiceError::internal)
+}
+
+fn unprovable(error: ProofError) -> ServiceError {
+    ServiceError::Unissuable(ValidationProblem { kind: ProblemKind::Unauthorized, detail: error.to_string() })
+}
+
+/// What of an error is the order's fault; the rest may pass, and the job is tried again.
+fn as_problem(error: &ServiceError) -> Option<ValidationProblem> {
+    let kind = match error {
+        ServiceError::Unissuable(problem) => return Some(problem.clone()),
+        ServiceError::Account(_) | ServiceError::CredentialRevoked(_) => ProblemKind::Unauthorized,
+        ServiceError::PolicyViolation(_) | ServiceError::QuotaExceeded { .. } | ServiceError::Invalid(_) => {
+            ProblemKind::RejectedIdentifier
+        }
+        ServiceError::Internal(_) => ProblemKind::ServerInternal,
+        _ => return None,
+    };
+    let detail = match error {
+        ServiceError::PolicyViolation(problems) => {
+            problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ")
+        }
+        ServiceError::Internal(reason) => {
+            tracing::error!(%reason, "an order could not be issued");
+            "the service could not issue the certificate; the operator has been told".to_owned()
+        }
+        other => other.to_string(),
+    };
+    Some(ValidationProblem { kind, detail })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    data_encoding::HEXLOWER.encode(bytes)
+}
