@@ -2,9 +2,13 @@
 
 mod builders;
 mod clock;
+pub mod der;
+pub mod dns;
 mod entropy;
 pub mod postgres;
 mod store;
+pub mod tls_alpn;
+pub mod web;
 
 pub use builders::Builders;
 pub use clock::FrozenClock;

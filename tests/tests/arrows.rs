@@ -45,7 +45,13 @@ const ARROWS: &[(&str, Reach, &str)] = &[
         Only(&["chancery-domain", "chancery-store", "chancery-pki", "chancery-jose", "chancery-seal"]),
         "use cases know no door, and reach the outside world only through traits",
     ),
+    (
+        "chancery-workers",
+        Only(&["chancery-domain", "chancery-service", "chancery-dcv"]),
+        "workers look at the world and report to the use cases, as doors do",
+    ),
     ("chancery-store", Only(&["chancery-domain"]), "an adapter serves the domain and knows no other adapter"),
+    ("chancery-dcv", Only(&["chancery-domain"]), "an adapter serves the domain and knows no other adapter"),
     ("chancery-pki", Only(&["chancery-domain"]), "an adapter serves the domain and knows no other adapter"),
     (
         "chancery-idp",

@@ -4,19 +4,21 @@ use std::net::IpAddr;
 
 use chancery_domain::Identifier;
 use data_encoding::HEXLOWER;
-use der::asn1::{AnyRef, ObjectIdentifier, OctetString};
-use der::{Decode, Encode, Reader, SliceReader};
+use der::asn1::{AnyRef, OctetStringRef};
+use der::{Decode, Reader, SliceReader};
 use rustls::crypto::aws_lc_rs::default_provider;
-use x509_cert::certificate::{CertificateInner, Raw, TbsCertificateInner, Version};
-use x509_cert::ext::Extension;
 use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
+use x509_parser::certificate::{TbsCertificate, X509Certificate};
+use x509_parser::oid_registry::{OID_X509_EXT_SUBJECT_ALT_NAME, Oid, asn1_rs::oid};
+use x509_parser::parse_x509_certificate;
+use x509_parser::prelude::X509Extension;
+use x509_parser::x509::X509Version;
 
 use crate::tls::signed_by;
 
 /// id-pe-acmeIdentifier.
-const ACME_IDENTIFIER: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.1.31");
-const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
+const ACME_IDENTIFIER: Oid<'static> = oid!(1.3.6.1.5.5.7.1.31);
 
 /// Why a certificate does not answer.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,27 +32,33 @@ pub(crate) struct WrongCertificate {
 /// authorization in a critical extension.
 pub(crate) fn check(der: &[u8], identifier: &Identifier, digest: &[u8]) -> Result<(), WrongCertificate> {
     let wrong = |why: &str| WrongCertificate { why: why.to_owned(), digest: None };
-    let certificate = CertificateInner::<Raw>::from_der(der).map_err(|error| wrong(&format!("it cannot be read: {error}")))?;
-    let tbs = certificate.tbs_certificate();
-    if tbs.version() != Version::V3 {
+    let certificate = match parse_x509_certificate(der) {
+        Ok(([], certificate)) => certificate,
+        Ok(_) => return Err(wrong("something follows it")),
+        Err(error) => return Err(wrong(&format!("it cannot be read: {error}"))),
+    };
+    let tbs = &certificate.tbs_certificate;
+    if tbs.version != X509Version::V3 {
         return Err(wrong("it is not an X.509 version 3 certificate"));
     }
-    if tbs.issuer() != tbs.subject() || !is_self_signed(der, &certificate) {
+    if tbs.issuer.as_raw() != tbs.subject.as_raw() || !is_self_signed(der, &certificate) {
         return Err(wrong("it is not signed by its own key"));
     }
-    let names = only(tbs, SUBJECT_ALT_NAME).map_err(|count| wrong(&format!("it has {count} subjectAltName extensions, not 1")))?;
-    let names = SubjectAltName::from_der(names.extn_value.as_bytes()).map_err(|_| wrong("its subjectAltName cannot be read"))?;
+    let one =
+        |kind, what: &str| only(tbs, kind).map_err(|count| wrong(&format!("it has {count} extensions {what}, not 1")));
+    let names = one(OID_X509_EXT_SUBJECT_ALT_NAME, "subjectAltName")?;
+    let names = SubjectAltName::from_der(names.value).map_err(|_| wrong("its subjectAltName cannot be read"))?;
     let [name] = names.0.as_slice() else {
         return Err(wrong(&format!("it is for {} names, not 1", names.0.len())));
     };
     if !is_for(name, identifier) {
         return Err(wrong(&format!("it is for {}, not for {identifier}", described(name))));
     }
-    let acme = only(tbs, ACME_IDENTIFIER).map_err(|count| wrong(&format!("it has {count} acmeIdentifier extensions, not 1")))?;
+    let acme = one(ACME_IDENTIFIER, "acmeIdentifier")?;
     if !acme.critical {
-        return Err(wrong("its acmeIdentifier extension is not critical"));
+        return Err(wrong("its acmeIdentifier is not critical"));
     }
-    let found = OctetString::from_der(acme.extn_value.as_bytes()).map_err(|_| wrong("its acmeIdentifier is no OCTET STRING"))?;
+    let found = <&OctetStringRef>::from_der(acme.value).map_err(|_| wrong("its acmeIdentifier is no OCTET STRING"))?;
     if found.as_bytes() != digest {
         let shown = HEXLOWER.encode(&found.as_bytes()[..found.as_bytes().len().min(64)]);
         let why = "its acmeIdentifier is not the SHA-256 digest of the key authorization".to_owned();
@@ -60,8 +68,8 @@ pub(crate) fn check(der: &[u8], identifier: &Identifier, digest: &[u8]) -> Resul
 }
 
 /// The one extension of a kind, or how many there are.
-fn only(tbs: &TbsCertificateInner<Raw>, kind: ObjectIdentifier) -> Result<&Extension, usize> {
-    let found: Vec<_> = tbs.extensions().into_iter().flatten().filter(|extension| extension.extn_id == kind).collect();
+fn only<'a>(tbs: &'a TbsCertificate<'a>, kind: Oid<'static>) -> Result<&'a X509Extension<'a>, usize> {
+    let found: Vec<_> = tbs.extensions().iter().filter(|extension| extension.oid == kind).collect();
     if let [extension] = found.as_slice() { Ok(extension) } else { Err(found.len()) }
 }
 
@@ -78,29 +86,26 @@ fn is_for(name: &GeneralName, identifier: &Identifier) -> bool {
 fn described(name: &GeneralName) -> String {
     match name {
         GeneralName::DnsName(name) => format!("the name {:?}", crate::text::shown(name.as_bytes())),
-        GeneralName::IpAddress(address) => format!("the address {}", HEXLOWER.encode(&address.as_bytes()[..address.as_bytes().len().min(16)])),
+        GeneralName::IpAddress(address) => {
+            format!("the address {}", HEXLOWER.encode(&address.as_bytes()[..address.as_bytes().len().min(16)]))
+        }
         _ => "another kind of name".to_owned(),
     }
 }
 
 /// Over the bytes that were received: written again they might differ.
-fn is_self_signed(der: &[u8], certificate: &CertificateInner<Raw>) -> bool {
-    let Some(signed) = signed_part(der) else { return false };
-    let inside = certificate.tbs_certificate().signature();
-    let (Ok(key), Ok(algorithm), Some(signature)) = (
-        certificate.tbs_certificate().subject_public_key_info().to_der(),
-        certificate.signature_algorithm().to_der(),
-        certificate.signature().as_bytes(),
-    ) else {
-        return false;
-    };
-    let Ok(algorithm) = AnyRef::from_der(&algorithm) else { return false };
+fn is_self_signed(der: &[u8], certificate: &X509Certificate<'_>) -> bool {
+    let Some((signed, algorithm)) = signed_part(der) else { return false };
     let known = default_provider().signature_verification_algorithms.all.iter().copied();
     let named = known.filter(|known| known.signature_alg_id().as_ref() == algorithm.value());
-    inside == certificate.signature_algorithm() && signed_by(&key, named, signed, signature)
+    let key = certificate.tbs_certificate.subject_pki.raw;
+    // RFC 5280 section 4.1.1.2: the algorithm is named twice, the same both times.
+    certificate.signature_algorithm == certificate.tbs_certificate.signature
+        && signed_by(key, named, signed, &certificate.signature_value.data)
 }
 
-fn signed_part(der: &[u8]) -> Option<&[u8]> {
+fn signed_part(der: &[u8]) -> Option<(&[u8], AnyRef<'_>)> {
     let outer = AnyRef::from_der(der).ok()?;
-    SliceReader::new(outer.value()).ok()?.tlv_bytes().ok()
+    let mut inside = SliceReader::new(outer.value()).ok()?;
+    Some((inside.tlv_bytes().ok()?, inside.decode().ok()?))
 }

@@ -19,7 +19,7 @@ pub(crate) enum Security {
 }
 
 impl Security {
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Unchecked => "unchecked",
             Self::Insecure => "insecure",
@@ -44,26 +44,26 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// What is known before anything was asked.
-    pub fn nothing_yet(name: Name) -> Self {
+    pub(crate) fn nothing_yet(name: Name) -> Self {
         Self { owner: name, data: Vec::new(), aliases: Vec::new(), exists: true, security: Security::Secure }
     }
 
     /// Takes what a message says of the owner; true once there is nothing more to ask.
-    pub fn take(&mut self, message: &Message, kind: RecordType, security: Security) -> Result<bool, Failure> {
+    pub(crate) fn take(&mut self, message: &Message, kind: RecordType, security: Security) -> Result<bool, Failure> {
         self.security = self.security.min(security);
         let before = self.aliases.len();
         loop {
             let here = || {
-                let ours = |record: &&hickory_proto::rr::Record| {
-                    record.dns_class == DNSClass::IN && record.name == self.owner
-                };
+                let ours =
+                    |record: &&hickory_proto::rr::Record| record.dns_class == DNSClass::IN && record.name == self.owner;
                 message.answers.iter().filter(ours).map(|record| &record.data)
             };
             self.data = here().filter(|data| data.record_type() == kind).cloned().collect();
             if !self.data.is_empty() {
                 return Ok(true);
             }
-            let alias = here().find_map(|data| if let RData::CNAME(alias) = data { Some(alias.0.clone()) } else { None });
+            let alias =
+                here().find_map(|data| if let RData::CNAME(alias) = data { Some(alias.0.clone()) } else { None });
             let Some(target) = alias else { break };
             if self.aliases.len() == MAX_ALIASES || self.aliases.iter().any(|(from, _)| *from == target) {
                 return Err(Failure::Aliases);
@@ -78,7 +78,7 @@ impl Answer {
     }
 
     /// The aliases as they would stand in a zone file.
-    pub fn aliases_shown(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn aliases_shown(&self) -> impl Iterator<Item = String> {
         self.aliases.iter().map(|(from, to)| format!("{} CNAME {}", spelled(from), spelled(to)))
     }
 }

@@ -53,10 +53,8 @@ fn judge(
         let detail = format!("CAA forbids a certificate for {subject}; found at {here}{alias}: {}", told.join("; "));
         return Err(ValidationProblem { kind: ProblemKind::Caa, detail });
     }
-    let records = answer
-        .aliases_shown()
-        .chain(properties.iter().map(|property| format!("{owner} {property}")))
-        .collect();
+    let records =
+        answer.aliases_shown().chain(properties.iter().map(|property| format!("{owner} {property}"))).collect();
     Ok(CaaEvidence { checked_at: now, found_at: Some(here.to_owned()), records })
 }
 

@@ -99,7 +99,8 @@ fn method_objection(value: &IssueValue<'_>, ours: ChallengeType) -> Option<Strin
         [list] => *list,
         [_, _, ..] => return Some("it has several validationmethods parameters, so no method fits".to_owned()),
     };
-    let is_label = |label: &str| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let is_label =
+        |label: &str| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     if !list.is_empty() && !list.split(',').all(is_label) {
         return Some("its validationmethods cannot be read, so no method fits".to_owned());
     }

@@ -11,7 +11,7 @@ pub(crate) struct IssueValue<'a> {
 
 impl<'a> IssueValue<'a> {
     /// None if it does not follow the grammar to the letter.
-    pub fn parse(value: &'a [u8]) -> Option<Self> {
+    pub(crate) fn parse(value: &'a [u8]) -> Option<Self> {
         let value = std::str::from_utf8(value).ok()?;
         let (issuer, parameters) = match value.split_once(';') {
             Some((issuer, parameters)) => (trim(issuer), trim(parameters)),
@@ -28,7 +28,7 @@ impl<'a> IssueValue<'a> {
     }
 
     /// All values of a parameter. The case of its tag does not matter: read so, a condition is never overlooked.
-    pub fn values(&self, tag: &str) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn values(&self, tag: &str) -> impl Iterator<Item = &'a str> {
         self.parameters.iter().filter(move |(found, _)| found.eq_ignore_ascii_case(tag)).map(|(_, value)| *value)
     }
 }

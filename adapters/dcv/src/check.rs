@@ -32,7 +32,8 @@ impl Check {
             (Identifier::Ip(_), ChallengeType::Http01 | ChallengeType::TlsAlpn01) => true,
         };
         if !method_fits {
-            let possible = if matches!(self.identifier, Identifier::Ip(_)) { "http-01 or tls-alpn-01" } else { "dns-01" };
+            let possible =
+                if matches!(self.identifier, Identifier::Ip(_)) { "http-01 or tls-alpn-01" } else { "dns-01" };
             let detail = format!("{} can be shown only by {possible}, not by {}", self.identifier, self.kind);
             return refused(ProblemKind::RejectedIdentifier, detail);
         }

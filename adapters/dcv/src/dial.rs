@@ -7,7 +7,6 @@ use chancery_domain::{Attempt, ProblemKind};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::address::special_use;
 use crate::refusal::Refusal;
 use crate::resolver::Resolver;
 
@@ -24,13 +23,14 @@ pub(crate) enum Host {
 
 pub(crate) struct Dialer {
     pub resolver: Resolver,
-    pub allow_special_addresses: bool,
+    /// What an address is set aside for, if it may not be spoken to.
+    pub set_aside: fn(IpAddr) -> Option<&'static str>,
     pub connect_timeout: Duration,
 }
 
 impl Dialer {
     /// A connection to the host, and in the attempt what was found on the way.
-    pub async fn connect(&self, host: &Host, port: u16, attempt: &mut Attempt) -> Result<TcpStream, Refusal> {
+    pub(crate) async fn connect(&self, host: &Host, port: u16, attempt: &mut Attempt) -> Result<TcpStream, Refusal> {
         let found = self.resolve(host, attempt).await?;
         let mut reasons = Vec::new();
         for address in self.candidates(host, &found)? {
@@ -67,15 +67,16 @@ impl Dialer {
         Ok(addresses.found)
     }
 
-    /// Those to try, in order; none of them special unless that is allowed.
+    /// Those to try, in order: none that is set aside.
     fn candidates(&self, host: &Host, found: &[IpAddr]) -> Result<Vec<IpAddr>, Refusal> {
-        let allowed = |address: &&IpAddr| self.allow_special_addresses || special_use(**address).is_none();
-        let of_kind = |v6: bool, most| found.iter().filter(allowed).filter(move |address| address.is_ipv6() == v6).take(most);
-        let candidates: Vec<_> = of_kind(true, MAX_V6).chain(of_kind(false, MAX_V4)).copied().collect();
+        let may_be_spoken_to = |address: &&IpAddr| (self.set_aside)(**address).is_none();
+        let (v6, v4): (Vec<IpAddr>, Vec<IpAddr>) =
+            found.iter().filter(may_be_spoken_to).partition(|address| address.is_ipv6());
+        let candidates: Vec<_> = v6.into_iter().take(MAX_V6).chain(v4.into_iter().take(MAX_V4)).collect();
         if !candidates.is_empty() {
             return Ok(candidates);
         }
-        let why = |address: &IpAddr| Some(format!("{address} is {}", special_use(*address)?));
+        let why = |address: &IpAddr| Some(format!("{address} is {}", (self.set_aside)(*address)?));
         let why: Vec<_> = found.iter().filter_map(why).collect();
         let host = match host {
             Host::Name(name) => format!("{name} leads to no address that may be spoken to: "),

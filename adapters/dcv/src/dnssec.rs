@@ -20,7 +20,7 @@ use crate::lookup_error::Failure;
 pub(crate) struct Validating(DnssecDnsHandle<Exchange>);
 
 impl Validating {
-    pub fn new(exchange: Exchange, anchors: Option<&str>) -> Result<Self, ConfigError> {
+    pub(crate) fn new(exchange: Exchange, anchors: Option<&str>) -> Result<Self, ConfigError> {
         let anchors = match anchors {
             None => TrustAnchors::default(),
             Some(text) => TrustAnchors::from_str(text).map_err(|error| ConfigError::TrustAnchors(error.to_string()))?,
@@ -34,7 +34,7 @@ impl Validating {
         Ok(Self(handle))
     }
 
-    pub async fn ask(&self, name: &Name, kind: RecordType) -> Result<(Message, Security), Failure> {
+    pub(crate) async fn ask(&self, name: &Name, kind: RecordType) -> Result<(Message, Security), Failure> {
         let mut options = DnsRequestOptions::default();
         options.recursion_desired = true;
         options.edns_set_dnssec_ok = true;

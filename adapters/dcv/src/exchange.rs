@@ -37,17 +37,17 @@ struct Inner {
 }
 
 impl Exchange {
-    pub fn new(servers: Vec<SocketAddr>, patience: Duration, entropy: Arc<dyn Entropy>) -> Self {
+    pub(crate) fn new(servers: Vec<SocketAddr>, patience: Duration, entropy: Arc<dyn Entropy>) -> Self {
         Self(Arc::new(Inner { servers, patience, entropy }))
     }
 
-    pub fn has_servers(&self) -> bool {
+    pub(crate) fn has_servers(&self) -> bool {
         !self.0.servers.is_empty()
     }
 
     /// The first answer that says what there is or that there is nothing. With `signatures`, those are asked for as
     /// well, and the resolver is told to leave judging them to us.
-    pub async fn ask(&self, name: &Name, kind: RecordType, signatures: bool) -> Result<Message, Failure> {
+    pub(crate) async fn ask(&self, name: &Name, kind: RecordType, signatures: bool) -> Result<Message, Failure> {
         let mut failure = Failure::NoResolver;
         for server in std::iter::repeat_n(&self.0.servers, ROUNDS).flatten() {
             match self.ask_server(*server, name, kind, signatures).await {

@@ -22,7 +22,7 @@ pub(crate) struct Http01 {
 }
 
 impl Http01 {
-    pub async fn look(&self, dialer: &Dialer, check: &Check, attempt: &mut Attempt) -> Result<(), Refusal> {
+    pub(crate) async fn look(&self, dialer: &Dialer, check: &Check, attempt: &mut Attempt) -> Result<(), Refusal> {
         let mut url = self.first_url(check)?;
         attempt.url = Some(url.to_string());
         attempt.expected = Some(check.key_authorization.clone());
@@ -69,9 +69,11 @@ impl Http01 {
             return fetch::get(stream, url, &self.user_agent).await;
         }
         let name = server_name(&host)?;
-        let tls = self.tls.connect(name, stream).await.map_err(|error| {
-            Refusal::missing(ProblemKind::Tls, format!("no TLS connection for {url}: {error}"))
-        })?;
+        let tls = self
+            .tls
+            .connect(name, stream)
+            .await
+            .map_err(|error| Refusal::missing(ProblemKind::Tls, format!("no TLS connection for {url}: {error}")))?;
         fetch::get(tls, url, &self.user_agent).await
     }
 }

@@ -24,10 +24,19 @@ pub(crate) enum Failure {
     NoResolver,
     /// The name cannot be asked for: too long, mostly.
     Name(String),
-    Timeout { server: SocketAddr, after: Duration },
-    Network { server: SocketAddr, reason: String },
+    Timeout {
+        server: SocketAddr,
+        after: Duration,
+    },
+    Network {
+        server: SocketAddr,
+        reason: String,
+    },
     /// Something came back that is not a DNS message.
-    Malformed { server: SocketAddr, reason: String },
+    Malformed {
+        server: SocketAddr,
+        reason: String,
+    },
     Code(ResponseCode),
     /// Aliases that lead in a circle, or on and on.
     Aliases,
@@ -49,7 +58,7 @@ impl Failure {
 
 impl LookupError {
     /// What the attempt says of DNSSEC, where the failure is about that.
-    pub fn dnssec(&self) -> Option<String> {
+    pub(crate) fn dnssec(&self) -> Option<String> {
         (self.failure == Failure::Bogus).then(|| "bogus".to_owned())
     }
 }

@@ -11,11 +11,11 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    pub fn missing(kind: ProblemKind, detail: impl Into<String>) -> Self {
+    pub(crate) fn missing(kind: ProblemKind, detail: impl Into<String>) -> Self {
         Self { problem: ValidationProblem { kind, detail: detail.into() }, look_again: true }
     }
 
-    pub fn wrong(kind: ProblemKind, detail: impl Into<String>) -> Self {
+    pub(crate) fn wrong(kind: ProblemKind, detail: impl Into<String>) -> Self {
         Self { problem: ValidationProblem { kind, detail: detail.into() }, look_again: false }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Addresses {
 }
 
 impl Resolver {
-    pub fn new(config: &ValidatorConfig, entropy: Arc<dyn Entropy>) -> Result<Self, ConfigError> {
+    pub(crate) fn new(config: &ValidatorConfig, entropy: Arc<dyn Entropy>) -> Result<Self, ConfigError> {
         let exchange = Exchange::new(config.resolvers.clone(), config.timeouts.dns, entropy);
         let validating = match &config.dnssec {
             Dnssec::Unchecked => None,
@@ -43,7 +43,7 @@ impl Resolver {
     }
 
     /// The records of a type that a name has, through aliases too. That there are none is an answer.
-    pub async fn lookup(&self, name: &str, kind: RecordType) -> Result<Answer, LookupError> {
+    pub(crate) async fn lookup(&self, name: &str, kind: RecordType) -> Result<Answer, LookupError> {
         let error = |failure| LookupError { name: name.to_owned(), kind, failure };
         let mut parsed = Name::from_ascii(name).map_err(|reason| error(Failure::Name(reason.to_string())))?;
         parsed.set_fqdn(true);
@@ -68,9 +68,8 @@ impl Resolver {
     }
 
     /// All addresses of a name. One of the two kinds may fail, if it is not for a bad signature, and the other does.
-    pub async fn addresses(&self, name: &str) -> Result<Addresses, LookupError> {
-        let (v6, v4) =
-            futures_util::join!(self.lookup(name, RecordType::AAAA), self.lookup(name, RecordType::A));
+    pub(crate) async fn addresses(&self, name: &str) -> Result<Addresses, LookupError> {
+        let (v6, v4) = futures_util::join!(self.lookup(name, RecordType::AAAA), self.lookup(name, RecordType::A));
         let mut addresses =
             Addresses { found: Vec::new(), aliases: Vec::new(), exists: false, security: Security::Secure };
         let mut failed = None;

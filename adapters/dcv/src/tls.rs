@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use chancery_domain::ProblemKind;
-use der::{Decode, Encode};
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
@@ -19,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use webpki::RawPublicKeyEntity;
-use x509_cert::certificate::{CertificateInner, Raw};
+use x509_parser::parse_x509_certificate;
 
 use crate::dial::Host;
 use crate::refusal::Refusal;
@@ -29,7 +28,7 @@ pub(crate) struct WebTls(TlsConnector);
 
 impl WebTls {
     /// Offers this protocol and no other. Nothing is kept from one connection for the next.
-    pub fn offering(protocol: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn offering(protocol: &[u8]) -> Result<Self, Error> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let verifier = Arc::new(KeyHolder { provider: Arc::clone(&provider) });
         let mut config = ClientConfig::builder_with_provider(provider)
@@ -42,7 +41,11 @@ impl WebTls {
         Ok(Self(TlsConnector::from(Arc::new(config))))
     }
 
-    pub async fn connect(&self, name: ServerName<'static>, stream: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
+    pub(crate) async fn connect(
+        &self,
+        name: ServerName<'static>,
+        stream: TcpStream,
+    ) -> std::io::Result<TlsStream<TcpStream>> {
         self.0.connect(name, stream).await
     }
 }
@@ -98,8 +101,8 @@ impl KeyHolder {
 }
 
 fn public_key(certificate: &[u8]) -> Option<Vec<u8>> {
-    let certificate = CertificateInner::<Raw>::from_der(certificate).ok()?;
-    certificate.tbs_certificate().subject_public_key_info().to_der().ok()
+    let (_, certificate) = parse_x509_certificate(certificate).ok()?;
+    Some(certificate.tbs_certificate.subject_pki.raw.to_vec())
 }
 
 impl ServerCertVerifier for KeyHolder {

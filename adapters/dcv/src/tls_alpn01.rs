@@ -22,7 +22,7 @@ pub(crate) struct TlsAlpn01 {
 }
 
 impl TlsAlpn01 {
-    pub async fn look(&self, dialer: &Dialer, check: &Check, attempt: &mut Attempt) -> Result<(), Refusal> {
+    pub(crate) async fn look(&self, dialer: &Dialer, check: &Check, attempt: &mut Attempt) -> Result<(), Refusal> {
         let expected = digest(&SHA256, check.key_authorization.as_bytes());
         attempt.expected = Some(HEXLOWER.encode(expected.as_ref()));
         let (host, asked_for) = match &check.identifier {

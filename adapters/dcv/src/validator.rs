@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{Attempt, CaaEvidence, ChallengeType, Clock, Entropy, Identifier, ProblemKind, ValidationProblem};
+use chancery_domain::{
+    Attempt, CaaEvidence, ChallengeType, Clock, Entropy, Identifier, ProblemKind, ValidationProblem,
+};
 use http::HeaderValue;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::address::special_use;
 use crate::caa;
 use crate::caa_rules::Applicant;
 use crate::check::{Check, Verified};
@@ -39,19 +42,15 @@ pub struct Validator {
 
 impl Validator {
     /// The clock only stamps what was seen; waiting goes by the time that passes.
-    pub fn new(
-        config: ValidatorConfig,
-        clock: Arc<dyn Clock>,
-        entropy: Arc<dyn Entropy>,
-    ) -> Result<Self, ConfigError> {
+    pub fn new(config: ValidatorConfig, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Result<Self, ConfigError> {
         if config.max_in_flight == 0 {
             return Err(ConfigError::NoRoom);
         }
-        let user_agent = HeaderValue::from_str(&config.user_agent)
-            .map_err(|_| ConfigError::UserAgent(config.user_agent.clone()))?;
+        let user_agent =
+            HeaderValue::from_str(&config.user_agent).map_err(|_| ConfigError::UserAgent(config.user_agent.clone()))?;
         let dialer = Dialer {
             resolver: Resolver::new(&config, entropy)?,
-            allow_special_addresses: config.allow_special_addresses,
+            set_aside: if config.allow_special_addresses { |_| None } else { special_use },
             connect_timeout: config.timeouts.connect,
         };
         let http01 = Http01 {
@@ -145,10 +144,9 @@ impl Validator {
 
 fn out_of_time(attempt: &Attempt, patience: Duration) -> Refusal {
     match &attempt.address_used {
-        Some(address) => Refusal::missing(
-            ProblemKind::Connection,
-            format!("{address} did not answer in full within {patience:?}"),
-        ),
+        Some(address) => {
+            Refusal::missing(ProblemKind::Connection, format!("{address} did not answer in full within {patience:?}"))
+        }
         None => Refusal::missing(ProblemKind::Dns, format!("the name was not resolved within {patience:?}")),
     }
 }

@@ -79,6 +79,16 @@ impl Accounts {
         self.kernel.store.read(move |tx| lookup.find(tx, reseller)).await
     }
 
+    /// The account that goes by this name, for a filter: one that does not exist filters everything out.
+    pub async fn find_any(&self, caller: &Caller, lookup: AccountLookup) -> Result<Option<Account>, ServiceError> {
+        let reseller = caller.reseller;
+        match self.kernel.store.read(move |tx| lookup.find(tx, reseller)).await {
+            Ok(account) => Ok(Some(account)),
+            Err(ServiceError::NotFound(..)) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+
     /// The account with its credentials and groups.
     pub async fn show(&self, caller: &Caller, lookup: AccountLookup) -> Result<AccountDetails, ServiceError> {
         caller.require(Scope::ReadAccount)?;

@@ -115,6 +115,13 @@ impl Certificates {
             .await
     }
 
+    /// That the caller has such an order: its absence is told before anything about the request.
+    pub async fn require_order(&self, caller: &Caller, order: OrderId) -> Result<(), ServiceError> {
+        let reseller = caller.reseller;
+        let found = self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.order(reseller, order)?)).await?;
+        found.map(drop).ok_or_else(|| ServiceError::not_found(Noun::Certificate))
+    }
+
     /// Revokes the certificate of an order. For a compromised key, nobody gets a certificate for it any more.
     pub async fn revoke(
         &self,

@@ -14,6 +14,7 @@ mod error;
 mod groups;
 pub mod identity;
 mod issuance;
+mod jobs;
 mod kernel;
 mod members;
 mod once;
@@ -39,6 +40,7 @@ pub use error::{Noun, ServiceError};
 pub use groups::{GroupDetails, GroupInput, Groups};
 pub use identity::Identity;
 pub use issuance::{CaaAssignment, Issuance, Prepared};
+pub use jobs::Jobs;
 pub use kernel::Kernel;
 pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
 pub use operator::Operator;
@@ -59,6 +61,7 @@ pub struct Services {
     pub authorizations: Authorizations,
     pub validations: Validations,
     pub issuance: Issuance,
+    pub jobs: Jobs,
     pub certificates: Certificates,
     pub authority: Arc<Authority>,
     pub answers: Answers,
@@ -79,6 +82,7 @@ impl Services {
             orders: Orders::new(kernel.clone()),
             authorizations: Authorizations::new(kernel.clone()),
             validations: Validations::new(kernel.clone()),
+            jobs: Jobs::new(kernel.clone()),
             issuance: Issuance::new(kernel.clone(), authority.clone()),
             certificates: Certificates::new(kernel.clone(), authority.clone()),
             authority,

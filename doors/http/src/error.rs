@@ -144,6 +144,13 @@ impl ApiError {
         self.status
     }
 
+    /// What is told to people.
+    pub fn message(&self) -> String {
+        match &self.body {
+            Refusal::Json { message, .. } | Refusal::Text(message) => message.clone(),
+        }
+    }
+
     /// The code of the body; a 401 or 403 has none.
     pub fn code(&self) -> Option<ErrorCode> {
         match &self.body {

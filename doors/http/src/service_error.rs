@@ -1,6 +1,6 @@
 //! The words of the reseller API for what the use cases refuse.
 
-use chancery_domain::{AccountError, Problem, Problems};
+use chancery_domain::{AccountError, OrderError, Problem, Problems};
 use chancery_service::{Noun, ServiceError, StoreError};
 use chancery_wire::{ErrorCode, FieldProblem};
 
@@ -24,6 +24,17 @@ impl From<ServiceError> for ApiError {
                 .with_errors(vec![FieldProblem::new("customer_email", "in_use", "is taken")]),
             ServiceError::ExternalIdInUse(_) => Self::conflict(ErrorCode::ExternalIdInUse, message)
                 .with_errors(vec![FieldProblem::new("external_id", "in_use", "is taken")]),
+            ServiceError::Order(error) => order(&error, message),
+            ServiceError::Authorization(_) => Self::gone(ErrorCode::AuthorizationGone, message),
+            ServiceError::AlreadyTried(_) => Self::gone(ErrorCode::AuthorizationGone, message),
+            ServiceError::PolicyViolation(problems) => Self::bad_request(ErrorCode::PolicyViolation, message)
+                .with_errors(problems.into_iter().map(problem).collect()),
+            ServiceError::QuotaExceeded { problem: quota, retry_after } => {
+                Self::too_many(ErrorCode::QuotaExceeded, message, retry_after).with_errors(vec![problem(quota)])
+            }
+            ServiceError::OrderExternalIdInUse(_) => Self::bad_request(ErrorCode::ExternalIdInUse, message)
+                .with_errors(vec![FieldProblem::new("external_id", "in_use", "is taken")]),
+            ServiceError::Unissuable(_) => Self::bad_request(ErrorCode::InvalidRequest, message),
             ServiceError::BadCursor => Self::bad_request(ErrorCode::InvalidCursor, message),
             ServiceError::IdempotencyKeyReused => Self::unprocessable(ErrorCode::IdempotencyKeyReused, message),
             ServiceError::Store(error) => store(&error),
@@ -52,8 +63,22 @@ fn not_found(noun: Noun) -> ErrorCode {
         Noun::Group => ErrorCode::GroupNotFound,
         Noun::Policy => ErrorCode::PolicyNotFound,
         Noun::Profile => ErrorCode::ProfileNotFound,
+        Noun::Order => ErrorCode::OrderNotFound,
+        Noun::Authorization => ErrorCode::AuthorizationNotFound,
+        Noun::Challenge => ErrorCode::ChallengeNotFound,
+        Noun::Certificate => ErrorCode::CertificateNotFound,
         // The operator's nouns: no caller of a door can ask for them.
         Noun::Reseller | Noun::Client | Noun::ApiKey => ErrorCode::NotFound,
+    }
+}
+
+fn order(error: &OrderError, message: String) -> ApiError {
+    match error {
+        OrderError::Cancelled | OrderError::Failed(_) | OrderError::Expired(_) => {
+            ApiError::gone(ErrorCode::OrderGone, message)
+        }
+        OrderError::NotReady => ApiError::bad_request(ErrorCode::OrderNotReady, message),
+        OrderError::NotCancellable => ApiError::bad_request(ErrorCode::OrderNotCancellable, message),
     }
 }
 

@@ -1,14 +1,19 @@
 //! The reseller API: `/v1/**`, one file a noun. A handler translates; no rule lives here.
 
 mod account;
+mod authorization;
+mod certificate;
 mod docs;
 mod eab;
 mod group;
 mod member;
 mod missing;
 mod openapi;
+mod order;
+mod order_view;
 mod policy;
 mod policy_rules;
+mod selector;
 mod version;
 
 use axum::Router;
@@ -33,5 +38,8 @@ fn operations() -> OpenApiRouter<Door> {
         .merge(member::routes())
         .merge(account::routes())
         .merge(eab::routes())
+        .merge(order::routes())
+        .merge(authorization::routes())
+        .merge(certificate::routes())
         .merge(version::routes())
 }

@@ -125,6 +125,10 @@ pub(crate) fn base() -> OpenApi {
         ("Account Group", "Named groups of accounts, their members, and the policies assigned to them."),
         ("Account", "Root customer accounts, identified by a customer e-mail address."),
         ("EAB Credential", "External-account-binding credentials, also called ACME accounts, of a root account."),
+        ("Orders", "Certificate orders."),
+        ("Authorizations", "Generation of challenge codes."),
+        ("Challenges", "Choosing a challenge for verification, or giving a permission up."),
+        ("Certificates", "CSR validation, listing, download and revocation."),
         ("Service", "The service itself."),
     ];
     let tag = |(name, description): (&str, &str)| {

@@ -3,11 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use chancery_domain::{Identifier, Policy, PolicyId, Problems, ProfileName, Scope};
+use chancery_domain::{Policy, PolicyId, Problems, ProfileName, Scope};
 use chancery_http::{
     ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request, problem,
 };
-use chancery_service::{AccountLookup, Caller, Evaluation, EvaluationRequest, Noun, PolicyDetails, ServiceError};
+use chancery_service::{Caller, Evaluation, EvaluationRequest, Noun, PolicyDetails, ServiceError};
 use chancery_wire as wire;
 use http::StatusCode;
 use utoipa_axum::router::OpenApiRouter;
@@ -15,6 +15,7 @@ use utoipa_axum::routes;
 
 use crate::openapi::{BadBody, Gone, KeyReused, Missing, PageQuery, Refused};
 use crate::policy_rules::{read_policy, view};
+use crate::selector::{one_account, read_identifiers};
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(evaluate)).routes(routes!(show, replace, delete))
@@ -144,16 +145,7 @@ async fn find(door: &Door, caller: &Caller, lookup: &str) -> Result<PolicyDetail
 
 fn read_evaluation(request: wire::PolicyEvaluationRequest) -> Result<EvaluationRequest, ServiceError> {
     let mut problems = Problems::default();
-    let account = match (request.account_lookup, request.customer_email, request.eab_kid) {
-        (Some(lookup), None, None) => AccountLookup::parse(&lookup),
-        (None, Some(email), None) => AccountLookup::by_email(&email),
-        (None, None, Some(kid)) => AccountLookup::by_credential(&kid),
-        _ => {
-            let message = "exactly one of account_lookup, customer_email and eab_kid must be given";
-            problems.add("account_lookup", "exactly_one", message);
-            AccountLookup::Nothing(String::new())
-        }
-    };
+    let account = one_account(request.account_lookup, request.customer_email, request.eab_kid, &mut problems);
     let profile = request.profile.and_then(|text| problems.take("profile", ProfileName::parse(&text)));
     let key_type = request.key_type.and_then(|text| problems.take("key_type", text.parse()));
     let challenge_type = request.challenge_type.and_then(|text| problems.take("challenge_type", text.parse()));
@@ -167,27 +159,4 @@ fn read_evaluation(request: wire::PolicyEvaluationRequest) -> Result<EvaluationR
     let validity_days = request.validity_days;
     problems.into_result().map_err(ServiceError::Invalid)?;
     Ok(EvaluationRequest { account, profile, identifiers, key_type, challenge_type, validity_days })
-}
-
-fn read_identifiers(inputs: &[wire::IdentifierInput], problems: &mut Problems) -> Vec<Identifier> {
-    let mut identifiers = Vec::with_capacity(inputs.len());
-    for (place, input) in inputs.iter().enumerate() {
-        let (kind, value) = match input {
-            wire::IdentifierInput::Text(value) => (None, value),
-            wire::IdentifierInput::Typed(typed) => (Some(typed.kind.as_str()), &typed.value),
-        };
-        let field = format!("identifiers[{place}]");
-        let parsed = problems.take(&field, Identifier::parse(value));
-        let fits = match (&parsed, kind) {
-            (None, _) | (_, None) | (Some(Identifier::Dns(_)), Some("dns")) | (Some(Identifier::Ip(_)), Some("ip")) => {
-                true
-            }
-            (Some(_), Some(_)) => false,
-        };
-        if !fits {
-            problems.add(field, "wrong_type", "type must be `dns` for a name and `ip` for an address");
-        }
-        identifiers.extend(parsed);
-    }
-    identifiers
 }

@@ -136,6 +136,16 @@ error_codes! {
     ChallengeNotFound = "challenge_not_found",
     /// There is no such certificate, or not yet, or it can no longer be revoked.
     CertificateNotFound = "certificate_not_found",
+    /// The order is not ready to be finalized; `errors` lists what is missing.
+    OrderNotReady = "order_not_ready",
+    /// The order is being issued or is issued: revoke the certificate instead.
+    OrderNotCancellable = "order_not_cancellable",
+    /// The order was cancelled, has failed, or has expired.
+    OrderGone = "order_gone",
+    /// The authorization or challenge was tried before, or is deactivated.
+    AuthorizationGone = "authorization_gone",
+    /// The certificate will never be: its order ended without one.
+    CertificateGone = "certificate_gone",
     /// Another account already has this e-mail address.
     AccountConflict = "account_conflict",
     /// `external_id` already names another of the reseller's resources.

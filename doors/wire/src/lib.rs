@@ -4,15 +4,21 @@
 //! absent.
 
 mod account;
+mod certificate;
 mod eab;
 mod error;
 mod group;
 mod list;
+mod order;
 mod policy;
 mod token;
 mod version;
 
 pub use account::{Account, AccountList, AccountWithGroups, ResellerAccountRequest, ResellerUpdateAccountRequest};
+pub use certificate::{
+    CertificateMetadata, CertificateSummaryList, CertificateWithChain, ReasonInput, ResellerRevokeCertificateRequest,
+    ResellerValidateCsrRequest,
+};
 pub use eab::{EabAuthorization, EabCredentialList, EabCredentialRequest};
 pub use error::{ErrorCode, ErrorResponse, FieldProblem, SuccessResponse};
 pub use group::{
@@ -20,6 +26,10 @@ pub use group::{
     ResellerAccountGroupRequest,
 };
 pub use list::NamedReference;
+pub use order::{
+    Attempt, Authorization, Challenge, Challenges, Instructions, Order, OrderList, Problem, ProgressStep,
+    ResellerOrderRequest,
+};
 pub use policy::{
     AppliedPolicy, IdentifierInput, IssuancePolicy, IssuancePolicyRecord, PolicyEvaluation, PolicyEvaluationRequest,
     PolicyList, TypedIdentifier,

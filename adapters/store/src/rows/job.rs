@@ -54,6 +54,12 @@ impl Tx<'_> {
         Ok(added == 1)
     }
 
+    /// Whether any job's time has come.
+    pub fn has_due_jobs(&mut self, now: Timestamp) -> Result<bool, StoreError> {
+        let sql = "SELECT kind FROM jobs WHERE run_at <= $1 LIMIT 1";
+        Ok(self.query_one(sql, params![now], |_| Ok(()))?.is_some())
+    }
+
     /// Takes up to `most` jobs whose time has come, for `lease`. No two nodes get the same one.
     pub fn lease_jobs(
         &mut self,

@@ -1,0 +1,46 @@
+//! The jobs of this process: those that begin at once, and those that others left behind.
+
+use std::sync::Arc;
+
+use chancery_store::Job;
+use tokio::sync::mpsc;
+
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+
+/// Jobs that a node takes over at a time.
+const MOST: u32 = 64;
+
+#[derive(Clone)]
+pub struct Jobs {
+    kernel: Arc<Kernel>,
+}
+
+impl Jobs {
+    pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
+        Self { kernel }
+    }
+
+    /// The jobs that are to be begun at once; there is one receiver.
+    pub fn take_fresh(&self) -> Option<mpsc::UnboundedReceiver<Job>> {
+        self.kernel.take_jobs()
+    }
+
+    /// Takes over jobs whose lease has ended.
+    pub async fn lease(&self) -> Result<Vec<Job>, ServiceError> {
+        let (kernel, now) = (self.kernel.clone(), self.kernel.now());
+        // A look first, so that a quiet service writes nothing.
+        if !self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.has_due_jobs(now)?)).await? {
+            return Ok(Vec::new());
+        }
+        let lease = self.kernel.settings.job_lease;
+        self.kernel.store.write(move |tx| Ok(tx.lease_jobs(&kernel.node, now, lease, MOST)?)).await
+    }
+
+    /// Removes a job whose subject nobody can read.
+    pub async fn drop_unreadable(&self, job: &Job) -> Result<(), ServiceError> {
+        let job = job.clone();
+        tracing::error!(subject = job.subject, "dropped a job with an unreadable subject");
+        self.kernel.store.write(move |tx| Ok(tx.finish_job(job.kind, &job.subject)?)).await
+    }
+}

@@ -1,0 +1,119 @@
+//! `/v1/authz` and `/v1/challenge`: codes, verification, and giving a permission up.
+
+use axum::Json;
+use axum::extract::State;
+use chancery_domain::{AuthorizationId, ChallengeId, Scope};
+use chancery_http::{ApiError, Authenticated, Door, StrictPath};
+use chancery_service::{AuthorizationDetails, ChallengeDetails, Noun, ServiceError};
+use chancery_wire::{self as wire, ErrorCode};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::openapi::{Gone, Missing, Refused};
+use crate::order_view;
+
+pub(crate) fn routes() -> OpenApiRouter<Door> {
+    OpenApiRouter::new().routes(routes!(show)).routes(routes!(generate)).routes(routes!(
+        show_challenge,
+        choose,
+        deactivate
+    ))
+}
+
+/// Shows an authorization
+#[utoipa::path(get, path = "/v1/authz/{auth_lookup}", tag = "Authorizations", operation_id = "getAuthorization",
+    params(("auth_lookup" = String, Path, description = "The authorization")),
+    security(("OAuth2Reseller" = ["reseller", "read:authorization"])),
+    responses((status = 200, body = wire::Authorization), Refused, Missing))]
+async fn show(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+) -> Result<Json<wire::Authorization>, ApiError> {
+    caller.require(Scope::ReadAuthorization)?;
+    let details = door.services.authorizations.show(&caller, read_id(&lookup)?).await?;
+    Ok(Json(view(&details, &door)))
+}
+
+/// Generates the challenge codes of an authorization, or gives back those it has
+#[utoipa::path(post, path = "/v1/authz/{auth_lookup}/challenges", tag = "Authorizations",
+    operation_id = "createChallenges", params(("auth_lookup" = String, Path, description = "The authorization")),
+    security(("OAuth2Reseller" = ["reseller", "write:authorization"])),
+    responses((status = 200, body = wire::Challenges), Refused, Missing, Gone))]
+async fn generate(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+) -> Result<Json<wire::Challenges>, ApiError> {
+    caller.require(Scope::WriteAuthorization)?;
+    let details = door.services.authorizations.generate_challenges(&caller, read_id(&lookup)?).await?;
+    let wire::Authorization { lookup, challenges, .. } = view(&details, &door);
+    Ok(Json(wire::Challenges { authorization: lookup, challenges }))
+}
+
+/// Shows a challenge
+#[utoipa::path(get, path = "/v1/challenge/{challenge_lookup}", tag = "Challenges", operation_id = "getChallenge",
+    params(("challenge_lookup" = String, Path, description = "The challenge")),
+    security(("OAuth2Reseller" = ["reseller", "read:challenge"])),
+    responses((status = 200, body = wire::Challenge), Refused, Missing))]
+async fn show_challenge(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+) -> Result<Json<wire::Challenge>, ApiError> {
+    caller.require(Scope::ReadChallenge)?;
+    Ok(Json(challenge_view(&door.services.authorizations.show_challenge(&caller, read_challenge_id(&lookup)?).await?)))
+}
+
+/// Chooses a challenge for verification, which begins at once
+#[utoipa::path(post, path = "/v1/challenge/{challenge_lookup}", tag = "Challenges", operation_id = "chooseChallenge",
+    params(("challenge_lookup" = String, Path, description = "The challenge")),
+    security(("OAuth2Reseller" = ["reseller", "write:challenge"])),
+    responses((status = 200, body = wire::Challenge), Refused, Missing, Gone))]
+async fn choose(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+) -> Result<Json<wire::Challenge>, ApiError> {
+    caller.require(Scope::WriteChallenge)?;
+    match door.services.authorizations.choose(&caller, read_challenge_id(&lookup)?).await {
+        Ok(details) => Ok(Json(challenge_view(&details))),
+        Err(ServiceError::AlreadyTried(details)) => {
+            let state = serde_json::to_value(challenge_view(&details)).map_err(|_| ApiError::internal())?;
+            let message = ServiceError::AlreadyTried(details).to_string();
+            Err(ApiError::gone(ErrorCode::AuthorizationGone, message).with_extra("challenge", state))
+        }
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// Deactivates the authorization of a challenge and cancels the order it belongs to
+#[utoipa::path(delete, path = "/v1/challenge/{challenge_lookup}", tag = "Challenges",
+    operation_id = "deactivateChallenge", params(("challenge_lookup" = String, Path, description = "The challenge")),
+    security(("OAuth2Reseller" = ["reseller", "write:challenge"])),
+    responses((status = 200, body = wire::Authorization), Refused, Missing, Gone))]
+async fn deactivate(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+) -> Result<Json<wire::Authorization>, ApiError> {
+    caller.require(Scope::WriteChallenge)?;
+    let details = door.services.authorizations.deactivate(&caller, read_challenge_id(&lookup)?).await?;
+    Ok(Json(view(&details, &door)))
+}
+
+fn read_id(text: &str) -> Result<AuthorizationId, ServiceError> {
+    text.parse().map_err(|_| ServiceError::not_found(Noun::Authorization))
+}
+
+fn read_challenge_id(text: &str) -> Result<ChallengeId, ServiceError> {
+    text.parse().map_err(|_| ServiceError::not_found(Noun::Challenge))
+}
+
+fn view(details: &AuthorizationDetails, door: &Door) -> wire::Authorization {
+    order_view::authorization(&details.authorization, details.thumbprint.as_deref(), door.services.now())
+}
+
+fn challenge_view(details: &ChallengeDetails) -> wire::Challenge {
+    order_view::challenge(&details.challenge, &details.authorization, details.thumbprint.as_deref())
+}

@@ -1,0 +1,172 @@
+//! `/v1/order`: certificate orders.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use chancery_domain::{ExternalId, Metadata, OrderId, Problems, ProfileName, Scope, Timestamp};
+use chancery_http::{ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request};
+use chancery_service::{AccountLookup, Finalized, NewOrder, Noun, OrderDetails, OrderFilter, ServiceError};
+use chancery_wire::{self as wire, ErrorCode};
+use http::StatusCode;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::openapi::{BadBody, Gone, KeyReused, Missing, Refused};
+use crate::order_view::view;
+use crate::selector::{one_account, read_identifiers};
+
+pub(crate) fn routes() -> OpenApiRouter<Door> {
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, cancel)).routes(routes!(finalize))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// Only orders of this account.
+    account_lookup: Option<String>,
+    /// Only orders with this status.
+    status: Option<String>,
+    /// Only the order with this reference of yours.
+    external_id: Option<String>,
+    /// Most results: 1 to 1000, 100 where it is left out.
+    #[param(example = "100")]
+    limit: Option<String>,
+    /// The `nextCursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Lists orders
+#[utoipa::path(get, path = "/v1/order", tag = "Orders", operation_id = "listOrders", params(ListQuery),
+    security(("OAuth2Reseller" = ["reseller", "read:order"])),
+    responses((status = 200, body = wire::OrderList), Refused))]
+async fn list(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    query: Result<StrictQuery<ListQuery>, ApiError>,
+) -> Result<Json<wire::OrderList>, ApiError> {
+    caller.require(Scope::ReadOrder)?;
+    let StrictQuery(query) = query?;
+    let request = list_request(query.limit, query.cursor)?;
+    let now = door.services.now();
+    if let Some(status) = query.status.as_deref()
+        && !STATUSES.contains(&status)
+    {
+        let mut problems = Problems::default();
+        problems.add("status", "invalid", format!("must be one of {}", STATUSES.join(", ")));
+        return Err(ServiceError::Invalid(problems).into());
+    }
+    let account = match query.account_lookup {
+        None => None,
+        Some(lookup) => match door.services.accounts.find_any(&caller, AccountLookup::parse(&lookup)).await? {
+            Some(account) => Some(account.id),
+            None => return Ok(Json(wire::OrderList { items: Vec::new(), next_cursor: None })),
+        },
+    };
+    let filter = OrderFilter { account, status: query.status, external_id: query.external_id, now };
+    let page = door.services.orders.list(&caller, filter, &request).await?;
+    let items = page.items.iter().map(|order| view(order, now)).collect();
+    Ok(Json(wire::OrderList { items, next_cursor: page.next_cursor }))
+}
+
+const STATUSES: &[&str] = &["pending", "ready", "processing", "valid", "invalid", "cancelled", "expired"];
+
+/// Creates an order for an account
+#[utoipa::path(post, path = "/v1/order", tag = "Orders", operation_id = "createOrder",
+    request_body = wire::ResellerOrderRequest, params(crate::openapi::IdempotencyKey),
+    security(("OAuth2Reseller" = ["reseller", "write:order"])),
+    responses((status = 201, body = wire::Order), Refused, BadBody, KeyReused, Missing, Gone))]
+async fn create(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    key: RequestKey,
+    body: Result<JsonBody<wire::ResellerOrderRequest>, ApiError>,
+) -> Result<Response, ApiError> {
+    caller.require(Scope::WriteOrder)?;
+    let JsonBody { value, bytes } = body?;
+    let (orders, now) = (&door.services.orders, door.services.now());
+    let shown = move |made: &OrderDetails| view(made, now);
+    key.answer(&door, &caller, &bytes, StatusCode::CREATED, shown, async |once| {
+        Ok(orders.create(&caller, read_order(value)?, once).await?)
+    })
+    .await
+}
+
+/// Shows an order
+#[utoipa::path(get, path = "/v1/order/{order_lookup}", tag = "Orders", operation_id = "getOrder",
+    params(("order_lookup" = String, Path, description = "The order")),
+    security(("OAuth2Reseller" = ["reseller", "read:order"])),
+    responses((status = 200, body = wire::Order), Refused, Missing, Gone))]
+async fn show(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+) -> Result<Json<wire::Order>, ApiError> {
+    caller.require(Scope::ReadOrder)?;
+    let (details, now) = (door.services.orders.show(&caller, read_order_id(&lookup)?).await?, door.services.now());
+    let shown = view(&details, now);
+    if details.order.is_expired(now) {
+        let message = format!("The order expired at {}.", details.order.expires_at);
+        return Err(ApiError::gone(ErrorCode::OrderGone, message).with_extra("order", crate::order_view::json(&shown)));
+    }
+    Ok(Json(shown))
+}
+
+/// Cancels an order: its authorizations are deactivated
+#[utoipa::path(delete, path = "/v1/order/{order_lookup}", tag = "Orders", operation_id = "cancelOrder",
+    params(("order_lookup" = String, Path, description = "The order")),
+    security(("OAuth2Reseller" = ["reseller", "write:order"])),
+    responses((status = 200, body = wire::Order), Refused, Missing, Gone))]
+async fn cancel(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+) -> Result<Json<wire::Order>, ApiError> {
+    caller.require(Scope::WriteOrder)?;
+    let details = door.services.orders.cancel(&caller, read_order_id(&lookup)?).await?;
+    Ok(Json(view(&details, door.services.now())))
+}
+
+/// Asks for the certificate of an order whose names are all authorized
+#[utoipa::path(post, path = "/v1/order/{order_lookup}/finalize", tag = "Orders", operation_id = "finalizeOrder",
+    params(("order_lookup" = String, Path, description = "The order")),
+    security(("OAuth2Reseller" = ["reseller", "write:order"])),
+    responses((status = 202, body = wire::Order), (status = 208, body = wire::Order), Refused, Missing, Gone))]
+async fn finalize(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+) -> Result<(StatusCode, Json<wire::Order>), ApiError> {
+    caller.require(Scope::WriteOrder)?;
+    let (status, details) = match door.services.orders.finalize(&caller, read_order_id(&lookup)?).await? {
+        Finalized::Accepted(details) => (StatusCode::ACCEPTED, details),
+        Finalized::AlreadyAccepted(details) => (StatusCode::ALREADY_REPORTED, details),
+    };
+    Ok((status, Json(view(&details, door.services.now()))))
+}
+
+/// A lookup of another kind names no order.
+pub(crate) fn read_order_id(text: &str) -> Result<OrderId, ServiceError> {
+    text.parse().map_err(|_| ServiceError::not_found(Noun::Order))
+}
+
+fn read_order(request: wire::ResellerOrderRequest) -> Result<NewOrder, ServiceError> {
+    let mut problems = Problems::default();
+    let account = one_account(request.account_lookup, request.customer_email, request.eab_kid, &mut problems);
+    let profile = request.profile.and_then(|text| problems.take("profile", ProfileName::parse(&text)));
+    let identifiers = request.identifiers.map(|inputs| read_identifiers(&inputs, &mut problems));
+    let mut date = |field: &str, text: Option<String>| {
+        let parsed = text.map(|text| Timestamp::parse(&text));
+        if parsed == Some(None) {
+            problems.add(field, "invalid", "must be a time such as 2026-11-15T00:00:00Z");
+        }
+        parsed.flatten()
+    };
+    let (not_before, not_after) = (date("not_before", request.not_before), date("not_after", request.not_after));
+    let external_id = request.external_id.and_then(|text| problems.take("external_id", ExternalId::parse(&text)));
+    let metadata = Metadata::parse("metadata", request.metadata.unwrap_or_default(), &mut problems);
+    problems.into_result().map_err(ServiceError::Invalid)?;
+    Ok(NewOrder { account, profile, csr: request.csr, identifiers, not_before, not_after, external_id, metadata })
+}
