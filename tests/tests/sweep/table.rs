@@ -42,45 +42,53 @@ pub(crate) const OPEN: &[(&str, &str)] = &[
 ];
 
 pub(crate) fn operations() -> Vec<Operation> {
-    let (get, post, put, patch, delete) = (Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE);
-    let rows: Vec<(&Method, &str, Scope, &[Kind], Body, u16)> = vec![
-        (&get, "/v1/policy", ReadAccount, &[], Body::None, 200),
-        (&post, "/v1/policy", WriteAccount, &[], named(), 200),
-        (&get, "/v1/policy/{lookup}", ReadAccount, &[Kind::Policy], Body::None, 200),
-        (&put, "/v1/policy/{lookup}", WriteAccount, &[Kind::Policy], named(), 200),
-        (&delete, "/v1/policy/{lookup}", WriteAccount, &[Kind::Policy], Body::None, 200),
-        (&post, "/v1/policy/evaluate", ReadAccount, &[], Body::Naming(evaluation), 200),
-        (&get, "/v1/account-group", ReadAccount, &[], Body::None, 200),
-        (&post, "/v1/account-group", WriteAccount, &[], named(), 200),
-        (&get, "/v1/account-group/{group_lookup}", ReadAccount, &[Kind::Group], Body::None, 200),
-        (&put, "/v1/account-group/{group_lookup}", WriteAccount, &[Kind::Group], named(), 200),
-        (&delete, "/v1/account-group/{group_lookup}", WriteAccount, &[Kind::Group], Body::None, 200),
-        (&post, ASSIGNMENT, WriteAccount, &[Kind::Group, Kind::Policy], Body::None, 200),
-        (&delete, ASSIGNMENT, WriteAccount, &[Kind::Group, Kind::Policy], Body::None, 200),
-        (&get, MEMBERS, ReadAccount, &[Kind::Group], Body::None, 200),
-        (&post, MEMBERS, WriteAccount, &[Kind::Group], Body::Naming(members), 200),
-        (&delete, MEMBERS, WriteAccount, &[Kind::Group], Body::Naming(members), 200),
-        (&patch, MOVE, WriteAccount, &[Kind::Group, Kind::SecondGroup], Body::Naming(members), 200),
-        (&get, "/v1/account", ReadAccount, &[], Body::None, 200),
-        (&post, "/v1/account", WriteAccount, &[], Body::Naming(account), 201),
-        (&get, "/v1/account/{lookup}", ReadAccount, &[Kind::Account], Body::None, 200),
-        (&delete, "/v1/account/{lookup}", WriteAccount, &[Kind::Account], Body::None, 200),
-        (&patch, "/v1/account/{lookup}", WriteAccount, &[Kind::Account], Body::Plain(json!({"suspended": true})), 200),
-        (&get, "/v1/account/{lookup}/eab-credential", ReadAccount, &[Kind::Account], Body::None, 200),
-        (&post, "/v1/account/{lookup}/eab-credential", WriteAccount, &[Kind::Account], Body::None, 201),
-        (&get, "/v1/eab-credential", ReadAccount, &[], Body::None, 200),
-        (&get, "/v1/eab-credential/{kid}", ReadAccount, &[Kind::Credential], Body::None, 200),
-        (&delete, "/v1/eab-credential/{kid}", WriteAccount, &[Kind::Credential], Body::None, 200),
-    ];
-    let row = |(method, path, scope, names, body, success): (&Method, _, _, _, _, _)| Operation {
-        method: method.clone(),
-        path,
-        scope,
-        names,
-        body,
-        success,
-    };
-    rows.into_iter().map(row).collect()
+    vec![
+        operation(Method::GET, "/v1/policy", ReadAccount, &[], Body::None, 200),
+        operation(Method::POST, "/v1/policy", WriteAccount, &[], named(), 200),
+        operation(Method::GET, "/v1/policy/{lookup}", ReadAccount, &[Kind::Policy], Body::None, 200),
+        operation(Method::PUT, "/v1/policy/{lookup}", WriteAccount, &[Kind::Policy], named(), 200),
+        operation(Method::DELETE, "/v1/policy/{lookup}", WriteAccount, &[Kind::Policy], Body::None, 200),
+        operation(Method::POST, "/v1/policy/evaluate", ReadAccount, &[], Body::Naming(evaluation), 200),
+        operation(Method::GET, "/v1/account-group", ReadAccount, &[], Body::None, 200),
+        operation(Method::POST, "/v1/account-group", WriteAccount, &[], named(), 200),
+        operation(Method::GET, "/v1/account-group/{group_lookup}", ReadAccount, &[Kind::Group], Body::None, 200),
+        operation(Method::PUT, "/v1/account-group/{group_lookup}", WriteAccount, &[Kind::Group], named(), 200),
+        operation(Method::DELETE, "/v1/account-group/{group_lookup}", WriteAccount, &[Kind::Group], Body::None, 200),
+        operation(Method::POST, ASSIGNMENT, WriteAccount, &[Kind::Group, Kind::Policy], Body::None, 200),
+        operation(Method::DELETE, ASSIGNMENT, WriteAccount, &[Kind::Group, Kind::Policy], Body::None, 200),
+        operation(Method::GET, MEMBERS, ReadAccount, &[Kind::Group], Body::None, 200),
+        operation(Method::POST, MEMBERS, WriteAccount, &[Kind::Group], Body::Naming(members), 200),
+        operation(Method::DELETE, MEMBERS, WriteAccount, &[Kind::Group], Body::Naming(members), 200),
+        operation(Method::PATCH, MOVE, WriteAccount, &[Kind::Group, Kind::SecondGroup], Body::Naming(members), 200),
+        operation(Method::GET, "/v1/account", ReadAccount, &[], Body::None, 200),
+        operation(Method::POST, "/v1/account", WriteAccount, &[], Body::Naming(account), 201),
+        operation(Method::GET, "/v1/account/{lookup}", ReadAccount, &[Kind::Account], Body::None, 200),
+        operation(Method::DELETE, "/v1/account/{lookup}", WriteAccount, &[Kind::Account], Body::None, 200),
+        operation(
+            Method::PATCH,
+            "/v1/account/{lookup}",
+            WriteAccount,
+            &[Kind::Account],
+            Body::Plain(json!({"suspended": true})),
+            200,
+        ),
+        operation(Method::GET, "/v1/account/{lookup}/eab-credential", ReadAccount, &[Kind::Account], Body::None, 200),
+        operation(Method::POST, "/v1/account/{lookup}/eab-credential", WriteAccount, &[Kind::Account], Body::None, 201),
+        operation(Method::GET, "/v1/eab-credential", ReadAccount, &[], Body::None, 200),
+        operation(Method::GET, "/v1/eab-credential/{kid}", ReadAccount, &[Kind::Credential], Body::None, 200),
+        operation(Method::DELETE, "/v1/eab-credential/{kid}", WriteAccount, &[Kind::Credential], Body::None, 200),
+    ]
+}
+
+fn operation(
+    method: Method,
+    path: &'static str,
+    scope: Scope,
+    names: &'static [Kind],
+    body: Body,
+    success: u16,
+) -> Operation {
+    Operation { method, path, scope, names, body, success }
 }
 
 const ASSIGNMENT: &str = "/v1/account-group/{group_lookup}/policy/{policy_lookup}";
