@@ -6,12 +6,16 @@ use aws_lc_rs::digest;
 use der::{
     Decode, Encode,
     asn1::OctetString,
+    oid::db::rfc5912::ID_KP_OCSP_SIGNING,
     pem::{self, LineEnding},
     referenced::OwnedToRef,
 };
-use x509_cert::ext::pkix::{BasicConstraints, KeyUsage, SubjectKeyIdentifier};
+use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, SubjectKeyIdentifier};
 
-use crate::{error::PkiError, public_key::describe};
+use crate::{
+    error::PkiError,
+    public_key::{describe, verify},
+};
 
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const END: &str = "-----END CERTIFICATE-----";
@@ -121,6 +125,24 @@ impl Certificate {
 
     pub(crate) fn not_after(&self) -> i64 {
         seconds(self.parsed.tbs_certificate().validity().not_after)
+    }
+
+    /// The bits of its public key without the algorithm, as OCSP hashes them.
+    pub(crate) fn public_key_bits(&self) -> Vec<u8> {
+        self.parsed.tbs_certificate().subject_public_key_info().subject_public_key.raw_bytes().to_vec()
+    }
+
+    pub(crate) fn is_ocsp_responder(&self) -> Result<bool, PkiError> {
+        let found = self.parsed.tbs_certificate().get_extension().map_err(PkiError::Der)?;
+        Ok(found.is_some_and(|(_, ExtendedKeyUsage(purposes))| purposes.contains(&ID_KP_OCSP_SIGNING)))
+    }
+
+    /// Whether it names this issuer, and its signature is that issuer's.
+    pub(crate) fn was_signed_by(&self, issuer: &Self) -> Result<bool, PkiError> {
+        let tbs = self.parsed.tbs_certificate().to_der().map_err(PkiError::Der)?;
+        let signature = self.parsed.signature().raw_bytes();
+        let named = self.parsed.tbs_certificate().issuer() == issuer.subject();
+        Ok(named && verify(&issuer.spki()?, &tbs, signature).is_ok())
     }
 
     pub(crate) fn basic_constraints(&self) -> Result<Option<BasicConstraints>, PkiError> {

@@ -1,5 +1,7 @@
 //! What can go wrong, by what was being handled.
 
+use crate::serial::Serial;
+
 /// Why something was not made or not read.
 #[derive(Debug, thiserror::Error)]
 pub enum PkiError {
@@ -15,6 +17,12 @@ pub enum PkiError {
     /// The issuer cannot issue this.
     #[error(transparent)]
     Issuer(#[from] IssuerError),
+    /// A revocation list cannot be made of this.
+    #[error(transparent)]
+    Crl(#[from] CrlError),
+    /// An OCSP response cannot be made.
+    #[error(transparent)]
+    Ocsp(#[from] OcspError),
     /// An address for a certificate's readers is not a plain `http://` URL.
     #[error("{0:?} is not an http:// URL in ASCII")]
     Url(String),
@@ -103,5 +111,35 @@ pub enum IssuerError {
     OutlivesIssuer {
         /// The last second of the issuer's certificate, in Unix seconds.
         issuer_not_after: i64,
+    },
+}
+
+/// Why a revocation list cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CrlError {
+    /// It would be over at once, or stand for too long.
+    #[error("the next revocation list must come after this one and within {max_days} days")]
+    NextUpdate {
+        /// How long it may stand.
+        max_days: i64,
+    },
+    /// The same certificate twice.
+    #[error("the certificate {0} is listed twice")]
+    Duplicate(Serial),
+}
+
+/// Why an OCSP response cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OcspError {
+    /// The certificate is not one by which the issuer delegates its answers.
+    #[error("the certificate is not that of an OCSP responder of this issuer")]
+    NotDelegated,
+    /// It would be over at once, or stand for too long, or outlive the responder's certificate.
+    #[error(
+        "an OCSP response stands for at most 10 days, and not beyond its signer's certificate ({certificate_ends})"
+    )]
+    NextUpdate {
+        /// The last second of the responder's certificate, in Unix seconds.
+        certificate_ends: i64,
     },
 }

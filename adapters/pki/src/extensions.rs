@@ -54,11 +54,14 @@ pub(crate) fn purposes(purposes: Vec<ObjectIdentifier>) -> Result<Extension, Pki
     extension(false, &ExtendedKeyUsage(purposes))
 }
 
-/// Names the subject's key by the first 160 bits of its SHA-256 (RFC 7093 section 2, method 1).
 pub(crate) fn subject_key_id(spki: SubjectPublicKeyInfoRef<'_>) -> Result<Extension, PkiError> {
+    extension(false, &SubjectKeyIdentifier(key_id(spki)?))
+}
+
+/// Names a key by the first 160 bits of its SHA-256 (RFC 7093 section 2, method 1).
+pub(crate) fn key_id(spki: SubjectPublicKeyInfoRef<'_>) -> Result<OctetString, PkiError> {
     let hash = digest::digest(&digest::SHA256, spki.subject_public_key.raw_bytes());
-    let id = OctetString::new(&hash.as_ref()[..20]).map_err(PkiError::Encoding)?;
-    extension(false, &SubjectKeyIdentifier(id))
+    OctetString::new(&hash.as_ref()[..20]).map_err(PkiError::Encoding)
 }
 
 /// Repeats the issuer's own key identifier (RFC 5280 section 4.2.1.1).
@@ -120,7 +123,7 @@ fn access(access_method: ObjectIdentifier, url: &str) -> Result<AccessDescriptio
 }
 
 /// Plain HTTP: fetching over TLS could need the very thing that is fetched (RFC 5280 section 8).
-fn http_url(url: &str) -> Result<GeneralName, PkiError> {
+pub(crate) fn http_url(url: &str) -> Result<GeneralName, PkiError> {
     let refused = || PkiError::Url(url.to_owned());
     let rest = url.strip_prefix("http://").ok_or_else(refused)?;
     if rest.is_empty() || rest.starts_with('/') || !rest.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -129,7 +132,7 @@ fn http_url(url: &str) -> Result<GeneralName, PkiError> {
     Ia5String::new(url).map(GeneralName::UniformResourceIdentifier).map_err(PkiError::Encoding)
 }
 
-fn extension<T: AssociatedOid + Encode>(critical: bool, value: &T) -> Result<Extension, PkiError> {
+pub(crate) fn extension<T: AssociatedOid + Encode>(critical: bool, value: &T) -> Result<Extension, PkiError> {
     let extn_value = value.to_der().and_then(OctetString::new).map_err(PkiError::Encoding)?;
     Ok(Extension { extn_id: T::OID, critical, extn_value })
 }

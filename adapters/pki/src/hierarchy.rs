@@ -18,11 +18,17 @@ use crate::{
 /// Makes a root: a CA certificate signed with its own key.
 ///
 /// After the Baseline Requirements section 7.1.2.1: basic constraints and key usage are critical, no
-/// path length, no extended key usage, no policies.
+/// path length, no extended key usage, no policies; its issuer's key is named as its own.
 pub fn root(key: &dyn Signer, subject: &CaName, validity: Validity, serial: Serial) -> Result<Certificate, PkiError> {
     let spki = public_key(key.spki())?;
     let name = subject.encode()?;
-    let extensions = vec![extensions::ca(None)?, ca_key_usage()?, extensions::subject_key_id(spki.owned_to_ref())?];
+    let key_id = extensions::key_id(spki.owned_to_ref())?;
+    let extensions = vec![
+        extensions::ca(None)?,
+        ca_key_usage()?,
+        extensions::subject_key_id(spki.owned_to_ref())?,
+        extensions::authority_key_id(key_id)?,
+    ];
     Contents { serial, issuer: name.clone(), validity, subject: name, spki, extensions }.sign(key)
 }
 

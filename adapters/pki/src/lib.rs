@@ -3,7 +3,9 @@
 //! Times are parameters (Unix seconds), serial numbers are drawn beforehand. What is made here is
 //! signed and then checked against the signer's public key before anyone sees it.
 
+mod acme_identifier;
 mod certificate;
+mod crl;
 mod csr;
 mod draft;
 mod error;
@@ -15,6 +17,7 @@ mod keys;
 mod lint;
 mod name_rules;
 mod names;
+mod ocsp;
 mod period;
 mod profile;
 mod public_key;
@@ -26,10 +29,12 @@ mod tbs;
 mod urls;
 mod validity;
 
+pub use acme_identifier::{AcmeIdentifierProblem, check_acme_identifier};
 pub use certificate::{Certificate, CertificateInfo, chain_to_pem, inspect};
+pub use crl::{Crl, CrlContents, CrlScope, RevokedCertificate};
 pub use csr::{CertificateRequest, CsrError, CsrProblem, CsrRules, MAX_CSR_BYTES};
 pub use draft::{Draft, Linted, Signed};
-pub use error::{IssuerError, KeyError, NameError, PkiError, ValidityError};
+pub use error::{CrlError, IssuerError, KeyError, NameError, OcspError, PkiError, ValidityError};
 pub use extensions::CaPolicy;
 pub use hierarchy::{IssuingCa, issuing, root};
 pub use issuer::Issuer;
@@ -38,6 +43,10 @@ pub use keys::{PrivateKey, Signer};
 pub use lint::Finding;
 pub use name_rules::{NameProblem, NameRules};
 pub use names::CaName;
+pub use ocsp::{
+    CertId, CertificateStatus, HashAlgorithm, MAX_OCSP_REQUEST_BYTES, OcspFailure, OcspRequest, OcspTimes, Responder,
+    ResponderCertificate, responder_certificate,
+};
 pub use period::{Period, PeriodError, PeriodWish, Shortened, ceiling_days};
 pub use profile::{PolicyId, PolicyIdError, Purpose, SubscriberProfile};
 pub use public_key::{KeyAlgorithm, verify};

@@ -16,15 +16,17 @@ pub struct SubscriberProfile {
     pub backdate_seconds: u32,
     /// The kinds of keys it is for.
     pub key_types: Vec<KeyType>,
-    /// Whether certificates for RSA keys also allow key encipherment, which TLS 1.2 without forward secrecy needs.
+    /// Whether certificates for RSA keys also allow key encipherment, which TLS 1.2 without forward secrecy needs. The
+    /// Baseline Requirements allow that and do not recommend it; linters warn of it.
     pub key_encipherment: bool,
     /// What the certificates are for; at least one.
     pub purposes: Vec<Purpose>,
     /// The policies they are issued under; for public profiles one that the CA/Browser Forum reserved.
     pub policies: Vec<PolicyId>,
-    /// Whether the subject has a common name, which is then one of the names and at most 64 characters long.
+    /// Whether the subject has a common name, which is then one of the names and at most 64 characters long. Not
+    /// recommended either.
     pub common_name: bool,
-    /// Whether there is a subject key identifier.
+    /// Whether there is a subject key identifier. Not recommended either.
     pub subject_key_id: bool,
     /// Which names it is for.
     pub names: NameRules,

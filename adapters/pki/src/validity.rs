@@ -51,7 +51,7 @@ impl Validity {
 }
 
 /// UTCTime through 2049, GeneralizedTime from 2050 on (RFC 5280 section 4.1.2.5), as `Time::from` decides.
-fn time(seconds: i64) -> Result<Time, PkiError> {
+pub(crate) fn time(seconds: i64) -> Result<Time, PkiError> {
     let seconds = u64::try_from(seconds).map_err(|_| ValidityError::OutOfRange)?;
     DateTime::from_unix_duration(Duration::from_secs(seconds)).map(Time::from).map_err(PkiError::Encoding)
 }

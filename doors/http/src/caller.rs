@@ -28,11 +28,13 @@ impl FromRequestParts<Door> for Authenticated {
             (Some(only), None) => Some(only.to_str().map_err(|_| refuse(AuthError::Malformed))?),
             (Some(_), Some(_)) => return Err(refuse(AuthError::Malformed)),
         };
-        let caller = door.services.identity.authenticate(header, origin(parts)).await.map_err(refuse)?;
+        let known = door.services.identity.authenticate(header, origin(parts)).await;
         let exchange = parts.extensions.get::<Arc<Exchange>>().cloned();
-        if let Some(exchange) = &exchange {
-            exchange.note_caller(&caller);
+        let who = known.as_ref().map_or_else(AuthError::caller, Some);
+        if let (Some(exchange), Some(caller)) = (&exchange, who) {
+            exchange.note_caller(caller);
         }
+        let caller = known.map_err(refuse)?;
         if let Some(limiter) = &door.limiter {
             let decision = limiter.check(caller.reseller);
             if let Some(exchange) = &exchange {
@@ -72,8 +74,8 @@ fn refuse(error: AuthError) -> ApiError {
         AuthError::Malformed
         | AuthError::Token(_)
         | AuthError::Claim(_)
-        | AuthError::ClientDisabled
-        | AuthError::ApiKey
+        | AuthError::ClientDisabled(_)
+        | AuthError::ApiKey(_)
         | AuthError::UnknownReseller => {
             ApiError::unauthorized(message, "Bearer realm=\"chancery\", error=\"invalid_token\"")
         }

@@ -164,10 +164,11 @@ impl ApiError {
     /// What the audit trail is told of it.
     fn note(&self) -> RefusalNote {
         match &self.body {
-            Refusal::Json { code, message, .. } => {
-                RefusalNote { code: code.as_str().to_owned(), message: message.clone() }
+            Refusal::Json { code, message, .. } => RefusalNote::new(code.as_str(), message),
+            Refusal::Text(message) => {
+                let code = if self.status == StatusCode::UNAUTHORIZED { "unauthorized" } else { "forbidden" };
+                RefusalNote::new(code, message)
             }
-            Refusal::Text(message) => RefusalNote { code: String::new(), message: message.clone() },
         }
     }
 }

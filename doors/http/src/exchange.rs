@@ -26,6 +26,14 @@ pub(crate) struct Exchange {
 pub struct RefusalNote {
     pub code: String,
     pub message: String,
+    /// What the request was about, where that says more than its path.
+    pub subject: Option<String>,
+}
+
+impl RefusalNote {
+    pub fn new(code: &str, message: &str) -> Self {
+        Self { code: code.to_owned(), message: message.to_owned(), subject: None }
+    }
 }
 
 impl Exchange {
@@ -59,16 +67,16 @@ async fn around(State(door): State<Door>, request: Request, next: Next) -> Respo
     }
     if is_refusal(&method, response.status()) {
         let caller = exchange.caller.get();
-        let note = response.extensions().get::<RefusalNote>();
+        let note = response.extensions().get::<RefusalNote>().cloned().unwrap_or(RefusalNote::new("", ""));
         door.services.audit.refused(Refusal {
             reseller: caller.map(|caller| caller.reseller),
             actor: caller.map_or(Actor::Anonymous, |caller| caller.actor.clone()),
             origin,
             action: format!("{method} {}", route.as_deref().unwrap_or("unknown path")),
-            subject: path,
+            subject: note.subject.unwrap_or(path),
             status: response.status().as_u16(),
-            code: note.map(|note| note.code.clone()).unwrap_or_default(),
-            message: note.map(|note| note.message.clone()).unwrap_or_default(),
+            code: note.code,
+            message: note.message,
         });
     }
     response

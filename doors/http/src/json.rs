@@ -98,7 +98,7 @@ fn follows(new: &FieldProblem, known: &[FieldProblem]) -> bool {
     let within = |inner: &str, outer: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
-    new.field == WHOLE || known.iter().any(|known| within(&new.field, &known.field))
+    new.field == WHOLE || known.iter().any(|known| known.field == WHOLE || within(&new.field, &known.field))
 }
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
@@ -331,6 +331,7 @@ mod tests {
         // A stand-in breaks rules too, and that is nobody's fault.
         assert_eq!(found(r#"{"size": 0}"#).await, ["name missing", "size out_of_range"]);
         assert_eq!(found(r#"{"name": 5}"#).await, ["name wrong_type"]);
+        assert_eq!(found("[]").await, ["body wrong_type"]);
     }
 
     #[tokio::test]

@@ -6,7 +6,7 @@ use aws_lc_rs::digest;
 use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse, Response};
 use chancery_service::{Answer, Caller, IdempotencyKey, Once, Outcome, ServiceError};
-use chancery_wire::ErrorCode;
+use chancery_wire::{ErrorCode, ErrorResponse};
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::door::Door;
 use crate::error::ApiError;
+use crate::exchange::RefusalNote;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -135,7 +136,11 @@ fn respond(answer: Answer) -> Response {
 }
 
 fn replay(answer: Answer) -> Response {
+    let refusal = serde_json::from_slice::<ErrorResponse>(&answer.body);
     let mut response = respond(answer);
+    if let Ok(ErrorResponse { code, message, .. }) = refusal {
+        response.extensions_mut().insert(RefusalNote::new(code.as_str(), &message));
+    }
     response.headers_mut().insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
     response
 }

@@ -4,17 +4,23 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use chancery_domain::Secret;
+use chancery_domain::{ClientId, Secret};
 use chancery_http::{ApiError, Door, RefusalNote};
 use chancery_service::identity::{TokenGrant, TokenRefusal, TokenRequest};
 use chancery_wire::{TokenErrorResponse, TokenResponse};
 use http::header::{CACHE_CONTROL, PRAGMA, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 
-use crate::token_request;
+use crate::token_request::{self, Asked};
 
-pub(crate) async fn grant(State(door): State<Door>, request: Request<Body>) -> Result<Response, Refusal> {
-    let mut asked = token_request::read(request).await?;
+pub(crate) async fn grant(State(door): State<Door>, request: Request<Body>) -> Result<Response, Refused> {
+    let asked = token_request::read(request).await.map_err(|refusal| Refused { refusal, client: None })?;
+    // Only what is a client id: a secret that was put in its place must not be written down.
+    let client = asked.client_id.as_deref().and_then(|id| id.parse().ok());
+    answer(&door, asked).await.map_err(|refusal| Refused { refusal, client })
+}
+
+async fn answer(door: &Door, mut asked: Asked) -> Result<Response, Refusal> {
     match asked.grant_type.as_deref() {
         Some("client_credentials") => {}
         Some(_) => {
@@ -68,17 +74,25 @@ impl From<TokenRefusal> for Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+/// A refusal, and the client it was given to.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    refusal: Refusal,
+    client: Option<ClientId>,
+}
+
+impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        let (status, error, description) = match self {
-            Self::OAuth { status, error, description } => (status, error, description),
-            Self::Api(error) => return error.into_response(),
+        let (status, error, description) = match self.refusal {
+            Refusal::OAuth { status, error, description } => (status, error, description),
+            Refusal::Api(error) => return error.into_response(),
         };
         let mut headers = HeaderMap::new();
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"chancery\""));
         }
-        let note = RefusalNote { code: error.to_owned(), message: description.clone() };
+        let subject = self.client.map(|client| client.to_string());
+        let note = RefusalNote { subject, ..RefusalNote::new(error, &description) };
         let body = TokenErrorResponse { error: error.to_owned(), error_description: description };
         let mut response = (status, headers, Json(body)).into_response();
         response.extensions_mut().insert(note);

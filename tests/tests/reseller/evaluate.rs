@@ -60,27 +60,54 @@ on_both_databases! {
         let tenant = world.tenant("DEMO").await;
         let names = |names: &[&str]| json!({"identifiers": names});
         let cases = [
-            (json!({"allowed_domains": ["*.example.com"]}), names(&["a.b.example.com", "example.com", "*.example.com"]),
-             vec!["identifiers[1] allowed_domains"]),
-            (json!({"allowed_domains": ["example.com"]}), names(&["EXAMPLE.com.", "www.example.com", "192.0.2.1"]),
-             vec!["identifiers[1] allowed_domains", "identifiers[2] allowed_domains"]),
+            (
+                json!({"allowed_domains": ["*.example.com"]}),
+                names(&["a.b.example.com", "example.com", "*.example.com"]),
+                vec!["identifiers[1] allowed_domains"],
+            ),
+            (
+                json!({"allowed_domains": ["example.com"]}),
+                names(&["EXAMPLE.com.", "www.example.com", "192.0.2.1"]),
+                vec!["identifiers[1] allowed_domains", "identifiers[2] allowed_domains"],
+            ),
             (json!({"allowed_domains": ["**"], "allow_ip_addresses": true}), names(&["x.test", "192.0.2.1"]), vec![]),
             (json!({"allowed_domains": []}), json!({}), vec!["identifiers[0] allowed_domains"]),
-            (json!({"allowed_domains": ["bücher.example"]}), names(&["xn--bcher-kva.example", "BÜCHER.example"]), vec![]),
-            (json!({"denied_domains": ["admin.example.com", "*.bad.example"]}),
-             names(&["admin.example.com", "*.example.com", "x.y.bad.example", "bad.example", "ok.example"]),
-             vec!["identifiers[0] denied_domains", "identifiers[1] denied_domains", "identifiers[2] denied_domains"]),
-            (json!({"allow_wildcards": false}), names(&["*.example.com", "a.example.com"]), vec!["identifiers[0] allow_wildcards"]),
+            (
+                json!({"allowed_domains": ["bücher.example"]}),
+                names(&["xn--bcher-kva.example", "BÜCHER.example"]),
+                vec![],
+            ),
+            (
+                json!({"denied_domains": ["admin.example.com", "*.bad.example"]}),
+                names(&["admin.example.com", "*.example.com", "x.y.bad.example", "bad.example", "ok.example"]),
+                vec!["identifiers[0] denied_domains", "identifiers[1] denied_domains", "identifiers[2] denied_domains"],
+            ),
+            (
+                json!({"allow_wildcards": false}),
+                names(&["*.example.com", "a.example.com"]),
+                vec!["identifiers[0] allow_wildcards"],
+            ),
             (json!({"allow_wildcards": true}), names(&["*.example.com"]), vec![]),
-            (json!({"allow_ip_addresses": false}), names(&["2001:db8::1", "a.example"]), vec!["identifiers[0] allow_ip_addresses"]),
+            (
+                json!({"allow_ip_addresses": false}),
+                names(&["2001:db8::1", "a.example"]),
+                vec!["identifiers[0] allow_ip_addresses"],
+            ),
             (json!({"allowed_profiles": ["TLS-199d"]}), json!({}), vec!["profile allowed_profiles"]),
             (json!({"allowed_profiles": ["TLS-199d"]}), json!({"profile": "TLS-199d"}), vec![]),
-            (json!({"allowed_key_types": ["ec-p384"]}), json!({"key_type": "ec-p256"}), vec!["key_type allowed_key_types"]),
+            (
+                json!({"allowed_key_types": ["ec-p384"]}),
+                json!({"key_type": "ec-p256"}),
+                vec!["key_type allowed_key_types"],
+            ),
             (json!({"allowed_key_types": ["ec-p384"]}), json!({"key_type": "ec-p384"}), vec![]),
             // What is not said is not judged yet.
             (json!({"allowed_key_types": [], "allowed_challenge_types": []}), json!({}), vec![]),
-            (json!({"allowed_challenge_types": ["dns-01"]}), json!({"challenge_type": "http-01"}),
-             vec!["challenge_type allowed_challenge_types"]),
+            (
+                json!({"allowed_challenge_types": ["dns-01"]}),
+                json!({"challenge_type": "http-01"}),
+                vec!["challenge_type allowed_challenge_types"],
+            ),
             (json!({"max_names": 2}), names(&["a.test", "b.test", "c.test"]), vec!["identifiers max_names"]),
             (json!({"issuance_enabled": false}), json!({}), vec!["issuance_enabled issuance_enabled"]),
             (json!({"issuance_enabled": true}), json!({}), vec![]),
@@ -118,11 +145,16 @@ on_both_databases! {
         // Each is asked once, however many groups it comes through.
         assert_eq!(
             good["policies"],
-            json!([{"lookup": domains, "name": "Domains"}, {"lookup": few, "name": "Few"}, {"lookup": short, "name": "Short"}])
+            json!([
+                {"lookup": domains, "name": "Domains"},
+                {"lookup": few, "name": "Few"},
+                {"lookup": short, "name": "Short"},
+            ])
         );
         let bad = verdict(&tenant, &account, json!({"identifiers": ["a.test", "b.example.com"]})).await;
         assert_eq!(broken(&bad), ["identifiers[0] allowed_domains", "identifiers max_names"]);
-        let by: Vec<_> = bad["violations"].as_array().unwrap().iter().map(|violation| violation["policy"].clone()).collect();
+        let by: Vec<_> =
+            bad["violations"].as_array().unwrap().iter().map(|violation| violation["policy"].clone()).collect();
         assert_eq!(by, [json!(domains), json!(few)]);
 
         tenant.assign(&mail, &unused).await.expect(200);
@@ -171,8 +203,11 @@ on_both_databases! {
         ] {
             with(way).await.expect(200);
         }
-        for ways in [json!({}), json!({"account_lookup": me, "eab_kid": kid}),
-                     json!({"account_lookup": me, "customer_email": "me@example.com", "eab_kid": kid})] {
+        for ways in [
+            json!({}),
+            json!({"account_lookup": me, "eab_kid": kid}),
+            json!({"account_lookup": me, "customer_email": "me@example.com", "eab_kid": kid}),
+        ] {
             let reply = with(ways).await;
             assert_eq!(reply.refusal(400), "invalid_request");
             assert_eq!(reply.json()["errors"][0]["code"], "exactly_one");
@@ -202,7 +237,10 @@ on_both_databases! {
 
         tenant.patch(&path, json!({"suspended": true})).await.expect(200);
         let suspended = ask_by("account_lookup", &account["lookup"]).await;
-        assert_eq!((suspended.status.as_u16(), suspended.header("content-type")), (403, Some("text/plain; charset=utf-8")));
+        assert_eq!(
+            (suspended.status.as_u16(), suspended.header("content-type")),
+            (403, Some("text/plain; charset=utf-8"))
+        );
         assert!(suspended.text().contains("suspended"), "{}", suspended.text());
         tenant.patch(&path, json!({"suspended": false})).await.expect(200);
 
@@ -211,7 +249,11 @@ on_both_databases! {
         ask_by("eab_kid", &account["kid"]).await.expect(200);
 
         tenant.delete(&path).await.expect(200);
-        for (way, value) in [("account_lookup", &account["lookup"]), ("eab_kid", &account["kid"]), ("customer_email", &account["email"])] {
+        for (way, value) in [
+            ("account_lookup", &account["lookup"]),
+            ("eab_kid", &account["kid"]),
+            ("customer_email", &account["email"]),
+        ] {
             let gone = ask_by(way, value).await;
             assert_eq!(gone.refusal(410), "account_terminated");
             assert!(gone.json()["message"].as_str().unwrap().contains("terminated"), "{}", gone.text());
@@ -221,7 +263,8 @@ on_both_databases! {
     async fn a_name_may_say_its_type_and_must_say_the_right_one(world: World) {
         let tenant = world.tenant("DEMO").await;
         let (account, _) = under(&tenant, "Ip", json!({"allow_ip_addresses": false})).await;
-        let typed = json!({"identifiers": [{"type": "dns", "value": "a.test"}, {"type": "ip", "value": "2001:DB8::1"}, "192.0.2.1"]});
+        let (dns, ip) = (json!({"type": "dns", "value": "a.test"}), json!({"type": "ip", "value": "2001:DB8::1"}));
+        let typed = json!({"identifiers": [dns, ip, "192.0.2.1"]});
         let verdict = verdict(&tenant, &account, typed).await;
         assert_eq!(broken(&verdict), ["identifiers[1] allow_ip_addresses", "identifiers[2] allow_ip_addresses"]);
         let cases = [
@@ -249,8 +292,14 @@ on_both_databases! {
             body[name] = value;
             ask(&tenant, body)
         };
-        for (name, value) in [("key_type", json!("dsa")), ("challenge_type", json!("http-02")), ("validity_days", json!(0)),
-                              ("validity_days", json!(-1)), ("profile", json!("not a name")), ("account_lookup", json!(null))] {
+        for (name, value) in [
+            ("key_type", json!("dsa")),
+            ("challenge_type", json!("http-02")),
+            ("validity_days", json!(0)),
+            ("validity_days", json!(-1)),
+            ("profile", json!("not a name")),
+            ("account_lookup", json!(null)),
+        ] {
             let reply = with(name, value).await;
             assert_eq!(reply.refusal(400), "invalid_request");
             assert_eq!(reply.fields()[0], name);

@@ -104,7 +104,11 @@ on_both_databases! {
             (json!({"name": null}), "invalid_request", vec!["name"]),
             (json!({"name": 5, "description": ["a"]}), "invalid_request", vec!["description", "name"]),
             (json!({}), "invalid_request", vec!["name"]),
-            (json!({"name": "ok", "desciption": "typo", "members": []}), "unknown_field", vec!["desciption", "members"]),
+            (
+                json!({"name": "ok", "desciption": "typo", "members": []}),
+                "unknown_field",
+                vec!["desciption", "members"],
+            ),
         ];
         for (body, code, expected) in cases {
             for reply in [tenant.post(GROUPS, body.clone()).await, tenant.put(&path(&group), body.clone()).await] {
@@ -167,7 +171,9 @@ on_both_databases! {
         let (group, policy) = (tenant.make_group("Web").await, tenant.make_policy("Rules", json!({})).await);
         let account = lookup(&tenant.make_account("a@example.com").await);
         let disguised = policy.replace("pol_", "grp_");
-        for wrong in [policy.as_str(), account.as_str(), &disguised, "Web", "1", "grp_", &group.to_uppercase(), "%00", "a%2Fb"] {
+        for wrong in
+            [policy.as_str(), account.as_str(), &disguised, "Web", "1", "grp_", &group.to_uppercase(), "%00", "a%2Fb"]
+        {
             let refused = if wrong == "%00" { (400, "invalid_request") } else { (404, "group_not_found") };
             for reply in [
                 tenant.get(&path(wrong)).await,
@@ -187,7 +193,8 @@ on_both_databases! {
     async fn a_group_and_a_policy_of_two_resellers_do_not_meet(world: World) {
         let (mine, theirs) = (world.tenant("DEMO").await, world.tenant("OTHER").await);
         let (my_group, their_group) = (mine.make_group("Web").await, theirs.make_group("Web").await);
-        let (my_policy, their_policy) = (mine.make_policy("P", json!({})).await, theirs.make_policy("P", json!({})).await);
+        let (my_policy, their_policy) =
+            (mine.make_policy("P", json!({})).await, theirs.make_policy("P", json!({})).await);
         assert_eq!(mine.assign(&my_group, &their_policy).await.refusal(404), "policy_not_found");
         assert_eq!(mine.assign(&their_group, &my_policy).await.refusal(404), "group_not_found");
         assert_eq!(mine.assign(&their_group, &their_policy).await.refusal(404), "group_not_found");

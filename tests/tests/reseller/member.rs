@@ -118,7 +118,12 @@ on_both_databases! {
         let (web, mail) = (tenant.make_group("Web").await, tenant.make_group("Mail").await);
         let accounts = tenant.make_accounts(1000).await;
         let stranger = lookup(&world.tenant("OTHER").await.make_account("a@example.com").await);
-        let unknown = [stranger, "acc_00000000000000000000000000".to_owned(), "nobody@example.com".to_owned(), "1 or 2".to_owned()];
+        let unknown = [
+            stranger,
+            "acc_00000000000000000000000000".to_owned(),
+            "nobody@example.com".to_owned(),
+            "1 or 2".to_owned(),
+        ];
         let mut named = accounts.clone();
         for (place, unknown) in unknown.iter().enumerate() {
             named[place * 300] = unknown.clone();

@@ -17,7 +17,7 @@ async fn stir(tenant: Tenant, task: usize, groups: Vec<String>, accounts: Vec<St
     for round in 0..ROUNDS {
         let (from, to) = (&groups[(task + round) % 3], &groups[(task * 2 + round + 1) % 3]);
         let mut some: Vec<_> = accounts.iter().skip((task * 3 + round) % 7).step_by(1 + task % 3).cloned().collect();
-        if task % 2 == 0 {
+        if task.is_multiple_of(2) {
             some.reverse();
         }
         let reply = match (task + round) % 4 {

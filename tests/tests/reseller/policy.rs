@@ -98,7 +98,8 @@ on_both_databases! {
 
     async fn a_name_belongs_to_one_policy_of_a_reseller(world: World) {
         let (tenant, other) = (world.tenant("DEMO").await, world.tenant("OTHER").await);
-        let (first, second) = (tenant.make_policy("First", json!({})).await, tenant.make_policy("Second", json!({})).await);
+        let (first, second) =
+            (tenant.make_policy("First", json!({})).await, tenant.make_policy("Second", json!({})).await);
         let taken = tenant.post(POLICIES, json!({"name": "First"})).await;
         assert_eq!(taken.refusal(400), "name_in_use");
         assert_eq!(taken.fields(), ["name"]);
@@ -119,20 +120,41 @@ on_both_databases! {
     async fn what_no_rule_can_be_is_told_with_what_it_can_be(world: World) {
         let tenant = world.tenant("DEMO").await;
         let policy = tenant.make_policy("Kept", json!({"max_names": 3})).await;
-        let bad_patterns = ["", "*", "***", "a.*", "*.*.a", "a b.example", "_x.example", "https://example.com", "192.0.2.1",
-            "2001:db8::1", "-a.example", "xn--zzzzzzzz99999.example"];
+        let bad_patterns = [
+            "",
+            "*",
+            "***",
+            "a.*",
+            "*.*.a",
+            "a b.example",
+            "_x.example",
+            "https://example.com",
+            "192.0.2.1",
+            "2001:db8::1",
+            "-a.example",
+            "xn--zzzzzzzz99999.example",
+        ];
         let mut cases: Vec<(Value, &str, &str)> = bad_patterns
             .iter()
             .flat_map(|bad| {
-                [(json!({"allowed_domains": ["a.example", bad]}), "allowed_domains[1]", "pattern"),
-                 (json!({"denied_domains": [bad]}), "denied_domains[0]", "pattern")]
+                [
+                    (json!({"allowed_domains": ["a.example", bad]}), "allowed_domains[1]", "pattern"),
+                    (json!({"denied_domains": [bad]}), "denied_domains[0]", "pattern"),
+                ]
             })
             .collect();
         cases.extend([
-            (json!({"allowed_key_types": ["rsa-1024"]}), "allowed_key_types[0]",
-             "rsa-2048, rsa-3072, rsa-4096, ec-p256, ec-p384, ed25519"),
+            (
+                json!({"allowed_key_types": ["rsa-1024"]}),
+                "allowed_key_types[0]",
+                "rsa-2048, rsa-3072, rsa-4096, ec-p256, ec-p384, ed25519",
+            ),
             (json!({"allowed_key_types": ["RSA-2048"]}), "allowed_key_types[0]", "known are"),
-            (json!({"allowed_challenge_types": ["http-02"]}), "allowed_challenge_types[0]", "http-01, dns-01, tls-alpn-01"),
+            (
+                json!({"allowed_challenge_types": ["http-02"]}),
+                "allowed_challenge_types[0]",
+                "http-01, dns-01, tls-alpn-01",
+            ),
             (json!({"allowed_profiles": ["TLS-90d", "TLS-1d"]}), "allowed_profiles[1]", "TLS-90d, TLS-199d"),
             (json!({"allowed_profiles": ["not a name"]}), "allowed_profiles[0]", "profile name"),
             (json!({"max_names": 0}), "max_names", "1 to 100"),
@@ -177,8 +199,17 @@ on_both_databases! {
         reply.expect(400);
         assert_eq!(
             reply.fields(),
-            ["allowed_domains[0]", "allowed_domains[2]", "allowed_key_types[0]", "allowed_profiles[0]", "description",
-             "issuance_enabeld", "max_names", "max_validity_days", "name"]
+            [
+                "allowed_domains[0]",
+                "allowed_domains[2]",
+                "allowed_key_types[0]",
+                "allowed_profiles[0]",
+                "description",
+                "issuance_enabeld",
+                "max_names",
+                "max_validity_days",
+                "name"
+            ]
         );
         // A mistyped rule must never be dropped in silence.
         let mistyped = tenant.post(POLICIES, json!({"name": "x", "issuance_enabeld": false})).await;

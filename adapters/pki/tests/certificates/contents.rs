@@ -60,11 +60,13 @@ fn a_root_says_what_a_root_must_and_no_more() {
     let hierarchy = small();
     let root = parsed(hierarchy.root.certificate());
     assert_eq!(root.version.0, 2);
-    assert_eq!(extensions(&root), listed(&[("2.5.29.19", true), ("2.5.29.15", true), ("2.5.29.14", false)]));
+    let expected = [("2.5.29.19", true), ("2.5.29.15", true), ("2.5.29.14", false), ("2.5.29.35", false)];
+    assert_eq!(extensions(&root), listed(&expected));
     let constraints = root.basic_constraints().unwrap().unwrap().value;
     assert!(constraints.ca && constraints.path_len_constraint.is_none());
     assert_eq!(usages(&root).flags, KEY_CERT_SIGN_AND_CRL_SIGN);
     assert_eq!(subject_key_id(&root).len(), 20);
+    assert_eq!(authority_key_id(&root), subject_key_id(&root));
     assert_eq!(root.subject(), root.issuer());
     assert_eq!(root.subject().to_string(), "C=XX, O=Chancery Tests, \"Ä\", CN=Test Root");
     assert_eq!(root.validity().not_before.timestamp(), NOW);

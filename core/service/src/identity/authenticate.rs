@@ -32,22 +32,39 @@ pub enum AuthError {
     Claim(String),
     /// The client was disabled or has expired, or is gone.
     #[error("the client of this access token is disabled or has expired")]
-    ClientDisabled,
-    /// An API key that is wrong or revoked, or not taken here.
+    ClientDisabled(Option<Box<Caller>>),
+    /// An API key that is wrong or revoked.
     #[error("the API key is not valid")]
-    ApiKey,
+    ApiKey(Option<Box<Caller>>),
     /// The reseller named by a token does not exist.
     #[error("the reseller of this access token does not exist")]
     UnknownReseller,
     /// The operator has suspended the reseller.
-    #[error("the reseller {0} is suspended; ask the operator of this service")]
-    Suspended(String),
+    #[error("the reseller {} is suspended; ask the operator of this service", .0.code)]
+    Suspended(Box<Caller>),
     /// The keys of the external provider could not be fetched.
     #[error("the identity provider's keys cannot be fetched at the moment: {0}")]
     KeysUnavailable(String),
     /// We could not look.
     #[error(transparent)]
     Service(#[from] ServiceError),
+}
+
+impl AuthError {
+    /// Who it was, where the credentials were real and only no longer good: for the audit trail.
+    pub fn caller(&self) -> Option<&Caller> {
+        match self {
+            Self::ClientDisabled(caller) | Self::ApiKey(caller) => caller.as_deref(),
+            Self::Suspended(caller) => Some(caller),
+            Self::Missing
+            | Self::Malformed
+            | Self::Token(_)
+            | Self::Claim(_)
+            | Self::UnknownReseller
+            | Self::KeysUnavailable(_)
+            | Self::Service(_) => None,
+        }
+    }
 }
 
 impl Identity {
@@ -77,15 +94,18 @@ impl Identity {
         match verified.holder {
             Holder::Client(id) => {
                 let found = self.cache.client(&self.kernel, id).await?;
-                let live = found.filter(|(client, _)| client.is_live(self.kernel.now()));
-                let (client, reseller) = live.ok_or(AuthError::ClientDisabled)?;
+                let (client, reseller) = found.ok_or(AuthError::ClientDisabled(None))?;
                 // Scopes that were taken from the client since are gone from its tokens too.
                 let scopes = verified.scopes.intersection(&client.scopes);
-                admit(reseller, Actor::Client(client.id.to_string()), scopes, origin)
+                let caller = caller(&reseller, Actor::Client(client.id.to_string()), scopes, origin);
+                if !client.is_live(self.kernel.now()) {
+                    return Err(AuthError::ClientDisabled(Some(Box::new(caller))));
+                }
+                admit(&reseller, caller)
             }
             Holder::External { subject, reseller, .. } => {
                 let reseller = self.cache.reseller(&self.kernel, &reseller).await?.ok_or(AuthError::UnknownReseller)?;
-                admit(reseller, Actor::External(subject), verified.scopes, origin)
+                admit(&reseller, caller(&reseller, Actor::External(subject), verified.scopes, origin))
             }
         }
     }
@@ -136,11 +156,15 @@ impl Identity {
             return Err(AuthError::Malformed);
         }
         let id = api_key_id(text).ok_or(AuthError::Malformed)?;
-        let (key, reseller) = self.cache.api_key(&self.kernel, id).await?.ok_or(AuthError::ApiKey)?;
-        if key.revoked_at.is_some() || !key.hash.matches(&hash_secret(text)) {
-            return Err(AuthError::ApiKey);
+        let (key, reseller) = self.cache.api_key(&self.kernel, id).await?.ok_or(AuthError::ApiKey(None))?;
+        if !key.hash.matches(&hash_secret(text)) {
+            return Err(AuthError::ApiKey(None));
         }
-        admit(reseller, Actor::ApiKey(key.id.to_string()), key.scopes, origin)
+        let caller = caller(&reseller, Actor::ApiKey(key.id.to_string()), key.scopes, origin);
+        if key.revoked_at.is_some() {
+            return Err(AuthError::ApiKey(Some(Box::new(caller))));
+        }
+        admit(&reseller, caller)
     }
 }
 
@@ -150,9 +174,10 @@ pub(crate) fn end_of(claims: &Claims) -> Result<i64, AuthError> {
     Ok(exp.saturating_add_unsigned(LEEWAY.as_secs()))
 }
 
-fn admit(reseller: Reseller, actor: Actor, scopes: ScopeSet, origin: Origin) -> Result<Caller, AuthError> {
-    if reseller.suspended {
-        return Err(AuthError::Suspended(reseller.code.to_string()));
-    }
-    Ok(Caller { reseller: reseller.id, code: reseller.code, actor, scopes, origin })
+fn caller(reseller: &Reseller, actor: Actor, scopes: ScopeSet, origin: Origin) -> Caller {
+    Caller { reseller: reseller.id, code: reseller.code.clone(), actor, scopes, origin }
+}
+
+fn admit(reseller: &Reseller, caller: Caller) -> Result<Caller, AuthError> {
+    if reseller.suspended { Err(AuthError::Suspended(Box::new(caller))) } else { Ok(caller) }
 }

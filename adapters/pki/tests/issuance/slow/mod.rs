@@ -1,0 +1,3 @@
+//! What takes long: another program is started for every document.
+
+mod linters;

@@ -1,0 +1,67 @@
+//! One thing of each kind, to ask for.
+
+use std::collections::BTreeMap;
+
+use chancery_tests::{Tenant, lookup};
+use serde_json::json;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Account,
+    Credential,
+    Group,
+    SecondGroup,
+    Policy,
+}
+
+impl Kind {
+    /// A name of this kind that nothing has.
+    fn nowhere(self) -> &'static str {
+        match self {
+            Self::Account => "acc_00000000000000000000000000",
+            Self::Credential => "00000000-0000-4000-8000-000000000000",
+            Self::Group => "grp_00000000000000000000000000",
+            Self::SecondGroup => "grp_00000000000000000000000001",
+            Self::Policy => "pol_00000000000000000000000000",
+        }
+    }
+
+    const ALL: [Self; 5] = [Self::Account, Self::Credential, Self::Group, Self::SecondGroup, Self::Policy];
+}
+
+/// Somebody's things, by kind.
+pub(crate) struct Things(BTreeMap<Kind, String>);
+
+impl Things {
+    /// An account with a further credential, in a group with a policy; and a second group.
+    pub(crate) async fn make(owner: &Tenant) -> Self {
+        let account = lookup(&owner.make_account("customer@example.com").await);
+        let path = format!("/v1/account/{account}/eab-credential");
+        let credential = owner.post_empty(&path).await.expect(201)["kid"].as_str().unwrap().to_owned();
+        let (group, second) = (owner.make_group("Group").await, owner.make_group("Second group").await);
+        let policy = owner.make_policy("Policy", json!({"max_names": 5})).await;
+        owner.add_members(&group, std::slice::from_ref(&account)).await.expect(200);
+        owner.assign(&group, &policy).await.expect(200);
+        Self(BTreeMap::from([
+            (Kind::Account, account),
+            (Kind::Credential, credential),
+            (Kind::Group, group),
+            (Kind::SecondGroup, second),
+            (Kind::Policy, policy),
+        ]))
+    }
+
+    /// Things that nobody has.
+    pub(crate) fn nowhere() -> Self {
+        Self(Kind::ALL.map(|kind| (kind, kind.nowhere().to_owned())).into())
+    }
+
+    pub(crate) fn of(&self, kind: Kind) -> &str {
+        &self.0[&kind]
+    }
+
+    /// A text with every name of these things blotted out.
+    pub(crate) fn blot(&self, text: &str) -> String {
+        self.0.values().fold(text.to_owned(), |text, name| text.replace(name.as_str(), "■"))
+    }
+}
