@@ -220,7 +220,7 @@ async fn revoke(
     let missing = |_| ServiceError::not_found(Noun::Certificate);
     let order = read_order_id(&lookup).map_err(missing)?;
     door.services.certificates.require_order(&caller, order).await?;
-    let (reason, comment) = read_revocation(body?.value)?;
+    let (reason, comment) = body?.read(read_revocation)?;
     let now = door.services.now();
     Ok(match door.services.certificates.revoke(&caller, order, reason, comment).await? {
         Revoked::Accepted(details) => (StatusCode::ACCEPTED, Json(metadata(&details, now))).into_response(),
@@ -260,8 +260,8 @@ async fn validate_csr(
     body: Result<JsonBody<wire::ResellerValidateCsrRequest>, ApiError>,
 ) -> Result<Response, ApiError> {
     caller.require(Scope::ReadCertificate)?;
-    let request = match body {
-        Ok(body) => body.value,
+    let request = match body.and_then(|body| body.read(Ok)) {
+        Ok(request) => request,
         // Both answers of this operation are plain strings.
         Err(error) if error.status() == StatusCode::BAD_REQUEST => {
             return Ok(plain(StatusCode::BAD_REQUEST, error.message()));

@@ -81,15 +81,15 @@ const STATUSES: &[&str] = &["pending", "ready", "processing", "valid", "invalid"
 async fn create(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
-    key: RequestKey,
+    key: Result<RequestKey, ApiError>,
     body: Result<JsonBody<wire::ResellerOrderRequest>, ApiError>,
 ) -> Result<Response, ApiError> {
     caller.require(Scope::WriteOrder)?;
-    let JsonBody { value, bytes } = body?;
-    let (orders, now) = (&door.services.orders, door.services.now());
-    let shown = move |made: &OrderDetails| view(made, now);
+    let (key, body, now) = (key?, body?, door.services.now());
+    let (bytes, shown) = (body.bytes.clone(), move |made: &OrderDetails| view(made, now));
     key.answer(&door, &caller, &bytes, StatusCode::CREATED, shown, async |once| {
-        Ok(orders.create(&caller, read_order(value)?, once).await?)
+        let (once, new) = (once?, body.read(read_order)?);
+        Ok(door.services.orders.create(&caller, new, once).await?)
     })
     .await
 }
