@@ -33,6 +33,8 @@ pub struct Greeting {
 /// What the responder shows and speaks.
 pub struct TlsAlpnAnswer {
     pub certificate: HandMade,
+    /// Whether it has the key of its certificate, and not another.
+    pub has_key: bool,
     /// What it agrees to speak.
     pub protocols: Vec<Vec<u8>>,
     pub versions: Vec<&'static SupportedProtocolVersion>,
@@ -43,6 +45,7 @@ impl TlsAlpnAnswer {
     pub fn right(name: Vec<u8>, key_authorization: &str) -> Self {
         Self {
             certificate: HandMade::new(vec![alt_names(&[name]), acme_identifier(true, key_authorization)]),
+            has_key: true,
             protocols: vec![b"acme-tls/1".to_vec()],
             versions: rustls::ALL_VERSIONS.to_vec(),
         }
@@ -60,6 +63,7 @@ impl TestTlsAlpn {
         let listener = TcpListener::bind(address.into()).await.expect("loopback has ports");
         let address = listener.local_addr().expect("it is bound");
         let (certificate, key) = answer.certificate.make();
+        let key = if answer.has_key { key } else { answer.certificate.make().1 };
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let signer =
             provider.key_provider.load_private_key(PrivatePkcs8KeyDer::from(key).into()).expect("the key can be read");

@@ -51,8 +51,12 @@ const ARROWS: &[(&str, Reach, &str)] = &[
         "workers look at the world and report to the use cases, as doors do",
     ),
     ("chancery-store", Only(&["chancery-domain"]), "an adapter serves the domain and knows no other adapter"),
-    ("chancery-dcv", Only(&["chancery-domain"]), "an adapter serves the domain and knows no other adapter"),
     ("chancery-pki", Only(&["chancery-domain"]), "an adapter serves the domain and knows no other adapter"),
+    (
+        "chancery-dcv",
+        Only(&["chancery-domain"]),
+        "what speaks to strangers knows the domain and nothing else, least of all the store",
+    ),
     (
         "chancery-idp",
         Only(&["chancery-service", "chancery-jose"]),
@@ -108,10 +112,16 @@ const OUTSIDE: &[(&[&str], Place, &str)] = &[
             "chancery-http",
             "chancery-reseller",
             "chancery-identity",
+            "chancery-dcv",
             "chancery-idp",
             "chancery-client",
         ]),
         "HTTP ends at the doors; only they and those who fetch speak it",
+    ),
+    (
+        &["hickory-net", "hickory-proto", "hickory-resolver"],
+        OnlyIn(&["chancery-dcv"]),
+        "names are looked up where applicants are checked, and only there",
     ),
     (
         &["serde", "serde_json", "serde_core"],
@@ -124,7 +134,7 @@ const OUTSIDE: &[(&[&str], Place, &str)] = &[
         "the domain does no I/O and is not async",
     ),
     (
-        &["hickory-resolver", "mio", "rustls", "socket2", "tokio", "tokio-rustls"],
+        &["mio", "rustls", "socket2", "tokio", "tokio-rustls"],
         NotIn(&["chancery-pki"]),
         "what holds signing keys has no network",
     ),
@@ -180,6 +190,9 @@ fn a_driver_in_the_wrong_crate_is_caught() {
         ("chancery-domain", "tokio"),
         ("chancery-pki", "tokio"),
         ("chancery-pki", "hyper"),
+        ("chancery-pki", "hickory-net"),
+        ("chancery-service", "hickory-proto"),
+        ("chancery-dcv", "rusqlite"),
     ] {
         let found = violations(&workspace(&[(crate_name, &[(driver, None)])]));
         assert_eq!(found.len(), 1, "{crate_name} → {driver}: {found:?}");

@@ -109,3 +109,55 @@ fn signed_part(der: &[u8]) -> Option<(&[u8], AnyRef<'_>)> {
     let mut inside = SliceReader::new(outer.value()).ok()?;
     Some((inside.tlv_bytes().ok()?, inside.decode().ok()?))
 }
+
+#[cfg(test)]
+mod tests {
+    use chancery_testkit::der::{HandMade, alt_names, dns_name};
+    use chancery_testkit::tls_alpn::acme_identifier;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn right() -> Vec<u8> {
+        HandMade::new(vec![alt_names(&[dns_name("example.test")]), acme_identifier(true, "key")]).make().0
+    }
+
+    fn judged(der: &[u8]) -> Result<(), WrongCertificate> {
+        let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, b"key");
+        check(der, &Identifier::parse("example.test").unwrap(), digest.as_ref())
+    }
+
+    #[test]
+    fn what_follows_a_certificate_and_older_versions_are_refused() {
+        assert_eq!(judged(&right()), Ok(()));
+        assert_eq!(judged(&[right(), vec![0]].concat()).unwrap_err().why, "something follows it");
+        for version in [0, 1] {
+            let why = judged(&HandMade { version, ..HandMade::new(Vec::new()) }.make().0).unwrap_err().why;
+            assert_eq!(why, "it is not an X.509 version 3 certificate");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes: Vec<u8>) {
+            prop_assert!(judged(&bytes).is_err());
+        }
+
+        #[test]
+        fn no_bit_of_a_right_certificate_can_be_changed(at: prop::sample::Index, bit in 0..8) {
+            let mut der = right();
+            let at = at.index(der.len());
+            der[at] ^= 1_u8 << bit;
+            prop_assert!(judged(&der).is_err(), "bit {bit} of octet {at}");
+        }
+
+        #[test]
+        fn no_cut_or_stretched_certificate_makes_it_panic(at: prop::sample::Index, with: Vec<u8>, over in 0..40_usize) {
+            let mut der = right();
+            let at = at.index(der.len());
+            let end = (at + over).min(der.len());
+            der.splice(at..end, with);
+            let _ = judged(&der);
+        }
+    }
+}

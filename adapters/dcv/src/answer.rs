@@ -87,3 +87,54 @@ impl Answer {
 pub(crate) fn spelled(name: &Name) -> String {
     name.to_lowercase().to_ascii()
 }
+
+#[cfg(test)]
+mod tests {
+    use hickory_proto::op::OpCode;
+    use hickory_proto::rr::Record;
+    use hickory_proto::rr::rdata::{CAA, CNAME, TXT};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A message with an alias, a TXT and a CAA record.
+    fn message() -> Vec<u8> {
+        let name = Name::from_ascii("_acme-challenge.example.test.").unwrap();
+        let target = Name::from_ascii("target.test.").unwrap();
+        let mut message = Message::response(7, OpCode::Query);
+        message.add_answer(Record::from_rdata(name, 60, RData::CNAME(CNAME(target.clone()))));
+        let text = RData::TXT(TXT::new(vec!["one".to_owned(), "two".to_owned()]));
+        message.add_answer(Record::from_rdata(target.clone(), 60, text));
+        message.add_answer(Record::from_rdata(target, 60, RData::CAA(CAA::new_issue(true, None, Vec::new()))));
+        message.to_vec().unwrap()
+    }
+
+    fn taken(bytes: &[u8], kind: RecordType) -> Option<Answer> {
+        let message = Message::from_vec(bytes).ok()?;
+        let mut answer = Answer::nothing_yet(Name::from_ascii("_acme-challenge.example.test.").unwrap());
+        answer.take(&message, kind, Security::Unchecked).ok()?;
+        Some(answer)
+    }
+
+    #[test]
+    fn records_at_the_end_of_aliases_are_found() {
+        for kind in [RecordType::TXT, RecordType::CAA] {
+            let answer = taken(&message(), kind).unwrap();
+            assert_eq!((answer.data.len(), answer.aliases.len()), (1, 1));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_message_makes_it_panic(bytes: Vec<u8>, at: prop::sample::Index, with: Vec<u8>, over in 0..40_usize) {
+            for kind in [RecordType::TXT, RecordType::CAA] {
+                let _ = taken(&bytes, kind);
+                let mut changed = message();
+                let at = at.index(changed.len());
+                let end = (at + over).min(changed.len());
+                changed.splice(at..end, with.iter().copied());
+                let _ = taken(&changed, kind);
+            }
+        }
+    }
+}

@@ -108,3 +108,86 @@ fn compare(url: &Url, page: &Page, check: &Check, attempt: &mut Attempt) -> Resu
     let detail = format!("{url} holds {:?}, not the key authorization {:?}", shown(body), check.key_authorization);
     Err(Refusal::wrong(ProblemKind::IncorrectResponse, detail))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use chancery_domain::ChallengeType;
+    use chancery_testkit::SeededEntropy;
+    use chancery_testkit::dns::TestDns;
+    use chancery_testkit::web::TestWeb;
+
+    use super::*;
+    use crate::config::ValidatorConfig;
+    use crate::resolver::Resolver;
+
+    const INTERNAL: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+
+    fn check(identifier: &str) -> Check {
+        Check {
+            identifier: Identifier::parse(identifier).unwrap(),
+            kind: ChallengeType::Http01,
+            token: "token".to_owned(),
+            key_authorization: "token.key".to_owned(),
+        }
+    }
+
+    fn http01(port: u16) -> Http01 {
+        let tls = WebTls::offering(b"http/1.1").unwrap();
+        Http01 { port, https_port: 443, user_agent: HeaderValue::from_static("test"), tls }
+    }
+
+    /// On loopback every address is special: here only one of them is, and the rest is the Internet.
+    #[tokio::test]
+    async fn a_redirect_cannot_lead_to_an_address_that_is_set_aside() {
+        let set_aside = |address: IpAddr| (address == INTERNAL).then_some("for tests");
+        let dns = TestDns::start().await;
+        let outside = TestWeb::http((Ipv4Addr::LOCALHOST, 0)).await;
+        let inside = TestWeb::http((INTERNAL, outside.port())).await;
+        let config = ValidatorConfig { resolvers: vec![dns.address()], ..ValidatorConfig::default() };
+        let dialer = Dialer {
+            resolver: Resolver::new(&config, Arc::new(SeededEntropy::new(1))).unwrap(),
+            set_aside,
+            connect_timeout: Duration::from_secs(1),
+        };
+        dns.address_of("example.test", Ipv4Addr::LOCALHOST).address_of("inside.test", INTERNAL);
+        inside.page("/secret", "token.key");
+        let port = outside.port();
+        for location in [
+            format!("http://inside.test:{port}/secret"),
+            format!("http://127.0.0.2:{port}/secret"),
+            format!("http://0x7f.2:{port}/secret"),
+            format!("https://127.0.0.2:{port}/secret"),
+        ] {
+            outside.redirect("/.well-known/acme-challenge/token", 302, &location);
+            let mut attempt = Attempt::default();
+            let refusal = http01(port).look(&dialer, &check("example.test"), &mut attempt).await.unwrap_err();
+            assert!(refusal.problem.detail.contains("127.0.0.2 is for tests"), "{}", refusal.problem);
+            assert!(!refusal.look_again);
+            assert_eq!(attempt.redirects, [location.replace("0x7f.2", "127.0.0.2")]);
+        }
+        assert_eq!(inside.connections(), 0);
+
+        // Where a name has addresses of both kinds, only the others are spoken to.
+        dns.address_of("inside.test", Ipv4Addr::LOCALHOST);
+        outside.redirect("/.well-known/acme-challenge/token", 302, &format!("http://inside.test:{port}/secret"));
+        outside.page("/secret", "token.key");
+        let mut attempt = Attempt::default();
+        http01(port).look(&dialer, &check("example.test"), &mut attempt).await.unwrap();
+        assert_eq!(inside.connections(), 0);
+    }
+
+    #[test]
+    fn a_name_that_a_url_takes_for_an_address_is_not_asked() {
+        for name in ["0x7f000001", "2130706433", "0x7f.1", "example.0x10"] {
+            let Ok(Identifier::Dns(_)) = Identifier::parse(name) else { continue };
+            let refusal = http01(80).first_url(&check(name)).unwrap_err();
+            assert_eq!(refusal.problem.kind, ProblemKind::RejectedIdentifier, "{name}");
+        }
+        let url = http01(80).first_url(&check("example.test")).unwrap();
+        assert_eq!(url.as_str(), "http://example.test/.well-known/acme-challenge/token");
+    }
+}

@@ -9,25 +9,25 @@ use chancery_domain::{Attempt, ChallengeType, Identifier, ProblemKind};
 use chancery_testkit::dns::TestDns;
 use chancery_testkit::{FrozenClock, SeededEntropy};
 
-pub const TOKEN: &str = "LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0";
-pub const KEY_AUTHORIZATION: &str =
+pub(crate) const TOKEN: &str = "LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0";
+pub(crate) const KEY_AUTHORIZATION: &str =
     "LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0.9jg46WB3rR_AHD-EBXdN7cBkH1WOu0tA3M9fm21mqTI";
 /// Of the key authorization: SHA-256 in base64url.
-pub const DIGEST: &str = "9Uybf0JHj_1Gc5z9hJyuFOUVrADg4sGpgO1l3bH21Ds";
-pub const PATH: &str = "/.well-known/acme-challenge/LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0";
+pub(crate) const DIGEST: &str = "LPsIwTo7o8BoG0-vjCyGQGBWSVIPxI-i_X336eUOQZo";
+pub(crate) const PATH: &str = "/.well-known/acme-challenge/LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0";
 
 /// Any port of loopback.
-pub const ANY: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
+pub(crate) const ANY: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 
-pub struct World {
-    pub dns: TestDns,
+pub(crate) struct World {
+    pub(crate) dns: TestDns,
     /// Change it before the first validator is made.
-    pub config: ValidatorConfig,
+    pub(crate) config: ValidatorConfig,
 }
 
 impl World {
     /// Looks once, and lets itself be led to loopback.
-    pub async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let dns = TestDns::start().await;
         let config = ValidatorConfig {
             resolvers: vec![dns.address()],
@@ -45,21 +45,21 @@ impl World {
         Self { dns, config }
     }
 
-    pub fn validator(&self) -> Validator {
+    pub(crate) fn validator(&self) -> Validator {
         validator(self.config.clone())
     }
 
-    pub async fn verify(&self, identifier: &str, kind: ChallengeType) -> Verified {
+    pub(crate) async fn verify(&self, identifier: &str, kind: ChallengeType) -> Verified {
         self.validator().verify(&check(identifier, kind)).await
     }
 }
 
-pub fn validator(config: ValidatorConfig) -> Validator {
+pub(crate) fn validator(config: ValidatorConfig) -> Validator {
     let clock = Arc::new(FrozenClock::default());
     Validator::new(config, clock, Arc::new(SeededEntropy::new(1))).expect("the configuration works")
 }
 
-pub fn check(identifier: &str, kind: ChallengeType) -> Check {
+pub(crate) fn check(identifier: &str, kind: ChallengeType) -> Check {
     Check {
         identifier: Identifier::parse(identifier).unwrap(),
         kind,
@@ -69,13 +69,13 @@ pub fn check(identifier: &str, kind: ChallengeType) -> Check {
 }
 
 /// The one attempt of a verification that went well.
-pub fn shown(verified: Verified) -> Attempt {
+pub(crate) fn shown(verified: Verified) -> Attempt {
     assert_eq!(verified.outcome, Ok(()), "{:#?}", verified.attempts);
     only_attempt(verified)
 }
 
 /// The one attempt of a verification that failed for such a problem.
-pub fn refused(verified: Verified, kind: ProblemKind) -> (Attempt, String) {
+pub(crate) fn refused(verified: Verified, kind: ProblemKind) -> (Attempt, String) {
     let problem = verified.outcome.clone().expect_err("it is refused");
     assert_eq!(problem.kind, kind, "{problem}");
     let attempt = only_attempt(verified);
@@ -89,7 +89,7 @@ fn only_attempt(mut verified: Verified) -> Attempt {
 }
 
 /// A port of loopback that nobody listens on.
-pub async fn closed_port() -> u16 {
+pub(crate) async fn closed_port() -> u16 {
     let listener = tokio::net::TcpListener::bind(SocketAddr::from(ANY)).await.unwrap();
     listener.local_addr().unwrap().port()
 }
