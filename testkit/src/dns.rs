@@ -39,6 +39,7 @@ struct Table {
     names: HashMap<Name, Vec<RData>>,
     absent: Vec<Name>,
     scripted: HashMap<(Name, RecordType), Arc<Answering>>,
+    otherwise: Option<Arc<Answering>>,
     stops_at_aliases: bool,
     asked: Vec<Asked>,
     unexpected: Vec<Asked>,
@@ -140,6 +141,12 @@ impl TestDns {
         self
     }
 
+    /// Whatever has no script is answered with whatever the function makes; the table counts no more.
+    pub fn script_all(&self, answer: impl Fn(&Message, bool) -> Option<Vec<u8>> + Send + Sync + 'static) -> &Self {
+        self.table().otherwise = Some(Arc::new(answer));
+        self
+    }
+
     /// From now on gives an alias and not what it leads to, as servers do that are no resolvers.
     pub fn stop_at_aliases(&self) -> &Self {
         self.table().stops_at_aliases = true;
@@ -218,7 +225,8 @@ fn answer(bytes: &[u8], tcp: bool, table: &Mutex<Table>) -> Option<Vec<u8>> {
     let asked = Asked { name: query.name.to_ascii(), kind: query.query_type, tcp };
     let mut table = table.lock().expect("no test panics while it holds it");
     table.asked.push(asked.clone());
-    if let Some(script) = table.scripted.get(&(query.name.clone(), query.query_type)).cloned() {
+    let script = table.scripted.get(&(query.name.clone(), query.query_type)).or(table.otherwise.as_ref());
+    if let Some(script) = script.cloned() {
         drop(table);
         return script(&question, tcp);
     }

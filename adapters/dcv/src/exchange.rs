@@ -25,6 +25,10 @@ use crate::lookup_error::Failure;
 const UDP_PAYLOAD: u16 = 1232;
 /// How often each resolver is asked before we give up.
 const ROUNDS: usize = 2;
+/// How often the same datagram is sent while we wait for its answer: some get lost.
+const SENDINGS: u32 = 4;
+/// Some send more than they were told to.
+const BUFFER: usize = 4096;
 
 /// Asks our resolvers. Keeps nothing between two questions.
 #[derive(Clone)]
@@ -71,7 +75,9 @@ impl Exchange {
         let question = self.question(name, kind, signatures)?;
         let patience = self.0.patience;
         let out_of_time = |_| Failure::Timeout { server, after: patience };
-        if let Some(answer) = timeout(patience, over_udp(server, &question)).await.map_err(out_of_time)?? {
+        if let Some(answer) =
+            timeout(patience, over_udp(server, &question, patience / SENDINGS)).await.map_err(out_of_time)??
+        {
             return Ok(answer);
         }
         timeout(patience, over_tcp(server, &question)).await.map_err(out_of_time)?
@@ -106,7 +112,7 @@ impl DnsHandle for Exchange {
 }
 
 /// The answer; none if it must be asked for again over TCP.
-async fn over_udp(server: SocketAddr, question: &Message) -> Result<Option<Message>, Failure> {
+async fn over_udp(server: SocketAddr, question: &Message, resend: Duration) -> Result<Option<Message>, Failure> {
     let failed = |error: std::io::Error| Failure::Network { server, reason: error.to_string() };
     let bytes = encode(question)?;
     let any: SocketAddr =
@@ -114,22 +120,32 @@ async fn over_udp(server: SocketAddr, question: &Message) -> Result<Option<Messa
     let socket = UdpSocket::bind(any).await.map_err(failed)?;
     // A connected socket takes nothing from others.
     socket.connect(server).await.map_err(failed)?;
-    socket.send(&bytes).await.map_err(failed)?;
-    let mut buffer = [0; UDP_PAYLOAD as usize];
+    let mut buffer = vec![0; BUFFER];
     loop {
-        let received = socket.recv(&mut buffer).await.map_err(failed)?;
-        let received = &buffer[..received];
-        // What does not know our id was not meant for us, however broken it is.
-        if received.get(..2) != Some(&question.metadata.id.to_be_bytes()) {
-            continue;
+        socket.send(&bytes).await.map_err(failed)?;
+        let waiting = async {
+            loop {
+                let received = socket.recv(&mut buffer).await.map_err(failed)?;
+                if let Some(answer) = genuine(server, &buffer[..received], question)? {
+                    return Ok(answer);
+                }
+            }
+        };
+        if let Ok(answer) = timeout(resend, waiting).await {
+            let answer: Message = answer?;
+            // Some servers do not keep the case; over TCP nobody can forge and it does not matter.
+            return Ok((!answer.metadata.truncation && keeps_case(&answer, question)).then_some(answer));
         }
-        let answer = decode(server, received)?;
-        if !answers(&answer, question) {
-            continue;
-        }
-        // Some servers do not keep the case; over TCP nobody can forge and it does not matter.
-        return Ok((!answer.metadata.truncation && keeps_case(&answer, question)).then_some(answer));
     }
+}
+
+/// The answer, unless it was not meant for us: then it does not matter how broken it is.
+fn genuine(server: SocketAddr, received: &[u8], question: &Message) -> Result<Option<Message>, Failure> {
+    if received.get(..2) != Some(&question.metadata.id.to_be_bytes()) {
+        return Ok(None);
+    }
+    let answer = decode(server, received)?;
+    Ok(answers(&answer, question).then_some(answer))
 }
 
 async fn over_tcp(server: SocketAddr, question: &Message) -> Result<Message, Failure> {

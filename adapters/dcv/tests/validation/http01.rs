@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use chancery_domain::{ChallengeType, ProblemKind};
 use chancery_testkit::FrozenClock;
 use chancery_testkit::web::TestWeb;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use crate::world::{ANY, KEY_AUTHORIZATION, PATH, World, refused, shown};
@@ -111,6 +111,7 @@ async fn an_endless_body_and_an_endless_head_are_not_read_to_their_end() {
         world.dns.address_of("example.test", listener.local_addr().unwrap().ip());
         let server = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 4096]).await.unwrap();
             stream.write_all(head.as_bytes()).await.unwrap();
             let mut sent = 0;
             while stream.write_all(&[b'a'; 1024]).await.is_ok() {
