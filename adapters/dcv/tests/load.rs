@@ -2,6 +2,8 @@
 //!
 //! A binary of its own with a single test, because it counts what the whole process holds.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, also in its helpers")]
+
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
