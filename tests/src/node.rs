@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use axum::Router;
+use chancery_dcv::Validator;
 use chancery_http::{Door, Edge, PublicUrls, RateLimiter, account_for, finish};
 use chancery_seal::Keyring;
 use chancery_service::identity::External;
-use chancery_service::{Identity, Kernel, Services, Settings};
+use chancery_service::operator::CaNames;
+use chancery_service::{Authority, Identity, Kernel, Services, Settings};
 use chancery_store::Store;
 use chancery_testkit::{FrozenClock, SeededEntropy};
+use chancery_workers::Workers;
 
 use crate::tenant::Tenant;
 
@@ -16,6 +19,7 @@ use crate::tenant::Tenant;
 pub struct Node {
     pub router: Router,
     pub services: Services,
+    pub(crate) clock: Arc<FrozenClock>,
 }
 
 /// What a node is made of.
@@ -37,14 +41,23 @@ impl Node {
     ) -> Self {
         let Parts { store, clock, keyring, urls, seed } = parts;
         let entropy = Arc::new(SeededEntropy::new(seed));
-        let kernel = Kernel::new(store, clock, entropy.clone(), keyring, settings).await.expect("a kernel");
+        let kernel =
+            Kernel::new(store, clock.clone(), entropy.clone(), keyring, settings, None).await.expect("a kernel");
         let identity = Identity::new(kernel.clone(), external).await.expect("an identity");
-        let services = Services::new(kernel, identity);
+        let authority = Authority::new(kernel.clone()).await.expect("an authority");
+        let services = Services::new(kernel, identity, authority);
+        services.operator.init_hierarchy(ca_names()).await.expect("a hierarchy");
+        services.authority.reload().await.expect("a hierarchy that opens");
         let door = Door { services: services.clone(), urls, limiter: limiter.map(Arc::new) };
         let routes = chancery_reseller::router(door.clone()).merge(chancery_identity::router(door.clone()));
         let ids = Arc::new(move || format!("req-{}", entropy.number()));
         let router = finish(account_for(routes, door), Edge::new(ids));
-        Self { router, services }
+        Self { router, services, clock }
+    }
+
+    /// Does every job that is waiting, with these eyes; without any, every name is taken for shown.
+    pub async fn work(&self, validator: Option<Arc<Validator>>) {
+        work(&self.services, validator, self.clock.clone()).await;
     }
 
     /// The same somebody, speaking to this node.
@@ -55,5 +68,23 @@ impl Node {
     /// Somebody without credentials.
     pub fn stranger(&self) -> Tenant {
         Tenant::stranger(self.router.clone())
+    }
+}
+
+/// Takes the jobs whose lease has ended, as a worker on patrol does, and does them.
+pub(crate) async fn work(services: &Services, validator: Option<Arc<Validator>>, clock: Arc<FrozenClock>) {
+    let workers = Workers::new(services.clone(), validator, clock.clone());
+    clock.advance(services.settings.issuing.job_lease);
+    for job in services.jobs.lease().await.expect("jobs") {
+        workers.work(job).await;
+    }
+}
+
+fn ca_names() -> CaNames {
+    CaNames {
+        country: "DE".to_owned(),
+        organization: "Test".to_owned(),
+        root: "Test Root".to_owned(),
+        issuing: "Test Issuing 1".to_owned(),
     }
 }

@@ -5,16 +5,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
+use chancery_dcv::Validator;
 use chancery_domain::{Name, PolicyRules, Profile, ResellerCode, ScopeSet, Timestamp};
 use chancery_http::{PublicUrls, RateLimiter};
 use chancery_seal::Keyring;
 use chancery_service::identity::External;
 use chancery_service::operator::NewClient;
-use chancery_service::{Services, Settings};
+use chancery_service::{Issuing, Services, Settings};
 use chancery_store::{Options, Store};
 use chancery_testkit::{FrozenClock, TestStore};
 
-use crate::node::{Node, Parts};
+use crate::node::{Node, Parts, work};
 use crate::tenant::Tenant;
 
 /// What a test speaks to.
@@ -62,7 +63,7 @@ impl World {
         let clock = Arc::new(FrozenClock::at(START));
         let first =
             Parts { store: store.clone(), clock: clock.clone(), keyring: keyring.clone(), urls: urls.clone(), seed: 7 };
-        let Node { router, services } = Node::start(first, settings, external, limiter).await;
+        let Node { router, services, .. } = Node::start(first, settings, external, limiter).await;
         Self { router, services, clock, keyring, store, urls, seeds: AtomicU64::new(8), _keys: keys }
     }
 
@@ -98,6 +99,11 @@ impl World {
         tenant
     }
 
+    /// Does every job that is waiting, with these eyes; without any, every name is taken for shown.
+    pub async fn work(&self, validator: Option<Arc<Validator>>) {
+        work(&self.services, validator, self.clock.clone()).await;
+    }
+
     /// Somebody without credentials.
     pub fn stranger(&self) -> Tenant {
         Tenant::stranger(self.router.clone())
@@ -119,6 +125,7 @@ pub fn settings() -> Settings {
         token_key_notice: Duration::from_secs(3600),
         api_keys: true,
         external: Vec::new(),
+        issuing: Issuing::of(&profiles, "https://ca.test", "http://ca.test"),
         default_profile: profiles[0].name.clone(),
         profiles,
         default_policy: PolicyRules::default(),

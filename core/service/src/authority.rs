@@ -73,8 +73,8 @@ impl Authority {
         let der = self.kernel.keyring.open(&context, &record.sealed).map_err(ServiceError::internal)?;
         let key = PrivateKey::from_pkcs8(&der).map_err(ServiceError::internal)?;
         let certificate = Certificate::from_der(&record.certificate).map_err(ServiceError::internal)?;
-        let base = &self.kernel.settings.relying_url;
-        let shards = CrlShards::new(&format!("{base}/crl/{}", record.id), self.kernel.settings.crl_shards);
+        let base = &self.kernel.settings.issuing.relying_url;
+        let shards = CrlShards::new(&format!("{base}/crl/{}", record.id), self.kernel.settings.issuing.crl_shards);
         let urls = IssuerUrls {
             ca_issuers: Some(format!("{base}/issuer/{}.crt", record.id)),
             ocsp: None,

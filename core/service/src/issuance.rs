@@ -150,7 +150,7 @@ impl Issuance {
                         authorization: each.id,
                         identifier: each.identifier.clone(),
                         method: each.validation()?.method,
-                        account_uri: kernel.settings.account_uri(order.account),
+                        account_uri: kernel.settings.issuing.account_uri(order.account),
                     })
                 });
                 return Ok(Prepared::AskCaa(again.collect()));
@@ -300,7 +300,7 @@ fn profiles<'a>(
 ) -> Result<(&'a chancery_domain::Profile, &'a SubscriberProfile), ServiceError> {
     let gone = || ServiceError::internal(format!("the profile {} is gone", order.profile));
     let domain = kernel.settings.profile(&order.profile).ok_or_else(gone)?;
-    Ok((domain, kernel.settings.certificates.get(&order.profile).ok_or_else(gone)?))
+    Ok((domain, kernel.settings.issuing.certificates.get(&order.profile).ok_or_else(gone)?))
 }
 
 fn csr_of(order: &Order) -> Result<CertificateRequest, ServiceError> {

@@ -33,7 +33,7 @@ impl Jobs {
         if !self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.has_due_jobs(now)?)).await? {
             return Ok(Vec::new());
         }
-        let lease = self.kernel.settings.job_lease;
+        let lease = self.kernel.settings.issuing.job_lease;
         self.kernel.store.write(move |tx| Ok(tx.lease_jobs(&kernel.node, now, lease, MOST)?)).await
     }
 

@@ -54,7 +54,7 @@ impl Kernel {
 
     /// Adds a job to a unit of work, leased to this node.
     pub(crate) fn enqueue(&self, tx: &mut Tx<'_>, kind: JobKind, subject: impl ToString) -> Result<(), ServiceError> {
-        tx.enqueue(kind, subject, &self.node, self.now(), self.settings.job_lease)?;
+        tx.enqueue(kind, subject, &self.node, self.now(), self.settings.issuing.job_lease)?;
         Ok(())
     }
 

@@ -46,7 +46,7 @@ pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
 pub use operator::Operator;
 pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
 pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
-pub use settings::{ExternalProvider, Settings};
+pub use settings::{ExternalProvider, Issuing, Settings};
 pub use validation::{Assignment, Report, Validations};
 
 /// Every use case there is, for the doors to hold. Clones share one core.

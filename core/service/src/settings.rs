@@ -26,32 +26,12 @@ pub struct Settings {
     /// Applies to accounts that no policy applies to.
     pub default_policy: PolicyRules,
     pub default_policy_name: Name,
-    /// How long an order may take before it expires.
-    pub order_lifetime: Duration,
-    /// How long a valid authorization is used again for further orders; zero turns that off.
-    pub reuse: Duration,
-    /// What names are taken: stricter in the world than in a test environment.
-    pub name_rules: NameRules,
-    /// How long a node has for a job before another may take it over.
-    pub job_lease: Duration,
-    /// Where accounts are named in CAA records (RFC 8657 `accounturi`).
-    pub account_uri_base: String,
-    /// How an issued certificate says where its revocation is published; into how many CRLs.
-    pub crl_shards: u32,
-    /// Plain HTTP for relying parties, without a slash at the end.
-    pub relying_url: String,
-    /// How the certificates of each profile look.
-    pub certificates: BTreeMap<ProfileName, SubscriberProfile>,
+    pub issuing: Issuing,
     /// How long an answer can be replayed by its idempotency key.
     pub idempotency_window: Duration,
 }
 
 impl Settings {
-    /// The URI by which CAA records may name an account.
-    pub fn account_uri(&self, account: AccountId) -> String {
-        format!("{}/{account}", self.account_uri_base)
-    }
-
     pub fn profile(&self, name: &ProfileName) -> Option<&Profile> {
         self.profiles.iter().find(|profile| profile.name == *name)
     }
@@ -67,4 +47,52 @@ pub struct ExternalProvider {
     pub reseller_claim: String,
     /// The claim that carries the scopes: a text with spaces, or a list.
     pub scope_claim: String,
+}
+
+/// How orders become certificates.
+#[derive(Clone, Debug)]
+pub struct Issuing {
+    /// How long an order may take before it expires.
+    pub order_lifetime: Duration,
+    /// How long a valid authorization is used again for further orders; zero turns that off.
+    pub reuse: Duration,
+    /// What names are taken: stricter in the world than in a test environment.
+    pub name_rules: NameRules,
+    /// How long a node has for a job before another may take it over.
+    pub job_lease: Duration,
+    /// Where accounts are named in CAA records (RFC 8657 `accounturi`).
+    pub account_uri_base: String,
+    /// Into how many lists the revocations of an issuer are published.
+    pub crl_shards: u32,
+    /// Plain HTTP for relying parties, without a slash at the end.
+    pub relying_url: String,
+    /// How the certificates of each profile look.
+    pub certificates: BTreeMap<ProfileName, SubscriberProfile>,
+}
+
+impl Issuing {
+    /// What holds where nothing else is said, for certificates that are used inside an organisation.
+    pub fn of(profiles: &[Profile], base_url: &str, relying_url: &str) -> Self {
+        let name_rules = NameRules { internal_names: true, special_addresses: true, ..NameRules::default() };
+        let look = |profile: &Profile| {
+            let tls = SubscriberProfile::tls(profile.validity_days);
+            let key_types = profile.key_types.clone();
+            (profile.name.clone(), SubscriberProfile { key_types, names: name_rules, public: false, ..tls })
+        };
+        Self {
+            order_lifetime: Duration::from_secs(7 * 86_400),
+            reuse: Duration::from_secs(10 * 86_400),
+            name_rules,
+            job_lease: Duration::from_secs(15),
+            account_uri_base: format!("{base_url}/account"),
+            crl_shards: 8,
+            relying_url: relying_url.to_owned(),
+            certificates: profiles.iter().map(look).collect(),
+        }
+    }
+
+    /// The URI by which CAA records may name an account.
+    pub fn account_uri(&self, account: AccountId) -> String {
+        format!("{}/{account}", self.account_uri_base)
+    }
 }

@@ -91,7 +91,7 @@ fn assignment(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId) -> Result<Optio
         kind: challenge.kind,
         token: challenge.token.clone(),
         key_authorization: format!("{}.{thumbprint}", challenge.token),
-        account_uri: kernel.settings.account_uri(authorization.account),
+        account_uri: kernel.settings.issuing.account_uri(authorization.account),
     }))
 }
 
@@ -108,7 +108,7 @@ fn conclude(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId, report: &Report) 
         Ok(caa) => Verification::Shown(caa.clone()),
         Err(problem) => Verification::Failed(problem.clone()),
     };
-    let keep = kernel.settings.reuse.max(kernel.settings.order_lifetime);
+    let keep = kernel.settings.issuing.reuse.max(kernel.settings.issuing.order_lifetime);
     let Ok(authorization) = authorization.conclude(id, report.attempts.clone(), verification, keep, now) else {
         return Ok(());
     };

@@ -142,7 +142,7 @@ impl Draft<'_> {
             metadata: new.metadata.clone(),
             state: OrderState::Pending,
             finalized_at: None,
-            expires_at: self.now.plus(self.kernel.settings.order_lifetime),
+            expires_at: self.now.plus(self.kernel.settings.issuing.order_lifetime),
             created_at: self.now,
             updated_at: self.now,
             version: 1,
@@ -197,7 +197,7 @@ impl Draft<'_> {
         identifier: &Identifier,
         order_end: Timestamp,
     ) -> Result<Authorization, ServiceError> {
-        let earlier = match self.kernel.settings.reuse.is_zero() {
+        let earlier = match self.kernel.settings.issuing.reuse.is_zero() {
             true => None,
             false => tx.valid_authorization(self.account.id, identifier, self.now)?,
         };
