@@ -13,6 +13,10 @@ use crate::resolver::Resolver;
 /// IPv6 comes first; where it cannot be connected to, IPv4 gets its turn, however many others there are.
 const MAX_V6: usize = 2;
 const MAX_V4: usize = 2;
+/// So many addresses and aliases are kept in an attempt; a name can have thousands.
+const MAX_KEPT: usize = 64;
+/// So many reasons are told.
+const MAX_TOLD: usize = 10;
 
 /// Who is to be spoken to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +81,7 @@ impl Dialer {
             return Ok(candidates);
         }
         let why = |address: &IpAddr| Some(format!("{address} is {}", (self.set_aside)(*address)?));
-        let why: Vec<_> = found.iter().filter_map(why).collect();
+        let why: Vec<_> = found.iter().filter_map(why).take(MAX_TOLD).collect();
         let host = match host {
             Host::Name(name) => format!("{name} leads to no address that may be spoken to: "),
             Host::Address(_) => "the address may not be spoken to: ".to_owned(),
@@ -88,7 +92,7 @@ impl Dialer {
 
 fn add_new(list: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
     for item in more {
-        if !list.contains(&item) {
+        if list.len() < MAX_KEPT && !list.contains(&item) {
             list.push(item);
         }
     }
