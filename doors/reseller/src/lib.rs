@@ -7,6 +7,7 @@ mod group;
 mod member;
 mod missing;
 mod openapi;
+mod openapi_finish;
 mod policy;
 mod policy_rules;
 mod version;
