@@ -5,6 +5,7 @@ use std::time::Duration;
 use chancery_tests::{Node, Tenant, on_both_databases, settings};
 use serde_json::json;
 
+use crate::disabled::{Watching, until};
 use crate::forge::parts;
 
 const ROTATION: Duration = Duration::from_secs(30 * 86_400);
@@ -88,6 +89,12 @@ on_both_databases! {
         assert_eq!(published(&second.stranger()).await.len(), 1, "it has not looked yet");
         second.hears(&tenant).get("/v1/account").await.expect(200);
         assert_eq!(published(&second.stranger()).await.len(), 2);
+    }
+
+    async fn a_node_that_watches_needs_nobody_to_tell_it(world: World) {
+        world.advance(ROTATION);
+        let _watching = Watching::begin(&world.services);
+        until(async || published(&world.stranger()).await.len() == 2).await;
     }
 
     async fn keys_survive_a_restart(world: World) {
