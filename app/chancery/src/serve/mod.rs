@@ -129,7 +129,6 @@ pub async fn run(
     tasks.abort_all();
     stop_last.send_replace(true);
     // A database that does not answer must not keep the process.
-    audit.abort();
     let flushed = tokio::time::timeout(Duration::from_secs(10), audit).await;
     if flushed.is_err() {
         tracing::error!("gave up writing the last refusals to the audit trail");
