@@ -62,6 +62,13 @@ impl Tx<'_> {
         self.query_held(&format!("{SELECT} WHERE id = $1 AND reseller_id = $2"), params![id, reseller], read)
     }
 
+    /// The account, which nobody else can hold or change until the unit of work ends: of many who change one at the
+    /// same instant, each finds it as the one before has left it. Claimed after the groups that are claimed.
+    pub fn claim_account(&mut self, reseller: ResellerId, id: AccountId) -> Result<Option<Account>, StoreError> {
+        let sql = format!("{SELECT} WHERE id = $1 AND reseller_id = $2");
+        Ok(self.query_claimed(&sql, params![id, reseller], read)?.pop())
+    }
+
     pub fn account_by_number(&mut self, reseller: ResellerId, number: i64) -> Result<Option<Account>, StoreError> {
         self.query_one(&format!("{SELECT} WHERE number = $1 AND reseller_id = $2"), params![number, reseller], read)
     }
