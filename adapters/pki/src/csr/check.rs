@@ -112,7 +112,7 @@ impl CertificateRequest {
         let weaknesses = key.weaknesses();
         let wrong_size =
             weaknesses.iter().any(|problem| matches!(problem, KeyProblem::Weak(_) | KeyProblem::OddSize(_)));
-        let mut problems: Vec<_> = weaknesses.into_iter().map(CsrProblem::Key).collect();
+        let mut problems: Vec<_> = weaknesses.iter().cloned().map(CsrProblem::Key).collect();
         // Keys of a refused size are not worth the work, and the crypto library does not do it.
         if !wrong_size {
             let (algorithm, info) = (&self.contents.signature_algorithm, &self.contents.info);
