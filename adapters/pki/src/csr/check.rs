@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     key::{KeyProblem, KnownBadKeys},
-    name_rules::{NameProblem, NameRules},
+    name_rules::{NameProblem, NameRules, shown},
 };
 
 /// Nobody mends more than this at once, and an answer must not outgrow its question by much.
@@ -136,7 +136,7 @@ impl CertificateRequest {
             match name {
                 Ok(Ok(name)) => names.push(name),
                 Ok(Err(problem)) => problems.push(CsrProblem::Name(problem)),
-                Err(RequestedName::Email(address)) => problems.push(CsrProblem::Email(address.clone())),
+                Err(RequestedName::Email(address)) => problems.push(CsrProblem::Email(shown(address))),
                 Err(RequestedName::Other(kind)) => problems.push(CsrProblem::UnsupportedSan(kind)),
                 Err(RequestedName::Dns(_) | RequestedName::Ip(_)) => {}
             }
@@ -154,7 +154,7 @@ impl CertificateRequest {
         self.contents.common_names.iter().filter_map(|name| match name {
             None => Some(CsrProblem::CommonNameNotText),
             Some(text) if Identifier::parse(text).is_ok_and(|name| names.contains(&name)) => None,
-            Some(text) => Some(CsrProblem::CommonNameNotInSan(text.clone())),
+            Some(text) => Some(CsrProblem::CommonNameNotInSan(shown(text))),
         })
     }
 }
