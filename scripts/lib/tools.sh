@@ -60,6 +60,7 @@ install_python_tools() {
         stamp python "$wanted"
     fi
     export CHANCERY_TEST_SCHEMATHESIS=$cache/python/bin/schemathesis
+    export CHANCERY_TEST_PKILINT=$cache/python/bin
 }
 
 install_node_tools() {

@@ -2,6 +2,16 @@
 //!
 //! Times are parameters (Unix seconds), serial numbers are drawn beforehand. What is made here is
 //! signed and then checked against the signer's public key before anyone sees it.
+//!
+//! | what | begins at |
+//! |---|---|
+//! | the CA's own certificates | [`root`], [`issuing`], [`responder_certificate`] |
+//! | certificate requests, and everything wrong with one | [`CertificateRequest`] |
+//! | keys that must not be certified | [`SubscriberKey::weaknesses`], [`KeyBlocklist`] |
+//! | subscribers' certificates: planned, drafted, linted, signed | [`Period::plan`], [`Draft::subscriber`], [`Draft::lint`], [`Issuer::sign`] |
+//! | revocation lists | [`CrlShards`], [`Crl::sign`] |
+//! | OCSP | [`OcspRequest`], [`Responder`] |
+//! | what servers show for tls-alpn-01 | [`check_acme_identifier`] |
 
 mod acme_identifier;
 mod certificate;
@@ -19,6 +29,7 @@ mod name_rules;
 mod names;
 mod ocsp;
 mod period;
+mod pkcs7;
 mod profile;
 mod public_key;
 mod serial;
@@ -26,6 +37,7 @@ mod server;
 mod special_address;
 mod subscriber;
 mod tbs;
+mod tlv;
 mod urls;
 mod validity;
 
@@ -48,6 +60,7 @@ pub use ocsp::{
     ResponderCertificate, responder_certificate,
 };
 pub use period::{Period, PeriodError, PeriodWish, Shortened, ceiling_days};
+pub use pkcs7::chain_to_pkcs7;
 pub use profile::{PolicyId, PolicyIdError, Purpose, SubscriberProfile};
 pub use public_key::{KeyAlgorithm, verify};
 pub use serial::Serial;

@@ -156,16 +156,16 @@ impl NameRules {
 
 /// Reads a dNSName, as it stands in a request, as a name; an address in its place is a mistake.
 pub(crate) fn read_dns_name(text: &str) -> Result<Identifier, NameProblem> {
-    let invalid = |why: String| NameProblem::Invalid { name: text.to_owned(), why };
+    let invalid = |why: String| NameProblem::Invalid { name: shown(text), why };
     if text.parse::<IpAddr>().is_ok() {
         return Err(invalid("is an IP address, which belongs into an iPAddress name".to_owned()));
     }
     let name = DnsName::parse(text).map_err(|error| match error {
-        IdentifierError::TooLong => NameProblem::TooLong(text.to_owned()),
-        IdentifierError::Wildcard => NameProblem::Wildcard(text.to_owned()),
-        IdentifierError::Label(label) if label.contains('_') => NameProblem::Underscore(text.to_owned()),
+        IdentifierError::TooLong => NameProblem::TooLong(shown(text)),
+        IdentifierError::Wildcard => NameProblem::Wildcard(shown(text)),
+        IdentifierError::Label(label) if label.contains('_') => NameProblem::Underscore(shown(text)),
         IdentifierError::Label(label) => {
-            invalid(format!("has the part {label:?}; parts are 1 to 63 letters, digits and inner hyphens"))
+            invalid(format!("has the part {:?}; parts are 1 to 63 letters, digits and inner hyphens", shown(&label)))
         }
         IdentifierError::Empty => invalid("is empty".to_owned()),
         IdentifierError::Idna => invalid("is not valid by the rules for internationalised names (IDNA)".to_owned()),
@@ -182,6 +182,16 @@ pub(crate) fn read_address(octets: &[u8]) -> Result<Identifier, NameProblem> {
     let v4 = || <[u8; 4]>::try_from(octets).map(IpAddr::from);
     let v6 = |_| <[u8; 16]>::try_from(octets).map(IpAddr::from);
     v4().or_else(v6).map(Identifier::Ip).map_err(|_| NameProblem::AddressLength(octets.len()))
+}
+
+/// A text of the request for a message, which must not grow with it.
+pub(crate) fn shown(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let mut shown: String = text.chars().take(LONGEST).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
 }
 
 enum Suffix {
@@ -277,6 +287,8 @@ mod tests {
         ] {
             assert_eq!(read_dns_name(text).unwrap_err().code(), code, "{text:?}");
         }
+        let endless = read_dns_name(&"a".repeat(60_000)).unwrap_err().to_string();
+        assert!(endless.len() < 400, "{endless}");
         assert_eq!(read_address(&[1; 5]).unwrap_err().code(), "invalid_name");
         assert_eq!(read_address(&[1; 4]).unwrap().to_string(), "1.1.1.1");
         assert_eq!(read_address(&[0; 16]).unwrap().to_string(), "::");

@@ -12,6 +12,7 @@ use crate::value::Value;
 pub struct Tx<'a> {
     session: Session<'a>,
     conflicted: bool,
+    cut: bool,
     failed: Option<StoreError>,
 }
 
@@ -22,7 +23,7 @@ pub(crate) enum Session<'a> {
 
 impl<'a> Tx<'a> {
     pub(crate) fn new(session: Session<'a>) -> Self {
-        Self { session, conflicted: false, failed: None }
+        Self { session, conflicted: false, cut: false, failed: None }
     }
 
     /// What the database refused first, if it refused anything. A unit that went on regardless is not kept: PostgreSQL
@@ -36,6 +37,11 @@ impl<'a> Tx<'a> {
         self.conflicted
     }
 
+    /// Whether the connection was lost on the way.
+    pub(crate) fn cut(&self) -> bool {
+        self.cut
+    }
+
     pub(crate) fn into_session(self) -> Session<'a> {
         self.session
     }
@@ -46,7 +52,7 @@ impl<'a> Tx<'a> {
             Session::Sqlite(connection) => execute_sqlite(connection, sql, params),
             Session::Postgres { transaction, prepared } => prepare(transaction, prepared, sql)
                 .and_then(|statement| transaction.execute(&statement, &refs(params)))
-                .map_err(|error| note(&mut self.conflicted, error)),
+                .map_err(|error| note(&mut self.conflicted, &mut self.cut, error)),
         };
         result.inspect_err(|error| self.failed = self.failed.take().or_else(|| Some(error.clone())))
     }
@@ -66,7 +72,7 @@ impl<'a> Tx<'a> {
             Session::Sqlite(connection) => query_sqlite(connection, sql, params, read),
             Session::Postgres { transaction, prepared } => prepare(transaction, prepared, sql)
                 .and_then(|statement| transaction.query(&statement, &refs(params)))
-                .map_err(|error| note(&mut self.conflicted, error))
+                .map_err(|error| note(&mut self.conflicted, &mut self.cut, error))
                 .and_then(|rows| {
                     rows.iter().map(|row| read(&mut Columns { row: Row::Postgres(row), next: 0 })).collect()
                 }),
@@ -211,9 +217,16 @@ fn refs(params: &[Value]) -> Vec<&(dyn postgres::types::ToSql + Sync)> {
 /// Remembers what somebody else's change may be the cause of: serialization failures and deadlocks (SQLSTATE class
 /// 40), and keys that were free (23505) or rows that were unused (23503) when the unit looked. It is then run again, and
 /// finds things as they are now.
-fn note(conflicted: &mut bool, error: postgres::Error) -> StoreError {
+fn note(conflicted: &mut bool, cut: &mut bool, error: postgres::Error) -> StoreError {
+    *cut |= is_cut(&error);
     *conflicted |= error.code().is_some_and(|code| matches!(code.code(), "23503" | "23505") || is_conflict(code));
     error.into()
+}
+
+/// Whether the connection is of no more use: closed, or told so by a server that shuts down or has crashed. The driver
+/// notices the end of the stream only later.
+pub(crate) fn is_cut(error: &postgres::Error) -> bool {
+    error.as_db_error().is_none_or(|problem| matches!(problem.code().code(), "57P01" | "57P02" | "57P03"))
 }
 
 /// Serialization failures and deadlocks.

@@ -128,7 +128,7 @@ impl Accounts {
         self.kernel
             .store
             .write(move |tx| {
-                let before = live(tx, &caller, id)?;
+                let before = claim_live(tx, &caller, id)?;
                 let after = before.clone().change(change.clone(), kernel.now())?;
                 refuse_conflict(tx, &after)?;
                 tx.save_account(&after)?;
@@ -147,9 +147,9 @@ impl Accounts {
             .store
             .write(move |tx| {
                 let now = kernel.now();
-                let before = live(tx, &caller, id)?;
                 // Groups before accounts, as everybody does, so that no two units wait for each other.
                 tx.claim_groups_of_account(id)?;
+                let before = claim_live(tx, &caller, id)?;
                 let after = before.clone().terminate(now)?;
                 tx.save_account(&after)?;
                 tx.revoke_credentials(id, now)?;
@@ -166,8 +166,8 @@ impl Accounts {
 }
 
 /// An account that has not been terminated; one that has is not there to be changed.
-fn live(tx: &mut Tx<'_>, caller: &Caller, id: AccountId) -> Result<Account, ServiceError> {
-    let account = tx.account(caller.reseller, id)?.filter(|account| account.deleted_at.is_none());
+fn claim_live(tx: &mut Tx<'_>, caller: &Caller, id: AccountId) -> Result<Account, ServiceError> {
+    let account = tx.claim_account(caller.reseller, id)?.filter(|account| account.deleted_at.is_none());
     account.ok_or_else(|| ServiceError::not_found(Noun::Account))
 }
 

@@ -17,7 +17,7 @@ use utoipa_axum::routes;
 
 use crate::eab;
 use crate::missing::not_found_at;
-use crate::openapi::{BadBody, Conflict, KeyReused, Missing, Refused};
+use crate::openapi::{BadBody, Conflict, KeyReused, NoAccount, NoGroup, Refused};
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, terminate, change))
@@ -84,7 +84,7 @@ async fn list(
 #[utoipa::path(post, path = "/v1/account", tag = "Account", operation_id = "createAccount",
     request_body = wire::ResellerAccountRequest, params(crate::openapi::IdempotencyKey),
     security(("OAuth2Reseller" = ["reseller", "write:account"])),
-    responses((status = 201, body = wire::Account), Refused, BadBody, KeyReused, Missing, Conflict))]
+    responses((status = 201, body = wire::Account), Refused, BadBody, KeyReused, NoGroup, Conflict))]
 async fn create(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -107,7 +107,7 @@ async fn create(
 #[utoipa::path(get, path = "/v1/account/{lookup}", tag = "Account", operation_id = "getAccount",
     params(("lookup" = String, Path, description = "The account's lookup, integer id, root kid, or e-mail address")),
     security(("OAuth2Reseller" = ["reseller", "read:account"])),
-    responses((status = 200, body = wire::AccountWithGroups), Refused, Missing))]
+    responses((status = 200, body = wire::AccountWithGroups), Refused, NoAccount))]
 async fn show(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -130,7 +130,7 @@ async fn show(
     params(("lookup" = String, Path, description = "The account's lookup, integer id, root kid, or e-mail address"),
            TerminationQuery),
     security(("OAuth2Reseller" = ["reseller", "write:account"])),
-    responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
+    responses((status = 200, body = wire::SuccessResponse), Refused, NoAccount))]
 async fn terminate(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -156,7 +156,7 @@ async fn terminate(
     request_body = wire::ResellerUpdateAccountRequest,
     params(("lookup" = String, Path, description = "The account's lookup, integer id, root kid, or e-mail address")),
     security(("OAuth2Reseller" = ["reseller", "write:account"])),
-    responses((status = 200, body = wire::SuccessResponse), Refused, BadBody, Missing, Conflict))]
+    responses((status = 200, body = wire::SuccessResponse), Refused, BadBody, NoAccount, Conflict))]
 async fn change(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,

@@ -16,7 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::account::{self, time};
-use crate::openapi::{BadBody, KeyReused, Missing, PageQuery, Refused};
+use crate::openapi::{BadBody, KeyReused, NoAccount, NoCredential, PageQuery, Refused};
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
     OpenApiRouter::new().routes(routes!(list_of_account, create)).routes(routes!(list)).routes(routes!(show, revoke))
@@ -27,7 +27,7 @@ pub(crate) fn routes() -> OpenApiRouter<Door> {
     operation_id = "listAccountEabCredentials",
     params(("lookup" = String, Path, description = "The root account"), PageQuery),
     security(("OAuth2Reseller" = ["reseller", "read:account"])),
-    responses((status = 200, body = wire::EabCredentialList), Refused, Missing))]
+    responses((status = 200, body = wire::EabCredentialList), Refused, NoAccount))]
 async fn list_of_account(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -48,7 +48,7 @@ async fn list_of_account(
     operation_id = "createEabCredential", request_body = Option<wire::EabCredentialRequest>,
     params(("lookup" = String, Path, description = "The root account"), crate::openapi::IdempotencyKey),
     security(("OAuth2Reseller" = ["reseller", "write:account"])),
-    responses((status = 201, body = wire::EabAuthorization), Refused, BadBody, KeyReused, Missing))]
+    responses((status = 201, body = wire::EabAuthorization), Refused, BadBody, KeyReused, NoAccount))]
 async fn create(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -93,7 +93,7 @@ async fn list(
 #[utoipa::path(get, path = "/v1/eab-credential/{kid}", tag = "EAB Credential", operation_id = "getEabCredential",
     params(("kid" = String, Path, description = "The key id")),
     security(("OAuth2Reseller" = ["reseller", "read:account"])),
-    responses((status = 200, body = wire::Account), Refused, Missing))]
+    responses((status = 200, body = wire::Account), Refused, NoCredential))]
 async fn show(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -110,7 +110,7 @@ async fn show(
 #[utoipa::path(delete, path = "/v1/eab-credential/{kid}", tag = "EAB Credential", operation_id = "deleteEabCredential",
     params(("kid" = String, Path, description = "The key id")),
     security(("OAuth2Reseller" = ["reseller", "write:account"])),
-    responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
+    responses((status = 200, body = wire::SuccessResponse), Refused, NoCredential))]
 async fn revoke(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,

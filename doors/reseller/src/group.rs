@@ -11,7 +11,7 @@ use http::StatusCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::openapi::{BadBody, KeyReused, Missing, PageQuery, Refused};
+use crate::openapi::{BadBody, KeyReused, NoGroup, NoGroupOrPolicy, PageQuery, Refused};
 use crate::policy::{self, read_policy_id};
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
@@ -62,7 +62,7 @@ async fn create(
 #[utoipa::path(get, path = "/v1/account-group/{group_lookup}", tag = "Account Group", operation_id = "getAccountGroup",
     params(("group_lookup" = String, Path, description = "The group")),
     security(("OAuth2Reseller" = ["reseller", "read:account"])),
-    responses((status = 200, body = wire::AccountGroupRecord), Refused, Missing))]
+    responses((status = 200, body = wire::AccountGroupRecord), Refused, NoGroup))]
 async fn show(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -77,7 +77,7 @@ async fn show(
     operation_id = "updateAccountGroup", request_body = wire::ResellerAccountGroupRequest,
     params(("group_lookup" = String, Path, description = "The group")),
     security(("OAuth2Reseller" = ["reseller", "write:account"])),
-    responses((status = 200, body = wire::AccountGroupRecord), Refused, BadBody, Missing))]
+    responses((status = 200, body = wire::AccountGroupRecord), Refused, BadBody, NoGroup))]
 async fn replace(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -94,7 +94,7 @@ async fn replace(
 #[utoipa::path(delete, path = "/v1/account-group/{group_lookup}", tag = "Account Group",
     operation_id = "deleteAccountGroup", params(("group_lookup" = String, Path, description = "The group")),
     security(("OAuth2Reseller" = ["reseller", "write:account"])),
-    responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
+    responses((status = 200, body = wire::SuccessResponse), Refused, NoGroup))]
 async fn delete(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -111,7 +111,7 @@ async fn delete(
     params(("group_lookup" = String, Path, description = "The group"),
            ("policy_lookup" = String, Path, description = "The policy")),
     security(("OAuth2Reseller" = ["reseller", "write:account"])),
-    responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
+    responses((status = 200, body = wire::SuccessResponse), Refused, NoGroupOrPolicy))]
 async fn assign_policy(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -129,7 +129,7 @@ async fn assign_policy(
     params(("group_lookup" = String, Path, description = "The group"),
            ("policy_lookup" = String, Path, description = "The policy")),
     security(("OAuth2Reseller" = ["reseller", "write:account"])),
-    responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
+    responses((status = 200, body = wire::SuccessResponse), Refused, NoGroupOrPolicy))]
 async fn unassign_policy(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,

@@ -9,6 +9,7 @@ mod group;
 mod member;
 mod missing;
 mod openapi;
+mod openapi_finish;
 mod order;
 mod order_view;
 mod policy;

@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use crate::account;
 use crate::group::find;
 use crate::missing::not_found_at;
-use crate::openapi::{BadBody, Missing, PageQuery, Refused};
+use crate::openapi::{BadBody, NoGroup, NoGroupOrAccount, PageQuery, Refused};
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
     OpenApiRouter::new().routes(routes!(list, add, remove)).routes(routes!(relocate))
@@ -25,7 +25,7 @@ type Body = Result<JsonBody<wire::ResellerAccountGroupMembersRequest>, ApiError>
     operation_id = "listAccountGroupMembers",
     params(("group_lookup" = String, Path, description = "The group"), PageQuery),
     security(("OAuth2Reseller" = ["reseller", "read:account"])),
-    responses((status = 200, body = wire::AccountGroupMemberList), Refused, Missing))]
+    responses((status = 200, body = wire::AccountGroupMemberList), Refused, NoGroup))]
 async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -45,7 +45,7 @@ async fn list(
     operation_id = "addAccountGroupMembers", request_body = wire::ResellerAccountGroupMembersRequest,
     params(("group_lookup" = String, Path, description = "The group")),
     security(("OAuth2Reseller" = ["reseller", "write:account"])),
-    responses((status = 200, body = wire::SuccessResponse), Refused, BadBody, Missing))]
+    responses((status = 200, body = wire::SuccessResponse), Refused, BadBody, NoGroupOrAccount))]
 async fn add(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -65,7 +65,7 @@ async fn add(
     operation_id = "removeAccountGroupMembers", request_body = wire::ResellerAccountGroupMembersRequest,
     params(("group_lookup" = String, Path, description = "The group")),
     security(("OAuth2Reseller" = ["reseller", "write:account"])),
-    responses((status = 200, body = wire::SuccessResponse), Refused, BadBody, Missing))]
+    responses((status = 200, body = wire::SuccessResponse), Refused, BadBody, NoGroupOrAccount))]
 async fn remove(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -87,7 +87,7 @@ async fn remove(
     params(("origin_group_lookup" = String, Path, description = "The group they are in"),
            ("destination_group_lookup" = String, Path, description = "The group they go to")),
     security(("OAuth2Reseller" = ["reseller", "write:account"])),
-    responses((status = 200, body = wire::SuccessResponse), Refused, BadBody, Missing))]
+    responses((status = 200, body = wire::SuccessResponse), Refused, BadBody, NoGroupOrAccount))]
 async fn relocate(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,

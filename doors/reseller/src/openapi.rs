@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use chancery_domain::Scope;
 use chancery_wire::{self as wire, ErrorCode};
 use serde::Deserialize;
+use utoipa::openapi::schema::Type;
 use utoipa::openapi::security::{ClientCredentials, Flow, OAuth2, Scopes, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{
-    ComponentsBuilder, ContentBuilder, Info, ObjectBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Response,
-    ResponseBuilder, Tag,
+    ComponentsBuilder, ContentBuilder, Header, HeaderBuilder, Info, ObjectBuilder, OpenApi, OpenApiBuilder, Ref, RefOr,
+    Response, ResponseBuilder, Tag,
 };
 use utoipa::{IntoParams, IntoResponses};
+
+use crate::openapi_finish::finish;
 
 /// The parameters of every list.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -30,13 +33,13 @@ pub(crate) struct PageQuery {
 #[allow(dead_code, reason = "it only describes: RequestKey reads the header")]
 pub(crate) struct IdempotencyKey {
     /// The same key and request within 24 hours get the first answer again, with `Idempotency-Replayed: true`.
-    #[param(rename = "Idempotency-Key", min_length = 1, max_length = 255)]
+    #[param(rename = "Idempotency-Key", nullable = false, min_length = 1, max_length = 255)]
     idempotency_key: Option<String>,
 }
 
 /// Writes the responses of refusals: those with a plain string, and those with an `ErrorResponse` and its usual code.
 macro_rules! refusals {
-    ($($(#[$doc:meta])* $name:ident { $($status:literal $code:tt $description:literal,)* })*) => {$(
+    ($($(#[$doc:meta])* $name:ident { $($status:tt $code:tt $description:literal,)* })*) => {$(
         $(#[$doc])*
         pub(crate) struct $name;
 
@@ -49,11 +52,27 @@ macro_rules! refusals {
 }
 
 macro_rules! refusal {
-    ($status:literal plain $description:literal) => {
-        RefOr::T(plain($description))
+    (401 plain $description:literal) => {
+        RefOr::T(
+            plain($description, "the access token is not valid: expired")
+                .header("WWW-Authenticate", challenge())
+                .build(),
+        )
     };
-    ($status:literal $code:ident $description:literal) => {
-        RefOr::T(json($status, ErrorCode::$code, $description))
+    (403 plain $description:literal) => {
+        RefOr::T(
+            plain($description, "this operation needs the scope `write:account`, which the token does not have")
+                .build(),
+        )
+    };
+    (429 $code:ident $description:literal) => {
+        RefOr::T(json(429, ErrorCode::$code, $description).header("Retry-After", retry_after()).build())
+    };
+    (503 $code:ident $description:literal) => {
+        RefOr::T(json(503, ErrorCode::$code, $description).header("Retry-After", retry_after()).build())
+    };
+    ($status:tt $code:ident $description:literal) => {
+        RefOr::T(json($status, ErrorCode::$code, $description).build())
     };
 }
 
@@ -76,8 +95,23 @@ refusals! {
     KeyReused {
         422 IdempotencyKeyReused "The idempotency key was used for another request",
     }
-    Missing {
-        404 NotFound "There is no such resource, or it is not yours",
+    NoPolicy {
+        404 PolicyNotFound "There is no such policy, or it is not yours",
+    }
+    NoGroup {
+        404 GroupNotFound "There is no such account group, or it is not yours",
+    }
+    NoGroupOrPolicy {
+        404 PolicyNotFound "There is no such account group or policy, or it is not yours",
+    }
+    NoGroupOrAccount {
+        404 AccountNotFound "There is no such account group or account, or it is not yours, or the account is not a member",
+    }
+    NoAccount {
+        404 AccountNotFound "There is no such account, or it is not yours",
+    }
+    NoCredential {
+        404 EabCredentialNotFound "There is no such EAB credential, or it is not yours, or it is revoked already",
     }
     Conflict {
         409 AccountConflict "Another account has this e-mail address or external id",
@@ -87,7 +121,7 @@ refusals! {
     }
 }
 
-fn json(status: u16, code: ErrorCode, description: &str) -> Response {
+fn json(status: u16, code: ErrorCode, description: &str) -> ResponseBuilder {
     let example = wire::ErrorResponse {
         status,
         code,
@@ -100,13 +134,23 @@ fn json(status: u16, code: ErrorCode, description: &str) -> Response {
         .schema(Some(Ref::from_schema_name("ErrorResponse")))
         .example(serde_json::to_value(example).ok())
         .build();
-    ResponseBuilder::new().description(description).content("application/json", content).build()
+    ResponseBuilder::new().description(description).content("application/json", content)
 }
 
-fn plain(description: &str) -> Response {
-    let text = ObjectBuilder::new().schema_type(utoipa::openapi::schema::Type::String).build();
-    let content = ContentBuilder::new().schema(Some(text)).build();
-    ResponseBuilder::new().description(description).content("text/plain", content).build()
+fn plain(description: &str, example: &str) -> ResponseBuilder {
+    let text = ObjectBuilder::new().schema_type(Type::String).build();
+    let content = ContentBuilder::new().schema(Some(text)).example(Some(example.into())).build();
+    ResponseBuilder::new().description(description).content("text/plain", content)
+}
+
+fn challenge() -> Header {
+    let text = ObjectBuilder::new().schema_type(Type::String).build();
+    HeaderBuilder::new().schema(Some(text)).description(Some("How to authenticate (RFC 6750)")).build()
+}
+
+fn retry_after() -> Header {
+    let seconds = ObjectBuilder::new().schema_type(Type::Integer).build();
+    HeaderBuilder::new().schema(Some(seconds)).description(Some("Seconds to wait")).build()
 }
 
 const SCHEME: &str = "OAuth2Reseller";
@@ -146,8 +190,9 @@ pub(crate) fn base() -> OpenApi {
         .build()
 }
 
-/// Adds what does not belong to one operation: the security scheme.
+/// Adds what does not belong to one operation: the security scheme, and what the operations leave unsaid.
 pub(crate) fn complete(mut document: OpenApi) -> OpenApi {
+    finish(&mut document);
     let scopes = Scopes::from_iter(Scope::ALL.iter().map(|scope| (scope.as_str(), describe(*scope))));
     let flow = Flow::ClientCredentials(ClientCredentials::new("/oauth/token", scopes));
     let components = document.components.get_or_insert_default();

@@ -13,7 +13,7 @@ use http::StatusCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::openapi::{BadBody, Gone, KeyReused, Missing, PageQuery, Refused};
+use crate::openapi::{BadBody, Gone, KeyReused, NoAccount, NoPolicy, PageQuery, Refused};
 use crate::policy_rules::{read_policy, view};
 use crate::selector::{one_account, read_identifiers};
 
@@ -63,7 +63,7 @@ async fn create(
 #[utoipa::path(get, path = "/v1/policy/{lookup}", tag = "Policy", operation_id = "getPolicy",
     params(("lookup" = String, Path, description = "The policy")),
     security(("OAuth2Reseller" = ["reseller", "read:account"])),
-    responses((status = 200, body = wire::IssuancePolicyRecord), Refused, Missing))]
+    responses((status = 200, body = wire::IssuancePolicyRecord), Refused, NoPolicy))]
 async fn show(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -77,7 +77,7 @@ async fn show(
 #[utoipa::path(put, path = "/v1/policy/{lookup}", tag = "Policy", operation_id = "updatePolicy",
     request_body = wire::IssuancePolicy, params(("lookup" = String, Path, description = "The policy")),
     security(("OAuth2Reseller" = ["reseller", "write:account"])),
-    responses((status = 200, body = wire::IssuancePolicyRecord), Refused, BadBody, Missing))]
+    responses((status = 200, body = wire::IssuancePolicyRecord), Refused, BadBody, NoPolicy))]
 async fn replace(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -94,7 +94,7 @@ async fn replace(
 #[utoipa::path(delete, path = "/v1/policy/{lookup}", tag = "Policy", operation_id = "deletePolicy",
     params(("lookup" = String, Path, description = "The policy")),
     security(("OAuth2Reseller" = ["reseller", "write:account"])),
-    responses((status = 200, body = wire::SuccessResponse), Refused, Missing))]
+    responses((status = 200, body = wire::SuccessResponse), Refused, NoPolicy))]
 async fn delete(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -109,7 +109,7 @@ async fn delete(
 #[utoipa::path(post, path = "/v1/policy/evaluate", tag = "Policy", operation_id = "evaluatePolicies",
     request_body = wire::PolicyEvaluationRequest,
     security(("OAuth2Reseller" = ["reseller", "read:account"])),
-    responses((status = 200, body = wire::PolicyEvaluation), Refused, BadBody, Missing, Gone))]
+    responses((status = 200, body = wire::PolicyEvaluation), Refused, BadBody, NoAccount, Gone))]
 async fn evaluate(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,

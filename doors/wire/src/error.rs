@@ -39,6 +39,7 @@ pub struct FieldProblem {
     pub message: String,
     /// The lookup of the policy that refuses, where a policy does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub policy: Option<String>,
 }
 

@@ -24,6 +24,7 @@ macro_rules! list {
             pub items: Vec<$item>,
             /// Pass it as `cursor` for the next page; absent on the last page.
             #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schema(nullable = false)]
             pub next_cursor: Option<String>,
         }
     };

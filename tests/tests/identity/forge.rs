@@ -1,6 +1,8 @@
 //! Tokens as somebody would make them who does not have our key, and the parts of those that we made.
 
 use chancery_jose::{Algorithm, Claims, HmacKey, Jwk, SigningKey, jws, jwt};
+use chancery_store::{SEALED_COLUMNS, StoreError};
+use chancery_tests::World;
 use data_encoding::{BASE64, BASE64URL_NOPAD};
 use serde_json::{Map, Value};
 
@@ -22,6 +24,15 @@ pub(crate) fn with_signature(header: &Value, claims: &Value, signature: &str) ->
 /// By a key pair of the forger's own.
 pub(crate) fn signed(key: &SigningKey, kid: &str, typ: &str, claims: &Value) -> String {
     jwt::issue(key, kid, typ, &Claims(object(claims))).expect("a key that signs")
+}
+
+/// The key that signs our tokens, as nobody but a thief would have it: its name and itself.
+pub(crate) async fn stolen_key(world: &World) -> (String, SigningKey) {
+    let kept: Result<_, StoreError> = world.store.read(|tx| tx.token_keys()).await;
+    let kept = kept.expect("a store").into_iter().next().expect("a key");
+    let column = SEALED_COLUMNS.iter().find(|column| column.table == "token_keys").expect("a column");
+    let der = world.keyring.open(&column.context(kept.id), &kept.sealed).expect("a key sealed by this keyring");
+    (kept.id.to_string(), SigningKey::from_pkcs8(&der).expect("a key pair"))
 }
 
 /// An HMAC with this secret.

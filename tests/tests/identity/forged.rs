@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use chancery_jose::SigningKey;
+use chancery_jose::{SigningKey, jws};
 use chancery_tests::{Reply, START, Tenant, World, on_both_databases};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::forge::{as_secrets, hs256, parts, signed, with_signature};
+use crate::forge::{as_secrets, hs256, parts, signed, stolen_key, with_signature};
 
 on_both_databases! {
     async fn an_altered_token_is_refused(world: World) {
@@ -95,6 +95,56 @@ on_both_databases! {
                 let reply = bearer(tenant, &token).await;
                 assert_eq!(reply.status.as_u16(), status, "{at}: {}", reply.text());
             }
+        }
+    }
+
+    async fn a_good_signature_is_not_enough(world: World) {
+        let (tenant, token) = holder(&world).await;
+        let (kid, key) = stolen_key(&world).await;
+        let (_, claims) = parts(&token);
+        let now = START.as_secs();
+        bearer(&tenant, &signed(&key, &kid, "at+jwt", &claims)).await.expect(200);
+        bearer(&tenant, &signed(&key, &kid, "application/at+jwt", &claims)).await.expect(200);
+
+        for name in ["iss", "aud", "sub", "exp"] {
+            let mut claims = claims.clone();
+            claims.as_object_mut().unwrap().remove(name);
+            refused(&tenant, &signed(&key, &kid, "at+jwt", &claims)).await;
+        }
+        for (name, value) in [
+            ("iss", json!("https://ca.test")),
+            ("aud", json!("https://elsewhere.test")),
+            ("aud", json!(["https://elsewhere.test"])),
+            ("aud", json!({"https://ca.test/v1": true})),
+            ("sub", json!("cli_00000000000000000000000000")),
+            ("sub", json!("DEMO")),
+            ("sub", json!([tenant.client_id])),
+            ("exp", json!(now - 30)),
+            ("exp", json!((now + 60).to_string())),
+            ("exp", json!(Value::Null)),
+            ("exp", json!(-1)),
+            ("nbf", json!(now + 31)),
+            ("iat", json!(now + 31)),
+            ("padding", json!("x".repeat(20_000))),
+        ] {
+            let mut claims = claims.clone();
+            claims[name] = value;
+            refused(&tenant, &signed(&key, &kid, "at+jwt", &claims)).await;
+        }
+        for typ in ["id_token", "dpop+jwt", "logout+jwt", "jwk+json", ""] {
+            refused(&tenant, &signed(&key, &kid, typ, &claims)).await;
+        }
+        // The right key under another name, and a token that says twice who it is for.
+        refused(&tenant, &signed(&key, "tok_other", "at+jwt", &claims)).await;
+        let twice = format!(r#"{{"sub":"{}",{}"#, tenant.client_id, &claims.to_string()[1..]);
+        let header = Map::from_iter([("kid".to_owned(), json!(kid)), ("typ".to_owned(), json!("at+jwt"))]);
+        refused(&tenant, &jws::sign_compact(header, twice.as_bytes(), &key).unwrap()).await;
+
+        // Scopes that are none of ours, or none at all, allow nothing.
+        for scope in [json!(""), json!("admin reseller:all"), json!(7), Value::Null] {
+            let mut claims = claims.clone();
+            claims["scope"] = scope;
+            assert_eq!(bearer(&tenant, &signed(&key, &kid, "at+jwt", &claims)).await.status, 403);
         }
     }
 

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use chancery_tests::{Node, Tenant, on_both_databases, settings};
+use futures_util::future::join_all;
 use serde_json::json;
 
+use crate::disabled::{Watching, until};
 use crate::forge::parts;
 
 const ROTATION: Duration = Duration::from_secs(30 * 86_400);
@@ -62,18 +64,17 @@ on_both_databases! {
         tenant.get("/v1/account").await.expect(200);
     }
 
-    async fn two_nodes_that_notice_at_once_make_one_key(world: World) {
+    async fn nodes_that_notice_at_once_make_one_key(world: World) {
         let another = async || world.another_node(settings(), Vec::new()).await;
-        let nodes = [another().await, another().await];
+        let nodes = [another().await, another().await, another().await, another().await];
         world.advance(ROTATION);
-        let refresh = |node: &Node| {
-            let identity = node.services.identity.clone();
-            async move { identity.refresh_keys().await.unwrap() }
-        };
-        tokio::join!(refresh(&nodes[0]), refresh(&nodes[1]));
-        let keys = published(&nodes[0].stranger()).await;
+        let refresh = async |node: &Node| node.services.identity.refresh_keys().await.unwrap();
+        join_all(nodes.iter().map(refresh)).await;
+        let keys = published(&world.another_node(settings(), Vec::new()).await.stranger()).await;
         assert_eq!(keys.len(), 2, "{keys:?}");
-        assert_eq!(published(&nodes[1].stranger()).await, keys);
+        for node in nodes {
+            assert_eq!(published(&node.stranger()).await, keys);
+        }
     }
 
     async fn a_node_that_has_not_heard_of_a_key_asks_for_it(world: World) {
@@ -88,6 +89,12 @@ on_both_databases! {
         assert_eq!(published(&second.stranger()).await.len(), 1, "it has not looked yet");
         second.hears(&tenant).get("/v1/account").await.expect(200);
         assert_eq!(published(&second.stranger()).await.len(), 2);
+    }
+
+    async fn a_node_that_watches_needs_nobody_to_tell_it(world: World) {
+        world.advance(ROTATION);
+        let _watching = Watching::begin(&world.services);
+        until(async || published(&world.stranger()).await.len() == 2).await;
     }
 
     async fn keys_survive_a_restart(world: World) {

@@ -127,12 +127,12 @@ on_both_databases! {
             json!({"metadata": {"a": "1"}}),
             json!({"customer_email": "b@example.com"}),
         ];
-        let replies = at_once(16, |number| {
+        let replies = at_once(64, |number| {
             let (tenant, change) = (tenant.clone(), changes[number % 4].clone());
             async move { tenant.patch("/v1/account/1", change).await }
         })
         .await;
-        assert_eq!(count(&replies, 200), 16);
+        assert_eq!(count(&replies, 200), 64);
         let shown = tenant.get(&format!("/v1/account/{}", lookup(&made))).await.expect(200);
         assert_eq!((&shown["suspended"], &shown["externalId"]), (&json!(true), &json!("K-1")));
         assert_eq!((&shown["metadata"], &shown["email"]), (&json!({"a": "1"}), &json!("b@example.com")));

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     key::{KeyProblem, KnownBadKeys},
-    name_rules::{NameProblem, NameRules},
+    name_rules::{NameProblem, NameRules, shown},
 };
 
 /// Nobody mends more than this at once, and an answer must not outgrow its question by much.
@@ -112,7 +112,7 @@ impl CertificateRequest {
         let weaknesses = key.weaknesses();
         let wrong_size =
             weaknesses.iter().any(|problem| matches!(problem, KeyProblem::Weak(_) | KeyProblem::OddSize(_)));
-        let mut problems: Vec<_> = weaknesses.into_iter().map(CsrProblem::Key).collect();
+        let mut problems: Vec<_> = weaknesses.iter().cloned().map(CsrProblem::Key).collect();
         // Keys of a refused size are not worth the work, and the crypto library does not do it.
         if !wrong_size {
             let (algorithm, info) = (&self.contents.signature_algorithm, &self.contents.info);
@@ -136,7 +136,7 @@ impl CertificateRequest {
             match name {
                 Ok(Ok(name)) => names.push(name),
                 Ok(Err(problem)) => problems.push(CsrProblem::Name(problem)),
-                Err(RequestedName::Email(address)) => problems.push(CsrProblem::Email(address.clone())),
+                Err(RequestedName::Email(address)) => problems.push(CsrProblem::Email(shown(address))),
                 Err(RequestedName::Other(kind)) => problems.push(CsrProblem::UnsupportedSan(kind)),
                 Err(RequestedName::Dns(_) | RequestedName::Ip(_)) => {}
             }
@@ -154,7 +154,7 @@ impl CertificateRequest {
         self.contents.common_names.iter().filter_map(|name| match name {
             None => Some(CsrProblem::CommonNameNotText),
             Some(text) if Identifier::parse(text).is_ok_and(|name| names.contains(&name)) => None,
-            Some(text) => Some(CsrProblem::CommonNameNotInSan(text.clone())),
+            Some(text) => Some(CsrProblem::CommonNameNotInSan(shown(text))),
         })
     }
 }

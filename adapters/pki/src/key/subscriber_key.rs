@@ -1,5 +1,7 @@
 //! A public key to be certified.
 
+use std::sync::OnceLock;
+
 use aws_lc_rs::{
     digest,
     signature::{ECDSA_P256_SHA256_ASN1, ECDSA_P384_SHA384_ASN1, ED25519, ParsedPublicKey, VerificationAlgorithm},
@@ -30,6 +32,7 @@ pub struct SubscriberKey {
     spki: Vec<u8>,
     sha256: [u8; 32],
     pub(crate) material: Material,
+    weaknesses: OnceLock<Vec<KeyProblem>>,
 }
 
 #[derive(Clone)]
@@ -58,7 +61,7 @@ impl SubscriberKey {
             _ => return Err(KeyProblem::Unsupported(name_of(spki))),
         };
         let sha256 = digest::digest(&digest::SHA256, spki).as_ref().try_into().expect("SHA-256 has 32 bytes");
-        Ok(Self { spki: spki.to_vec(), sha256, material })
+        Ok(Self { spki: spki.to_vec(), sha256, material, weaknesses: OnceLock::new() })
     }
 
     /// The SubjectPublicKeyInfo in DER.
@@ -104,8 +107,12 @@ impl SubscriberKey {
         sha1.as_ref()[10..].try_into().ok()
     }
 
-    /// Everything that makes the key too weak; empty for a good one. Takes some tenths of a millisecond for RSA.
-    pub fn weaknesses(&self) -> Vec<KeyProblem> {
+    /// Everything that makes the key too weak; empty for a good one. Takes tenths of a millisecond for RSA, once.
+    pub fn weaknesses(&self) -> &[KeyProblem] {
+        self.weaknesses.get_or_init(|| self.find_weaknesses())
+    }
+
+    fn find_weaknesses(&self) -> Vec<KeyProblem> {
         let Material::Rsa { modulus, exponent } = &self.material else { return Vec::new() };
         let mut found = Vec::new();
         match modulus.bits() {
@@ -189,7 +196,7 @@ mod tests {
             let read = SubscriberKey::from_spki(key.public_key_info()).unwrap();
             assert_eq!(read.key_type(), KeyType::from(algorithm));
             assert_eq!(read.describe(), KeyType::from(algorithm).as_str());
-            assert_eq!(read.weaknesses(), Vec::new());
+            assert_eq!(read.weaknesses(), []);
             assert_eq!(read.debian_hash().is_some(), read.is_rsa());
         }
     }
@@ -226,6 +233,7 @@ mod tests {
             spki: Vec::new(),
             sha256: [0; 32],
             material: Material::Rsa { modulus: BigUint::from(0xc5_u32), exponent: BigUint::from(3_u32) },
+            weaknesses: OnceLock::new(),
         };
         assert_eq!(key.debian_hash(), Some(*b"\x8f\xaa\xc7\xe7\x95\xb2\xab\x19\xcf\xc2"));
     }

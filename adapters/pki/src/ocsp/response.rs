@@ -11,6 +11,7 @@ use crate::{
     error::{PkiError, ValidityError},
     keys::Signer,
     public_key::verify,
+    tlv::tlv,
 };
 
 /// id-pkix-ocsp-nonce.
@@ -122,11 +123,4 @@ fn octets(bytes: &[u8]) -> Result<Vec<u8>, PkiError> {
 
 fn der(value: &impl Encode) -> Result<Vec<u8>, PkiError> {
     value.to_der().map_err(PkiError::Encoding)
-}
-
-/// A tag, a length in its shortest form, and the parts one after the other.
-fn tlv(tag: u8, parts: &[&[u8]]) -> Result<Vec<u8>, PkiError> {
-    let length: usize = parts.iter().map(|part| part.len()).sum();
-    let length = der::Length::try_from(length).and_then(|length| length.to_der()).map_err(PkiError::Encoding)?;
-    Ok([&[tag], length.as_slice()].into_iter().chain(parts.iter().copied()).collect::<Vec<_>>().concat())
 }

@@ -8,7 +8,7 @@ use aws_lc_rs::{
 use chancery_domain::{Identifier, KeyType};
 use chancery_pki::{
     Draft, IssuerError, IssuerUrls, KeyAlgorithm, NameError, NameRules, PkiError, Purpose, SubscriberKey,
-    SubscriberProfile, Terms, Validity,
+    SubscriberProfile, Terms, Validity, chain_to_pkcs7,
 };
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
@@ -175,4 +175,16 @@ fn names_for_internal_use_are_certified_where_the_profile_says_so() {
     for name in ["hello.test", "localhost", "127.0.0.1", "::1"] {
         assert_eq!(ca.webpki_accepts(&certificate, name), Ok(()), "{name}");
     }
+}
+
+#[test]
+fn openssl_reads_a_chain_as_pkcs_7_in_its_order() {
+    let ca = Ca::new(KeyAlgorithm::EcP256);
+    let profile = SubscriberProfile { common_name: true, public: false, ..SubscriberProfile::tls(90) };
+    let certificate = ca.issue(&profile, &subscriber_key(KeyAlgorithm::EcP256));
+    let chain = [&certificate, ca.issuer.certificate()];
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("chain.p7b"), chain_to_pkcs7(chain).unwrap()).unwrap();
+    let printed = crate::common::openssl(dir.path(), &["pkcs7", "-inform", "DER", "-in", "chain.p7b", "-print_certs"]);
+    assert_eq!(chancery_pki::Certificate::chain_from_pem(&printed).unwrap(), chain.map(Clone::clone));
 }

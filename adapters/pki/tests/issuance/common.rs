@@ -104,15 +104,32 @@ impl Ca {
     }
 
     pub(crate) fn webpki_accepts(&self, certificate: &Certificate, name: &str) -> Result<(), String> {
+        self.webpki_accepts_with(certificate, name, None)
+    }
+
+    /// Verifies with this revocation list of the issuer, if there is one.
+    pub(crate) fn webpki_accepts_with(
+        &self,
+        certificate: &Certificate,
+        name: &str,
+        list: Option<&[u8]>,
+    ) -> Result<(), String> {
         let root = CertificateDer::from(self.root.certificate().as_der());
         let anchors = [webpki::anchor_from_trusted_cert(&root).map_err(|e| e.to_string())?];
         let intermediates = [CertificateDer::from(self.issuer.certificate().as_der())];
         let certificate = CertificateDer::from(certificate.as_der());
         let certificate = webpki::EndEntityCert::try_from(&certificate).map_err(|e| e.to_string())?;
         let at = UnixTime::since_unix_epoch(Duration::from_secs(self.now.unsigned_abs()));
+        let list = list.map(|list| webpki::BorrowedCertRevocationList::from_der(list).map_err(|e| e.to_string()));
+        let list = list.transpose()?.map(webpki::CertRevocationList::from);
+        let lists: Vec<_> = list.iter().collect();
+        let revocation = webpki::RevocationOptionsBuilder::new(&lists).ok().map(|options| {
+            let options = options.with_depth(webpki::RevocationCheckDepth::EndEntity);
+            options.with_expiration_policy(webpki::ExpirationPolicy::Enforce).build()
+        });
         let usage = webpki::KeyUsage::server_auth();
         certificate
-            .verify_for_usage(webpki::ALL_VERIFICATION_ALGS, &anchors, &intermediates, at, usage, None, None)
+            .verify_for_usage(webpki::ALL_VERIFICATION_ALGS, &anchors, &intermediates, at, usage, revocation, None)
             .map_err(|e| e.to_string())?;
         let name = ServerName::try_from(name).map_err(|e| e.to_string())?;
         certificate.verify_is_valid_for_subject_name(&name).map_err(|e| e.to_string())

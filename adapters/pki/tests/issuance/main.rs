@@ -5,6 +5,7 @@
 mod acme_identifier;
 mod certificates;
 mod common;
+mod hostile;
 mod ocsp;
 mod ocsp_over_http;
 mod revocation_lists;

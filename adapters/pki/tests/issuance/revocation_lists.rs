@@ -48,6 +48,22 @@ fn openssl_refuses_what_is_listed_and_accepts_what_is_not() {
 }
 
 #[test]
+fn webpki_refuses_what_is_listed_and_takes_no_shard_for_another() {
+    for algorithm in [KeyAlgorithm::EcP256, KeyAlgorithm::EcP384, KeyAlgorithm::Rsa2048] {
+        let ca = Ca::new(algorithm);
+        let certificate = ca.issue(&SubscriberProfile::tls(90), &subscriber_key(KeyAlgorithm::EcP256));
+        let url = shard_url(&ca, &certificate);
+        let check = |url: &str, revoked: &[RevokedCertificate]| {
+            ca.webpki_accepts_with(&certificate, "example.com", Some(&list(&ca.issuer, CrlScope::Shard(url), revoked)))
+        };
+        assert_eq!(check(&url, &[]), Ok(()));
+        let listed = revoked(&certificate, RevocationReason::Superseded);
+        assert_eq!(check(&url, &[listed]).unwrap_err(), "CertRevoked");
+        assert_eq!(check("http://crl.example.com/issuing/99.crl", &[]).unwrap_err(), "UnknownRevocationStatus");
+    }
+}
+
+#[test]
 fn a_list_of_another_shard_does_not_pass_for_this_one() {
     let ca = Ca::new(KeyAlgorithm::EcP256);
     let certificate = ca.issue(&SubscriberProfile::tls(90), &subscriber_key(KeyAlgorithm::EcP256));

@@ -15,13 +15,15 @@ CREATE TABLE accounts (
     updated_at BIGINT NOT NULL,
     version BIGINT NOT NULL
 );
+-- A list is read through the index that ends in its key, whatever the planner thinks of the tables: NULLS LAST keeps the
+-- primary key from serving the order, which would read past every row that is not asked for.
 CREATE UNIQUE INDEX accounts_live_email ON accounts (reseller_id, email_key) WHERE deleted_at IS NULL;
 CREATE UNIQUE INDEX accounts_live_external_id ON accounts (reseller_id, external_id) WHERE deleted_at IS NULL AND external_id IS NOT NULL;
-CREATE INDEX accounts_all ON accounts (reseller_id, id);
-CREATE INDEX accounts_live ON accounts (reseller_id, id) WHERE deleted_at IS NULL;
-CREATE INDEX accounts_live_suspended ON accounts (reseller_id, suspended, id) WHERE deleted_at IS NULL;
-CREATE INDEX accounts_all_suspended ON accounts (reseller_id, suspended, id);
-CREATE INDEX accounts_by_email ON accounts (reseller_id, email_key, id);
+CREATE INDEX accounts_all ON accounts (reseller_id, id DESC NULLS LAST);
+CREATE INDEX accounts_live ON accounts (reseller_id, id DESC NULLS LAST) WHERE deleted_at IS NULL;
+CREATE INDEX accounts_live_suspended ON accounts (reseller_id, suspended, id DESC NULLS LAST) WHERE deleted_at IS NULL;
+CREATE INDEX accounts_all_suspended ON accounts (reseller_id, suspended, id DESC NULLS LAST);
+CREATE INDEX accounts_by_email ON accounts (reseller_id, email_key, id DESC NULLS LAST);
 
 CREATE TABLE eab_credentials (
     id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
@@ -41,5 +43,6 @@ CREATE TABLE eab_credentials (
     updated_at BIGINT NOT NULL,
     version BIGINT NOT NULL
 );
-CREATE INDEX eab_credentials_by_account ON eab_credentials (account_id, id);
-CREATE INDEX eab_credentials_by_reseller ON eab_credentials (reseller_id, id);
+CREATE UNIQUE INDEX eab_credentials_root ON eab_credentials (account_id) WHERE is_root = 1;
+CREATE INDEX eab_credentials_by_account ON eab_credentials (account_id, id DESC NULLS LAST);
+CREATE INDEX eab_credentials_by_reseller ON eab_credentials (reseller_id, id DESC NULLS LAST);

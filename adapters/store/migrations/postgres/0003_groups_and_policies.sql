@@ -9,14 +9,14 @@ CREATE TABLE account_groups (
     version BIGINT NOT NULL,
     UNIQUE (reseller_id, name)
 );
-CREATE INDEX account_groups_by_reseller ON account_groups (reseller_id, id);
+CREATE INDEX account_groups_by_reseller ON account_groups (reseller_id, id DESC NULLS LAST);
 
 CREATE TABLE group_members (
     group_id TEXT COLLATE "C" NOT NULL REFERENCES account_groups (id),
     account_id TEXT COLLATE "C" NOT NULL REFERENCES accounts (id),
-    added_at BIGINT NOT NULL,
-    PRIMARY KEY (group_id, account_id)
+    added_at BIGINT NOT NULL
 );
+CREATE UNIQUE INDEX group_members_by_group ON group_members (group_id, account_id DESC NULLS LAST);
 CREATE INDEX group_members_by_account ON group_members (account_id, group_id);
 
 CREATE TABLE policies (
@@ -30,7 +30,7 @@ CREATE TABLE policies (
     version BIGINT NOT NULL,
     UNIQUE (reseller_id, name)
 );
-CREATE INDEX policies_by_reseller ON policies (reseller_id, id);
+CREATE INDEX policies_by_reseller ON policies (reseller_id, id DESC NULLS LAST);
 
 CREATE TABLE group_policies (
     group_id TEXT COLLATE "C" NOT NULL REFERENCES account_groups (id),

@@ -11,8 +11,12 @@ CREATE TABLE audit (
     outcome TEXT COLLATE "C" NOT NULL,
     detail TEXT COLLATE "C" NOT NULL
 );
-CREATE INDEX audit_by_reseller ON audit (reseller_id, id);
-CREATE INDEX audit_by_subject ON audit (subject, id);
+CREATE INDEX audit_by_reseller ON audit (reseller_id, id DESC NULLS LAST);
+CREATE INDEX audit_by_subject ON audit (subject, id DESC NULLS LAST);
+CREATE INDEX audit_by_actor ON audit (actor, id DESC NULLS LAST);
+CREATE INDEX audit_by_action ON audit (action, id DESC NULLS LAST);
+CREATE INDEX audit_by_request ON audit (request_id, id DESC NULLS LAST);
+CREATE INDEX audit_refused ON audit (id DESC NULLS LAST) WHERE outcome = 'refused';
 
 -- What was written down stays as it was written.
 CREATE FUNCTION audit_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -45,5 +45,6 @@ CREATE TABLE eab_credentials (
     updated_at BIGINT NOT NULL,
     version BIGINT NOT NULL
 );
+CREATE UNIQUE INDEX eab_credentials_root ON eab_credentials (account_id) WHERE is_root = 1;
 CREATE INDEX eab_credentials_by_account ON eab_credentials (account_id, id);
 CREATE INDEX eab_credentials_by_reseller ON eab_credentials (reseller_id, id);

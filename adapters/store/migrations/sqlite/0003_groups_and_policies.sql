@@ -14,9 +14,9 @@ CREATE INDEX account_groups_by_reseller ON account_groups (reseller_id, id);
 CREATE TABLE group_members (
     group_id TEXT NOT NULL REFERENCES account_groups (id),
     account_id TEXT NOT NULL REFERENCES accounts (id),
-    added_at BIGINT NOT NULL,
-    PRIMARY KEY (group_id, account_id)
+    added_at BIGINT NOT NULL
 );
+CREATE UNIQUE INDEX group_members_by_group ON group_members (group_id, account_id);
 CREATE INDEX group_members_by_account ON group_members (account_id, group_id);
 
 CREATE TABLE policies (

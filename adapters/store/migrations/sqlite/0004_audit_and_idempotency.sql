@@ -13,6 +13,10 @@ CREATE TABLE audit (
 );
 CREATE INDEX audit_by_reseller ON audit (reseller_id, id);
 CREATE INDEX audit_by_subject ON audit (subject, id);
+CREATE INDEX audit_by_actor ON audit (actor, id);
+CREATE INDEX audit_by_action ON audit (action, id);
+CREATE INDEX audit_by_request ON audit (request_id, id);
+CREATE INDEX audit_refused ON audit (id) WHERE outcome = 'refused';
 
 -- What was written down stays as it was written.
 CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit

@@ -9,7 +9,7 @@ use postgres::{Client, Config, IsolationLevel, Statement};
 
 use crate::error::StoreError;
 use crate::store::Options;
-use crate::tx::{Session, Tx, is_conflict};
+use crate::tx::{Session, Tx, is_conflict, is_cut};
 use crate::unit::Unit;
 
 use super::enqueue;
@@ -52,7 +52,13 @@ pub(crate) fn connect(config: &Config, connector: &Connector) -> Result<Client, 
     config.application_name("chancery").connect_timeout(patience);
     config.keepalives_idle(Duration::from_secs(15)).tcp_user_timeout(Duration::from_secs(15));
     let mut client = config.connect(connector.clone())?;
-    client.batch_execute("SET lock_timeout = '10s'; SET statement_timeout = '30s'; SET synchronous_commit = on")?;
+    // One plan for each statement, made once: with our indexes the values make no difference to it, and planning a list
+    // anew each time takes longer than reading it. Compiling it to machine code, which the server does when it expects
+    // a long list and not a page of one, takes a hundred times as long.
+    client.batch_execute(
+        "SET lock_timeout = '10s'; SET statement_timeout = '30s'; SET synchronous_commit = on;
+         SET plan_cache_mode = force_generic_plan; SET jit = off",
+    )?;
     Ok(client)
 }
 
@@ -72,6 +78,8 @@ enum Run {
     Done(Result<(), StoreError>),
     /// Nothing was kept, and running it again may help.
     Again(StoreError),
+    /// The connection was lost before the commit, so nothing was kept.
+    Cut(StoreError),
 }
 
 impl Worker {
@@ -82,6 +90,7 @@ impl Worker {
             attempt += 1;
             match self.run(unit.as_mut(), write) {
                 Run::Done(outcome) => break outcome,
+                Run::Cut(error) => break Err(error),
                 Run::Again(error) if attempt >= ATTEMPTS => break Err(error),
                 Run::Again(_) => {
                     metrics::counter!("chancery_store_conflicts_total").increment(1);
@@ -101,16 +110,14 @@ impl Worker {
             Ok(connection) => connection,
             Err(error) => return Run::Done(Err(error)),
         };
-        let run = run_once(connection, unit, write);
-        if self.connection.as_ref().is_some_and(|connection| connection.client.is_closed()) {
-            self.connection = None;
-            // A connection that had been idle may have died long ago: that says nothing about the database now.
-            return match run {
-                Run::Done(Err(StoreError::Unavailable(error))) if !fresh => Run::Again(StoreError::Unavailable(error)),
-                other => other,
-            };
+        match run_once(connection, unit, write) {
+            Run::Cut(error) => {
+                self.connection = None;
+                // A connection that had been idle may have died long ago: that says nothing about the database now.
+                if fresh { Run::Done(Err(error)) } else { Run::Again(error) }
+            }
+            run @ (Run::Done(_) | Run::Again(_)) => run,
         }
-        run
     }
 
     fn connection(&mut self) -> Result<&mut Connection, StoreError> {
@@ -139,30 +146,38 @@ fn run_once(connection: &mut Connection, unit: &mut dyn Unit, write: bool) -> Ru
     }
     let transaction = match builder.start() {
         Ok(transaction) => transaction,
-        Err(error) => return Run::Done(Err(error.into())),
+        Err(error) => return refused(error),
     };
     let mut tx = Tx::new(Session::Postgres { transaction, prepared });
     let keep = unit.run(&mut tx);
-    let conflicted = tx.conflicted();
+    let (conflicted, cut, failed) = (tx.conflicted(), tx.cut(), tx.failed());
     let Session::Postgres { transaction, .. } = tx.into_session() else {
         return Run::Done(Err(StoreError::Database("the session changed under the transaction".to_owned())));
     };
+    if let (true, Some(error)) = (cut, failed) {
+        return Run::Cut(error);
+    }
     if !keep {
-        let rolled_back = transaction.rollback().map_err(StoreError::from);
         let stale = StoreError::Stale { table: "rows", id: "of this unit".to_owned() };
-        return match (conflicted, rolled_back) {
-            (true, Ok(())) => Run::Again(stale),
-            (false, Ok(())) => Run::Done(Ok(())),
-            (_, Err(error)) => Run::Done(Err(error)),
+        return match transaction.rollback() {
+            Ok(()) if conflicted => Run::Again(stale),
+            Ok(()) => Run::Done(Ok(())),
+            Err(error) => refused(error),
         };
     }
     match transaction.commit() {
         Ok(()) => Run::Done(Ok(())),
         Err(error) if error.code().is_some_and(is_conflict) => Run::Again(error.into()),
+        Err(error) if !write => refused(error),
         Err(error) => Run::Done(Err(match StoreError::from(error) {
             // No answer, or one from a server that was going down, perhaps after the commit: nobody knows.
-            StoreError::Unavailable(said) if write => StoreError::Unknown(said),
+            StoreError::Unavailable(said) => StoreError::Unknown(said),
             answered => answered,
         })),
     }
+}
+
+/// How a run ended that the database did not let begin, or end.
+fn refused(error: postgres::Error) -> Run {
+    if is_cut(&error) { Run::Cut(error.into()) } else { Run::Done(Err(error.into())) }
 }

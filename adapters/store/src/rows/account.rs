@@ -2,7 +2,7 @@ use chancery_domain::{
     Account, AccountId, AccountNumber, EmailAddress, ExternalId, Kid, Metadata, Page, PageRequest, ResellerId,
 };
 
-use super::bounds;
+use super::{NEWEST_FIRST, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::{Value, params};
@@ -16,9 +16,10 @@ pub struct AccountFilter {
     pub include_deleted: bool,
 }
 
-/// Read in this order by `read`; the sixth is whether the root credential is revoked.
+/// Read in this order by `read`; the fifth says whether the root credential is revoked. That is looked up by the account
+/// and not by the key id: key ids are random, so each of a page's would lie on another page of the index.
 pub(super) const SELECT: &str = "SELECT id, number, reseller_id, kid,
-    (SELECT revoked_at FROM eab_credentials WHERE eab_credentials.kid = accounts.kid),
+    (SELECT revoked_at FROM eab_credentials WHERE eab_credentials.account_id = accounts.id AND is_root = 1),
     email, external_id, metadata, suspended, deleted_at, created_at, updated_at, version FROM accounts";
 
 impl Tx<'_> {
@@ -59,6 +60,13 @@ impl Tx<'_> {
     /// The account, which then stays as it is until the unit of work ends.
     pub fn hold_account(&mut self, reseller: ResellerId, id: AccountId) -> Result<Option<Account>, StoreError> {
         self.query_held(&format!("{SELECT} WHERE id = $1 AND reseller_id = $2"), params![id, reseller], read)
+    }
+
+    /// The account, which nobody else can hold or change until the unit of work ends: of many who change one at the
+    /// same instant, each finds it as the one before has left it. Claimed after the groups that are claimed.
+    pub fn claim_account(&mut self, reseller: ResellerId, id: AccountId) -> Result<Option<Account>, StoreError> {
+        let sql = format!("{SELECT} WHERE id = $1 AND reseller_id = $2");
+        Ok(self.query_claimed(&sql, params![id, reseller], read)?.pop())
     }
 
     pub fn account_by_number(&mut self, reseller: ResellerId, number: i64) -> Result<Option<Account>, StoreError> {
@@ -108,9 +116,11 @@ impl Tx<'_> {
         }
         if let Some(suspended) = filter.suspended {
             params.push(Value::from(suspended));
-            sql.push_str(&format!(" AND suspended = ${}", params.len()));
+            // An address is the narrower of the two: the sign keeps the index on suspension out of its way.
+            let sign = if filter.email_key.is_some() { "+" } else { "" };
+            sql.push_str(&format!(" AND {sign}suspended = ${}", params.len()));
         }
-        sql.push_str(" ORDER BY id DESC LIMIT $3");
+        sql.push_str(&format!(" ORDER BY id {NEWEST_FIRST} LIMIT $3"));
         let rows = self.query(&sql, &params, read)?;
         Ok(Page::from_rows(rows, page.limit, |account| account.id.to_string()))
     }

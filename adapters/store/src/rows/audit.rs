@@ -1,6 +1,7 @@
 use chancery_domain::{AuditId, Page, PageRequest, ResellerId, Timestamp};
+use uuid::Uuid;
 
-use super::bounds;
+use super::{NEWEST_FIRST, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::{Value, params};
@@ -8,6 +9,7 @@ use crate::value::{Value, params};
 /// One line of the audit trail: who did, or was refused, what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRecord {
+    /// Made at the time of the record: the trail is in the order of ids, and is cut by time by them.
     pub id: AuditId,
     pub at: Timestamp,
     pub reseller: Option<ResellerId>,
@@ -54,6 +56,15 @@ pub struct AuditFilter {
     pub until: Option<Timestamp>,
 }
 
+impl AuditFilter {
+    /// Whether an index leads to what is asked for; else the trail is read from its end.
+    fn is_indexed(&self) -> bool {
+        let refused = self.outcome == Some(Outcome::Refused);
+        let named = [&self.subject, &self.actor, &self.action, &self.request_id].into_iter().any(Option::is_some);
+        refused || named || self.reseller.is_some()
+    }
+}
+
 const COLUMNS: &str = "id, at, reseller_id, actor_kind, actor, address, request_id, action, subject, outcome, detail";
 
 impl Tx<'_> {
@@ -83,8 +94,12 @@ impl Tx<'_> {
     /// A page of the trail, newest first.
     pub fn audit(&mut self, filter: &AuditFilter, page: &PageRequest) -> Result<Page<AuditRecord>, StoreError> {
         let (after, limit) = bounds(page);
+        // The id of a line begins with its time, and ids are what the trail is ordered by. One bound above and one below:
+        // of two above, SQLite would take the first and read its way to the other.
+        let [since, until] = [filter.since, filter.until].map(|at| at.map(|at| first_id(at).to_string()));
+        let below = until.filter(|until| *until < after).unwrap_or(after);
         let mut sql = format!("SELECT {COLUMNS} FROM audit WHERE id < $1");
-        let mut params = vec![Value::from(after), Value::from(limit)];
+        let mut params = vec![Value::from(below), Value::from(limit)];
         let mut narrow = |condition: &str, value: Option<Value>| {
             if let Some(value) = value {
                 params.push(value);
@@ -95,14 +110,22 @@ impl Tx<'_> {
         narrow("subject =", filter.subject.as_deref().map(Value::from));
         narrow("actor =", filter.actor.as_deref().map(Value::from));
         narrow("action =", filter.action.as_deref().map(Value::from));
-        narrow("outcome =", filter.outcome.map(|outcome| Value::from(outcome.as_str())));
         narrow("request_id =", filter.request_id.as_deref().map(Value::from));
-        narrow("at >=", filter.since.map(Value::from));
-        narrow("at <", filter.until.map(Value::from));
-        sql.push_str(" ORDER BY id DESC LIMIT $2");
+        narrow("id >=", since.map(Value::from));
+        if let Some(outcome) = filter.outcome {
+            // Spelled out, because an index on some rows only serves a condition that is known beforehand.
+            sql.push_str(&format!(" AND outcome = '{}'", outcome.as_str()));
+        }
+        sql.push_str(&format!(" ORDER BY id {} LIMIT $2", if filter.is_indexed() { NEWEST_FIRST } else { "DESC" }));
         let rows = self.query(&sql, &params, read)?;
         Ok(Page::from_rows(rows, page.limit, |record| record.id.to_string()))
     }
+}
+
+/// What no id of this moment is smaller than: its milliseconds, in the 48 bits where a UUIDv7 has them, and zeros.
+fn first_id(at: Timestamp) -> AuditId {
+    let millis = u64::try_from(at.as_millis()).unwrap_or(0).min((1 << 48) - 1);
+    AuditId::from_uuid(Uuid::from_u128(u128::from(millis) << 80))
 }
 
 fn read(row: &mut Columns<'_>) -> Result<AuditRecord, StoreError> {

@@ -2,7 +2,7 @@ use chancery_domain::{
     AccountId, AccountNumber, EabCredential, EabTerms, Kid, Label, Page, PageRequest, ResellerId, Timestamp,
 };
 
-use super::bounds;
+use super::{NEWEST_FIRST, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -89,8 +89,9 @@ impl Tx<'_> {
 
     fn credential_page(&mut self, of: &str, id: &str, page: &PageRequest) -> Result<Page<EabCredential>, StoreError> {
         let (after, limit) = bounds(page);
-        let sql =
-            format!("SELECT {COLUMNS} FROM eab_credentials WHERE {of} = $1 AND id < $2 ORDER BY id DESC LIMIT $3");
+        let sql = format!(
+            "SELECT {COLUMNS} FROM eab_credentials WHERE {of} = $1 AND id < $2 ORDER BY id {NEWEST_FIRST} LIMIT $3"
+        );
         let rows = self.query(&sql, params![id, after, limit], read)?;
         Ok(Page::from_rows(rows, page.limit, |credential| credential.id.to_string()))
     }

@@ -3,7 +3,7 @@ use chancery_domain::{
 };
 
 use super::account::{SELECT as ACCOUNT, read as read_account};
-use super::bounds;
+use super::{NEWEST_FIRST, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -67,7 +67,8 @@ impl Tx<'_> {
     pub fn groups(&mut self, reseller: ResellerId, page: &PageRequest) -> Result<Page<Group>, StoreError> {
         let (after, limit) = bounds(page);
         let sql = format!(
-            "SELECT {COLUMNS} FROM account_groups WHERE reseller_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+            "SELECT {COLUMNS} FROM account_groups WHERE reseller_id = $1 AND id < $2
+             ORDER BY id {NEWEST_FIRST} LIMIT $3"
         );
         let rows = self.query(&sql, params![reseller, after, limit], read)?;
         Ok(Page::from_rows(rows, page.limit, |group| group.id.to_string()))
@@ -156,7 +157,8 @@ impl Tx<'_> {
         let (after, limit) = bounds(page);
         let sql = format!(
             "{ACCOUNT} JOIN group_members ON account_id = accounts.id
-             WHERE group_id = $1 AND account_id < $2 AND reseller_id = $4 ORDER BY account_id DESC LIMIT $3"
+             WHERE group_id = $1 AND account_id < $2 AND reseller_id = $4
+             ORDER BY account_id {NEWEST_FIRST} LIMIT $3"
         );
         let members = self.query(&sql, params![group, after, limit, reseller], read_account)?;
         Ok(Page::from_rows(members, page.limit, |account| account.id.to_string()))

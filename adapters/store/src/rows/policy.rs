@@ -1,7 +1,7 @@
 use chancery_domain::{AccountId, Description, GroupId, Name, Page, PageRequest, Policy, PolicyId, ResellerId};
 
-use super::bounds;
 use super::policy_rules::{policy_rules_json, read_rules};
+use super::{NEWEST_FIRST, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -52,8 +52,9 @@ impl Tx<'_> {
     /// A page of a reseller's policies, newest first.
     pub fn policies(&mut self, reseller: ResellerId, page: &PageRequest) -> Result<Page<Policy>, StoreError> {
         let (after, limit) = bounds(page);
-        let sql =
-            format!("SELECT {COLUMNS} FROM policies WHERE reseller_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3");
+        let sql = format!(
+            "SELECT {COLUMNS} FROM policies WHERE reseller_id = $1 AND id < $2 ORDER BY id {NEWEST_FIRST} LIMIT $3"
+        );
         let rows = self.query(&sql, params![reseller, after, limit], read)?;
         Ok(Page::from_rows(rows, page.limit, |policy| policy.id.to_string()))
     }

@@ -84,10 +84,16 @@ fn load_balancers_are_told_before_the_listener_closes() {
 fn refusals_are_in_the_audit_trail_before_it_ends() {
     let configured = Configured::initialised("");
     let mut serving = configured.serve();
+    // Nothing can be written until the listener has closed, so that there is something to write then.
+    let database = rusqlite::Connection::open(configured.folder.path().join("chancery.db")).unwrap();
+    database.execute_batch("BEGIN IMMEDIATE").unwrap();
     for _ in 0..50 {
         assert_eq!(get(&serving.api, "/v1/account").status, 401);
     }
-    serving.process.stop();
+    serving.process.signal("TERM");
+    until_refused(&mut serving);
+    database.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(serving.process.ended().code(), Some(0));
     let audit = configured.run(&["audit", "--refused", "--json", "--limit", "1000"]).json();
     assert_eq!(audit.as_array().unwrap().len(), 50);
     assert_eq!(audit[0]["detail"]["status"], 401);

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread::sleep;
+use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -36,14 +36,35 @@ pub struct Outcome {
     pub stderr: String,
 }
 
+/// Runs a command to its end, which must come: a server that starts where it should have refused is stopped.
+#[track_caller]
 pub fn outcome(command: &mut Command) -> Outcome {
-    let output = command.output().expect("the binary runs");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("what is printed is text");
-    Outcome {
-        code: output.status.code().expect("it ends by itself"),
-        stdout: text(output.stdout),
-        stderr: text(output.stderr),
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let (stdout, stderr) = (read_aside(child.stdout.take()), read_aside(child.stderr.take()));
+    let began = Instant::now();
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break Some(status),
+            None if began.elapsed() > GENEROUS => break None,
+            None => sleep(Duration::from_millis(5)),
+        }
+    };
+    if status.is_none() {
+        let _ = child.kill();
+        let _ = child.wait();
     }
+    let (stdout, stderr) = (stdout.join().unwrap(), stderr.join().unwrap());
+    let Some(status) = status else { panic!("does not end:\n{stdout}\n{stderr}") };
+    Outcome { code: status.code().expect("it ends by itself"), stdout, stderr }
+}
+
+fn read_aside(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    let mut pipe = pipe.expect("it was asked for");
+    thread::spawn(move || {
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).expect("what is printed is text");
+        text
+    })
 }
 
 pub fn run(args: &[&str]) -> Outcome {

@@ -81,6 +81,8 @@ async fn renew(kernel: &Arc<Kernel>) -> Result<Vec<TokenKey>, ServiceError> {
     kernel
         .store
         .write(move |tx: &mut Tx<'_>| {
+            // Every node notices at the same time that a key is due. One makes it; the others find it made.
+            tx.claim_identity()?;
             let now = shared.now();
             let Plan { create_active_from, forget } = plan(&shared, &tx.token_keys()?, now);
             if let Some(active_from) = create_active_from {
