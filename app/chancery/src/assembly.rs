@@ -4,14 +4,17 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 
+use chancery_dcv::Validator;
 use chancery_idp::{FetchLimits, JwksFetcher};
+use chancery_pki::KeyBlocklist;
 use chancery_seal::{Keyring, KeyringError};
 use chancery_service::identity::External;
-use chancery_service::{Identity, Kernel, ServiceError, Services};
+use chancery_service::{Authority, Identity, Kernel, ServiceError, Services};
 use chancery_store::{DatabaseUrl, Options, Store, StoreError};
+use chancery_workers::Workers;
 
 use crate::failure::Failure;
-use crate::installation::{Installation, Kek};
+use crate::installation::{Installation, Kek, Validation};
 use crate::system::{SystemClock, SystemEntropy};
 
 /// Everything that the doors and the operator's commands stand on.
@@ -85,7 +88,8 @@ impl Installation {
     /// The use cases, on an open store.
     pub async fn assemble(&self, store: Store, keyring: Keyring) -> Result<Assembled, Failure> {
         let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
-        let kernel = Kernel::new(store, clock, entropy, keyring, self.settings.clone()).await;
+        let blocklist = self.blocklist.as_deref().map(KeyBlocklist::load).transpose().map_err(Failure::usage)?;
+        let kernel = Kernel::new(store, clock, entropy, keyring, self.settings.clone(), blocklist).await;
         let kernel = kernel.map_err(|error| self.not_assembled(error))?;
         let (mut external, mut fetchers) = (Vec::new(), Vec::new());
         for keys in &self.external_keys {
@@ -96,8 +100,22 @@ impl Installation {
             fetchers.push(fetcher);
         }
         let identity = Identity::new(kernel.clone(), external).await.map_err(|error| self.not_assembled(error))?;
-        let services = Services::new(kernel.clone(), identity);
+        let authority = Authority::new(kernel.clone()).await.map_err(|error| self.not_assembled(error))?;
+        let services = Services::new(kernel.clone(), identity, authority);
         Ok(Assembled { kernel, services, fetchers })
+    }
+
+    /// Those who validate and issue.
+    pub fn workers(&self, assembled: &Assembled) -> Result<Workers, Failure> {
+        let clock = Arc::new(SystemClock);
+        let validator = match &self.validation {
+            Validation::Skipped => None,
+            Validation::Checked(config) => {
+                let validator = Validator::new((**config).clone(), clock.clone(), Arc::new(SystemEntropy));
+                Some(Arc::new(validator.map_err(Failure::usage)?))
+            }
+        };
+        Ok(Workers::new(assembled.services.clone(), validator, clock))
     }
 
     /// The first secrets that are opened tell whether the keyring is the database's.

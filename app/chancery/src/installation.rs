@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use chancery_dcv::ValidatorConfig;
 use chancery_domain::Secret;
 use chancery_http::{BodyLimits, Limits, PublicUrls};
 use chancery_service::{ExternalProvider, Settings};
@@ -23,11 +24,22 @@ pub struct Installation {
     pub store: Options,
     pub kek: Kek,
     pub settings: Settings,
+    pub validation: Validation,
+    /// Keys that are never certified, one hash a line.
+    pub blocklist: Option<PathBuf>,
     pub external_keys: Vec<ExternalKeys>,
     pub limits: ServerLimits,
     /// How long after a signal to stop new connections are still taken.
     pub shutdown_delay: Duration,
     pub log: LogChoice,
+}
+
+/// Whether control of names is checked.
+#[derive(Clone, Debug)]
+pub enum Validation {
+    Checked(Box<ValidatorConfig>),
+    /// Every name is taken for shown. Only `dev` can be told so.
+    Skipped,
 }
 
 /// Where an installation was found; shown as the flag that finds it again.

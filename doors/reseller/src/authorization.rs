@@ -9,7 +9,7 @@ use chancery_wire::{self as wire, ErrorCode};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::openapi::{Gone, Missing, Refused};
+use crate::openapi::{AuthorizationGone, NoAuthorization, NoChallenge, Refused};
 use crate::order_view;
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
@@ -24,7 +24,7 @@ pub(crate) fn routes() -> OpenApiRouter<Door> {
 #[utoipa::path(get, path = "/v1/authz/{auth_lookup}", tag = "Authorizations", operation_id = "getAuthorization",
     params(("auth_lookup" = String, Path, description = "The authorization")),
     security(("OAuth2Reseller" = ["reseller", "read:authorization"])),
-    responses((status = 200, body = wire::Authorization), Refused, Missing))]
+    responses((status = 200, body = wire::Authorization), Refused, NoAuthorization))]
 async fn show(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -39,7 +39,7 @@ async fn show(
 #[utoipa::path(post, path = "/v1/authz/{auth_lookup}/challenges", tag = "Authorizations",
     operation_id = "createChallenges", params(("auth_lookup" = String, Path, description = "The authorization")),
     security(("OAuth2Reseller" = ["reseller", "write:authorization"])),
-    responses((status = 200, body = wire::Challenges), Refused, Missing, Gone))]
+    responses((status = 200, body = wire::Challenges), Refused, NoAuthorization, AuthorizationGone))]
 async fn generate(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -55,7 +55,7 @@ async fn generate(
 #[utoipa::path(get, path = "/v1/challenge/{challenge_lookup}", tag = "Challenges", operation_id = "getChallenge",
     params(("challenge_lookup" = String, Path, description = "The challenge")),
     security(("OAuth2Reseller" = ["reseller", "read:challenge"])),
-    responses((status = 200, body = wire::Challenge), Refused, Missing))]
+    responses((status = 200, body = wire::Challenge), Refused, NoChallenge))]
 async fn show_challenge(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -69,7 +69,7 @@ async fn show_challenge(
 #[utoipa::path(post, path = "/v1/challenge/{challenge_lookup}", tag = "Challenges", operation_id = "chooseChallenge",
     params(("challenge_lookup" = String, Path, description = "The challenge")),
     security(("OAuth2Reseller" = ["reseller", "write:challenge"])),
-    responses((status = 200, body = wire::Challenge), Refused, Missing, Gone))]
+    responses((status = 200, body = wire::Challenge), Refused, NoChallenge, AuthorizationGone))]
 async fn choose(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -91,7 +91,7 @@ async fn choose(
 #[utoipa::path(delete, path = "/v1/challenge/{challenge_lookup}", tag = "Challenges",
     operation_id = "deactivateChallenge", params(("challenge_lookup" = String, Path, description = "The challenge")),
     security(("OAuth2Reseller" = ["reseller", "write:challenge"])),
-    responses((status = 200, body = wire::Authorization), Refused, Missing, Gone))]
+    responses((status = 200, body = wire::Authorization), Refused, NoChallenge, AuthorizationGone))]
 async fn deactivate(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,

@@ -14,7 +14,7 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::openapi::{BadBody, Gone, Missing, Refused};
+use crate::openapi::{BadBody, CertificateGone, NoAccount, NoCertificate, NotAcceptable, Refused};
 use crate::order::read_order_id;
 use crate::order_view;
 
@@ -138,7 +138,7 @@ fn read_filter(
             (String = "application/pem-certificate-chain"),
             (Vec<u8> = "application/pkix-cert"),
             (wire::CertificateWithChain = "application/json"))),
-        (status = 202, body = wire::Order), (status = 406, body = wire::ErrorResponse), Refused, Missing, Gone))]
+        (status = 202, body = wire::Order), NotAcceptable, Refused, NoCertificate, CertificateGone))]
 async fn download(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -209,7 +209,7 @@ impl Form {
     operation_id = "revokeCertificate", request_body = wire::ResellerRevokeCertificateRequest,
     params(("order_lookup" = String, Path, description = "The order the certificate came from")),
     security(("OAuth2Reseller" = ["reseller", "write:certificate"])),
-    responses((status = 202, body = wire::CertificateMetadata), (status = 208, body = wire::Order), Refused, BadBody, Missing))]
+    responses((status = 202, body = wire::CertificateMetadata), (status = 208, body = wire::Order), Refused, BadBody, NoCertificate))]
 async fn revoke(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -252,7 +252,7 @@ fn read_revocation(
 #[utoipa::path(post, path = "/v1/validate-csr", tag = "Certificates", operation_id = "validateCsr",
     request_body = wire::ResellerValidateCsrRequest,
     security(("OAuth2Reseller" = ["reseller", "read:certificate"])),
-    responses((status = 200, body = String, content_type = "text/plain"), Refused, BadBody, Missing,
+    responses((status = 200, body = String, content_type = "text/plain"), Refused, BadBody, NoAccount,
         (status = 400, body = String, content_type = "text/plain", description = "Every problem, one a line")))]
 async fn validate_csr(
     State(door): State<Door>,

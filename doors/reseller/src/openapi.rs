@@ -119,6 +119,30 @@ refusals! {
     Gone {
         410 AccountTerminated "The account is terminated",
     }
+    NoOrder {
+        404 OrderNotFound "There is no such order, or it is not yours",
+    }
+    NoAuthorization {
+        404 AuthorizationNotFound "There is no such authorization, or it is not yours",
+    }
+    NoChallenge {
+        404 ChallengeNotFound "There is no such challenge, or it is not yours",
+    }
+    NoCertificate {
+        404 CertificateNotFound "There is no such certificate, or it is not yours, or there is nothing to revoke",
+    }
+    OrderGone {
+        410 OrderGone "The order has expired, failed or been cancelled; an expired one is in the member `order`",
+    }
+    AuthorizationGone {
+        410 AuthorizationGone "It was tried already, or the order has ended; what was tried is in the member `challenge`",
+    }
+    CertificateGone {
+        410 CertificateGone "The order ended without a certificate",
+    }
+    NotAcceptable {
+        406 NotAcceptable "None of the media types in `Accept` is to be had",
+    }
 }
 
 fn json(status: u16, code: ErrorCode, description: &str) -> ResponseBuilder {

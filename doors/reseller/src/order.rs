@@ -13,7 +13,7 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::openapi::{BadBody, Gone, KeyReused, Missing, Refused};
+use crate::openapi::{BadBody, Gone, KeyReused, NoAccount, NoOrder, OrderGone, Refused};
 use crate::order_view::view;
 use crate::selector::{one_account, read_identifiers};
 
@@ -77,7 +77,7 @@ const STATUSES: &[&str] = &["pending", "ready", "processing", "valid", "invalid"
 #[utoipa::path(post, path = "/v1/order", tag = "Orders", operation_id = "createOrder",
     request_body = wire::ResellerOrderRequest, params(crate::openapi::IdempotencyKey),
     security(("OAuth2Reseller" = ["reseller", "write:order"])),
-    responses((status = 201, body = wire::Order), Refused, BadBody, KeyReused, Missing, Gone))]
+    responses((status = 201, body = wire::Order), Refused, BadBody, KeyReused, NoAccount, Gone))]
 async fn create(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -98,7 +98,7 @@ async fn create(
 #[utoipa::path(get, path = "/v1/order/{order_lookup}", tag = "Orders", operation_id = "getOrder",
     params(("order_lookup" = String, Path, description = "The order")),
     security(("OAuth2Reseller" = ["reseller", "read:order"])),
-    responses((status = 200, body = wire::Order), Refused, Missing, Gone))]
+    responses((status = 200, body = wire::Order), Refused, NoOrder, OrderGone))]
 async fn show(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -118,7 +118,7 @@ async fn show(
 #[utoipa::path(delete, path = "/v1/order/{order_lookup}", tag = "Orders", operation_id = "cancelOrder",
     params(("order_lookup" = String, Path, description = "The order")),
     security(("OAuth2Reseller" = ["reseller", "write:order"])),
-    responses((status = 200, body = wire::Order), Refused, Missing, Gone))]
+    responses((status = 200, body = wire::Order), Refused, NoOrder, OrderGone))]
 async fn cancel(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -133,7 +133,7 @@ async fn cancel(
 #[utoipa::path(post, path = "/v1/order/{order_lookup}/finalize", tag = "Orders", operation_id = "finalizeOrder",
     params(("order_lookup" = String, Path, description = "The order")),
     security(("OAuth2Reseller" = ["reseller", "write:order"])),
-    responses((status = 202, body = wire::Order), (status = 208, body = wire::Order), Refused, Missing, Gone))]
+    responses((status = 202, body = wire::Order), (status = 208, body = wire::Order), Refused, NoOrder, OrderGone))]
 async fn finalize(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,

@@ -6,11 +6,12 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chancery_dcv::ValidatorConfig;
 use chancery_domain::{Name, PolicyRules, Profile};
 use chancery_http::{BodyLimits, Limits, PublicUrls};
 use chancery_pki::chain_to_pem;
-use chancery_service::Settings;
 use chancery_service::operator::IssuerDetails;
+use chancery_service::{Issuing, Settings};
 use chancery_store::{DatabaseUrl, Options};
 use serde::{Deserialize, Serialize};
 
@@ -18,11 +19,58 @@ use super::demo::Demo;
 use crate::config::IDEMPOTENCY_WINDOW;
 use crate::failure::Failure;
 use crate::files::{private_folder, remove, unwritable, write};
-use crate::installation::{Addresses, Installation, Kek, LogChoice, LogFormat, Place, Rate, ServerLimits, TlsFiles};
+use crate::installation::{
+    Addresses, Installation, Kek, LogChoice, LogFormat, Place, Rate, ServerLimits, TlsFiles, Validation,
+};
 use crate::print::record;
 
 /// The `aud` of a `dev`'s tokens: the same whatever port it listens on.
 pub const AUDIENCE: &str = "https://chancery.test";
+/// What CAA records call a `dev`.
+pub const CA_DOMAIN: &str = "chancery.test";
+
+/// What a `dev` was asked for beside its folder.
+pub struct Wishes {
+    /// The usual addresses where none are given.
+    pub listen: Option<Addresses>,
+    pub limits: bool,
+    /// None asks nobody: then only names under `.test` and `.localhost` resolve.
+    pub dns: Option<SocketAddr>,
+    pub http01_port: u16,
+    pub tls_alpn01_port: u16,
+    pub skip_validation: bool,
+}
+
+impl Default for Wishes {
+    fn default() -> Self {
+        Self {
+            listen: None,
+            limits: false,
+            dns: None,
+            http01_port: 5002,
+            tls_alpn01_port: 5001,
+            skip_validation: false,
+        }
+    }
+}
+
+impl Wishes {
+    fn validation(&self) -> Validation {
+        if self.skip_validation {
+            return Validation::Skipped;
+        }
+        Validation::Checked(Box::new(ValidatorConfig {
+            resolvers: self.dns.into_iter().collect(),
+            http01_port: self.http01_port,
+            https_port: self.tls_alpn01_port,
+            tls_alpn01_port: self.tls_alpn01_port,
+            allow_special_addresses: true,
+            builtin_loopback_suffixes: ["test", "localhost"].map(str::to_owned).into(),
+            ca_domains: vec![CA_DOMAIN.to_owned()],
+            ..ValidatorConfig::default()
+        }))
+    }
+}
 
 /// An absolute path to a folder that exists.
 pub struct Folder(PathBuf);
@@ -130,8 +178,8 @@ impl Folder {
     }
 
     /// What a `dev` in this folder is, on these addresses; on the usual ones where none are given.
-    pub fn installation(&self, listen: Option<Addresses>, limits: bool) -> Result<Installation, Failure> {
-        let listen = listen.unwrap_or_else(usual_addresses);
+    pub fn installation(&self, wishes: &Wishes) -> Result<Installation, Failure> {
+        let listen = wishes.listen.unwrap_or_else(usual_addresses);
         let urls = urls(&listen);
         let database = match self.state()?.database_url {
             Some(url) => url.parse().map_err(Failure::from)?,
@@ -154,6 +202,7 @@ impl Folder {
                 token_key_notice: Duration::from_secs(3600),
                 api_keys: true,
                 external: Vec::new(),
+                issuing: Issuing::of(&profiles, &urls.base_url, &urls.http_url),
                 default_profile: profiles[0].name.clone(),
                 profiles,
                 default_policy: PolicyRules::default(),
@@ -161,11 +210,13 @@ impl Folder {
                 idempotency_window: IDEMPOTENCY_WINDOW,
             },
             urls,
+            validation: wishes.validation(),
+            blocklist: None,
             external_keys: Vec::new(),
             limits: ServerLimits {
                 http: Limits::default(),
                 body: BodyLimits::default(),
-                rate: limits.then_some(fifty),
+                rate: wishes.limits.then_some(fifty),
             },
             shutdown_delay: Duration::ZERO,
             log: LogChoice { format: LogFormat::Auto, level: "info".to_owned() },

@@ -17,7 +17,7 @@ use crate::serve::{self, Flags, Listeners};
 use crate::system::SystemClock;
 use chancery_domain::Clock;
 use chancery_service::operator::CaNames;
-use folder::Folder;
+use folder::{Folder, Wishes};
 
 /// Where `dev` keeps everything unless it is told otherwise.
 pub const DEFAULT_FOLDER: &str = "./chancery-data";
@@ -42,18 +42,43 @@ pub struct DevArgs {
     /// Limit the request rate of each reseller, as `serve` does
     #[arg(long)]
     limits: bool,
+    /// Ask this DNS server, such as 127.0.0.1:8053, for all that is not an address under .test or .localhost
+    #[arg(long, value_name = "ADDR")]
+    dns: Option<SocketAddr>,
+    /// Look for http-01 answers on this port
+    #[arg(long, value_name = "PORT", default_value_t = 5002)]
+    http01_port: u16,
+    /// Look for tls-alpn-01 answers on this port; redirects to HTTPS may lead there as well
+    #[arg(long, value_name = "PORT", default_value_t = 5001)]
+    tls_alpn01_port: u16,
+    /// Take every name for shown: nothing is looked up, and nobody is asked
+    #[arg(long)]
+    skip_validation: bool,
+}
+
+impl DevArgs {
+    fn wishes(&self, listen: Addresses) -> Wishes {
+        Wishes {
+            listen: Some(listen),
+            limits: self.limits,
+            dns: self.dns,
+            http01_port: self.http01_port,
+            tls_alpn01_port: self.tls_alpn01_port,
+            skip_validation: self.skip_validation,
+        }
+    }
 }
 
 /// The installation in the folder of a `dev`, whether it runs or not.
 pub fn find(folder: &Path) -> Result<Installation, Failure> {
-    Folder::find(folder)?.installation(None, false)
+    Folder::find(folder)?.installation(&Wishes::default())
 }
 
 /// The same, in a folder that is made if it is not there.
 pub fn find_or_make(folder: &Path) -> Result<Installation, Failure> {
     let folder = Folder::make(folder)?;
     folder.remember_database(None)?;
-    folder.installation(None, false)
+    folder.installation(&Wishes::default())
 }
 
 /// What the CAs of a `dev` are called.
@@ -77,7 +102,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     let runtime = serve::runtime()?;
     let addresses = Addresses { api: args.listen, http: args.http_listen, admin: args.admin_listen };
     let listeners = runtime.block_on(Listeners::bind(addresses, Flags::COMMAND_LINE))?;
-    let installation = folder.installation(Some(listeners.addresses()?), args.limits)?;
+    let installation = folder.installation(&args.wishes(listeners.addresses()?))?;
     logging::start(&installation.log);
     let metrics = serve::start_metrics()?;
 
@@ -88,6 +113,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     runtime.block_on(async {
         let assembled = installation.assemble(store, keyring).await?;
         let hierarchy = assembled.services.operator.init_hierarchy(ca_names()).await?;
+        assembled.services.authority.reload().await?;
         folder.write_issuer_root(&hierarchy)?;
         let demo = demo::ensure(&folder, &assembled).await?;
         let ready = || {

@@ -113,6 +113,7 @@ pub async fn run(
     let admin = Server::plain(admin::router(health.clone(), metrics.clone())).limits(limits);
     let admin = tokio::spawn(admin.serve(listeners.admin, stopped(&stop_last)));
     let mut tasks = background::start(assembled, certificate.clone(), metrics);
+    tasks.spawn(installation.workers(assembled)?.run(stopped(&stop_last)));
     let audit = assembled.services.audit.clone();
     let audit_stop = stopped(&stop_last);
     let audit = tokio::spawn(async move { audit.run(audit_stop).await });

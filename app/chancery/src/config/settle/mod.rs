@@ -11,14 +11,15 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chancery_dcv::ValidatorConfig;
 use chancery_domain::Secret;
 use chancery_seal::Keyring;
-use chancery_service::Settings;
+use chancery_service::{Issuing, Settings};
 
 use super::problems::Problems;
 use super::span;
 use super::types::{Config, Keys, Log};
-use crate::installation::{Installation, Kek, LogChoice, LogFormat, Place};
+use crate::installation::{Installation, Kek, LogChoice, LogFormat, Place, Validation};
 
 /// How long an answer can be replayed by its idempotency key.
 pub const IDEMPOTENCY_WINDOW: Duration = Duration::from_secs(24 * 3600);
@@ -51,7 +52,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     Ok(Installation {
         place: Place::Configuration(path.to_owned()),
         listen: server.listen,
-        urls: server.urls,
+        urls: server.urls.clone(),
         tls: server.tls,
         database,
         store,
@@ -64,12 +65,15 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
             token_key_notice: identity.token_key_notice,
             api_keys: config.identity.api_keys,
             external: identity.external.iter().map(|external| external.provider.clone()).collect(),
+            issuing: Issuing::of(&issuance.profiles, &server.urls.base_url, &server.urls.http_url),
             profiles: issuance.profiles,
             default_profile: issuance.default_profile,
             default_policy: issuance.default_policy,
             default_policy_name: issuance.default_policy_name,
             idempotency_window: IDEMPOTENCY_WINDOW,
         },
+        validation: Validation::Checked(Box::new(ValidatorConfig::default())),
+        blocklist: None,
         external_keys: identity.external,
         limits,
         shutdown_delay: server.shutdown_delay,
