@@ -11,7 +11,6 @@ use chancery_seal::{Keyring, KeyringError};
 use chancery_service::identity::External;
 use chancery_service::{Authority, Identity, Kernel, ServiceError, Services};
 use chancery_store::{DatabaseUrl, Options, Store, StoreError};
-use chancery_workers::Workers;
 
 use crate::failure::Failure;
 use crate::installation::{Installation, Kek, Validation};
@@ -105,17 +104,15 @@ impl Installation {
         Ok(Assembled { kernel, services, fetchers })
     }
 
-    /// Those who validate and issue.
-    pub fn workers(&self, assembled: &Assembled) -> Result<Workers, Failure> {
-        let clock = Arc::new(SystemClock);
-        let validator = match &self.validation {
-            Validation::Skipped => None,
+    /// Who looks whether names are controlled; nobody where that is skipped.
+    pub fn validator(&self) -> Result<Option<Arc<Validator>>, Failure> {
+        match &self.validation {
+            Validation::Skipped => Ok(None),
             Validation::Checked(config) => {
-                let validator = Validator::new((**config).clone(), clock.clone(), Arc::new(SystemEntropy));
-                Some(Arc::new(validator.map_err(Failure::usage)?))
+                let validator = Validator::new((**config).clone(), Arc::new(SystemClock), Arc::new(SystemEntropy));
+                Ok(Some(Arc::new(validator.map_err(Failure::usage)?)))
             }
-        };
-        Ok(Workers::new(assembled.services.clone(), validator, clock))
+        }
     }
 
     /// The first secrets that are opened tell whether the keyring is the database's.

@@ -33,7 +33,10 @@ pub struct CertificateRecord {
 /// Where a certificate stands; whether an issued one has expired is for the clock to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CertificateState {
-    Pending,
+    /// Until the order expires; without an end once the certificate was asked for.
+    Pending {
+        until: Option<Timestamp>,
+    },
     /// The order ended without one.
     Cancelled {
         at: Timestamp,
@@ -104,10 +107,12 @@ impl FromStr for CertificateStatus {
 }
 
 impl CertificateRecord {
-    /// The status now: expired by the clock, never late by a sweep; revoked for good.
+    /// The status now: expired by the clock, never late by a sweep; revoked for good. An order that expired leaves a
+    /// cancelled certificate.
     pub fn status(&self, now: Timestamp) -> CertificateStatus {
         match &self.state {
-            CertificateState::Pending => CertificateStatus::Pending,
+            CertificateState::Pending { until: Some(until) } if now >= *until => CertificateStatus::Cancelled,
+            CertificateState::Pending { .. } => CertificateStatus::Pending,
             CertificateState::Cancelled { .. } => CertificateStatus::Cancelled,
             CertificateState::Issued(issued) if now > issued.not_after => CertificateStatus::Expired,
             CertificateState::Issued(_) => CertificateStatus::Issued,
@@ -118,14 +123,14 @@ impl CertificateRecord {
     pub fn issued(&self) -> Option<&Issued> {
         match &self.state {
             CertificateState::Issued(issued) | CertificateState::Revoked { issued, .. } => Some(issued),
-            CertificateState::Pending | CertificateState::Cancelled { .. } => None,
+            CertificateState::Pending { .. } | CertificateState::Cancelled { .. } => None,
         }
     }
 
     pub fn revocation(&self) -> Option<&Revocation> {
         match &self.state {
             CertificateState::Revoked { revocation, .. } => Some(revocation),
-            CertificateState::Pending | CertificateState::Cancelled { .. } | CertificateState::Issued(_) => None,
+            CertificateState::Pending { .. } | CertificateState::Cancelled { .. } | CertificateState::Issued(_) => None,
         }
     }
 
@@ -138,7 +143,7 @@ impl CertificateRecord {
                 Some(self)
             }
             CertificateState::Issued(_)
-            | CertificateState::Pending
+            | CertificateState::Pending { .. }
             | CertificateState::Cancelled { .. }
             | CertificateState::Revoked { .. } => None,
         }

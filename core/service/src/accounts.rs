@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chancery_domain::{
     Account, AccountChange, AccountError, AccountId, EabCredential, EabTerms, EmailAddress, ExternalId, Group, GroupId,
-    Kid, Metadata, Order, Page, PageRequest, Scope, Secret,
+    Kid, Metadata, Order, Page, PageRequest, RevocationReason, Scope, Secret,
 };
 use chancery_store::{AccountFilter, Tx};
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
+use crate::orders::cancel_order;
 
 /// What a new account is to be.
 #[derive(Clone, Debug)]
@@ -139,7 +140,8 @@ impl Accounts {
             .await
     }
 
-    /// Terminates the account: its credentials are revoked and it leaves its groups, all at once.
+    /// Terminates the account: its credentials are revoked, it leaves its groups, and its open orders are cancelled,
+    /// all at once.
     pub async fn terminate(&self, caller: &Caller, id: AccountId, ending: Ending) -> Result<(), ServiceError> {
         caller.require(Scope::WriteAccount)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
@@ -147,22 +149,57 @@ impl Accounts {
             .store
             .write(move |tx| {
                 let now = kernel.now();
-                // Groups before accounts, as everybody does, so that no two units wait for each other.
+                // Groups and orders before accounts, as everybody does, so that no two units wait for each other.
                 tx.claim_groups_of_account(id)?;
+                lock_open_orders(tx, id)?;
                 let before = claim_live(tx, &caller, id)?;
                 let after = before.clone().terminate(now)?;
                 tx.save_account(&after)?;
                 tx.revoke_credentials(id, now)?;
                 tx.remove_memberships(id, now)?;
+                let cancelled = cancel_open_orders(&kernel, tx, &caller, id)?;
+                if ending.revoke_certificates {
+                    tx.revoke_all(id, RevocationReason::CessationOfOperation, now)?;
+                }
                 let detail = json!({
                     "before": describe(&before),
                     "after": describe(&after),
                     "revokeCertificates": ending.revoke_certificates,
+                    "cancelledOrders": cancelled,
                 });
                 kernel.audit(tx, &caller, "account.terminate", id, &detail)
             })
             .await
     }
+}
+
+/// Locks the orders of an account that can still become something.
+fn lock_open_orders(tx: &mut Tx<'_>, account: AccountId) -> Result<Vec<Order>, ServiceError> {
+    let mut open = tx.open_orders(account)?;
+    open.sort_by_key(|order| order.id);
+    let mut locked = Vec::with_capacity(open.len());
+    for order in open {
+        locked.extend(tx.lock_order(order.id)?);
+    }
+    Ok(locked)
+}
+
+/// Cancels them; an order that is being issued fails by itself, since nothing is signed for a terminated account.
+fn cancel_open_orders(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    account: AccountId,
+) -> Result<usize, ServiceError> {
+    let now = kernel.now();
+    let mut cancelled = 0;
+    // Read again: since the account was claimed, no order can have come.
+    for order in lock_open_orders(tx, account)?.into_iter().filter(|order| order.is_open(now)) {
+        let order = cancel_order(tx, order, now)?;
+        kernel.audit(tx, caller, "order.cancel", order.id, &json!({"because": "account.terminate"}))?;
+        cancelled += 1;
+    }
+    Ok(cancelled)
 }
 
 /// An account that has not been terminated; one that has is not there to be changed.

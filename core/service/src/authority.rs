@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use chancery_domain::IssuerId;
-use chancery_pki::{Certificate, CrlShards, Issuer, IssuerUrls, PrivateKey, chain_to_pem};
+use chancery_pki::{Certificate, CrlShards, Issuer, IssuerUrls, PrivateKey, chain_to_pem, chain_to_pkcs7};
 use chancery_store::{IssuerKind, IssuerRecord, IssuerState};
 
 use crate::error::ServiceError;
@@ -26,6 +26,11 @@ impl Signing {
     /// The chain in PEM, for those who get a certificate of this issuer.
     pub fn chain_pem(&self) -> String {
         chain_to_pem(&self.chain)
+    }
+
+    /// A certificate of this issuer with the chain, as PKCS #7.
+    pub fn pkcs7(&self, certificate: &Certificate) -> Result<Vec<u8>, ServiceError> {
+        chain_to_pkcs7(std::iter::once(certificate).chain(&self.chain)).map_err(ServiceError::internal)
     }
 }
 

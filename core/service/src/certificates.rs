@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    CertificateId, CertificateRecord, CertificateState, OrderId, Page, Problem, ProfileName, Revocation,
-    RevocationReason, Scope,
+    AccountId, CertificateId, CertificateRecord, CertificateState, ChallengeType, Identifier, OrderId, Page, Problem,
+    ProfileName, Revocation, RevocationReason, Scope,
 };
 use chancery_pki::{Certificate, SubscriberKey};
 use chancery_store::{CertificateFilter, Tx};
@@ -13,12 +13,13 @@ use serde_json::json;
 
 use crate::account_lookup::AccountLookup;
 use crate::authority::{Authority, Signing};
+use crate::caa::{CaaAsker, objections};
 use crate::caller::Caller;
 use crate::csr;
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::Kernel;
-use crate::orders::{OrderDetails, Standing, details};
+use crate::orders::{OrderDetails, Standing, details, rules};
 
 /// A certificate and the name of its issuer.
 #[derive(Clone, Debug)]
@@ -48,11 +49,12 @@ pub enum Revoked {
 pub struct Certificates {
     kernel: Arc<Kernel>,
     authority: Arc<Authority>,
+    pub(crate) caa: Option<Arc<dyn CaaAsker>>,
 }
 
 impl Certificates {
     pub(crate) fn new(kernel: Arc<Kernel>, authority: Arc<Authority>) -> Self {
-        Self { kernel, authority }
+        Self { kernel, authority, caa: None }
     }
 
     /// A page of the reseller's certificates, newest first. An account that does not exist has none.
@@ -95,7 +97,7 @@ impl Certificates {
                 let certificate = tx.certificate(caller.reseller, id)?.ok_or_else(missing)?;
                 let expired = |order: &chancery_domain::Order| order.is_expired(me.kernel.now());
                 match &certificate.state {
-                    CertificateState::Pending => {
+                    CertificateState::Pending { .. } => {
                         let order = tx.order(caller.reseller, certificate.order)?.ok_or_else(missing)?;
                         if expired(&order) {
                             return Ok(Download::Never(me.detail(certificate)));
@@ -159,7 +161,7 @@ impl Certificates {
             .await
     }
 
-    /// Everything that stands against a CSR: its own faults, and with an account, what the policies say.
+    /// Everything that stands against a CSR: its own faults and, with an account, what policies and CAA records say.
     pub async fn judge_csr(
         &self,
         caller: &Caller,
@@ -169,46 +171,61 @@ impl Certificates {
     ) -> Result<Vec<Problem>, ServiceError> {
         caller.require(Scope::ReadCertificate)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
-        self.kernel
-            .store
-            .read(move |tx| {
-                let settings = &kernel.settings;
-                let account = account.as_ref().map(|lookup| lookup.find(tx, caller.reseller)).transpose()?;
-                let name = profile.as_ref().unwrap_or(&settings.default_profile);
-                let profile = settings
-                    .profile(name)
-                    .ok_or_else(|| ServiceError::NotFound(Noun::Profile, vec![name.to_string()]))?;
-                let request = match csr::read(&text) {
-                    Ok(request) => request,
-                    Err(ServiceError::Invalid(problems)) => return Ok(problems.0),
-                    Err(other) => return Err(other),
-                };
-                let mut problems = csr::problems(&kernel, tx, &request, profile)?;
-                if let Some(account) = account {
-                    let identifiers = request.identifiers();
-                    let key_type = request.key().ok().map(SubscriberKey::key_type);
-                    let asked = Request {
-                        profile,
-                        identifiers: &identifiers,
-                        key_type,
-                        challenge_type: None,
-                        validity_days: None,
-                    };
-                    let standing = Standing::of(tx, account.id)?;
-                    match standing.judge(tx, settings, account.id, &asked, kernel.now()) {
-                        Ok(_) => {}
-                        Err(ServiceError::PolicyViolation(violations)) => problems.extend(violations),
-                        Err(ServiceError::QuotaExceeded { problem, .. }) => problems.push(problem),
-                        Err(other) => return Err(other),
-                    }
-                }
-                Ok(problems)
-            })
-            .await
+        let judge = move |tx: &mut Tx<'_>| judge_csr(&kernel, tx, &caller, &text, profile.as_ref(), account.as_ref());
+        let Judged { mut problems, ask } = self.kernel.store.read(judge).await?;
+        if let (Some(Ask { account, names, methods }), Some(caa)) = (ask, &self.caa) {
+            let uri = self.kernel.settings.issuing.account_uri(account);
+            problems.extend(objections(caa, &names, &uri, &methods).await);
+        }
+        Ok(problems)
     }
 
     fn detail(&self, certificate: CertificateRecord) -> CertificateDetails {
         let issuer = certificate.issued().and_then(|issued| self.authority.find(issued.issuer));
         CertificateDetails { issuer: issuer.map(|signing| signing.name.clone()), certificate }
     }
+}
+
+/// What stands against a CSR, and what is still to be asked of CAA.
+struct Judged {
+    problems: Vec<Problem>,
+    ask: Option<Ask>,
+}
+
+struct Ask {
+    account: AccountId,
+    names: Vec<Identifier>,
+    methods: Vec<ChallengeType>,
+}
+
+fn judge_csr(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    text: &str,
+    profile: Option<&ProfileName>,
+    account: Option<&AccountLookup>,
+) -> Result<Judged, ServiceError> {
+    let settings = &kernel.settings;
+    let account = account.map(|lookup| lookup.find(tx, caller.reseller)).transpose()?;
+    let profile = rules::profile(settings, profile.unwrap_or(&settings.default_profile))?;
+    let request = match csr::read(text) {
+        Ok(request) => request,
+        Err(ServiceError::Invalid(problems)) => return Ok(Judged { problems: problems.0, ask: None }),
+        Err(other) => return Err(other),
+    };
+    let mut problems = csr::problems(kernel, tx, &request, profile)?;
+    let Some(account) = account else { return Ok(Judged { problems, ask: None }) };
+    let names = request.identifiers();
+    let key_type = request.key().ok().map(SubscriberKey::key_type);
+    let asked = Request { profile, identifiers: &names, key_type, challenge_type: None, validity_days: None };
+    let standing = Standing::of(tx, account.id)?;
+    match standing.judge(tx, settings, account.id, &asked, kernel.now()) {
+        Ok(_) => {}
+        Err(ServiceError::PolicyViolation(violations)) => problems.extend(violations),
+        Err(ServiceError::QuotaExceeded { problem, .. }) => problems.push(problem),
+        Err(other) => return Err(other),
+    }
+    let ask = Ask { account: account.id, names, methods: profile.challenge_types.clone() };
+    Ok(Judged { problems, ask: Some(ask) })
 }

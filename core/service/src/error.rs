@@ -37,6 +37,9 @@ pub enum ServiceError {
     /// The order cannot do this in its state.
     #[error(transparent)]
     Order(#[from] OrderError),
+    /// The order still waits for authorizations, which are told one by one.
+    #[error("the order is not ready: not every authorization is valid yet")]
+    OrderNotReady(Vec<Problem>),
     /// The authorization cannot do this in its state.
     #[error(transparent)]
     Authorization(#[from] AuthorizationError),

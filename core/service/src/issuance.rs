@@ -27,7 +27,7 @@ use crate::caller::{Actor, Origin};
 use crate::csr;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
-use crate::orders::{fail_order, judge};
+use crate::orders::{Standing, fail_order};
 
 /// A CAA look holds for so long (Baseline Requirements section 4.2.2.1).
 const CAA_AGE: Duration = Duration::from_secs(8 * 3600);
@@ -139,6 +139,12 @@ impl Issuance {
         if tx.draft(order.certificate)?.is_some() {
             return Ok(Prepared::Drafted);
         }
+        let standing = Standing::of(tx, order.account)?;
+        if standing.counts(&kernel.settings) {
+            // Certificates of one account are counted one after the other; claimed before it is held, or two wait for
+            // each other.
+            tx.claim_account(order.reseller, order.account)?;
+        }
         require_standing(tx, &order)?;
         let authorizations = tx.authorizations(id)?;
         let proof = match IssuanceProof::build(&order, &authorizations, CAA_AGE, now) {
@@ -175,7 +181,7 @@ impl Issuance {
             challenge_type: None,
             validity_days: None,
         };
-        let verdict = judge(tx, &kernel.settings, order.account, &asked, now)?;
+        let verdict = standing.judge(tx, &kernel.settings, order.account, &asked, now)?;
         let signing = self.authority.choose()?;
         let wish = PeriodWish {
             not_before: order.not_before.map(Timestamp::as_secs),
@@ -196,6 +202,8 @@ impl Issuance {
         if !tx.store_draft(order.certificate, &row, now)? {
             return Err(ServiceError::internal("a serial number was drawn twice"));
         }
+        // Counted with its draft, so that orders side by side cannot all fit under one quota.
+        tx.count_issued(order.account, Timestamp::from_secs(period.validity.not_after()), now)?;
         Ok(Prepared::Drafted)
     }
 
@@ -251,7 +259,6 @@ impl Issuance {
         let shard = Draft::from_stored(&work.draft.tbs).map_err(ServiceError::internal)?.serial();
         let shard = i64::from(work.signing.shards.shard_of(&shard));
         tx.store_issued(order.certificate, &issued, der, key.sha256(), shard)?;
-        tx.count_issued(order.account, issued.not_after, now)?;
         let order = order.complete(now)?;
         tx.save_order(&order)?;
         tx.finish_job(JobKind::Issue, id)?;

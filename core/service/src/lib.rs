@@ -5,6 +5,7 @@ mod accounts;
 mod audit;
 mod authority;
 mod authorizations;
+mod caa;
 mod caller;
 mod certificates;
 mod credentials;
@@ -31,6 +32,7 @@ pub use accounts::{AccountDetails, Accounts, CreatedAccount, Ending, NewAccount}
 pub use audit::{Audit, Refusal};
 pub use authority::{Authority, Signing};
 pub use authorizations::{AuthorizationDetails, Authorizations, ChallengeDetails};
+pub use caa::{CaaAnswer, CaaAsker};
 pub use caller::{Actor, Caller, Origin};
 pub use certificates::{CertificateDetails, Certificates, Download, Revoked};
 pub use chancery_store::{AccountFilter, CertificateFilter, Job, JobKind, OrderFilter, StoreError};
@@ -92,6 +94,13 @@ impl Services {
             settings: kernel.settings.clone(),
             kernel,
         }
+    }
+
+    /// With somebody who can ask what CAA records say; without, they are left out of the verdict on a CSR.
+    #[must_use]
+    pub fn asking(mut self, asker: Arc<dyn CaaAsker>) -> Self {
+        self.certificates.caa = Some(asker);
+        self
     }
 
     /// The time, for what a door has to reckon from it.

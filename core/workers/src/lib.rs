@@ -8,8 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_dcv::{Check, Validator};
-use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ValidationProblem};
-use chancery_service::{Assignment, Job, JobKind, Prepared, Report, ServiceError, Services};
+use chancery_domain::{
+    CaaEvidence, ChallengeId, ChallengeType, Clock, Identifier, OrderId, ProblemKind, ValidationProblem,
+};
+use chancery_service::{Assignment, CaaAnswer, CaaAsker, Job, JobKind, Prepared, Report, ServiceError, Services};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -135,6 +137,15 @@ impl Workers {
 
     fn nothing_found(&self) -> CaaEvidence {
         CaaEvidence { checked_at: self.clock.now(), found_at: None, records: Vec::new() }
+    }
+}
+
+/// Looks at CAA records for the use cases.
+pub struct Eyes(pub Arc<Validator>);
+
+impl CaaAsker for Eyes {
+    fn ask<'a>(&'a self, identifier: &'a Identifier, account_uri: &'a str, method: ChallengeType) -> CaaAnswer<'a> {
+        Box::pin(self.0.caa(identifier, Some(account_uri), method))
     }
 }
 

@@ -25,6 +25,8 @@ impl From<ServiceError> for ApiError {
             ServiceError::ExternalIdInUse(_) => Self::conflict(ErrorCode::ExternalIdInUse, message)
                 .with_errors(vec![FieldProblem::new("external_id", "in_use", "is taken")]),
             ServiceError::Order(error) => order(&error, message),
+            ServiceError::OrderNotReady(problems) => Self::bad_request(ErrorCode::OrderNotReady, message)
+                .with_errors(problems.into_iter().map(problem).collect()),
             ServiceError::Authorization(_) => Self::gone(ErrorCode::AuthorizationGone, message),
             ServiceError::AlreadyTried(_) => Self::gone(ErrorCode::AuthorizationGone, message),
             ServiceError::PolicyViolation(problems) => Self::bad_request(ErrorCode::PolicyViolation, message)

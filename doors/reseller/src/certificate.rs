@@ -1,30 +1,26 @@
-//! `/v1/certificates`, `/v1/certificate/{lookup}` and `/v1/validate-csr`.
+//! `/v1/certificates`: listed and revoked.
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use chancery_domain::{CertificateId, CertificateStatus, Problems, ProfileName, RevocationReason, Scope, Timestamp};
+use chancery_domain::{CertificateStatus, Problems, RevocationReason, Scope, Timestamp};
 use chancery_http::{ApiError, Authenticated, Door, JsonBody, StrictPath, StrictQuery, list_request};
-use chancery_service::{AccountLookup, CertificateDetails, CertificateFilter, Download, Noun, Revoked, ServiceError};
-use chancery_wire::{self as wire, ErrorCode};
-use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
+use chancery_service::{AccountLookup, CertificateDetails, CertificateFilter, Noun, Revoked, ServiceError};
+use chancery_wire as wire;
+use http::header::ACCEPT;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::openapi::{BadBody, CertificateGone, NoAccount, NoCertificate, NotAcceptable, Refused};
+use crate::certificate_csv;
+use crate::openapi::{BadBody, NoCertificate, Refused};
 use crate::order::read_order_id;
 use crate::order_view;
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(revoke))
-        .routes(routes!(validate_csr))
-        .routes(routes!(download))
-        .route("/certificate/{certificate_lookup}", axum::routing::get(download))
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(revoke))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -56,31 +52,52 @@ struct ListQuery {
 }
 
 /// Lists certificates
+///
+/// With `Accept: text/csv` the whole filtered list is streamed, with a header line.
 #[utoipa::path(get, path = "/v1/certificates", tag = "Certificates", operation_id = "listCertificates",
     params(ListQuery), security(("OAuth2Reseller" = ["reseller", "read:certificate"])),
-    responses((status = 200, body = wire::CertificateSummaryList), Refused))]
+    responses((status = 200, content(
+        (wire::CertificateSummaryList = "application/json"),
+        (String = "text/csv"))), Refused))]
 async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     query: Result<StrictQuery<ListQuery>, ApiError>,
-) -> Result<Json<wire::CertificateSummaryList>, ApiError> {
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     caller.require(Scope::ReadCertificate)?;
     let StrictQuery(query) = query?;
+    let as_csv = media_types(&headers).find(|one| matches!(*one, "text/csv" | "application/json")) == Some("text/csv");
+    if as_csv && (query.limit.is_some() || query.cursor.is_some()) {
+        let mut problems = Problems::default();
+        problems.add("limit", "not_here", "text/csv is the whole list: leave limit and cursor out");
+        return Err(ServiceError::Invalid(problems).into());
+    }
     let request = list_request(query.limit.clone(), query.cursor.clone())?;
     let now = door.services.now();
-    let Some((account, filter)) = read_filter(query, now)? else {
-        return Ok(Json(wire::CertificateSummaryList { items: Vec::new(), next_cursor: None }));
+    let filter = read_filter(query, now)?;
+    if as_csv {
+        return Ok(certificate_csv::stream(door, caller, filter, now));
+    }
+    let Some((account, filter)) = filter else {
+        return Ok(Json(wire::CertificateSummaryList { items: Vec::new(), next_cursor: None }).into_response());
     };
     let page = door.services.certificates.list(&caller, account, filter, &request).await?;
     let items = page.items.iter().map(|details| metadata(details, now)).collect();
-    Ok(Json(wire::CertificateSummaryList { items, next_cursor: page.next_cursor }))
+    Ok(Json(wire::CertificateSummaryList { items, next_cursor: page.next_cursor }).into_response())
 }
 
+/// The media types of `Accept`, in the caller's order.
+pub(crate) fn media_types(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("*/*");
+    accept.split(',').filter_map(|one| one.split(';').next()).map(str::trim)
+}
+
+/// What is asked for: of which account, and how it is narrowed.
+pub(crate) type Asked = (Option<AccountLookup>, CertificateFilter);
+
 /// The filter; none where two ways to an account contradict each other by form alone.
-fn read_filter(
-    query: ListQuery,
-    now: Timestamp,
-) -> Result<Option<(Option<AccountLookup>, CertificateFilter)>, ServiceError> {
+fn read_filter(query: ListQuery, now: Timestamp) -> Result<Option<Asked>, ServiceError> {
     let mut problems = Problems::default();
     let statuses = query.certificate_status.as_deref().map(|text| text.split(',').map(str::trim).collect::<Vec<_>>());
     let statuses = statuses
@@ -126,84 +143,6 @@ fn read_filter(
     Ok(Some((account, filter)))
 }
 
-/// Downloads a certificate
-///
-/// By `Accept`: `application/pem-certificate-chain` (where nothing is said), `application/pkix-cert`, or
-/// `application/json` with the metadata. Not issued yet: 202 with `Retry-After` and the order.
-#[utoipa::path(get, path = "/v1/certificate/{certificate_lookup}", tag = "Certificates",
-    operation_id = "getCertificate", params(("certificate_lookup" = String, Path, description = "The certificate")),
-    security(("OAuth2Reseller" = ["reseller", "read:certificate"])),
-    responses(
-        (status = 200, content(
-            (String = "application/pem-certificate-chain"),
-            (Vec<u8> = "application/pkix-cert"),
-            (wire::CertificateWithChain = "application/json"))),
-        (status = 202, body = wire::Order), NotAcceptable, Refused, NoCertificate, CertificateGone))]
-async fn download(
-    State(door): State<Door>,
-    Authenticated(caller): Authenticated,
-    StrictPath(lookup): StrictPath<String>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    caller.require(Scope::ReadCertificate)?;
-    let id: CertificateId = lookup.parse().map_err(|_| ServiceError::not_found(Noun::Certificate))?;
-    let now = door.services.now();
-    match door.services.certificates.download(&caller, id).await? {
-        Download::Issued { details, certificate, signing } => {
-            let form = Form::accepted(&headers)?;
-            Ok(match form {
-                Form::Pem => {
-                    ([(CONTENT_TYPE, form.media_type())], certificate.to_pem() + &signing.chain_pem()).into_response()
-                }
-                Form::Der => ([(CONTENT_TYPE, form.media_type())], certificate.as_der().to_vec()).into_response(),
-                Form::Json => Json(wire::CertificateWithChain {
-                    metadata: metadata(&details, now),
-                    certificate: certificate.to_pem(),
-                    chain: signing.chain_pem(),
-                })
-                .into_response(),
-            })
-        }
-        Download::NotYet(order) => {
-            Ok((StatusCode::ACCEPTED, [(RETRY_AFTER, "1")], Json(order_view::view(&order, now))).into_response())
-        }
-        Download::Never(_) => Err(ApiError::gone(ErrorCode::CertificateGone, "The order ended without a certificate.")),
-    }
-}
-
-/// The forms a certificate can be had in.
-#[derive(Clone, Copy)]
-enum Form {
-    Pem,
-    Der,
-    Json,
-}
-
-impl Form {
-    const fn media_type(self) -> &'static str {
-        match self {
-            Self::Pem => "application/pem-certificate-chain",
-            Self::Der => "application/pkix-cert",
-            Self::Json => "application/json",
-        }
-    }
-
-    /// The first of the caller's media types that we have.
-    fn accepted(headers: &HeaderMap) -> Result<Self, ApiError> {
-        let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("*/*");
-        let types = accept.split(',').filter_map(|one| one.split(';').next()).map(str::trim);
-        let known = types.filter_map(|one| match one {
-            "*/*" | "application/*" | "application/pem-certificate-chain" => Some(Self::Pem),
-            "application/pkix-cert" => Some(Self::Der),
-            "application/json" => Some(Self::Json),
-            _ => None,
-        });
-        known.into_iter().next().ok_or_else(|| {
-            ApiError::not_acceptable("A certificate can be had as application/pem-certificate-chain, application/pkix-cert or application/json.")
-        })
-    }
-}
-
 /// Revokes the certificate of an order
 #[utoipa::path(post, path = "/v1/certificates/{order_lookup}/revocation", tag = "Certificates",
     operation_id = "revokeCertificate", request_body = wire::ResellerRevokeCertificateRequest,
@@ -246,44 +185,6 @@ fn read_revocation(
         Some(reason) if problems.is_empty() => Ok((reason, request.comment)),
         _ => Err(ServiceError::Invalid(problems)),
     }
-}
-
-/// Says whether a CSR would be accepted
-#[utoipa::path(post, path = "/v1/validate-csr", tag = "Certificates", operation_id = "validateCsr",
-    request_body = wire::ResellerValidateCsrRequest,
-    security(("OAuth2Reseller" = ["reseller", "read:certificate"])),
-    responses((status = 200, body = String, content_type = "text/plain"), Refused, BadBody, NoAccount,
-        (status = 400, body = String, content_type = "text/plain", description = "Every problem, one a line")))]
-async fn validate_csr(
-    State(door): State<Door>,
-    Authenticated(caller): Authenticated,
-    body: Result<JsonBody<wire::ResellerValidateCsrRequest>, ApiError>,
-) -> Result<Response, ApiError> {
-    caller.require(Scope::ReadCertificate)?;
-    let request = match body.and_then(|body| body.read(Ok)) {
-        Ok(request) => request,
-        // Both answers of this operation are plain strings.
-        Err(error) if error.status() == StatusCode::BAD_REQUEST => {
-            return Ok(plain(StatusCode::BAD_REQUEST, error.message()));
-        }
-        Err(error) => return Err(error),
-    };
-    let profile = match request.profile.as_deref().map(ProfileName::parse) {
-        Some(Err(error)) => return Ok(plain(StatusCode::BAD_REQUEST, error.to_string())),
-        Some(Ok(name)) => Some(name),
-        None => None,
-    };
-    let account = request.account_lookup.as_deref().map(AccountLookup::parse);
-    let problems = door.services.certificates.judge_csr(&caller, request.csr, profile, account).await?;
-    if problems.is_empty() {
-        return Ok(plain(StatusCode::OK, "The CSR is valid.".to_owned()));
-    }
-    let lines: Vec<_> = problems.iter().map(|problem| format!("{}: {}", problem.code, problem.message)).collect();
-    Ok(plain(StatusCode::BAD_REQUEST, lines.join("\n")))
-}
-
-fn plain(status: StatusCode, text: String) -> Response {
-    (status, [(CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response()
 }
 
 pub(crate) fn metadata(details: &CertificateDetails, now: Timestamp) -> wire::CertificateMetadata {

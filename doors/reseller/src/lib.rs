@@ -3,7 +3,10 @@
 mod account;
 mod authorization;
 mod certificate;
+mod certificate_csv;
+mod csr;
 mod docs;
+mod download;
 mod eab;
 mod group;
 mod member;
@@ -42,5 +45,7 @@ fn operations() -> OpenApiRouter<Door> {
         .merge(order::routes())
         .merge(authorization::routes())
         .merge(certificate::routes())
+        .merge(download::routes())
+        .merge(csr::routes())
         .merge(version::routes())
 }

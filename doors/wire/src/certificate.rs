@@ -47,7 +47,7 @@ pub enum ReasonInput {
 }
 
 /// What is known of a certificate.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CertificateMetadata {
     #[schema(example = "cert_01jcq3v9k2e7x8t5m4n6p0r1sw")]

@@ -21,9 +21,9 @@ CREATE TABLE orders (
     updated_at BIGINT NOT NULL,
     version BIGINT NOT NULL
 );
-CREATE INDEX orders_by_reseller ON orders (reseller_id, id);
-CREATE INDEX orders_by_account ON orders (account_id, id);
-CREATE INDEX orders_by_state ON orders (reseller_id, state, id);
+CREATE INDEX orders_by_reseller ON orders (reseller_id, id DESC NULLS LAST);
+CREATE INDEX orders_by_account ON orders (account_id, id DESC NULLS LAST);
+CREATE INDEX orders_by_state ON orders (reseller_id, state, id DESC NULLS LAST);
 CREATE UNIQUE INDEX orders_external_id ON orders (reseller_id, external_id) WHERE external_id IS NOT NULL;
 CREATE INDEX orders_open ON orders (account_id, state) WHERE state IN ('pending', 'ready');
 
@@ -60,6 +60,8 @@ CREATE TABLE certificates (
     external_id TEXT COLLATE "C",
     state TEXT COLLATE "C" NOT NULL,
     state_at BIGINT NOT NULL,
+    -- When the order expires, and with it the certificate that was to come; none once it is asked for.
+    pending_until BIGINT,
     issuer_id TEXT COLLATE "C" REFERENCES issuers (id),
     serial TEXT COLLATE "C" UNIQUE,
     draft BYTEA,
@@ -79,12 +81,13 @@ CREATE TABLE certificates (
     updated_at BIGINT NOT NULL,
     version BIGINT NOT NULL
 );
-CREATE INDEX certificates_by_reseller ON certificates (reseller_id, id);
-CREATE INDEX certificates_by_account ON certificates (account_id, id);
-CREATE INDEX certificates_by_kid ON certificates (kid, id);
-CREATE INDEX certificates_by_state ON certificates (reseller_id, state, id);
+CREATE INDEX certificates_by_reseller ON certificates (reseller_id, id DESC NULLS LAST);
+CREATE INDEX certificates_by_account ON certificates (account_id, id DESC NULLS LAST);
+CREATE INDEX certificates_by_kid ON certificates (kid, id DESC NULLS LAST);
+CREATE INDEX certificates_by_state ON certificates (reseller_id, state, id DESC NULLS LAST);
 CREATE INDEX certificates_by_end ON certificates (reseller_id, not_after, id) WHERE not_after IS NOT NULL;
 CREATE INDEX certificates_by_external_id ON certificates (reseller_id, external_id) WHERE external_id IS NOT NULL;
+CREATE INDEX certificates_live ON certificates (account_id, not_after) WHERE state = 'issued';
 CREATE INDEX certificates_revoked ON certificates (issuer_id, crl_shard, serial) WHERE revoked_at IS NOT NULL;
 CREATE INDEX certificates_of_key ON certificates (key_hash) WHERE key_hash IS NOT NULL;
 

@@ -60,6 +60,8 @@ CREATE TABLE certificates (
     external_id TEXT,
     state TEXT NOT NULL,
     state_at BIGINT NOT NULL,
+    -- When the order expires, and with it the certificate that was to come; none once it is asked for.
+    pending_until BIGINT,
     issuer_id TEXT REFERENCES issuers (id),
     serial TEXT UNIQUE,
     draft BLOB,
@@ -85,6 +87,7 @@ CREATE INDEX certificates_by_kid ON certificates (kid, id);
 CREATE INDEX certificates_by_state ON certificates (reseller_id, state, id);
 CREATE INDEX certificates_by_end ON certificates (reseller_id, not_after, id) WHERE not_after IS NOT NULL;
 CREATE INDEX certificates_by_external_id ON certificates (reseller_id, external_id) WHERE external_id IS NOT NULL;
+CREATE INDEX certificates_live ON certificates (account_id, not_after) WHERE state = 'issued';
 CREATE INDEX certificates_revoked ON certificates (issuer_id, crl_shard, serial) WHERE revoked_at IS NOT NULL;
 CREATE INDEX certificates_of_key ON certificates (key_hash) WHERE key_hash IS NOT NULL;
 

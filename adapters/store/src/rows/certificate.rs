@@ -43,7 +43,7 @@ pub struct CrlEntry {
 
 const SELECT: &str = "SELECT certificates.id, order_id, certificates.reseller_id, account_id, certificates.kid, via,
     profile, identifiers, state, state_at, issuer_id, serial, subject, key_type, not_before, not_after, fingerprint,
-    issued_at, revoked_at, revocation_reason, revocation_comment, certificates.created_at, certificates.updated_at,
+    issued_at, revoked_at, revocation_reason, revocation_comment, pending_until, certificates.created_at, certificates.updated_at,
     certificates.version, accounts.email FROM certificates JOIN accounts ON accounts.id = certificates.account_id";
 
 impl Tx<'_> {
@@ -53,10 +53,13 @@ impl Tx<'_> {
         certificate: &CertificateRecord,
         external_id: Option<&str>,
     ) -> Result<(), StoreError> {
+        let CertificateState::Pending { until: pending_until } = certificate.state else {
+            return Err(StoreError::corrupt("a new certificate that is not pending"));
+        };
         self.execute(
             "INSERT INTO certificates (id, order_id, reseller_id, account_id, kid, via, profile, identifiers,
-             external_id, state, state_at, created_at, updated_at, version)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $10, $11, $12)",
+             external_id, state, state_at, created_at, updated_at, version, pending_until)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $10, $11, $12, $13)",
             params![
                 certificate.id,
                 certificate.order,
@@ -70,6 +73,7 @@ impl Tx<'_> {
                 certificate.created_at,
                 certificate.updated_at,
                 certificate.version,
+                pending_until,
             ],
         )?;
         for identifier in &certificate.identifiers {
@@ -167,6 +171,12 @@ impl Tx<'_> {
         )
     }
 
+    /// Notes that the certificate was asked for: it does not lapse with its order any more.
+    pub fn await_certificate(&mut self, id: CertificateId) -> Result<(), StoreError> {
+        let sql = "UPDATE certificates SET pending_until = NULL WHERE id = $1 AND state = 'pending'";
+        self.execute(sql, params![id]).map(drop)
+    }
+
     /// Marks that nothing came of the order. What has been issued stays.
     pub fn cancel_certificate(&mut self, id: CertificateId, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE certificates SET state = 'cancelled', state_at = $2, updated_at = $2, version = version + 1
@@ -192,6 +202,30 @@ impl Tx<'_> {
                 revocation.comment.as_deref(),
             ],
         )
+    }
+
+    /// Revokes every certificate of an account that is neither expired nor revoked, and tells whose lists they are on:
+    /// issuer and shard, each once.
+    pub fn revoke_all(
+        &mut self,
+        account: AccountId,
+        reason: RevocationReason,
+        now: Timestamp,
+    ) -> Result<Vec<(IssuerId, i64)>, StoreError> {
+        let lists = self.query(
+            "SELECT DISTINCT issuer_id, crl_shard FROM certificates
+             WHERE account_id = $1 AND state = 'issued' AND not_after >= $2 AND crl_shard IS NOT NULL",
+            params![account, now],
+            |row| Ok((row.parsed()?, row.int()?)),
+        )?;
+        self.execute(
+            "UPDATE certificates SET state = 'revoked', state_at = $2, revoked_at = $2, revocation_reason = $3,
+             updated_at = $2, version = version + 1
+             WHERE account_id = $1 AND state = 'issued' AND not_after >= $2",
+            params![account, now, i64::from(reason.code())],
+        )?;
+        self.execute("DELETE FROM active_until_day WHERE account_id = $1", params![account])?;
+        Ok(lists)
     }
 
     /// The hash of a certificate's public key.
@@ -272,8 +306,12 @@ impl Narrowed {
         let conditions: Vec<_> = statuses
             .iter()
             .map(|status| match status {
-                CertificateStatus::Pending => "state = 'pending'".to_owned(),
-                CertificateStatus::Cancelled => "state = 'cancelled'".to_owned(),
+                CertificateStatus::Pending => {
+                    format!("(state = 'pending' AND (pending_until IS NULL OR pending_until > ${now}))")
+                }
+                CertificateStatus::Cancelled => {
+                    format!("(state = 'cancelled' OR (state = 'pending' AND pending_until <= ${now}))")
+                }
                 CertificateStatus::Revoked => "state = 'revoked'".to_owned(),
                 CertificateStatus::Issued => format!("(state = 'issued' AND not_after >= ${now})"),
                 CertificateStatus::Expired => format!("(state = 'issued' AND not_after < ${now})"),
@@ -322,6 +360,7 @@ fn read_state(row: &mut Columns<'_>) -> Result<CertificateState, StoreError> {
     let fingerprint = row.text_or_none()?;
     let issued_at = row.time_or_none()?;
     let (revoked_at, reason, comment) = (row.time_or_none()?, row.int_or_none()?, row.text_or_none()?);
+    let until = row.time_or_none()?;
     let issued = || {
         Some(Issued {
             issuer: issuer?,
@@ -336,7 +375,7 @@ fn read_state(row: &mut Columns<'_>) -> Result<CertificateState, StoreError> {
     };
     let incomplete = || StoreError::corrupt("certificates: an issued one without all of its columns");
     match state.as_str() {
-        "pending" => Ok(CertificateState::Pending),
+        "pending" => Ok(CertificateState::Pending { until }),
         "cancelled" => Ok(CertificateState::Cancelled { at }),
         "issued" => Ok(CertificateState::Issued(issued().ok_or_else(incomplete)?)),
         "revoked" => {

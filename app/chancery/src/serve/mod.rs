@@ -14,6 +14,8 @@ use axum::Router;
 use chancery_domain::{Clock, Entropy};
 use chancery_http::tls::{ReloadingCertificate, server_config};
 use chancery_http::{Door, Edge, RateLimiter, RequestIdSource, Server, account_for, finish};
+use chancery_service::Services;
+use chancery_workers::{Eyes, Workers};
 use clap::Args;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::runtime::Runtime;
@@ -95,6 +97,11 @@ pub async fn run(
         Some(files) => Some(ReloadingCertificate::load(&files.certificate, &files.key).map_err(Failure::usage)?),
         None => None,
     };
+    let validator = installation.validator()?;
+    let services = match &validator {
+        Some(validator) => assembled.services.clone().asking(Arc::new(Eyes(validator.clone()))),
+        None => assembled.services.clone(),
+    };
     let health = Health::new(assembled.kernel.clone());
     let (stop, _) = watch::channel(false);
     let (stop_last, _) = watch::channel(false);
@@ -102,9 +109,9 @@ pub async fn run(
     let limits = installation.limits.http;
     let api = match &certificate {
         Some(certificate) => {
-            Server::tls(api(installation, assembled), server_config(certificate.clone()).map_err(Failure::failed)?)
+            Server::tls(api(installation, &services), server_config(certificate.clone()).map_err(Failure::failed)?)
         }
-        None => Server::plain(api(installation, assembled)),
+        None => Server::plain(api(installation, &services)),
     };
     let mut doors = JoinSet::new();
     doors.spawn(api.limits(limits).serve(listeners.api, stopped(&stop)));
@@ -113,7 +120,7 @@ pub async fn run(
     let admin = Server::plain(admin::router(health.clone(), metrics.clone())).limits(limits);
     let admin = tokio::spawn(admin.serve(listeners.admin, stopped(&stop_last)));
     let mut tasks = background::start(assembled, certificate.clone(), metrics);
-    tasks.spawn(installation.workers(assembled)?.run(stopped(&stop_last)));
+    tasks.spawn(Workers::new(services, validator, Arc::new(SystemClock)).run(stopped(&stop_last)));
     let audit = assembled.services.audit.clone();
     let audit_stop = stopped(&stop_last);
     let audit = tokio::spawn(async move { audit.run(audit_stop).await });
@@ -149,9 +156,9 @@ fn stopped(flag: &watch::Sender<bool>) -> impl Future<Output = ()> + Send + 'sta
 }
 
 /// The reseller API and the token endpoint.
-fn api(installation: &Installation, assembled: &Assembled) -> Router {
+fn api(installation: &Installation, services: &Services) -> Router {
     let limiter = installation.limits.rate.map(|rate| Arc::new(RateLimiter::new(rate.per_second, rate.burst)));
-    let door = Door { services: assembled.services.clone(), urls: Arc::new(installation.urls.clone()), limiter };
+    let door = Door { services: services.clone(), urls: Arc::new(installation.urls.clone()), limiter };
     let router = chancery_reseller::router(door.clone()).merge(chancery_identity::router(door.clone()));
     finish(account_for(router, door), Edge::new(request_ids()).body_limits(installation.limits.body))
 }

@@ -10,7 +10,7 @@ use chancery_pki::CertificateRequest;
 use chancery_store::Tx;
 use data_encoding::BASE64URL_NOPAD;
 
-use super::rules::{self, judge};
+use super::rules::{self, Standing};
 use super::{OrderDetails, Orders, describe, details};
 use crate::account_lookup::AccountLookup;
 use crate::accounts::account_for_order;
@@ -65,7 +65,7 @@ fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewOrder) -> 
     problems.into_result().map_err(ServiceError::Invalid)?;
     let key_type = request.key().ok().map(chancery_pki::SubscriberKey::key_type);
     let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
-    judge(tx, settings, account.id, &asked, now)?;
+    Standing::of(tx, account.id)?.judge(tx, settings, account.id, &asked, now)?;
     let draft = Draft { kernel, caller, account: &account, kid, now };
     let order = draft.order(new, name.clone(), identifiers, request.as_der().to_vec());
     draft.store(tx, order)
@@ -182,7 +182,7 @@ impl Draft<'_> {
             via: order.via,
             profile: order.profile.clone(),
             identifiers: order.identifiers.clone(),
-            state: CertificateState::Pending,
+            state: CertificateState::Pending { until: Some(order.expires_at) },
             created_at: self.now,
             updated_at: self.now,
             version: 1,

@@ -1,6 +1,7 @@
 //! How an order ends without a certificate.
 
 use chancery_domain::{AuthorizationState, Order, Timestamp, ValidationProblem};
+use chancery_pki::Draft;
 use chancery_store::{JobKind, Tx};
 
 use crate::error::ServiceError;
@@ -28,6 +29,11 @@ pub(crate) fn fail_order(
 ) -> Result<Order, ServiceError> {
     let order = order.fail(problem, now);
     tx.save_order(&order)?;
+    if let Some(draft) = tx.draft(order.certificate)? {
+        // It was counted when it was drafted.
+        let draft = Draft::from_stored(&draft.tbs).map_err(ServiceError::internal)?;
+        tx.count_revoked(order.account, Timestamp::from_secs(draft.validity().not_after()))?;
+    }
     tx.cancel_certificate(order.certificate, now)?;
     tx.finish_job(JobKind::Issue, order.id)?;
     Ok(order)

@@ -5,17 +5,17 @@
 
 mod create;
 mod ending;
-mod rules;
+pub(crate) mod rules;
 
 use std::sync::Arc;
 
-use chancery_domain::{Authorization, Finalization, Order, OrderId, Page, Scope};
+use chancery_domain::{Authorization, Finalization, Order, OrderError, OrderId, Page, Problem, Scope, Timestamp};
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
 
 pub use create::NewOrder;
 pub(crate) use ending::{cancel_order, fail_order};
-pub(crate) use rules::{Standing, judge, offered};
+pub(crate) use rules::{Standing, offered};
 
 use crate::accounts::standing_account;
 use crate::caller::Caller;
@@ -90,15 +90,20 @@ impl Orders {
             .store
             .write(move |tx| {
                 let order = lock_own(tx, &by, id)?;
-                let outcome = order.finalize(kernel.now())?;
-                let Finalization::Accepted(order) = outcome else {
-                    let Finalization::AlreadyAccepted(order) = outcome else {
-                        return Err(ServiceError::internal("finalize"));
-                    };
-                    return Ok(Finalized::AlreadyAccepted(details(tx, order)?));
+                let now = kernel.now();
+                let order = match order.finalize(now) {
+                    Ok(Finalization::Accepted(order)) => order,
+                    Ok(Finalization::AlreadyAccepted(order)) => {
+                        return Ok(Finalized::AlreadyAccepted(details(tx, order)?));
+                    }
+                    Err(OrderError::NotReady) => {
+                        return Err(ServiceError::OrderNotReady(missing(&tx.authorizations(id)?, now)));
+                    }
+                    Err(other) => return Err(other.into()),
                 };
                 standing_account(tx, &order)?.require_active()?;
                 tx.save_order(&order)?;
+                tx.await_certificate(order.certificate)?;
                 kernel.enqueue(tx, JobKind::Issue, order.id)?;
                 kernel.audit(tx, &by, "order.finalize", order.id, &describe(&order))?;
                 Ok(Finalized::Accepted(details(tx, order)?))
@@ -130,6 +135,21 @@ impl Orders {
 pub(crate) fn lock_own(tx: &mut Tx<'_>, caller: &Caller, id: OrderId) -> Result<Order, ServiceError> {
     let order = tx.lock_order(id)?.filter(|order| order.reseller == caller.reseller);
     order.ok_or_else(|| ServiceError::not_found(Noun::Order))
+}
+
+/// What an order still waits for, name by name.
+fn missing(authorizations: &[Authorization], now: Timestamp) -> Vec<Problem> {
+    let waiting = authorizations.iter().enumerate().filter(|(_, each)| each.status(now) != "valid");
+    let problem = |(place, each): (usize, &Authorization)| {
+        let what = match each.tried() {
+            Some(_) => "is being verified; ask again in a moment",
+            None if each.challenges.is_empty() => "needs its challenge codes, and one of them chosen",
+            None => "needs one of its challenges chosen",
+        };
+        let message = format!("{}: the authorization {} {what}", each.identifier, each.id);
+        Problem::new(format!("authorizations[{place}]"), each.status(now), message)
+    };
+    waiting.map(problem).collect()
 }
 
 pub(crate) fn details(tx: &mut Tx<'_>, order: Order) -> Result<OrderDetails, ServiceError> {

@@ -41,55 +41,56 @@ impl Standing {
         if !verdict.violations.is_empty() {
             return Err(ServiceError::PolicyViolation(verdict.violations));
         }
-        self.check_quotas(tx, account, now)?;
+        check_quotas(tx, &applied, account, now)?;
         Ok(verdict)
     }
 
-    fn check_quotas(&self, tx: &mut Tx<'_>, account: AccountId, now: Timestamp) -> Result<(), ServiceError> {
-        for policy in &self.policies {
+    /// Whether any policy counts certificates.
+    pub(crate) fn counts(&self, settings: &Settings) -> bool {
+        self.applied(settings).iter().any(|policy| {
             let PolicyRules { max_certificates_per_day, max_certificates_per_week, max_active_certificates, .. } =
-                &policy.rules;
-            let quota = |rule: &'static str, most: Option<u32>, used: i64, again: u64| match most {
-                Some(most) if used >= i64::from(most) => {
-                    let message =
-                        format!("{used} of {most} certificates are used up (policy {:?})", policy.name.as_str());
-                    let problem = Problem { policy: Some(policy.id.to_string()), ..Problem::new(rule, rule, message) };
-                    Err(ServiceError::QuotaExceeded { problem, retry_after: again })
-                }
-                Some(_) | None => Ok(()),
-            };
-            let tomorrow = seconds_to_midnight(now);
-            if max_certificates_per_day.is_some() {
-                let used = tx.issued_lately(account, 1, now)?;
-                quota("max_certificates_per_day", *max_certificates_per_day, used, tomorrow)?;
-            }
-            if max_certificates_per_week.is_some() {
-                let used = tx.issued_lately(account, 7, now)?;
-                quota("max_certificates_per_week", *max_certificates_per_week, used, tomorrow)?;
-            }
-            if max_active_certificates.is_some() {
-                let used = tx.active_certificates(account, now)?;
-                quota("max_active_certificates", *max_active_certificates, used, tomorrow)?;
-            }
-        }
-        Ok(())
+                policy.rules;
+            [max_certificates_per_day, max_certificates_per_week, max_active_certificates]
+                .iter()
+                .any(|most| most.is_some())
+        })
     }
+}
+
+fn check_quotas(
+    tx: &mut Tx<'_>,
+    applied: &[Applied<'_>],
+    account: AccountId,
+    now: Timestamp,
+) -> Result<(), ServiceError> {
+    for policy in applied {
+        let quota = |rule: &'static str, most: Option<u32>, used: i64| match most {
+            Some(most) if used >= i64::from(most) => {
+                let message = format!("{used} of {most} certificates are used up (policy {:?})", policy.name.as_str());
+                let problem =
+                    Problem { policy: policy.id.map(|id| id.to_string()), ..Problem::new(rule, rule, message) };
+                Err(ServiceError::QuotaExceeded { problem, retry_after: seconds_to_midnight(now) })
+            }
+            Some(_) | None => Ok(()),
+        };
+        let PolicyRules { max_certificates_per_day, max_certificates_per_week, max_active_certificates, .. } =
+            policy.rules;
+        if max_certificates_per_day.is_some() {
+            quota("max_certificates_per_day", *max_certificates_per_day, tx.issued_lately(account, 1, now)?)?;
+        }
+        if max_certificates_per_week.is_some() {
+            quota("max_certificates_per_week", *max_certificates_per_week, tx.issued_lately(account, 7, now)?)?;
+        }
+        if max_active_certificates.is_some() {
+            quota("max_active_certificates", *max_active_certificates, tx.active_certificates(account, now)?)?;
+        }
+    }
+    Ok(())
 }
 
 /// The profile of this name.
 pub(crate) fn profile<'a>(settings: &'a Settings, name: &ProfileName) -> Result<&'a Profile, ServiceError> {
     settings.profile(name).ok_or_else(|| ServiceError::NotFound(Noun::Profile, vec![name.to_string()]))
-}
-
-/// Judges by every policy of the account.
-pub(crate) fn judge(
-    tx: &mut Tx<'_>,
-    settings: &Settings,
-    account: AccountId,
-    request: &Request<'_>,
-    now: Timestamp,
-) -> Result<Verdict, ServiceError> {
-    Standing::of(tx, account)?.judge(tx, settings, account, request, now)
 }
 
 /// The challenges that can be offered for a name: those of the profile that every policy allows, and that can work at

@@ -1,0 +1,105 @@
+//! `/v1/certificate/{lookup}`: the certificate itself, in the form that was asked for.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use chancery_domain::{CertificateId, Scope};
+use chancery_http::{ApiError, Authenticated, Door, StrictPath};
+use chancery_service::{Download, Noun, ServiceError};
+use chancery_wire::{self as wire, ErrorCode};
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, StatusCode};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::certificate::{media_types, metadata};
+use crate::openapi::{CertificateGone, NoCertificate, NotAcceptable, Refused};
+use crate::order_view;
+
+pub(crate) fn routes() -> OpenApiRouter<Door> {
+    // The seed's path for polling has no version before it.
+    OpenApiRouter::new()
+        .routes(routes!(download))
+        .route("/certificate/{certificate_lookup}", axum::routing::get(download))
+}
+
+/// Downloads a certificate
+///
+/// By `Accept`: `application/pem-certificate-chain` (where nothing is said), `application/pkix-cert`,
+/// `application/pkcs7-mime`, or `application/json` with the metadata. Not issued yet: 202 with `Retry-After` and the order.
+#[utoipa::path(get, path = "/v1/certificate/{certificate_lookup}", tag = "Certificates",
+    operation_id = "getCertificate", params(("certificate_lookup" = String, Path, description = "The certificate")),
+    security(("OAuth2Reseller" = ["reseller", "read:certificate"])),
+    responses(
+        (status = 200, content(
+            (String = "application/pem-certificate-chain"),
+            (Vec<u8> = "application/pkix-cert"),
+            (Vec<u8> = "application/pkcs7-mime"),
+            (wire::CertificateWithChain = "application/json"))),
+        (status = 202, body = wire::Order), NotAcceptable, Refused, NoCertificate, CertificateGone))]
+async fn download(
+    State(door): State<Door>,
+    Authenticated(caller): Authenticated,
+    StrictPath(lookup): StrictPath<String>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    caller.require(Scope::ReadCertificate)?;
+    let id: CertificateId = lookup.parse().map_err(|_| ServiceError::not_found(Noun::Certificate))?;
+    let now = door.services.now();
+    match door.services.certificates.download(&caller, id).await? {
+        Download::Issued { details, certificate, signing } => {
+            let form = Form::accepted(&headers)?;
+            Ok(match form {
+                Form::Pem => {
+                    ([(CONTENT_TYPE, form.media_type())], certificate.to_pem() + &signing.chain_pem()).into_response()
+                }
+                Form::Der => ([(CONTENT_TYPE, form.media_type())], certificate.as_der().to_vec()).into_response(),
+                Form::Pkcs7 => ([(CONTENT_TYPE, form.media_type())], signing.pkcs7(&certificate)?).into_response(),
+                Form::Json => Json(wire::CertificateWithChain {
+                    metadata: metadata(&details, now),
+                    certificate: certificate.to_pem(),
+                    chain: signing.chain_pem(),
+                })
+                .into_response(),
+            })
+        }
+        Download::NotYet(order) => {
+            Ok((StatusCode::ACCEPTED, [(RETRY_AFTER, "1")], Json(order_view::view(&order, now))).into_response())
+        }
+        Download::Never(_) => Err(ApiError::gone(ErrorCode::CertificateGone, "the order ended without a certificate")),
+    }
+}
+
+/// The forms a certificate can be had in.
+#[derive(Clone, Copy)]
+enum Form {
+    Pem,
+    Der,
+    Pkcs7,
+    Json,
+}
+
+impl Form {
+    const fn media_type(self) -> &'static str {
+        match self {
+            Self::Pem => "application/pem-certificate-chain",
+            Self::Der => "application/pkix-cert",
+            Self::Pkcs7 => "application/pkcs7-mime; smime-type=certs-only",
+            Self::Json => "application/json",
+        }
+    }
+
+    /// The first of the caller's media types that we have.
+    fn accepted(headers: &HeaderMap) -> Result<Self, ApiError> {
+        let known = media_types(headers).filter_map(|one| match one {
+            "*/*" | "application/*" | "application/pem-certificate-chain" => Some(Self::Pem),
+            "application/pkix-cert" => Some(Self::Der),
+            "application/pkcs7-mime" => Some(Self::Pkcs7),
+            "application/json" => Some(Self::Json),
+            _ => None,
+        });
+        let forms =
+            "application/pem-certificate-chain, application/pkix-cert, application/pkcs7-mime or application/json";
+        known.into_iter().next().ok_or_else(|| ApiError::not_acceptable(format!("a certificate can be had as {forms}")))
+    }
+}
