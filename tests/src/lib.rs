@@ -1,10 +1,13 @@
 //! The whole service in one process, for tests that speak to it as its users do.
 
+mod csr;
+mod issuing;
 mod making;
 mod node;
 mod tenant;
 mod world;
 
+pub use csr::csr;
 pub use making::lookup;
 pub use node::Node;
 pub use tenant::{Reply, Tenant};

@@ -17,10 +17,7 @@ use crate::openapi::{CertificateGone, NoCertificate, NotAcceptable, Refused};
 use crate::order_view;
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
-    // The seed's path for polling has no version before it.
-    OpenApiRouter::new()
-        .routes(routes!(download))
-        .route("/certificate/{certificate_lookup}", axum::routing::get(download))
+    OpenApiRouter::new().routes(routes!(download)).routes(routes!(poll))
 }
 
 /// Downloads a certificate
@@ -68,6 +65,26 @@ async fn download(
         }
         Download::Never(_) => Err(ApiError::gone(ErrorCode::CertificateGone, "the order ended without a certificate")),
     }
+}
+
+/// The same, at the address that is polled after finalization
+#[utoipa::path(get, path = "/certificate/{certificate_lookup}", tag = "Certificates",
+    operation_id = "pollCertificate", params(("certificate_lookup" = String, Path, description = "The certificate")),
+    security(("OAuth2Reseller" = ["reseller", "read:certificate"])),
+    responses(
+        (status = 200, content(
+            (String = "application/pem-certificate-chain"),
+            (Vec<u8> = "application/pkix-cert"),
+            (Vec<u8> = "application/pkcs7-mime"),
+            (wire::CertificateWithChain = "application/json"))),
+        (status = 202, body = wire::Order), NotAcceptable, Refused, NoCertificate, CertificateGone))]
+async fn poll(
+    door: State<Door>,
+    caller: Authenticated,
+    lookup: StrictPath<String>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    download(door, caller, lookup, headers).await
 }
 
 /// The forms a certificate can be had in.

@@ -1,27 +1,10 @@
-use chancery_tests::{Tenant, on_both_databases};
-use serde_json::{Value, json};
-
-use crate::csr::csr;
-
-async fn account(tenant: &Tenant) -> String {
-    let made = tenant.post("/v1/account", json!({"customer_email": "a@example.com"})).await.expect(201);
-    made["lookup"].as_str().unwrap().to_owned()
-}
-
-async fn choose_all(tenant: &Tenant, order: &Value) {
-    for authorization in order["authorizations"].as_array().unwrap() {
-        let lookup = authorization["lookup"].as_str().unwrap();
-        let codes = tenant.post_empty(&format!("/v1/authz/{lookup}/challenges")).await.expect(200);
-        let challenge = codes["challenges"][0]["lookup"].as_str().unwrap();
-        let chosen = tenant.post_empty(&format!("/v1/challenge/{challenge}")).await.expect(200);
-        assert_eq!(chosen["status"], "processing");
-    }
-}
+use chancery_tests::{csr, lookup, on_both_databases};
+use serde_json::json;
 
 on_both_databases! {
     async fn an_order_becomes_a_certificate(world: World) {
         let tenant = world.tenant("DEMO").await;
-        let account = account(&tenant).await;
+        let account = lookup(&tenant.make_account("a@example.com").await);
         let request = json!({"account_lookup": account, "csr": csr(&["hello.test", "www.hello.test"])});
         let order = tenant.post("/v1/order", request).await.expect(201);
         assert_eq!(order["status"], "pending");
@@ -29,7 +12,7 @@ on_both_databases! {
         let certificate = format!("/v1/certificate/{}", order["certificateLookup"].as_str().unwrap());
         assert_eq!(tenant.post_empty(&format!("{path}/finalize")).await.refusal(400), "order_not_ready");
 
-        choose_all(&tenant, &order).await;
+        tenant.choose_all(&order).await;
         world.work(None).await;
         assert_eq!(tenant.get(&path).await.expect(200)["status"], "ready");
         assert_eq!(tenant.get(&certificate).await.expect(202)["status"], "ready");
@@ -54,10 +37,10 @@ on_both_databases! {
 
     async fn a_second_order_for_a_name_that_was_shown_is_ready_at_once(world: World) {
         let tenant = world.tenant("DEMO").await;
-        let account = account(&tenant).await;
+        let account = lookup(&tenant.make_account("a@example.com").await);
         let order = json!({"account_lookup": account, "csr": csr(&["hello.test"])});
         let first = tenant.post("/v1/order", order.clone()).await.expect(201);
-        choose_all(&tenant, &first).await;
+        tenant.choose_all(&first).await;
         world.work(None).await;
         let second = tenant.post("/v1/order", order).await.expect(201);
         assert_eq!(second["status"], "ready");
@@ -66,7 +49,7 @@ on_both_databases! {
 
     async fn a_cancelled_order_takes_its_authorizations_along(world: World) {
         let tenant = world.tenant("DEMO").await;
-        let account = account(&tenant).await;
+        let account = lookup(&tenant.make_account("a@example.com").await);
         let order = json!({"account_lookup": account, "csr": csr(&["hello.test"])});
         let order = tenant.post("/v1/order", order).await.expect(201);
         let path = format!("/v1/order/{}", order["lookup"].as_str().unwrap());

@@ -1,5 +1,4 @@
 //! From an order to a certificate, through the door.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
-mod csr;
 mod life;

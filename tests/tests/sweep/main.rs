@@ -54,17 +54,19 @@ fn scopes(wanted: impl Fn(Scope) -> bool) -> ScopeSet {
 }
 
 /// Everything that a reseller can see of its own.
-async fn view(owner: &Tenant, things: &Things) -> Vec<Value> {
+async fn view(owner: &Tenant, things: &Things) -> Vec<String> {
     let mut seen = Vec::new();
     for operation in operations().iter().filter(|operation| operation.method == http::Method::GET) {
-        seen.push(send(owner, operation, &operation.named(things), None).await.expect(200));
+        let reply = send(owner, operation, &operation.named(things), None).await;
+        assert_eq!(reply.status, 200, "{operation}: {}", reply.text());
+        seen.push(reply.text());
     }
     seen
 }
 
 on_both_databases! {
     async fn nobody_gets_in_without_a_token(world: World) {
-        let things = Things::make(&world.tenant("DEMO").await).await;
+        let things = Things::make(&world, &world.tenant("DEMO").await).await;
         let stranger = world.stranger();
         for operation in operations() {
             for reply in both_ways(&stranger, &operation, &things).await {
@@ -75,7 +77,7 @@ on_both_databases! {
 
     async fn nobody_gets_in_with_a_bad_token(world: World) {
         let tenant = world.tenant("DEMO").await;
-        let things = Things::make(&tenant).await;
+        let things = Things::make(&world, &tenant).await;
         let elsewhere = Settings { audience: "https://elsewhere.test".to_owned(), ..settings() };
         let node = world.another_node(elsewhere, Vec::new()).await;
         let foreign = node.hears(&tenant).ask_token(serde_json::json!({"audience": "https://elsewhere.test"})).await;
@@ -111,7 +113,7 @@ on_both_databases! {
 
     async fn nobody_gets_in_without_the_scopes(world: World) {
         let owner = world.tenant("DEMO").await;
-        let things = Things::make(&owner).await;
+        let things = Things::make(&world, &owner).await;
         let before = view(&owner, &things).await;
         let outsider = world.client_of("DEMO", scopes(|scope| scope != Scope::Reseller)).await;
         for operation in operations() {
@@ -135,7 +137,7 @@ on_both_databases! {
     async fn the_two_scopes_are_enough(world: World) {
         for (number, operation) in operations().iter().enumerate() {
             let owner = world.tenant(&format!("R{number}")).await;
-            let things = Things::make(&owner).await;
+            let things = Things::make(&world, &owner).await;
             let just = scopes(|scope| scope == Scope::Reseller || scope == operation.scope);
             let client = world.client_of(&owner.code, just).await;
             let reply = send(&client, operation, &operation.named(&things), operation.sample(&things).as_ref()).await;
@@ -145,7 +147,7 @@ on_both_databases! {
 
     async fn what_belongs_to_another_is_as_if_it_were_not_there(world: World) {
         let (me, them) = (world.tenant("DEMO").await, world.tenant("OTHER").await);
-        let (mine, theirs, nowhere) = (Things::make(&me).await, Things::make(&them).await, Things::nowhere());
+        let (mine, theirs, nowhere) = (Things::make(&world, &me).await, Things::make(&world, &them).await, Things::nowhere());
         let before = (view(&me, &mine).await, view(&them, &theirs).await);
         for operation in operations() {
             let (own, body) = (operation.named(&mine), operation.sample(&mine));
@@ -172,7 +174,7 @@ on_both_databases! {
 
     async fn a_suspended_reseller_is_refused_everywhere(world: World) {
         let owner = world.tenant("DEMO").await;
-        let things = Things::make(&owner).await;
+        let things = Things::make(&world, &owner).await;
         let before = view(&owner, &things).await;
         world.services.operator.set_reseller_suspended("DEMO", true).await.unwrap();
         settles(&owner, 403).await;

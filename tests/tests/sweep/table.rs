@@ -1,7 +1,13 @@
 //! Every operation of the reseller API: who may ask for it, and how. A new operation gets a line here; a new kind of
 //! thing gets a [`Kind`], and a line in `things.rs` that makes one.
 
-use chancery_domain::Scope::{self, ReadAccount, WriteAccount};
+use std::sync::LazyLock;
+
+use chancery_domain::Scope::{
+    self, ReadAccount, ReadAuthorization, ReadCertificate, ReadChallenge, ReadOrder, WriteAccount, WriteAuthorization,
+    WriteCertificate, WriteChallenge, WriteOrder,
+};
+use chancery_tests::csr;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -77,6 +83,21 @@ pub(crate) fn operations() -> Vec<Operation> {
         operation(Method::GET, "/v1/eab-credential", ReadAccount, &[], Body::None, 200),
         operation(Method::GET, "/v1/eab-credential/{kid}", ReadAccount, &[Kind::Credential], Body::None, 200),
         operation(Method::DELETE, "/v1/eab-credential/{kid}", WriteAccount, &[Kind::Credential], Body::None, 200),
+        operation(Method::GET, "/v1/order", ReadOrder, &[], Body::None, 200),
+        operation(Method::POST, "/v1/order", WriteOrder, &[], Body::Naming(order), 201),
+        operation(Method::GET, ORDER, ReadOrder, &[Kind::Order], Body::None, 200),
+        operation(Method::DELETE, ORDER, WriteOrder, &[Kind::Order], Body::None, 200),
+        operation(Method::POST, "/v1/order/{order_lookup}/finalize", WriteOrder, &[Kind::ReadyOrder], Body::None, 202),
+        operation(Method::GET, "/v1/authz/{auth_lookup}", ReadAuthorization, &[Kind::Authorization], Body::None, 200),
+        operation(Method::POST, CODES, WriteAuthorization, &[Kind::Authorization], Body::None, 200),
+        operation(Method::GET, CHALLENGE, ReadChallenge, &[Kind::Challenge], Body::None, 200),
+        operation(Method::POST, CHALLENGE, WriteChallenge, &[Kind::Challenge], Body::None, 200),
+        operation(Method::DELETE, CHALLENGE, WriteChallenge, &[Kind::Challenge], Body::None, 200),
+        operation(Method::POST, "/v1/validate-csr", ReadCertificate, &[], Body::Naming(order), 200),
+        operation(Method::GET, "/v1/certificates", ReadCertificate, &[], Body::None, 200),
+        operation(Method::POST, REVOCATION, WriteCertificate, &[Kind::IssuedOrder], Body::Plain(json!({})), 202),
+        operation(Method::GET, DOWNLOAD, ReadCertificate, &[Kind::Certificate], Body::None, 200),
+        operation(Method::GET, BARE_DOWNLOAD, ReadCertificate, &[Kind::Certificate], Body::None, 200),
     ]
 }
 
@@ -94,6 +115,19 @@ fn operation(
 const ASSIGNMENT: &str = "/v1/account-group/{group_lookup}/policy/{policy_lookup}";
 const MEMBERS: &str = "/v1/account-group/{group_lookup}/member";
 const MOVE: &str = "/v1/account-group/{origin_group_lookup}/{destination_group_lookup}/member";
+
+const ORDER: &str = "/v1/order/{order_lookup}";
+const CODES: &str = "/v1/authz/{auth_lookup}/challenges";
+const CHALLENGE: &str = "/v1/challenge/{challenge_lookup}";
+const REVOCATION: &str = "/v1/certificates/{order_lookup}/revocation";
+const DOWNLOAD: &str = "/v1/certificate/{certificate_lookup}";
+const BARE_DOWNLOAD: &str = "/certificate/{certificate_lookup}";
+
+/// The same each time: it is sent again and again.
+fn order(things: &Things) -> Value {
+    static CSR: LazyLock<String> = LazyLock::new(|| csr(&["new.test"]));
+    json!({"account_lookup": things.of(Kind::Account), "csr": *CSR})
+}
 
 fn named() -> Body {
     Body::Plain(json!({"name": "Another name"}))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chancery_tests::{Tenant, lookup};
+use chancery_tests::{Tenant, World, lookup};
 use serde_json::json;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,6 +12,13 @@ pub(crate) enum Kind {
     Group,
     SecondGroup,
     Policy,
+    /// One that waits for its authorization.
+    Order,
+    ReadyOrder,
+    IssuedOrder,
+    Authorization,
+    Challenge,
+    Certificate,
 }
 
 impl Kind {
@@ -23,18 +30,36 @@ impl Kind {
             Self::Group => "grp_00000000000000000000000000",
             Self::SecondGroup => "grp_00000000000000000000000001",
             Self::Policy => "pol_00000000000000000000000000",
+            Self::Order => "ord_00000000000000000000000000",
+            Self::ReadyOrder => "ord_00000000000000000000000001",
+            Self::IssuedOrder => "ord_00000000000000000000000002",
+            Self::Authorization => "authz_00000000000000000000000000",
+            Self::Challenge => "chal_00000000000000000000000000",
+            Self::Certificate => "cert_00000000000000000000000000",
         }
     }
 
-    const ALL: [Self; 5] = [Self::Account, Self::Credential, Self::Group, Self::SecondGroup, Self::Policy];
+    const ALL: [Self; 11] = [
+        Self::Account,
+        Self::Credential,
+        Self::Group,
+        Self::SecondGroup,
+        Self::Policy,
+        Self::Order,
+        Self::ReadyOrder,
+        Self::IssuedOrder,
+        Self::Authorization,
+        Self::Challenge,
+        Self::Certificate,
+    ];
 }
 
 /// Somebody's things, by kind.
 pub(crate) struct Things(BTreeMap<Kind, String>);
 
 impl Things {
-    /// An account with a further credential, in a group with a policy; and a second group.
-    pub(crate) async fn make(owner: &Tenant) -> Self {
+    /// An account with a further credential, in a group with a policy; a second group; and an order at each stage.
+    pub(crate) async fn make(world: &World, owner: &Tenant) -> Self {
         let account = lookup(&owner.make_account("customer@example.com").await);
         let path = format!("/v1/account/{account}/eab-credential");
         let credential = owner.post_empty(&path).await.expect(201)["kid"].as_str().unwrap().to_owned();
@@ -42,7 +67,18 @@ impl Things {
         let policy = owner.make_policy("Policy", json!({"max_names": 5})).await;
         owner.add_members(&group, std::slice::from_ref(&account)).await.expect(200);
         owner.assign(&group, &policy).await.expect(200);
+        let issued = world.issue(owner, &account, &["issued.test"]).await;
+        let ready = world.make_ready(owner, &account, &["ready.test"]).await;
+        let order = owner.make_order(&account, &["open.test"]).await;
+        let authorization = lookup(&order["authorizations"][0]);
+        let challenge = lookup(&owner.codes(&authorization).await[0]);
         Self(BTreeMap::from([
+            (Kind::Order, lookup(&order)),
+            (Kind::ReadyOrder, lookup(&ready)),
+            (Kind::IssuedOrder, lookup(&issued)),
+            (Kind::Authorization, authorization),
+            (Kind::Challenge, challenge),
+            (Kind::Certificate, issued["certificateLookup"].as_str().unwrap().to_owned()),
             (Kind::Account, account),
             (Kind::Credential, credential),
             (Kind::Group, group),

@@ -3,8 +3,8 @@
 use std::process::Command;
 
 /// A CSR for these names with a new P-256 key.
-pub(crate) fn csr(names: &[&str]) -> String {
-    let folder = tempfile::tempdir().unwrap();
+pub fn csr(names: &[&str]) -> String {
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let key = folder.path().join("key.pem");
     let alternative: Vec<_> = names
         .iter()
@@ -16,7 +16,7 @@ pub(crate) fn csr(names: &[&str]) -> String {
         .arg(&key)
         .args(["-addext", &format!("subjectAltName={}", alternative.join(","))])
         .output()
-        .unwrap();
+        .expect("openssl runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    String::from_utf8(output.stdout).expect("PEM")
 }
