@@ -44,7 +44,7 @@ mod validity;
 pub use acme_identifier::{AcmeIdentifierProblem, check_acme_identifier};
 pub use certificate::{Certificate, CertificateInfo, chain_to_pem, inspect};
 pub use crl::{Crl, CrlContents, CrlScope, RevokedCertificate};
-pub use csr::{CertificateRequest, CsrError, CsrProblem, CsrRules, MAX_CSR_BYTES};
+pub use csr::{CertificateRequest, CsrError, CsrProblem, CsrRules, MAX_CSR_BYTES, make_request};
 pub use draft::{Draft, Linted, Signed};
 pub use error::{CrlError, IssuerError, KeyError, NameError, OcspError, PkiError, ValidityError};
 pub use extensions::CaPolicy;

@@ -11,9 +11,11 @@ use crate::account::Accounts;
 use crate::authorization::Authorization;
 use crate::base_url::BaseUrl;
 use crate::builder::ClientBuilder;
+use crate::certificate::Certificates;
 use crate::eab::EabCredentials;
 use crate::error::{Error, TransportError};
 use crate::group::AccountGroups;
+use crate::order::Orders;
 use crate::policy::Policies;
 use crate::request::RawRequest;
 use crate::response::Response;
@@ -47,6 +49,16 @@ impl Client {
     /// Account groups, who is in them, and which policies they have.
     pub fn groups(&self) -> AccountGroups<'_> {
         AccountGroups { client: self }
+    }
+
+    /// Certificate orders, their authorizations and challenges.
+    pub fn orders(&self) -> Orders<'_> {
+        Orders { client: self }
+    }
+
+    /// Certificates: listed, fetched, revoked.
+    pub fn certificates(&self) -> Certificates<'_> {
+        Certificates { client: self }
     }
 
     /// Issuance policies.

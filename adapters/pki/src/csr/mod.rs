@@ -3,6 +3,7 @@
 mod check;
 mod contents;
 mod envelope;
+mod make;
 mod signature;
 
 use std::collections::HashSet;
@@ -12,6 +13,7 @@ use chancery_domain::Identifier;
 pub use check::{CsrProblem, CsrRules};
 use contents::{Contents, RequestedName};
 pub use envelope::CsrError;
+pub use make::make_request;
 
 use crate::{
     key::{KeyProblem, SubscriberKey},
