@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::{
-    api_key::ApiKeyCommand, audit::AuditArgs, backup::BackupArgs, ca::CaCommand, client::ClientCommand,
+    api_key::ApiKeyCommand, audit::AuditArgs, backup::BackupArgs, ca::CaCommand, client::ClientCommand, demo::DemoArgs,
     kek::KekCommand, profile::ProfileCommand, reseller::ResellerCommand, setup::InitArgs,
 };
 use crate::dev::DevArgs;
@@ -27,6 +27,8 @@ pub struct Cli {
 pub enum Command {
     /// Start a server to try things out, with a database, a CA and a demo reseller of its own
     Dev(DevArgs),
+    /// Get a certificate from a running `chancery dev`, step by step, to see how it goes
+    Demo(DemoArgs),
     /// Start the service as a configuration file says
     Serve(ServeArgs),
     /// Make what a new installation needs: key-encryption key, database schema, root and issuing CA

@@ -42,6 +42,16 @@ pub enum Validation {
     Skipped,
 }
 
+impl Validation {
+    /// Where http-01 and tls-alpn-01 answers are looked for; 0 where nobody looks.
+    pub fn ports(&self) -> (u16, u16) {
+        match self {
+            Self::Checked(config) => (config.http01_port, config.tls_alpn01_port),
+            Self::Skipped => (0, 0),
+        }
+    }
+}
+
 /// Where an installation was found; shown as the flag that finds it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {

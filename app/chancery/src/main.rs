@@ -41,6 +41,7 @@ fn main() -> ExitCode {
 fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Dev(args) => dev::run(&args),
+        Command::Demo(args) => commands::demo::run(&args),
         Command::Serve(args) => serve::start(&args),
         Command::Init(at) => commands::setup::init(&at.target, &at.args),
         Command::Reseller(noun) => commands::reseller::run(&noun.target, noun.command),

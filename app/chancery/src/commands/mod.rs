@@ -6,6 +6,7 @@ pub mod backup;
 pub mod ca;
 pub mod client;
 mod context;
+pub mod demo;
 pub mod kek;
 pub mod openapi;
 pub mod profile;

@@ -16,13 +16,13 @@ use chancery_store::{DatabaseUrl, Options};
 use serde::{Deserialize, Serialize};
 
 use super::demo::Demo;
+use super::json::{self, DevJson};
 use crate::config::IDEMPOTENCY_WINDOW;
 use crate::failure::Failure;
 use crate::files::{private_folder, remove, unwritable, write};
 use crate::installation::{
     Addresses, Installation, Kek, LogChoice, LogFormat, Place, Rate, ServerLimits, TlsFiles, Validation,
 };
-use crate::print::record;
 
 /// The `aud` of a `dev`'s tokens: the same whatever port it listens on.
 pub const AUDIENCE: &str = "https://chancery.test";
@@ -125,7 +125,7 @@ impl Folder {
     }
 
     fn dev_json(&self) -> PathBuf {
-        self.0.join("dev.json")
+        self.0.join(json::NAME)
     }
 
     /// Keeps a second `dev` out of the folder for as long as the file is held.
@@ -231,22 +231,23 @@ impl Folder {
 
     /// Tells scripts that the server is ready, where it is and how to get in.
     pub fn write_dev_json(&self, installation: &Installation, demo: &Demo) -> Result<(), Failure> {
-        let urls = &installation.urls;
-        let record = record! {
-            "base_url" => urls.base_url,
-            "acme_url" => urls.acme_url,
-            "auth_url" => urls.auth_url,
-            "audience" => installation.settings.audience,
-            "client_id" => demo.client_id,
-            "client_secret" => demo.client_secret.reveal(),
-            "api_key" => demo.api_key.reveal(),
-            "ca_bundle" => self.tls("ca.pem"),
-            "issuer_bundle" => self.issuer_root(),
-            "admin_url" => url("http", installation.listen.admin),
-            "http_url" => urls.http_url,
+        let (urls, (http01_port, tls_alpn01_port)) = (installation.urls.clone(), installation.validation.ports());
+        let json = DevJson {
+            base_url: urls.base_url,
+            acme_url: urls.acme_url,
+            auth_url: urls.auth_url,
+            audience: installation.settings.audience.clone(),
+            client_id: demo.client_id.clone(),
+            client_secret: demo.client_secret.reveal().to_owned(),
+            api_key: demo.api_key.reveal().to_owned(),
+            ca_bundle: self.tls("ca.pem"),
+            issuer_bundle: self.issuer_root(),
+            admin_url: url("http", installation.listen.admin),
+            http_url: urls.http_url,
+            http01_port,
+            tls_alpn01_port,
         };
-        let text = serde_json::to_string_pretty(&record).map_err(Failure::failed)?;
-        write(&self.dev_json(), &text, 0o600)
+        json.write(&self.dev_json())
     }
 
     pub fn remove_dev_json(&self) -> Result<(), Failure> {

@@ -45,7 +45,7 @@ fn greeting(folder: &Folder, installation: &Installation, demo: &Demo) -> String
 }
 
 /// Commands that work as they are printed, each time they are pasted.
-fn commands(folder: &Folder, installation: &Installation, demo: &Demo) -> [(&'static str, String); 3] {
+fn commands(folder: &Folder, installation: &Installation, demo: &Demo) -> [(&'static str, String); 4] {
     let curl = format!("curl -sS -w '\\n' --cacert {}", quoted(&folder.tls("ca.pem").display().to_string()));
     let api = &installation.urls.base_url;
     let request = serde_json::json!({
@@ -66,7 +66,15 @@ fn commands(folder: &Folder, installation: &Installation, demo: &Demo) -> [(&'st
         "{curl} {api}/v1/account {bearer} {json} -d '{{\"customer_email\": \"customer-'$(date +%s)'@example.com\"}}'"
     );
     let list = format!("{curl} {api}/v1/account {bearer}");
-    [("get a token", token), ("create an account", create), ("list the accounts", list)]
+    // As it was started: it need not be on the PATH.
+    let program = std::env::current_exe().map_or_else(|_| "chancery".to_owned(), |path| path.display().to_string());
+    let order = format!("{} demo --data-dir {}", quoted(&program), quoted(&folder.path().display().to_string()));
+    [
+        ("get a token", token),
+        ("create an account", create),
+        ("list the accounts", list),
+        ("get a certificate for hello.test, from order to chain", order),
+    ]
 }
 
 /// In single quotes, as a shell takes it literally.

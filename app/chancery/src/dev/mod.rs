@@ -3,6 +3,7 @@
 mod demo;
 mod folder;
 mod greeting;
+mod json;
 mod tls;
 
 use std::net::SocketAddr;
@@ -18,6 +19,7 @@ use crate::system::SystemClock;
 use chancery_domain::Clock;
 use chancery_service::operator::CaNames;
 use folder::{Folder, Wishes};
+pub use json::DevJson;
 
 /// Where `dev` keeps everything unless it is told otherwise.
 pub const DEFAULT_FOLDER: &str = "./chancery-data";
