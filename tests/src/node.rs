@@ -1,5 +1,6 @@
 //! One process of the service: its use cases and doors, over a store that others may share.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router;
@@ -8,12 +9,14 @@ use chancery_http::{Door, Edge, PublicUrls, RateLimiter, account_for, finish};
 use chancery_seal::Keyring;
 use chancery_service::identity::External;
 use chancery_service::operator::CaNames;
-use chancery_service::{Authority, Identity, Kernel, Services, Settings};
-use chancery_store::Store;
+use chancery_service::{Authority, Identity, Job, Kernel, Services, Settings};
+use chancery_store::{Options, Store};
 use chancery_testkit::{FrozenClock, SeededEntropy};
 use chancery_workers::Workers;
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::tenant::Tenant;
+use crate::world::{START, settings, urls};
 
 /// What a load balancer would send requests to.
 pub struct Node {
@@ -53,6 +56,24 @@ impl Node {
         let ids = Arc::new(move || format!("req-{}", entropy.number()));
         let router = finish(account_for(routes, door), Edge::new(ids));
         Self { router, services, clock }
+    }
+
+    /// A node in a process of its own, over a database and a keyring that another has made.
+    pub async fn join(database: &str, kek: &Path, seed: u64) -> Self {
+        let url = database.parse().expect("the URL of a database");
+        let open = move || Store::open(&url, &Options::default()).expect("a database that is there");
+        let store = tokio::task::spawn_blocking(open).await.expect("opening ends");
+        let keyring = Keyring::load(kek).expect("a keyring that is there");
+        let parts = Parts { store, clock: Arc::new(FrozenClock::at(START)), keyring, urls: Arc::new(urls()), seed };
+        Self::start(parts, settings(), Vec::new(), None).await
+    }
+
+    /// Does the jobs that this node has just taken on, and those that come of them.
+    pub async fn work_fresh(&self, fresh: &mut UnboundedReceiver<Job>) {
+        let workers = Workers::new(self.services.clone(), None, self.clock.clone());
+        while let Ok(job) = fresh.try_recv() {
+            workers.work(job).await;
+        }
     }
 
     /// Does every job that is waiting, with these eyes; without any, every name is taken for shown.

@@ -1,5 +1,6 @@
 //! Store, services and doors put together as the program does it, with a clock that stands still.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -27,7 +28,7 @@ pub struct World {
     pub store: TestStore,
     pub urls: Arc<PublicUrls>,
     seeds: AtomicU64,
-    _keys: tempfile::TempDir,
+    keys: tempfile::TempDir,
 }
 
 /// The beginning of time in every test.
@@ -54,17 +55,12 @@ impl World {
     ) -> Self {
         let keys = tempfile::tempdir().expect("a temporary folder");
         let keyring = Keyring::create(keys.path().join("kek.json"), START.as_secs()).expect("a new keyring");
-        let urls = Arc::new(PublicUrls {
-            base_url: "https://ca.test".to_owned(),
-            acme_url: "https://ca.test".to_owned(),
-            auth_url: "https://ca.test".to_owned(),
-            http_url: "http://ca.test".to_owned(),
-        });
+        let urls = Arc::new(urls());
         let clock = Arc::new(FrozenClock::at(START));
         let first =
             Parts { store: store.clone(), clock: clock.clone(), keyring: keyring.clone(), urls: urls.clone(), seed: 7 };
         let Node { router, services, .. } = Node::start(first, settings, external, limiter).await;
-        Self { router, services, clock, keyring, store, urls, seeds: AtomicU64::new(8), _keys: keys }
+        Self { router, services, clock, keyring, store, urls, seeds: AtomicU64::new(8), keys }
     }
 
     /// Another node on the same database, with connections and a memory of its own and the same clock.
@@ -73,6 +69,11 @@ impl World {
         let (clock, keyring, urls) = (self.clock.clone(), self.keyring.clone(), self.urls.clone());
         let seed = self.seeds.fetch_add(1, Ordering::Relaxed);
         Node::start(Parts { store, clock, keyring, urls, seed }, settings, external, None).await
+    }
+
+    /// Where the key-encryption keys are, for another process.
+    pub fn kek(&self) -> PathBuf {
+        self.keys.path().join("kek.json")
     }
 
     /// A new reseller with a client that may do everything.
@@ -111,6 +112,16 @@ impl World {
 
     pub fn advance(&self, by: Duration) {
         self.clock.advance(by);
+    }
+}
+
+/// Where the world believes to be.
+pub(crate) fn urls() -> PublicUrls {
+    PublicUrls {
+        base_url: "https://ca.test".to_owned(),
+        acme_url: "https://ca.test".to_owned(),
+        auth_url: "https://ca.test".to_owned(),
+        http_url: "http://ca.test".to_owned(),
     }
 }
 

@@ -14,6 +14,7 @@ use serde_json::json;
 use crate::accounts::standing_account;
 use crate::caller::Caller;
 use crate::error::{Noun, ServiceError};
+use crate::fault::{self, Step};
 use crate::kernel::{Kernel, sealed_column};
 use crate::orders::{Standing, cancel_order, lock_own, offered};
 
@@ -117,6 +118,7 @@ impl Authorizations {
                 challenge(tx, &by, id)
             })
             .await?;
+        fault::reached(Step::Chosen);
         self.kernel.start(Job { kind: JobKind::Validate, subject: id.to_string(), attempts: 1 });
         Ok(chosen)
     }

@@ -26,6 +26,7 @@ use crate::authority::{Authority, Signing};
 use crate::caller::{Actor, Origin};
 use crate::csr;
 use crate::error::ServiceError;
+use crate::fault::{self, Step};
 use crate::kernel::Kernel;
 use crate::orders::{Standing, fail_order};
 
@@ -67,6 +68,9 @@ impl Issuance {
     pub async fn prepare(&self, id: OrderId) -> Result<Prepared, ServiceError> {
         let me = self.clone();
         let prepared = self.kernel.store.write(move |tx| me.prepare_in(tx, id)).await;
+        if let Ok(Prepared::Drafted) = &prepared {
+            fault::reached(Step::Drafted);
+        }
         match prepared.as_ref().err().and_then(as_problem) {
             Some(problem) => self.fail(id, problem).await.map(|()| Prepared::Done),
             None => prepared,
@@ -102,6 +106,7 @@ impl Issuance {
     pub async fn sign(&self, id: OrderId) -> Result<(), ServiceError> {
         let me = self.clone();
         let Some(work) = self.kernel.store.read(move |tx| me.take_up(tx, id)).await? else { return Ok(()) };
+        fault::reached(Step::ToSign);
         let signed = match self.sign_draft(&work) {
             Ok(signed) => signed,
             Err(reason) => {
@@ -110,8 +115,12 @@ impl Issuance {
                 return self.fail(id, ValidationProblem { kind: ProblemKind::ServerInternal, detail }).await;
             }
         };
+        fault::reached(Step::Signed);
         let (me, der) = (self.clone(), signed.certificate().as_der().to_vec());
         let kept = self.kernel.store.write(move |tx| me.keep(tx, &work, &der)).await;
+        if kept.is_ok() {
+            fault::reached(Step::Kept);
+        }
         match kept.as_ref().err().and_then(as_problem) {
             Some(problem) => self.fail(id, problem).await,
             None => kept,
@@ -204,6 +213,7 @@ impl Issuance {
         }
         // Counted with its draft, so that orders side by side cannot all fit under one quota.
         tx.count_issued(order.account, Timestamp::from_secs(period.validity.not_after()), now)?;
+        fault::reached(Step::Drafting);
         Ok(Prepared::Drafted)
     }
 
@@ -263,7 +273,10 @@ impl Issuance {
         tx.save_order(&order)?;
         tx.finish_job(JobKind::Issue, id)?;
         let detail = json!({"serial": issued.serial, "certificate": order.certificate.to_string()});
-        kernel.audit_as(tx, Some(order.reseller), &Actor::Service, &Origin::default(), "certificate.issue", id, &detail)
+        let (actor, origin) = (Actor::Service, Origin::default());
+        kernel.audit_as(tx, Some(order.reseller), &actor, &origin, "certificate.issue", id, &detail)?;
+        fault::reached(Step::Keeping);
+        Ok(())
     }
 }
 

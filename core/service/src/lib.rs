@@ -12,6 +12,7 @@ mod credentials;
 mod csr;
 mod cursor;
 mod error;
+pub mod fault;
 mod groups;
 pub mod identity;
 mod issuance;

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
+use crate::fault::{self, Step};
 use crate::kernel::Kernel;
 use crate::orders::fail_order;
 
@@ -46,7 +47,8 @@ impl Validations {
     /// What to look for, or nothing where the challenge has been decided or given up; then its job is done.
     pub async fn begin(&self, id: ChallengeId) -> Result<Option<Assignment>, ServiceError> {
         let kernel = self.kernel.clone();
-        self.kernel
+        let begun = self
+            .kernel
             .store
             .write(move |tx| {
                 let assignment = assignment(&kernel, tx, id)?;
@@ -55,7 +57,9 @@ impl Validations {
                 }
                 Ok(assignment)
             })
-            .await
+            .await;
+        fault::reached(Step::ToLook);
+        begun
     }
 
     /// Takes note of what was seen. Authorization and order change together: a name that is shown may make the order
@@ -63,16 +67,21 @@ impl Validations {
     /// order has ended, changes nothing.
     pub async fn conclude(&self, id: ChallengeId, report: Report) -> Result<(), ServiceError> {
         let kernel = self.kernel.clone();
-        self.kernel
+        let concluded = self
+            .kernel
             .store
             .write(move |tx| {
                 if !tx.holds_job(JobKind::Validate, &id.to_string(), &kernel.node)? {
                     return Ok(());
                 }
                 conclude(&kernel, tx, id, &report)?;
-                Ok(tx.finish_job(JobKind::Validate, id)?)
+                tx.finish_job(JobKind::Validate, id)?;
+                fault::reached(Step::Concluding);
+                Ok(())
             })
-            .await
+            .await;
+        fault::reached(Step::Concluded);
+        concluded
     }
 }
 

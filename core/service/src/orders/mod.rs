@@ -21,6 +21,7 @@ use crate::accounts::standing_account;
 use crate::caller::Caller;
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
+use crate::fault::{self, Step};
 use crate::kernel::Kernel;
 
 /// An order with its authorizations, and what is needed to show their challenges.
@@ -110,6 +111,7 @@ impl Orders {
             })
             .await?;
         if let Finalized::Accepted(_) = &finalized {
+            fault::reached(Step::Finalized);
             self.kernel.start(Job { kind: JobKind::Issue, subject: id.to_string(), attempts: 1 });
         }
         Ok(finalized)

@@ -1,0 +1,66 @@
+//! The steps between which a crash must not matter. A build with the feature `faults`, which only tests have, kills
+//! itself at the one that the environment names.
+
+/// Names the step to die at.
+pub const VARIABLE: &str = "CHANCERY_DIE_AT";
+
+macro_rules! steps {
+    ($($(#[$doc:meta])* $step:ident,)*) => {
+        /// A step on the way from a chosen challenge to a certificate, in their order.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Step {
+            $($(#[$doc])* $step,)*
+        }
+
+        impl Step {
+            /// Every step there is.
+            pub const ALL: &[Self] = &[$(Self::$step),*];
+
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$step => stringify!($step),)*
+                }
+            }
+        }
+    };
+}
+
+steps! {
+    /// The choice of a challenge is durable, and nobody has looked yet.
+    Chosen,
+    /// It is known what to look for.
+    ToLook,
+    /// What was seen is written, and not yet durable.
+    Concluding,
+    /// What was seen is durable.
+    Concluded,
+    /// The certificate is asked for, and nobody has begun.
+    Finalized,
+    /// The draft is written, and not yet durable.
+    Drafting,
+    /// The draft is durable.
+    Drafted,
+    /// The draft was read again and is about to be signed.
+    ToSign,
+    /// It is signed, and nobody but this process has it.
+    Signed,
+    /// The certificate is written, and not yet durable.
+    Keeping,
+    /// The certificate is durable.
+    Kept,
+}
+
+/// Says that a step is reached.
+#[cfg(not(feature = "faults"))]
+pub(crate) fn reached(_: Step) {}
+
+/// Says that a step is reached, which may be the last thing this process does.
+#[cfg(feature = "faults")]
+pub(crate) fn reached(step: Step) {
+    if std::env::var(VARIABLE).as_deref() != Ok(step.name()) {
+        return;
+    }
+    // As hard as it gets: nothing is flushed, nothing unwinds.
+    let killed = std::process::Command::new("kill").args(["-KILL", &std::process::id().to_string()]).status();
+    panic!("{step:?} was to be the last step: {killed:?}");
+}

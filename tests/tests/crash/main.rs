@@ -1,0 +1,108 @@
+//! I5 and I6: a process that is killed at any step from a chosen challenge to the certificate leaves an order that
+//! another process brings to its end: one certificate, with the serial that was stored before it was signed.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+
+use chancery_domain::CertificateId;
+use chancery_service::fault::{self, Step};
+use chancery_testkit::Address;
+use chancery_tests::{Node, Tenant, World, lookup, on_both_databases};
+use serde_json::{Value, json};
+
+/// Where the child finds its world, and what it is to do there.
+const DATABASE: &str = "CHANCERY_CRASH_DATABASE";
+const KEK: &str = "CHANCERY_CRASH_KEK";
+const SEED: &str = "CHANCERY_CRASH_SEED";
+const ORDER: &str = "CHANCERY_CRASH_ORDER";
+const AUTHORIZATION: &str = "CHANCERY_CRASH_AUTHORIZATION";
+const SIGKILL: i32 = 9;
+
+on_both_databases! {
+    async fn an_order_survives_a_kill_at_every_step(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let account = lookup(&tenant.make_account("a@example.com").await);
+        for (place, step) in Step::ALL.iter().enumerate() {
+            let name = format!("step-{place}.test");
+            let order = tenant.make_order(&account, &[&name]).await;
+            tenant.codes(&lookup(&order["authorizations"][0])).await;
+            kill_at(&world, &tenant, &lookup(&order), place, *step);
+            let drafted = draft(&world, &order).await;
+
+            let ended = bring_to_an_end(&world, &tenant, &lookup(&order)).await;
+            assert_eq!(ended["status"], "valid", "{step:?}: {ended}");
+            let certificates = tenant.get(&format!("/v1/certificates?name={name}")).await.expect(200);
+            let [certificate] = certificates["items"].as_array().unwrap().as_slice() else {
+                panic!("{step:?}: {certificates}")
+            };
+            assert_eq!(certificate["status"], "issued", "{step:?}");
+            if let Some(serial) = drafted {
+                assert_eq!(certificate["serialNumber"], serial, "{step:?}: a second serial was drawn");
+            }
+            assert!(world.services.jobs.lease().await.unwrap().is_empty(), "{step:?}: a job is left");
+        }
+    }
+}
+
+/// The process that is killed, where the test above has started it; else there is nothing to do.
+#[test]
+fn child() {
+    let Ok(database) = std::env::var(DATABASE) else { return };
+    let said = |name: &str| std::env::var(name).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let node = Node::join(&database, said(KEK).as_ref(), said(SEED).parse().unwrap()).await;
+        let tenant = node.stranger().with_authorization(&said(AUTHORIZATION));
+        let mut fresh = node.services.jobs.take_fresh().unwrap();
+        let path = format!("/v1/order/{}", said(ORDER));
+        let order = tenant.get(&path).await.expect(200);
+        tenant.choose_all(&order).await;
+        node.work_fresh(&mut fresh).await;
+        tenant.post_empty(&format!("{path}/finalize")).await.expect(202);
+        node.work_fresh(&mut fresh).await;
+    });
+    panic!("it was to be killed");
+}
+
+fn kill_at(world: &World, tenant: &Tenant, order: &str, seed: usize, step: Step) {
+    let database = match world.store.address() {
+        Address::Sqlite(path) => format!("sqlite://{}", path.display()),
+        Address::Postgres(url) => url,
+    };
+    let ended = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--nocapture"])
+        .env(DATABASE, database)
+        .env(KEK, world.kek())
+        .env(SEED, (1000 + seed).to_string())
+        .env(ORDER, order)
+        .env(AUTHORIZATION, tenant.authorization.as_deref().unwrap())
+        .env(fault::VARIABLE, step.name())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned() + &String::from_utf8_lossy(&ended.stdout);
+    assert_eq!(ended.status.signal(), Some(SIGKILL), "{step:?}: {said}");
+}
+
+/// The serial that was stored for the order's certificate, where it came so far.
+async fn draft(world: &World, order: &Value) -> Option<Value> {
+    let id: CertificateId = order["certificateLookup"].as_str().unwrap().parse().unwrap();
+    let draft = world.store.read(move |tx| tx.draft(id)).await.unwrap();
+    draft.map(|draft| json!(draft.serial))
+}
+
+/// What a reseller would do who only knows the order, beside workers that find what was left behind.
+async fn bring_to_an_end(world: &World, tenant: &Tenant, order: &str) -> Value {
+    for _ in 0..5 {
+        world.work(None).await;
+        let seen = tenant.show_order(order).await;
+        match seen["status"].as_str().unwrap() {
+            "ready" => {
+                tenant.post_empty(&format!("/v1/order/{order}/finalize")).await.expect(202);
+            }
+            "pending" | "processing" => {}
+            _ => return seen,
+        }
+    }
+    panic!("the order is stuck: {}", tenant.show_order(order).await)
+}
