@@ -6,6 +6,7 @@ use chancery_store::Tx;
 
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
+use crate::timed::Timed;
 
 /// Takes a CSR apart; one that cannot be is refused with the reason.
 pub(crate) fn read(text: &str) -> Result<CertificateRequest, ServiceError> {
@@ -23,6 +24,7 @@ pub(crate) fn problems(
     request: &CertificateRequest,
     profile: &Profile,
 ) -> Result<Vec<Problem>, ServiceError> {
+    let _timed = Timed::start("csr");
     let compromised = match request.key() {
         Ok(key) => tx.blocked_key(key.sha256())?.is_some(),
         Err(_) => false,

@@ -29,6 +29,7 @@ use crate::error::ServiceError;
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
 use crate::orders::{Standing, fail_order};
+use crate::timed::Timed;
 
 /// A CAA look holds for so long (Baseline Requirements section 4.2.2.1).
 const CAA_AGE: Duration = Duration::from_secs(8 * 3600);
@@ -238,6 +239,7 @@ impl Issuance {
     }
 
     fn sign_draft(&self, work: &Work) -> Result<Signed, String> {
+        let _timed = Timed::start("sign");
         let key = work.request.key().map_err(ToString::to_string)?;
         let (_, profile) = profiles(&self.kernel, &work.order).map_err(|error| error.to_string())?;
         let terms = terms(&work.signing, profile, &work.order.identifiers, key, self.kernel.now());

@@ -24,6 +24,7 @@ pub mod operator;
 mod orders;
 mod policies;
 mod settings;
+mod timed;
 mod validation;
 
 use std::sync::Arc;

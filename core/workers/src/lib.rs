@@ -5,7 +5,7 @@
 //! to repeat.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chancery_dcv::{Check, Validator};
 use chancery_domain::{
@@ -102,7 +102,9 @@ impl Workers {
             token: token.clone(),
             key_authorization: key_authorization.clone(),
         };
+        let began = Instant::now();
         let verified = validator.verify(&check).await;
+        metrics::histogram!("chancery_validation_seconds", "method" => kind.as_str()).record(began.elapsed());
         let outcome = match verified.outcome {
             Ok(()) => validator.caa(identifier, Some(account_uri), *kind).await,
             Err(problem) => Err(problem),

@@ -17,6 +17,12 @@ pub fn start() -> Result<PrometheusHandle, Failure> {
     chancery_http::describe_metrics();
     metrics::describe_histogram!("chancery_store_unit_seconds", "Seconds of a unit of work in the database, by kind.");
     metrics::describe_histogram!("chancery_store_group_commit_units", "Units of work that shared one commit.");
+    metrics::describe_histogram!("chancery_crypto_seconds", "Seconds of judging CSRs and of linting and signing.");
+    metrics::describe_histogram!(
+        "chancery_validation_seconds",
+        "Seconds of looking whether a name is shown, by method."
+    );
+    metrics::describe_counter!("chancery_jobs_total", "Validations and issuances, by kind and outcome.");
     metrics::describe_counter!("chancery_audit_refusals_dropped_total", "Refusals missing from the audit trail.");
     metrics::gauge!("chancery_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
     Ok(handle)
