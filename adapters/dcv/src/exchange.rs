@@ -20,6 +20,7 @@ use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
 
 use crate::lookup_error::Failure;
+use crate::pertinent::pertinent;
 
 /// What passes through every network without being cut into fragments.
 const UDP_PAYLOAD: u16 = 1232;
@@ -106,7 +107,7 @@ impl DnsHandle for Exchange {
         Box::pin(stream::once(async move {
             let query = request.queries.first().ok_or(NetError::Message("a request without a question"))?;
             let answer = exchange.ask(&query.name, query.query_type, true).await?;
-            Ok(DnsResponse::from_message(answer)?)
+            Ok(DnsResponse::from_message(pertinent(answer, query))?)
         }))
     }
 }

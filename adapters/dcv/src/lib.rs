@@ -21,6 +21,7 @@ mod exchange;
 mod fetch;
 mod http01;
 mod lookup_error;
+mod pertinent;
 mod redirect;
 mod refusal;
 mod resolver;
