@@ -26,6 +26,12 @@ impl Security {
             Self::Secure => "secure",
         }
     }
+
+    /// The weaker of this and of what an attempt says already.
+    pub(crate) fn or_weaker(self, said: Option<&str>) -> Self {
+        let weaker = [Self::Unchecked, Self::Insecure].into_iter().find(|weaker| said == Some(weaker.as_str()));
+        weaker.map_or(self, |weaker| weaker.min(self))
+    }
 }
 
 /// The records of one type that a name has, itself or through aliases.
@@ -122,6 +128,14 @@ mod tests {
             let answer = taken(&message(), kind).unwrap();
             assert_eq!((answer.data.len(), answer.aliases.len()), (1, 1));
         }
+    }
+
+    #[test]
+    fn an_attempt_is_as_secure_as_its_weakest_lookup() {
+        assert_eq!(Security::Secure.or_weaker(None), Security::Secure);
+        assert_eq!(Security::Secure.or_weaker(Some("insecure")), Security::Insecure);
+        assert_eq!(Security::Insecure.or_weaker(Some("secure")), Security::Insecure);
+        assert_eq!(Security::Insecure.or_weaker(Some("unchecked")), Security::Unchecked);
     }
 
     proptest! {

@@ -15,6 +15,7 @@ use crate::answer::Security;
 use crate::config::ConfigError;
 use crate::exchange::Exchange;
 use crate::lookup_error::Failure;
+use crate::wildcard::nothing_is_closer;
 
 /// Asks and checks.
 pub(crate) struct Validating(DnssecDnsHandle<Exchange>);
@@ -49,6 +50,11 @@ impl Validating {
             Err(NetError::Dns(DnsError::Nsec { response, proof: Proof::Insecure, .. })) => {
                 let message = response.into_message();
                 let security = judge(&message)?.min(Security::Insecure);
+                Ok((message, security))
+            }
+            Err(NetError::Dns(DnsError::Nsec { response, .. })) if nothing_is_closer(&response, name) => {
+                let message = response.into_message();
+                let security = judge(&message)?;
                 Ok((message, security))
             }
             Err(NetError::Dns(DnsError::Nsec { .. } | DnsError::DnssecBogus)) => Err(Failure::Bogus),

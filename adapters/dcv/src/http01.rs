@@ -142,7 +142,7 @@ mod tests {
 
     /// On loopback every address is special: here only one of them is, and the rest is the Internet.
     #[tokio::test]
-    async fn a_redirect_cannot_lead_to_an_address_that_is_set_aside() {
+    async fn i10_a_redirect_cannot_lead_to_an_address_that_is_set_aside() {
         let set_aside = |address: IpAddr| (address == INTERNAL).then_some("for tests");
         let dns = TestDns::start().await;
         let outside = TestWeb::http((Ipv4Addr::LOCALHOST, 0)).await;

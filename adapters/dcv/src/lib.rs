@@ -29,6 +29,7 @@ mod text;
 mod tls;
 mod tls_alpn01;
 mod validator;
+mod wildcard;
 
 pub use address::special_use;
 pub use check::{Check, Verified};

@@ -51,7 +51,8 @@ fn covered(record: &Record) -> RecordType {
     signature(record).map_or(record.record_type(), |rrsig| rrsig.input().type_covered)
 }
 
-fn signature(record: &Record) -> Option<&RRSIG> {
+/// The signature that a record is.
+pub(crate) fn signature(record: &Record) -> Option<&RRSIG> {
     if let RData::DNSSEC(DNSSECRData::RRSIG(rrsig)) = &record.data { Some(rrsig) } else { None }
 }
 

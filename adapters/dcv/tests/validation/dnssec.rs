@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use chancery_dcv::Dnssec;
 use chancery_domain::{ChallengeType, Identifier, ProblemKind};
-use chancery_testkit::dns::encoded;
-use hickory_proto::op::ResponseCode;
+use chancery_testkit::dns::{encoded, reply};
+use hickory_proto::dnssec::rdata::{DNSSECRData, NSEC};
+use hickory_proto::op::{Message, ResponseCode};
 use hickory_proto::rr::rdata::CNAME;
-use hickory_proto::rr::{RData, RecordType};
+use hickory_proto::rr::{RData, Record, RecordType};
 
 use crate::signed_zone::{Tamper, Zone, parsed, text};
 use crate::world::{DIGEST, World, refused, shown};
@@ -99,4 +100,41 @@ fn anchors_that_cannot_be_read_are_an_error_at_the_start() {
     };
     assert!(start(None).is_ok(), "the keys of the root are known");
     assert!(matches!(start(Some("no zone file")), Err(ConfigError::TrustAnchors(_))));
+}
+
+/// What a wildcard of a signed zone gives, with the denial that the name itself has anything.
+fn from_a_wildcard(zone: &Zone, name: &str, data: &RData, next: &str) -> Message {
+    let wildcard = parsed(&format!("*.{}", name.split_once('.').unwrap().1));
+    let mut answer = Message::query();
+    for mut record in zone.signed(&wildcard, data, true) {
+        record.name = parsed(name);
+        answer.add_answer(record);
+    }
+    let denial = NSEC::new(parsed(next), [data.record_type(), RecordType::RRSIG, RecordType::NSEC]);
+    answer.add_authorities(zone.signed(&wildcard, &RData::DNSSEC(DNSSECRData::NSEC(denial)), true));
+    answer
+}
+
+#[tokio::test]
+async fn what_comes_from_a_wildcard_is_secure_if_the_name_itself_has_nothing() {
+    let zone = Zone::new(Tamper::Nothing);
+    let place = "_acme-challenge.example.test";
+    let made = from_a_wildcard(&zone, place, &text(DIGEST), "zz.example.test");
+    let world = world_of(zone).await;
+    let (answers, authorities) = (made.answers, made.authorities);
+    let script = |authorities: Vec<Record>| {
+        let answers = answers.clone();
+        world.dns.script(place, RecordType::TXT, move |question, _| {
+            let mut answer = reply(question, ResponseCode::NoError);
+            answer.add_answers(answers.iter().cloned());
+            answer.add_authorities(authorities.iter().cloned());
+            Some(encoded(&answer))
+        });
+    };
+    script(authorities);
+    let attempt = shown(world.verify("example.test", DNS).await);
+    assert_eq!(attempt.dnssec.as_deref(), Some("secure"));
+    script(Vec::new());
+    let (attempt, _) = refused(world.verify("example.test", DNS).await, ProblemKind::Dns);
+    assert_eq!(attempt.dnssec.as_deref(), Some("bogus"));
 }

@@ -88,7 +88,7 @@ impl Zone {
         answer
     }
 
-    fn signed(&self, name: &Name, data: &RData, sign: bool) -> Vec<Record> {
+    pub(crate) fn signed(&self, name: &Name, data: &RData, sign: bool) -> Vec<Record> {
         let mut records = signed(name, data, &self.signer);
         records.truncate(if sign { 2 } else { 1 });
         records
