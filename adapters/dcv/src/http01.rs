@@ -121,7 +121,7 @@ mod tests {
     use chancery_testkit::web::TestWeb;
 
     use super::*;
-    use crate::config::ValidatorConfig;
+    use crate::config::{Dnssec, ValidatorConfig};
     use crate::resolver::Resolver;
 
     const INTERNAL: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
@@ -147,7 +147,8 @@ mod tests {
         let dns = TestDns::start().await;
         let outside = TestWeb::http((Ipv4Addr::LOCALHOST, 0)).await;
         let inside = TestWeb::http((INTERNAL, outside.port())).await;
-        let config = ValidatorConfig { resolvers: vec![dns.address()], ..ValidatorConfig::default() };
+        let resolvers = vec![dns.address()];
+        let config = ValidatorConfig { resolvers, dnssec: Dnssec::Unchecked, ..ValidatorConfig::default() };
         let dialer = Dialer {
             resolver: Resolver::new(&config, Arc::new(SeededEntropy::new(1))).unwrap(),
             set_aside,

@@ -34,6 +34,7 @@ sections! {
         limits: Limits = Limits::default(),
         policy: Policy = Policy::default(),
         profiles: Profiles = Profiles::default(),
+        validation: Validation = Validation::default(),
         log: Log = Log::default(),
     }
     /// Where we listen, and under which addresses the world reaches us.
@@ -128,6 +129,19 @@ sections! {
         allow_wildcards: bool = true,
         allow_ip_addresses: bool = true,
         max_names: i64 = 100,
+    }
+    /// How control of names is checked, and how long it counts.
+    Validation {
+        resolvers: Vec<String> = Vec::new(),
+        dnssec: String = "validate",
+        caa_identities: Vec<String> = Vec::new(),
+        retry_window: String = "20s",
+        reuse_days: i64 = 10,
+        order_lifetime: String = "7d",
+        max_in_flight: i64 = 500,
+        allow_special_addresses: bool = false,
+        http01_port: i64 = 80,
+        tls_alpn01_port: i64 = 443,
     }
     Log {
         format: String = "auto",
