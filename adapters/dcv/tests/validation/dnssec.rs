@@ -6,12 +6,14 @@ use std::time::Duration;
 use chancery_dcv::Dnssec;
 use chancery_domain::{ChallengeType, Identifier, ProblemKind};
 use chancery_testkit::dns::{encoded, reply};
-use hickory_proto::dnssec::rdata::{DNSSECRData, NSEC};
+use data_encoding::BASE32_DNSSEC;
+use hickory_proto::dnssec::Nsec3HashAlgorithm;
+use hickory_proto::dnssec::rdata::{DNSSECRData, NSEC, NSEC3};
 use hickory_proto::op::{Message, ResponseCode};
 use hickory_proto::rr::rdata::CNAME;
-use hickory_proto::rr::{RData, Record, RecordType};
+use hickory_proto::rr::{Name, RData, Record, RecordType};
 
-use crate::signed_zone::{Tamper, Zone, parsed, text};
+use crate::signed_zone::{Tamper, Zone, parsed, soa, text};
 use crate::world::{DIGEST, World, refused, shown};
 
 const DNS: ChallengeType = ChallengeType::Dns01;
@@ -137,4 +139,52 @@ async fn what_comes_from_a_wildcard_is_secure_if_the_name_itself_has_nothing() {
     script(Vec::new());
     let (attempt, _) = refused(world.verify("example.test", DNS).await, ProblemKind::Dns);
     assert_eq!(attempt.dnssec.as_deref(), Some("bogus"));
+}
+
+/// A hashed denial of the root: of the name itself, with the types that it has, or of all around it.
+fn hashed_denial(zone: &Zone, name: &str, matching: bool, opt_out: bool, types: &[RecordType]) -> Vec<Record> {
+    let algorithm = Nsec3HashAlgorithm::SHA1;
+    let hash = algorithm.hash(&[], &parsed(name), 0).unwrap().as_ref().to_vec();
+    let (mut owner, mut next) = (hash.clone(), hash);
+    owner[19] = owner[19].wrapping_sub(u8::from(!matching));
+    next[19] = next[19].wrapping_add(1);
+    let data = NSEC3::new(algorithm, opt_out, 0, Vec::new(), next, types.iter().copied());
+    let owner = parsed(&BASE32_DNSSEC.encode(&owner));
+    let denial = zone.signed(&owner, &RData::DNSSEC(DNSSECRData::NSEC3(data)), true);
+    [zone.signed(&Name::root(), &soa(), true), denial].concat()
+}
+
+#[tokio::test]
+async fn hashed_denials_count_like_plain_ones() {
+    let name = Identifier::parse("test").unwrap();
+    for (types, denied) in [(&[RecordType::TXT][..], true), (&[RecordType::TXT, RecordType::CAA], false)] {
+        let zone = Zone::new(Tamper::Nothing);
+        let denial = hashed_denial(&zone, "test", true, false, types);
+        let world = world_of(zone).await;
+        world.dns.script("test", RecordType::CAA, move |question, _| {
+            let mut answer = reply(question, ResponseCode::NoError);
+            answer.add_authorities(denial.iter().cloned());
+            Some(encoded(&answer))
+        });
+        assert_eq!(world.validator().caa(&name, None, DNS).await.is_ok(), denied);
+    }
+}
+
+/// As most names of the world are: without keys, below a zone that does not list those.
+#[tokio::test]
+async fn a_zone_that_may_have_no_keys_by_opt_out_is_insecure() {
+    for (opt_out, dnssec) in [(true, "insecure"), (false, "bogus")] {
+        let zone = Zone::new(Tamper::Nothing).delegating("plain.test").with("_acme-challenge.plain.test", text(DIGEST));
+        let denial = hashed_denial(&zone, "plain.test", false, opt_out, &[RecordType::NS]);
+        let world = world_of(zone).await;
+        world.dns.script("plain.test", RecordType::DS, move |question, _| {
+            let mut answer = reply(question, ResponseCode::NoError);
+            // Without the top of the zone: the library does not expect the root to be one with hashes.
+            answer.add_authorities(denial.iter().skip(2).cloned());
+            Some(encoded(&answer))
+        });
+        let verified = world.verify("plain.test", DNS).await;
+        assert_eq!(verified.attempts[0].dnssec.as_deref(), Some(dnssec));
+        assert_eq!(verified.outcome.is_ok(), opt_out);
+    }
 }

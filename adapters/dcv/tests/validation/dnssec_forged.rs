@@ -66,6 +66,13 @@ async fn the_top_of_an_unsigned_zone_does_not_deny_a_record_of_a_signed_one() {
     let answers = vec![plain("attacker.test", text("x"))];
     forge(&world, "example.test", RecordType::CAA, answers, vec![plain("attacker.test", soa())]);
     caa_is_refused(&world).await;
+    // Nor do its denials, signed or not.
+    let denial = RData::DNSSEC(DNSSECRData::NSEC(NSEC::new(parsed("zzz"), [RecordType::SOA])));
+    let denial = signed(&parsed("attacker.test"), &denial, &signer(parsed("attacker.test")));
+    for denial in [denial.clone(), vec![denial[0].clone()]] {
+        forge(&world, "example.test", RecordType::CAA, vec![], denial);
+        caa_is_refused(&world).await;
+    }
 }
 
 #[tokio::test]
