@@ -11,6 +11,15 @@ pub const SYSTEM: &str = "/etc/resolv.conf";
 pub const DNS_PORT: u16 = 53;
 
 impl Installation {
+    /// Who is asked for names, or whose servers are.
+    pub fn resolvers(&self) -> Vec<String> {
+        match &self.validation {
+            Validation::Skipped => Vec::new(),
+            Validation::Checked(config) if config.resolvers.is_empty() => vec![format!("those of {SYSTEM}")],
+            Validation::Checked(config) => config.resolvers.iter().map(ToString::to_string).collect(),
+        }
+    }
+
     /// Sees to it that there is somebody to ask; says so in the log where it is not the configuration that names them.
     pub fn find_resolvers(&mut self, system: &Path) -> Result<(), Failure> {
         let Validation::Checked(config) = &mut self.validation else { return Ok(()) };

@@ -11,9 +11,8 @@ use super::context::{Context, quiet};
 use crate::config::{self, ConfigError};
 use crate::dev;
 use crate::failure::Failure;
-use crate::installation::{Installation, Kek, Place, Validation};
+use crate::installation::{Installation, Kek, Place};
 use crate::print::{Printer, record};
-use crate::resolvers::SYSTEM;
 use crate::system::SystemClock;
 use crate::target::{ConfigTarget, Target};
 
@@ -85,9 +84,9 @@ pub fn check_config(target: &ConfigTarget) -> Result<(), Failure> {
                 "http_url" => installation.urls.http_url,
                 "tls" => installation.tls.is_some(),
                 "database" => installation.database.to_string(),
+                "resolvers" => installation.resolvers(),
                 "issuer" => installation.settings.issuer,
                 "audience" => installation.settings.audience,
-                "resolvers" => resolvers(&installation),
                 "profiles" => installation.settings.profiles.iter().map(|profile| profile.name.as_str()).collect::<Vec<_>>(),
             };
             printer.record(&record, Some("Nothing is wrong with this configuration."))
@@ -110,15 +109,6 @@ pub fn check_config(target: &ConfigTarget) -> Result<(), Failure> {
             Err(Failure::usage(format!("{}: {count}", path.display())).advise("mend what is listed"))
         }
         Err(ConfigError::Unreadable(failure)) => Err(failure),
-    }
-}
-
-/// Who is asked for names; the system's servers where the configuration names none.
-fn resolvers(installation: &Installation) -> Vec<String> {
-    match &installation.validation {
-        Validation::Skipped => Vec::new(),
-        Validation::Checked(config) if config.resolvers.is_empty() => vec![format!("those of {SYSTEM}")],
-        Validation::Checked(config) => config.resolvers.iter().map(ToString::to_string).collect(),
     }
 }
 

@@ -47,8 +47,8 @@ pub struct ServeArgs {
 pub fn start(args: &ServeArgs) -> Result<(), Failure> {
     let mut installation = config::load(&args.config, args.database_url.as_deref())?;
     logging::start(&installation.log);
-    installation.find_resolvers(Path::new(resolvers::SYSTEM))?;
     let keyring = installation.keyring()?;
+    installation.find_resolvers(Path::new(resolvers::SYSTEM))?;
     let runtime = runtime()?;
     let listeners = runtime.block_on(Listeners::bind(installation.listen, Flags::CONFIGURATION))?;
     let addresses = listeners.addresses()?;

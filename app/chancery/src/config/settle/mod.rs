@@ -34,8 +34,8 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     let public = server.as_ref().is_some_and(server::Server::is_public);
     let identity = identity::settle(&config.identity, urls, public, &mut check);
     let limits = limits::settle(&config.limits, &mut check);
-    let issuance = issuance::settle(&config.policy, &config.profiles, &mut check);
     let validation = validation::settle(&config.validation, urls, &mut check);
+    let issuance = issuance::settle(&config.policy, &config.profiles, &mut check);
     let log = settle_log(&config.log, &mut check);
 
     if !check.problems.is_empty() {
@@ -48,9 +48,9 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     };
     let (server, (database, store)) = (server.ok_or_else(missing)?, database.ok_or_else(missing)?);
     let (identity, issuance) = (identity.ok_or_else(missing)?, issuance.ok_or_else(missing)?);
-    let validation = validation.ok_or_else(missing)?;
     let mut limits = limits.ok_or_else(missing)?;
     limits.http.drain = server.drain;
+    let validation = validation.ok_or_else(missing)?;
     Ok(Installation {
         place: Place::Configuration(path.to_owned()),
         listen: server.listen,
