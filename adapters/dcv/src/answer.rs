@@ -71,16 +71,22 @@ impl Answer {
             let alias =
                 here().find_map(|data| if let RData::CNAME(alias) = data { Some(alias.0.clone()) } else { None });
             let Some(target) = alias else { break };
-            if self.aliases.len() == MAX_ALIASES || self.aliases.iter().any(|(from, _)| *from == target) {
-                return Err(Failure::Aliases);
-            }
-            let from = std::mem::replace(&mut self.owner, target.clone());
-            self.aliases.push((from, target));
+            self.follow(target)?;
         }
         self.exists = message.metadata.response_code != ResponseCode::NXDomain;
         // A resolver that stopped at an alias without saying that its target has nothing leaves the rest to us.
         let says_nothing = message.authorities.iter().any(|record| record.record_type() == RecordType::SOA);
         Ok(self.aliases.len() == before || !self.exists || says_nothing)
+    }
+
+    /// Goes on with the name that the owner is an alias of.
+    pub(crate) fn follow(&mut self, target: Name) -> Result<(), Failure> {
+        if self.aliases.len() == MAX_ALIASES || self.aliases.iter().any(|(from, _)| *from == target) {
+            return Err(Failure::Aliases);
+        }
+        let from = std::mem::replace(&mut self.owner, target.clone());
+        self.aliases.push((from, target));
+        Ok(())
     }
 
     /// The aliases as they would stand in a zone file.

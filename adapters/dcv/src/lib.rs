@@ -24,6 +24,7 @@ mod lookup_error;
 mod pertinent;
 mod redirect;
 mod refusal;
+mod renamed;
 mod resolver;
 mod text;
 mod tls;

@@ -10,8 +10,9 @@ use data_encoding::BASE32_DNSSEC;
 use hickory_proto::dnssec::Nsec3HashAlgorithm;
 use hickory_proto::dnssec::rdata::{DNSSECRData, NSEC, NSEC3};
 use hickory_proto::op::{Message, ResponseCode};
-use hickory_proto::rr::rdata::CNAME;
+use hickory_proto::rr::rdata::{CNAME, NULL};
 use hickory_proto::rr::{Name, RData, Record, RecordType};
+use hickory_proto::serialize::binary::BinEncodable;
 
 use crate::signed_zone::{Tamper, Zone, parsed, soa, text};
 use crate::world::{DIGEST, World, refused, shown};
@@ -102,6 +103,31 @@ fn anchors_that_cannot_be_read_are_an_error_at_the_start() {
     };
     assert!(start(None).is_ok(), "the keys of the root are known");
     assert!(matches!(start(Some("no zone file")), Err(ConfigError::TrustAnchors(_))));
+}
+
+#[tokio::test]
+async fn an_alias_by_dname_is_followed_where_that_is_signed() {
+    let moving = |target: &str| RData::Unknown {
+        code: RecordType::DNAME,
+        rdata: NULL::with(parsed(target).to_bytes().unwrap()),
+    };
+    for (target, dnssec) in [(Some("else.test"), "secure"), (None, "bogus")] {
+        let mut zone = Zone::new(Tamper::Nothing).with("_acme-challenge.a.else.test", text(DIGEST));
+        if let Some(target) = target {
+            zone = zone.with("old.test", moving(target));
+        }
+        let world = world_of(zone).await;
+        // What servers make of it: without a signature.
+        world.dns.script("_acme-challenge.a.old.test", RecordType::TXT, |question, _| {
+            let mut answer = reply(question, ResponseCode::NoError);
+            let alias = RData::CNAME(CNAME(parsed("_acme-challenge.a.else.test")));
+            answer.add_answer(Record::from_rdata(parsed("_acme-challenge.a.old.test"), 60, alias));
+            Some(encoded(&answer))
+        });
+        let verified = world.verify("a.old.test", DNS).await;
+        assert_eq!(verified.outcome.is_ok(), target.is_some(), "{:?}", verified.attempts);
+        assert_eq!(verified.attempts[0].dnssec.as_deref(), Some(dnssec));
+    }
 }
 
 /// What a wildcard of a signed zone gives, with the denial that the name itself has anything.
