@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// What an address is set aside for; none if it is an ordinary one of the Internet.
 ///
 /// IANA's registries of special-purpose addresses (RFC 6890 and its successors), multicast, and all IPv6 outside of
-/// the global unicast block. Every form that carries an IPv4 address inside (mapped, compatible, translated, 6to4,
+/// the global unicast block; and one ordinary address where a cloud keeps its metadata service. Every form that carries an IPv4 address inside (mapped, compatible, translated, 6to4,
 /// Teredo) is special as a whole: where the packet ends up is decided by somebody else.
 pub fn special_use(address: IpAddr) -> Option<&'static str> {
     match address {
@@ -41,11 +41,12 @@ const fn v6<const N: usize>(head: [u16; N]) -> Ipv6Addr {
     Ipv6Addr::new(a, b, c, d, e, f, g, h)
 }
 
-const V4: [(Ipv4Addr, u32, &str); 17] = [
+const V4: [(Ipv4Addr, u32, &str); 18] = [
     (v4(0, 0, 0), 8, "for “this network” (RFC 791)"),
     (v4(10, 0, 0), 8, "for private use (RFC 1918)"),
     (v4(100, 64, 0), 10, "for carrier-grade NAT (RFC 6598)"),
     (v4(127, 0, 0), 8, "for loopback"),
+    (Ipv4Addr::new(168, 63, 129, 16), 32, "a metadata service (Azure's)"),
     (v4(169, 254, 0), 16, "link-local, metadata services among them (RFC 3927)"),
     (v4(172, 16, 0), 12, "for private use (RFC 1918)"),
     (v4(192, 0, 0), 24, "for protocol assignments (RFC 6890)"),
@@ -87,7 +88,7 @@ mod tests {
     fn both_ends_of_every_block_are_special_and_their_neighbours_are_not() {
         let special = [
             "0.0.0.0 0.255.255.255 10.0.0.0 10.255.255.255 100.64.0.0 100.127.255.255 127.0.0.0 127.255.255.255",
-            "169.254.0.0 169.254.169.254 169.254.255.255 172.16.0.0 172.31.255.255 192.0.0.0 192.0.0.255 192.0.2.0",
+            "168.63.129.16 169.254.0.0 169.254.169.254 169.254.255.255 172.16.0.0 172.31.255.255 192.0.0.0 192.0.0.255 192.0.2.0",
             "192.0.2.255 192.31.196.1 192.52.193.1 192.88.99.1 192.168.0.0 192.168.255.255 192.175.48.1 198.18.0.0",
             "198.19.255.255 198.51.100.0 203.0.113.255 224.0.0.0 239.255.255.255 240.0.0.1 255.255.255.255",
             ":: ::1 ::2 ::127.0.0.1 ::8.8.8.8 ::ffff:127.0.0.1 ::ffff:8.8.8.8 64:ff9b::7f00:1 64:ff9b::808:808",
@@ -100,7 +101,7 @@ mod tests {
         }
         let ordinary = [
             "1.0.0.0 1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0",
-            "169.253.255.255 169.255.0.0 172.15.255.255 172.32.0.0 191.255.255.255 192.0.1.0 192.0.3.0 192.167.255.255",
+            "168.63.129.15 168.63.129.17 169.253.255.255 169.255.0.0 172.15.255.255 172.32.0.0 191.255.255.255 192.0.1.0 192.0.3.0 192.167.255.255",
             "192.169.0.0 198.17.255.255 198.20.0.0 203.0.112.255 203.0.114.0 223.255.255.255",
             "2000::1 2001:200::1 2001:db7:ffff::1 2001:db9::1 2003::1 2606:4700::1111 2a00:1450::1 3ffe::1 3fff:1000::1",
         ];

@@ -26,6 +26,12 @@ impl Security {
             Self::Secure => "secure",
         }
     }
+
+    /// The weaker of this and of what an attempt says already.
+    pub(crate) fn or_weaker(self, said: Option<&str>) -> Self {
+        let weaker = [Self::Unchecked, Self::Insecure].into_iter().find(|weaker| said == Some(weaker.as_str()));
+        weaker.map_or(self, |weaker| weaker.min(self))
+    }
 }
 
 /// The records of one type that a name has, itself or through aliases.
@@ -65,16 +71,22 @@ impl Answer {
             let alias =
                 here().find_map(|data| if let RData::CNAME(alias) = data { Some(alias.0.clone()) } else { None });
             let Some(target) = alias else { break };
-            if self.aliases.len() == MAX_ALIASES || self.aliases.iter().any(|(from, _)| *from == target) {
-                return Err(Failure::Aliases);
-            }
-            let from = std::mem::replace(&mut self.owner, target.clone());
-            self.aliases.push((from, target));
+            self.follow(target)?;
         }
         self.exists = message.metadata.response_code != ResponseCode::NXDomain;
         // A resolver that stopped at an alias without saying that its target has nothing leaves the rest to us.
         let says_nothing = message.authorities.iter().any(|record| record.record_type() == RecordType::SOA);
         Ok(self.aliases.len() == before || !self.exists || says_nothing)
+    }
+
+    /// Goes on with the name that the owner is an alias of.
+    pub(crate) fn follow(&mut self, target: Name) -> Result<(), Failure> {
+        if self.aliases.len() == MAX_ALIASES || self.aliases.iter().any(|(from, _)| *from == target) {
+            return Err(Failure::Aliases);
+        }
+        let from = std::mem::replace(&mut self.owner, target.clone());
+        self.aliases.push((from, target));
+        Ok(())
     }
 
     /// The aliases as they would stand in a zone file.
@@ -122,6 +134,14 @@ mod tests {
             let answer = taken(&message(), kind).unwrap();
             assert_eq!((answer.data.len(), answer.aliases.len()), (1, 1));
         }
+    }
+
+    #[test]
+    fn an_attempt_is_as_secure_as_its_weakest_lookup() {
+        assert_eq!(Security::Secure.or_weaker(None), Security::Secure);
+        assert_eq!(Security::Secure.or_weaker(Some("insecure")), Security::Insecure);
+        assert_eq!(Security::Insecure.or_weaker(Some("secure")), Security::Insecure);
+        assert_eq!(Security::Insecure.or_weaker(Some("unchecked")), Security::Unchecked);
     }
 
     proptest! {

@@ -75,7 +75,7 @@ impl Default for ValidatorConfig {
     fn default() -> Self {
         Self {
             resolvers: Vec::new(),
-            dnssec: Dnssec::Unchecked,
+            dnssec: Dnssec::Validated { anchors: None },
             http01_port: 80,
             https_port: 443,
             tls_alpn01_port: 443,
@@ -99,5 +99,20 @@ impl Default for Timeouts {
             dns: Duration::from_secs(2),
             caa: Duration::from_secs(20),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_unless_told_otherwise_is_fit_for_the_internet() {
+        let config = ValidatorConfig::default();
+        assert_eq!((config.http01_port, config.https_port, config.tls_alpn01_port), (80, 443, 443));
+        assert!(!config.allow_special_addresses && config.builtin_loopback_suffixes.is_empty());
+        assert_eq!((config.retry_window, config.timeouts.look), (Duration::from_secs(20), Duration::from_secs(10)));
+        assert_eq!(config.dnssec, Dnssec::Validated { anchors: None });
+        assert_eq!(config.max_in_flight, 500);
     }
 }

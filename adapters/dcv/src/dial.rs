@@ -63,7 +63,8 @@ impl Dialer {
         };
         add_new(&mut attempt.addresses_resolved, addresses.found.iter().map(IpAddr::to_string));
         add_new(&mut attempt.dns_answers, addresses.aliases);
-        attempt.dnssec = Some(addresses.security.as_str().to_owned());
+        let security = addresses.security.or_weaker(attempt.dnssec.as_deref());
+        attempt.dnssec = Some(security.as_str().to_owned());
         if addresses.found.is_empty() {
             let what = if addresses.exists { "has no A and no AAAA record" } else { "does not exist (NXDOMAIN)" };
             return Err(Refusal::missing(ProblemKind::Dns, format!("{name} {what}")));

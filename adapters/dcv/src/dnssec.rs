@@ -15,6 +15,7 @@ use crate::answer::Security;
 use crate::config::ConfigError;
 use crate::exchange::Exchange;
 use crate::lookup_error::Failure;
+use crate::wildcard::nothing_is_closer;
 
 /// Asks and checks.
 pub(crate) struct Validating(DnssecDnsHandle<Exchange>);
@@ -45,8 +46,16 @@ impl Validating {
                 let security = judge(&message)?;
                 Ok((message, security))
             }
+            // A denial that would cost too much to check (RFC 9276 section 3.2); what is beside it still counts.
             Err(NetError::Dns(DnsError::Nsec { response, proof: Proof::Insecure, .. })) => {
-                Ok((response.into_message(), Security::Insecure))
+                let message = response.into_message();
+                let security = judge(&message)?.min(Security::Insecure);
+                Ok((message, security))
+            }
+            Err(NetError::Dns(DnsError::Nsec { response, .. })) if nothing_is_closer(&response, name) => {
+                let message = response.into_message();
+                let security = judge(&message)?;
+                Ok((message, security))
             }
             Err(NetError::Dns(DnsError::Nsec { .. } | DnsError::DnssecBogus)) => Err(Failure::Bogus),
             Err(NetError::Dns(DnsError::ResponseCode(code))) => Err(Failure::Code(code)),
@@ -55,7 +64,8 @@ impl Validating {
     }
 }
 
-/// The weakest proof of all records that matter: the answers, or else those that say that there are none.
+/// The weakest proof of all records that matter: the answers, or else those that say that there are none. All of them
+/// are about the question: see [`pertinent`](crate::pertinent).
 fn judge(message: &Message) -> Result<Security, Failure> {
     let negative = message.answers.is_empty();
     let matter = if negative { &message.authorities } else { &message.answers };

@@ -20,6 +20,7 @@ use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
 
 use crate::lookup_error::Failure;
+use crate::pertinent::pertinent;
 
 /// What passes through every network without being cut into fragments.
 const UDP_PAYLOAD: u16 = 1232;
@@ -56,6 +57,7 @@ impl Exchange {
         for server in std::iter::repeat_n(&self.0.servers, ROUNDS).flatten() {
             match self.ask_server(*server, name, kind, signatures).await {
                 Ok(answer) => match answer.metadata.response_code {
+                    ResponseCode::NoError if is_referral(&answer) => failure = Failure::Referral(*server),
                     ResponseCode::NoError | ResponseCode::NXDomain => return Ok(answer),
                     code => failure = Failure::Code(code),
                 },
@@ -106,7 +108,7 @@ impl DnsHandle for Exchange {
         Box::pin(stream::once(async move {
             let query = request.queries.first().ok_or(NetError::Message("a request without a question"))?;
             let answer = exchange.ask(&query.name, query.query_type, true).await?;
-            Ok(DnsResponse::from_message(answer)?)
+            Ok(DnsResponse::from_message(pertinent(answer, query))?)
         }))
     }
 }
@@ -158,11 +160,12 @@ async fn over_tcp(server: SocketAddr, question: &Message) -> Result<Message, Fai
     let mut received = vec![0; length.into()];
     stream.read_exact(&mut received).await.map_err(failed)?;
     let answer = decode(server, &received)?;
-    if answer.metadata.id == question.metadata.id && answers(&answer, question) {
-        Ok(answer)
-    } else {
-        Err(Failure::Malformed { server, reason: "it answers another question".to_owned() })
+    let malformed = |reason: &str| Err(Failure::Malformed { server, reason: reason.to_owned() });
+    if answer.metadata.id != question.metadata.id || !answers(&answer, question) {
+        return malformed("it answers another question");
     }
+    // The record that was cut off may be the one that forbids.
+    if answer.metadata.truncation { malformed("it is cut, even over TCP") } else { Ok(answer) }
 }
 
 fn encode(question: &Message) -> Result<Vec<u8>, Failure> {
@@ -178,6 +181,12 @@ fn answers(answer: &Message, question: &Message) -> bool {
         && answer.metadata.op_code == OpCode::Query
         && answer.queries == question.queries
         && answer.queries.iter().all(|query| query.query_class == DNSClass::IN)
+}
+
+/// Whether somebody who does not look names up tells us whom to ask instead: that is no empty answer.
+fn is_referral(answer: &Message) -> bool {
+    let has = |kind| answer.authorities.iter().any(|record| record.record_type() == kind);
+    !answer.metadata.authoritative && answer.answers.is_empty() && has(RecordType::NS) && !has(RecordType::SOA)
 }
 
 fn keeps_case(answer: &Message, question: &Message) -> bool {

@@ -121,7 +121,7 @@ mod tests {
     use chancery_testkit::web::TestWeb;
 
     use super::*;
-    use crate::config::ValidatorConfig;
+    use crate::config::{Dnssec, ValidatorConfig};
     use crate::resolver::Resolver;
 
     const INTERNAL: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
@@ -142,12 +142,13 @@ mod tests {
 
     /// On loopback every address is special: here only one of them is, and the rest is the Internet.
     #[tokio::test]
-    async fn a_redirect_cannot_lead_to_an_address_that_is_set_aside() {
+    async fn i10_a_redirect_cannot_lead_to_an_address_that_is_set_aside() {
         let set_aside = |address: IpAddr| (address == INTERNAL).then_some("for tests");
         let dns = TestDns::start().await;
         let outside = TestWeb::http((Ipv4Addr::LOCALHOST, 0)).await;
         let inside = TestWeb::http((INTERNAL, outside.port())).await;
-        let config = ValidatorConfig { resolvers: vec![dns.address()], ..ValidatorConfig::default() };
+        let resolvers = vec![dns.address()];
+        let config = ValidatorConfig { resolvers, dnssec: Dnssec::Unchecked, ..ValidatorConfig::default() };
         let dialer = Dialer {
             resolver: Resolver::new(&config, Arc::new(SeededEntropy::new(1))).unwrap(),
             set_aside,

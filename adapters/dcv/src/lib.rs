@@ -21,13 +21,16 @@ mod exchange;
 mod fetch;
 mod http01;
 mod lookup_error;
+mod pertinent;
 mod redirect;
 mod refusal;
+mod renamed;
 mod resolver;
 mod text;
 mod tls;
 mod tls_alpn01;
 mod validator;
+mod wildcard;
 
 pub use address::special_use;
 pub use check::{Check, Verified};

@@ -38,6 +38,8 @@ pub(crate) enum Failure {
         reason: String,
     },
     Code(ResponseCode),
+    /// It says whom to ask instead of asking: no resolver, or one that does not want to be ours.
+    Referral(SocketAddr),
     /// Aliases that lead in a circle, or on and on.
     Aliases,
     /// DNSSEC: ought to be signed and is not, or wrongly.
@@ -51,7 +53,12 @@ impl Failure {
     fn may_pass(&self) -> bool {
         match self {
             Self::Timeout { .. } | Self::Network { .. } | Self::Code(_) | Self::Unproven(_) => true,
-            Self::NoResolver | Self::Name(_) | Self::Malformed { .. } | Self::Aliases | Self::Bogus => false,
+            Self::NoResolver
+            | Self::Referral(_)
+            | Self::Name(_)
+            | Self::Malformed { .. }
+            | Self::Aliases
+            | Self::Bogus => false,
         }
     }
 }
@@ -73,6 +80,7 @@ impl fmt::Display for LookupError {
             Failure::Network { server, reason } => write!(f, "{server}: {reason}"),
             Failure::Malformed { server, reason } => write!(f, "the answer of {server} cannot be read: {reason}"),
             Failure::Code(code) => write!(f, "the resolver answered {}", code_name(*code)),
+            Failure::Referral(server) => write!(f, "{server} does not look names up (it answered with a referral)"),
             Failure::Aliases => write!(f, "its aliases lead in a circle, or there are too many"),
             Failure::Bogus => write!(f, "DNSSEC validation failed (bogus)"),
             Failure::Unproven(reason) => write!(f, "DNSSEC could not be checked: {reason}"),

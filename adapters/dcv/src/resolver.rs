@@ -11,6 +11,7 @@ use crate::config::{ConfigError, Dnssec, ValidatorConfig};
 use crate::dnssec::Validating;
 use crate::exchange::Exchange;
 use crate::lookup_error::{Failure, LookupError};
+use crate::renamed::renamed;
 
 pub(crate) struct Resolver {
     exchange: Exchange,
@@ -54,13 +55,22 @@ impl Resolver {
                 return Ok(answer);
             }
             let owner = answer.owner.clone();
-            let (message, security) = match &self.validating {
-                Some(validating) if self.exchange.has_servers() => validating.ask(&owner, kind).await,
+            let asked = match &self.validating {
+                Some(validating) if self.exchange.has_servers() => match validating.ask(&owner, kind).await {
+                    Err(Failure::Bogus) => match renamed(validating, &owner).await.map_err(error)? {
+                        Some(target) => {
+                            answer.follow(target).map_err(error)?;
+                            continue;
+                        }
+                        None => Err(Failure::Bogus),
+                    },
+                    asked => asked,
+                },
                 Some(_) | None => {
                     self.exchange.ask(&owner, kind, false).await.map(|message| (message, Security::Unchecked))
                 }
-            }
-            .map_err(error)?;
+            };
+            let (message, security) = asked.map_err(error)?;
             if answer.take(&message, kind, security).map_err(error)? {
                 return Ok(answer);
             }

@@ -7,9 +7,13 @@ use tracing_subscriber::fmt;
 
 use crate::installation::{LogChoice, LogFormat};
 
+/// The DNS library warns of each answer that it does not like, in full, and whoever orders a certificate can send those;
+/// what was wrong is in the challenge's attempts.
+const QUIET: &str = "hickory_net=off,hickory_proto=off";
+
 /// Starts logging as it was chosen; `RUST_LOG` goes over the level. A second call does nothing.
 pub fn start(choice: &LogChoice) {
-    let filter = EnvFilter::try_from_default_env().or_else(|_| EnvFilter::try_new(&choice.level));
+    let filter = EnvFilter::try_from_default_env().or_else(|_| EnvFilter::try_new(format!("{QUIET},{}", choice.level)));
     let filter = filter.unwrap_or_else(|_| EnvFilter::new("info"));
     let terminal = std::io::stderr().is_terminal();
     let human = match choice.format {

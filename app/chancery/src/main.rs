@@ -12,6 +12,7 @@ mod files;
 mod installation;
 mod logging;
 mod print;
+mod resolvers;
 mod serve;
 mod system;
 mod target;

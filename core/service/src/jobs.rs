@@ -1,6 +1,7 @@
 //! The jobs of this process: those that begin at once, and those that others left behind.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chancery_store::Job;
 use tokio::sync::mpsc;
@@ -33,8 +34,20 @@ impl Jobs {
         if !self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.has_due_jobs(now)?)).await? {
             return Ok(Vec::new());
         }
-        let lease = self.kernel.settings.issuing.job_lease;
+        let lease = self.lease_time();
         self.kernel.store.write(move |tx| Ok(tx.lease_jobs(&kernel.node, now, lease, MOST)?)).await
+    }
+
+    /// Holds on to a job that this node is still at work on; false once it is done, or another's.
+    pub async fn renew(&self, job: &Job) -> Result<bool, ServiceError> {
+        let (kernel, job) = (self.kernel.clone(), job.clone());
+        let until = kernel.now().plus(self.lease_time());
+        self.kernel.store.write(move |tx| Ok(tx.renew_job(&job, &kernel.node, until)?)).await
+    }
+
+    /// How long a job is a node's own unless it holds on to it.
+    pub fn lease_time(&self) -> Duration {
+        self.kernel.settings.issuing.job_lease
     }
 
     /// Removes a job whose subject nobody can read.

@@ -54,9 +54,30 @@ impl Workers {
                 let (me, places) = (self.clone(), places.clone());
                 at_work.spawn(async move {
                     let _place = places.acquire_owned().await;
-                    me.work(job).await;
+                    me.hold_and_work(job).await;
                 });
             }
+        }
+    }
+
+    /// Does one job, and sees to it that nobody takes it over meanwhile: a look for control can take longer than a
+    /// lease, and twice the work is twice the questions to the applicant.
+    async fn hold_and_work(&self, job: Job) {
+        let pause = self.services.jobs.lease_time() / 3;
+        let holding = async {
+            loop {
+                tokio::time::sleep(pause).await;
+                match self.services.jobs.renew(&job).await {
+                    Ok(true) => {}
+                    // Done in this moment, or another's: whoever concludes first is right.
+                    Ok(false) => std::future::pending().await,
+                    Err(error) => tracing::warn!(%error, subject = job.subject, "could not hold on to a job"),
+                }
+            }
+        };
+        tokio::select! {
+            () = self.work(job.clone()) => {}
+            () = holding => {}
         }
     }
 

@@ -170,6 +170,31 @@ async fn a_record_that_cannot_be_read_is_a_refusal() {
 }
 
 #[tokio::test]
+async fn a_referral_is_no_empty_answer() {
+    use hickory_proto::rr::rdata::NS;
+    use hickory_proto::rr::{Name, RData, Record};
+    let world = World::new().await;
+    world.dns.script("example.test", RecordType::CAA, |question, _| {
+        let mut answer = reply(question, ResponseCode::NoError);
+        let server = RData::NS(NS(Name::from_ascii("ns.example.test.").unwrap()));
+        answer.add_authority(Record::from_rdata(Name::from_ascii("example.test.").unwrap(), 60, server));
+        Some(encoded(&answer))
+    });
+    assert!(ask(&world, "example.test").await.unwrap_err().contains("does not look names up"));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_cut_even_over_tcp_is_a_refusal() {
+    let world = World::new().await;
+    world.dns.script("example.test", RecordType::CAA, |question, _| {
+        let mut answer = reply(question, ResponseCode::NoError);
+        answer.metadata.truncation = true;
+        Some(encoded(&answer))
+    });
+    assert!(ask(&world, "example.test").await.unwrap_err().contains("it is cut, even over TCP"));
+}
+
+#[tokio::test]
 async fn an_address_has_no_caa_records() {
     let world = World::new().await;
     for address in ["127.0.0.1", "::1"] {

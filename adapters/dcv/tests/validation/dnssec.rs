@@ -1,135 +1,25 @@
 //! Signatures in the DNS, checked from a key of the test's own.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_dcv::Dnssec;
 use chancery_domain::{ChallengeType, Identifier, ProblemKind};
 use chancery_testkit::dns::{encoded, reply};
-use data_encoding::BASE64;
-use hickory_proto::dnssec::crypto::EcdsaSigningKey;
-use hickory_proto::dnssec::rdata::{DNSKEY, DNSSECRData, NSEC, RRSIG};
-use hickory_proto::dnssec::{Algorithm, DnssecSigner, PublicKey, SigningKey};
+use data_encoding::BASE32_DNSSEC;
+use hickory_proto::dnssec::Nsec3HashAlgorithm;
+use hickory_proto::dnssec::rdata::{DNSSECRData, NSEC, NSEC3};
 use hickory_proto::op::{Message, ResponseCode};
-use hickory_proto::rr::rdata::{CNAME, NS, SOA, TXT};
-use hickory_proto::rr::{DNSClass, Name, RData, Record, RecordSet, RecordType};
+use hickory_proto::rr::rdata::{CNAME, NULL};
+use hickory_proto::rr::{Name, RData, Record, RecordType};
+use hickory_proto::serialize::binary::BinEncodable;
 
+use crate::signed_zone::{Tamper, Zone, parsed, soa, text};
 use crate::world::{DIGEST, World, refused, shown};
 
 const DNS: ChallengeType = ChallengeType::Dns01;
 
-/// One signed zone, the root, that holds everything but what is below its delegations without keys.
-struct Zone {
-    signer: DnssecSigner,
-    records: HashMap<(Name, RecordType), RData>,
-    unsigned: Vec<Name>,
-    tamper: Tamper,
-}
-
-/// What goes wrong on the way.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Tamper {
-    Nothing,
-    /// The record is another one than was signed.
-    Data,
-    /// Signatures are left out.
-    Signatures,
-    /// The proof that there is nothing is left out.
-    Denials,
-}
-
-impl Zone {
-    fn new(tamper: Tamper) -> Self {
-        let algorithm = Algorithm::ECDSAP256SHA256;
-        let key = EcdsaSigningKey::generate_pkcs8(algorithm).unwrap();
-        let key = EcdsaSigningKey::from_pkcs8(&key, algorithm).unwrap();
-        let dnskey = DNSKEY::from_key(&key.to_public_key().unwrap());
-        let records =
-            HashMap::from([((Name::root(), RecordType::DNSKEY), RData::DNSSEC(DNSSECRData::DNSKEY(dnskey.clone())))]);
-        let signer = DnssecSigner::new(dnskey, Box::new(key), Name::root(), Duration::from_secs(86_400));
-        Self { signer, records, unsigned: Vec::new(), tamper }
-    }
-
-    fn with(mut self, name: &str, data: RData) -> Self {
-        self.records.insert((parsed(name), data.record_type()), data);
-        self
-    }
-
-    /// A name whose zone has no keys, and says so.
-    fn delegating(mut self, name: &str) -> Self {
-        self.unsigned.push(parsed(name));
-        self.with(name, RData::NS(NS(parsed("ns.example.test"))))
-    }
-
-    /// The key that everything hangs on, as a zone file has it.
-    fn anchor(&self) -> String {
-        let key = self.signer.key().to_public_key().unwrap();
-        format!(". 3600 IN DNSKEY 257 3 {} {}\n", u8::from(key.algorithm()), BASE64.encode(key.public_bytes()))
-    }
-
-    fn answer(&self, question: &Message) -> Message {
-        let (name, kind) = (question.queries[0].name.to_lowercase(), question.queries[0].query_type);
-        let mut answer = reply(question, ResponseCode::NoError);
-        let delegation = self.unsigned.iter().find(|zone| zone.zone_of(&name));
-        let is_signed = delegation.is_none_or(|zone| *zone == name && kind == RecordType::DS);
-        let alias = self.records.get(&(name.clone(), RecordType::CNAME));
-        if let Some(data) = self.records.get(&(name.clone(), kind)).or(alias) {
-            for mut record in self.signed(&name, data, is_signed && self.tamper != Tamper::Signatures) {
-                if let (Tamper::Data, RData::TXT(text)) = (self.tamper, &mut record.data) {
-                    *text = TXT::new(vec!["forged".to_owned(), DIGEST.to_owned()]);
-                }
-                answer.add_answer(record);
-            }
-            return answer;
-        }
-        let soa = RData::SOA(SOA::new(parsed("ns"), parsed("nobody"), 1, 60, 60, 60, 60));
-        if !is_signed {
-            answer.add_authorities(self.signed(delegation.unwrap(), &soa, false));
-            return answer;
-        }
-        answer.add_authorities(self.signed(&Name::root(), &soa, true));
-        if self.tamper != Tamper::Denials {
-            // Made for the occasion: this name has these types, and nothing comes between it and its first child.
-            let here = self.records.keys().filter(|(owner, _)| *owner == name).map(|(_, kind)| *kind);
-            let next = name.prepend_label(&b"\0"[..]).unwrap();
-            let denial = RData::DNSSEC(DNSSECRData::NSEC(NSEC::new_cover_self(next, here)));
-            answer.add_authorities(self.signed(&name, &denial, true));
-        }
-        answer
-    }
-
-    fn signed(&self, name: &Name, data: &RData, sign: bool) -> Vec<Record> {
-        let record = Record::from_rdata(name.clone(), 60, data.clone());
-        let mut records = vec![record.clone()];
-        if sign {
-            let mut set = RecordSet::new(name.clone(), data.record_type(), 0);
-            set.insert(record, 0);
-            let yesterday = hickory_now() - Duration::from_secs(3600);
-            let signature = RRSIG::from_rrset(&set, DNSClass::IN, yesterday, &self.signer).unwrap();
-            records.push(Record::from_rdata(name.clone(), 60, RData::DNSSEC(DNSSECRData::RRSIG(signature))));
-        }
-        records
-    }
-}
-
-/// The library checks signatures by the clock of the system; so they are made by it.
-#[allow(clippy::disallowed_methods)]
-fn hickory_now() -> time::OffsetDateTime {
-    time::OffsetDateTime::now_utc()
-}
-
-fn parsed(name: &str) -> Name {
-    let mut name = Name::from_ascii(name).unwrap();
-    name.set_fqdn(true);
-    name
-}
-
-fn text(text: &str) -> RData {
-    RData::TXT(TXT::new(vec![text.to_owned()]))
-}
-
-async fn world_of(zone: Zone) -> World {
+pub(crate) async fn world_of(zone: Zone) -> World {
     let mut world = World::new().await;
     world.config.dnssec = Dnssec::Validated { anchors: Some(zone.anchor()) };
     // A second look would show that it was not refused at once.
@@ -213,4 +103,114 @@ fn anchors_that_cannot_be_read_are_an_error_at_the_start() {
     };
     assert!(start(None).is_ok(), "the keys of the root are known");
     assert!(matches!(start(Some("no zone file")), Err(ConfigError::TrustAnchors(_))));
+}
+
+#[tokio::test]
+async fn an_alias_by_dname_is_followed_where_that_is_signed() {
+    let moving = |target: &str| RData::Unknown {
+        code: RecordType::DNAME,
+        rdata: NULL::with(parsed(target).to_bytes().unwrap()),
+    };
+    for (target, dnssec) in [(Some("else.test"), "secure"), (None, "bogus")] {
+        let mut zone = Zone::new(Tamper::Nothing).with("_acme-challenge.a.else.test", text(DIGEST));
+        if let Some(target) = target {
+            zone = zone.with("old.test", moving(target));
+        }
+        let world = world_of(zone).await;
+        // What servers make of it: without a signature.
+        world.dns.script("_acme-challenge.a.old.test", RecordType::TXT, |question, _| {
+            let mut answer = reply(question, ResponseCode::NoError);
+            let alias = RData::CNAME(CNAME(parsed("_acme-challenge.a.else.test")));
+            answer.add_answer(Record::from_rdata(parsed("_acme-challenge.a.old.test"), 60, alias));
+            Some(encoded(&answer))
+        });
+        let verified = world.verify("a.old.test", DNS).await;
+        assert_eq!(verified.outcome.is_ok(), target.is_some(), "{:?}", verified.attempts);
+        assert_eq!(verified.attempts[0].dnssec.as_deref(), Some(dnssec));
+    }
+}
+
+/// What a wildcard of a signed zone gives, with the denial that the name itself has anything.
+fn from_a_wildcard(zone: &Zone, name: &str, data: &RData, next: &str) -> Message {
+    let wildcard = parsed(&format!("*.{}", name.split_once('.').unwrap().1));
+    let mut answer = Message::query();
+    for mut record in zone.signed(&wildcard, data, true) {
+        record.name = parsed(name);
+        answer.add_answer(record);
+    }
+    let denial = NSEC::new(parsed(next), [data.record_type(), RecordType::RRSIG, RecordType::NSEC]);
+    answer.add_authorities(zone.signed(&wildcard, &RData::DNSSEC(DNSSECRData::NSEC(denial)), true));
+    answer
+}
+
+#[tokio::test]
+async fn what_comes_from_a_wildcard_is_secure_if_the_name_itself_has_nothing() {
+    let zone = Zone::new(Tamper::Nothing);
+    let place = "_acme-challenge.example.test";
+    let made = from_a_wildcard(&zone, place, &text(DIGEST), "zz.example.test");
+    let world = world_of(zone).await;
+    let (answers, authorities) = (made.answers, made.authorities);
+    let script = |authorities: Vec<Record>| {
+        let answers = answers.clone();
+        world.dns.script(place, RecordType::TXT, move |question, _| {
+            let mut answer = reply(question, ResponseCode::NoError);
+            answer.add_answers(answers.iter().cloned());
+            answer.add_authorities(authorities.iter().cloned());
+            Some(encoded(&answer))
+        });
+    };
+    script(authorities);
+    let attempt = shown(world.verify("example.test", DNS).await);
+    assert_eq!(attempt.dnssec.as_deref(), Some("secure"));
+    script(Vec::new());
+    let (attempt, _) = refused(world.verify("example.test", DNS).await, ProblemKind::Dns);
+    assert_eq!(attempt.dnssec.as_deref(), Some("bogus"));
+}
+
+/// A hashed denial of the root: of the name itself, with the types that it has, or of all around it.
+fn hashed_denial(zone: &Zone, name: &str, matching: bool, opt_out: bool, types: &[RecordType]) -> Vec<Record> {
+    let algorithm = Nsec3HashAlgorithm::SHA1;
+    let hash = algorithm.hash(&[], &parsed(name), 0).unwrap().as_ref().to_vec();
+    let (mut owner, mut next) = (hash.clone(), hash);
+    owner[19] = owner[19].wrapping_sub(u8::from(!matching));
+    next[19] = next[19].wrapping_add(1);
+    let data = NSEC3::new(algorithm, opt_out, 0, Vec::new(), next, types.iter().copied());
+    let owner = parsed(&BASE32_DNSSEC.encode(&owner));
+    let denial = zone.signed(&owner, &RData::DNSSEC(DNSSECRData::NSEC3(data)), true);
+    [zone.signed(&Name::root(), &soa(), true), denial].concat()
+}
+
+#[tokio::test]
+async fn hashed_denials_count_like_plain_ones() {
+    let name = Identifier::parse("test").unwrap();
+    for (types, denied) in [(&[RecordType::TXT][..], true), (&[RecordType::TXT, RecordType::CAA], false)] {
+        let zone = Zone::new(Tamper::Nothing);
+        let denial = hashed_denial(&zone, "test", true, false, types);
+        let world = world_of(zone).await;
+        world.dns.script("test", RecordType::CAA, move |question, _| {
+            let mut answer = reply(question, ResponseCode::NoError);
+            answer.add_authorities(denial.iter().cloned());
+            Some(encoded(&answer))
+        });
+        assert_eq!(world.validator().caa(&name, None, DNS).await.is_ok(), denied);
+    }
+}
+
+/// As most names of the world are: without keys, below a zone that does not list those.
+#[tokio::test]
+async fn a_zone_that_may_have_no_keys_by_opt_out_is_insecure() {
+    for (opt_out, dnssec) in [(true, "insecure"), (false, "bogus")] {
+        let zone = Zone::new(Tamper::Nothing).delegating("plain.test").with("_acme-challenge.plain.test", text(DIGEST));
+        let denial = hashed_denial(&zone, "plain.test", false, opt_out, &[RecordType::NS]);
+        let world = world_of(zone).await;
+        world.dns.script("plain.test", RecordType::DS, move |question, _| {
+            let mut answer = reply(question, ResponseCode::NoError);
+            // Without the top of the zone: the library does not expect the root to be one with hashes.
+            answer.add_authorities(denial.iter().skip(2).cloned());
+            Some(encoded(&answer))
+        });
+        let verified = world.verify("plain.test", DNS).await;
+        assert_eq!(verified.attempts[0].dnssec.as_deref(), Some(dnssec));
+        assert_eq!(verified.outcome.is_ok(), opt_out);
+    }
 }

@@ -5,10 +5,12 @@
 mod caa;
 mod dns01;
 mod dnssec;
+mod dnssec_forged;
 mod http01;
 mod places;
 mod redirects;
 mod resolving;
 mod retries;
+mod signed_zone;
 mod tls_alpn01;
 mod world;

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_dcv::{Check, Timeouts, Validator, ValidatorConfig, Verified};
+use chancery_dcv::{Check, Dnssec, Timeouts, Validator, ValidatorConfig, Verified};
 use chancery_domain::{Attempt, ChallengeType, Identifier, ProblemKind};
 use chancery_testkit::dns::TestDns;
 use chancery_testkit::{FrozenClock, SeededEntropy};
@@ -31,6 +31,7 @@ impl World {
         let dns = TestDns::start().await;
         let config = ValidatorConfig {
             resolvers: vec![dns.address()],
+            dnssec: Dnssec::Unchecked,
             allow_special_addresses: true,
             retry_window: Duration::ZERO,
             timeouts: Timeouts {

@@ -93,6 +93,12 @@ impl Tx<'_> {
         Ok(self.query_one(sql, params![kind.as_str(), subject, node], |_| Ok(()))?.is_some())
     }
 
+    /// Holds on to a job that takes longer than its lease; false if it is no longer this node's.
+    pub fn renew_job(&mut self, job: &Job, node: &str, until: Timestamp) -> Result<bool, StoreError> {
+        let sql = "UPDATE jobs SET run_at = $4 WHERE kind = $1 AND subject = $2 AND lease = $3 AND run_at < $4";
+        Ok(self.execute(sql, params![job.kind.as_str(), job.subject.as_str(), node, until])? == 1)
+    }
+
     /// Removes a job that is done, or that nothing can be done about.
     pub fn finish_job(&mut self, kind: JobKind, subject: impl ToString) -> Result<(), StoreError> {
         let sql = "DELETE FROM jobs WHERE kind = $1 AND subject = $2";

@@ -84,6 +84,7 @@ pub fn check_config(target: &ConfigTarget) -> Result<(), Failure> {
                 "http_url" => installation.urls.http_url,
                 "tls" => installation.tls.is_some(),
                 "database" => installation.database.to_string(),
+                "resolvers" => installation.resolvers(),
                 "issuer" => installation.settings.issuer,
                 "audience" => installation.settings.audience,
                 "profiles" => installation.settings.profiles.iter().map(|profile| profile.name.as_str()).collect::<Vec<_>>(),

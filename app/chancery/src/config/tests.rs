@@ -1,3 +1,5 @@
+mod validation;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -14,7 +16,10 @@ fn uncommented() -> String {
         let name = line.strip_prefix('#').unwrap_or_default();
         name.starts_with("[[")
             || name.split_once(" = ").is_some_and(|(name, _)| {
-                !name.is_empty() && name.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_')
+                !name.is_empty()
+                    && name
+                        .chars()
+                        .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_')
             })
     };
     let lines = EXAMPLE.lines().map(|line| if is_setting(line) { &line[1..] } else { line });

@@ -32,6 +32,7 @@ sections! {
         keys: Keys = Keys::default(),
         identity: Identity = Identity::default(),
         limits: Limits = Limits::default(),
+        validation: Validation = Validation::default(),
         policy: Policy = Policy::default(),
         profiles: Profiles = Profiles::default(),
         log: Log = Log::default(),
@@ -97,6 +98,19 @@ sections! {
         header_time: String = "10s",
         handshake_time: String = "10s",
         idle_time: String = "75s",
+    }
+    /// How control of names is checked, and how long it counts.
+    Validation {
+        resolvers: Vec<String> = Vec::new(),
+        dnssec: String = "validate",
+        caa_identities: Vec<String> = Vec::new(),
+        retry_window: String = "20s",
+        reuse_days: i64 = 10,
+        order_lifetime: String = "7d",
+        max_in_flight: i64 = 500,
+        allow_special_addresses: bool = false,
+        http01_port: i64 = 80,
+        tls_alpn01_port: i64 = 443,
     }
     /// The policy of accounts that no policy applies to; without a rule it permits what the profiles permit.
     Policy {

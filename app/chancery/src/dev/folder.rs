@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chancery_dcv::ValidatorConfig;
+use chancery_dcv::{Dnssec, ValidatorConfig};
 use chancery_domain::{Name, PolicyRules, Profile};
 use chancery_http::{BodyLimits, Limits, PublicUrls};
 use chancery_pki::chain_to_pem;
@@ -61,6 +61,7 @@ impl Wishes {
         }
         Validation::Checked(Box::new(ValidatorConfig {
             resolvers: self.dns.into_iter().collect(),
+            dnssec: Dnssec::Unchecked,
             http01_port: self.http01_port,
             https_port: self.tls_alpn01_port,
             tls_alpn01_port: self.tls_alpn01_port,

@@ -6,7 +6,7 @@ mod listeners;
 mod metrics;
 mod signals;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +30,7 @@ use crate::config;
 use crate::failure::Failure;
 use crate::installation::Installation;
 use crate::logging;
+use crate::resolvers;
 use crate::system::{SystemClock, SystemEntropy};
 use admin::Health;
 use signals::Signals;
@@ -46,9 +47,10 @@ pub struct ServeArgs {
 
 /// Starts the service that a configuration describes, and runs it until it is told to stop.
 pub fn start(args: &ServeArgs) -> Result<(), Failure> {
-    let installation = config::load(&args.config, args.database_url.as_deref())?;
+    let mut installation = config::load(&args.config, args.database_url.as_deref())?;
     logging::start(&installation.log);
     let keyring = installation.keyring()?;
+    installation.find_resolvers(Path::new(resolvers::SYSTEM))?;
     let runtime = runtime()?;
     let listeners = runtime.block_on(Listeners::bind(installation.listen, Flags::CONFIGURATION))?;
     let addresses = listeners.addresses()?;

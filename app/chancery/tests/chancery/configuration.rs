@@ -24,6 +24,7 @@ fn the_environment_goes_over_the_file() {
     assert_eq!(checked["base_url"], "https://from.the.environment");
     assert_eq!(checked["profiles"], json!(["short"]));
     assert_eq!(checked["audience"], "12345");
+    assert_eq!(checked["resolvers"], json!(["127.0.0.1:53"]));
 }
 
 #[test]

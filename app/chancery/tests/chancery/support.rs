@@ -268,7 +268,8 @@ impl Configured {
         let folder = folder();
         let text = format!(
             "server.listen = '127.0.0.1:0'\nserver.http_listen = '127.0.0.1:0'\nserver.admin_listen = '127.0.0.1:0'\n\
-             server.base_url = 'http://localhost:8443'\n{more}\n"
+             server.base_url = 'http://localhost:8443'\n\
+             validation.resolvers = ['127.0.0.1']\n{more}\n"
         );
         fs::write(folder.path().join("chancery.toml"), text).unwrap();
         Self { folder }

@@ -6,12 +6,12 @@ mod issuance;
 mod limits;
 mod server;
 mod url;
+mod validation;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chancery_dcv::ValidatorConfig;
 use chancery_domain::Secret;
 use chancery_seal::Keyring;
 use chancery_service::{Issuing, Settings};
@@ -34,6 +34,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     let public = server.as_ref().is_some_and(server::Server::is_public);
     let identity = identity::settle(&config.identity, urls, public, &mut check);
     let limits = limits::settle(&config.limits, &mut check);
+    let validation = validation::settle(&config.validation, urls, &mut check);
     let issuance = issuance::settle(&config.policy, &config.profiles, &mut check);
     let log = settle_log(&config.log, &mut check);
 
@@ -49,6 +50,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     let (identity, issuance) = (identity.ok_or_else(missing)?, issuance.ok_or_else(missing)?);
     let mut limits = limits.ok_or_else(missing)?;
     limits.http.drain = server.drain;
+    let validation = validation.ok_or_else(missing)?;
     Ok(Installation {
         place: Place::Configuration(path.to_owned()),
         listen: server.listen,
@@ -65,14 +67,14 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
             token_key_notice: identity.token_key_notice,
             api_keys: config.identity.api_keys,
             external: identity.external.iter().map(|external| external.provider.clone()).collect(),
-            issuing: Issuing::of(&issuance.profiles, &server.urls.base_url, &server.urls.http_url),
+            issuing: validation.said_of(Issuing::of(&issuance.profiles, &server.urls.base_url, &server.urls.http_url)),
             profiles: issuance.profiles,
             default_profile: issuance.default_profile,
             default_policy: issuance.default_policy,
             default_policy_name: issuance.default_policy_name,
             idempotency_window: IDEMPOTENCY_WINDOW,
         },
-        validation: Validation::Checked(Box::new(ValidatorConfig::default())),
+        validation: Validation::Checked(Box::new(validation.validator)),
         blocklist: None,
         external_keys: identity.external,
         limits,

@@ -1,0 +1,70 @@
+use chancery_tests::{lookup, on_both_databases};
+
+use crate::site::{Site, account, choose, code, codes, order, path, seen};
+
+on_both_databases! {
+    async fn a_wrong_page_ends_authorization_and_order_and_is_shown(world: World) {
+        let site = Site::open().await;
+        site.name("a.example.test").name("b.example.test");
+        let tenant = world.tenant("DEMO").await;
+        let account = account(&tenant, "a@example.com").await;
+        let order = order(&tenant, &account, &["a.example.test", "b.example.test"]).await;
+        let challenge = code(&tenant, &order, "a.example.test", "http-01").await;
+        let other = code(&tenant, &order, "a.example.test", "dns-01").await;
+        let token = challenge["token"].as_str().unwrap();
+        site.web.page(&format!("/.well-known/acme-challenge/{token}"), "something else");
+        choose(&tenant, &challenge).await;
+        site.work(&world).await;
+
+        let failed = seen(&tenant, &order).await;
+        assert_eq!(failed["status"], "invalid");
+        assert_eq!(failed["error"]["type"], "incorrectResponse");
+        let detail = failed["error"]["detail"].as_str().unwrap();
+        assert!(detail.starts_with("a.example.test: ") && detail.contains("something else"), "{detail}");
+        let authorizations = failed["authorizations"].as_array().unwrap();
+        let status = |name: &str| {
+            let found = authorizations.iter().find(|each| each["identifier"]["value"] == name);
+            found.unwrap()["status"].as_str().unwrap()
+        };
+        assert_eq!(status("a.example.test"), "invalid");
+        assert_ne!(status("b.example.test"), "valid");
+
+        // Choosing again, this one or another, shows the one that was looked at.
+        for chosen in [&challenge, &other] {
+            let again = tenant.post_empty(&path(chosen)).await.expect(410);
+            assert_eq!(again["challenge"]["lookup"], challenge["lookup"]);
+            assert_eq!(again["challenge"]["status"], "invalid");
+            assert_eq!(again["challenge"]["attempts"][0]["actual"], "something else");
+            assert_eq!(again["challenge"]["attempts"][0]["httpStatus"], 200);
+            assert_eq!(again["challenge"]["error"]["type"], "incorrectResponse");
+        }
+        let finalize = tenant.post_empty(&format!("/v1/order/{}/finalize", lookup(&order))).await;
+        assert!(finalize.status.is_client_error(), "{}", finalize.text());
+    }
+
+    async fn a_second_choice_while_the_first_is_looked_at_is_refused_with_its_state(world: World) {
+        let site = Site::open().await;
+        let tenant = world.tenant("DEMO").await;
+        let account = account(&tenant, "a@example.com").await;
+        let order = order(&tenant, &account, &["a.example.test"]).await;
+        let challenges = codes(&tenant, &order, "a.example.test").await;
+        choose(&tenant, &challenges[0]).await;
+        let again = tenant.post_empty(&path(&challenges[0])).await.expect(410);
+        assert_eq!(again["challenge"]["status"], "processing");
+        assert_eq!(site.dns.asked(), []);
+    }
+
+    async fn what_is_missing_ends_the_order_when_the_window_is_over(world: World) {
+        let site = Site::open().await;
+        site.dns.absent("a.example.test");
+        let tenant = world.tenant("DEMO").await;
+        let account = account(&tenant, "a@example.com").await;
+        let order = order(&tenant, &account, &["a.example.test"]).await;
+        choose(&tenant, &code(&tenant, &order, "a.example.test", "dns-01").await).await;
+        site.work(&world).await;
+        let failed = seen(&tenant, &order).await;
+        assert_eq!((failed["status"].as_str(), failed["error"]["type"].as_str()), (Some("invalid"), Some("dns")));
+        let detail = failed["error"]["detail"].as_str().unwrap();
+        assert!(detail.contains("_acme-challenge.a.example.test does not exist"), "{detail}");
+    }
+}

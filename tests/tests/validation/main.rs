@@ -1,0 +1,10 @@
+//! Orders through the reseller's door, with names that are really shown, on loopback.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+mod caa;
+mod csr;
+mod failing;
+mod holding;
+mod reuse;
+mod shown;
+mod site;
