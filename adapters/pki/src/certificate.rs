@@ -134,7 +134,7 @@ impl Certificate {
     }
 
     /// Whether what it signs may be for all of these purposes: a CA's own extended key usage limits those below it.
-    pub(crate) fn covers(&self, purposes: &[Purpose]) -> Result<bool, PkiError> {
+    pub fn covers(&self, purposes: &[Purpose]) -> Result<bool, PkiError> {
         let found = self.parsed.tbs_certificate().get_extension().map_err(PkiError::Der)?;
         Ok(found.is_none_or(|(_, ExtendedKeyUsage(own))| purposes.iter().all(|purpose| own.contains(&purpose.oid()))))
     }
