@@ -104,7 +104,8 @@ impl Authority {
         let rules = self.kernel.settings.issuing.issuer_rules(name);
         let suitable = suitable(&candidates, &rules, &profile.purposes, key);
         let chosen = turn(&suitable, order).map(|candidate| candidate.signing.clone());
-        chosen.ok_or_else(|| ServiceError::internal(format!("no active CA may sign certificates of the profile {name}")))
+        chosen
+            .ok_or_else(|| ServiceError::internal(format!("no active CA may sign certificates of the profile {name}")))
     }
 
     /// The profiles, with the kind of key, for which no active CA may sign: their orders are going to fail.

@@ -129,7 +129,12 @@ impl Operator {
         self.record(tx, None, "issuer.create", made.id, detail)
     }
 
-    async fn make_below(&self, root: &IssuerRecord, name: &str, key: KeyAlgorithm) -> Result<IssuerRecord, ServiceError> {
+    async fn make_below(
+        &self,
+        root: &IssuerRecord,
+        name: &str,
+        key: KeyAlgorithm,
+    ) -> Result<IssuerRecord, ServiceError> {
         let parent = self.open_root(root).map_err(ServiceError::internal)?;
         let subject = CaName::beside(parent.issuer.certificate(), name).map_err(refusal)?;
         let key = generate(vec![key]).await?.remove(0);

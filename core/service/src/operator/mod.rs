@@ -13,8 +13,8 @@ use chancery_domain::{Reseller, ResellerId};
 use chancery_store::Tx;
 use serde_json::Value;
 
-pub use clients::{NewApiKey, NewClient, NewSecret};
 pub use chancery_pki::KeyAlgorithm;
+pub use clients::{NewApiKey, NewClient, NewSecret};
 pub use hierarchy::{IssuerDetails, NewHierarchy};
 pub use issuers::RotatedIssuer;
 pub use reseal::Resealed;
