@@ -2,4 +2,5 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod csr;
+mod issuers;
 mod life;

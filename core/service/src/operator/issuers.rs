@@ -24,6 +24,9 @@ impl Operator {
         let root = records.iter().rev().find(|record| record.kind == IssuerKind::Root);
         let root = root.ok_or_else(|| ServiceError::not_found(Noun::Issuer))?;
         let name = name.unwrap_or_else(|| next_of_kind(&records, key));
+        if records.iter().any(|record| record.name == name) {
+            return Err(ServiceError::NameInUse(Noun::Issuer, name));
+        }
         let made = self.make_below(root, &name, key).await?;
         let me = self.clone();
         self.kernel
