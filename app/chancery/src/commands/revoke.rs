@@ -10,8 +10,21 @@ use crate::print::record;
 use crate::target::Target;
 
 #[derive(Args, Debug)]
-#[group(id = "which", required = true, multiple = false, args = ["serial", "certificate", "order"])]
 pub struct RevokeArgs {
+    #[command(flatten)]
+    which: Which,
+    /// Why, as RFC 5280 names or numbers it: keyCompromise also blocks the key for ever
+    #[arg(long, default_value = "unspecified")]
+    reason: RevocationReason,
+    /// A note, which nobody but you and the reseller sees
+    #[arg(long, value_parser = comment)]
+    comment: Option<String>,
+}
+
+/// One of these.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+struct Which {
     /// The certificate with this serial number, in hexadecimal, with or without colons
     #[arg(long, value_name = "HEX", value_parser = serial)]
     serial: Option<String>,
@@ -21,16 +34,10 @@ pub struct RevokeArgs {
     /// The certificate of this order, such as ord_…
     #[arg(long, value_name = "LOOKUP")]
     order: Option<OrderId>,
-    /// Why, as RFC 5280 names or numbers it: keyCompromise also blocks the key for ever
-    #[arg(long, default_value = "unspecified")]
-    reason: RevocationReason,
-    /// A note, which nobody but you and the reseller sees
-    #[arg(long, value_parser = comment)]
-    comment: Option<String>,
 }
 
 pub fn run(target: &Target, args: RevokeArgs) -> Result<(), Failure> {
-    let RevokeArgs { serial, certificate, order, reason, comment } = args;
+    let RevokeArgs { which: Which { serial, certificate, order }, reason, comment } = args;
     let which = serial.map(CertificateRef::Serial).or(certificate.map(CertificateRef::Certificate));
     let Some(which) = which.or(order.map(CertificateRef::Order)) else {
         return Err(Failure::usage("name the certificate by --serial, --certificate or --order"));
