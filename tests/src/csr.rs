@@ -4,6 +4,17 @@ use std::process::Command;
 
 /// A CSR for these names with a new P-256 key.
 pub fn csr(names: &[&str]) -> String {
+    csr_with("ec-p256", names)
+}
+
+/// A CSR for these names with a new key of this kind.
+pub fn csr_with(key_type: &str, names: &[&str]) -> String {
+    let key_options = match key_type {
+        "ec-p256" => ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"],
+        "ec-p384" => ["ec", "-pkeyopt", "ec_paramgen_curve:P-384"],
+        "rsa-2048" => ["rsa", "-pkeyopt", "rsa_keygen_bits:2048"],
+        other => panic!("no {other} in these tests"),
+    };
     let folder = tempfile::tempdir().expect("a temporary folder");
     let key = folder.path().join("key.pem");
     let alternative: Vec<_> = names
@@ -11,7 +22,8 @@ pub fn csr(names: &[&str]) -> String {
         .map(|name| if name.parse::<std::net::IpAddr>().is_ok() { format!("IP:{name}") } else { format!("DNS:{name}") })
         .collect();
     let output = Command::new("openssl")
-        .args(["req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/"])
+        .args(["req", "-new", "-nodes", "-subj", "/", "-newkey"])
+        .args(key_options)
         .arg("-keyout")
         .arg(&key)
         .args(["-addext", &format!("subjectAltName={}", alternative.join(","))])

@@ -7,7 +7,7 @@ mod node;
 mod tenant;
 mod world;
 
-pub use csr::csr;
+pub use csr::{csr, csr_with};
 pub use making::lookup;
 pub use node::Node;
 pub use tenant::{Reply, Tenant};

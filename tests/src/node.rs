@@ -8,7 +8,7 @@ use chancery_dcv::Validator;
 use chancery_http::{Door, Edge, PublicUrls, RateLimiter, account_for, finish};
 use chancery_seal::Keyring;
 use chancery_service::identity::External;
-use chancery_service::operator::CaNames;
+use chancery_service::operator::{KeyAlgorithm, NewHierarchy};
 use chancery_service::{Authority, Identity, Job, Kernel, Services, Settings};
 use chancery_store::{Options, Store};
 use chancery_testkit::{FrozenClock, SeededEntropy};
@@ -49,7 +49,7 @@ impl Node {
         let identity = Identity::new(kernel.clone(), external).await.expect("an identity");
         let authority = Authority::new(kernel.clone()).await.expect("an authority");
         let services = Services::new(kernel, identity, authority);
-        services.operator.init_hierarchy(ca_names()).await.expect("a hierarchy");
+        services.operator.init_hierarchy(hierarchy()).await.expect("a hierarchy");
         services.authority.reload().await.expect("a hierarchy that opens");
         let door = Door { services: services.clone(), urls, limiter: limiter.map(Arc::new) };
         let routes = chancery_reseller::router(door.clone()).merge(chancery_identity::router(door.clone()));
@@ -101,11 +101,12 @@ pub(crate) async fn work(services: &Services, validator: Option<Arc<Validator>>,
     }
 }
 
-fn ca_names() -> CaNames {
-    CaNames {
+/// One issuing CA is enough for most tests, and quickly made.
+fn hierarchy() -> NewHierarchy {
+    NewHierarchy {
         country: "DE".to_owned(),
         organization: "Test".to_owned(),
         root: "Test Root".to_owned(),
-        issuing: "Test Issuing 1".to_owned(),
+        issuing: vec![("Test Issuing E1".to_owned(), KeyAlgorithm::EcP256)],
     }
 }

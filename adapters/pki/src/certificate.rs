@@ -14,6 +14,7 @@ use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, Subject
 
 use crate::{
     error::PkiError,
+    profile::Purpose,
     public_key::{describe, verify},
 };
 
@@ -130,6 +131,12 @@ impl Certificate {
     /// The bits of its public key without the algorithm, as OCSP hashes them.
     pub(crate) fn public_key_bits(&self) -> Vec<u8> {
         self.parsed.tbs_certificate().subject_public_key_info().subject_public_key.raw_bytes().to_vec()
+    }
+
+    /// Whether what it signs may be for all of these purposes: a CA's own extended key usage limits those below it.
+    pub fn covers(&self, purposes: &[Purpose]) -> Result<bool, PkiError> {
+        let found = self.parsed.tbs_certificate().get_extension().map_err(PkiError::Der)?;
+        Ok(found.is_none_or(|(_, ExtendedKeyUsage(own))| purposes.iter().all(|purpose| own.contains(&purpose.oid()))))
     }
 
     pub(crate) fn is_ocsp_responder(&self) -> Result<bool, PkiError> {

@@ -26,7 +26,10 @@ use x509_cert::ext::{
     },
 };
 
-use crate::{error::PkiError, profile::PolicyId};
+use crate::{
+    error::PkiError,
+    profile::{PolicyId, Purpose},
+};
 
 /// Under which policies an issuing CA may issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +51,15 @@ pub(crate) fn key_usage(usages: impl Into<FlagSet<KeyUsages>>) -> Result<Extensi
 
 pub(crate) fn server_auth() -> Result<Extension, PkiError> {
     purposes(vec![ID_KP_SERVER_AUTH])
+}
+
+/// TLS servers, and whatever else is named.
+pub(crate) fn ca_purposes(others: &[Purpose]) -> Result<Extension, PkiError> {
+    let others = others.iter().filter(|purpose| **purpose != Purpose::ServerAuth).map(|purpose| purpose.oid());
+    let mut all = vec![ID_KP_SERVER_AUTH];
+    all.extend(others);
+    all.dedup();
+    purposes(all)
 }
 
 pub(crate) fn purposes(purposes: Vec<ObjectIdentifier>) -> Result<Extension, PkiError> {

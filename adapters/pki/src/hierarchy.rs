@@ -10,6 +10,7 @@ use crate::{
     issuer::Issuer,
     keys::Signer,
     names::CaName,
+    profile::Purpose,
     serial::Serial,
     tbs::{Contents, public_key},
     validity::Validity,
@@ -44,15 +45,17 @@ pub struct IssuingCa<'a> {
     pub serial: Serial,
     /// Under which policies it may issue.
     pub policy: CaPolicy,
+    /// What its certificates may be for; those for TLS servers always are.
+    pub purposes: &'a [Purpose],
     /// Where its issuer's certificate can be had, if it is published; an `http://` URL.
     pub ca_issuers_url: Option<&'a str>,
     /// Where its issuer's revocation list can be had, if there is one; an `http://` URL.
     pub crl_url: Option<&'a str>,
 }
 
-/// Makes an issuing CA: it may sign TLS server certificates and revocation lists, and no CAs.
+/// Makes an issuing CA: it may sign certificates for its purposes and revocation lists, and no CAs.
 ///
-/// After the Baseline Requirements section 7.1.2.6.
+/// After the Baseline Requirements section 7.1.2.6; section 7.1.2.10.6 wants `serverAuth` and allows `clientAuth`.
 pub fn issuing(issuer: &Issuer, ca: &IssuingCa<'_>) -> Result<Certificate, PkiError> {
     if !issuer.may_have_cas_below() {
         return Err(IssuerError::PathLength.into());
@@ -65,7 +68,7 @@ pub fn issuing(issuer: &Issuer, ca: &IssuingCa<'_>) -> Result<Certificate, PkiEr
     let mut extensions = vec![
         extensions::ca(Some(0))?,
         ca_key_usage()?,
-        extensions::server_auth()?,
+        extensions::ca_purposes(ca.purposes)?,
         extensions::subject_key_id(spki.owned_to_ref())?,
         issuer.authority_key_id()?,
         extensions::policy(ca.policy)?,

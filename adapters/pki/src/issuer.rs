@@ -13,6 +13,7 @@ use crate::{
     error::{IssuerError, PkiError},
     extensions,
     keys::Signer,
+    profile::Purpose,
     public_key::KeyAlgorithm,
     tbs::{self, Contents},
 };
@@ -54,6 +55,16 @@ impl Issuer {
     /// What kind of key it signs with.
     pub fn algorithm(&self) -> KeyAlgorithm {
         self.signer.algorithm()
+    }
+
+    /// The last second of its own certificate, in Unix seconds.
+    pub fn not_after(&self) -> i64 {
+        self.certificate.not_after()
+    }
+
+    /// Whether its certificates may be for all of these purposes.
+    pub fn covers(&self, purposes: &[Purpose]) -> bool {
+        self.certificate.covers(purposes).unwrap_or(false)
     }
 
     /// Signs a linted draft, and so uses it up.

@@ -10,7 +10,10 @@ use x509_cert::{
     name::{RdnSequence, RelativeDistinguishedName},
 };
 
-use crate::error::{NameError, PkiError};
+use crate::{
+    certificate::Certificate,
+    error::{NameError, PkiError},
+};
 
 /// The most characters of an organization or a common name (RFC 5280 appendix A.1).
 pub(crate) const MAX_CHARACTERS: usize = 64;
@@ -43,6 +46,15 @@ impl CaName {
             organization: organization.to_owned(),
             common_name: common_name.to_owned(),
         })
+    }
+
+    /// The name of a CA beside another one: of the same country and organization.
+    pub fn beside(other: &Certificate, common_name: &str) -> Result<Self, NameError> {
+        let part = |oid| {
+            let found = other.subject().iter().find(|attribute| attribute.oid == oid);
+            found.map(|attribute| String::from_utf8_lossy(attribute.value.value()).into_owned()).unwrap_or_default()
+        };
+        Self::new(&part(COUNTRY_NAME), &part(ORGANIZATION_NAME), common_name)
     }
 
     /// The country as PrintableString, the others as UTF8String (RFC 5280 section 4.1.2.4).

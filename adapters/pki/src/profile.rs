@@ -3,7 +3,10 @@
 use std::{fmt, str::FromStr};
 
 use chancery_domain::KeyType;
-use der::asn1::ObjectIdentifier;
+use der::{
+    asn1::ObjectIdentifier,
+    oid::db::rfc5912::{ID_KP_CLIENT_AUTH, ID_KP_SERVER_AUTH},
+};
 
 use crate::{csr::CsrRules, name_rules::NameRules};
 
@@ -92,6 +95,36 @@ impl SubscriberProfile {
             (self.public && self.backdate_seconds > 48 * 3600, "public certificates begin at most 48 hours early"),
         ];
         rules.into_iter().filter(|(broken, _)| *broken).map(|(_, what)| what).collect()
+    }
+}
+
+impl Purpose {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::ServerAuth, Self::ClientAuth];
+
+    /// Its name in settings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ServerAuth => "server-auth",
+            Self::ClientAuth => "client-auth",
+        }
+    }
+
+    pub(crate) const fn oid(self) -> ObjectIdentifier {
+        match self {
+            Self::ServerAuth => ID_KP_SERVER_AUTH,
+            Self::ClientAuth => ID_KP_CLIENT_AUTH,
+        }
+    }
+}
+
+impl FromStr for Purpose {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = || Self::ALL.map(Self::as_str).join(", ");
+        let found = Self::ALL.into_iter().find(|purpose| purpose.as_str() == text);
+        found.ok_or_else(|| format!("{text:?} is not a usage; known are {}", known()))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use chancery_domain::Identifier;
-use der::{Decode, flagset::FlagSet, oid::db::rfc5912, referenced::OwnedToRef};
+use der::{Decode, flagset::FlagSet, referenced::OwnedToRef};
 use spki::SubjectPublicKeyInfoOwned;
 use x509_cert::{ext::pkix::KeyUsages, name::RdnSequence};
 
@@ -14,7 +14,7 @@ use crate::{
     issuer::Issuer,
     key::SubscriberKey,
     names,
-    profile::{Purpose, SubscriberProfile},
+    profile::SubscriberProfile,
     serial::Serial,
     tbs::Contents,
     urls::IssuerUrls,
@@ -64,10 +64,7 @@ impl Draft {
         let spki = SubjectPublicKeyInfoOwned::from_der(terms.key.spki()).map_err(PkiError::Encoding)?;
         let (profile, urls) = (terms.profile, terms.urls);
 
-        let purposes = profile.purposes.iter().map(|purpose| match purpose {
-            Purpose::ServerAuth => rfc5912::ID_KP_SERVER_AUTH,
-            Purpose::ClientAuth => rfc5912::ID_KP_CLIENT_AUTH,
-        });
+        let purposes = profile.purposes.iter().map(|purpose| purpose.oid());
         let mut extensions =
             vec![extensions::key_usage(key_usages(profile, terms.key))?, extensions::purposes(purposes.collect())?];
         if profile.subject_key_id {

@@ -5,7 +5,7 @@ use clap_complete::Shell;
 
 use crate::commands::{
     api_key::ApiKeyCommand, audit::AuditArgs, backup::BackupArgs, ca::CaCommand, client::ClientCommand, demo::DemoArgs,
-    kek::KekCommand, profile::ProfileCommand, reseller::ResellerCommand, setup::InitArgs,
+    kek::KekCommand, profile::ProfileCommand, reseller::ResellerCommand, revoke::RevokeArgs, setup::InitArgs,
 };
 use crate::dev::DevArgs;
 use crate::serve::ServeArgs;
@@ -31,7 +31,7 @@ pub enum Command {
     Demo(DemoArgs),
     /// Start the service as a configuration file says
     Serve(ServeArgs),
-    /// Make what a new installation needs: key-encryption key, database schema, root and issuing CA
+    /// Make what a new installation needs: key-encryption key, database schema, root and issuing CAs
     Init(At<InitArgs>),
     /// Create, list, show, suspend and resume resellers
     Reseller(Noun<ResellerCommand>),
@@ -41,8 +41,10 @@ pub enum Command {
     ApiKey(Noun<ApiKeyCommand>),
     /// Show the certificate profiles
     Profile(Noun<ProfileCommand>),
-    /// Show the certificate authorities
+    /// Show, create, rotate, retire and activate the certificate authorities
     Ca(Noun<CaCommand>),
+    /// Revoke a certificate of any reseller
+    Revoke(At<RevokeArgs>),
     /// List, rotate and prune the key-encryption keys
     Kek(Noun<KekCommand>),
     /// Read the audit trail: who did, or was refused, what

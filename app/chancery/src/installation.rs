@@ -10,6 +10,7 @@ use std::time::Duration;
 use chancery_dcv::ValidatorConfig;
 use chancery_domain::Secret;
 use chancery_http::{BodyLimits, Limits, PublicUrls};
+use chancery_pki::ceiling_days;
 use chancery_service::{ExternalProvider, Settings};
 use chancery_store::{DatabaseUrl, Options};
 
@@ -32,6 +33,22 @@ pub struct Installation {
     /// How long after a signal to stop new connections are still taken.
     pub shutdown_delay: Duration,
     pub log: LogChoice,
+}
+
+impl Installation {
+    /// What is allowed and yet unlikely to be meant, at this time in Unix seconds.
+    pub fn warnings(&self, now: i64) -> Vec<String> {
+        let ceiling = ceiling_days(now);
+        let profiles = self.settings.issuing.certificates.iter();
+        let longer = profiles.filter(|(_, profile)| profile.public && profile.validity_days > ceiling);
+        let said = longer.map(|(name, profile)| {
+            format!(
+                "public certificates may last {ceiling} days at this date: those of the profile {name} will, not {}",
+                profile.validity_days
+            )
+        });
+        said.collect()
+    }
 }
 
 /// Whether control of names is checked.

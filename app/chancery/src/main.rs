@@ -50,6 +50,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::ApiKey(noun) => commands::api_key::run(&noun.target, noun.command),
         Command::Profile(noun) => commands::profile::run(&noun.target, noun.command),
         Command::Ca(noun) => commands::ca::run(&noun.target, noun.command),
+        Command::Revoke(at) => commands::revoke::run(&at.target, at.args),
         Command::Kek(noun) => commands::kek::run(&noun.target, noun.command),
         Command::Audit(at) => commands::audit::run(&at.target, at.args),
         Command::Backup(at) => commands::backup::run(&at.target, &at.args),

@@ -2,13 +2,21 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
-use chancery_domain::IssuerId;
-use chancery_pki::{Certificate, CrlShards, Issuer, IssuerUrls, PrivateKey, chain_to_pem, chain_to_pkcs7};
-use chancery_store::{IssuerKind, IssuerRecord, IssuerState};
+use chancery_domain::{IssuerId, KeyType, OrderId, ProfileName};
+use chancery_pki::{
+    Certificate, CrlShards, Issuer, IssuerUrls, KeyAlgorithm, PrivateKey, Purpose, SubscriberProfile, chain_to_pem,
+    chain_to_pkcs7,
+};
+use chancery_store::{IssuerKind, IssuerRecord, IssuerState, Tx};
 
 use crate::error::ServiceError;
+use crate::issuers::{Candidate, IssuerRules, gaps, suitable, turn};
 use crate::kernel::{Kernel, sealed_column};
+
+/// How often a node asks whether a CA was added or retired.
+const POLL: Duration = Duration::from_secs(2);
 
 /// An issuing CA with its key and its addresses.
 pub struct Signing {
@@ -16,6 +24,7 @@ pub struct Signing {
     pub name: String,
     pub active: bool,
     pub issuer: Issuer,
+    /// All of its addresses; a profile's certificates have those of [`urls_for`](Self::urls_for).
     pub urls: IssuerUrls,
     pub shards: CrlShards,
     /// From itself up to, and without, the root.
@@ -32,12 +41,20 @@ impl Signing {
     pub fn pkcs7(&self, certificate: &Certificate) -> Result<Vec<u8>, ServiceError> {
         chain_to_pkcs7(std::iter::once(certificate).chain(&self.chain)).map_err(ServiceError::internal)
     }
+
+    /// The addresses that stand in the certificates of a profile.
+    pub fn urls_for(&self, rules: &IssuerRules) -> IssuerUrls {
+        let IssuerUrls { ca_issuers, ocsp, crl } = self.urls.clone();
+        IssuerUrls { ca_issuers, ocsp: ocsp.filter(|_| rules.ocsp), crl: crl.filter(|_| rules.crl) }
+    }
 }
+
+type Loaded = HashMap<IssuerId, Arc<Signing>>;
 
 /// Every issuing CA of this installation, retired ones included: what they issued is still theirs to answer for.
 pub struct Authority {
     kernel: Arc<Kernel>,
-    issuers: RwLock<Arc<HashMap<IssuerId, Arc<Signing>>>>,
+    issuers: RwLock<Arc<Loaded>>,
 }
 
 impl Authority {
@@ -50,6 +67,77 @@ impl Authority {
     /// Reads the CAs anew: one may have been added or retired.
     pub async fn reload(&self) -> Result<(), ServiceError> {
         let records = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?;
+        self.load(&records)
+    }
+
+    /// Keeps what is in memory up to date: a CA that was added or retired by anybody is so on this node within seconds.
+    pub async fn watch(&self) {
+        loop {
+            if let Err(error) = self.follow().await {
+                tracing::warn!(%error, "could not ask for changes to the CAs");
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    pub fn all(&self) -> Vec<Arc<Signing>> {
+        self.loaded().values().cloned().collect()
+    }
+
+    pub fn find(&self, id: IssuerId) -> Option<Arc<Signing>> {
+        self.loaded().get(&id).cloned()
+    }
+
+    /// The same, looking for it in the database where it is not known yet: another node may have been faster to notice
+    /// a new CA, and to issue with it.
+    pub(crate) fn require(&self, tx: &mut Tx<'_>, id: IssuerId) -> Result<Arc<Signing>, ServiceError> {
+        if let Some(known) = self.find(id) {
+            return Ok(known);
+        }
+        self.load(&tx.issuers()?)?;
+        self.find(id).ok_or_else(|| ServiceError::internal(format!("there is no issuing CA {id}")))
+    }
+
+    /// The CA for a new certificate of a profile.
+    pub(crate) fn choose(
+        &self,
+        name: &ProfileName,
+        profile: &SubscriberProfile,
+        key: KeyType,
+        order: OrderId,
+    ) -> Result<Arc<Signing>, ServiceError> {
+        let candidates = self.candidates();
+        let rules = self.kernel.settings.issuing.issuer_rules(name);
+        let suitable = suitable(&candidates, &rules, &profile.purposes, key);
+        let chosen = turn(&suitable, order).map(|candidate| candidate.signing.clone());
+        chosen
+            .ok_or_else(|| ServiceError::internal(format!("no active CA may sign certificates of the profile {name}")))
+    }
+
+    /// The profiles, with the kind of key, for which no active CA may sign: their orders are going to fail.
+    pub fn gaps(&self) -> Vec<(ProfileName, KeyType)> {
+        gaps(&self.candidates(), &self.kernel.settings.issuing)
+    }
+
+    async fn follow(&self) -> Result<(), ServiceError> {
+        let states = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuing_states()?)).await?;
+        let loaded = self.loaded();
+        let same = |(id, state): &(IssuerId, IssuerState)| {
+            loaded.get(id).is_some_and(|signing| signing.active == (*state == IssuerState::Active))
+        };
+        if states.len() != loaded.len() || !states.iter().all(same) {
+            self.reload().await?;
+            tracing::info!(issuers = self.loaded().len(), "the CAs have changed");
+        }
+        Ok(())
+    }
+
+    fn candidates(&self) -> Vec<Open> {
+        let now = self.kernel.now().as_secs();
+        self.loaded().values().map(|signing| Open { signing: signing.clone(), now }).collect()
+    }
+
+    fn load(&self, records: &[IssuerRecord]) -> Result<(), ServiceError> {
         let issuing = records.iter().filter(|record| record.kind == IssuerKind::Issuing);
         let loaded =
             issuing.map(|record| Ok((record.id, Arc::new(self.open(record)?)))).collect::<Result<_, ServiceError>>()?;
@@ -57,20 +145,8 @@ impl Authority {
         Ok(())
     }
 
-    pub fn all(&self) -> Vec<Arc<Signing>> {
-        let issuers = self.issuers.read().unwrap_or_else(PoisonError::into_inner).clone();
-        issuers.values().cloned().collect()
-    }
-
-    pub fn find(&self, id: IssuerId) -> Option<Arc<Signing>> {
-        self.issuers.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
-    }
-
-    /// The CA for a new certificate: an active one, the newest where there are several.
-    pub(crate) fn choose(&self) -> Result<Arc<Signing>, ServiceError> {
-        let mut active: Vec<_> = self.all().into_iter().filter(|signing| signing.active).collect();
-        active.sort_by_key(|signing| signing.id);
-        active.pop().ok_or_else(|| ServiceError::internal("there is no active issuing CA; run `chancery init`"))
+    fn loaded(&self) -> Arc<Loaded> {
+        self.issuers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn open(&self, record: &IssuerRecord) -> Result<Signing, ServiceError> {
@@ -94,5 +170,30 @@ impl Authority {
             shards,
             chain: vec![certificate],
         })
+    }
+}
+
+/// A CA of this node at a point in time.
+struct Open {
+    signing: Arc<Signing>,
+    now: i64,
+}
+
+impl Candidate for Open {
+    fn id(&self) -> IssuerId {
+        self.signing.id
+    }
+
+    fn name(&self) -> &str {
+        &self.signing.name
+    }
+
+    fn key(&self) -> KeyAlgorithm {
+        self.signing.issuer.algorithm()
+    }
+
+    fn can_sign(&self, purposes: &[Purpose]) -> bool {
+        let issuer = &self.signing.issuer;
+        self.signing.active && self.now <= issuer.not_after() && issuer.covers(purposes)
     }
 }

@@ -9,7 +9,7 @@ use chancery_domain::{
 };
 use chancery_pki::{Certificate, SubscriberKey};
 use chancery_store::{CertificateFilter, Tx};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::account_lookup::AccountLookup;
 use crate::authority::{Authority, Signing};
@@ -107,8 +107,7 @@ impl Certificates {
                     CertificateState::Cancelled { .. } => Ok(Download::Never(me.detail(certificate))),
                     CertificateState::Issued(issued) | CertificateState::Revoked { issued, .. } => {
                         let der = tx.certificate_der(id)?.ok_or_else(missing)?;
-                        let signing = me.authority.find(issued.issuer);
-                        let signing = signing.ok_or_else(|| ServiceError::internal("an issuer that is not loaded"))?;
+                        let signing = me.authority.require(tx, issued.issuer)?;
                         let parsed = Certificate::from_der(&der).map_err(ServiceError::internal)?;
                         Ok(Download::Issued { details: me.detail(certificate), certificate: parsed, signing })
                     }
@@ -137,25 +136,14 @@ impl Certificates {
         self.kernel
             .store
             .write(move |tx| {
-                let (kernel, now) = (&me.kernel, me.kernel.now());
                 let missing = || ServiceError::not_found(Noun::Certificate);
                 let order = tx.order(caller.reseller, order)?.ok_or_else(missing)?;
                 let certificate = tx.certificate(caller.reseller, order.certificate)?.ok_or_else(missing)?;
                 if certificate.revocation().is_some() {
                     return Ok(Revoked::AlreadyAccepted(details(tx, order)?));
                 }
-                let revocation = Revocation { at: now, reason, comment: comment.clone() };
-                let revoked = certificate.revoke(revocation).ok_or_else(missing)?;
-                let issued = revoked.issued().cloned().ok_or_else(missing)?;
-                tx.store_revocation(&revoked)?;
-                tx.count_revoked(revoked.account, issued.not_after)?;
-                if reason == RevocationReason::KeyCompromise
-                    && let Some(hash) = tx.key_hash(revoked.id)?
-                {
-                    tx.block_key(&hash, "keyCompromise", now)?;
-                }
-                let detail = json!({"serial": issued.serial, "reason": reason.as_str()});
-                kernel.audit(tx, &caller, "certificate.revoke", revoked.id, &detail)?;
+                let revoked = revoke(&me.kernel, tx, certificate, reason, comment.clone())?.ok_or_else(missing)?;
+                me.kernel.audit(tx, &caller, "certificate.revoke", revoked.id, &revocation_detail(&revoked))?;
                 Ok(Revoked::Accepted(me.detail(revoked)))
             })
             .await
@@ -228,4 +216,31 @@ fn judge_csr(
     }
     let ask = Ask { account: account.id, names, methods: profile.challenge_types.clone() };
     Ok(Judged { problems, ask: Some(ask) })
+}
+
+/// Revokes within a unit of work, whoever asked for it; `None` when there is nothing to revoke.
+pub(crate) fn revoke(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    certificate: CertificateRecord,
+    reason: RevocationReason,
+    comment: Option<String>,
+) -> Result<Option<CertificateRecord>, ServiceError> {
+    let now = kernel.now();
+    let Some(revoked) = certificate.revoke(Revocation { at: now, reason, comment }) else { return Ok(None) };
+    let Some(issued) = revoked.issued() else { return Ok(None) };
+    tx.store_revocation(&revoked)?;
+    tx.count_revoked(revoked.account, issued.not_after)?;
+    if reason == RevocationReason::KeyCompromise
+        && let Some(hash) = tx.key_hash(revoked.id)?
+    {
+        tx.block_key(&hash, "keyCompromise", now)?;
+    }
+    Ok(Some(revoked))
+}
+
+/// What the audit trail says of a revocation.
+pub(crate) fn revocation_detail(revoked: &CertificateRecord) -> Value {
+    let reason = revoked.revocation().map(|revocation| revocation.reason.as_str());
+    json!({"serial": revoked.issued().map(|issued| &issued.serial), "reason": reason})
 }

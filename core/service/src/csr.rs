@@ -1,7 +1,7 @@
 //! The verdict on a CSR: the same wherever one is handed in.
 
 use chancery_domain::{Problem, Problems, Profile};
-use chancery_pki::{BadKey, CertificateRequest, CsrRules, KnownBadKeys, NameRules, SubscriberKey};
+use chancery_pki::{BadKey, CertificateRequest, CsrRules, KnownBadKeys, SubscriberKey};
 use chancery_store::Tx;
 
 use crate::error::ServiceError;
@@ -29,7 +29,7 @@ pub(crate) fn problems(
         Ok(key) => tx.blocked_key(key.sha256())?.is_some(),
         Err(_) => false,
     };
-    let names = NameRules { max_names: profile.max_names as usize, ..kernel.settings.issuing.name_rules };
+    let names = kernel.settings.issuing.names_of(profile);
     let rules = CsrRules { key_types: &profile.key_types, names };
     let known = Known { kernel, compromised };
     let found = request.check(&rules, &known).into_iter();

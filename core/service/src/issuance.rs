@@ -16,7 +16,7 @@ use chancery_domain::{
     OrderState, ProblemKind, ProofError, Timestamp, ValidationProblem,
 };
 use chancery_pki::{
-    CertificateRequest, Draft, Period, PeriodWish, Serial, Signed, SubscriberKey, SubscriberProfile, Terms,
+    CertificateRequest, Draft, IssuerUrls, Period, PeriodWish, Serial, Signed, SubscriberKey, SubscriberProfile, Terms,
 };
 use chancery_store::{DraftRow, JobKind, Tx};
 use serde_json::json;
@@ -192,7 +192,7 @@ impl Issuance {
             validity_days: None,
         };
         let verdict = standing.judge(tx, &kernel.settings, order.account, &asked, now)?;
-        let signing = self.authority.choose()?;
+        let signing = self.authority.choose(&order.profile, profile, key.key_type(), id)?;
         let wish = PeriodWish {
             not_before: order.not_before.map(Timestamp::as_secs),
             not_after: order.not_after.map(Timestamp::as_secs),
@@ -204,7 +204,8 @@ impl Issuance {
                 detail: error.to_string(),
             })
         })?;
-        let terms = terms(&signing, profile, proof.names(), key, now);
+        let urls = signing.urls_for(&kernel.settings.issuing.issuer_rules(&order.profile));
+        let terms = terms(&signing, &urls, profile, proof.names(), key, now);
         let serial = Serial::draw(kernel.entropy.as_ref());
         let draft = Draft::subscriber(&terms, period.validity, serial, request.common_name().as_ref())
             .map_err(ServiceError::internal)?;
@@ -233,8 +234,7 @@ impl Issuance {
     fn take_up(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Option<Work>, ServiceError> {
         let Some(order) = tx.any_order(id)? else { return Ok(None) };
         let Some(draft) = tx.draft(order.certificate)? else { return Ok(None) };
-        let signing = self.authority.find(draft.issuer);
-        let signing = signing.ok_or_else(|| ServiceError::internal("the draft's issuer is not loaded"))?;
+        let signing = self.authority.require(tx, draft.issuer)?;
         Ok(Some(Work { request: csr_of(&order)?, order, draft, signing }))
     }
 
@@ -242,7 +242,8 @@ impl Issuance {
         let _timed = Timed::start("sign");
         let key = work.request.key().map_err(ToString::to_string)?;
         let (_, profile) = profiles(&self.kernel, &work.order).map_err(|error| error.to_string())?;
-        let terms = terms(&work.signing, profile, &work.order.identifiers, key, self.kernel.now());
+        let urls = work.signing.urls_for(&self.kernel.settings.issuing.issuer_rules(&work.order.profile));
+        let terms = terms(&work.signing, &urls, profile, &work.order.identifiers, key, self.kernel.now());
         let draft = Draft::from_stored(&work.draft.tbs).map_err(|error| error.to_string())?;
         let linted = draft.lint(&terms).map_err(|findings| format!("lint: {findings:?}"))?;
         work.signing.issuer.sign(linted).map_err(|error| error.to_string())
@@ -308,12 +309,13 @@ fn require_standing(tx: &mut Tx<'_>, order: &Order) -> Result<(), ServiceError> 
 
 fn terms<'a>(
     signing: &'a Signing,
+    urls: &'a IssuerUrls,
     profile: &'a SubscriberProfile,
     names: &'a [Identifier],
     key: &'a SubscriberKey,
     now: Timestamp,
 ) -> Terms<'a> {
-    Terms { issuer: &signing.issuer, profile, urls: &signing.urls, names, key, now: now.as_secs() }
+    Terms { issuer: &signing.issuer, profile, urls, names, key, now: now.as_secs() }
 }
 
 fn profiles<'a>(

@@ -6,6 +6,8 @@ use std::time::Duration;
 use chancery_domain::{AccountId, Name, PolicyRules, Profile, ProfileName};
 use chancery_pki::{NameRules, SubscriberProfile};
 
+use crate::issuers::IssuerRules;
+
 /// The operator's choices.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -68,6 +70,8 @@ pub struct Issuing {
     pub relying_url: String,
     /// How the certificates of each profile look.
     pub certificates: BTreeMap<ProfileName, SubscriberProfile>,
+    /// Which CAs sign them; the usual rules for a profile that is not here.
+    pub issuers: BTreeMap<ProfileName, IssuerRules>,
 }
 
 impl Issuing {
@@ -88,7 +92,19 @@ impl Issuing {
             crl_shards: 8,
             relying_url: relying_url.to_owned(),
             certificates: profiles.iter().map(look).collect(),
+            issuers: BTreeMap::new(),
         }
+    }
+
+    /// Which CAs sign the certificates of a profile.
+    pub fn issuer_rules(&self, profile: &ProfileName) -> IssuerRules {
+        self.issuers.get(profile).cloned().unwrap_or_default()
+    }
+
+    /// What names may stand in the certificates of a profile.
+    pub fn names_of(&self, profile: &Profile) -> NameRules {
+        let names = self.certificates.get(&profile.name).map_or(self.name_rules, |look| look.names);
+        NameRules { max_names: profile.max_names as usize, ..names }
     }
 
     /// The URI by which CAA records may name an account.

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod caa;
-mod csr;
 mod failing;
 mod holding;
 mod reuse;

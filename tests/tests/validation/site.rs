@@ -9,11 +9,9 @@ use chancery_testkit::der::{HandMade, alt_names, dns_name, extension};
 use chancery_testkit::dns::TestDns;
 use chancery_testkit::tls_alpn::{ACME_IDENTIFIER, TestTlsAlpn, TlsAlpnAnswer};
 use chancery_testkit::web::TestWeb;
-use chancery_tests::{Tenant, World, lookup};
+use chancery_tests::{Tenant, World, csr, lookup};
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
-
-use crate::csr::csr;
 
 const ANY: (std::net::Ipv4Addr, u16) = (std::net::Ipv4Addr::LOCALHOST, 0);
 

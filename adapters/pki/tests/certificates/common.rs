@@ -61,6 +61,7 @@ pub(crate) fn issuing_of(root: &Issuer, key: &Arc<PrivateKey>) -> Issuer {
             validity: days(1825),
             serial: serial(),
             policy: CaPolicy::DomainValidated,
+            purposes: &[],
             ca_issuers_url: Some(CA_ISSUERS),
             crl_url: Some(CRL),
         },

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use crate::common::{CA_ISSUERS, CRL, Hierarchy, NOW, days, hierarchy, issuing_of, key, name, names, root_of, serial};
 use chancery_pki::{
-    CaPolicy, Certificate, Issuer, IssuerError, IssuingCa, KeyAlgorithm, KeyError, NameError, PkiError,
-    ServerCertificate, Signer, Validity, chain_to_pem, inspect, issuing, root, server_certificate,
+    CaName, CaPolicy, Certificate, Issuer, IssuerError, IssuingCa, KeyAlgorithm, KeyError, NameError, PkiError,
+    Purpose, ServerCertificate, Signer, Validity, chain_to_pem, inspect, issuing, root, server_certificate,
 };
 use x509_parser::{
     der_parser::asn1_rs::BitString,
@@ -143,6 +143,7 @@ fn an_issuing_ca_of_a_private_hierarchy_needs_no_addresses() {
         validity: days(100),
         serial: serial(),
         policy: CaPolicy::Any,
+        purposes: &[],
         ca_issuers_url: None,
         crl_url: None,
     };
@@ -153,6 +154,38 @@ fn an_issuing_ca_of_a_private_hierarchy_needs_no_addresses() {
         ParsedExtension::CertificatePolicies(policies) if policies[0].policy_id.to_id_string() == "2.5.29.32.0")));
     let ca = IssuingCa { crl_url: Some("ldap://ca.example/"), ..ca };
     assert!(matches!(issuing(&root, &ca), Err(PkiError::Url(_))));
+}
+
+#[test]
+fn an_issuing_ca_covers_the_purposes_it_was_made_for_and_no_other() {
+    let root = root_of(&key(KeyAlgorithm::EcP256));
+    let made = |purposes: &[Purpose]| {
+        let key_pair = key(KeyAlgorithm::EcP256);
+        let subject = CaName::beside(root.certificate(), "Issuing CA").unwrap();
+        let ca = IssuingCa {
+            subject: &subject,
+            spki: key_pair.spki(),
+            validity: days(100),
+            serial: serial(),
+            policy: CaPolicy::Any,
+            purposes,
+            ca_issuers_url: None,
+            crl_url: None,
+        };
+        Issuer::new(issuing(&root, &ca).unwrap(), key_pair).unwrap()
+    };
+    let (server, both) = (made(&[]), made(&Purpose::ALL));
+    assert!(server.covers(&[Purpose::ServerAuth]) && !server.covers(&[Purpose::ClientAuth]));
+    assert!(!server.covers(&Purpose::ALL));
+    assert!(both.covers(&Purpose::ALL));
+    let usage = |issuer: &Issuer| {
+        let parsed = parsed(issuer.certificate());
+        let usage = parsed.extended_key_usage().unwrap().unwrap().value.clone();
+        (usage.server_auth, usage.client_auth)
+    };
+    assert_eq!((usage(&server), usage(&both)), ((true, false), (true, true)));
+    let (beside, above) = (server.certificate().info().unwrap().subject, root.certificate().info().unwrap().subject);
+    assert_eq!(beside.replace("Issuing CA", ""), above.replace("Test Root", ""));
 }
 
 #[test]
@@ -233,6 +266,7 @@ fn an_issuer_does_not_overstep_its_own_certificate() {
         validity,
         serial: serial(),
         policy: CaPolicy::Any,
+        purposes: &[],
         ca_issuers_url: None,
         crl_url: None,
     };

@@ -67,6 +67,7 @@ impl Ca {
             validity: validity(1825),
             serial: serial(),
             policy: CaPolicy::DomainValidated,
+            purposes: &[],
             ca_issuers_url: Some("http://ca.example.com/root.cer"),
             crl_url: Some("http://ca.example.com/root.crl"),
         };

@@ -94,6 +94,11 @@ impl Tx<'_> {
         self.query_one(&sql, params![id, reseller], read)
     }
 
+    /// For the operator, who sees every reseller's.
+    pub fn any_certificate(&mut self, id: CertificateId) -> Result<Option<CertificateRecord>, StoreError> {
+        self.query_one(&format!("{SELECT} WHERE certificates.id = $1"), params![id], read)
+    }
+
     /// For the service itself, which works for every reseller.
     pub fn certificate_of_order(&mut self, order: OrderId) -> Result<Option<CertificateRecord>, StoreError> {
         self.query_one(&format!("{SELECT} WHERE order_id = $1"), params![order], read)

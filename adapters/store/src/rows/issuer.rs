@@ -74,6 +74,29 @@ impl Tx<'_> {
     pub fn issuers(&mut self) -> Result<Vec<IssuerRecord>, StoreError> {
         self.query(&format!("SELECT {COLUMNS} FROM issuers ORDER BY id"), params![], read)
     }
+
+    /// The same, and whoever else claims them waits until this unit ends: for adding one, or changing where one stands.
+    pub fn claim_issuers(&mut self) -> Result<Vec<IssuerRecord>, StoreError> {
+        self.query_claimed(&format!("SELECT {COLUMNS} FROM issuers ORDER BY id"), params![], read)
+    }
+
+    /// Which issuing CAs there are and where they stand, cheap enough to be asked every other second.
+    pub fn issuing_states(&mut self) -> Result<Vec<(IssuerId, IssuerState)>, StoreError> {
+        let sql = "SELECT id, state FROM issuers WHERE kind = $1 ORDER BY id";
+        self.query(sql, params![IssuerKind::Issuing.as_str()], |row| Ok((row.parsed()?, row.through(read_state)?)))
+    }
+
+    pub fn set_issuer_state(&mut self, id: IssuerId, state: IssuerState) -> Result<(), StoreError> {
+        self.update("issuer", id, "UPDATE issuers SET state = $2 WHERE id = $1", params![id, state.as_str()])
+    }
+}
+
+fn read_state(text: &str) -> Result<IssuerState, String> {
+    match text {
+        "active" => Ok(IssuerState::Active),
+        "retired" => Ok(IssuerState::Retired),
+        other => Err(format!("issuers.state {other}")),
+    }
 }
 
 fn read(row: &mut Columns<'_>) -> Result<IssuerRecord, StoreError> {
@@ -86,11 +109,7 @@ fn read(row: &mut Columns<'_>) -> Result<IssuerRecord, StoreError> {
             "issuing" => IssuerKind::Issuing,
             other => return Err(StoreError::corrupt(format!("issuers.kind {other}"))),
         },
-        state: match row.text()?.as_str() {
-            "active" => IssuerState::Active,
-            "retired" => IssuerState::Retired,
-            other => return Err(StoreError::corrupt(format!("issuers.state {other}"))),
-        },
+        state: row.through(read_state)?,
         certificate: row.bytes()?,
         sealed: row.bytes()?,
         created_at: row.time()?,

@@ -125,6 +125,7 @@ conformance! {
         a_service_secret_is_settled_once,
         token_keys_come_newest_first_until_they_are_deleted,
         issuers_come_roots_first_and_names_are_taken_once,
+        an_issuer_is_retired_and_activated_again,
     }
     sealed {
         every_sealed_column_of_the_schema_is_listed,

@@ -62,4 +62,20 @@ pub(crate) async fn issuers_come_roots_first_and_names_are_taken_once(db: Databa
     assert_eq!(added.await, [true, true, false]);
     let found = db.get(|tx| tx.issuers()).await;
     assert!(found.iter().map(issuer_parts).eq([&root, &issuing].map(issuer_parts)));
+    let claimed = db.put(|tx| tx.claim_issuers()).await;
+    assert!(claimed.iter().map(issuer_parts).eq(found.iter().map(issuer_parts)));
+}
+
+pub(crate) async fn an_issuer_is_retired_and_activated_again(db: Database) {
+    let root = db.make.issuer();
+    let issuer = IssuerRecord { parent: Some(root.id), kind: IssuerKind::Issuing, ..db.make.issuer() };
+    let (id, stored) = (issuer.id, [root.clone(), issuer.clone()]);
+    db.put(move |tx| stored.iter().try_for_each(|issuer| tx.insert_issuer(issuer).map(drop))).await;
+    for state in [IssuerState::Retired, IssuerState::Active] {
+        db.put(move |tx| tx.set_issuer_state(id, state)).await;
+        assert_eq!(db.get(|tx| tx.issuing_states()).await, [(id, state)]);
+        let found = db.get(|tx| tx.issuers()).await;
+        let changed = IssuerRecord { state, ..issuer.clone() };
+        assert!(found.iter().map(issuer_parts).eq([&root, &changed].map(issuer_parts)));
+    }
 }

@@ -11,6 +11,7 @@ pub mod kek;
 pub mod openapi;
 pub mod profile;
 pub mod reseller;
+pub mod revoke;
 pub mod setup;
 
 use chancery_domain::ScopeSet;

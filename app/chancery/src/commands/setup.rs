@@ -2,7 +2,7 @@
 
 use chancery_domain::Clock;
 use chancery_pki::CaName;
-use chancery_service::operator::CaNames;
+use chancery_service::operator::{KeyAlgorithm, NewHierarchy};
 use chancery_store::{Options, Store};
 use clap::Args;
 
@@ -27,7 +27,7 @@ pub struct InitArgs {
     /// The name of the root CA [default: ORGANIZATION Root CA 1]
     #[arg(long, value_name = "NAME")]
     root_name: Option<String>,
-    /// The name of the issuing CA [default: ORGANIZATION Issuing CA 1]
+    /// The name of the issuing CAs, to which E1, E2 and R1 are added [default: ORGANIZATION Issuing CA]
     #[arg(long, value_name = "NAME")]
     issuing_name: Option<String>,
 }
@@ -38,11 +38,11 @@ pub fn init(target: &Target, args: &InitArgs) -> Result<(), Failure> {
         Some(folder) => dev::find_or_make(folder)?,
         None => target.find()?,
     };
-    let names = names(&installation, args)?;
+    let hierarchy = hierarchy(&installation, args)?;
     let keyring = installation.keyring_or_new(SystemClock.now().as_secs())?;
     let store = installation.open_store(&Options { migrate: true, ..quiet(&installation) })?;
     let context = Context::assemble(installation, target, store, keyring)?;
-    let issuers = context.wait(context.operator.init_hierarchy(names))?;
+    let issuers = context.wait(context.operator.init_hierarchy(hierarchy))?;
     if !context.printer.json
         && let Kek::File(path) = &context.installation.kek
     {
@@ -88,6 +88,7 @@ pub fn check_config(target: &ConfigTarget) -> Result<(), Failure> {
                 "issuer" => installation.settings.issuer,
                 "audience" => installation.settings.audience,
                 "profiles" => installation.settings.profiles.iter().map(|profile| profile.name.as_str()).collect::<Vec<_>>(),
+                "warnings" => installation.warnings(SystemClock.now().as_secs()),
             };
             printer.record(&record, Some("Nothing is wrong with this configuration."))
         }
@@ -112,33 +113,37 @@ pub fn check_config(target: &ConfigTarget) -> Result<(), Failure> {
     }
 }
 
-fn names(installation: &Installation, args: &InitArgs) -> Result<CaNames, Failure> {
+/// What the CAs are to be, as far as flags say so.
+fn hierarchy(installation: &Installation, args: &InitArgs) -> Result<NewHierarchy, Failure> {
     let usual = match &installation.place {
-        Place::Folder(_) => dev::ca_names(),
-        Place::Configuration(_) => CaNames {
-            country: "XX".to_owned(),
-            organization: "Chancery".to_owned(),
-            root: String::new(),
-            issuing: String::new(),
-        },
+        Place::Folder(_) if args.organization.is_none() && args.issuing_name.is_none() => dev::hierarchy(),
+        Place::Folder(_) => named("XX", "Chancery Dev", args),
+        Place::Configuration(_) => named("XX", "Chancery", args),
     };
-    let organization = args.organization.clone().unwrap_or(usual.organization);
-    let or = |given: &Option<String>, usual: String, kind: &str| match given {
-        Some(name) => name.clone(),
-        None if usual.is_empty() || args.organization.is_some() => format!("{organization} {kind} CA 1"),
-        None => usual,
-    };
-    let names = CaNames {
+    let new = NewHierarchy {
         country: args.country.clone().unwrap_or(usual.country),
-        root: or(&args.root_name, usual.root, "Root"),
-        issuing: or(&args.issuing_name, usual.issuing, "Issuing"),
-        organization,
+        root: args.root_name.clone().unwrap_or(usual.root),
+        ..usual
     };
-    for common in [&names.root, &names.issuing] {
-        CaName::new(&names.country, &names.organization, common).map_err(Failure::usage)?;
+    let names: Vec<_> = [&new.root].into_iter().chain(new.issuing.iter().map(|(name, _)| name)).collect();
+    for common in &names {
+        CaName::new(&new.country, &new.organization, common).map_err(Failure::usage)?;
     }
-    if names.root == names.issuing {
-        return Err(Failure::usage("the root and the issuing CA need different names"));
+    if names[1..].contains(&&new.root) {
+        return Err(Failure::usage("the root and the issuing CAs need different names"));
     }
-    Ok(names)
+    Ok(new)
+}
+
+/// A CA for each kind of key, so that a profile can pick its issuer.
+fn named(country: &str, organization: &str, args: &InitArgs) -> NewHierarchy {
+    let organization = args.organization.as_deref().unwrap_or(organization);
+    let stem = args.issuing_name.clone().unwrap_or_else(|| format!("{organization} Issuing CA"));
+    let issuing = [("E1", KeyAlgorithm::EcP256), ("E2", KeyAlgorithm::EcP384), ("R1", KeyAlgorithm::Rsa3072)];
+    NewHierarchy {
+        country: country.to_owned(),
+        organization: organization.to_owned(),
+        root: format!("{organization} Root CA 1"),
+        issuing: issuing.map(|(name, key)| (format!("{stem} {name}"), key)).into(),
+    }
 }

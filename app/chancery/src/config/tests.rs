@@ -3,6 +3,9 @@ mod validation;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use chancery_domain::KeyType;
+use chancery_pki::{Purpose, SubscriberProfile};
+use chancery_service::Issuing;
 use tempfile::TempDir;
 
 use super::types::Config;
@@ -254,6 +257,113 @@ fn profiles_of_the_operator_replace_the_usual_ones() {
     );
     let settings: Vec<_> = twice.iter().filter_map(|problem| problem.split_once(": ")).map(|(name, _)| name).collect();
     assert_eq!(settings, ["profiles.list.1.validity_days"], "{twice:?}");
+}
+
+fn settled(more: &str) -> Installation {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("server.base_url = 'https://ca.example.com'\n{more}");
+    settle::settle(&config(&text), &folder.path().join("c.toml")).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn a_profile_says_how_its_certificates_look_and_who_signs_them() {
+    let installation = settled(
+        "profiles.default_profile = 'a'\nca.crl_shards = 16\n[[profiles.list]]\nname = 'a'\nvalidity_days = 30\n\
+         key_types = ['ec-p256']\nissuers = ['rsa', 'Example Issuing CA E1']\nusages = ['server-auth', 'client-auth']\n\
+         policies = ['1.2.3.4']\ncommon_name = true\nsubject_key_id = true\nkey_encipherment = true\n\
+         backdate = '10m'\nocsp = false",
+    );
+    let issuing = &installation.settings.issuing;
+    let name = &installation.settings.default_profile;
+    let rules = issuing.issuer_rules(name);
+    let named: Vec<_> = rules.allowed.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        (named, rules.ocsp, rules.crl),
+        (["rsa", "Example Issuing CA E1"].map(str::to_owned).into(), false, true)
+    );
+    let look = &issuing.certificates[name];
+    let expected = SubscriberProfile {
+        backdate_seconds: 600,
+        key_types: vec![KeyType::EcP256],
+        key_encipherment: true,
+        purposes: Purpose::ALL.to_vec(),
+        policies: vec!["1.2.3.4".parse().unwrap()],
+        common_name: true,
+        subject_key_id: true,
+        names: look.names,
+        public: false,
+        ..SubscriberProfile::tls(30)
+    };
+    assert_eq!(*look, expected);
+    assert!(look.names.internal_names && look.names.special_addresses);
+    assert_eq!((issuing.crl_shards, issuing.certificates.len()), (16, 1));
+}
+
+#[test]
+fn the_usual_profiles_are_those_of_a_test_environment() {
+    let installation = settled("");
+    let profiles = &installation.settings.profiles;
+    let usual = Issuing::of(profiles, "https://ca.example.com", "http://ca.example.com:8080");
+    assert_eq!(installation.settings.issuing.certificates, usual.certificates);
+    for profile in profiles {
+        assert_eq!(installation.settings.issuing.issuer_rules(&profile.name), usual.issuer_rules(&profile.name));
+    }
+}
+
+#[test]
+fn a_profile_that_contradicts_itself_or_the_baseline_requirements_is_refused() {
+    let profile = |more: &str| {
+        problems_of(&format!("profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\npublic = true\n{more}"))
+    };
+    assert_eq!(profile(""), Vec::<String>::new());
+    for (more, expected) in [
+        ("usages = ['server-auth', 'client-auth']", "profiles.list.0: public certificates are for TLS servers only"),
+        ("key_types = ['ed25519']", "profiles.list.0: public certificates are not for Ed25519 keys"),
+        ("policies = ['1.2.3']", "profiles.list.0: public needs policy 2.23.140.1.2.1"),
+        ("backdate = '3d'", "profiles.list.0: public certificates begin at most 48 hours early"),
+        (
+            "ocsp = false\ncrl = false",
+            "profiles.list.0: public certificates name a revocation list or an OCSP responder",
+        ),
+        ("usages = []", "profiles.list.0: at least one purpose is needed"),
+        ("usages = ['code-signing']", "profiles.list.0.usages: \"code-signing\" is not a usage"),
+        ("policies = ['domain']", "profiles.list.0.policies: a policy is an object identifier"),
+        ("policies = ['2.23.140.1.2.1', '2.23.140.1.2.1']", "profiles.list.0.policies: has an entry twice"),
+        ("issuers = ['']", "profiles.list.0.issuers: an issuer is named by its key"),
+        ("backdate = '31d'", "profiles.list.0.backdate: must be 0s to 30d, not 31d"),
+    ] {
+        let found = profile(more);
+        assert!(found.first().is_some_and(|found| found.starts_with(expected)), "{more}: {found:?}");
+    }
+}
+
+#[test]
+fn public_profiles_that_are_too_long_are_told_and_named_by_their_date() {
+    let public = "profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\nvalidity_days = 199\npublic = true";
+    let (today, year_2027) = (1_780_272_000, 1_805_068_800);
+    let installation = settled(public);
+    assert_eq!(installation.warnings(today), Vec::<String>::new());
+    let warnings = installation.warnings(year_2027);
+    assert!(
+        warnings.len() == 1 && warnings[0].contains("100 days") && warnings[0].contains("profile a"),
+        "{warnings:?}"
+    );
+    assert_eq!(settled(&public.replace("true", "false")).warnings(year_2027), Vec::<String>::new());
+    assert!(!installation.settings.issuing.certificates.values().next().unwrap().names.internal_names);
+}
+
+#[test]
+fn a_list_of_blocked_keys_must_be_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "server.base_url = 'https://ca.example.com'\nca.key_blocklist = 'keys.txt'";
+    let missing = problems_in(&folder, text);
+    assert!(missing.len() == 1 && missing[0].starts_with("ca.key_blocklist: "), "{missing:?}");
+    fs::write(folder.path().join("keys.txt"), "not a hash\n").unwrap();
+    let broken = problems_in(&folder, text);
+    assert!(broken.len() == 1 && broken[0].starts_with("ca.key_blocklist: "), "{broken:?}");
+    fs::write(folder.path().join("keys.txt"), format!("{}\n", "0a".repeat(32))).unwrap();
+    assert_eq!(problems_in(&folder, text), Vec::<String>::new());
+    assert_eq!(problems_of("ca.crl_shards = 257"), ["ca.crl_shards: must be 1 to 256, not 257"]);
 }
 
 #[test]

@@ -35,6 +35,7 @@ sections! {
         validation: Validation = Validation::default(),
         policy: Policy = Policy::default(),
         profiles: Profiles = Profiles::default(),
+        ca: Ca = Ca::default(),
         log: Log = Log::default(),
     }
     /// Where we listen, and under which addresses the world reaches us.
@@ -142,6 +143,21 @@ sections! {
         allow_wildcards: bool = true,
         allow_ip_addresses: bool = true,
         max_names: i64 = 100,
+        issuers: Vec<String> = Vec::new(),
+        usages: Vec<String> = ["server-auth"].map(String::from),
+        policies: Vec<String> = ["2.23.140.1.2.1"].map(String::from),
+        common_name: bool = false,
+        subject_key_id: bool = false,
+        key_encipherment: bool = false,
+        backdate: String = "1h",
+        ocsp: bool = true,
+        crl: bool = true,
+        public: bool = false,
+    }
+    /// The certificate authorities.
+    Ca {
+        crl_shards: i64 = 8,
+        key_blocklist: Option<String> = None,
     }
     Log {
         format: String = "auto",

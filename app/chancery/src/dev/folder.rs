@@ -129,6 +129,13 @@ impl Folder {
         self.0.join(json::NAME)
     }
 
+    /// Where the `dev` in this folder listens, or did when it was last seen.
+    fn listening(&self) -> Option<Addresses> {
+        let told: serde_json::Value = serde_json::from_slice(&fs::read(self.dev_json()).ok()?).ok()?;
+        let address = |name: &str| told[name].as_str()?.split_once("://")?.1.parse().ok();
+        Some(Addresses { api: address("base_url")?, http: address("http_url")?, admin: address("admin_url")? })
+    }
+
     /// Keeps a second `dev` out of the folder for as long as the file is held.
     pub fn hold(&self) -> Result<File, Failure> {
         let path = self.0.join("dev.lock");
@@ -178,9 +185,9 @@ impl Folder {
         self.save(&state)
     }
 
-    /// What a `dev` in this folder is, on these addresses; on the usual ones where none are given.
+    /// What a `dev` in this folder is, on these addresses; on its own or the usual ones where none are given.
     pub fn installation(&self, wishes: &Wishes) -> Result<Installation, Failure> {
-        let listen = wishes.listen.unwrap_or_else(usual_addresses);
+        let listen = wishes.listen.or_else(|| self.listening()).unwrap_or_else(usual_addresses);
         let urls = urls(&listen);
         let database = match self.state()?.database_url {
             Some(url) => url.parse().map_err(Failure::from)?,

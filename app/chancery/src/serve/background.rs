@@ -28,6 +28,11 @@ pub fn start(
         let identity = identity.clone();
         async move { identity.watch().await }
     }));
+    let authority = assembled.services.authority.clone();
+    tasks.spawn(keep("authority", move || {
+        let authority = authority.clone();
+        async move { authority.watch().await }
+    }));
     let answers = assembled.services.answers.clone();
     tasks.spawn(keep("answers", move || sweep(answers.clone())));
     for fetcher in &assembled.fetchers {

@@ -49,6 +49,9 @@ pub struct ServeArgs {
 pub fn start(args: &ServeArgs) -> Result<(), Failure> {
     let mut installation = config::load(&args.config, args.database_url.as_deref())?;
     logging::start(&installation.log);
+    for warning in installation.warnings(SystemClock.now().as_secs()) {
+        tracing::warn!("{warning}");
+    }
     let keyring = installation.keyring()?;
     installation.find_resolvers(Path::new(resolvers::SYSTEM))?;
     let runtime = runtime()?;
@@ -61,6 +64,9 @@ pub fn start(args: &ServeArgs) -> Result<(), Failure> {
         if assembled.services.operator.issuers().await?.is_empty() {
             let missing = Failure::usage("there is no certificate authority in this database yet");
             return Err(missing.advise(format!("run `chancery init {}` first", installation.place)));
+        }
+        for (profile, key_type) in assembled.services.authority.gaps() {
+            tracing::warn!(%profile, %key_type, "no active CA may sign such certificates; see `chancery ca list`");
         }
         let ready = || {
             tracing::info!(

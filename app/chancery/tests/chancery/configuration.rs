@@ -107,5 +107,5 @@ fn a_broken_file_and_a_missing_one_are_told_in_one_line() {
 fn the_configuration_can_be_named_by_the_environment() {
     let configured = Configured::initialised("");
     let listed = outcome(chancery().args(["ca", "list", "--json"]).env("CHANCERY_CONFIG", configured.path())).json();
-    assert_eq!(listed.as_array().unwrap().len(), 2);
+    assert_eq!(listed.as_array().unwrap().len(), 4);
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 #![allow(unreachable_pub, reason = "nothing of a test can be reached from outside")]
 
+mod authorities;
 mod command_line;
 mod configuration;
 mod dev;

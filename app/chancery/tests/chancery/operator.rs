@@ -150,6 +150,10 @@ fn profiles_and_cas_are_shown() {
     assert_eq!(names, ["TLS-90d", "TLS-199d"]);
     let shown = json_in(place.path(), &["profile", "show", "TLS-90d"]);
     assert_eq!((&shown["validity_days"], &shown["default"]), (&json!(90), &json!(true)));
+    let look =
+        ["issuers", "usages", "policies", "common_name", "backdate", "ocsp", "crl", "public"].map(|name| &shown[name]);
+    let expected = json!([[], ["server-auth"], ["2.23.140.1.2.1"], false, "1h", true, true, false]);
+    assert_eq!(json!(look), expected);
     let unknown = outcome(chancery().args(["profile", "show", "TLS-1d", "--data-dir"]).arg(place.path()));
     assert!(unknown.line(1).contains("there are TLS-90d, TLS-199d"), "{unknown:?}");
 
@@ -163,6 +167,7 @@ fn profiles_and_cas_are_shown() {
     assert_eq!(pem.stdout, std::fs::read_to_string(dev.value("issuer_bundle")).unwrap());
     let by_id = json_in(place.path(), &["ca", "show", cas[1]["id"].as_str().unwrap()]);
     assert_eq!(by_id["parent"], cas[0]["id"]);
+    assert_eq!(by_id["profiles"], json!(["TLS-199d", "TLS-90d"]));
     assert!(by_id["certificate"].as_str().unwrap().starts_with("-----BEGIN CERTIFICATE-----"));
     let unknown = outcome(chancery().args(["ca", "show", "nobody", "--data-dir"]).arg(place.path()));
     assert!(unknown.line(1).contains("chancery ca list"), "{unknown:?}");

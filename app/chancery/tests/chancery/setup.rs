@@ -13,9 +13,14 @@ fn init_makes_what_is_not_there_and_leaves_what_is() {
     let configured = Configured::new("");
     let made = configured.run(&["init", "--organization", "Example", "--country", "DE", "--json"]).json();
     let names: Vec<_> = made.as_array().unwrap().iter().map(|ca| &ca["name"]).collect();
-    assert_eq!(names, ["Example Root CA 1", "Example Issuing CA 1"]);
+    let issuing = ["Example Issuing CA E1", "Example Issuing CA E2", "Example Issuing CA R1"];
+    assert_eq!(names, [["Example Root CA 1"].as_slice(), &issuing].concat());
+    let keys: Vec<_> = made.as_array().unwrap().iter().map(|ca| &ca["key_type"]).collect();
+    assert_eq!(keys, ["ec-p384", "ec-p256", "ec-p384", "rsa-3072"]);
     assert_eq!(made[0]["subject"], "CN=Example Root CA 1,O=Example,C=DE");
-    assert_eq!(made[1]["parent"], made[0]["id"]);
+    for ca in &made.as_array().unwrap()[1..] {
+        assert_eq!((&ca["parent"], &ca["state"]), (&made[0]["id"], &json!("active")));
+    }
     let again = configured.run(&["init", "--organization", "Other", "--json"]).json();
     assert_eq!(again, made);
     assert_eq!(configured.run(&["ca", "list", "--json"]).json(), made);
@@ -25,7 +30,9 @@ fn init_makes_what_is_not_there_and_leaves_what_is() {
 fn init_refuses_names_that_cannot_stand_in_a_certificate() {
     let configured = Configured::new("");
     assert!(configured.run(&["init", "--country", "Germany"]).line(2).contains("two capital letters"));
-    assert!(configured.run(&["init", "--root-name", "A", "--issuing-name", "A"]).line(2).contains("different names"));
+    assert!(
+        configured.run(&["init", "--root-name", "A E1", "--issuing-name", "A"]).line(2).contains("different names")
+    );
     assert!(!configured.folder.path().join("kek.json").exists(), "nothing was made");
 }
 
@@ -33,7 +40,7 @@ fn init_refuses_names_that_cannot_stand_in_a_certificate() {
 fn init_and_the_rest_work_on_postgresql() {
     let Some(database) = TestDatabase::create() else { return };
     let configured = Configured::new(&format!("database.url = '{}'", database.url()));
-    assert_eq!(configured.run(&["init", "--json"]).json().as_array().unwrap().len(), 2);
+    assert_eq!(configured.run(&["init", "--json"]).json().as_array().unwrap().len(), 4);
     let made = configured.run(&["reseller", "create", "--code", "ACME2", "--name", "Second", "--json"]).json();
     assert_eq!(made["code"], "ACME2");
     let mut serving = configured.serve();
@@ -88,7 +95,7 @@ fn the_key_is_rotated_under_a_running_service() {
     let before = json_in(place.path(), &["kek", "list"]);
     assert_eq!(before.as_array().unwrap().len(), 1);
     let secrets = before[0]["secrets"].as_u64().unwrap();
-    assert!(secrets >= 4, "a cursor key, a token key, two CAs and a credential: {before}");
+    assert!(secrets >= 4, "a cursor key, a token key, the CAs and a credential: {before}");
 
     let rotated = json_in(place.path(), &["kek", "rotate"]);
     assert_eq!((rotated["resealed"].as_u64(), rotated["already"].as_u64()), (Some(secrets), Some(0)));
@@ -121,7 +128,7 @@ fn a_key_that_still_seals_something_is_never_pruned() {
     chancery_seal::Keyring::rotate(&keyring, 1).unwrap();
     age(&keyring, 25 * 3600);
     assert_eq!(json_in(place.path(), &["kek", "prune"])["dropped"], json!([]));
-    assert_eq!(json_in(place.path(), &["ca", "list"]).as_array().unwrap().len(), 2);
+    assert_eq!(json_in(place.path(), &["ca", "list"]).as_array().unwrap().len(), 4);
 }
 
 #[test]

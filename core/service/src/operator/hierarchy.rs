@@ -1,11 +1,12 @@
 //! The CA hierarchy: a root, and issuing CAs below it.
 
 use std::sync::Arc;
+use std::thread;
 
 use chancery_domain::{IssuerId, Timestamp};
 use chancery_pki::{
-    CaName, CaPolicy, Certificate, CertificateInfo, Issuer, IssuingCa, KeyAlgorithm, PrivateKey, Serial, Signer,
-    Validity, issuing, root,
+    CaName, CaPolicy, Certificate, CertificateInfo, Issuer, IssuingCa, KeyAlgorithm, KeyError, PolicyId, PrivateKey,
+    Purpose, Serial, Signer, SubscriberProfile, Validity, issuing, root,
 };
 use chancery_store::{IssuerKind, IssuerRecord, IssuerState};
 use serde_json::json;
@@ -13,14 +14,17 @@ use serde_json::json;
 use super::Operator;
 use crate::error::ServiceError;
 use crate::kernel::sealed_column;
+use crate::settings::Issuing;
 
-/// What the CAs are called.
+/// What the CAs are to be.
 #[derive(Clone, Debug)]
-pub struct CaNames {
+pub struct NewHierarchy {
     pub country: String,
     pub organization: String,
+    /// The name of the root, whose key is on P-384.
     pub root: String,
-    pub issuing: String,
+    /// The names and keys of the issuing CAs.
+    pub issuing: Vec<(String, KeyAlgorithm)>,
 }
 
 /// A CA as it is shown.
@@ -40,13 +44,15 @@ const ROOT_DAYS: u32 = 20 * 365;
 const ISSUING_DAYS: u32 = 5 * 365;
 
 impl Operator {
-    /// Makes a root and an issuing CA where there is no hierarchy yet; otherwise gives back the one there is.
-    pub async fn init_hierarchy(&self, names: CaNames) -> Result<Vec<IssuerDetails>, ServiceError> {
+    /// Makes a root and issuing CAs where there is no hierarchy yet; otherwise gives back the one there is.
+    pub async fn init_hierarchy(&self, new: NewHierarchy) -> Result<Vec<IssuerDetails>, ServiceError> {
         let existing = self.issuers().await?;
         if !existing.is_empty() {
             return Ok(existing);
         }
-        let made = self.make_hierarchy(&names).map_err(ServiceError::internal)?;
+        let algorithms = new.issuing.iter().map(|(_, key)| *key);
+        let keys = generate([KeyAlgorithm::EcP384].into_iter().chain(algorithms).collect()).await?;
+        let made = self.make_hierarchy(&new, keys).map_err(ServiceError::internal)?;
         let me = self.clone();
         self.kernel
             .store
@@ -66,71 +72,129 @@ impl Operator {
     /// Every CA, roots before what they signed.
     pub async fn issuers(&self) -> Result<Vec<IssuerDetails>, ServiceError> {
         let records = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?;
-        records.into_iter().map(details).collect()
+        records.iter().map(details).collect()
     }
 
-    fn make_hierarchy(&self, names: &CaNames) -> Result<[IssuerRecord; 2], Box<dyn std::error::Error>> {
+    /// The first key is the root's.
+    fn make_hierarchy(&self, new: &NewHierarchy, keys: Vec<PrivateKey>) -> Result<Vec<IssuerRecord>, AnyError> {
         let now = self.kernel.now();
-        let serial = || Serial::draw(self.kernel.entropy.as_ref());
-        let name = |common: &str| CaName::new(&names.country, &names.organization, common);
+        let name = |common: &str| CaName::new(&new.country, &new.organization, common);
+        let mut keys = keys.into_iter();
+        let root_key = keys.next().ok_or("a root needs a key")?;
+        let validity = Validity::days(now.as_secs(), ROOT_DAYS)?;
+        let certificate = root(&root_key, &name(&new.root)?, validity, self.serial())?;
+        let root_record = self.issuer_record(None, &new.root, &certificate, &root_key)?;
+        let parent = Parent { id: root_record.id, issuer: Issuer::new(certificate, Arc::new(root_key))? };
+        let mut made = vec![root_record];
+        for ((common, _), key) in new.issuing.iter().zip(keys) {
+            made.push(self.make_issuing(&parent, common, &name(common)?, &key)?);
+        }
+        Ok(made)
+    }
 
-        let root_key = PrivateKey::generate(KeyAlgorithm::EcP384)?;
-        let root_certificate =
-            root(&root_key, &name(&names.root)?, Validity::days(now.as_secs(), ROOT_DAYS)?, serial())?;
-        let root_record = self.issuer_record(None, &names.root, IssuerKind::Root, &root_certificate, &root_key, now)?;
-
-        let issuing_key = PrivateKey::generate(KeyAlgorithm::EcP256)?;
-        let parent = Issuer::new(root_certificate, Arc::new(root_key))?;
-        let draft = IssuingCa {
-            subject: &name(&names.issuing)?,
-            spki: issuing_key.spki(),
-            validity: Validity::days(now.as_secs(), ISSUING_DAYS)?,
-            serial: serial(),
-            policy: CaPolicy::DomainValidated,
-            ca_issuers_url: None,
-            crl_url: None,
+    /// An issuing CA below a root. Which purposes and policies it allows is told by the profiles that there are.
+    pub(super) fn make_issuing(
+        &self,
+        parent: &Parent,
+        name: &str,
+        subject: &CaName,
+        key: &PrivateKey,
+    ) -> Result<IssuerRecord, AnyError> {
+        let settings = &self.kernel.settings.issuing;
+        let (base, now) = (&settings.relying_url, self.kernel.now().as_secs());
+        let ends = Validity::days(now, ISSUING_DAYS)?.not_after().min(parent.issuer.not_after());
+        let ca = IssuingCa {
+            subject,
+            spki: key.spki(),
+            validity: Validity::lasting(now, ends - now + 1)?,
+            serial: self.serial(),
+            policy: policy_for(settings),
+            purposes: &purposes_of(settings),
+            ca_issuers_url: Some(&format!("{base}/issuer/{}.crt", parent.id)),
+            crl_url: Some(&format!("{base}/crl/{}/root.crl", parent.id)),
         };
-        let certificate = issuing(&parent, &draft)?;
-        let (id, kind) = (Some(root_record.id), IssuerKind::Issuing);
-        let issuing_record = self.issuer_record(id, &names.issuing, kind, &certificate, &issuing_key, now)?;
-        Ok([root_record, issuing_record])
+        let certificate = issuing(&parent.issuer, &ca)?;
+        self.issuer_record(Some(parent.id), name, &certificate, key)
+    }
+
+    /// A root with its key, to sign with.
+    pub(super) fn open_root(&self, record: &IssuerRecord) -> Result<Parent, AnyError> {
+        let der = self.kernel.keyring.open(&sealed_column("issuers").context(record.id), &record.sealed)?;
+        let certificate = Certificate::from_der(&record.certificate)?;
+        let issuer = Issuer::new(certificate, Arc::new(PrivateKey::from_pkcs8(&der)?))?;
+        Ok(Parent { id: record.id, issuer })
     }
 
     fn issuer_record(
         &self,
         parent: Option<IssuerId>,
         name: &str,
-        kind: IssuerKind,
         certificate: &Certificate,
         key: &PrivateKey,
-        now: Timestamp,
-    ) -> Result<IssuerRecord, Box<dyn std::error::Error>> {
+    ) -> Result<IssuerRecord, AnyError> {
+        let now = self.kernel.now();
         let id = IssuerId::new(now, self.kernel.entropy.as_ref());
         let sealed = self.kernel.keyring.seal(&sealed_column("issuers").context(id), &key.to_pkcs8()?);
         Ok(IssuerRecord {
             id,
             parent,
             name: name.to_owned(),
-            kind,
+            kind: if parent.is_some() { IssuerKind::Issuing } else { IssuerKind::Root },
             state: IssuerState::Active,
             certificate: certificate.as_der().to_vec(),
             sealed,
             created_at: now,
         })
     }
+
+    fn serial(&self) -> Serial {
+        Serial::draw(self.kernel.entropy.as_ref())
+    }
 }
 
-fn details(record: IssuerRecord) -> Result<IssuerDetails, ServiceError> {
+pub(super) type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A root that is about to sign.
+pub(super) struct Parent {
+    pub(super) id: IssuerId,
+    pub(super) issuer: Issuer,
+}
+
+/// New keys, all at once and beside everything else: an RSA key takes from tenths of a second to seconds.
+pub(super) async fn generate(algorithms: Vec<KeyAlgorithm>) -> Result<Vec<PrivateKey>, ServiceError> {
+    let work = move || {
+        thread::scope(|scope| {
+            let making: Vec<_> =
+                algorithms.into_iter().map(|algorithm| scope.spawn(move || PrivateKey::generate(algorithm))).collect();
+            making.into_iter().map(|key| key.join().unwrap_or(Err(KeyError::Generation))).collect()
+        })
+    };
+    let made: Result<Vec<_>, KeyError> = tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)?;
+    made.map_err(ServiceError::internal)
+}
+
+pub(super) fn details(record: &IssuerRecord) -> Result<IssuerDetails, ServiceError> {
     let certificate = Certificate::from_der(&record.certificate).map_err(ServiceError::internal)?;
     let info = certificate.info().map_err(ServiceError::internal)?;
     Ok(IssuerDetails {
         id: record.id,
         parent: record.parent,
-        name: record.name,
+        name: record.name.clone(),
         kind: record.kind,
         state: record.state,
         certificate,
         info,
         created_at: record.created_at,
     })
+}
+
+/// Domain validated alone where no profile has another policy.
+fn policy_for(issuing: &Issuing) -> CaPolicy {
+    let plain = |profile: &SubscriberProfile| profile.policies.iter().all(|id| *id == PolicyId::DOMAIN_VALIDATED);
+    if issuing.certificates.values().all(plain) { CaPolicy::DomainValidated } else { CaPolicy::Any }
+}
+
+fn purposes_of(issuing: &Issuing) -> Vec<Purpose> {
+    let wanted = |purpose: &Purpose| issuing.certificates.values().any(|profile| profile.purposes.contains(purpose));
+    Purpose::ALL.into_iter().filter(wanted).collect()
 }

@@ -2,8 +2,10 @@
 
 mod clients;
 mod hierarchy;
+mod issuers;
 mod reseal;
 mod resellers;
+mod revocation;
 
 use std::sync::Arc;
 
@@ -11,9 +13,12 @@ use chancery_domain::{Reseller, ResellerId};
 use chancery_store::Tx;
 use serde_json::Value;
 
+pub use chancery_pki::KeyAlgorithm;
 pub use clients::{NewApiKey, NewClient, NewSecret};
-pub use hierarchy::{CaNames, IssuerDetails};
+pub use hierarchy::{IssuerDetails, NewHierarchy};
+pub use issuers::RotatedIssuer;
 pub use reseal::Resealed;
+pub use revocation::{CertificateRef, OperatorRevocation};
 
 use crate::caller::{Actor, Origin};
 use crate::error::{Noun, ServiceError};

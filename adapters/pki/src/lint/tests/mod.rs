@@ -59,6 +59,7 @@ fn case(issuer: KeyAlgorithm, subscriber: KeyAlgorithm) -> Case {
         validity: validity(2000),
         serial: Serial::draw(&Constant(2)),
         policy: CaPolicy::DomainValidated,
+        purposes: &[],
         ca_issuers_url: None,
         crl_url: None,
     };

@@ -1,4 +1,4 @@
-//! Profiles, and the policy of accounts that have none.
+//! What is issued to whom: the profiles, and the policy of accounts that have none.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -7,29 +7,27 @@ use chancery_domain::policy::DomainPattern;
 use chancery_domain::{Name, PolicyRules, Profile, ProfileName};
 
 use super::Check;
+use super::profiles::{self, Profiles};
 use crate::config::types;
 
 pub(super) struct Issuance {
-    pub(super) profiles: Vec<Profile>,
+    pub(super) profiles: Profiles,
     pub(super) default_profile: ProfileName,
     pub(super) default_policy: PolicyRules,
     pub(super) default_policy_name: Name,
 }
 
-/// Nothing valid for longer is taken by the browsers, even from a private root.
-const MAX_VALIDITY_DAYS: u32 = 825;
-const MAX_NAMES: u32 = 100;
 /// Far beyond any quota that limits something.
 const MAX_COUNT: u32 = 1_000_000_000;
 
-pub(super) fn settle(policy: &types::Policy, profiles: &types::Profiles, check: &mut Check<'_>) -> Option<Issuance> {
-    let settled = settle_profiles(&profiles.list, check);
-    let default_profile =
-        check.problems.take("profiles.default_profile", ProfileName::parse(&profiles.default_profile));
-    if let (Some(name), Some(list)) = (&default_profile, &settled) {
+pub(super) fn settle(policy: &types::Policy, written: &types::Profiles, check: &mut Check<'_>) -> Option<Issuance> {
+    let settled = profiles::settle(&written.list, check);
+    let list = settled.as_ref().map(|profiles| profiles.list.as_slice());
+    let default_profile = check.problems.take("profiles.default_profile", ProfileName::parse(&written.default_profile));
+    if let (Some(name), Some(list)) = (&default_profile, list) {
         check.problems.require(is_one_of(name, list), "profiles.default_profile", no_such(name, list));
     }
-    let rules = settle_policy(policy, settled.as_deref(), check);
+    let rules = settle_policy(policy, list, check);
     let name = check.problems.take("policy.name", Name::parse(&policy.name));
     Some(Issuance {
         profiles: settled?,
@@ -37,38 +35,6 @@ pub(super) fn settle(policy: &types::Policy, profiles: &types::Profiles, check: 
         default_policy: rules?,
         default_policy_name: name?,
     })
-}
-
-fn settle_profiles(list: &[types::Profile], check: &mut Check<'_>) -> Option<Vec<Profile>> {
-    if list.is_empty() {
-        return Some(Profile::predefined());
-    }
-    let before = check.problems.0.len();
-    let mut settled: Vec<Profile> = Vec::new();
-    for (place, profile) in list.iter().enumerate() {
-        let setting = |field: &str| format!("profiles.list.{place}.{field}");
-        let name = check.problems.take(setting("name"), ProfileName::parse(&profile.name));
-        let days = check.number(setting("validity_days"), profile.validity_days, 1, MAX_VALIDITY_DAYS);
-        let names = check.number(setting("max_names"), profile.max_names, 1, MAX_NAMES);
-        let key_types = words(&setting("key_types"), &profile.key_types, check);
-        let challenge_types = words(&setting("challenge_types"), &profile.challenge_types, check);
-        for (field, list) in [("key_types", &profile.key_types), ("challenge_types", &profile.challenge_types)] {
-            check.problems.require(!list.is_empty(), setting(field), "must have at least one entry");
-        }
-        let (Some(name), Some(validity_days), Some(max_names)) = (name, days, names) else { continue };
-        check.problems.require(!is_one_of(&name, &settled), setting("name"), format!("{name} is there twice"));
-        settled.push(Profile {
-            name,
-            description: profile.description.clone(),
-            validity_days,
-            key_types,
-            challenge_types,
-            allow_wildcards: profile.allow_wildcards,
-            allow_ip_addresses: profile.allow_ip_addresses,
-            max_names,
-        });
-    }
-    (check.problems.0.len() == before).then_some(settled)
 }
 
 fn settle_policy(policy: &types::Policy, profiles: Option<&[Profile]>, check: &mut Check<'_>) -> Option<PolicyRules> {
@@ -109,11 +75,11 @@ fn patterns(setting: &str, list: Option<&Vec<String>>, check: &mut Check<'_>) ->
     list.map(|list| parsed(setting, list, DomainPattern::parse, check))
 }
 
-fn words<T: FromStr<Err = String>>(setting: &str, list: &[String], check: &mut Check<'_>) -> Vec<T> {
+pub(super) fn words<T: FromStr<Err = String>>(setting: &str, list: &[String], check: &mut Check<'_>) -> Vec<T> {
     parsed(setting, list, str::parse, check)
 }
 
-fn parsed<T, E: Display>(
+pub(super) fn parsed<T, E: Display>(
     setting: &str,
     list: &[String],
     parse: impl Fn(&str) -> Result<T, E>,
@@ -122,7 +88,7 @@ fn parsed<T, E: Display>(
     list.iter().filter_map(|text| check.problems.take(setting, parse(text))).collect()
 }
 
-fn is_one_of(name: &ProfileName, profiles: &[Profile]) -> bool {
+pub(super) fn is_one_of(name: &ProfileName, profiles: &[Profile]) -> bool {
     profiles.iter().any(|profile| profile.name == *name)
 }
 

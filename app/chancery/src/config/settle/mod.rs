@@ -4,6 +4,7 @@ mod database;
 mod identity;
 mod issuance;
 mod limits;
+mod profiles;
 mod server;
 mod url;
 mod validation;
@@ -13,12 +14,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chancery_domain::Secret;
+use chancery_pki::KeyBlocklist;
 use chancery_seal::Keyring;
 use chancery_service::{Issuing, Settings};
 
 use super::problems::Problems;
 use super::span;
-use super::types::{Config, Keys, Log};
+use super::types::{Ca, Config, Keys, Log};
 use crate::installation::{Installation, Kek, LogChoice, LogFormat, Place, Validation};
 
 /// How long an answer can be replayed by its idempotency key.
@@ -36,6 +38,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     let limits = limits::settle(&config.limits, &mut check);
     let validation = validation::settle(&config.validation, urls, &mut check);
     let issuance = issuance::settle(&config.policy, &config.profiles, &mut check);
+    let ca = settle_ca(&config.ca, &mut check);
     let log = settle_log(&config.log, &mut check);
 
     if !check.problems.is_empty() {
@@ -48,6 +51,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     };
     let (server, (database, store)) = (server.ok_or_else(missing)?, database.ok_or_else(missing)?);
     let (identity, issuance) = (identity.ok_or_else(missing)?, issuance.ok_or_else(missing)?);
+    let ca = ca.ok_or_else(missing)?;
     let mut limits = limits.ok_or_else(missing)?;
     limits.http.drain = server.drain;
     let validation = validation.ok_or_else(missing)?;
@@ -67,15 +71,20 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
             token_key_notice: identity.token_key_notice,
             api_keys: config.identity.api_keys,
             external: identity.external.iter().map(|external| external.provider.clone()).collect(),
-            issuing: validation.said_of(Issuing::of(&issuance.profiles, &server.urls.base_url, &server.urls.http_url)),
-            profiles: issuance.profiles,
+            issuing: validation.said_of(Issuing {
+                certificates: issuance.profiles.certificates,
+                issuers: issuance.profiles.issuers,
+                crl_shards: ca.crl_shards,
+                ..Issuing::of(&[], &server.urls.base_url, &server.urls.http_url)
+            }),
+            profiles: issuance.profiles.list,
             default_profile: issuance.default_profile,
             default_policy: issuance.default_policy,
             default_policy_name: issuance.default_policy_name,
             idempotency_window: IDEMPOTENCY_WINDOW,
         },
         validation: Validation::Checked(Box::new(validation.validator)),
-        blocklist: None,
+        blocklist: ca.blocklist,
         external_keys: identity.external,
         limits,
         shutdown_delay: server.shutdown_delay,
@@ -152,6 +161,20 @@ fn settle_kek(keys: &Keys, check: &mut Check<'_>) -> Option<Kek> {
             Some(Kek::File(path))
         }
     }
+}
+
+struct CaChoice {
+    crl_shards: u32,
+    blocklist: Option<PathBuf>,
+}
+
+fn settle_ca(ca: &Ca, check: &mut Check<'_>) -> Option<CaChoice> {
+    let crl_shards = check.number("ca.crl_shards", ca.crl_shards, 1, 256);
+    let blocklist = ca.key_blocklist.as_deref().map(|path| check.path(path));
+    if let Some(path) = &blocklist {
+        check.problems.take("ca.key_blocklist", KeyBlocklist::load(path));
+    }
+    Some(CaChoice { crl_shards: crl_shards?, blocklist })
 }
 
 fn settle_log(log: &Log, check: &mut Check<'_>) -> Option<LogChoice> {

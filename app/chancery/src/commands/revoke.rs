@@ -1,0 +1,95 @@
+//! Revoking a certificate of any reseller.
+
+use chancery_domain::{CertificateId, OrderId, RevocationReason};
+use chancery_service::operator::CertificateRef;
+use clap::Args;
+
+use super::context::Context;
+use crate::failure::Failure;
+use crate::print::record;
+use crate::target::Target;
+
+#[derive(Args, Debug)]
+pub struct RevokeArgs {
+    #[command(flatten)]
+    which: Which,
+    /// Why, as RFC 5280 names or numbers it: keyCompromise also blocks the key for ever
+    #[arg(long, default_value = "unspecified")]
+    reason: RevocationReason,
+    /// A note, which nobody but you and the reseller sees
+    #[arg(long, value_parser = comment)]
+    comment: Option<String>,
+}
+
+/// One of these.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+struct Which {
+    /// The certificate with this serial number, in hexadecimal, with or without colons
+    #[arg(long, value_name = "HEX", value_parser = serial)]
+    serial: Option<String>,
+    /// The certificate with this lookup, such as cert_…
+    #[arg(long, value_name = "LOOKUP")]
+    certificate: Option<CertificateId>,
+    /// The certificate of this order, such as ord_…
+    #[arg(long, value_name = "LOOKUP")]
+    order: Option<OrderId>,
+}
+
+pub fn run(target: &Target, args: RevokeArgs) -> Result<(), Failure> {
+    let RevokeArgs { which: Which { serial, certificate, order }, reason, comment } = args;
+    let which = serial.map(CertificateRef::Serial).or(certificate.map(CertificateRef::Certificate));
+    let Some(which) = which.or(order.map(CertificateRef::Order)) else {
+        return Err(Failure::usage("name the certificate by --serial, --certificate or --order"));
+    };
+    let context = Context::open(target)?;
+    let done = context.wait(context.operator.revoke(which, reason, comment))?;
+    let certificate = &done.certificate;
+    let issued = certificate.issued();
+    let revocation = certificate.revocation();
+    let names: Vec<_> = certificate.identifiers.iter().map(ToString::to_string).collect();
+    let serial = issued.map(|issued| issued.serial.as_str()).unwrap_or_default();
+    let sentence = match done.already {
+        true => format!("{serial} ({}) was revoked already.", names.join(", ")),
+        false => format!("{serial} ({}) is revoked.", names.join(", ")),
+    };
+    let record = record! {
+        "certificate" => certificate.id.to_string(),
+        "order" => certificate.order.to_string(),
+        "serial_number" => serial,
+        "names" => names,
+        "reason" => revocation.map(|revocation| revocation.reason.as_str()),
+        "revoked_at" => revocation.map(|revocation| revocation.at.to_string()),
+        "comment" => revocation.and_then(|revocation| revocation.comment.as_deref()),
+        "already" => done.already,
+    };
+    context.printer.say(&sentence, &record)
+}
+
+/// As it is stored: lower case, without colons.
+fn serial(text: &str) -> Result<String, String> {
+    let digits: String = text.chars().filter(|character| *character != ':').collect();
+    if digits.is_empty() || !digits.chars().all(|digit| digit.is_ascii_hexdigit()) {
+        return Err("a serial number is written in hexadecimal".to_owned());
+    }
+    Ok(digits.to_ascii_lowercase())
+}
+
+fn comment(text: &str) -> Result<String, String> {
+    let fits = (1..=1000).contains(&text.chars().count()) && !text.chars().any(char::is_control);
+    if fits { Ok(text.to_owned()) } else { Err("a comment is 1 to 1000 characters, in one line".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_serial_number_is_read_as_others_write_it() {
+        assert_eq!(serial("4A:0b:Ff").as_deref(), Ok("4a0bff"));
+        assert_eq!(serial("4a0bff").as_deref(), Ok("4a0bff"));
+        for bad in ["", ":", "0x12", "12 34"] {
+            assert!(serial(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The life of issuing CAs: one is made, takes over from another, is retired, comes back.
+
+use chancery_domain::{IssuerId, KeyType, Problems, ProfileName};
+use chancery_pki::{CaName, KeyAlgorithm, Purpose};
+use chancery_store::{IssuerKind, IssuerRecord, IssuerState, Tx};
+use serde_json::json;
+
+use super::Operator;
+use super::hierarchy::{IssuerDetails, details, generate};
+use crate::error::{Noun, ServiceError};
+use crate::issuers::{Candidate, gaps, users};
+
+/// A CA and the one that took over from it.
+#[derive(Clone)]
+pub struct RotatedIssuer {
+    pub old: IssuerDetails,
+    pub new: IssuerDetails,
+}
+
+impl Operator {
+    /// Makes an active issuing CA below the newest root. Without a name it gets the next number of its kind.
+    pub async fn create_issuer(&self, key: KeyAlgorithm, name: Option<String>) -> Result<IssuerDetails, ServiceError> {
+        let records = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?;
+        let root = records.iter().rev().find(|record| record.kind == IssuerKind::Root);
+        let root = root.ok_or_else(|| ServiceError::not_found(Noun::Issuer))?;
+        let name = name.unwrap_or_else(|| next_of_kind(&records, key));
+        if records.iter().any(|record| record.name == name) {
+            return Err(ServiceError::NameInUse(Noun::Issuer, name));
+        }
+        let made = self.make_below(root, &name, key).await?;
+        let me = self.clone();
+        self.kernel
+            .store
+            .write(move |tx| {
+                me.add(tx, &made, &json!({"name": made.name, "key_type": KeyType::from(key).as_str()}))?;
+                details(&made)
+            })
+            .await
+    }
+
+    /// Makes a successor with the same kind of key below the same root; the old one is retired.
+    pub async fn rotate_issuer(&self, which: &str) -> Result<RotatedIssuer, ServiceError> {
+        let records = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?;
+        let old = find_issuing(&records, which)?;
+        if old.state == IssuerState::Retired {
+            return Err(refusal(format!("{} is retired already; make a new CA instead", old.name)));
+        }
+        let root = records.iter().find(|record| Some(record.id) == old.parent);
+        let root = root.ok_or_else(|| ServiceError::internal("an issuing CA without a root"))?;
+        let key = key_of(&details(old)?).ok_or_else(|| ServiceError::internal("a CA with a strange key"))?;
+        let new = self.make_below(root, &successor(&old.name, &records), key).await?;
+        let (me, old) = (self.clone(), old.id);
+        self.kernel
+            .store
+            .write(move |tx| {
+                let before = tx.claim_issuers()?;
+                me.add(tx, &new, &json!({"name": new.name, "succeeds": old.to_string()}))?;
+                let old = me.change(tx, &before, old, IssuerState::Retired, "issuer.retire")?;
+                Ok(RotatedIssuer { old, new: details(&new)? })
+            })
+            .await
+    }
+
+    /// Stops a CA from issuing. What it issued is still served, and it still signs revocations.
+    pub async fn retire_issuer(&self, which: &str) -> Result<IssuerDetails, ServiceError> {
+        self.move_issuer(which, IssuerState::Retired, "issuer.retire").await
+    }
+
+    /// Lets a retired CA issue again.
+    pub async fn activate_issuer(&self, which: &str) -> Result<IssuerDetails, ServiceError> {
+        self.move_issuer(which, IssuerState::Active, "issuer.activate").await
+    }
+
+    /// The profiles whose certificates a CA signs, now.
+    pub fn profiles_of(&self, issuers: &[IssuerDetails], id: IssuerId) -> Vec<ProfileName> {
+        users(&self.candidates(issuers), &self.kernel.settings.issuing, id)
+    }
+
+    async fn move_issuer(
+        &self,
+        which: &str,
+        state: IssuerState,
+        action: &'static str,
+    ) -> Result<IssuerDetails, ServiceError> {
+        let (me, which) = (self.clone(), which.to_owned());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let before = tx.claim_issuers()?;
+                let id = find_issuing(&before, &which)?.id;
+                me.change(tx, &before, id, state, action)
+            })
+            .await
+    }
+
+    /// Changes where a CA stands, unless that leaves a profile without any. The CAs are claimed.
+    fn change(
+        &self,
+        tx: &mut Tx<'_>,
+        before: &[IssuerRecord],
+        id: IssuerId,
+        state: IssuerState,
+        action: &str,
+    ) -> Result<IssuerDetails, ServiceError> {
+        let missing = || ServiceError::NotFound(Noun::Issuer, vec![id.to_string()]);
+        let record = before.iter().find(|record| record.id == id).ok_or_else(missing)?;
+        if record.state == state {
+            return details(record);
+        }
+        tx.set_issuer_state(id, state)?;
+        let issuing = &self.kernel.settings.issuing;
+        let known = |records: &[IssuerRecord]| records.iter().map(details).collect::<Result<Vec<_>, _>>();
+        let gaps_before = gaps(&self.candidates(&known(before)?), issuing);
+        let after = known(&tx.issuers()?)?;
+        let mut opened = gaps(&self.candidates(&after), issuing);
+        opened.retain(|gap| !gaps_before.contains(gap));
+        if let Some((profile, key)) = opened.first() {
+            return Err(refusal(format!(
+                "no other active CA may sign {key} certificates of the profile {profile}; make or activate one that \
+                 its `issuers` allow, then retire {}",
+                record.name
+            )));
+        }
+        self.record(tx, None, action, id, &json!({"name": record.name}))?;
+        after.into_iter().find(|issuer| issuer.id == id).ok_or_else(missing)
+    }
+
+    fn add(&self, tx: &mut Tx<'_>, made: &IssuerRecord, detail: &serde_json::Value) -> Result<(), ServiceError> {
+        if !tx.insert_issuer(made)? {
+            return Err(ServiceError::NameInUse(Noun::Issuer, made.name.clone()));
+        }
+        self.record(tx, None, "issuer.create", made.id, detail)
+    }
+
+    async fn make_below(
+        &self,
+        root: &IssuerRecord,
+        name: &str,
+        key: KeyAlgorithm,
+    ) -> Result<IssuerRecord, ServiceError> {
+        let parent = self.open_root(root).map_err(ServiceError::internal)?;
+        let subject = CaName::beside(parent.issuer.certificate(), name).map_err(refusal)?;
+        let key = generate(vec![key]).await?.remove(0);
+        self.make_issuing(&parent, name, &subject, &key).map_err(ServiceError::internal)
+    }
+
+    fn candidates<'a>(&self, issuers: &'a [IssuerDetails]) -> Vec<Recorded<'a>> {
+        let now = self.kernel.now().as_secs();
+        let issuing = issuers.iter().filter(|issuer| issuer.kind == IssuerKind::Issuing);
+        issuing.filter_map(|issuer| Some(Recorded { issuer, key: key_of(issuer)?, now })).collect()
+    }
+}
+
+/// A CA as the database has it, at a point in time.
+struct Recorded<'a> {
+    issuer: &'a IssuerDetails,
+    key: KeyAlgorithm,
+    now: i64,
+}
+
+impl Candidate for Recorded<'_> {
+    fn id(&self) -> IssuerId {
+        self.issuer.id
+    }
+
+    fn name(&self) -> &str {
+        &self.issuer.name
+    }
+
+    fn key(&self) -> KeyAlgorithm {
+        self.key
+    }
+
+    fn can_sign(&self, purposes: &[Purpose]) -> bool {
+        let covers = self.issuer.certificate.covers(purposes).unwrap_or(false);
+        self.issuer.state == IssuerState::Active && self.now <= self.issuer.info.not_after && covers
+    }
+}
+
+fn key_of(issuer: &IssuerDetails) -> Option<KeyAlgorithm> {
+    issuer.info.key_type.parse::<KeyType>().ok().and_then(|kind| KeyAlgorithm::try_from(kind).ok())
+}
+
+/// By its id or its name; a root does not issue to subscribers and is none of those.
+fn find_issuing<'a>(records: &'a [IssuerRecord], which: &str) -> Result<&'a IssuerRecord, ServiceError> {
+    let found = records.iter().find(|record| record.name == which || record.id.to_string() == which);
+    match found {
+        Some(record) if record.kind == IssuerKind::Issuing => Ok(record),
+        Some(root) => Err(refusal(format!("{} is a root; name an issuing CA", root.name))),
+        None => Err(ServiceError::NotFound(Noun::Issuer, vec![which.to_owned()])),
+    }
+}
+
+/// The name of a CA with the next number.
+fn successor(name: &str, records: &[IssuerRecord]) -> String {
+    let stem = name.trim_end_matches(|last: char| last.is_ascii_digit());
+    if stem == name { numbered(&format!("{name} "), 2, records) } else { numbered(stem, 1, records) }
+}
+
+/// E for elliptic curves and R for RSA, after the names of those there are.
+fn next_of_kind(records: &[IssuerRecord], key: KeyAlgorithm) -> String {
+    let letter = match key {
+        KeyAlgorithm::EcP256 | KeyAlgorithm::EcP384 => 'E',
+        KeyAlgorithm::Rsa2048 | KeyAlgorithm::Rsa3072 | KeyAlgorithm::Rsa4096 => 'R',
+    };
+    let issuing = records.iter().find(|record| record.kind == IssuerKind::Issuing);
+    let stem = issuing.map_or("Issuing CA ", |record| {
+        let name = record.name.trim_end_matches(|last: char| last.is_ascii_digit());
+        name.strip_suffix(" E").or_else(|| name.strip_suffix(" R")).unwrap_or(name).trim_end()
+    });
+    numbered(&format!("{} {letter}", stem.trim_end()), 1, records)
+}
+
+/// The stem with the number after the greatest one there is, at least `least`.
+fn numbered(stem: &str, least: u32, records: &[IssuerRecord]) -> String {
+    let taken = records.iter().filter_map(|record| record.name.strip_prefix(stem)?.parse::<u32>().ok());
+    let next = taken.max().map_or(least, |greatest| least.max(greatest.saturating_add(1)));
+    format!("{stem}{next}")
+}
+
+fn refusal(message: impl std::fmt::Display) -> ServiceError {
+    let mut problems = Problems::default();
+    problems.add("issuer", "issuer", message);
+    ServiceError::Invalid(problems)
+}
+
+#[cfg(test)]
+mod tests {
+    use chancery_domain::Timestamp;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn issuing(names: &[&str]) -> Vec<IssuerRecord> {
+        let record = |(place, name): (usize, &&str)| IssuerRecord {
+            id: IssuerId::from_uuid(Uuid::from_u128(place as u128)),
+            parent: None,
+            name: (*name).to_owned(),
+            kind: IssuerKind::Issuing,
+            state: IssuerState::Active,
+            certificate: Vec::new(),
+            sealed: Vec::new(),
+            created_at: Timestamp::from_secs(0),
+        };
+        names.iter().enumerate().map(record).collect()
+    }
+
+    #[test]
+    fn a_successor_has_the_next_number_that_is_free() {
+        let records = issuing(&["Test Issuing CA E1", "Test Issuing CA E2", "Test Issuing CA R1", "Old 9", "Plain"]);
+        assert_eq!(successor("Test Issuing CA E1", &records), "Test Issuing CA E3");
+        assert_eq!(successor("Test Issuing CA R1", &records), "Test Issuing CA R2");
+        assert_eq!(successor("Old 9", &records), "Old 10");
+        assert_eq!(successor("Plain", &records), "Plain 2");
+    }
+
+    #[test]
+    fn a_new_one_is_named_after_those_there_are() {
+        let (p384, rsa) = (KeyAlgorithm::EcP384, KeyAlgorithm::Rsa3072);
+        let records = issuing(&["Test Issuing CA E1", "Test Issuing CA E2"]);
+        assert_eq!(next_of_kind(&records, p384), "Test Issuing CA E3");
+        assert_eq!(next_of_kind(&records, rsa), "Test Issuing CA R1");
+        // As installations were made before there were several.
+        assert_eq!(next_of_kind(&issuing(&["Test Issuing CA 1"]), rsa), "Test Issuing CA R1");
+        assert_eq!(next_of_kind(&[], rsa), "Issuing CA R1");
+    }
+}

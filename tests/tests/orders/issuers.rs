@@ -1,0 +1,347 @@
+//! Who signs: several issuing CAs, chosen by profile and key, rotated while the service runs.
+
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use chancery_domain::{PageRequest, Profile, ProfileName, RevocationReason, ScopeSet, Timestamp};
+use chancery_pki::{NameRules, PolicyId, Purpose, SubscriberProfile};
+use chancery_service::operator::{CertificateRef, KeyAlgorithm};
+use chancery_service::{IssuerRef, IssuerRules, ServiceError, Services, Settings};
+use chancery_store::{AuditFilter, IssuerKind};
+use chancery_tests::{Node, Tenant, World, csr, csr_with, on_both_databases, settings};
+use serde_json::{Value, json};
+
+/// A profile for each thing that profiles can say, beside the usual ones.
+fn many_profiles() -> Settings {
+    let mut settings = settings();
+    let mut add = |name: &str, change: &dyn Fn(&mut SubscriberProfile, &mut IssuerRules)| {
+        let name = ProfileName::parse(name).unwrap();
+        let usual = settings.profiles[0].clone();
+        let (mut look, mut rules) = (settings.issuing.certificates[&usual.name].clone(), IssuerRules::default());
+        change(&mut look, &mut rules);
+        let validity_days = look.validity_days;
+        settings.profiles.push(Profile { name: name.clone(), validity_days, ..usual });
+        settings.issuing.certificates.insert(name.clone(), look);
+        settings.issuing.issuers.insert(name, rules);
+    };
+    add("rsa-only", &|_, rules| rules.allowed = vec![IssuerRef::Rsa]);
+    add("named", &|_, rules| rules.allowed = vec![IssuerRef::Name("Test Issuing E2".to_owned())]);
+    add("rich", &|look, _| {
+        look.common_name = true;
+        look.subject_key_id = true;
+        look.key_encipherment = true;
+        look.purposes = Purpose::ALL.to_vec();
+        look.policies = vec![PolicyId::DOMAIN_VALIDATED, "1.3.6.1.4.1.99999.1".parse().unwrap()];
+    });
+    add("bare", &|look, rules| {
+        look.policies.clear();
+        (rules.ocsp, rules.crl) = (false, false);
+    });
+    add("public", &|look, _| {
+        look.public = true;
+        look.validity_days = 365;
+        look.names = NameRules::default();
+    });
+    settings
+}
+
+/// Somebody with an account, and the service they speak to.
+struct Customer<'a> {
+    tenant: Tenant,
+    account: String,
+    node: &'a Node,
+}
+
+impl<'a> Customer<'a> {
+    async fn of(world: &World, node: &'a Node) -> Self {
+        let tenant = node.hears(&world.tenant("DEMO").await);
+        let account = tenant.make_account("a@example.com").await["lookup"].as_str().unwrap().to_owned();
+        Self { tenant, account, node }
+    }
+
+    /// The order of a new certificate.
+    async fn issue(&self, profile: &str, csr: String) -> Value {
+        let request = json!({"account_lookup": self.account, "profile": profile, "csr": csr});
+        let order = self.tenant.post("/v1/order", request).await.expect(201);
+        for authorization in
+            order["authorizations"].as_array().unwrap().iter().filter(|each| each["status"] == "pending")
+        {
+            let lookup = authorization["lookup"].as_str().unwrap();
+            let codes = self.tenant.post_empty(&format!("/v1/authz/{lookup}/challenges")).await.expect(200);
+            let challenge = codes["challenges"][0]["lookup"].as_str().unwrap();
+            self.tenant.post_empty(&format!("/v1/challenge/{challenge}")).await.expect(200);
+        }
+        self.node.work(None).await;
+        let path = format!("/v1/order/{}", order["lookup"].as_str().unwrap());
+        self.tenant.post_empty(&format!("{path}/finalize")).await.expect(202);
+        self.node.work(None).await;
+        let order = self.tenant.get(&path).await.expect(200);
+        assert_eq!(order["status"], "valid", "{profile}: {order}");
+        order
+    }
+
+    /// The chain of an order's certificate, its own first.
+    async fn chain(&self, order: &Value) -> String {
+        let reply = self.tenant.get(&format!("/v1/certificate/{}", order["certificateLookup"].as_str().unwrap())).await;
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        reply.text()
+    }
+
+    /// Who signed a new certificate for a key of this kind.
+    async fn issuer_for(&self, profile: &str, key_type: &str) -> String {
+        let order = self.issue(profile, csr_with(key_type, &["hello.test"])).await;
+        issuer(&self.chain(&order).await)
+    }
+}
+
+fn openssl(arguments: &[&str], input: &str) -> Result<String, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chain.pem");
+    fs::write(&path, input).unwrap();
+    let output = Command::new("openssl").args(arguments).arg(&path).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+}
+
+/// The common name of the issuer of the first certificate.
+fn issuer(chain: &str) -> String {
+    let shown = openssl(&["x509", "-noout", "-issuer", "-nameopt", "sep_multiline", "-in"], chain).unwrap();
+    let name = shown.lines().find_map(|line| line.trim().strip_prefix("CN=")).unwrap_or_else(|| panic!("{shown}"));
+    name.to_owned()
+}
+
+fn shown(chain: &str) -> String {
+    openssl(&["x509", "-noout", "-text", "-in"], chain).unwrap()
+}
+
+/// Whether the chain leads to a root, as OpenSSL sees it.
+async fn verify(world: &World, chain: &str, purpose: &str) -> Result<(), String> {
+    let folder = tempfile::tempdir().unwrap();
+    let (roots, above) = (folder.path().join("roots.pem"), folder.path().join("above.pem"));
+    let issuers = world.services.operator.issuers().await.unwrap();
+    let pem = issuers.iter().filter(|issuer| issuer.kind == IssuerKind::Root).map(|root| root.certificate.to_pem());
+    fs::write(&roots, pem.collect::<String>()).unwrap();
+    fs::write(&above, chain).unwrap();
+    let at = world.services.now().as_secs().to_string();
+    let (roots, above) = (roots.to_str().unwrap(), above.to_str().unwrap());
+    let strict = ["verify", "-x509_strict", "-check_ss_sig", "-no-CApath", "-no-CAstore"];
+    let rest = ["-CAfile", roots, "-untrusted", above, "-attime", &at, "-purpose", purpose];
+    openssl(&[strict.as_slice(), &rest].concat(), chain).map(drop)
+}
+
+/// Makes a P-384 and an RSA one beside the P-256 one that each world has.
+async fn make_others(services: &Services) {
+    for (key, name) in [(KeyAlgorithm::EcP384, "Test Issuing E2"), (KeyAlgorithm::Rsa2048, "Test Issuing R1")] {
+        assert_eq!(services.operator.create_issuer(key, None).await.unwrap().name, name);
+    }
+    services.authority.reload().await.unwrap();
+}
+
+fn refusal<T>(outcome: Result<T, ServiceError>) -> String {
+    match outcome {
+        Err(ServiceError::Invalid(problems)) => problems.0[0].message.clone(),
+        Err(other) => other.to_string(),
+        Ok(_) => panic!("it was not refused"),
+    }
+}
+
+on_both_databases! {
+    async fn each_profile_and_key_has_its_issuer_and_every_certificate_verifies(world: World) {
+        let node = world.another_node(many_profiles(), Vec::new()).await;
+        let customer = Customer::of(&world, &node).await;
+        // An installation with one CA, as all were once.
+        assert_eq!(customer.issuer_for("TLS-90d", "rsa-2048").await, "Test Issuing E1");
+        make_others(&node.services).await;
+        let issuers = |profile: &str| match profile {
+            "rsa-only" => ["R1"; 3],
+            "named" => ["E2"; 3],
+            // E1 was made when no profile had clients, so it does not cover them.
+            "rich" => ["E2", "E2", "R1"],
+            _ => ["E1", "E2", "R1"],
+        };
+        for profile in &many_profiles().profiles {
+            let profile = profile.name.as_str();
+            let name = if profile == "public" { "www.example.com" } else { "hello.test" };
+            for (key_type, expected) in ["ec-p256", "ec-p384", "rsa-2048"].into_iter().zip(issuers(profile)) {
+                let order = customer.issue(profile, csr_with(key_type, &[name])).await;
+                let chain = customer.chain(&order).await;
+                assert_eq!(issuer(&chain), format!("Test Issuing {expected}"), "{profile} {key_type}");
+                assert_eq!(verify(&world, &chain, "sslserver").await, Ok(()), "{profile} {key_type}");
+                let client = verify(&world, &chain, "sslclient").await;
+                assert_eq!(client.is_ok(), profile == "rich", "{profile} {key_type} {client:?}");
+                let text = shown(&chain);
+                assert_eq!(text.contains("Subject: CN = hello.test"), profile == "rich", "{text}");
+                assert_eq!(text.contains("Subject Key Identifier"), profile == "rich", "{text}");
+                assert_eq!(text.contains("Key Encipherment"), profile == "rich" && key_type == "rsa-2048", "{text}");
+                assert_eq!(text.contains("CRL Distribution Points"), profile != "bare", "{text}");
+                assert_eq!(text.contains("2.23.140.1.2.1"), profile != "bare", "{text}");
+                assert!(text.contains("CA Issuers - URI:http://ca.test/issuer/iss_"), "{text}");
+            }
+        }
+        assert_eq!(node.services.operator.create_issuer(KeyAlgorithm::EcP256, None).await.unwrap().name, "Test Issuing E3");
+        node.services.authority.reload().await.unwrap();
+        assert_eq!(customer.issuer_for("rich", "ec-p256").await, "Test Issuing E3");
+    }
+
+    async fn a_public_certificate_is_never_longer_than_its_day_allows(world: World) {
+        let node = world.another_node(many_profiles(), Vec::new()).await;
+        let customer = Customer::of(&world, &node).await;
+        let mut seconds = Vec::new();
+        for day in [1_800_000_000_i64, 1_806_000_000] {
+            world.clock.set(Timestamp::from_secs(day));
+            let mut tenant = customer.tenant.clone();
+            tenant.sign_in().await;
+            let customer = Customer { tenant, account: customer.account.clone(), node: &node };
+            let order = customer.issue("public", csr(&["www.example.com"])).await;
+            let listed = customer.tenant.get("/v1/certificates?limit=1").await.expect(200);
+            assert_eq!(listed["items"][0]["orderLookup"], order["lookup"], "{listed}");
+            let time = |name: &str| listed["items"][0][name].as_str().and_then(Timestamp::parse);
+            seconds.push(time("notAfter").unwrap().as_secs() - time("notBefore").unwrap().as_secs() + 1);
+        }
+        assert_eq!(seconds, [200 * 86_400, 100 * 86_400]);
+    }
+
+    async fn an_issuing_ca_says_where_its_root_is_and_where_it_would_be_revoked(world: World) {
+        make_others(&world.services).await;
+        let issuers = world.services.operator.issuers().await.unwrap();
+        let root = issuers[0].id;
+        for ca in &issuers[1..] {
+            let text = shown(&ca.certificate.to_pem());
+            assert!(text.contains(&format!("CA Issuers - URI:http://ca.test/issuer/{root}.crt")), "{text}");
+            assert!(text.contains(&format!("URI:http://ca.test/crl/{root}/root.crl")), "{text}");
+            assert!(text.contains("Policy: 2.23.140.1.2.1") && !text.contains("Client Authentication"), "{text}");
+            assert_eq!(verify(&world, &ca.certificate.to_pem(), "crlsign").await, Ok(()));
+        }
+    }
+
+    async fn several_of_a_kind_take_turns(world: World) {
+        let node = world.another_node(settings(), Vec::new()).await;
+        node.services.operator.create_issuer(KeyAlgorithm::EcP256, None).await.unwrap();
+        node.services.authority.reload().await.unwrap();
+        let customer = Customer::of(&world, &node).await;
+        let mut signed: Vec<String> = Vec::new();
+        for _ in 0..16 {
+            signed.push(customer.issuer_for("TLS-90d", "ec-p256").await);
+        }
+        for name in ["Test Issuing E1", "Test Issuing E2"] {
+            assert!(signed.iter().any(|signer| signer == name), "{name} never signs: {signed:?}");
+        }
+    }
+
+    async fn a_ca_is_rotated_under_a_running_node(world: World) {
+        let node = world.another_node(settings(), Vec::new()).await;
+        let customer = Customer::of(&world, &node).await;
+        let first = customer.issue("TLS-90d", csr(&["hello.test"])).await;
+        let authority = node.services.authority.clone();
+        let watching = tokio::spawn(async move { authority.watch().await });
+
+        let rotated = world.services.operator.rotate_issuer("Test Issuing E1").await.unwrap();
+        assert_eq!((rotated.new.name.as_str(), rotated.old.state.as_str()), ("Test Issuing E2", "retired"));
+        assert_eq!((rotated.new.info.key_type.as_str(), rotated.new.parent), ("ec-p256", rotated.old.parent));
+        let began = Instant::now();
+        let noticed = || node.services.authority.find(rotated.new.id).is_some();
+        while !noticed() {
+            assert!(began.elapsed() < Duration::from_secs(5), "a node follows within 5 seconds");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        watching.abort();
+        let second = customer.issue("TLS-90d", csr(&["hello.test"])).await;
+        let (old, new) = (customer.chain(&first).await, customer.chain(&second).await);
+        assert_eq!((issuer(&old).as_str(), issuer(&new).as_str()), ("Test Issuing E1", "Test Issuing E2"));
+        for chain in [&old, &new] {
+            assert_eq!(verify(&world, chain, "sslserver").await, Ok(()));
+        }
+        // A node that has not noticed yet is asked for what another one issued.
+        assert!(world.services.authority.find(rotated.new.id).is_none());
+        let late = Customer { tenant: world.client_of("DEMO", ScopeSet::all()).await, account: String::new(), node: &node };
+        assert_eq!(late.chain(&second).await, new);
+
+        // What the retired one issued is still revoked.
+        let revocation = format!("/v1/certificates/{}/revocation", first["lookup"].as_str().unwrap());
+        assert_eq!(customer.tenant.post(&revocation, json!({})).await.expect(202)["status"], "revoked");
+    }
+
+    async fn a_draft_keeps_its_issuer_when_that_is_retired_meanwhile(world: World) {
+        let node = world.another_node(settings(), Vec::new()).await;
+        let customer = Customer::of(&world, &node).await;
+        customer.issue("TLS-90d", csr(&["hello.test"])).await;
+        let request = json!({"account_lookup": customer.account, "csr": csr(&["hello.test"])});
+        let order = customer.tenant.post("/v1/order", request).await.expect(201);
+        let path = format!("/v1/order/{}", order["lookup"].as_str().unwrap());
+        customer.tenant.post_empty(&format!("{path}/finalize")).await.expect(202);
+        let id = order["lookup"].as_str().unwrap().parse().unwrap();
+        // The first step, and then the node dies.
+        node.services.issuance.prepare(id).await.unwrap();
+        node.services.operator.rotate_issuer("Test Issuing E1").await.unwrap();
+        node.services.authority.reload().await.unwrap();
+        node.work(None).await;
+        assert_eq!(customer.tenant.get(&path).await.expect(200)["status"], "valid");
+        assert_eq!(issuer(&customer.chain(&order).await), "Test Issuing E1");
+    }
+
+    async fn the_last_ca_that_a_profile_needs_is_not_retired(world: World) {
+        let operator = &world.services.operator;
+        let refused = refusal(operator.retire_issuer("Test Issuing E1").await);
+        assert!(refused.contains("no other active CA may sign rsa-2048 certificates of the profile TLS-199d"), "{refused}");
+        assert_eq!(operator.issuers().await.unwrap()[1].state.as_str(), "active");
+        operator.create_issuer(KeyAlgorithm::EcP384, None).await.unwrap();
+        for _ in 0..2 {
+            assert_eq!(operator.retire_issuer("Test Issuing E1").await.unwrap().state.as_str(), "retired");
+        }
+        refusal(operator.retire_issuer("Test Issuing E2").await);
+        assert_eq!(operator.activate_issuer("Test Issuing E1").await.unwrap().state.as_str(), "active");
+        assert!(refusal(operator.retire_issuer("Test Root").await).contains("is a root"));
+        assert!(refusal(operator.retire_issuer("nobody").await).contains("there is no CA nobody"));
+        assert!(refusal(operator.create_issuer(KeyAlgorithm::EcP256, Some("Test Root".to_owned())).await).contains("exists already"));
+
+        // By name alone: its successor has another one.
+        let named = world.another_node(many_profiles(), Vec::new()).await;
+        let refused = refusal(named.services.operator.rotate_issuer("Test Issuing E2").await);
+        assert!(refused.contains("of the profile named"), "{refused}");
+        assert_eq!(operator.issuers().await.unwrap().len(), 3, "nothing of a refused rotation is kept");
+
+        let page = PageRequest { limit: 100, after: None };
+        let trail = world.services.audit.list(AuditFilter::default(), page).await.unwrap();
+        let mut actions: Vec<_> = trail.iter().map(|line| line.action.as_str()).filter(|action| action.starts_with("issuer.")).collect();
+        actions.reverse();
+        let expected =
+            ["issuer.create", "issuer.create", "issuer.create", "issuer.retire", "issuer.activate"];
+        assert_eq!(actions, expected);
+    }
+
+    async fn the_operator_revokes_whatever_it_is_called_by(world: World) {
+        let node = world.another_node(settings(), Vec::new()).await;
+        let customer = Customer::of(&world, &node).await;
+        let operator = world.services.operator.clone().acting_as("alice");
+        for way in 0..3 {
+            let order = customer.issue("TLS-90d", csr(&["hello.test"])).await;
+            let listed = customer.tenant.get("/v1/certificates?limit=1").await.expect(200);
+            let which = || match way {
+                0 => CertificateRef::Serial(listed["items"][0]["serialNumber"].as_str().unwrap().to_owned()),
+                1 => CertificateRef::Certificate(order["certificateLookup"].as_str().unwrap().parse().unwrap()),
+                _ => CertificateRef::Order(order["lookup"].as_str().unwrap().parse().unwrap()),
+            };
+            let done = operator.revoke(which(), RevocationReason::Superseded, Some("why".to_owned())).await.unwrap();
+            assert_eq!((done.already, done.certificate.order.to_string()), (false, order["lookup"].as_str().unwrap().to_owned()));
+            let again = operator.revoke(which(), RevocationReason::KeyCompromise, None).await.unwrap();
+            assert!(again.already && again.certificate.revocation() == done.certificate.revocation());
+            let listed = customer.tenant.get("/v1/certificates?limit=1").await.expect(200);
+            assert_eq!(listed["items"][0]["status"], "revoked", "{listed}");
+        }
+        let unknown = CertificateRef::Serial("00".to_owned());
+        assert!(refusal(operator.revoke(unknown, RevocationReason::Unspecified, None).await).contains("there is no certificate 00"));
+        let request = json!({"account_lookup": customer.account, "csr": csr(&["other.test"])});
+        let pending = customer.tenant.post("/v1/order", request).await.expect(201);
+        let pending = CertificateRef::Order(pending["lookup"].as_str().unwrap().parse().unwrap());
+        assert!(refusal(operator.revoke(pending, RevocationReason::Unspecified, None).await).contains("not issued yet"));
+
+        let page = PageRequest { limit: 1000, after: None };
+        let trail = world.services.audit.list(AuditFilter::default(), page).await.unwrap();
+        let revocations: Vec<_> = trail.iter().filter(|line| line.action == "certificate.revoke").collect();
+        assert_eq!(revocations.len(), 3);
+        for line in revocations {
+            assert_eq!((line.actor_kind.as_str(), line.actor.as_str(), line.reseller.is_some()), ("operator", "alice", true));
+        }
+    }
+}
