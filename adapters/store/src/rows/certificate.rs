@@ -41,6 +41,18 @@ pub struct CrlEntry {
     pub reason: RevocationReason,
 }
 
+/// What there is to say of a serial number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Issued,
+    Revoked {
+        at: Timestamp,
+        reason: RevocationReason,
+    },
+    /// No certificate has it.
+    NotIssued,
+}
+
 const SELECT: &str = "SELECT certificates.id, order_id, certificates.reseller_id, account_id, certificates.kid, via,
     profile, identifiers, state, state_at, issuer_id, serial, subject, key_type, not_before, not_after, fingerprint,
     issued_at, revoked_at, revocation_reason, revocation_comment, certificates.created_at, certificates.updated_at,
@@ -174,7 +186,7 @@ impl Tx<'_> {
         self.execute(sql, params![id, now]).map(drop)
     }
 
-    /// Keeps a revocation.
+    /// Keeps a revocation, and counts it on the list that it is to be published on.
     pub fn store_revocation(&mut self, certificate: &CertificateRecord) -> Result<(), StoreError> {
         let revocation =
             certificate.revocation().ok_or_else(|| StoreError::corrupt("a certificate that is not revoked"))?;
@@ -191,7 +203,8 @@ impl Tx<'_> {
                 i64::from(revocation.reason.code()),
                 revocation.comment.as_deref(),
             ],
-        )
+        )?;
+        self.count_revocation(certificate.id)
     }
 
     /// The hash of a certificate's public key.
@@ -200,14 +213,28 @@ impl Tx<'_> {
         self.query_one(sql, params![id], |row| row.bytes())
     }
 
-    /// The shard of the CRL that a certificate's revocation is published in.
-    pub fn crl_shard(&mut self, id: CertificateId) -> Result<Option<i64>, StoreError> {
-        let sql = "SELECT crl_shard FROM certificates WHERE id = $1 AND crl_shard IS NOT NULL";
-        self.query_one(sql, params![id], |row| row.int())
+    /// What is known of a serial number of an issuer. One that was drawn for a draft is not issued.
+    pub fn standing(&mut self, issuer: IssuerId, serial: &str) -> Result<Standing, StoreError> {
+        let sql = "SELECT state, revoked_at, revocation_reason FROM certificates WHERE serial = $1 AND issuer_id = $2";
+        let found = self.query_one(sql, params![serial, issuer], |row| {
+            let (state, at, reason) = (row.text()?, row.time_or_none()?, row.int_or_none()?);
+            match (state.as_str(), at, reason) {
+                ("issued", None, None) => Ok(Standing::Issued),
+                ("revoked", Some(at), Some(reason)) => Ok(Standing::Revoked { at, reason: read_reason(reason)? }),
+                ("pending" | "cancelled", None, None) => Ok(Standing::NotIssued),
+                _ => Err(StoreError::corrupt("certificates: a revocation that does not fit the state")),
+            }
+        })?;
+        Ok(found.unwrap_or(Standing::NotIssued))
     }
 
     /// The revoked certificates of a shard that had not expired before `since`, by serial.
-    pub fn revoked(&mut self, issuer: IssuerId, shard: i64, since: Timestamp) -> Result<Vec<CrlEntry>, StoreError> {
+    pub(super) fn revoked(
+        &mut self,
+        issuer: IssuerId,
+        shard: i64,
+        since: Timestamp,
+    ) -> Result<Vec<CrlEntry>, StoreError> {
         let sql = "SELECT serial, revoked_at, revocation_reason FROM certificates
                    WHERE issuer_id = $1 AND crl_shard = $2 AND revoked_at IS NOT NULL AND not_after >= $3 ORDER BY serial";
         self.query(sql, params![issuer, shard, since], |row| {
