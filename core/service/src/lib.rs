@@ -17,10 +17,13 @@ mod issuance;
 mod jobs;
 mod kernel;
 mod members;
+mod ocsp;
+mod ocsp_responder;
 mod once;
 pub mod operator;
 mod orders;
 mod policies;
+mod publication;
 mod settings;
 mod validation;
 
@@ -42,10 +45,12 @@ pub use identity::Identity;
 pub use issuance::{CaaAssignment, Issuance, Prepared};
 pub use jobs::Jobs;
 pub use kernel::Kernel;
+pub use ocsp::{CacheableAnswer, Ocsp, OcspAnswer};
 pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
 pub use operator::Operator;
 pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
 pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
+pub use publication::{CrlName, Publication, PublishedCrl};
 pub use settings::{ExternalProvider, Issuing, Settings};
 pub use validation::{Assignment, Report, Validations};
 
@@ -63,6 +68,8 @@ pub struct Services {
     pub issuance: Issuance,
     pub jobs: Jobs,
     pub certificates: Certificates,
+    pub publication: Publication,
+    pub ocsp: Ocsp,
     pub authority: Arc<Authority>,
     pub answers: Answers,
     pub audit: Audit,
@@ -85,6 +92,8 @@ impl Services {
             jobs: Jobs::new(kernel.clone()),
             issuance: Issuance::new(kernel.clone(), authority.clone()),
             certificates: Certificates::new(kernel.clone(), authority.clone()),
+            publication: Publication::new(kernel.clone(), authority.clone()),
+            ocsp: Ocsp::new(kernel.clone(), authority.clone()),
             authority,
             answers: Answers::new(kernel.clone()),
             audit: Audit::new(kernel.clone()),
