@@ -1,5 +1,6 @@
 //! The certificates of CAs.
 
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -10,8 +11,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use crate::nothing;
 
 /// `{issuer}.crt`, in DER (RFC 5280 section 4.2.2.1). It never changes.
-pub(crate) async fn show(State(services): State<Services>, Path(file): Path<String>) -> Response {
-    let id = file.strip_suffix(".crt").and_then(|id| id.parse::<IssuerId>().ok());
+pub(crate) async fn show(State(services): State<Services>, path: Result<Path<String>, PathRejection>) -> Response {
+    let id = path.ok().and_then(|Path(file)| file.strip_suffix(".crt")?.parse::<IssuerId>().ok());
     let Some(der) = id.and_then(|id| services.publication.issuer_certificate(id)) else {
         return nothing().await.into_response();
     };
