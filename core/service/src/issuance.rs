@@ -291,7 +291,7 @@ fn terms<'a>(
     key: &'a SubscriberKey,
     now: Timestamp,
 ) -> Terms<'a> {
-    Terms { issuer: &signing.issuer, profile, urls: signing.urls_for(true), names, key, now: now.as_secs() }
+    Terms { issuer: &signing.issuer, profile, urls: &signing.urls, names, key, now: now.as_secs() }
 }
 
 fn profiles<'a>(

@@ -10,12 +10,14 @@ use std::time::Duration;
 
 use aws_lc_rs::digest;
 use chancery_domain::{IssuerId, Timestamp};
-use chancery_pki::{Crl, CrlContents, CrlScope, CrlShards, Issuer, RevokedCertificate, Serial};
-use chancery_store::{CrlEntry, CrlFacts, CrlHead, CrlRow, Tx};
+use chancery_pki::{
+    Certificate, Crl, CrlContents, CrlScope, CrlShards, Issuer, PrivateKey, RevokedCertificate, Serial,
+};
+use chancery_store::{CrlEntry, CrlFacts, CrlHead, CrlRow, IssuerKind, IssuerRecord, StoreError, Tx};
 
 use crate::authority::Authority;
 use crate::error::ServiceError;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, sealed_column};
 
 /// How often a node looks what has changed.
 const LOOK: Duration = Duration::from_secs(1);
@@ -46,7 +48,12 @@ pub struct PublishedCrl {
     pub next_update: Timestamp,
 }
 
-type Memory = HashMap<(IssuerId, CrlName), Arc<PublishedCrl>>;
+/// What is given out.
+#[derive(Default)]
+struct Memory {
+    crls: HashMap<(IssuerId, CrlName), Arc<PublishedCrl>>,
+    certificates: HashMap<IssuerId, Arc<[u8]>>,
+}
 
 #[derive(Clone)]
 pub struct Publication {
@@ -62,12 +69,12 @@ impl Publication {
 
     /// The newest list that this node knows of; asks nobody.
     pub fn crl(&self, issuer: IssuerId, name: CrlName) -> Option<Arc<PublishedCrl>> {
-        self.memory.read().unwrap_or_else(PoisonError::into_inner).get(&(issuer, name)).cloned()
+        self.memory.read().unwrap_or_else(PoisonError::into_inner).crls.get(&(issuer, name)).cloned()
     }
 
     /// The certificate of a CA in DER.
-    pub fn issuer_certificate(&self, issuer: IssuerId) -> Option<Vec<u8>> {
-        self.authority.certificate(issuer).map(|certificate| certificate.as_der().to_vec())
+    pub fn issuer_certificate(&self, issuer: IssuerId) -> Option<Arc<[u8]>> {
+        self.memory.read().unwrap_or_else(PoisonError::into_inner).certificates.get(&issuer).cloned()
     }
 
     /// Looks again and again, for ever.
@@ -82,17 +89,25 @@ impl Publication {
 
     /// Makes the lists that are due, and learns of those that others have made.
     pub async fn look(&self) -> Result<(), ServiceError> {
-        self.want().await?;
-        for head in self.kernel.store.read(|tx| tx.crl_heads()).await? {
+        let (issuers, mut heads) = self.see().await?;
+        let missing = self.missing(&issuers, &heads);
+        if !missing.is_empty() {
+            let want =
+                move |tx: &mut Tx<'_>| missing.iter().try_for_each(|(issuer, shard)| tx.want_crl(*issuer, *shard));
+            self.kernel.store.write(want).await?;
+            heads = self.see().await?.1;
+        }
+        for head in heads {
             let CrlHead { issuer, shard, number, .. } = head;
+            let Some(name) = CrlName::from_column(shard) else { continue };
             if self.is_due(&head)
-                && let Err(error) = self.publish(issuer, shard).await
+                && let Some(record) = issuers.iter().find(|record| record.id == issuer)
+                && let Err(error) = self.publish(record, name).await
             {
                 // Its claim ends soon, and then it is tried again.
                 tracing::error!(%error, %issuer, shard, "a revocation list could not be made");
             }
-            let known = CrlName::from_column(shard).and_then(|name| self.crl(issuer, name));
-            if number > known.map_or(0, |crl| crl.number) {
+            if number > self.crl(issuer, name).map_or(0, |crl| crl.number) {
                 let newest = self.kernel.store.read(move |tx| tx.crl(issuer, shard)).await?;
                 newest.into_iter().for_each(|crl| self.learn(crl));
             }
@@ -100,22 +115,28 @@ impl Publication {
         Ok(())
     }
 
+    /// The CAs, whose certificates are remembered, and their lists.
+    async fn see(&self) -> Result<(Vec<IssuerRecord>, Vec<CrlHead>), ServiceError> {
+        let read = |tx: &mut Tx<'_>| Ok::<_, StoreError>((tx.issuers()?, tx.crl_heads()?));
+        let (issuers, heads) = self.kernel.store.read(read).await?;
+        let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
+        for issuer in &issuers {
+            memory.certificates.entry(issuer.id).or_insert_with(|| issuer.certificate.as_slice().into());
+        }
+        Ok((issuers, heads))
+    }
+
     /// Every CA has its lists from the beginning.
-    async fn want(&self) -> Result<(), ServiceError> {
-        let mut wanted: Vec<_> = self.authority.roots().keys().map(|root| (*root, CrlName::Root)).collect();
-        for signing in self.authority.all() {
-            wanted.extend((0..signing.shards.count()).map(|shard| (signing.id, CrlName::Shard(shard))));
-        }
-        {
-            let memory = self.memory.read().unwrap_or_else(PoisonError::into_inner);
-            wanted.retain(|list| !memory.contains_key(list));
-        }
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        let write =
-            move |tx: &mut Tx<'_>| wanted.iter().try_for_each(|(issuer, name)| tx.want_crl(*issuer, name.column()));
-        Ok(self.kernel.store.write(write).await?)
+    fn missing(&self, issuers: &[IssuerRecord], heads: &[CrlHead]) -> Vec<(IssuerId, i64)> {
+        let names = |issuer: &IssuerRecord| match issuer.kind {
+            IssuerKind::Root => vec![CrlName::Root],
+            IssuerKind::Issuing => {
+                (0..self.kernel.settings.issuing.crls(issuer.id).count()).map(CrlName::Shard).collect()
+            }
+        };
+        let lists = |issuer| names(issuer).into_iter().map(|name| (issuer.id, name.column()));
+        let there = |list: &(IssuerId, i64)| heads.iter().any(|head| (head.issuer, head.shard) == *list);
+        issuers.iter().flat_map(lists).filter(|list| !there(list)).collect()
     }
 
     fn is_due(&self, head: &CrlHead) -> bool {
@@ -123,12 +144,11 @@ impl Publication {
     }
 
     /// Makes a list, unless it is not due any more or another node is at it.
-    async fn publish(&self, issuer: IssuerId, shard: i64) -> Result<(), ServiceError> {
-        let Some(name) = CrlName::from_column(shard) else { return Ok(()) };
-        let now = self.kernel.now();
+    async fn publish(&self, record: &IssuerRecord, name: CrlName) -> Result<(), ServiceError> {
+        let (issuer, shard, now) = (record.id, name.column(), self.kernel.now());
         let claim = move |tx: &mut Tx<'_>| tx.claim_crl(issuer, shard, now.minus(SCHEDULE), now, now.plus(CLAIM));
         let Some(number) = self.kernel.store.write(claim).await? else { return Ok(()) };
-        let signer = self.signer(issuer, name).await?;
+        let signer = self.signer(record)?;
         let facts = self.kernel.store.read(move |tx| tx.crl_facts(issuer, shard)).await?;
         let facts = facts.ok_or_else(|| ServiceError::internal("a list without a row"))?;
 
@@ -148,15 +168,16 @@ impl Publication {
         Ok(())
     }
 
-    async fn signer(&self, issuer: IssuerId, name: CrlName) -> Result<Issuer, ServiceError> {
-        let missing = || ServiceError::internal("a list of a CA that is not there");
-        match name {
-            CrlName::Shard(_) => Ok(self.authority.find(issuer).ok_or_else(missing)?.issuer.clone()),
-            CrlName::Root => {
-                let records = self.kernel.store.read(|tx| tx.issuers()).await?;
-                self.authority.unseal(records.iter().find(|record| record.id == issuer).ok_or_else(missing)?)
-            }
+    /// The CA with its key. A root's is needed once a day, so it is not kept open.
+    fn signer(&self, record: &IssuerRecord) -> Result<Issuer, ServiceError> {
+        if let Some(signing) = self.authority.find(record.id) {
+            return Ok(signing.issuer.clone());
         }
+        let context = sealed_column("issuers").context(record.id);
+        let der = self.kernel.keyring.open(&context, &record.sealed).map_err(ServiceError::internal)?;
+        let key = PrivateKey::from_pkcs8(&der).map_err(ServiceError::internal)?;
+        let certificate = Certificate::from_der(&record.certificate).map_err(ServiceError::internal)?;
+        Issuer::new(certificate, Arc::new(key)).map_err(ServiceError::internal)
     }
 
     /// Remembers a list, unless a newer one is known.
@@ -166,7 +187,7 @@ impl Publication {
         let CrlRow { issuer, number, der, this_update, next_update, .. } = crl;
         let learnt = Arc::new(PublishedCrl { number, der: der.into(), etag, this_update, next_update });
         let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
-        let known = memory.entry((issuer, name)).or_insert_with(|| learnt.clone());
+        let known = memory.crls.entry((issuer, name)).or_insert_with(|| learnt.clone());
         if known.number < learnt.number {
             *known = learnt;
         }

@@ -17,5 +17,5 @@ pub(crate) async fn show(State(services): State<Services>, path: Result<Path<Str
         return nothing().await.into_response();
     };
     let headers = [(CONTENT_TYPE, "application/pkix-cert"), (CACHE_CONTROL, "public, max-age=86400")];
-    (headers, Bytes::from(der)).into_response()
+    (headers, Bytes::from_owner(der)).into_response()
 }

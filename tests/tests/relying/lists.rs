@@ -155,9 +155,9 @@ on_both_databases! {
 
     async fn a_root_has_a_list_of_its_own(world: World) {
         world.services.publication.look().await.unwrap();
-        let roots = world.services.authority.roots();
-        let (root, certificate) = roots.iter().next().unwrap();
-        let url = world.services.settings.issuing.root_crl_url(*root);
+        let issuers = world.services.operator.issuers().await.unwrap();
+        let (root, certificate) = (issuers[0].id, &issuers[0].certificate);
+        let url = world.services.settings.issuing.root_crl_url(root);
         let reply = world.relying_party().get(&path(&url)).await;
         let (_, crl) = CertificateRevocationList::from_der(&reply.body).unwrap();
         let (_, parsed) = X509Certificate::from_der(certificate.as_der()).unwrap();

@@ -8,7 +8,7 @@ use chancery_domain::Timestamp;
 use chancery_tests::World;
 use tempfile::TempDir;
 
-use crate::customer::{Held, path};
+use crate::customer::Held;
 
 /// A folder with `root.pem`, `issuer.pem`, and `trusted.pem`, which has both.
 pub(crate) struct RelyingParty {
@@ -17,13 +17,13 @@ pub(crate) struct RelyingParty {
 
 impl RelyingParty {
     pub(crate) async fn of(world: &World, held: &Held) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let issuer = world.relying_party().get(&path(&held.ca_issuers_url)).await.body;
-        fs::write(folder.path().join("issuer.der"), issuer).unwrap();
-        let me = Self { folder };
-        me.run(&["x509", "-inform", "DER", "-in", "issuer.der", "-out", "issuer.pem"]);
-        let root = world.services.authority.roots().values().next().unwrap().to_pem();
-        me.write("trusted.pem", (root.clone() + &fs::read_to_string(me.path().join("issuer.pem")).unwrap()).as_bytes());
+        let me = Self { folder: tempfile::tempdir().unwrap() };
+        let issuers = world.services.operator.issuers().await.unwrap();
+        let pem = |id| issuers.iter().find(|issuer| issuer.id == id).unwrap().certificate.to_pem();
+        let parent = issuers.iter().find(|issuer| issuer.id == held.issuer()).unwrap().parent.unwrap();
+        let (root, issuer) = (pem(parent), pem(held.issuer()));
+        me.write("trusted.pem", (root.clone() + &issuer).as_bytes());
+        me.write("issuer.pem", issuer.as_bytes());
         me.write("root.pem", root.as_bytes());
         me
     }
