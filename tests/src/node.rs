@@ -21,6 +21,8 @@ use crate::world::{START, settings, urls};
 /// What a load balancer would send requests to.
 pub struct Node {
     pub router: Router,
+    /// The door of relying parties, on a listener of its own.
+    pub relying: Router,
     pub services: Services,
     pub(crate) clock: Arc<FrozenClock>,
 }
@@ -54,8 +56,9 @@ impl Node {
         let door = Door { services: services.clone(), urls, limiter: limiter.map(Arc::new) };
         let routes = chancery_reseller::router(door.clone()).merge(chancery_identity::router(door.clone()));
         let ids = Arc::new(move || format!("req-{}", entropy.number()));
-        let router = finish(account_for(routes, door), Edge::new(ids));
-        Self { router, services, clock }
+        let router = finish(account_for(routes, door), Edge::new(ids.clone()));
+        let relying = finish(chancery_relying::router(services.clone()), Edge::new(ids));
+        Self { router, relying, services, clock }
     }
 
     /// A node in a process of its own, over a database and a keyring that another has made.
@@ -84,6 +87,11 @@ impl Node {
     /// The same somebody, speaking to this node.
     pub fn hears(&self, tenant: &Tenant) -> Tenant {
         tenant.at(self.router.clone())
+    }
+
+    /// Somebody who has got a certificate of ours to trust or not.
+    pub fn relying_party(&self) -> Tenant {
+        Tenant::stranger(self.relying.clone())
     }
 
     /// Somebody without credentials.

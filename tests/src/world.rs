@@ -22,6 +22,8 @@ use crate::tenant::Tenant;
 /// What a test speaks to.
 pub struct World {
     pub router: Router,
+    /// The door of relying parties, on a listener of its own.
+    pub relying: Router,
     pub services: Services,
     pub clock: Arc<FrozenClock>,
     pub keyring: Keyring,
@@ -59,8 +61,8 @@ impl World {
         let clock = Arc::new(FrozenClock::at(START));
         let first =
             Parts { store: store.clone(), clock: clock.clone(), keyring: keyring.clone(), urls: urls.clone(), seed: 7 };
-        let Node { router, services, .. } = Node::start(first, settings, external, limiter).await;
-        Self { router, services, clock, keyring, store, urls, seeds: AtomicU64::new(8), keys }
+        let Node { router, relying, services, .. } = Node::start(first, settings, external, limiter).await;
+        Self { router, relying, services, clock, keyring, store, urls, seeds: AtomicU64::new(8), keys }
     }
 
     /// Another node on the same database, with connections and a memory of its own and the same clock.
@@ -103,6 +105,11 @@ impl World {
     /// Does every job that is waiting, with these eyes; without any, every name is taken for shown.
     pub async fn work(&self, validator: Option<Arc<Validator>>) {
         work(&self.services, validator, self.clock.clone()).await;
+    }
+
+    /// Somebody who has got a certificate of ours to trust or not.
+    pub fn relying_party(&self) -> Tenant {
+        Tenant::stranger(self.relying.clone())
     }
 
     /// Somebody without credentials.

@@ -39,6 +39,11 @@ const ARROWS: &[(&str, Reach, &str)] = &[
         Only(&["chancery-http", "chancery-wire", "chancery-service", "chancery-domain", "chancery-jose"]),
         "a door translates: it calls use cases, never an adapter and never another door",
     ),
+    (
+        "chancery-relying",
+        Only(&["chancery-http", "chancery-service", "chancery-domain"]),
+        "a door translates: it calls use cases, never an adapter and never another door",
+    ),
     ("chancery-domain", Only(&[]), "rules are pure and depend on nothing"),
     (
         "chancery-service",
@@ -112,6 +117,7 @@ const OUTSIDE: &[(&[&str], Place, &str)] = &[
             "chancery-http",
             "chancery-reseller",
             "chancery-identity",
+            "chancery-relying",
             "chancery-dcv",
             "chancery-idp",
             "chancery-client",

@@ -120,11 +120,13 @@ impl Certificate {
         self.parsed.tbs_certificate().subject()
     }
 
-    pub(crate) fn not_before(&self) -> i64 {
+    /// The first second it is valid, in Unix seconds.
+    pub fn not_before(&self) -> i64 {
         seconds(self.parsed.tbs_certificate().validity().not_before)
     }
 
-    pub(crate) fn not_after(&self) -> i64 {
+    /// The last second it is valid, in Unix seconds.
+    pub fn not_after(&self) -> i64 {
         seconds(self.parsed.tbs_certificate().validity().not_after)
     }
 

@@ -158,7 +158,7 @@ impl Authority {
         let shards = CrlShards::new(&format!("{base}/crl/{}", record.id), self.kernel.settings.issuing.crl_shards);
         let urls = IssuerUrls {
             ca_issuers: Some(format!("{base}/issuer/{}.crt", record.id)),
-            ocsp: None,
+            ocsp: Some(self.kernel.settings.issuing.ocsp_url()),
             crl: Some(shards.clone()),
         };
         Ok(Signing {

@@ -20,10 +20,13 @@ mod issuers;
 mod jobs;
 mod kernel;
 mod members;
+mod ocsp;
+mod ocsp_responder;
 mod once;
 pub mod operator;
 mod orders;
 mod policies;
+mod publication;
 mod settings;
 mod timed;
 mod validation;
@@ -48,10 +51,12 @@ pub use issuance::{CaaAssignment, Issuance, Prepared};
 pub use issuers::{IssuerRef, IssuerRefError, IssuerRules};
 pub use jobs::Jobs;
 pub use kernel::Kernel;
+pub use ocsp::{CacheableAnswer, Ocsp, OcspAnswer};
 pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
 pub use operator::Operator;
 pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
 pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
+pub use publication::{CrlName, Publication, PublishedCrl};
 pub use settings::{ExternalProvider, Issuing, Settings};
 pub use validation::{Assignment, Report, Validations};
 
@@ -69,6 +74,8 @@ pub struct Services {
     pub issuance: Issuance,
     pub jobs: Jobs,
     pub certificates: Certificates,
+    pub publication: Publication,
+    pub ocsp: Ocsp,
     pub authority: Arc<Authority>,
     pub answers: Answers,
     pub audit: Audit,
@@ -91,6 +98,8 @@ impl Services {
             jobs: Jobs::new(kernel.clone()),
             issuance: Issuance::new(kernel.clone(), authority.clone()),
             certificates: Certificates::new(kernel.clone(), authority.clone()),
+            publication: Publication::new(kernel.clone(), authority.clone()),
+            ocsp: Ocsp::new(kernel.clone(), authority.clone()),
             authority,
             answers: Answers::new(kernel.clone()),
             audit: Audit::new(kernel.clone()),

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use chancery_domain::{AccountId, Name, PolicyRules, Profile, ProfileName};
-use chancery_pki::{NameRules, SubscriberProfile};
+use chancery_domain::{AccountId, IssuerId, Name, PolicyRules, Profile, ProfileName};
+use chancery_pki::{CrlShards, NameRules, SubscriberProfile};
 
 use crate::issuers::IssuerRules;
 
@@ -110,5 +110,24 @@ impl Issuing {
     /// The URI by which CAA records may name an account.
     pub fn account_uri(&self, account: AccountId) -> String {
         format!("{}/{account}", self.account_uri_base)
+    }
+    /// Where relying parties find the certificate of an issuer.
+    pub fn issuer_url(&self, issuer: IssuerId) -> String {
+        format!("{}/issuer/{issuer}.crt", self.relying_url)
+    }
+
+    /// Where the revocation lists of an issuing CA are.
+    pub fn crls(&self, issuer: IssuerId) -> CrlShards {
+        CrlShards::new(&format!("{}/crl/{issuer}", self.relying_url), self.crl_shards)
+    }
+
+    /// Where the revocation list of a root is, for the certificates of the CAs below it.
+    pub fn root_crl_url(&self, root: IssuerId) -> String {
+        format!("{}/crl/{root}/root.crl", self.relying_url)
+    }
+
+    /// Where OCSP is answered, for every issuing CA.
+    pub fn ocsp_url(&self) -> String {
+        format!("{}/ocsp", self.relying_url)
     }
 }

@@ -137,12 +137,19 @@ CREATE TABLE account_keys (
     created_at BIGINT NOT NULL
 );
 
+-- One row a revocation list. `changes` grows with every revocation that belongs on it; the list that is published
+-- `covers` so many of them. A number is drawn, and the list claimed, before it is made.
 CREATE TABLE crls (
     issuer_id TEXT NOT NULL REFERENCES issuers (id),
     shard BIGINT NOT NULL,
+    changes BIGINT NOT NULL,
+    drawn BIGINT NOT NULL,
+    claimed_until BIGINT NOT NULL,
     number BIGINT NOT NULL,
+    covers BIGINT NOT NULL,
     der BLOB,
     this_update BIGINT NOT NULL,
     next_update BIGINT NOT NULL,
+    scheduled_at BIGINT NOT NULL,
     PRIMARY KEY (issuer_id, shard)
 );

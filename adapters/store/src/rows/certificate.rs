@@ -41,6 +41,18 @@ pub struct CrlEntry {
     pub reason: RevocationReason,
 }
 
+/// What there is to say of a serial number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Issued,
+    Revoked {
+        at: Timestamp,
+        reason: RevocationReason,
+    },
+    /// No certificate has it.
+    NotIssued,
+}
+
 const SELECT: &str = "SELECT certificates.id, order_id, certificates.reseller_id, account_id, certificates.kid, via,
     profile, identifiers, state, state_at, issuer_id, serial, subject, key_type, not_before, not_after, fingerprint,
     issued_at, revoked_at, revocation_reason, revocation_comment, pending_until, certificates.created_at, certificates.updated_at,
@@ -189,7 +201,7 @@ impl Tx<'_> {
         self.execute(sql, params![id, now]).map(drop)
     }
 
-    /// Keeps a revocation.
+    /// Keeps a revocation, and counts it on the list that it is to be published on.
     pub fn store_revocation(&mut self, certificate: &CertificateRecord) -> Result<(), StoreError> {
         let revocation =
             certificate.revocation().ok_or_else(|| StoreError::corrupt("a certificate that is not revoked"))?;
@@ -206,22 +218,25 @@ impl Tx<'_> {
                 i64::from(revocation.reason.code()),
                 revocation.comment.as_deref(),
             ],
-        )
+        )?;
+        self.count_revocation(certificate.id)
     }
 
-    /// Revokes every certificate of an account that is neither expired nor revoked, and tells whose lists they are on:
-    /// issuer and shard, each once.
+    /// Revokes every certificate of an account that is neither expired nor revoked, and counts them on their lists.
     pub fn revoke_all(
         &mut self,
         account: AccountId,
         reason: RevocationReason,
         now: Timestamp,
-    ) -> Result<Vec<(IssuerId, i64)>, StoreError> {
-        let lists = self.query(
-            "SELECT DISTINCT issuer_id, crl_shard FROM certificates
-             WHERE account_id = $1 AND state = 'issued' AND not_after >= $2 AND crl_shard IS NOT NULL",
+    ) -> Result<(), StoreError> {
+        // Each list once; sorted, so that all units count in one order.
+        self.execute(
+            "INSERT INTO crls (issuer_id, shard, changes, covers, drawn, number, claimed_until, this_update,
+             next_update, scheduled_at)
+             SELECT DISTINCT issuer_id, crl_shard, 1, 0, 0, 0, 0, 0, 0, 0 FROM certificates
+             WHERE account_id = $1 AND state = 'issued' AND not_after >= $2 ORDER BY issuer_id, crl_shard
+             ON CONFLICT (issuer_id, shard) DO UPDATE SET changes = crls.changes + 1",
             params![account, now],
-            |row| Ok((row.parsed()?, row.int()?)),
         )?;
         self.execute(
             "UPDATE certificates SET state = 'revoked', state_at = $2, revoked_at = $2, revocation_reason = $3,
@@ -229,8 +244,7 @@ impl Tx<'_> {
              WHERE account_id = $1 AND state = 'issued' AND not_after >= $2",
             params![account, now, i64::from(reason.code())],
         )?;
-        self.execute("DELETE FROM active_until_day WHERE account_id = $1", params![account])?;
-        Ok(lists)
+        self.execute("DELETE FROM active_until_day WHERE account_id = $1", params![account]).map(drop)
     }
 
     /// The hash of a certificate's public key.
@@ -239,14 +253,28 @@ impl Tx<'_> {
         self.query_one(sql, params![id], |row| row.bytes())
     }
 
-    /// The shard of the CRL that a certificate's revocation is published in.
-    pub fn crl_shard(&mut self, id: CertificateId) -> Result<Option<i64>, StoreError> {
-        let sql = "SELECT crl_shard FROM certificates WHERE id = $1 AND crl_shard IS NOT NULL";
-        self.query_one(sql, params![id], |row| row.int())
+    /// What is known of a serial number of an issuer. One that was drawn for a draft is not issued.
+    pub fn standing(&mut self, issuer: IssuerId, serial: &str) -> Result<Standing, StoreError> {
+        let sql = "SELECT state, revoked_at, revocation_reason FROM certificates WHERE serial = $1 AND issuer_id = $2";
+        let found = self.query_one(sql, params![serial, issuer], |row| {
+            let (state, at, reason) = (row.text()?, row.time_or_none()?, row.int_or_none()?);
+            match (state.as_str(), at, reason) {
+                ("issued", None, None) => Ok(Standing::Issued),
+                ("revoked", Some(at), Some(reason)) => Ok(Standing::Revoked { at, reason: read_reason(reason)? }),
+                ("pending" | "cancelled", None, None) => Ok(Standing::NotIssued),
+                _ => Err(StoreError::corrupt("certificates: a revocation that does not fit the state")),
+            }
+        })?;
+        Ok(found.unwrap_or(Standing::NotIssued))
     }
 
     /// The revoked certificates of a shard that had not expired before `since`, by serial.
-    pub fn revoked(&mut self, issuer: IssuerId, shard: i64, since: Timestamp) -> Result<Vec<CrlEntry>, StoreError> {
+    pub(super) fn revoked(
+        &mut self,
+        issuer: IssuerId,
+        shard: i64,
+        since: Timestamp,
+    ) -> Result<Vec<CrlEntry>, StoreError> {
         let sql = "SELECT serial, revoked_at, revocation_reason FROM certificates
                    WHERE issuer_id = $1 AND crl_shard = $2 AND revoked_at IS NOT NULL AND not_after >= $3 ORDER BY serial";
         self.query(sql, params![issuer, shard, since], |row| {

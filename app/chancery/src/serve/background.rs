@@ -35,6 +35,16 @@ pub fn start(
     }));
     let answers = assembled.services.answers.clone();
     tasks.spawn(keep("answers", move || sweep(answers.clone())));
+    let publication = assembled.services.publication.clone();
+    tasks.spawn(keep("publication", move || {
+        let publication = publication.clone();
+        async move { publication.watch().await }
+    }));
+    let ocsp = assembled.services.ocsp.clone();
+    tasks.spawn(keep("ocsp", move || {
+        let ocsp = ocsp.clone();
+        async move { ocsp.watch().await }
+    }));
     for fetcher in &assembled.fetchers {
         let fetcher = fetcher.clone();
         tasks.spawn(keep("external keys", move || fetcher.clone().run()));

@@ -114,6 +114,10 @@ pub async fn run(
     let (stop, _) = watch::channel(false);
     let (stop_last, _) = watch::channel(false);
 
+    // The lists are at hand before anybody asks. A node that cannot have them now gets them as soon as it can.
+    if let Err(error) = assembled.services.publication.look().await {
+        tracing::warn!(%error, "the revocation lists are not there yet");
+    }
     let limits = installation.limits.http;
     let api = match &certificate {
         Some(certificate) => {
@@ -123,7 +127,7 @@ pub async fn run(
     };
     let mut doors = JoinSet::new();
     doors.spawn(api.limits(limits).serve(listeners.api, stopped(&stop)));
-    doors.spawn(Server::plain(relying(installation)).limits(limits).serve(listeners.http, stopped(&stop)));
+    doors.spawn(Server::plain(relying(installation, assembled)).limits(limits).serve(listeners.http, stopped(&stop)));
     // Watched until the very end: whoever drains us wants to see that we are not ready, rather than nothing.
     let admin = Server::plain(admin::router(health.clone(), metrics.clone())).limits(limits);
     let admin = tokio::spawn(admin.serve(listeners.admin, stopped(&stop_last)));
@@ -171,9 +175,10 @@ fn api(installation: &Installation, services: &Services) -> Router {
     finish(account_for(router, door), Edge::new(request_ids()).body_limits(installation.limits.body))
 }
 
-/// What relying parties will fetch: CRLs, OCSP answers and issuer certificates come with the CA.
-fn relying(installation: &Installation) -> Router {
-    finish(Router::new(), Edge::new(request_ids()).body_limits(installation.limits.body))
+/// What relying parties fetch: CRLs, OCSP answers and issuer certificates.
+fn relying(installation: &Installation, assembled: &Assembled) -> Router {
+    let router = chancery_relying::router(assembled.services.clone());
+    finish(router, Edge::new(request_ids()).body_limits(installation.limits.body))
 }
 
 fn request_ids() -> RequestIdSource {

@@ -8,6 +8,7 @@ mod command_line;
 mod configuration;
 mod dev;
 mod operator;
+mod relying;
 mod serve;
 mod setup;
 mod stopping;

@@ -1,0 +1,187 @@
+//! OCSP: what the store knows of a serial number, signed by a responder that the issuer delegates to (RFC 6960).
+//!
+//! Every process has a key and a short-lived certificate of its own for each issuer. The certificate travels in every
+//! answer, so nodes need not agree on one; no key is stored, sealed or copied, and a node that is gone takes its key
+//! with it. What was delegated is in the audit trail.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aws_lc_rs::digest;
+use chancery_domain::{IssuerId, Timestamp};
+use chancery_pki::{CertificateStatus, OcspFailure, OcspRequest, OcspTimes, Responder, Serial};
+use chancery_store::{Standing, StoreError};
+use tokio::sync::Semaphore;
+
+use crate::authority::Authority;
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+use crate::ocsp_responder::Responders;
+
+/// How long an answer stands: at least eight hours, ten days at most (Baseline Requirements section 4.9.10).
+const LIFE: Duration = Duration::from_secs(86_400);
+/// How often the responders are looked after.
+const LOOK: Duration = Duration::from_secs(60);
+/// How long an answer is given again without asking the store.
+const MEMORY: Duration = Duration::from_secs(3);
+/// Answers that are remembered; when there are more, all are forgotten.
+const MOST_REMEMBERED: usize = 8192;
+/// Questions that may wait for the store; more are told to try later, so that others get to it too.
+const AT_ONCE: usize = 256;
+
+/// An answer, good or bad, in DER.
+#[derive(Clone)]
+pub struct OcspAnswer {
+    pub der: Arc<[u8]>,
+    /// Where caches may keep it; not so for failures, and for answers to somebody's nonce.
+    pub cacheable: Option<CacheableAnswer>,
+}
+
+/// What a cache needs to know of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheableAnswer {
+    pub this_update: Timestamp,
+    pub next_update: Timestamp,
+    pub etag: String,
+}
+
+#[derive(Clone)]
+pub struct Ocsp {
+    kernel: Arc<Kernel>,
+    responders: Responders,
+    recent: Arc<Mutex<HashMap<[u8; 32], OcspAnswer>>>,
+    places: Arc<Semaphore>,
+}
+
+impl Ocsp {
+    pub(crate) fn new(kernel: Arc<Kernel>, authority: Arc<Authority>) -> Self {
+        let responders = Responders::new(kernel.clone(), authority);
+        Self { kernel, responders, recent: Arc::default(), places: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+
+    /// Answers the body of a POST.
+    pub async fn answer_post(&self, body: &[u8]) -> OcspAnswer {
+        self.answer(body, OcspRequest::parse).await
+    }
+
+    /// Answers the part of a GET's path behind the address of the responder.
+    pub async fn answer_get(&self, path: &str) -> OcspAnswer {
+        self.answer(path.as_bytes(), |_| OcspRequest::from_path(path)).await
+    }
+
+    /// Renews the responders before they are too old to answer with, for ever.
+    pub async fn watch(&self) {
+        loop {
+            self.responders.all().await;
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    async fn answer(&self, asked: &[u8], read: impl FnOnce(&[u8]) -> Result<OcspRequest, OcspFailure>) -> OcspAnswer {
+        let key: [u8; 32] = digest::digest(&digest::SHA256, asked).as_ref().try_into().expect("SHA-256 has 32 bytes");
+        if let Some(known) = self.recall(&key) {
+            return count("remembered", known);
+        }
+        let request = match read(asked) {
+            Ok(request) => request,
+            Err(failure) => return failed(failure),
+        };
+        let Ok(_place) = self.places.try_acquire() else { return failed(OcspFailure::TryLater) };
+        match self.ask(&request).await {
+            Ok(Some(answer)) => {
+                self.remember(key, &answer);
+                count("signed", answer)
+            }
+            Ok(None) => failed(OcspFailure::Unauthorized),
+            Err(ServiceError::Store(error)) if error.is_transient() => {
+                tracing::warn!(%error, "an OCSP request could not be answered now");
+                failed(OcspFailure::TryLater)
+            }
+            Err(error) => {
+                tracing::error!(%error, "an OCSP request could not be answered");
+                failed(OcspFailure::InternalError)
+            }
+        }
+    }
+
+    /// None when no issuer of ours is asked about.
+    async fn ask(&self, request: &OcspRequest) -> Result<Option<OcspAnswer>, ServiceError> {
+        let (responders, missing) = self.responders.all().await;
+        let now = Timestamp::from_secs(self.kernel.now().as_secs());
+        let ours = |responder: &Responder| {
+            let stands = responder.certificate().not_after() > now.as_secs();
+            stands && request.certificates.iter().any(|id| responder.answers_for(id))
+        };
+        let Some((issuer, responder)) = responders.iter().find(|(_, responder)| ours(responder)) else {
+            // It may be the one that is missing.
+            return missing.map_or(Ok(None), Err);
+        };
+        let known = self.standings(*issuer, responder.asked_about(request)).await?;
+        let ends = Timestamp::from_secs(responder.certificate().not_after());
+        let next_update = now.plus(LIFE).min(ends);
+        let (at, until) = (now.as_secs(), next_update.as_secs());
+        let times = OcspTimes { produced_at: at, this_update: at, next_update: until };
+        let status = |serial: &Serial| match known.get(serial.as_bytes()) {
+            Some(Standing::Issued) => CertificateStatus::Good,
+            Some(Standing::Revoked { at, reason }) => CertificateStatus::Revoked { at: at.as_secs(), reason: *reason },
+            Some(Standing::NotIssued) | None => CertificateStatus::Unknown,
+        };
+        let der = responder.respond(request, times, status).map_err(ServiceError::internal)?;
+        let hash = digest::digest(&digest::SHA256, &der);
+        let cacheable = CacheableAnswer {
+            this_update: now,
+            next_update,
+            etag: data_encoding::HEXLOWER.encode(&hash.as_ref()[..16]),
+        };
+        Ok(Some(OcspAnswer { der: der.into(), cacheable: request.nonce.is_none().then_some(cacheable) }))
+    }
+
+    async fn standings(
+        &self,
+        issuer: IssuerId,
+        serials: Vec<Serial>,
+    ) -> Result<HashMap<Vec<u8>, Standing>, ServiceError> {
+        let read = move |tx: &mut chancery_store::Tx<'_>| {
+            let standing =
+                |serial: &Serial| Ok((serial.as_bytes().to_vec(), tx.standing(issuer, &serial.to_string())?));
+            serials.iter().map(standing).collect::<Result<_, StoreError>>()
+        };
+        Ok(self.kernel.store.read(read).await?)
+    }
+
+    fn recall(&self, key: &[u8; 32]) -> Option<OcspAnswer> {
+        let oldest = self.kernel.now().minus(MEMORY);
+        let recent = self.recent();
+        recent.get(key).filter(|answer| answer.cacheable.as_ref().is_some_and(|at| at.this_update > oldest)).cloned()
+    }
+
+    fn remember(&self, key: [u8; 32], answer: &OcspAnswer) {
+        if answer.cacheable.is_some() {
+            let mut recent = self.recent();
+            if recent.len() >= MOST_REMEMBERED {
+                recent.clear();
+            }
+            recent.insert(key, answer.clone());
+        }
+    }
+
+    fn recent(&self) -> MutexGuard<'_, HashMap<[u8; 32], OcspAnswer>> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn failed(failure: OcspFailure) -> OcspAnswer {
+    let outcome = match failure {
+        OcspFailure::MalformedRequest => "malformed",
+        OcspFailure::InternalError => "internal_error",
+        OcspFailure::TryLater => "try_later",
+        OcspFailure::Unauthorized => "unauthorized",
+    };
+    count(outcome, OcspAnswer { der: failure.to_der().into(), cacheable: None })
+}
+
+fn count(outcome: &'static str, answer: OcspAnswer) -> OcspAnswer {
+    metrics::counter!("chancery_ocsp_answers_total", "outcome" => outcome).increment(1);
+    answer
+}

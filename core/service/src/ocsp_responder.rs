@@ -1,0 +1,109 @@
+//! The OCSP responders of this process: made when they are first needed, and anew before they end.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use chancery_domain::IssuerId;
+use chancery_pki::{CaName, KeyAlgorithm, PrivateKey, Responder, ResponderCertificate, Serial, Signer, Validity};
+use chancery_pki::{PkiError, responder_certificate};
+use serde_json::json;
+
+use crate::authority::{Authority, Signing};
+use crate::caller::{Actor, Origin};
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+
+/// Nobody can revoke a responder's certificate (it says id-pkix-ocsp-nocheck), so it is short.
+const LIFE: i64 = 7 * 86_400;
+/// Renewed when less is left: more than any answer stands.
+const RENEWAL: i64 = 3 * 86_400;
+/// For relying parties whose clocks are behind.
+const BACKDATE: i64 = 3600;
+
+type All = Arc<BTreeMap<IssuerId, Responder>>;
+
+#[derive(Clone)]
+pub(crate) struct Responders {
+    kernel: Arc<Kernel>,
+    authority: Arc<Authority>,
+    all: Arc<RwLock<All>>,
+    renewing: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Responders {
+    pub(crate) fn new(kernel: Arc<Kernel>, authority: Arc<Authority>) -> Self {
+        Self { kernel, authority, all: Arc::default(), renewing: Arc::default() }
+    }
+
+    /// One for each issuer that is not over, and why one is missing, if one is.
+    pub(crate) async fn all(&self) -> (All, Option<ServiceError>) {
+        let mut missing = None;
+        if !self.lacking().is_empty() {
+            let _one_at_a_time = self.renewing.lock().await;
+            for signing in self.lacking() {
+                match self.delegate(&signing).await {
+                    Ok(responder) => {
+                        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+                        Arc::make_mut(&mut all).insert(signing.id, responder);
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, issuer = %signing.id, "an OCSP responder could not be made");
+                        // The one there is will do for a while.
+                        missing = if self.left(signing.id) > 0 { missing } else { Some(error) };
+                    }
+                }
+            }
+        }
+        (self.known(), missing)
+    }
+
+    fn known(&self) -> All {
+        self.all.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The issuers that need a new one. Near the end of an issuer it cannot be longer.
+    fn lacking(&self) -> Vec<Arc<Signing>> {
+        let now = self.kernel.now().as_secs();
+        let mut issuers = self.authority.all();
+        issuers.retain(|signing| {
+            let ends = signing.issuer.certificate().not_after();
+            ends > now && self.left(signing.id) < RENEWAL.min(ends - now)
+        });
+        issuers
+    }
+
+    /// How many seconds the responder of an issuer has left.
+    fn left(&self, issuer: IssuerId) -> i64 {
+        let ends = self.known().get(&issuer).map(|responder| responder.certificate().not_after());
+        ends.map_or(0, |ends| ends - self.kernel.now().as_secs())
+    }
+
+    async fn delegate(&self, signing: &Signing) -> Result<Responder, ServiceError> {
+        let serial = Serial::draw(self.kernel.entropy.as_ref());
+        let responder = self.make(signing, serial).map_err(ServiceError::internal)?;
+        let (kernel, issuer) = (self.kernel.clone(), signing.id);
+        let ends = responder.certificate().not_after();
+        let detail = json!({"serial": serial.to_string(), "not_after": ends});
+        let record = move |tx: &mut chancery_store::Tx<'_>| {
+            kernel.audit_as(tx, None, &Actor::Service, &Origin::default(), "ocsp.delegate", issuer, &detail)
+        };
+        self.kernel.store.write(record).await?;
+        tracing::info!(%issuer, %serial, "delegated OCSP to a new key");
+        Ok(responder)
+    }
+
+    fn make(&self, signing: &Signing, serial: Serial) -> Result<Responder, PkiError> {
+        let (now, issuer) = (self.kernel.now().as_secs(), &signing.issuer);
+        let begins = (now - BACKDATE).max(issuer.certificate().not_before());
+        let ends = (now + LIFE).min(issuer.certificate().not_after());
+        let key = PrivateKey::generate(KeyAlgorithm::EcP256)?;
+        let certificate = ResponderCertificate {
+            subject: &CaName::new("XX", &signing.name, &format!("OCSP Responder {}", &serial.to_string()[..8]))?,
+            spki: key.spki(),
+            validity: Validity::lasting(begins, ends - begins + 1)?,
+            serial,
+        };
+        let certificate = responder_certificate(issuer, &certificate)?;
+        Responder::new(issuer.certificate(), certificate, Arc::new(key))
+    }
+}

@@ -1,0 +1,257 @@
+//! Revocation lists: made when something is revoked and when their time comes, and kept at hand for those who fetch them.
+//!
+//! Nobody orders a list. A revocation counts itself on the list it belongs on, in its own unit of work; every node looks
+//! each second whether a list covers less than it should, and one of them makes it. So nothing is lost with a process.
+//! Requests are answered from memory, which the same look keeps up to date.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use aws_lc_rs::digest;
+use chancery_domain::{IssuerId, Timestamp};
+use chancery_pki::{
+    Certificate, Crl, CrlContents, CrlScope, CrlShards, Issuer, PrivateKey, RevokedCertificate, Serial,
+};
+use chancery_store::{CrlEntry, CrlFacts, CrlHead, CrlRow, IssuerKind, IssuerRecord, StoreError, Tx};
+
+use crate::authority::Authority;
+use crate::error::ServiceError;
+use crate::kernel::{Kernel, sealed_column};
+
+/// How often a node looks what has changed.
+const LOOK: Duration = Duration::from_secs(1);
+/// A new list even where nothing is revoked.
+const SCHEDULE: Duration = Duration::from_secs(86_400);
+/// How long a list stands: ten days at most (Baseline Requirements section 4.9.7).
+const LIFE: Duration = Duration::from_secs(7 * 86_400);
+/// How long a node has for making a list before another tries.
+const CLAIM: Duration = Duration::from_secs(10);
+
+/// Which of an issuer's lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CrlName {
+    /// Of an issuing CA: the one for a share of its serial numbers.
+    Shard(u32),
+    /// Of a root: the only one.
+    Root,
+}
+
+/// A list as it is given out.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PublishedCrl {
+    pub number: i64,
+    pub der: Arc<[u8]>,
+    /// The hash of the bytes: another list has another.
+    pub etag: String,
+    pub this_update: Timestamp,
+    pub next_update: Timestamp,
+}
+
+/// What is given out.
+#[derive(Default)]
+struct Memory {
+    crls: HashMap<(IssuerId, CrlName), Arc<PublishedCrl>>,
+    certificates: HashMap<IssuerId, Arc<[u8]>>,
+}
+
+#[derive(Clone)]
+pub struct Publication {
+    kernel: Arc<Kernel>,
+    authority: Arc<Authority>,
+    memory: Arc<RwLock<Memory>>,
+}
+
+impl Publication {
+    pub(crate) fn new(kernel: Arc<Kernel>, authority: Arc<Authority>) -> Self {
+        Self { kernel, authority, memory: Arc::default() }
+    }
+
+    /// The newest list that this node knows of; asks nobody.
+    pub fn crl(&self, issuer: IssuerId, name: CrlName) -> Option<Arc<PublishedCrl>> {
+        self.memory.read().unwrap_or_else(PoisonError::into_inner).crls.get(&(issuer, name)).cloned()
+    }
+
+    /// The certificate of a CA in DER.
+    pub fn issuer_certificate(&self, issuer: IssuerId) -> Option<Arc<[u8]>> {
+        self.memory.read().unwrap_or_else(PoisonError::into_inner).certificates.get(&issuer).cloned()
+    }
+
+    /// Looks again and again, for ever.
+    pub async fn watch(&self) {
+        loop {
+            if let Err(error) = self.look().await {
+                tracing::warn!(%error, "could not look after the revocation lists");
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Makes the lists that are due, and learns of those that others have made.
+    pub async fn look(&self) -> Result<(), ServiceError> {
+        let (issuers, mut heads) = self.see().await?;
+        let missing = self.missing(&issuers, &heads);
+        if !missing.is_empty() {
+            let want =
+                move |tx: &mut Tx<'_>| missing.iter().try_for_each(|(issuer, shard)| tx.want_crl(*issuer, *shard));
+            self.kernel.store.write(want).await?;
+            heads = self.see().await?.1;
+        }
+        for head in heads {
+            let CrlHead { issuer, shard, number, .. } = head;
+            let Some(name) = CrlName::from_column(shard) else { continue };
+            if self.is_due(&head)
+                && let Some(record) = issuers.iter().find(|record| record.id == issuer)
+                && let Err(error) = self.publish(record, name).await
+            {
+                // Its claim ends soon, and then it is tried again.
+                tracing::error!(%error, %issuer, shard, "a revocation list could not be made");
+            }
+            if number > self.crl(issuer, name).map_or(0, |crl| crl.number) {
+                let newest = self.kernel.store.read(move |tx| tx.crl(issuer, shard)).await?;
+                newest.into_iter().for_each(|crl| self.learn(crl));
+            }
+        }
+        Ok(())
+    }
+
+    /// The CAs, whose certificates are remembered, and their lists.
+    async fn see(&self) -> Result<(Vec<IssuerRecord>, Vec<CrlHead>), ServiceError> {
+        let read = |tx: &mut Tx<'_>| Ok::<_, StoreError>((tx.issuers()?, tx.crl_heads()?));
+        let (issuers, heads) = self.kernel.store.read(read).await?;
+        let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
+        for issuer in &issuers {
+            memory.certificates.entry(issuer.id).or_insert_with(|| issuer.certificate.as_slice().into());
+        }
+        Ok((issuers, heads))
+    }
+
+    /// Every CA has its lists from the beginning.
+    fn missing(&self, issuers: &[IssuerRecord], heads: &[CrlHead]) -> Vec<(IssuerId, i64)> {
+        let names = |issuer: &IssuerRecord| match issuer.kind {
+            IssuerKind::Root => vec![CrlName::Root],
+            IssuerKind::Issuing => {
+                (0..self.kernel.settings.issuing.crls(issuer.id).count()).map(CrlName::Shard).collect()
+            }
+        };
+        let lists = |issuer| names(issuer).into_iter().map(|name| (issuer.id, name.column()));
+        let there = |list: &(IssuerId, i64)| heads.iter().any(|head| (head.issuer, head.shard) == *list);
+        issuers.iter().flat_map(lists).filter(|list| !there(list)).collect()
+    }
+
+    fn is_due(&self, head: &CrlHead) -> bool {
+        head.lacking || head.scheduled_at <= self.kernel.now().minus(SCHEDULE)
+    }
+
+    /// Makes a list, unless it is not due any more or another node is at it.
+    async fn publish(&self, record: &IssuerRecord, name: CrlName) -> Result<(), ServiceError> {
+        let (issuer, shard, now) = (record.id, name.column(), self.kernel.now());
+        let claim = move |tx: &mut Tx<'_>| tx.claim_crl(issuer, shard, now.minus(SCHEDULE), now, now.plus(CLAIM));
+        let Some(number) = self.kernel.store.write(claim).await? else { return Ok(()) };
+        let signer = self.signer(record)?;
+        let facts = self.kernel.store.read(move |tx| tx.crl_facts(issuer, shard)).await?;
+        let facts = facts.ok_or_else(|| ServiceError::internal("a list without a row"))?;
+
+        let (scheduled, covers) = (facts.scheduled_at <= now.minus(SCHEDULE), facts.changes);
+        let scheduled_at = if scheduled { now } else { facts.scheduled_at };
+        let url = self.kernel.settings.issuing.crls(issuer);
+        let made = tokio::task::spawn_blocking(move || make(&signer, name, &url, number, &facts, now));
+        let (der, this_update) = made.await.map_err(ServiceError::internal)??;
+
+        let row = CrlRow { issuer, shard, number, der, this_update, next_update: this_update.plus(LIFE) };
+        let kept = row.clone();
+        if self.kernel.store.write(move |tx| tx.store_crl(&kept, covers, scheduled_at)).await? {
+            metrics::counter!("chancery_crls_published_total").increment(1);
+            tracing::info!(%issuer, shard, number, scheduled, bytes = row.der.len(), "published a revocation list");
+            self.learn(row);
+        }
+        Ok(())
+    }
+
+    /// The CA with its key. A root's is needed once a day, so it is not kept open.
+    fn signer(&self, record: &IssuerRecord) -> Result<Issuer, ServiceError> {
+        if let Some(signing) = self.authority.find(record.id) {
+            return Ok(signing.issuer.clone());
+        }
+        let context = sealed_column("issuers").context(record.id);
+        let der = self.kernel.keyring.open(&context, &record.sealed).map_err(ServiceError::internal)?;
+        let key = PrivateKey::from_pkcs8(&der).map_err(ServiceError::internal)?;
+        let certificate = Certificate::from_der(&record.certificate).map_err(ServiceError::internal)?;
+        Issuer::new(certificate, Arc::new(key)).map_err(ServiceError::internal)
+    }
+
+    /// Remembers a list, unless a newer one is known.
+    fn learn(&self, crl: CrlRow) {
+        let Some(name) = CrlName::from_column(crl.shard) else { return };
+        let etag = data_encoding::HEXLOWER.encode(&digest::digest(&digest::SHA256, &crl.der).as_ref()[..16]);
+        let CrlRow { issuer, number, der, this_update, next_update, .. } = crl;
+        let learnt = Arc::new(PublishedCrl { number, der: der.into(), etag, this_update, next_update });
+        let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
+        let known = memory.crls.entry((issuer, name)).or_insert_with(|| learnt.clone());
+        if known.number < learnt.number {
+            *known = learnt;
+        }
+    }
+}
+
+impl CrlName {
+    const ROOT: i64 = -1;
+
+    fn column(self) -> i64 {
+        match self {
+            Self::Shard(shard) => i64::from(shard),
+            Self::Root => Self::ROOT,
+        }
+    }
+
+    fn from_column(column: i64) -> Option<Self> {
+        if column == Self::ROOT { Some(Self::Root) } else { u32::try_from(column).ok().map(Self::Shard) }
+    }
+}
+
+/// As it stands in the address of a list: `3` or `root`, spelled in one way only.
+impl std::str::FromStr for CrlName {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text.parse() {
+            Ok(shard) if format!("{shard}") == text => Ok(Self::Shard(shard)),
+            Ok(_) => Err(()),
+            Err(_) if text == "root" => Ok(Self::Root),
+            Err(_) => Err(()),
+        }
+    }
+}
+
+/// Signs what the facts say. Nodes whose clocks differ must not make time go back between two lists.
+fn make(
+    signer: &Issuer,
+    name: CrlName,
+    urls: &CrlShards,
+    number: i64,
+    facts: &CrlFacts,
+    now: Timestamp,
+) -> Result<(Vec<u8>, Timestamp), ServiceError> {
+    let this_update = Timestamp::from_secs(now.max(facts.this_update).as_secs());
+    let revoked = facts.entries.iter().map(entry).collect::<Result<Vec<_>, ServiceError>>()?;
+    let url = match name {
+        CrlName::Shard(shard) => Some(urls.url(shard)),
+        CrlName::Root => None,
+    };
+    let contents = CrlContents {
+        scope: url.as_deref().map_or(CrlScope::Full, CrlScope::Shard),
+        number: u64::try_from(number).map_err(ServiceError::internal)?,
+        this_update: this_update.as_secs(),
+        next_update: this_update.plus(LIFE).as_secs(),
+        revoked: &revoked,
+    };
+    let crl = Crl::sign(signer, &contents).map_err(ServiceError::internal)?;
+    Ok((crl.into_der(), this_update))
+}
+
+fn entry(entry: &CrlEntry) -> Result<RevokedCertificate, ServiceError> {
+    let serial = data_encoding::HEXLOWER.decode(entry.serial.as_bytes()).ok();
+    let serial = serial.and_then(|bytes| Serial::from_bytes(&bytes));
+    let serial = serial.ok_or_else(|| ServiceError::internal("a serial number that was not drawn here"))?;
+    Ok(RevokedCertificate { serial, revoked_at: entry.revoked_at.as_secs(), reason: entry.reason })
+}

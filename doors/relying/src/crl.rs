@@ -1,0 +1,31 @@
+//! Revocation lists.
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use chancery_domain::IssuerId;
+use chancery_service::{CrlName, Services};
+use http::HeaderMap;
+
+use crate::caching::{Freshness, give};
+use crate::nothing;
+
+/// `{issuer}/{shard}.crl`, or `{issuer}/root.crl`.
+pub(crate) async fn show(
+    State(services): State<Services>,
+    path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
+) -> Response {
+    let list = path.ok().and_then(|Path((issuer, file))| read(&issuer, &file));
+    let Some(crl) = list.and_then(|(issuer, name)| services.publication.crl(issuer, name)) else {
+        return nothing().await.into_response();
+    };
+    let freshness =
+        Freshness { etag: crl.etag.clone(), modified: crl.this_update, ends: crl.next_update, now: services.now() };
+    give("application/pkix-crl", Bytes::from_owner(crl.der.clone()), &freshness, &headers)
+}
+
+fn read(issuer: &str, file: &str) -> Option<(IssuerId, CrlName)> {
+    Some((issuer.parse().ok()?, file.strip_suffix(".crl")?.parse().ok()?))
+}

@@ -1,0 +1,147 @@
+//! Answers about single certificates.
+
+use std::time::Duration;
+
+use chancery_tests::{Reply, Tenant, World, on_both_databases, settings};
+use http::Method;
+
+use crate::customer::{Customer, Held, revoke};
+use crate::making::retire_issuers;
+use crate::openssl::RelyingParty;
+
+/// Beyond what a node remembers of its own answers.
+const A_MOMENT: Duration = Duration::from_secs(4);
+
+async fn post(relying: &Tenant, request: Vec<u8>) -> Reply {
+    let headers = [("content-type", "application/ocsp-request")];
+    let reply = relying.raw(Method::POST, "/ocsp", &headers, request).await;
+    assert_eq!((reply.status.as_u16(), reply.header("content-type")), (200, Some("application/ocsp-response")));
+    reply
+}
+
+/// What `openssl` makes of the answer about a serial number.
+async fn ask(world: &World, relying: &Tenant, held: &Held, serial: &str, options: &[&str]) -> String {
+    let party = RelyingParty::of(world, held).await;
+    let answer = post(relying, party.ask(serial, options)).await.body;
+    let said = party.judge(&answer, serial, world.services.now(), &options[..options.len().min(1)]);
+    assert!(said.contains("Response verify OK"), "{said}");
+    said
+}
+
+on_both_databases! {
+    async fn a_certificate_is_good_until_it_is_revoked(world: World) {
+        let customer = Customer::of(&world).await;
+        let held = customer.certificate(&world, "a.test").await;
+        assert_eq!(held.ocsp_url, "http://ca.test/ocsp");
+        let relying = world.relying_party();
+        for hash in ["-sha1", "-sha256"] {
+            let said = ask(&world, &relying, &held, &held.serial, &[hash]).await;
+            assert!(said.contains(&format!("0x{}: good", held.serial)), "{said}");
+        }
+        customer.revoke(&held, "keyCompromise").await;
+        world.advance(A_MOMENT);
+        for hash in ["-sha1", "-sha256"] {
+            let said = ask(&world, &relying, &held, &held.serial, &[hash, "-no_nonce"]).await;
+            assert!(said.contains("revoked") && said.contains("Reason: keyCompromise"), "{said}");
+        }
+    }
+
+    async fn what_was_never_issued_is_not_good(world: World) {
+        let customer = Customer::of(&world).await;
+        let held = customer.certificate(&world, "a.test").await;
+        let relying = world.relying_party();
+        let flipped = if held.serial.ends_with('0') { "1" } else { "0" };
+        let stranger = format!("{}{flipped}", &held.serial[..39]);
+        for serial in [stranger.as_str(), "01", "7fffffffffffffffffffffffffffffffffffffff"] {
+            let said = ask(&world, &relying, &held, serial, &["-sha256"]).await;
+            assert!(said.contains(": unknown") && !said.contains("good"), "{said}");
+        }
+    }
+
+    async fn a_serial_number_that_was_only_drafted_is_not_good(world: World) {
+        let customer = Customer::of(&world).await;
+        let held = customer.certificate(&world, "a.test").await;
+        let order = customer.ready(&world, "b.test").await;
+        let finalized = customer.tenant.post_empty(&format!("/v1/order/{order}/finalize")).await.expect(202);
+        world.services.issuance.prepare(order.parse().unwrap()).await.unwrap();
+        let id = finalized["certificateLookup"].as_str().unwrap().parse().unwrap();
+        let draft = world.store.read(move |tx| tx.draft(id)).await.unwrap().unwrap();
+        let said = ask(&world, &world.relying_party(), &held, &draft.serial, &["-sha256"]).await;
+        assert!(said.contains(": unknown"), "{said}");
+    }
+
+    async fn every_node_answers_with_a_key_of_its_own(world: World) {
+        let customer = Customer::of(&world).await;
+        let held = customer.certificate(&world, "a.test").await;
+        let other = world.another_node(settings(), Vec::new()).await;
+        let there = other.relying_party();
+        assert!(ask(&world, &there, &held, &held.serial, &["-sha1", "-no_nonce"]).await.contains(": good"));
+        revoke(&customer.tenant, &held, "superseded").await.expect(202);
+        world.advance(A_MOMENT);
+        let said = ask(&world, &there, &held, &held.serial, &["-sha1", "-no_nonce"]).await;
+        assert!(said.contains(": revoked") && said.contains("Reason: superseded"), "{said}");
+        let audit = made_responders(&world).await;
+        assert_eq!(audit, 1, "the other node's; this one was not asked");
+    }
+
+    async fn a_retired_issuer_still_answers(world: World) {
+        let customer = Customer::of(&world).await;
+        let held = customer.certificate(&world, "a.test").await;
+        retire_issuers(&world);
+        world.services.authority.reload().await.unwrap();
+        customer.revoke(&held, "superseded").await;
+        let said = ask(&world, &world.relying_party(), &held, &held.serial, &["-sha1"]).await;
+        assert!(said.contains(": revoked"), "{said}");
+    }
+
+    async fn responders_are_renewed_before_they_end(world: World) {
+        let customer = Customer::of(&world).await;
+        let held = customer.certificate(&world, "a.test").await;
+        let relying = world.relying_party();
+        for _ in 0..8 {
+            assert!(ask(&world, &relying, &held, &held.serial, &["-sha1"]).await.contains(": good"));
+            world.advance(Duration::from_secs(2 * 86_400));
+        }
+        let found = made_responders(&world).await;
+        assert!((3..=5).contains(&found), "{found} in sixteen days");
+    }
+
+    async fn the_nonce_comes_back_and_several_are_answered_at_once(world: World) {
+        let customer = Customer::of(&world).await;
+        let (good, bad) = (customer.certificate(&world, "a.test").await, customer.certificate(&world, "b.test").await);
+        customer.revoke(&bad, "superseded").await;
+        let party = RelyingParty::of(&world, &good).await;
+        let second = format!("0x{}", bad.serial);
+        let request = party.ask(&good.serial, &["-sha256", "-serial", &second]);
+        let reply = post(&world.relying_party(), request.clone()).await;
+        assert_eq!(reply.header("cache-control"), Some("no-store"));
+        let said = party.judge_nonce(&reply.body, world.services.now());
+        assert!(said.contains("Response verify OK") && !said.contains("WARNING"), "{said}");
+        let said = party.judge(&reply.body, &good.serial, world.services.now(), &["-sha256", "-serial", &second]);
+        assert!(said.contains(&format!("0x{}: good", good.serial)), "{said}");
+        assert!(said.contains(&format!("{second}: revoked")), "{said}");
+        assert_ne!(post(&world.relying_party(), request).await.body, reply.body, "a nonce is answered anew");
+    }
+
+    async fn what_is_not_understood_or_not_ours_is_told_so(world: World) {
+        let customer = Customer::of(&world).await;
+        let held = customer.certificate(&world, "a.test").await;
+        let (party, relying) = (RelyingParty::of(&world, &held).await, world.relying_party());
+        for bad in [Vec::new(), b"hello".to_vec(), vec![0x30; 8000]] {
+            assert_eq!(post(&relying, bad).await.body, [0x30, 3, 0x0a, 1, 1], "malformedRequest");
+        }
+        // The root's certificates are not answered for: they have a list.
+        let of_root = party.run(&["ocsp", "-issuer", "root.pem", "-cert", "issuer.pem", "-reqout", "request.der"]);
+        assert_eq!(of_root, "");
+        let reply = post(&relying, party.read("request.der")).await;
+        assert_eq!(reply.body, [0x30, 3, 0x0a, 1, 6], "unauthorized");
+        assert_eq!(reply.header("cache-control"), Some("no-store"));
+    }
+}
+
+/// How many keys were delegated to, as the audit trail tells it.
+async fn made_responders(world: &World) -> usize {
+    let filter = chancery_store::AuditFilter { action: Some("ocsp.delegate".to_owned()), ..Default::default() };
+    let page = chancery_domain::PageRequest { after: None, limit: 100 };
+    world.store.read(move |tx| tx.audit(&filter, &page)).await.unwrap().items.len()
+}
