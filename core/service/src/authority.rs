@@ -119,6 +119,14 @@ impl Authority {
         gaps(&self.candidates(), &self.kernel.settings.issuing)
     }
 
+    /// The active CAs that end before a certificate of today may: what they sign is shortened, and they are to be
+    /// rotated.
+    pub fn ending(&self) -> Vec<Arc<Signing>> {
+        let longest = self.kernel.settings.issuing.certificates.values().map(|profile| profile.validity_days).max();
+        let needed = self.kernel.now().as_secs() + i64::from(longest.unwrap_or(0)) * 86_400;
+        self.all().into_iter().filter(|signing| signing.active && signing.issuer.not_after() < needed).collect()
+    }
+
     async fn follow(&self) -> Result<(), ServiceError> {
         let states = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuing_states()?)).await?;
         let loaded = self.loaded();

@@ -310,6 +310,41 @@ on_both_databases! {
         assert_eq!(actions, expected);
     }
 
+    async fn of_two_operators_who_retire_the_last_two_one_is_refused(world: World) {
+        let node = world.another_node(settings(), Vec::new()).await;
+        let (one, other) = (&world.services.operator, &node.services.operator);
+        one.create_issuer(KeyAlgorithm::EcP256, None).await.unwrap();
+        for round in 0..10 {
+            let names = ["Test Issuing E1", "Test Issuing E2"];
+            let (first, second) = tokio::join!(one.retire_issuer(names[0]), other.retire_issuer(names[1]));
+            assert!(first.is_ok() != second.is_ok(), "round {round}: {:?} {:?}", first.err(), second.err());
+            for name in names {
+                one.activate_issuer(name).await.unwrap();
+            }
+        }
+    }
+
+    async fn dates_that_could_not_be_had_are_refused_with_the_order(world: World) {
+        let node = world.another_node(many_profiles(), Vec::new()).await;
+        let customer = Customer::of(&world, &node).await;
+        let csr = csr(&["www.example.com"]);
+        let ordered = async |profile: &str, start: i64, days: i64| {
+            let now = world.services.now().as_secs();
+            let (not_before, not_after) = (now + start, now + start + days * 86_400 - 1);
+            let time = |at| Timestamp::from_secs(at).to_string();
+            let request = json!({"account_lookup": customer.account, "profile": profile, "csr": csr,
+                                 "not_before": time(not_before), "not_after": time(not_after)});
+            let reply = customer.tenant.post("/v1/order", request).await;
+            if reply.status == 201 { Vec::new() } else { reply.fields() }
+        };
+        let (hour, day) = (3600, 86_400);
+        assert_eq!(ordered("TLS-90d", -hour, 90).await, [""; 0]);
+        assert_eq!(ordered("TLS-90d", -hour - 1, 91).await, ["not_after", "not_before"]);
+        assert_eq!(ordered("TLS-90d", 30 * day, 90).await, [""; 0]);
+        assert_eq!(ordered("public", 2 * day, 200).await, [""; 0]);
+        assert_eq!(ordered("public", 2 * day + 1, 201).await, ["not_after", "not_before"]);
+    }
+
     async fn the_operator_revokes_whatever_it_is_called_by(world: World) {
         let node = world.another_node(settings(), Vec::new()).await;
         let customer = Customer::of(&world, &node).await;

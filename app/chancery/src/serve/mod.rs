@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use chancery_domain::{Clock, Entropy};
+use chancery_domain::{Clock, Entropy, Timestamp};
 use chancery_http::tls::{ReloadingCertificate, server_config};
 use chancery_http::{Door, Edge, RateLimiter, RequestIdSource, Server, account_for, finish};
 use chancery_service::Services;
@@ -67,6 +67,10 @@ pub fn start(args: &ServeArgs) -> Result<(), Failure> {
         }
         for (profile, key_type) in assembled.services.authority.gaps() {
             tracing::warn!(%profile, %key_type, "no active CA may sign such certificates; see `chancery ca list`");
+        }
+        for ending in assembled.services.authority.ending() {
+            let not_after = Timestamp::from_secs(ending.issuer.not_after());
+            tracing::warn!(ca = ending.name, %not_after, "a CA ends soon and shortens what it signs; rotate it");
         }
         let ready = || {
             tracing::info!(

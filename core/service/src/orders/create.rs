@@ -1,12 +1,14 @@
 //! A new order: the CSR judged, the policies asked, the authorizations made or reused, all in one unit of work.
 
+use std::time::Duration;
+
 use chancery_domain::policy::Request;
 use chancery_domain::{
     Account, Authorization, AuthorizationId, AuthorizationState, CertificateId, CertificateRecord, CertificateState,
     Challenge, ChallengeId, ChallengeState, ExternalId, Identifier, Kid, Metadata, Order, OrderId, OrderState,
     Problems, ProfileName, Scope, Timestamp, Via,
 };
-use chancery_pki::CertificateRequest;
+use chancery_pki::{CertificateRequest, SubscriberProfile, ceiling_days};
 use chancery_store::Tx;
 use data_encoding::BASE64URL_NOPAD;
 
@@ -61,7 +63,8 @@ fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewOrder) -> 
     let problems = csr::problems(kernel, tx, &request, profile)?;
     let mut problems = Problems(problems);
     let identifiers = names(&request, new.identifiers.as_deref(), &mut problems);
-    let validity_days = check_dates(new, profile.validity_days, now, &mut problems);
+    let dates = Dates::of(settings.issuing.certificates.get(name), profile.validity_days, now);
+    let validity_days = check_dates(new, &dates, now, &mut problems);
     problems.into_result().map_err(ServiceError::Invalid)?;
     let key_type = request.key().ok().map(chancery_pki::SubscriberKey::key_type);
     let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
@@ -87,14 +90,34 @@ fn names(request: &CertificateRequest, named: Option<&[Identifier]>, problems: &
     identifiers
 }
 
+/// What may be asked for by dates, so that nothing is taken on that is refused when the certificate is drafted.
+struct Dates {
+    earliest: Timestamp,
+    latest: Timestamp,
+    most_days: u32,
+}
+
+impl Dates {
+    fn of(look: Option<&SubscriberProfile>, validity_days: u32, now: Timestamp) -> Self {
+        let days = |days: u64| Duration::from_secs(days * 86_400);
+        let backdate = Duration::from_secs(look.map_or(0, |look| look.backdate_seconds).into());
+        let public = look.is_some_and(|look| look.public);
+        let ceiling = if public { ceiling_days(now.as_secs()) } else { u32::MAX };
+        Self {
+            earliest: now.minus(backdate),
+            latest: now.plus(days(if public { 2 } else { 30 })),
+            most_days: validity_days.min(ceiling),
+        }
+    }
+}
+
 /// The validity that is asked for by dates, in whole days rounded up.
-fn check_dates(new: &NewOrder, most_days: u32, now: Timestamp, problems: &mut Problems) -> Option<u32> {
+fn check_dates(new: &NewOrder, dates: &Dates, now: Timestamp, problems: &mut Problems) -> Option<u32> {
     const DAY: i64 = 86_400;
     let start = new.not_before.unwrap_or(now);
-    if start > now.plus(std::time::Duration::from_secs(30 * 86_400))
-        || start < now.minus(std::time::Duration::from_secs(3600))
-    {
-        problems.add("not_before", "out_of_range", "must lie from an hour ago to 30 days ahead");
+    if !(dates.earliest..=dates.latest).contains(&start) {
+        let message = format!("must lie from {} to {}", dates.earliest, dates.latest);
+        problems.add("not_before", "out_of_range", message);
     }
     let end = new.not_after?;
     let seconds = end.as_secs() - start.as_secs() + 1;
@@ -103,12 +126,9 @@ fn check_dates(new: &NewOrder, most_days: u32, now: Timestamp, problems: &mut Pr
         return None;
     }
     let days = u32::try_from((seconds + DAY - 1).div_euclid(DAY)).unwrap_or(u32::MAX);
-    if days > most_days {
-        problems.add(
-            "not_after",
-            "out_of_range",
-            format!("is {days} days after not_before; the profile allows {most_days}"),
-        );
+    if days > dates.most_days {
+        let message = format!("is {days} days after not_before; the profile allows {}", dates.most_days);
+        problems.add("not_after", "out_of_range", message);
     }
     Some(days)
 }
