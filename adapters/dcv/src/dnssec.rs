@@ -15,6 +15,7 @@ use crate::answer::Security;
 use crate::config::ConfigError;
 use crate::exchange::Exchange;
 use crate::lookup_error::Failure;
+use crate::renamed::has_no_other;
 use crate::wildcard::nothing_is_closer;
 
 /// Asks and checks.
@@ -52,7 +53,9 @@ impl Validating {
                 let security = judge(&message)?.min(Security::Insecure);
                 Ok((message, security))
             }
-            Err(NetError::Dns(DnsError::Nsec { response, .. })) if nothing_is_closer(&response, name) => {
+            Err(NetError::Dns(DnsError::Nsec { response, .. }))
+                if nothing_is_closer(&response, name) || has_no_other(&response, name, kind) =>
+            {
                 let message = response.into_message();
                 let security = judge(&message)?;
                 Ok((message, security))

@@ -57,7 +57,7 @@ impl Resolver {
             let owner = answer.owner.clone();
             let asked = match &self.validating {
                 Some(validating) if self.exchange.has_servers() => match validating.ask(&owner, kind).await {
-                    Err(Failure::Bogus) => match renamed(validating, &owner).await.map_err(error)? {
+                    Err(Failure::Bogus) => match renamed(validating, &owner).await {
                         Some(target) => {
                             answer.follow(target).map_err(error)?;
                             continue;

@@ -127,6 +127,9 @@ async fn an_alias_by_dname_is_followed_where_that_is_signed() {
         let verified = world.verify("a.old.test", DNS).await;
         assert_eq!(verified.outcome.is_ok(), target.is_some(), "{:?}", verified.attempts);
         assert_eq!(verified.attempts[0].dnssec.as_deref(), Some(dnssec));
+        // CAA is asked for at the name with the DNAME record, too.
+        let name = Identifier::parse("a.old.test").unwrap();
+        assert_eq!(world.validator().caa(&name, None, DNS).await.unwrap().found_at, None);
     }
 }
 

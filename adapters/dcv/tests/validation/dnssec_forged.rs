@@ -114,6 +114,7 @@ async fn a_denial_that_costs_too_much_to_check_does_not_vouch_for_what_is_beside
     let denial = signed(&parsed("0123456789abcdefghijklmnopqrstuv"), &RData::DNSSEC(DNSSECRData::NSEC3(denial)), &root);
     let mut world = World::new().await;
     world.config.dnssec = chancery_dcv::Dnssec::Validated { anchors: Some(anchor(&root)) };
+    world.dns.script_all(|question, _| Some(encoded(&reply(question, ResponseCode::ServFail))));
     forge(&world, ".", RecordType::DNSKEY, signed(&Name::root(), &key_of(&root), &root), vec![]);
     // As if it came from a wildcard: then a denial must be beside it.
     let mut forged = signed(&parsed(PLACE), &text(DIGEST), &signer(Name::root()));

@@ -351,7 +351,7 @@ impl Narrowed {
             })
             .collect();
         // Said so that both databases know the parameter's type even where no condition uses it.
-        self.sql.push_str(&format!(" AND ({}) AND ${now} > 0", conditions.join(" OR ")));
+        self.sql.push_str(&format!(" AND ({}) AND CAST(${now} AS BIGINT) > 0", conditions.join(" OR ")));
     }
 }
 
