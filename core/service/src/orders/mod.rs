@@ -9,7 +9,9 @@ pub(crate) mod rules;
 
 use std::sync::Arc;
 
-use chancery_domain::{Authorization, Finalization, Order, OrderError, OrderId, Page, Problem, Scope, Timestamp};
+use chancery_domain::{
+    AccountError, Authorization, Finalization, Order, OrderError, OrderId, Page, Problem, Scope, Timestamp,
+};
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
 
@@ -123,6 +125,10 @@ impl Orders {
             .store
             .write(move |tx| {
                 let order = lock_own(tx, &caller, id)?;
+                match standing_account(tx, &order)?.require_active() {
+                    Ok(()) | Err(AccountError::Suspended) => {}
+                    Err(gone @ AccountError::Terminated(_)) => return Err(gone.into()),
+                }
                 let order = cancel_order(tx, order, kernel.now())?;
                 kernel.audit(tx, &caller, "order.cancel", order.id, &describe(&order))?;
                 details(tx, order)
