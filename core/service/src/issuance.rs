@@ -275,11 +275,12 @@ struct Work {
     request: CertificateRequest,
 }
 
-/// Nothing is signed for an account that is suspended or gone, nor with a credential that is revoked.
+/// Nothing is signed for an account that is suspended or gone, nor with a credential that was revoked since it ordered.
+/// One that was revoked before cannot have ordered: the account did so under another of its names.
 fn require_standing(tx: &mut Tx<'_>, order: &Order) -> Result<(), ServiceError> {
     standing_account(tx, order)?.require_active()?;
     match tx.credential(order.reseller, order.kid)? {
-        Some(credential) if credential.revoked_at.is_none() => {}
+        Some(credential) if credential.revoked_at.is_none_or(|at| at < order.created_at) => {}
         _ => return Err(ServiceError::CredentialRevoked(order.kid)),
     }
     match tx.reseller(order.reseller)? {
