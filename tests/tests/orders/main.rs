@@ -1,4 +1,10 @@
 //! From an order to a certificate, through the door.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
+mod cancelling;
+mod challenges;
+mod common;
+mod finalizing;
+mod gone;
 mod life;
+mod revoking;
