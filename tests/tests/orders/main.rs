@@ -4,6 +4,7 @@
 mod cancelling;
 mod challenges;
 mod common;
+mod creation;
 mod finalizing;
 mod gone;
 mod life;

@@ -57,11 +57,19 @@ fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewOrder) -> 
     account.require_active()?;
     let name = new.profile.as_ref().unwrap_or(&settings.default_profile);
     let profile = rules::profile(settings, name)?;
-    let request = csr::read(&new.csr)?;
-    let problems = csr::problems(kernel, tx, &request, profile)?;
-    let mut problems = Problems(problems);
-    let identifiers = names(&request, new.identifiers.as_deref(), &mut problems);
+    let mut problems = Problems::default();
     let validity_days = check_dates(new, profile.validity_days, now, &mut problems);
+    let request = match csr::read(&new.csr) {
+        Ok(request) => request,
+        Err(ServiceError::Invalid(mut unreadable)) => {
+            unreadable.0.append(&mut problems.0);
+            return Err(ServiceError::Invalid(unreadable));
+        }
+        Err(other) => return Err(other),
+    };
+    let of_dates = std::mem::replace(&mut problems, Problems(csr::problems(kernel, tx, &request, profile)?));
+    let identifiers = names(&request, new.identifiers.as_deref(), &mut problems);
+    problems.0.extend(of_dates.0);
     problems.into_result().map_err(ServiceError::Invalid)?;
     let key_type = request.key().ok().map(chancery_pki::SubscriberKey::key_type);
     let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
@@ -89,7 +97,6 @@ fn names(request: &CertificateRequest, named: Option<&[Identifier]>, problems: &
 
 /// The validity that is asked for by dates, in whole days rounded up.
 fn check_dates(new: &NewOrder, most_days: u32, now: Timestamp, problems: &mut Problems) -> Option<u32> {
-    const DAY: i64 = 86_400;
     let start = new.not_before.unwrap_or(now);
     if start > now.plus(std::time::Duration::from_secs(30 * 86_400))
         || start < now.minus(std::time::Duration::from_secs(3600))
@@ -97,12 +104,11 @@ fn check_dates(new: &NewOrder, most_days: u32, now: Timestamp, problems: &mut Pr
         problems.add("not_before", "out_of_range", "must lie from an hour ago to 30 days ahead");
     }
     let end = new.not_after?;
-    let seconds = end.as_secs() - start.as_secs() + 1;
-    if seconds < 3600 {
-        problems.add("not_after", "out_of_range", "must be at least an hour after not_before");
+    if end.as_secs() - start.max(now).as_secs() + 1 < 3600 {
+        problems.add("not_after", "out_of_range", "must be at least an hour after not_before, and from now");
         return None;
     }
-    let days = u32::try_from((seconds + DAY - 1).div_euclid(DAY)).unwrap_or(u32::MAX);
+    let days = days_between(start, end);
     if days > most_days {
         problems.add(
             "not_after",
@@ -111,6 +117,13 @@ fn check_dates(new: &NewOrder, most_days: u32, now: Timestamp, problems: &mut Pr
         );
     }
     Some(days)
+}
+
+/// From the first second to the last, both counted, in whole days rounded up.
+pub(crate) fn days_between(start: Timestamp, end: Timestamp) -> u32 {
+    const DAY: i64 = 86_400;
+    let seconds = end.as_secs() - start.as_secs() + 1;
+    u32::try_from((seconds + DAY - 1).div_euclid(DAY)).unwrap_or(u32::MAX)
 }
 
 /// Everything a new order is made from.
