@@ -199,7 +199,7 @@ fn with_codes(
     let standing = Standing::of(tx, order.account)?;
     let profile =
         kernel.settings.profile(&order.profile).ok_or_else(|| ServiceError::internal("the profile is gone"))?;
-    let kinds = offered(&authorization, profile, &standing.applied(&kernel.settings));
+    let kinds = offered(&authorization.identifier, profile, &standing.applied(&kernel.settings));
     let challenges = kinds.into_iter().map(|kind| Challenge {
         id: ChallengeId::of(authorization.id, kind),
         kind,

@@ -4,13 +4,13 @@ use chancery_domain::policy::Request;
 use chancery_domain::{
     Account, Authorization, AuthorizationId, AuthorizationState, CertificateId, CertificateRecord, CertificateState,
     Challenge, ChallengeId, ChallengeState, ExternalId, Identifier, Kid, Metadata, Order, OrderId, OrderState,
-    Problems, ProfileName, Scope, Timestamp, Via,
+    Problems, Profile, ProfileName, Scope, Timestamp, Via,
 };
 use chancery_pki::CertificateRequest;
 use chancery_store::Tx;
 use data_encoding::BASE64URL_NOPAD;
 
-use super::rules::{self, Standing};
+use super::rules::{self, Standing, offered};
 use super::{OrderDetails, Orders, describe, details};
 use crate::account_lookup::AccountLookup;
 use crate::accounts::account_for_order;
@@ -73,8 +73,9 @@ fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewOrder) -> 
     problems.into_result().map_err(ServiceError::Invalid)?;
     let key_type = request.key().ok().map(chancery_pki::SubscriberKey::key_type);
     let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
-    Standing::of(tx, account.id)?.judge(tx, settings, account.id, &asked, now)?;
-    let draft = Draft { kernel, caller, account: &account, kid, now };
+    let standing = Standing::of(tx, account.id)?;
+    standing.judge(tx, settings, account.id, &asked, now)?;
+    let draft = Draft { kernel, caller, account: &account, kid, profile, standing: &standing, now };
     let order = draft.order(new, name.clone(), identifiers, request.as_der().to_vec());
     draft.store(tx, order)
 }
@@ -132,6 +133,8 @@ struct Draft<'a> {
     caller: &'a Caller,
     account: &'a Account,
     kid: Kid,
+    profile: &'a Profile,
+    standing: &'a Standing,
     now: Timestamp,
 }
 
@@ -167,6 +170,9 @@ impl Draft<'_> {
         for identifier in &order.identifiers {
             authorizations.push(self.authorization(tx, order.id, identifier, order.expires_at)?);
         }
+        // A permission that was earned earlier may end earlier: without it nothing would come of the order any more.
+        let ends = authorizations.iter().map(|authorization| authorization.expires_at).min();
+        order.expires_at = ends.map_or(order.expires_at, |end| end.min(order.expires_at));
         if authorizations.iter().all(|authorization| authorization.validation().is_some()) {
             order = order.make_ready(self.now);
         }
@@ -210,7 +216,8 @@ impl Draft<'_> {
         identifier: &Identifier,
         order_end: Timestamp,
     ) -> Result<Authorization, ServiceError> {
-        let earlier = match self.kernel.settings.issuing.reuse.is_zero() {
+        let settings = &self.kernel.settings;
+        let earlier = match settings.issuing.reuse.is_zero() {
             true => None,
             false => tx.valid_authorization(self.account.id, identifier, self.now)?,
         };
@@ -229,6 +236,11 @@ impl Draft<'_> {
             version: 1,
         };
         let reused = earlier.and_then(|earlier| earlier.validation().cloned().map(|validation| (earlier, validation)));
+        // It may hold longer for its own order, and policies may have come since.
+        let allowed = offered(identifier, self.profile, &self.standing.applied(settings));
+        let reused = reused.filter(|(_, validation)| {
+            self.now < validation.at.plus(settings.issuing.reuse) && allowed.contains(&validation.method)
+        });
         let Some((earlier, validation)) = reused else { return Ok(fresh) };
         // The list of challenges of a reused authorization must not be empty: clients look for the one that is valid.
         let shown = Challenge {

@@ -16,6 +16,7 @@ use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
 
 pub use create::NewOrder;
+pub(crate) use create::days_between;
 pub(crate) use ending::{cancel_order, fail_order};
 pub(crate) use rules::{Standing, offered};
 
