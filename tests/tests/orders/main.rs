@@ -8,4 +8,5 @@ mod creation;
 mod finalizing;
 mod gone;
 mod life;
+mod policies;
 mod revoking;
