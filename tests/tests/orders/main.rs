@@ -9,4 +9,7 @@ mod finalizing;
 mod gone;
 mod life;
 mod policies;
+mod quotas;
+mod reuse;
 mod revoking;
+mod standing;
