@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use chancery_dcv::Validator;
+use chancery_domain::Entropy;
 use chancery_http::{Door, Edge, PublicUrls, RateLimiter, account_for, finish};
 use chancery_seal::Keyring;
 use chancery_service::identity::External;
@@ -35,6 +36,8 @@ pub(crate) struct Parts {
     pub(crate) urls: Arc<PublicUrls>,
     /// Of its own: two nodes that draw the same numbers would make the same ids.
     pub(crate) seed: u64,
+    /// What it draws from instead of the seed, where a test is about that.
+    pub(crate) entropy: Option<Arc<dyn Entropy>>,
 }
 
 impl Node {
@@ -44,10 +47,10 @@ impl Node {
         external: Vec<External>,
         limiter: Option<RateLimiter>,
     ) -> Self {
-        let Parts { store, clock, keyring, urls, seed } = parts;
-        let entropy = Arc::new(SeededEntropy::new(seed));
-        let kernel =
-            Kernel::new(store, clock.clone(), entropy.clone(), keyring, settings, None).await.expect("a kernel");
+        let Parts { store, clock, keyring, urls, seed, entropy } = parts;
+        let numbers = Arc::new(SeededEntropy::new(seed));
+        let entropy = entropy.unwrap_or_else(|| numbers.clone());
+        let kernel = Kernel::new(store, clock.clone(), entropy, keyring, settings, None).await.expect("a kernel");
         let identity = Identity::new(kernel.clone(), external).await.expect("an identity");
         let authority = Authority::new(kernel.clone()).await.expect("an authority");
         let services = Services::new(kernel, identity, authority);
@@ -55,7 +58,7 @@ impl Node {
         services.authority.reload().await.expect("a hierarchy that opens");
         let door = Door { services: services.clone(), urls, limiter: limiter.map(Arc::new) };
         let routes = chancery_reseller::router(door.clone()).merge(chancery_identity::router(door.clone()));
-        let ids = Arc::new(move || format!("req-{}", entropy.number()));
+        let ids = Arc::new(move || format!("req-{}", numbers.number()));
         let router = finish(account_for(routes, door), Edge::new(ids.clone()));
         let relying = finish(chancery_relying::router(services.clone()), Edge::new(ids));
         Self { router, relying, services, clock }
@@ -67,7 +70,14 @@ impl Node {
         let open = move || Store::open(&url, &Options::default()).expect("a database that is there");
         let store = tokio::task::spawn_blocking(open).await.expect("opening ends");
         let keyring = Keyring::load(kek).expect("a keyring that is there");
-        let parts = Parts { store, clock: Arc::new(FrozenClock::at(START)), keyring, urls: Arc::new(urls()), seed };
+        let parts = Parts {
+            store,
+            clock: Arc::new(FrozenClock::at(START)),
+            keyring,
+            urls: Arc::new(urls()),
+            seed,
+            entropy: None,
+        };
         Self::start(parts, settings(), Vec::new(), None).await
     }
 

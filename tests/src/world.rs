@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::Router;
 use chancery_dcv::Validator;
-use chancery_domain::{Name, PolicyRules, Profile, ResellerCode, ScopeSet, Timestamp};
+use chancery_domain::{Entropy, Name, PolicyRules, Profile, ResellerCode, ScopeSet, Timestamp};
 use chancery_http::{PublicUrls, RateLimiter};
 use chancery_seal::Keyring;
 use chancery_service::identity::External;
@@ -59,18 +59,33 @@ impl World {
         let keyring = Keyring::create(keys.path().join("kek.json"), START.as_secs()).expect("a new keyring");
         let urls = Arc::new(urls());
         let clock = Arc::new(FrozenClock::at(START));
-        let first =
-            Parts { store: store.clone(), clock: clock.clone(), keyring: keyring.clone(), urls: urls.clone(), seed: 7 };
+        let first = Parts {
+            store: store.clone(),
+            clock: clock.clone(),
+            keyring: keyring.clone(),
+            urls: urls.clone(),
+            seed: 7,
+            entropy: None,
+        };
         let Node { router, relying, services, .. } = Node::start(first, settings, external, limiter).await;
         Self { router, relying, services, clock, keyring, store, urls, seeds: AtomicU64::new(8), keys }
     }
 
     /// Another node on the same database, with connections and a memory of its own and the same clock.
     pub async fn another_node(&self, settings: Settings, external: Vec<External>) -> Node {
+        self.start_node(settings, external, None).await
+    }
+
+    /// Another node that draws all its random numbers from here.
+    pub async fn node_drawing_from(&self, entropy: Arc<dyn Entropy>) -> Node {
+        self.start_node(settings(), Vec::new(), Some(entropy)).await
+    }
+
+    async fn start_node(&self, settings: Settings, external: Vec<External>, entropy: Option<Arc<dyn Entropy>>) -> Node {
         let store: Store = self.store.another(&Options::default()).expect("the database opens twice");
         let (clock, keyring, urls) = (self.clock.clone(), self.keyring.clone(), self.urls.clone());
         let seed = self.seeds.fetch_add(1, Ordering::Relaxed);
-        Node::start(Parts { store, clock, keyring, urls, seed }, settings, external, None).await
+        Node::start(Parts { store, clock, keyring, urls, seed, entropy }, settings, external, None).await
     }
 
     /// Where the key-encryption keys are, for another process.

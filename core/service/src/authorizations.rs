@@ -66,11 +66,12 @@ impl Authorizations {
             .store
             .write(move |tx| {
                 let (authorization, order) = lock(tx, &caller, id)?;
+                require_alive(&kernel, &authorization, &order)?;
                 let thumbprint = account_thumbprint(&kernel, tx, &authorization)?;
-                if !authorization.challenges.is_empty() {
+                // Those of an order that has failed still tell what became of them.
+                if !authorization.challenges.is_empty() || matches!(order.state, OrderState::Invalid { .. }) {
                     return Ok(AuthorizationDetails { authorization, thumbprint: Some(thumbprint) });
                 }
-                require_open(&kernel, &authorization, &order)?;
                 let authorization = with_codes(&kernel, tx, authorization, &order)?;
                 tx.save_authorization(&authorization)?;
                 let count = authorization.challenges.len();
@@ -180,10 +181,11 @@ fn already_tried(
     Ok(ServiceError::AlreadyTried(Box::new(details)))
 }
 
-fn require_open(kernel: &Kernel, authorization: &Authorization, order: &Order) -> Result<(), ServiceError> {
+/// Nothing is told of a permission that was given up, nor of one whose order was cancelled or has expired.
+fn require_alive(kernel: &Kernel, authorization: &Authorization, order: &Order) -> Result<(), ServiceError> {
     match (&authorization.state, &order.state) {
         (AuthorizationState::Deactivated { .. } | AuthorizationState::Revoked { .. }, _)
-        | (_, OrderState::Cancelled { .. } | OrderState::Invalid { .. }) => Err(AuthorizationError::Deactivated.into()),
+        | (_, OrderState::Cancelled { .. }) => Err(AuthorizationError::Deactivated.into()),
         _ if order.is_expired(kernel.now()) => Err(AuthorizationError::Expired(order.expires_at).into()),
         _ => Ok(()),
     }
@@ -199,7 +201,7 @@ fn with_codes(
     let standing = Standing::of(tx, order.account)?;
     let profile =
         kernel.settings.profile(&order.profile).ok_or_else(|| ServiceError::internal("the profile is gone"))?;
-    let kinds = offered(&authorization, profile, &standing.applied(&kernel.settings));
+    let kinds = offered(&authorization.identifier, profile, &standing.applied(&kernel.settings));
     let challenges = kinds.into_iter().map(|kind| Challenge {
         id: ChallengeId::of(authorization.id, kind),
         kind,

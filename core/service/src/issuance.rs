@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    AuthorizationId, AuthorizationState, CaaEvidence, ChallengeType, Identifier, IssuanceProof, Issued, Order, OrderId,
-    OrderState, ProblemKind, ProofError, Timestamp, ValidationProblem,
+    Account, AuthorizationId, AuthorizationState, CaaEvidence, ChallengeType, Identifier, IssuanceProof, Issued, Order,
+    OrderId, OrderState, ProblemKind, ProofError, Timestamp, ValidationProblem,
 };
 use chancery_pki::{
     CertificateRequest, Draft, IssuerUrls, Period, PeriodWish, Serial, Signed, SubscriberKey, SubscriberProfile, Terms,
@@ -28,7 +28,7 @@ use crate::csr;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
-use crate::orders::{Standing, fail_order};
+use crate::orders::{Standing, days_between, fail_order};
 use crate::timed::Timed;
 
 /// A CAA look holds for so long (Baseline Requirements section 4.2.2.1).
@@ -106,7 +106,18 @@ impl Issuance {
     /// Step two.
     pub async fn sign(&self, id: OrderId) -> Result<(), ServiceError> {
         let me = self.clone();
-        let Some(work) = self.kernel.store.read(move |tx| me.take_up(tx, id)).await? else { return Ok(()) };
+        let work = match self.kernel.store.read(move |tx| me.take_up(tx, id)).await {
+            Ok(Some(work)) => work,
+            Ok(None) => return Ok(()),
+            // Anything else may pass: an issuer, for one, that another node has made and this one has not loaded yet.
+            Err(
+                error @ (ServiceError::Account(_) | ServiceError::CredentialRevoked(_) | ServiceError::Unissuable(_)),
+            ) => {
+                let problem = as_problem(&error).ok_or(error)?;
+                return self.fail(id, problem).await;
+            }
+            Err(other) => return Err(other),
+        };
         fault::reached(Step::ToSign);
         let signed = match self.sign_draft(&work) {
             Ok(signed) => signed,
@@ -146,16 +157,14 @@ impl Issuance {
     fn prepare_in(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Prepared, ServiceError> {
         let (kernel, now) = (&self.kernel, self.kernel.now());
         let Some(order) = self.claim(tx, id)? else { return Ok(Prepared::Done) };
-        if tx.draft(order.certificate)?.is_some() {
-            return Ok(Prepared::Drafted);
-        }
         let standing = Standing::of(tx, order.account)?;
         if standing.counts(&kernel.settings) {
             // Certificates of one account are counted one after the other; claimed before it is held, or two wait for
             // each other.
             tx.claim_account(order.reseller, order.account)?;
         }
-        require_standing(tx, &order)?;
+        let account = standing_account(tx, &order)?;
+        require_standing(tx, &order, &account)?;
         let authorizations = tx.authorizations(id)?;
         let proof = match IssuanceProof::build(&order, &authorizations, CAA_AGE, now) {
             Ok(proof) => proof,
@@ -173,6 +182,9 @@ impl Issuance {
             }
             Err(error) => return Err(unprovable(error)),
         };
+        if tx.draft(order.certificate)?.is_some() {
+            return Ok(Prepared::Drafted);
+        }
         let request = csr_of(&order)?;
         let key = request.key().map_err(ServiceError::internal)?;
         let (domain_profile, profile) = profiles(kernel, &order)?;
@@ -189,15 +201,12 @@ impl Issuance {
             identifiers: proof.names(),
             key_type,
             challenge_type: None,
-            validity_days: None,
+            validity_days: order.not_after.map(|end| days_between(beginning(&order, profile, now), end)),
         };
         let verdict = standing.judge(tx, &kernel.settings, order.account, &asked, now)?;
+        standing.judge_methods(&kernel.settings, domain_profile, &authorizations)?;
         let signing = self.authority.choose(&order.profile, profile, key.key_type(), id)?;
-        let wish = PeriodWish {
-            not_before: order.not_before.map(Timestamp::as_secs),
-            not_after: order.not_after.map(Timestamp::as_secs),
-            max_days: Some(verdict.validity_days),
-        };
+        let wish = wish(&order, profile, verdict.validity_days, now);
         let period = Period::plan(profile, &signing.issuer, &wish, now.as_secs()).map_err(|error| {
             ServiceError::Unissuable(ValidationProblem {
                 kind: ProblemKind::RejectedIdentifier,
@@ -233,6 +242,12 @@ impl Issuance {
 
     fn take_up(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Option<Work>, ServiceError> {
         let Some(order) = tx.any_order(id)? else { return Ok(None) };
+        if !tx.holds_job(JobKind::Issue, &id.to_string(), &self.kernel.node)? {
+            return Ok(None);
+        }
+        let account = tx.account(order.reseller, order.account)?;
+        let account = account.ok_or_else(|| ServiceError::internal("an order without its account"))?;
+        require_standing(tx, &order, &account)?;
         let Some(draft) = tx.draft(order.certificate)? else { return Ok(None) };
         let signing = self.authority.require(tx, draft.issuer)?;
         Ok(Some(Work { request: csr_of(&order)?, order, draft, signing }))
@@ -254,7 +269,8 @@ impl Issuance {
         let (kernel, now) = (&self.kernel, self.kernel.now());
         let id = work.order.id;
         let Some(order) = self.claim(tx, id)? else { return Ok(()) };
-        require_standing(tx, &order)?;
+        let account = standing_account(tx, &order)?;
+        require_standing(tx, &order, &account)?;
         let authorizations = tx.authorizations(id)?;
         IssuanceProof::build(&order, &authorizations, CAA_AGE, now).map_err(unprovable)?;
         let info = chancery_pki::inspect(der).map_err(ServiceError::internal)?;
@@ -291,11 +307,12 @@ struct Work {
     request: CertificateRequest,
 }
 
-/// Nothing is signed for an account that is suspended or gone, nor with a credential that is revoked.
-fn require_standing(tx: &mut Tx<'_>, order: &Order) -> Result<(), ServiceError> {
-    standing_account(tx, order)?.require_active()?;
+/// Nothing is signed for an account that is suspended or gone, nor with a credential that was revoked since it ordered.
+/// One that was revoked before cannot have ordered: the account did so under another of its names.
+fn require_standing(tx: &mut Tx<'_>, order: &Order, account: &Account) -> Result<(), ServiceError> {
+    account.require_active()?;
     match tx.credential(order.reseller, order.kid)? {
-        Some(credential) if credential.revoked_at.is_none() => {}
+        Some(credential) if credential.revoked_at.is_none_or(|at| at < order.created_at) => {}
         _ => return Err(ServiceError::CredentialRevoked(order.kid)),
     }
     match tx.reseller(order.reseller)? {
@@ -305,6 +322,27 @@ fn require_standing(tx: &mut Tx<'_>, order: &Order) -> Result<(), ServiceError> 
             detail: "the reseller is suspended".to_owned(),
         })),
     }
+}
+
+/// When a certificate with an explicit end begins: as asked for, unless that has passed meanwhile, or else now.
+fn beginning(order: &Order, profile: &SubscriberProfile, now: Timestamp) -> Timestamp {
+    let earliest = now.minus(Duration::from_secs(u64::from(profile.backdate_seconds)));
+    order.not_before.map_or(now, |asked| asked.max(earliest))
+}
+
+/// The period that was asked for. One that was taken when it was ordered is not refused because time has passed, or
+/// because certificates begin a little before they are signed.
+fn wish(order: &Order, profile: &SubscriberProfile, max_days: u32, now: Timestamp) -> PeriodWish {
+    let not_before = match (order.not_before, order.not_after) {
+        (None, None) => None,
+        (Some(_), _) => Some(beginning(order, profile, now).as_secs()),
+        (None, Some(end)) => {
+            let earliest = now.as_secs() - i64::from(profile.backdate_seconds);
+            let longest = end.as_secs() - i64::from(max_days) * 86_400 + 1;
+            (longest > earliest).then_some(longest.min(now.as_secs()))
+        }
+    };
+    PeriodWish { not_before, not_after: order.not_after.map(Timestamp::as_secs), max_days: Some(max_days) }
 }
 
 fn terms<'a>(

@@ -2,10 +2,11 @@
 
 use axum::Json;
 use axum::extract::State;
-use chancery_domain::{AuthorizationId, ChallengeId, Scope};
+use chancery_domain::{Authorization, AuthorizationId, AuthorizationState, ChallengeId, Scope};
 use chancery_http::{ApiError, Authenticated, Door, StrictPath};
 use chancery_service::{AuthorizationDetails, ChallengeDetails, Noun, ServiceError};
 use chancery_wire::{self as wire, ErrorCode};
+use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -24,7 +25,7 @@ pub(crate) fn routes() -> OpenApiRouter<Door> {
 #[utoipa::path(get, path = "/v1/authz/{auth_lookup}", tag = "Authorizations", operation_id = "getAuthorization",
     params(("auth_lookup" = String, Path, description = "The authorization")),
     security(("OAuth2Reseller" = ["reseller", "read:authorization"])),
-    responses((status = 200, body = wire::Authorization), Refused, NoAuthorization))]
+    responses((status = 200, body = wire::Authorization), Refused, NoAuthorization, AuthorizationGone))]
 async fn show(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
@@ -32,7 +33,9 @@ async fn show(
 ) -> Result<Json<wire::Authorization>, ApiError> {
     caller.require(Scope::ReadAuthorization)?;
     let details = door.services.authorizations.show(&caller, read_id(&lookup)?).await?;
-    Ok(Json(view(&details, &door)))
+    let shown = view(&details, &door);
+    refuse_deactivated(&details.authorization, "authorization", &shown)?;
+    Ok(Json(shown))
 }
 
 /// Generates the challenge codes of an authorization, or gives back those it has
@@ -55,14 +58,17 @@ async fn generate(
 #[utoipa::path(get, path = "/v1/challenge/{challenge_lookup}", tag = "Challenges", operation_id = "getChallenge",
     params(("challenge_lookup" = String, Path, description = "The challenge")),
     security(("OAuth2Reseller" = ["reseller", "read:challenge"])),
-    responses((status = 200, body = wire::Challenge), Refused, NoChallenge))]
+    responses((status = 200, body = wire::Challenge), Refused, NoChallenge, AuthorizationGone))]
 async fn show_challenge(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     StrictPath(lookup): StrictPath<String>,
 ) -> Result<Json<wire::Challenge>, ApiError> {
     caller.require(Scope::ReadChallenge)?;
-    Ok(Json(challenge_view(&door.services.authorizations.show_challenge(&caller, read_challenge_id(&lookup)?).await?)))
+    let details = door.services.authorizations.show_challenge(&caller, read_challenge_id(&lookup)?).await?;
+    let shown = challenge_view(&details);
+    refuse_deactivated(&details.authorization, "challenge", &shown)?;
+    Ok(Json(shown))
 }
 
 /// Chooses a challenge for verification, which begins at once
@@ -100,6 +106,21 @@ async fn deactivate(
     caller.require(Scope::WriteChallenge)?;
     let details = door.services.authorizations.deactivate(&caller, read_challenge_id(&lookup)?).await?;
     Ok(Json(view(&details, &door)))
+}
+
+/// What was given up, or cancelled with its order, is gone; its last state is told with that.
+fn refuse_deactivated(of: &Authorization, what: &'static str, shown: &impl Serialize) -> Result<(), ApiError> {
+    match of.state {
+        AuthorizationState::Deactivated { at } => {
+            let message = format!("The authorization was deactivated at {at}.");
+            let state = serde_json::to_value(shown).map_err(|_| ApiError::internal())?;
+            Err(ApiError::gone(ErrorCode::AuthorizationGone, message).with_extra(what, state))
+        }
+        AuthorizationState::Pending
+        | AuthorizationState::Valid(_)
+        | AuthorizationState::Invalid { .. }
+        | AuthorizationState::Revoked { .. } => Ok(()),
+    }
 }
 
 fn read_id(text: &str) -> Result<AuthorizationId, ServiceError> {

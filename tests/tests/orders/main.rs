@@ -1,5 +1,19 @@
 //! From an order to a certificate, through the door.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
+mod cancelling;
+mod challenges;
+mod common;
+mod creation;
+mod ending;
+mod finalizing;
+mod gone;
 mod issuers;
 mod life;
+mod once;
+mod policies;
+mod proven;
+mod quotas;
+mod reuse;
+mod revoking;
+mod standing;

@@ -42,6 +42,18 @@ impl Tx<'_> {
         Ok(())
     }
 
+    /// Takes back what was counted for a certificate that came to nothing.
+    pub fn uncount_issued(
+        &mut self,
+        account: AccountId,
+        not_after: Timestamp,
+        counted_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE issued_per_day SET issued = issued - 1 WHERE account_id = $1 AND day = $2 AND issued > 0";
+        self.execute(sql, params![account, day(counted_at)])?;
+        self.count_revoked(account, not_after)
+    }
+
     /// Counts off a certificate that was revoked before its end.
     pub fn count_revoked(&mut self, account: AccountId, not_after: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE active_until_day SET active = active - 1 WHERE account_id = $1 AND day = $2 AND active > 0";

@@ -6,13 +6,13 @@ use chancery_domain::policy::Request;
 use chancery_domain::{
     Account, Authorization, AuthorizationId, AuthorizationState, CertificateId, CertificateRecord, CertificateState,
     Challenge, ChallengeId, ChallengeState, ExternalId, Identifier, Kid, Metadata, Order, OrderId, OrderState,
-    Problems, ProfileName, Scope, Timestamp, Via,
+    Problems, Profile, ProfileName, Scope, Timestamp, Via,
 };
 use chancery_pki::{CertificateRequest, SubscriberProfile, ceiling_days};
 use chancery_store::Tx;
 use data_encoding::BASE64URL_NOPAD;
 
-use super::rules::{self, Standing};
+use super::rules::{self, Standing, offered};
 use super::{OrderDetails, Orders, describe, details};
 use crate::account_lookup::AccountLookup;
 use crate::accounts::account_for_order;
@@ -59,17 +59,26 @@ fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewOrder) -> 
     account.require_active()?;
     let name = new.profile.as_ref().unwrap_or(&settings.default_profile);
     let profile = rules::profile(settings, name)?;
-    let request = csr::read(&new.csr)?;
-    let problems = csr::problems(kernel, tx, &request, profile)?;
-    let mut problems = Problems(problems);
-    let identifiers = names(&request, new.identifiers.as_deref(), &mut problems);
+    let mut problems = Problems::default();
     let dates = Dates::of(settings.issuing.certificates.get(name), profile.validity_days, now);
     let validity_days = check_dates(new, &dates, now, &mut problems);
+    let request = match csr::read(&new.csr) {
+        Ok(request) => request,
+        Err(ServiceError::Invalid(mut unreadable)) => {
+            unreadable.0.append(&mut problems.0);
+            return Err(ServiceError::Invalid(unreadable));
+        }
+        Err(other) => return Err(other),
+    };
+    let of_dates = std::mem::replace(&mut problems, Problems(csr::problems(kernel, tx, &request, profile)?));
+    let identifiers = names(&request, new.identifiers.as_deref(), &mut problems);
+    problems.0.extend(of_dates.0);
     problems.into_result().map_err(ServiceError::Invalid)?;
     let key_type = request.key().ok().map(chancery_pki::SubscriberKey::key_type);
     let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
-    Standing::of(tx, account.id)?.judge(tx, settings, account.id, &asked, now)?;
-    let draft = Draft { kernel, caller, account: &account, kid, now };
+    let standing = Standing::of(tx, account.id)?;
+    standing.judge(tx, settings, account.id, &asked, now)?;
+    let draft = Draft { kernel, caller, account: &account, kid, profile, standing: &standing, now };
     let order = draft.order(new, name.clone(), identifiers, request.as_der().to_vec());
     draft.store(tx, order)
 }
@@ -113,24 +122,29 @@ impl Dates {
 
 /// The validity that is asked for by dates, in whole days rounded up.
 fn check_dates(new: &NewOrder, dates: &Dates, now: Timestamp, problems: &mut Problems) -> Option<u32> {
-    const DAY: i64 = 86_400;
     let start = new.not_before.unwrap_or(now);
     if !(dates.earliest..=dates.latest).contains(&start) {
         let message = format!("must lie from {} to {}", dates.earliest, dates.latest);
         problems.add("not_before", "out_of_range", message);
     }
     let end = new.not_after?;
-    let seconds = end.as_secs() - start.as_secs() + 1;
-    if seconds < 3600 {
-        problems.add("not_after", "out_of_range", "must be at least an hour after not_before");
+    if end.as_secs() - start.max(now).as_secs() + 1 < 3600 {
+        problems.add("not_after", "out_of_range", "must be at least an hour after not_before, and from now");
         return None;
     }
-    let days = u32::try_from((seconds + DAY - 1).div_euclid(DAY)).unwrap_or(u32::MAX);
+    let days = days_between(start, end);
     if days > dates.most_days {
         let message = format!("is {days} days after not_before; the profile allows {}", dates.most_days);
         problems.add("not_after", "out_of_range", message);
     }
     Some(days)
+}
+
+/// From the first second to the last, both counted, in whole days rounded up.
+pub(crate) fn days_between(start: Timestamp, end: Timestamp) -> u32 {
+    const DAY: i64 = 86_400;
+    let seconds = end.as_secs() - start.as_secs() + 1;
+    u32::try_from((seconds + DAY - 1).div_euclid(DAY)).unwrap_or(u32::MAX)
 }
 
 /// Everything a new order is made from.
@@ -139,6 +153,8 @@ struct Draft<'a> {
     caller: &'a Caller,
     account: &'a Account,
     kid: Kid,
+    profile: &'a Profile,
+    standing: &'a Standing,
     now: Timestamp,
 }
 
@@ -174,6 +190,9 @@ impl Draft<'_> {
         for identifier in &order.identifiers {
             authorizations.push(self.authorization(tx, order.id, identifier, order.expires_at)?);
         }
+        // A permission that was earned earlier may end earlier: without it nothing would come of the order any more.
+        let ends = authorizations.iter().map(|authorization| authorization.expires_at).min();
+        order.expires_at = ends.map_or(order.expires_at, |end| end.min(order.expires_at));
         if authorizations.iter().all(|authorization| authorization.validation().is_some()) {
             order = order.make_ready(self.now);
         }
@@ -217,7 +236,8 @@ impl Draft<'_> {
         identifier: &Identifier,
         order_end: Timestamp,
     ) -> Result<Authorization, ServiceError> {
-        let earlier = match self.kernel.settings.issuing.reuse.is_zero() {
+        let settings = &self.kernel.settings;
+        let earlier = match settings.issuing.reuse.is_zero() {
             true => None,
             false => tx.valid_authorization(self.account.id, identifier, self.now)?,
         };
@@ -236,6 +256,11 @@ impl Draft<'_> {
             version: 1,
         };
         let reused = earlier.and_then(|earlier| earlier.validation().cloned().map(|validation| (earlier, validation)));
+        // It may hold longer for its own order, and policies may have come since.
+        let allowed = offered(identifier, self.profile, &self.standing.applied(settings));
+        let reused = reused.filter(|(_, validation)| {
+            self.now < validation.at.plus(settings.issuing.reuse) && allowed.contains(&validation.method)
+        });
         let Some((earlier, validation)) = reused else { return Ok(fresh) };
         // The list of challenges of a reused authorization must not be empty: clients look for the one that is valid.
         let shown = Challenge {

@@ -29,10 +29,17 @@ pub(crate) fn fail_order(
 ) -> Result<Order, ServiceError> {
     let order = order.fail(problem, now);
     tx.save_order(&order)?;
-    if let Some(draft) = tx.draft(order.certificate)? {
-        // It was counted when it was drafted.
-        let draft = Draft::from_stored(&draft.tbs).map_err(ServiceError::internal)?;
-        tx.count_revoked(order.account, Timestamp::from_secs(draft.validity().not_after()))?;
+    if let Some(draft) = tx.draft(order.certificate)?
+        && let Some(drafted) = tx.certificate_of_order(order.id)?
+    {
+        // It was counted when it was drafted. A draft that nobody can read must not keep its order from ending.
+        match Draft::from_stored(&draft.tbs) {
+            Ok(draft) => {
+                let not_after = Timestamp::from_secs(draft.validity().not_after());
+                tx.uncount_issued(order.account, not_after, drafted.updated_at)?;
+            }
+            Err(error) => tracing::error!(order = %order.id, %error, "a draft cannot be read, and stays counted"),
+        }
     }
     tx.cancel_certificate(order.certificate, now)?;
     tx.finish_job(JobKind::Issue, order.id)?;

@@ -9,11 +9,14 @@ pub(crate) mod rules;
 
 use std::sync::Arc;
 
-use chancery_domain::{Authorization, Finalization, Order, OrderError, OrderId, Page, Problem, Scope, Timestamp};
+use chancery_domain::{
+    AccountError, Authorization, Finalization, Order, OrderError, OrderId, Page, Problem, Scope, Timestamp,
+};
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
 
 pub use create::NewOrder;
+pub(crate) use create::days_between;
 pub(crate) use ending::{cancel_order, fail_order};
 pub(crate) use rules::{Standing, offered};
 
@@ -125,6 +128,10 @@ impl Orders {
             .store
             .write(move |tx| {
                 let order = lock_own(tx, &caller, id)?;
+                match standing_account(tx, &order)?.require_active() {
+                    Ok(()) | Err(AccountError::Suspended) => {}
+                    Err(gone @ AccountError::Terminated(_)) => return Err(gone.into()),
+                }
                 let order = cancel_order(tx, order, kernel.now())?;
                 kernel.audit(tx, &caller, "order.cancel", order.id, &describe(&order))?;
                 details(tx, order)

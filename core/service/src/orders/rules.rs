@@ -37,12 +37,41 @@ impl Standing {
         now: Timestamp,
     ) -> Result<Verdict, ServiceError> {
         let applied = self.applied(settings);
-        let verdict = evaluate(request, &applied);
+        let mut verdict = evaluate(request, &applied);
+        verdict.violations.extend(unshowable(request, &applied));
         if !verdict.violations.is_empty() {
             return Err(ServiceError::PolicyViolation(verdict.violations));
         }
         check_quotas(tx, &applied, account, now)?;
         Ok(verdict)
+    }
+
+    /// Judges the ways in which control of the names was shown: a policy may have come after the choice.
+    pub(crate) fn judge_methods(
+        &self,
+        settings: &Settings,
+        profile: &Profile,
+        authorizations: &[Authorization],
+    ) -> Result<(), ServiceError> {
+        let applied = self.applied(settings);
+        let mut violations = Vec::new();
+        for (place, authorization) in authorizations.iter().enumerate() {
+            let Some(method) = authorization.validation().map(|shown| shown.method) else { continue };
+            let request = Request {
+                profile,
+                identifiers: &[],
+                key_type: None,
+                challenge_type: Some(method),
+                validity_days: None,
+            };
+            let broken = evaluate(&request, &applied).violations.into_iter();
+            violations.extend(broken.filter(|problem| problem.code == CHALLENGE_TYPES).map(|problem| Problem {
+                field: format!("identifiers[{place}]"),
+                message: format!("{} was shown by {method}: {}", authorization.identifier, problem.message),
+                ..problem
+            }));
+        }
+        if violations.is_empty() { Ok(()) } else { Err(ServiceError::PolicyViolation(violations)) }
     }
 
     /// Whether any policy counts certificates.
@@ -88,6 +117,33 @@ fn check_quotas(
     Ok(())
 }
 
+/// The rule that names the ways to show control.
+const CHALLENGE_TYPES: &str = "allowed_challenge_types";
+
+/// Names that the policies leave no way to show control of: an order for them could never become ready.
+fn unshowable(request: &Request<'_>, applied: &[Applied<'_>]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (place, identifier) in request.identifiers.iter().enumerate() {
+        let possible = offered(identifier, request.profile, &[]);
+        if possible.is_empty() || !offered(identifier, request.profile, applied).is_empty() {
+            continue;
+        }
+        let ways: Vec<_> = possible.iter().map(|kind| kind.as_str()).collect();
+        let narrowing = applied.iter().filter(|policy| {
+            let list = policy.rules.allowed_challenge_types.as_ref();
+            list.is_some_and(|list| possible.iter().any(|kind| !list.contains(kind)))
+        });
+        problems.extend(narrowing.map(|policy| {
+            let (ways, name) = (ways.join(" or "), policy.name.as_str());
+            let message =
+                format!("control of {identifier} can be shown by {ways} alone, which is not allowed (policy {name:?})");
+            let problem = Problem::new(format!("identifiers[{place}]"), CHALLENGE_TYPES, message);
+            Problem { policy: policy.id.map(|id| id.to_string()), ..problem }
+        }));
+    }
+    problems
+}
+
 /// The profile of this name.
 pub(crate) fn profile<'a>(settings: &'a Settings, name: &ProfileName) -> Result<&'a Profile, ServiceError> {
     settings.profile(name).ok_or_else(|| ServiceError::NotFound(Noun::Profile, vec![name.to_string()]))
@@ -95,13 +151,13 @@ pub(crate) fn profile<'a>(settings: &'a Settings, name: &ProfileName) -> Result<
 
 /// The challenges that can be offered for a name: those of the profile that every policy allows, and that can work at
 /// all. A wildcard is shown by DNS alone (RFC 8555 section 7.1.3), an address never by DNS (RFC 8738 section 3).
-pub(crate) fn offered(authorization: &Authorization, profile: &Profile, applied: &[Applied<'_>]) -> Vec<ChallengeType> {
+pub(crate) fn offered(identifier: &Identifier, profile: &Profile, applied: &[Applied<'_>]) -> Vec<ChallengeType> {
     let allowed = |kind: &ChallengeType| {
         applied
             .iter()
             .all(|policy| policy.rules.allowed_challenge_types.as_ref().is_none_or(|list| list.contains(kind)))
     };
-    let possible = |kind: &ChallengeType| match (&authorization.identifier, kind) {
+    let possible = |kind: &ChallengeType| match (identifier, kind) {
         (Identifier::Ip(_), ChallengeType::Dns01) => false,
         (Identifier::Dns(name), ChallengeType::Http01 | ChallengeType::TlsAlpn01) => !name.is_wildcard(),
         (Identifier::Ip(_), ChallengeType::Http01 | ChallengeType::TlsAlpn01)

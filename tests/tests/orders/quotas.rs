@@ -1,0 +1,128 @@
+//! Quotas: how many certificates an account gets a day, a week, and at a time.
+
+use std::sync::Arc;
+
+use chancery_service::{Job, JobKind};
+use chancery_tests::{Tenant, csr, lookup, on_both_databases, settings};
+use chancery_workers::Workers;
+use serde_json::{Value, json};
+
+use crate::common::{days, finalize_path, finalized, later, order_path, revocation_path, stage, text};
+
+async fn under(tenant: &Tenant, account: &str, rules: Value) {
+    let policy = tenant.make_policy("quota", rules).await;
+    let group = tenant.make_group("quota").await;
+    tenant.add_members(&group, &[account.to_owned()]).await.expect(200);
+    tenant.assign(&group, &policy).await.expect(200);
+}
+
+/// The rule that stands against a further order; none where nothing does.
+async fn refused(tenant: &Tenant, account: &str) -> Option<String> {
+    let reply = tenant.post("/v1/order", json!({"account_lookup": account, "csr": csr(&["next.test"])})).await;
+    if reply.status == 201 {
+        tenant.delete(&order_path(&reply.json())).await.expect(200);
+        return None;
+    }
+    assert_eq!(reply.refusal(429), "quota_exceeded");
+    let wait: u64 = reply.header("retry-after").expect("when to come again").parse().unwrap();
+    assert!((1..=86_400).contains(&wait), "{wait}");
+    Some(text(&reply.json()["errors"][0], "code"))
+}
+
+on_both_databases! {
+    async fn a_days_quota_is_free_again_the_next_day(world: World) {
+        let (mut tenant, account) = stage(&world).await;
+        under(&tenant, &account, json!({"max_certificates_per_day": 2})).await;
+        for _ in 0..2 {
+            assert_eq!(refused(&tenant, &account).await, None);
+            world.issue(&tenant, &account, &["a.test"]).await;
+        }
+        let refusal = refused(&tenant, &account).await;
+        assert_eq!(refusal.as_deref(), Some("max_certificates_per_day"));
+        // Revoking one does not give it back, and another account has its own.
+        let other = lookup(&tenant.make_account("b@example.com").await);
+        assert_eq!(refused(&tenant, &other).await, None);
+        let reply = tenant.post("/v1/order", json!({"account_lookup": account, "csr": csr(&["b.test"])})).await;
+        let wait: u64 = reply.header("retry-after").unwrap().parse().unwrap();
+        world.advance(std::time::Duration::from_secs(wait - 1));
+        assert_eq!(refused(&tenant, &account).await.as_deref(), Some("max_certificates_per_day"));
+        later(&world, &mut tenant, std::time::Duration::from_secs(1)).await;
+        assert_eq!(refused(&tenant, &account).await, None);
+    }
+
+    async fn a_weeks_quota_is_free_again_after_seven_days(world: World) {
+        let (mut tenant, account) = stage(&world).await;
+        under(&tenant, &account, json!({"max_certificates_per_week": 1})).await;
+        let order = world.issue(&tenant, &account, &["a.test"]).await;
+        tenant.post(&revocation_path(&order), json!({})).await.expect(202);
+        later(&world, &mut tenant, days(6)).await;
+        assert_eq!(refused(&tenant, &account).await.as_deref(), Some("max_certificates_per_week"));
+        later(&world, &mut tenant, days(1)).await;
+        assert_eq!(refused(&tenant, &account).await, None);
+    }
+
+    async fn an_active_certificate_counts_until_it_is_revoked_or_over(world: World) {
+        let (mut tenant, account) = stage(&world).await;
+        under(&tenant, &account, json!({"max_active_certificates": 1})).await;
+        let order = world.issue(&tenant, &account, &["a.test"]).await;
+        assert_eq!(refused(&tenant, &account).await.as_deref(), Some("max_active_certificates"));
+        tenant.post(&revocation_path(&order), json!({})).await.expect(202);
+        tenant.post(&revocation_path(&order), json!({})).await.expect(208);
+        world.issue(&tenant, &account, &["a.test"]).await;
+        later(&world, &mut tenant, days(89)).await;
+        assert_eq!(refused(&tenant, &account).await.as_deref(), Some("max_active_certificates"));
+        later(&world, &mut tenant, days(2)).await;
+        assert_eq!(refused(&tenant, &account).await, None);
+    }
+
+    async fn what_came_to_nothing_is_not_counted(world: World) {
+        let (tenant, account) = stage(&world).await;
+        under(&tenant, &account, json!({"max_certificates_per_day": 1, "max_active_certificates": 1})).await;
+        let order = finalized(&world, &tenant, &account, &["a.test"]).await;
+        // It is drafted, and counted; then the account is suspended before it is signed.
+        world.services.issuance.prepare(lookup(&order).parse().unwrap()).await.unwrap();
+        assert!(refused(&tenant, &account).await.is_some());
+        tenant.patch(&format!("/v1/account/{account}"), json!({"suspended": true})).await.expect(200);
+        world.work(None).await;
+        assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "invalid");
+        tenant.patch(&format!("/v1/account/{account}"), json!({"suspended": false})).await.expect(200);
+        assert_eq!(refused(&tenant, &account).await, None);
+    }
+
+    async fn orders_side_by_side_on_two_nodes_never_exceed_a_quota(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let second = world.another_node(settings(), Vec::new()).await;
+        let there = second.hears(&tenant);
+        world.make_ready(&tenant, &account, &["a.test"]).await;
+        let csr = csr(&["a.test"]);
+        let mut orders = Vec::new();
+        for number in 0..20 {
+            let body = json!({"account_lookup": account, "csr": csr});
+            let order = tenant.post("/v1/order", body).await.expect(201);
+            let node = if number % 2 == 0 { &tenant } else { &there };
+            node.post_empty(&finalize_path(&order)).await.expect(202);
+            orders.push(order);
+        }
+        under(&tenant, &account, json!({"max_certificates_per_day": 5})).await;
+        let here = Arc::new(Workers::new(world.services.clone(), None, world.clock.clone()));
+        let there = Arc::new(Workers::new(second.services.clone(), None, world.clock.clone()));
+        let at_work: Vec<_> = orders.iter().enumerate().map(|(number, order)| {
+            let workers = if number % 2 == 0 { here.clone() } else { there.clone() };
+            let job = Job { kind: JobKind::Issue, subject: lookup(order), attempts: 1 };
+            tokio::spawn(async move { workers.work(job).await })
+        }).collect();
+        for each in at_work {
+            each.await.unwrap();
+        }
+        let mut ends = Vec::new();
+        for order in &orders {
+            let ended = tenant.get(&order_path(order)).await.expect(200);
+            if ended["status"] == "invalid" {
+                assert!(text(&ended["error"], "detail").contains("quota"), "{}", ended["error"]);
+            }
+            ends.push(text(&ended, "status"));
+        }
+        let count = |status: &str| ends.iter().filter(|end| *end == status).count();
+        assert_eq!((count("valid"), count("invalid")), (5, 15), "{ends:?}");
+    }
+}

@@ -1,0 +1,70 @@
+//! A permission that was earned once serves further orders for a while.
+
+use std::time::Duration;
+
+use chancery_domain::Timestamp;
+use chancery_service::{Issuing, Settings};
+use chancery_tests::{csr, lookup, on_both_databases, settings};
+use serde_json::json;
+
+use crate::common::{challenge_paths, days, finalize_path, later, order_path, stage, text};
+
+on_both_databases! {
+    async fn a_permission_serves_the_account_that_earned_it_for_ten_days(world: World) {
+        let (mut tenant, account) = stage(&world).await;
+        let first = world.issue(&tenant, &account, &["a.test"]).await;
+        let second = lookup(&tenant.make_account("b@example.com").await);
+        let other = world.tenant("OTHER").await;
+        let third = lookup(&other.make_account("a@example.com").await);
+        assert_eq!(tenant.make_order(&second, &["a.test"]).await["status"], "pending");
+        assert_eq!(other.make_order(&third, &["a.test"]).await["status"], "pending");
+        assert_eq!(tenant.make_order(&account, &["www.a.test"]).await["status"], "pending");
+        later(&world, &mut tenant, days(10) - Duration::from_secs(60)).await;
+        let order = tenant.make_order(&account, &["A.test"]).await;
+        assert_eq!(order["status"], "ready");
+        // What is shown of it: how it was shown, and nothing to publish.
+        let challenge = &order["authorizations"][0]["challenges"][0];
+        assert_eq!((&challenge["status"], challenge.get("instructions")), (&json!("valid"), None));
+        assert_eq!(challenge["validatedAt"], first["authorizations"][0]["challenges"][0]["validatedAt"]);
+        assert_ne!(challenge["lookup"], first["authorizations"][0]["challenges"][0]["lookup"]);
+        tenant.post_empty(&finalize_path(&order)).await.expect(202);
+        world.work(None).await;
+        // The look at CAA records was days ago: it was taken again.
+        assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "valid");
+        later(&world, &mut tenant, Duration::from_secs(60)).await;
+        assert_eq!(tenant.make_order(&account, &["a.test"]).await["status"], "pending");
+    }
+
+    async fn an_order_ends_with_the_first_permission_it_stands_on(world: World) {
+        let (mut tenant, account) = stage(&world).await;
+        let first = world.issue(&tenant, &account, &["a.test"]).await;
+        let ends = text(&first["authorizations"][0], "expiresAt");
+        later(&world, &mut tenant, days(9)).await;
+        let order = tenant.make_order(&account, &["a.test", "b.test"]).await;
+        assert_eq!(text(&order, "expiresAt"), ends);
+        let waiting = order["authorizations"].as_array().unwrap().iter().position(|each| each["status"] == "pending");
+        let challenge = challenge_paths(&tenant, &order, waiting.unwrap()).await.remove(0);
+        let left = Timestamp::parse(&ends).unwrap().as_secs() - world.services.now().as_secs();
+        later(&world, &mut tenant, Duration::from_secs(left.unsigned_abs())).await;
+        // Nothing can come of it any more, so it does not stand still either.
+        assert_eq!(tenant.get(&order_path(&order)).await.refusal(410), "order_gone");
+        assert_eq!(tenant.post_empty(&finalize_path(&order)).await.refusal(410), "order_gone");
+        assert_eq!(tenant.post_empty(&challenge).await.refusal(410), "authorization_gone");
+    }
+
+    async fn how_long_is_the_operators_choice(world: World) {
+        let (mut tenant, account) = stage(&world).await;
+        for (reuse, after, status) in [(0, 0, "pending"), (1, 23, "ready"), (1, 25, "pending"), (30, 29 * 24, "ready")] {
+            let issuing = Issuing { reuse: days(reuse), ..settings().issuing };
+            let node = world.another_node(Settings { issuing, ..settings() }, Vec::new()).await;
+            let name = format!("r{reuse}-{after}.test");
+            let body = json!({"account_lookup": account, "csr": csr(&[&name])});
+            let order = node.hears(&tenant).post("/v1/order", body.clone()).await.expect(201);
+            node.hears(&tenant).choose_all(&order).await;
+            node.work(None).await;
+            later(&world, &mut tenant, Duration::from_secs(after * 3600)).await;
+            let order = node.hears(&tenant).post("/v1/order", body).await.expect(201);
+            assert_eq!(order["status"], status, "{reuse} days, after {after} hours");
+        }
+    }
+}

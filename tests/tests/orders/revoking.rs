@@ -1,0 +1,88 @@
+//! `POST /v1/certificates/{order_lookup}/revocation`: every status.
+
+use std::time::Duration;
+
+use chancery_tests::{lookup, on_both_databases};
+use serde_json::json;
+
+use crate::common::{
+    at_once, certificate_path, count, days, fail_validation, finalized, later, order_path, revocation_path, stage, text,
+};
+
+on_both_databases! {
+    async fn a_revocation_is_accepted_once_with_the_metadata_and_then_reported_with_the_order(world: World) {
+        let (tenant, account) = stage(&world).await;
+        for (reason, name) in [
+            (json!({}), "unspecified"),
+            (json!({"reason": "affiliationChanged", "comment": "moved"}), "affiliationChanged"),
+            (json!({"reason": 4}), "superseded"),
+            (json!({"reason": "9"}), "privilegeWithdrawn"),
+        ] {
+            let order = world.issue(&tenant, &account, &["a.test"]).await;
+            let revoked = tenant.post(&revocation_path(&order), reason).await.expect(202);
+            assert_eq!((text(&revoked, "status"), text(&revoked, "revocationReason")), ("revoked".into(), name.into()));
+            assert_eq!(text(&revoked, "lookup"), text(&order, "certificateLookup"));
+            assert_eq!(text(&revoked, "orderLookup"), lookup(&order));
+            world.advance(Duration::from_secs(60));
+            let again = tenant.post(&revocation_path(&order), json!({"reason": 1})).await.expect(208);
+            assert_eq!(lookup(&again), lookup(&order));
+            let query = format!("/v1/certificates?serial={}", text(&revoked, "serialNumber"));
+            let kept = tenant.get(&query).await.expect(200)["items"][0].clone();
+            assert_eq!((&kept["revokedAt"], &kept["revocationReason"]), (&revoked["revokedAt"], &revoked["revocationReason"]));
+            assert_eq!(tenant.get(&certificate_path(&order)).await.status, 200);
+        }
+    }
+
+    async fn what_cannot_be_revoked_is_not_found(world: World) {
+        let (mut tenant, account) = stage(&world).await;
+        let pending = tenant.make_order(&account, &["a.test"]).await;
+        let cancelled = tenant.make_order(&account, &["b.test"]).await;
+        tenant.delete(&order_path(&cancelled)).await.expect(200);
+        let failed = tenant.make_order(&account, &["c.test"]).await;
+        fail_validation(&world, &tenant, &failed).await;
+        let issued = world.issue(&tenant, &account, &["d.test"]).await;
+        let processing = finalized(&world, &tenant, &account, &["e.test"]).await;
+        for order in [&pending, &cancelled, &failed, &processing] {
+            let refused = tenant.post(&revocation_path(order), json!({})).await;
+            assert_eq!(refused.refusal(404), "certificate_not_found");
+        }
+        let other = world.tenant("OTHER").await;
+        assert_eq!(other.post(&revocation_path(&issued), json!({})).await.refusal(404), "certificate_not_found");
+        later(&world, &mut tenant, days(90)).await;
+        assert_eq!(tenant.post(&revocation_path(&issued), json!({})).await.refusal(404), "certificate_not_found");
+    }
+
+    async fn a_revocation_with_a_bad_request_changes_nothing(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let order = world.issue(&tenant, &account, &["a.test"]).await;
+        for bad in [
+            json!({"reason": "cACompromise"}),
+            json!({"reason": 2}),
+            json!({"reason": 6}),
+            json!({"reason": -1}),
+            json!({"reason": "KEYCOMPROMISE"}),
+            json!({"reason": 1.5}),
+            json!({"reason": null, "comments": "x"}),
+            json!({"comment": "x".repeat(1001)}),
+            json!([]),
+        ] {
+            let refused = tenant.post(&revocation_path(&order), bad.clone()).await;
+            assert_eq!(refused.status, 400, "{bad}: {}", refused.text());
+        }
+        let listed = tenant.get("/v1/certificates?certificate_status=issued").await.expect(200);
+        assert_eq!(listed["items"].as_array().unwrap().len(), 1);
+        assert_eq!(tenant.post_empty(&revocation_path(&order)).await.status.as_u16() / 100, 4);
+    }
+
+    async fn many_revocations_at_once_are_accepted_once(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let order = world.issue(&tenant, &account, &["a.test"]).await;
+        let path = revocation_path(&order);
+        let replies = at_once(12, |_| {
+            let (tenant, path) = (tenant.clone(), path.clone());
+            async move { tenant.post(&path, json!({"reason": 1})).await }
+        })
+        .await;
+        assert_eq!((count(&replies, 202), count(&replies, 208)), (1, 11));
+    }
+}
