@@ -98,17 +98,16 @@ async fn a_status_is_got_over_http_whatever_is_in_the_path() {
     let (world, customer) = reachable().await;
     let held = customer.certificate(&world, "a.test").await;
     let party = RelyingParty::of(&world, &held).await;
-    let asked = (0..1000).map(|number| format!("5{number:039x}")).find_map(|serial| {
-        let request = data_encoding::BASE64.encode(&party.ask(&serial, &["-no_nonce"]));
-        (request.contains('/') && request.contains('+')).then_some((serial, request))
-    });
-    let (serial, request) = asked.unwrap();
+    // Bits that are slashes and pluses in base64, wherever it begins to count.
+    let serial = "5ffffffffbefbefbeefbefbefbbefbefbeffffff";
+    let request = data_encoding::BASE64.encode(&party.ask(serial, &["-no_nonce"]));
+    assert!(request.contains("//") && request.contains('+'), "{request}");
     let escaped = request.replace('+', "%2b").replace('/', "%2F").replace('=', "%3d");
     for path in [request, escaped] {
         let url = format!("{}/{path}", held.ocsp_url);
         let output = std::process::Command::new("curl").args(["-sSf", "--path-as-is", &url]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let said = party.judge(&output.stdout, &serial, world.services.now(), &[]);
+        let said = party.judge(&output.stdout, serial, world.services.now(), &[]);
         assert!(said.contains("Response verify OK") && said.contains(": unknown"), "{path}: {said}");
     }
 }
