@@ -27,7 +27,13 @@ pub(crate) fn problems(
         Ok(key) => tx.blocked_key(key.sha256())?.is_some(),
         Err(_) => false,
     };
-    let names = NameRules { max_names: profile.max_names as usize, ..kernel.settings.issuing.name_rules };
+    let names = kernel.settings.issuing.name_rules;
+    let names = NameRules {
+        max_names: profile.max_names as usize,
+        wildcards: names.wildcards && profile.allow_wildcards,
+        ip_addresses: names.ip_addresses && profile.allow_ip_addresses,
+        ..names
+    };
     let rules = CsrRules { key_types: &profile.key_types, names };
     let known = Known { kernel, compromised };
     let found = request.check(&rules, &known).into_iter();
