@@ -188,7 +188,7 @@ impl Issuance {
         let request = csr_of(&order)?;
         let key = request.key().map_err(ServiceError::internal)?;
         let (domain_profile, profile) = profiles(kernel, &order)?;
-        let problems = csr::problems(kernel, tx, &request, domain_profile)?;
+        let problems = csr::problems_since(kernel, tx, &request, domain_profile)?;
         if let Some(problem) = problems.first() {
             return Err(ServiceError::Unissuable(ValidationProblem {
                 kind: ProblemKind::BadCsr,

@@ -17,7 +17,7 @@ use super::{OrderDetails, Orders, describe, details};
 use crate::account_lookup::AccountLookup;
 use crate::accounts::account_for_order;
 use crate::caller::Caller;
-use crate::csr;
+use crate::csr::JudgedCsr;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
@@ -48,12 +48,22 @@ impl Orders {
     ) -> Result<Outcome<OrderDetails>, ServiceError> {
         caller.require(Scope::WriteOrder)?;
         let (kernel, by) = (self.kernel.clone(), caller.clone());
-        let unit = move |tx: &mut Tx<'_>| create(&kernel, tx, &by, &new);
+        let name = new.profile.as_ref().unwrap_or(&kernel.settings.default_profile);
+        let judged = rules::profile(&kernel.settings, name);
+        let judged = judged.and_then(|profile| JudgedCsr::read(&kernel, &new.csr, profile));
+        let unit = move |tx: &mut Tx<'_>| create(&kernel, tx, &by, &new, &judged);
         self.kernel.write_once(caller, once, unit).await
     }
 }
 
-fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewOrder) -> Result<OrderDetails, ServiceError> {
+/// The CSR comes judged, or with why it could not be; told once it is clear that the caller may order at all.
+fn create(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    new: &NewOrder,
+    judged: &Result<JudgedCsr, ServiceError>,
+) -> Result<OrderDetails, ServiceError> {
     let (now, settings) = (kernel.now(), &kernel.settings);
     let (account, kid) = account_for_order(tx, caller, &new.account)?;
     account.require_active()?;
@@ -62,17 +72,18 @@ fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewOrder) -> 
     let mut problems = Problems::default();
     let dates = Dates::of(settings.issuing.certificates.get(name), profile.validity_days, now);
     let validity_days = check_dates(new, &dates, now, &mut problems);
-    let request = match csr::read(&new.csr) {
-        Ok(request) => request,
-        Err(ServiceError::Invalid(mut unreadable)) => {
-            unreadable.0.append(&mut problems.0);
-            return Err(ServiceError::Invalid(unreadable));
+    let JudgedCsr { request, .. } = match judged {
+        Ok(judged) => {
+            problems.0.splice(0..0, judged.problems(tx)?);
+            judged
         }
-        Err(other) => return Err(other),
+        Err(ServiceError::Invalid(unreadable)) => {
+            problems.0.splice(0..0, unreadable.0.iter().cloned());
+            return Err(ServiceError::Invalid(problems));
+        }
+        Err(other) => return Err(other.clone()),
     };
-    let of_dates = std::mem::replace(&mut problems, Problems(csr::problems(kernel, tx, &request, profile)?));
-    let identifiers = names(&request, new.identifiers.as_deref(), &mut problems);
-    problems.0.extend(of_dates.0);
+    let identifiers = names(request, new.identifiers.as_deref(), &mut problems);
     problems.into_result().map_err(ServiceError::Invalid)?;
     let key_type = request.key().ok().map(chancery_pki::SubscriberKey::key_type);
     let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
