@@ -3,7 +3,7 @@
 use aws_digest::sha256;
 use chancery_domain::{
     Attempt, Authorization, AuthorizationState, Challenge, ChallengeState, ChallengeType, Identifier, Order,
-    OrderState, Timestamp, ValidationProblem,
+    OrderState, ProblemKind, Timestamp, ValidationProblem,
 };
 use chancery_service::OrderDetails;
 use chancery_wire as wire;
@@ -57,49 +57,71 @@ pub(crate) fn view(details: &OrderDetails, now: Timestamp) -> wire::Order {
     }
 }
 
-/// So that nobody has to guess why an order stands still.
+/// So that nobody has to guess why an order stands still. Steps that an ended order never came to are left out.
 fn progress(order: &Order, authorizations: &[Authorization]) -> Vec<wire::ProgressStep> {
+    let shown: Vec<_> = authorizations.iter().filter_map(Authorization::validation).collect();
+    let all_shown = shown.len() == order.identifiers.len();
+    let (open, issued, failed) = match &order.state {
+        OrderState::Pending | OrderState::Ready | OrderState::Processing { .. } => (true, None, None),
+        OrderState::Valid { at } => (false, Some(*at), None),
+        OrderState::Invalid { at, problem } => {
+            (false, None, Some((failed_step(problem.kind, all_shown), *at, problem)))
+        }
+        OrderState::Cancelled { .. } => (false, None, None),
+    };
+    let last = |times: Vec<Timestamp>| times.into_iter().max().filter(|_| all_shown);
+    let reached = [
+        ("policy", Some(order.created_at)),
+        ("validation", last(shown.iter().map(|shown| shown.at).collect())),
+        ("caa", last(shown.iter().map(|shown| shown.caa.checked_at).collect())),
+        ("sign", issued),
+        ("lint", issued),
+        ("publish", issued),
+    ];
     let step = |step: &str, status: &str, at: Option<Timestamp>, detail: Option<String>| wire::ProgressStep {
         step: step.to_owned(),
         status: status.to_owned(),
         at: time(at),
         detail,
     };
-    let shown: Vec<_> = authorizations.iter().filter_map(Authorization::validation).map(|shown| shown.at).collect();
-    let all_shown = shown.len() == order.identifiers.len();
-    let mut steps = vec![step("policy", "done", Some(order.created_at), None)];
-    let failed = match &order.state {
-        OrderState::Invalid { at, problem } => Some((*at, problem.to_string())),
-        OrderState::Pending
-        | OrderState::Ready
-        | OrderState::Processing { .. }
-        | OrderState::Valid { .. }
-        | OrderState::Cancelled { .. } => None,
-    };
-    match (&failed, all_shown) {
-        (_, true) => steps.push(step("validation", "done", shown.iter().max().copied(), None)),
-        (Some((at, why)), false) => steps.push(step("validation", "failed", Some(*at), Some(why.clone()))),
-        (None, false) => {
+    let told = |(name, done): (&str, Option<Timestamp>)| match (&failed, done) {
+        (Some((failed, at, why)), _) if *failed == name => Some(step(name, "failed", Some(*at), Some(why.to_string()))),
+        (_, Some(at)) => Some(step(name, "done", Some(at), None)),
+        (_, None) if !open => None,
+        (_, None) if name == "validation" => {
             let detail = format!("{} of {} names are shown", shown.len(), order.identifiers.len());
-            steps.push(step("validation", "waiting", None, Some(detail)));
+            Some(step(name, "waiting", None, Some(detail)))
         }
-    }
-    let issued = match &order.state {
-        OrderState::Valid { at } => Some(*at),
-        OrderState::Pending
-        | OrderState::Ready
-        | OrderState::Processing { .. }
-        | OrderState::Invalid { .. }
-        | OrderState::Cancelled { .. } => None,
+        (_, None) => Some(step(name, "waiting", None, None)),
     };
-    for name in ["caa", "sign", "lint", "publish"] {
-        steps.push(match (issued, &failed) {
-            (Some(at), _) => step(name, "done", Some(at), None),
-            (None, Some((at, why))) if all_shown => step(name, "failed", Some(*at), Some(why.clone())),
-            (None, _) => step(name, "waiting", None, None),
-        });
+    reached.into_iter().filter_map(told).collect()
+}
+
+/// Where an order failed.
+fn failed_step(kind: ProblemKind, all_shown: bool) -> &'static str {
+    match kind {
+        ProblemKind::Caa => "caa",
+        ProblemKind::Connection
+        | ProblemKind::Dns
+        | ProblemKind::IncorrectResponse
+        | ProblemKind::Tls
+        | ProblemKind::Unauthorized
+        | ProblemKind::RejectedIdentifier
+        | ProblemKind::BadCsr
+        | ProblemKind::ServerInternal
+            if !all_shown =>
+        {
+            "validation"
+        }
+        ProblemKind::BadCsr | ProblemKind::ServerInternal => "sign",
+        // The account, its credential or a policy stood against it in the end.
+        ProblemKind::Connection
+        | ProblemKind::Dns
+        | ProblemKind::IncorrectResponse
+        | ProblemKind::Tls
+        | ProblemKind::Unauthorized
+        | ProblemKind::RejectedIdentifier => "policy",
     }
-    steps
 }
 
 pub(crate) fn authorization(
