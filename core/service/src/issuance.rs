@@ -194,7 +194,8 @@ impl Issuance {
             validity_days: order.not_after.map(|end| days_between(beginning(&order, profile, now), end)),
         };
         let verdict = standing.judge(tx, &kernel.settings, order.account, &asked, now)?;
-        standing.judge_methods(&kernel.settings, domain_profile, &authorizations)?;
+        let shown = authorizations.iter().filter_map(|each| Some((&each.identifier, each.validation()?.method)));
+        standing.judge_methods(&kernel.settings, domain_profile, shown)?;
         let signing = self.authority.choose()?;
         let wish = wish(&order, profile, verdict.validity_days, now);
         let period = Period::plan(profile, &signing.issuer, &wish, now.as_secs()).map_err(|error| {

@@ -236,12 +236,16 @@ impl Draft<'_> {
             version: 1,
         };
         let reused = earlier.and_then(|earlier| earlier.validation().cloned().map(|validation| (earlier, validation)));
-        // It may hold longer for its own order, and policies may have come since.
-        let allowed = offered(identifier, self.profile, &self.standing.applied(settings));
-        let reused = reused.filter(|(_, validation)| {
-            self.now < validation.at.plus(settings.issuing.reuse) && allowed.contains(&validation.method)
-        });
         let Some((earlier, validation)) = reused else { return Ok(fresh) };
+        // It may hold longer for its own order, policies may have come since, and whoever earned it may have given it up.
+        let allowed = offered(identifier, self.profile, &self.standing.applied(settings));
+        let source = tx.any_authorization(validation.source)?;
+        let holds = self.now < validation.at.plus(settings.issuing.reuse)
+            && allowed.contains(&validation.method)
+            && source.is_some_and(|source| source.validation().is_some());
+        if !holds {
+            return Ok(fresh);
+        }
         // The list of challenges of a reused authorization must not be empty: clients look for the one that is valid.
         let shown = Challenge {
             id: ChallengeId::of(id, validation.method),

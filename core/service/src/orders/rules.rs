@@ -2,7 +2,7 @@
 
 use chancery_domain::policy::{Applied, Request, Verdict, evaluate};
 use chancery_domain::{
-    AccountId, Authorization, ChallengeType, Identifier, Policy, PolicyRules, Problem, Profile, ProfileName, Timestamp,
+    AccountId, ChallengeType, Identifier, Policy, PolicyRules, Problem, Profile, ProfileName, Timestamp,
 };
 use chancery_store::Tx;
 
@@ -46,17 +46,17 @@ impl Standing {
         Ok(verdict)
     }
 
-    /// Judges the ways in which control of the names was shown: a policy may have come after the choice.
-    pub(crate) fn judge_methods(
+    /// Judges the ways in which control of names is shown: a policy may have come after the codes were made, or after
+    /// the choice.
+    pub(crate) fn judge_methods<'a>(
         &self,
         settings: &Settings,
         profile: &Profile,
-        authorizations: &[Authorization],
+        methods: impl IntoIterator<Item = (&'a Identifier, ChallengeType)>,
     ) -> Result<(), ServiceError> {
         let applied = self.applied(settings);
         let mut violations = Vec::new();
-        for (place, authorization) in authorizations.iter().enumerate() {
-            let Some(method) = authorization.validation().map(|shown| shown.method) else { continue };
+        for (place, (identifier, method)) in methods.into_iter().enumerate() {
             let request = Request {
                 profile,
                 identifiers: &[],
@@ -67,7 +67,7 @@ impl Standing {
             let broken = evaluate(&request, &applied).violations.into_iter();
             violations.extend(broken.filter(|problem| problem.code == CHALLENGE_TYPES).map(|problem| Problem {
                 field: format!("identifiers[{place}]"),
-                message: format!("{} was shown by {method}: {}", authorization.identifier, problem.message),
+                message: format!("control of {identifier} by {method}: {}", problem.message),
                 ..problem
             }));
         }
