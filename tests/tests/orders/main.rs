@@ -5,6 +5,7 @@ mod cancelling;
 mod challenges;
 mod common;
 mod creation;
+mod crowd;
 mod csr_rules;
 mod customer_key;
 mod download;
