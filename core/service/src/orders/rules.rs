@@ -36,14 +36,40 @@ impl Standing {
         request: &Request<'_>,
         now: Timestamp,
     ) -> Result<Verdict, ServiceError> {
-        let applied = self.applied(settings);
-        let mut verdict = evaluate(request, &applied);
-        verdict.violations.extend(unshowable(request, &applied));
+        let verdict = self.verdict(settings, request);
         if !verdict.violations.is_empty() {
             return Err(ServiceError::PolicyViolation(verdict.violations));
         }
-        check_quotas(tx, &applied, account, now)?;
+        check_quotas(tx, &self.applied(settings), account, now)?;
         Ok(verdict)
+    }
+
+    /// What the rules say to a request, quotas aside.
+    fn verdict(&self, settings: &Settings, request: &Request<'_>) -> Verdict {
+        let applied = self.applied(settings);
+        let mut verdict = evaluate(request, &applied);
+        verdict.violations.extend(unshowable(request, &applied));
+        verdict
+    }
+
+    /// What would be said to an order: every broken rule, and a quota that is used up.
+    pub(crate) fn foretell(
+        &self,
+        tx: &mut Tx<'_>,
+        settings: &Settings,
+        account: AccountId,
+        request: &Request<'_>,
+        now: Timestamp,
+    ) -> Result<Verdict, ServiceError> {
+        let mut verdict = self.verdict(settings, request);
+        match check_quotas(tx, &self.applied(settings), account, now) {
+            Ok(()) => Ok(verdict),
+            Err(ServiceError::QuotaExceeded { problem, .. }) => {
+                verdict.violations.push(problem);
+                Ok(verdict)
+            }
+            Err(other) => Err(other),
+        }
     }
 
     /// Judges the ways in which control of names is shown: a policy may have come after the codes were made, or after
