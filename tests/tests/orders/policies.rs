@@ -64,6 +64,9 @@ on_both_databases! {
                 let asked = tenant.post("/v1/validate-csr", json!({"csr": csr, "account_lookup": account})).await;
                 assert_eq!(asked.status, 400);
                 assert!(asked.text().contains(rule), "{}", asked.text());
+                let question = json!({"account_lookup": account, "identifiers": names, "key_type": "ec-p256"});
+                let foretold = tenant.post("/v1/policy/evaluate", question).await.expect(200);
+                assert_eq!(foretold["violations"], errors);
             }
         }
         assert_eq!(tenant.get("/v1/order").await.expect(200)["items"], json!([]));
