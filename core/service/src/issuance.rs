@@ -129,13 +129,19 @@ impl Issuance {
         }
     }
 
-    /// Ends an order that cannot be issued.
+    /// Ends an order that cannot be issued. A verdict that comes too late, because the order has ended or the job is
+    /// another node's by now, changes nothing.
     pub async fn fail(&self, id: OrderId, problem: ValidationProblem) -> Result<(), ServiceError> {
         let kernel = self.kernel.clone();
         self.kernel
             .store
             .write(move |tx| {
+                let subject = id.to_string();
                 let Some(order) = tx.lock_order(id)? else { return Ok(()) };
+                let over = !matches!(order.state, OrderState::Processing { .. });
+                if over || !tx.holds_job(JobKind::Issue, &subject, &kernel.node)? {
+                    return Ok(());
+                }
                 let order = fail_order(tx, order, problem.clone(), kernel.now())?;
                 let (actor, origin) = (Actor::Service, Origin::default());
                 let detail = json!({"problem": problem.to_string()});

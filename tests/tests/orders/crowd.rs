@@ -137,6 +137,13 @@ on_both_databases! {
         for account in &square.accounts[..2] {
             assert!(valid.get(account).is_none_or(|count| *count <= 6), "{valid:?}");
         }
+        // Nothing of a terminated account is still good: each termination asked for that.
+        for account in &square.accounts {
+            let gone = tenant.get(&format!("/v1/account/{account}")).await.expect(200)["deleted"] == true;
+            let of_account = certificates.values().filter(|each| text(each, "accountLookup") == *account);
+            let good = of_account.filter(|each| ["issued", "pending"].contains(&text(each, "status").as_str())).count();
+            assert!(!gone || good == 0, "{account}: {good}");
+        }
         let issued = AuditFilter { action: Some("certificate.issue".to_owned()), ..AuditFilter::default() };
         let issued = world.services.audit.list(issued, PageRequest { limit: 10_000, after: None }).await.unwrap();
         assert_eq!(issued.len(), valid.values().sum::<usize>());
