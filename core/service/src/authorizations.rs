@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chancery_domain::{
     Authorization, AuthorizationError, AuthorizationId, AuthorizationState, Challenge, ChallengeId, ChallengeState,
-    Order, OrderState, Scope,
+    Order, OrderState, Profile, Scope,
 };
 use chancery_jose::SigningKey;
 use chancery_store::{Job, JobKind, Tx};
@@ -107,6 +107,11 @@ impl Authorizations {
                 if !order.is_open(now) {
                     return Err(AuthorizationError::Deactivated.into());
                 }
+                if let Some(chosen) = authorization.challenge(id) {
+                    let standing = Standing::of(tx, order.account)?;
+                    let asked = [(&authorization.identifier, chosen.kind)];
+                    standing.judge_methods(&kernel.settings, profile_of(&kernel, &order)?, asked)?;
+                }
                 tx.save_authorization(&authorization)?;
                 kernel.enqueue(tx, JobKind::Validate, id)?;
                 kernel.audit(
@@ -191,6 +196,10 @@ fn require_alive(kernel: &Kernel, authorization: &Authorization, order: &Order) 
     }
 }
 
+fn profile_of<'a>(kernel: &'a Kernel, order: &Order) -> Result<&'a Profile, ServiceError> {
+    kernel.settings.profile(&order.profile).ok_or_else(|| ServiceError::internal("the profile is gone"))
+}
+
 fn with_codes(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
@@ -199,9 +208,7 @@ fn with_codes(
 ) -> Result<Authorization, ServiceError> {
     let now = kernel.now();
     let standing = Standing::of(tx, order.account)?;
-    let profile =
-        kernel.settings.profile(&order.profile).ok_or_else(|| ServiceError::internal("the profile is gone"))?;
-    let kinds = offered(&authorization.identifier, profile, &standing.applied(&kernel.settings));
+    let kinds = offered(&authorization.identifier, profile_of(kernel, order)?, &standing.applied(&kernel.settings));
     let challenges = kinds.into_iter().map(|kind| Challenge {
         id: ChallengeId::of(authorization.id, kind),
         kind,

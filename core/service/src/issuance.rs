@@ -139,13 +139,19 @@ impl Issuance {
         }
     }
 
-    /// Ends an order that cannot be issued.
+    /// Ends an order that cannot be issued. A verdict that comes too late, because the order has ended or the job is
+    /// another node's by now, changes nothing.
     pub async fn fail(&self, id: OrderId, problem: ValidationProblem) -> Result<(), ServiceError> {
         let kernel = self.kernel.clone();
         self.kernel
             .store
             .write(move |tx| {
+                let subject = id.to_string();
                 let Some(order) = tx.lock_order(id)? else { return Ok(()) };
+                let over = !matches!(order.state, OrderState::Processing { .. });
+                if over || !tx.holds_job(JobKind::Issue, &subject, &kernel.node)? {
+                    return Ok(());
+                }
                 let order = fail_order(tx, order, problem.clone(), kernel.now())?;
                 let (actor, origin) = (Actor::Service, Origin::default());
                 let detail = json!({"problem": problem.to_string()});
@@ -204,7 +210,8 @@ impl Issuance {
             validity_days: order.not_after.map(|end| days_between(beginning(&order, profile, now), end)),
         };
         let verdict = standing.judge(tx, &kernel.settings, order.account, &asked, now)?;
-        standing.judge_methods(&kernel.settings, domain_profile, &authorizations)?;
+        let shown = authorizations.iter().filter_map(|each| Some((&each.identifier, each.validation()?.method)));
+        standing.judge_methods(&kernel.settings, domain_profile, shown)?;
         let signing = self.authority.choose(&order.profile, profile, key.key_type(), id)?;
         let wish = wish(&order, profile, verdict.validity_days, now);
         let period = Period::plan(profile, &signing.issuer, &wish, now.as_secs()).map_err(|error| {

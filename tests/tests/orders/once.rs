@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
-use chancery_domain::{Entropy, PageRequest};
+use chancery_domain::{Entropy, PageRequest, ProblemKind, ValidationProblem};
 use chancery_service::{Job, JobKind, Prepared};
 use chancery_store::AuditFilter;
 use chancery_testkit::SeededEntropy;
@@ -81,6 +82,25 @@ on_both_databases! {
             assert_eq!(tenant.get(&certificate_path(&order)).await.body, kept.body);
             assert_eq!(issued(&world, &order).await, 1);
         }
+    }
+
+    async fn a_node_that_lost_its_lease_ends_no_order(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let second = world.another_node(settings(), Vec::new()).await;
+        let order = finalized(&world, &tenant, &account, &["a.test"]).await;
+        let id = lookup(&order).parse().unwrap();
+        world.advance(Duration::from_secs(9 * 3600));
+        let Prepared::AskCaa(names) = world.services.issuance.prepare(id).await.unwrap() else { panic!("a fresh look") };
+        // Its resolver is slow, and meanwhile the other node takes over.
+        let jobs = second.services.jobs.lease().await.unwrap();
+        assert_eq!(jobs.len(), 1);
+        let problem = ValidationProblem { kind: ProblemKind::Caa, detail: "no answer".to_owned() };
+        world.services.issuance.note_caa(id, names[0].authorization, Err(problem)).await.unwrap();
+        assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "processing");
+        for job in jobs {
+            Workers::new(second.services.clone(), None, world.clock.clone()).work(job).await;
+        }
+        assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "valid");
     }
 
     async fn i2_both_signatures_at_the_same_instant_keep_one_certificate(world: World) {

@@ -64,6 +64,9 @@ on_both_databases! {
                 let asked = tenant.post("/v1/validate-csr", json!({"csr": csr, "account_lookup": account})).await;
                 assert_eq!(asked.status, 400);
                 assert!(asked.text().contains(rule), "{}", asked.text());
+                let question = json!({"account_lookup": account, "identifiers": names, "key_type": "ec-p256"});
+                let foretold = tenant.post("/v1/policy/evaluate", question).await.expect(200);
+                assert_eq!(foretold["violations"], errors);
             }
         }
         assert_eq!(tenant.get("/v1/order").await.expect(200)["items"], json!([]));
@@ -128,6 +131,18 @@ on_both_databases! {
         tenant.post_empty(&challenge_paths(&tenant, &order, 0).await[0]).await.expect(200);
         world.work(None).await;
         assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "ready");
+    }
+
+    async fn a_policy_that_comes_after_the_codes_is_enforced_when_one_is_chosen(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let order = tenant.make_order(&account, &["a.test"]).await;
+        let paths = challenge_paths(&tenant, &order, 0).await;
+        let policy = under(&tenant, &account, "by dns", json!({"allowed_challenge_types": ["dns-01"]})).await;
+        let refused = tenant.post_empty(&paths[0]).await;
+        assert_eq!(refused.refusal(400), "policy_violation");
+        assert_eq!(refused.json()["errors"][0]["policy"], policy);
+        // The one choice is still to be made.
+        assert_eq!(tenant.post_empty(&paths[1]).await.expect(200)["type"], "dns-01");
     }
 
     async fn the_shortest_validity_wins_and_an_end_within_it_is_kept_to_the_second(world: World) {

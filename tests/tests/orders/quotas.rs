@@ -24,6 +24,9 @@ async fn refused(tenant: &Tenant, account: &str) -> Option<String> {
         return None;
     }
     assert_eq!(reply.refusal(429), "quota_exceeded");
+    let question = json!({"account_lookup": account, "identifiers": ["next.test"]});
+    let foretold = tenant.post("/v1/policy/evaluate", question).await.expect(200);
+    assert_eq!((&foretold["allowed"], &foretold["violations"]), (&json!(false), &reply.json()["errors"]));
     let wait: u64 = reply.header("retry-after").expect("when to come again").parse().unwrap();
     assert!((1..=86_400).contains(&wait), "{wait}");
     Some(text(&reply.json()["errors"][0], "code"))

@@ -72,19 +72,19 @@ fn create(
     let mut problems = Problems::default();
     let dates = Dates::of(settings.issuing.certificates.get(name), profile.validity_days, now);
     let validity_days = check_dates(new, &dates, now, &mut problems);
-    let JudgedCsr { request, .. } = match judged {
-        Ok(judged) => {
-            problems.0.splice(0..0, judged.problems(tx)?);
-            judged
-        }
+    let judged = match judged {
+        Ok(judged) => judged,
         Err(ServiceError::Invalid(unreadable)) => {
-            problems.0.splice(0..0, unreadable.0.iter().cloned());
-            return Err(ServiceError::Invalid(problems));
+            let all = unreadable.0.iter().cloned().chain(problems.0).collect();
+            return Err(ServiceError::Invalid(Problems(all)));
         }
         Err(other) => return Err(other.clone()),
     };
-    let identifiers = names(request, new.identifiers.as_deref(), &mut problems);
+    let of_dates = std::mem::replace(&mut problems, Problems(judged.problems(tx)?));
+    let identifiers = names(&judged.request, new.identifiers.as_deref(), &mut problems);
+    problems.0.extend(of_dates.0);
     problems.into_result().map_err(ServiceError::Invalid)?;
+    let request = &judged.request;
     let key_type = request.key().ok().map(chancery_pki::SubscriberKey::key_type);
     let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
     let standing = Standing::of(tx, account.id)?;
@@ -267,12 +267,16 @@ impl Draft<'_> {
             version: 1,
         };
         let reused = earlier.and_then(|earlier| earlier.validation().cloned().map(|validation| (earlier, validation)));
-        // It may hold longer for its own order, and policies may have come since.
-        let allowed = offered(identifier, self.profile, &self.standing.applied(settings));
-        let reused = reused.filter(|(_, validation)| {
-            self.now < validation.at.plus(settings.issuing.reuse) && allowed.contains(&validation.method)
-        });
         let Some((earlier, validation)) = reused else { return Ok(fresh) };
+        // It may hold longer for its own order, policies may have come since, and whoever earned it may have given it up.
+        let allowed = offered(identifier, self.profile, &self.standing.applied(settings));
+        let source = tx.any_authorization(validation.source)?;
+        let holds = self.now < validation.at.plus(settings.issuing.reuse)
+            && allowed.contains(&validation.method)
+            && source.is_some_and(|source| source.validation().is_some());
+        if !holds {
+            return Ok(fresh);
+        }
         // The list of challenges of a reused authorization must not be empty: clients look for the one that is valid.
         let shown = Challenge {
             id: ChallengeId::of(id, validation.method),
