@@ -44,14 +44,18 @@ on_both_databases! {
             assert_eq!(tenant.post("/v1/order", order(way, unknown)).await.status, 404, "{unknown}");
         }
         let other = world.tenant("OTHER").await;
-        for (way, value) in [("account_lookup", account.as_str()), ("eab_kid", &kid), ("customer_email", "a@example.com")] {
+        for (way, value) in
+            [("account_lookup", account.as_str()), ("eab_kid", &kid), ("customer_email", "a@example.com")]
+        {
             assert_eq!(other.post("/v1/order", order(way, value)).await.status, 404, "{way}");
         }
 
         tenant.delete(&format!("/v1/eab-credential/{kid}")).await.expect(200);
         assert_eq!(tenant.post("/v1/order", order("eab_kid", &kid)).await.status, 410);
         tenant.delete(&format!("/v1/account/{account}")).await.expect(200);
-        for (way, value) in [("account_lookup", account.as_str()), ("eab_kid", &kid), ("customer_email", "a@example.com")] {
+        for (way, value) in
+            [("account_lookup", account.as_str()), ("eab_kid", &kid), ("customer_email", "a@example.com")]
+        {
             assert_eq!(tenant.post("/v1/order", order(way, value)).await.refusal(410), "account_terminated", "{way}");
         }
     }

@@ -74,8 +74,10 @@ on_both_databases! {
     }
 
     async fn i8_nothing_is_signed_for_those_who_lost_their_standing_after_finalizing(world: World) {
-        for (number, loss) in [Loss::AccountSuspended, Loss::AccountTerminated, Loss::CredentialRevoked, Loss::ResellerSuspended]
-            .into_iter().enumerate()
+        for (number, loss) in
+            [Loss::AccountSuspended, Loss::AccountTerminated, Loss::CredentialRevoked, Loss::ResellerSuspended]
+                .into_iter()
+                .enumerate()
         {
             for drafted in [false, true] {
                 let mut tenant = world.tenant(&format!("R{number}{}", i32::from(drafted))).await;
