@@ -51,6 +51,7 @@ on_both_databases! {
             tenant.post("/v1/order", order.clone()).await,
             tenant.post_empty(&choice).await,
             tenant.post_empty(&finalize_path(&ready)).await,
+            tenant.post_empty(&finalize_path(&pending)).await,
         ] {
             assert_eq!(refused.status, 403, "{}", refused.text());
             assert!(refused.text().contains("suspended"), "{}", refused.text());
