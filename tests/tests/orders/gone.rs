@@ -21,6 +21,9 @@ on_both_databases! {
         assert_eq!((lookup(&shown), text(&shown, "status")), (lookup(&order), "expired".to_owned()));
         assert_eq!(shown["authorizations"][0]["status"], "expired");
         assert_eq!(tenant.post_empty(&paths[0]).await.refusal(410), "authorization_gone");
+        assert_eq!(tenant.delete(&paths[0]).await.refusal(410), "authorization_gone");
+        let codes = format!("/v1/authz/{}/challenges", lookup(&order["authorizations"][0]));
+        assert_eq!(tenant.post_empty(&codes).await.refusal(410), "authorization_gone");
         assert_eq!(tenant.get(&certificate_path(&order)).await.refusal(410), "certificate_gone");
         let listed = tenant.get("/v1/order?status=expired").await.expect(200);
         assert_eq!(each(&listed, "lookup"), [lookup(&order)]);
