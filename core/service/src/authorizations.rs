@@ -142,6 +142,9 @@ impl Authorizations {
                 if standing_account(tx, &order)?.deleted_at.is_some() {
                     return Err(AuthorizationError::Deactivated.into());
                 }
+                if authorization.status(now) == "expired" {
+                    return Err(AuthorizationError::Expired(authorization.expires_at).into());
+                }
                 if order.is_open(now) {
                     cancel_order(tx, order, now)?;
                 } else {

@@ -91,16 +91,18 @@ on_both_databases! {
             let workers = Workers::new(services.clone(), None, world.clock.clone());
             stops.push((stop, tokio::spawn(workers.run(async move { drop(stopped.await) }))));
         }
-        let crowd: Vec<_> = (0..8).map(|number| {
-            let who = if number % 2 == 0 { tenant.clone() } else { second.hears(&tenant) };
-            let square = square.clone();
-            tokio::spawn(async move {
-                let dice = SeededEntropy::new(number);
-                for _ in 0..40 {
-                    act(&square, &who, &dice).await;
-                }
+        let crowd: Vec<_> = (0..8)
+            .map(|number| {
+                let who = if number % 2 == 0 { tenant.clone() } else { second.hears(&tenant) };
+                let square = square.clone();
+                tokio::spawn(async move {
+                    let dice = SeededEntropy::new(number);
+                    for _ in 0..40 {
+                        act(&square, &who, &dice).await;
+                    }
+                })
             })
-        }).collect();
+            .collect();
         for one in crowd {
             one.await.unwrap();
         }
@@ -115,7 +117,8 @@ on_both_databases! {
         }
 
         let listed = tenant.get("/v1/certificates?limit=1000").await.expect(200);
-        let certificates: HashMap<_, _> = listed["items"].as_array().unwrap().iter().map(|each| (text(each, "orderLookup"), each)).collect();
+        let certificates: HashMap<_, _> =
+            listed["items"].as_array().unwrap().iter().map(|each| (text(each, "orderLookup"), each)).collect();
         let orders = tenant.get("/v1/order?limit=1000").await.expect(200)["items"].as_array().unwrap().clone();
         assert_eq!(orders.len(), square.orders.lock().unwrap().len());
         let mut valid = HashMap::<_, usize>::new();
@@ -128,8 +131,12 @@ on_both_databases! {
                 other => panic!("an order stayed {other}: {order}"),
             };
             assert!(fits.contains(&certificate.as_str()), "{certificate}: {order}");
-            let shown = order["authorizations"].as_array().unwrap().iter().filter(|each| each["status"] == "valid").count();
-            assert!(order["status"] != "ready" || shown == order["authorizations"].as_array().unwrap().len(), "{order}");
+            let shown =
+                order["authorizations"].as_array().unwrap().iter().filter(|each| each["status"] == "valid").count();
+            assert!(
+                order["status"] != "ready" || shown == order["authorizations"].as_array().unwrap().len(),
+                "{order}"
+            );
             if order["status"] == "valid" {
                 *valid.entry(text(order, "accountLookup")).or_default() += 1;
             }

@@ -41,10 +41,22 @@ on_both_databases! {
             (good.clone(), vec![]),
             (pem_of(&broken), vec!["bad_signature"]),
             (CustomerKey::new("RSA", &["rsa_keygen_bits:1024"]).request("DNS:a.test"), vec!["weak_key"]),
-            (CustomerKey::new("RSA", &["rsa_keygen_bits:2048", "rsa_keygen_pubexp:3"]).request("DNS:a.test"), vec!["small_exponent"]),
+            (
+                CustomerKey::new("RSA", &["rsa_keygen_bits:2048", "rsa_keygen_pubexp:3"]).request("DNS:a.test"),
+                vec!["small_exponent"],
+            ),
             (CustomerKey::new("EC", &["ec_paramgen_curve:P-521"]).request("DNS:a.test"), vec!["unsupported_key"]),
             (CustomerKey::new("ED25519", &[]).request("DNS:a.test"), vec!["key_type_not_allowed"]),
-            (CustomerKey::new("RSA", &["rsa_keygen_bits:2048"]).request_with(&["-md5", "-subj", "/", "-addext", "subjectAltName=DNS:a.test"]), vec!["unsupported_signature"]),
+            (
+                CustomerKey::new("RSA", &["rsa_keygen_bits:2048"]).request_with(&[
+                    "-md5",
+                    "-subj",
+                    "/",
+                    "-addext",
+                    "subjectAltName=DNS:a.test",
+                ]),
+                vec!["unsupported_signature"],
+            ),
             (key.request("DNS:a.test,email:a@a.test"), vec!["email_san"]),
             (key.request("DNS:a.test,URI:https://a.test/"), vec!["unsupported_san"]),
             (key.request("DNS:a_b.test"), vec!["underscore"]),
@@ -59,8 +71,15 @@ on_both_databases! {
             (key.request_with(&ca), vec!["ca_requested"]),
             (pem_of(&[0x30, 0x80]), vec!["malformed_csr"]),
             // All of it, not the first.
-            (key.request_with(&["-subj", "/CN=b.test", "-addext", "subjectAltName=DNS:a_b.test,DNS:com,email:a@a.test"]),
-                vec!["underscore", "email_san", "public_suffix", "cn_not_in_san"]),
+            (
+                key.request_with(&[
+                    "-subj",
+                    "/CN=b.test",
+                    "-addext",
+                    "subjectAltName=DNS:a_b.test,DNS:com,email:a@a.test",
+                ]),
+                vec!["underscore", "email_san", "public_suffix", "cn_not_in_san"],
+            ),
         ];
         for (csr, expected) in cases {
             assert_eq!(verdict(&tenant, &account, &csr).await, expected, "{csr}");
@@ -70,7 +89,8 @@ on_both_databases! {
     async fn a_good_csr_is_taken_in_every_usual_form(world: World) {
         let (tenant, account) = stage(&world).await;
         let key = CustomerKey::new("RSA", &["rsa_keygen_bits:2048"]);
-        let pem = key.request_with(&["-subj", "/CN=A.test/O=Somebody", "-addext", "subjectAltName=DNS:a.test,IP:192.0.2.7"]);
+        let pem =
+            key.request_with(&["-subj", "/CN=A.test/O=Somebody", "-addext", "subjectAltName=DNS:a.test,IP:192.0.2.7"]);
         for form in [
             pem.clone(),
             pem.replace('\n', "\r\n"),
@@ -109,14 +129,26 @@ on_both_databases! {
     async fn what_validate_csr_cannot_judge_it_says_in_plain_words(world: World) {
         let (tenant, account) = stage(&world).await;
         let csr = CustomerKey::p256().request("DNS:a.test");
-        for bad in [json!({}), json!({"csr": 1}), json!({"csr": csr, "profil": "TLS-90d"}), json!([]), json!({"csr": csr, "profile": "/"})] {
+        for bad in [
+            json!({}),
+            json!({"csr": 1}),
+            json!({"csr": csr, "profil": "TLS-90d"}),
+            json!([]),
+            json!({"csr": csr, "profile": "/"}),
+        ] {
             let refused = tenant.post("/v1/validate-csr", bad.clone()).await;
             assert_eq!(refused.status, 400, "{bad}");
             assert!(refused.header("content-type").unwrap().starts_with("text/plain"), "{bad}");
-            assert!(!refused.text().is_empty() && serde_json::from_str::<Value>(&refused.text()).is_err(), "{}", refused.text());
+            assert!(
+                !refused.text().is_empty() && serde_json::from_str::<Value>(&refused.text()).is_err(),
+                "{}",
+                refused.text()
+            );
         }
         let other = world.tenant("OTHER").await;
-        for (who, whose) in [(&tenant, "acc_01jcq3v9k2e7x8t5m4n6p0r1sw"), (&tenant, "nobody"), (&other, account.as_str())] {
+        for (who, whose) in
+            [(&tenant, "acc_01jcq3v9k2e7x8t5m4n6p0r1sw"), (&tenant, "nobody"), (&other, account.as_str())]
+        {
             let unknown = who.post("/v1/validate-csr", json!({"csr": csr, "account_lookup": whose})).await;
             assert_eq!(unknown.refusal(404), "account_not_found");
         }

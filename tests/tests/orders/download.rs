@@ -22,7 +22,10 @@ on_both_databases! {
         assert_eq!(pem.header("content-type"), Some("application/pem-certificate-chain"));
         let chain = certificates(&pem.text());
         assert_eq!(chain.len(), 2);
-        let shown = openssl_on(chain[0].as_bytes(), &["x509", "-noout", "-fingerprint", "-sha256", "-ext", "subjectAltName", "-in"]);
+        let shown = openssl_on(
+            chain[0].as_bytes(),
+            &["x509", "-noout", "-fingerprint", "-sha256", "-ext", "subjectAltName", "-in"],
+        );
         assert!(shown.contains("DNS:a.test") && shown.contains("IP Address:192.0.2.7"), "{shown}");
 
         // Each certificate is signed by the next.
@@ -31,7 +34,12 @@ on_both_databases! {
         for (file, certificate) in files.iter().zip(&chain) {
             std::fs::write(file, certificate).unwrap();
         }
-        let verified = openssl(Command::new("openssl").args(["verify", "-no_check_time", "-partial_chain", "-trusted"]).arg(&files[1]).arg(&files[0]));
+        let verified = openssl(
+            Command::new("openssl")
+                .args(["verify", "-no_check_time", "-partial_chain", "-trusted"])
+                .arg(&files[1])
+                .arg(&files[0]),
+        );
         assert!(String::from_utf8(verified).unwrap().contains("OK"));
 
         let der = get("application/pkix-cert").await;

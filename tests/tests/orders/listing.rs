@@ -55,8 +55,11 @@ on_both_databases! {
         let all = ["cancelled.test", "issued.test", "pending.test", "revoked.test", "xn--bcher-kva.test"];
         assert_eq!(found(&tenant, "").await, all);
         for (status, name) in [
-            ("pending", "pending.test"), ("issued", "issued.test"), ("cancelled", "cancelled.test"),
-            ("revoked", "revoked.test"), ("expired", "xn--bcher-kva.test"),
+            ("pending", "pending.test"),
+            ("issued", "issued.test"),
+            ("cancelled", "cancelled.test"),
+            ("revoked", "revoked.test"),
+            ("expired", "xn--bcher-kva.test"),
         ] {
             assert_eq!(found(&tenant, &format!("certificate_status={status}")).await, [name]);
         }
@@ -92,13 +95,26 @@ on_both_databases! {
             assert_eq!(found(&tenant, query).await, names, "{query}");
         }
         for bad in [
-            "certificate_status=valid", "certificate_status=issued,", "certificate_status=", "certificate_status=ISSUED",
-            "expires_before=soon", "limit=0", "limit=1001", "status=issued", "cursor=x",
+            "certificate_status=valid",
+            "certificate_status=issued,",
+            "certificate_status=",
+            "certificate_status=ISSUED",
+            "expires_before=soon",
+            "limit=0",
+            "limit=1001",
+            "status=issued",
+            "cursor=x",
         ] {
             assert_eq!(tenant.get(&format!("/v1/certificates?{bad}")).await.status, 400, "{bad}");
         }
         let other = world.tenant("OTHER").await;
-        for query in ["".to_owned(), format!("account_lookup={one}"), "customer_email=a%40example.com".to_owned(), "name=issued.test".to_owned(), format!("serial={serial}")] {
+        for query in [
+            "".to_owned(),
+            format!("account_lookup={one}"),
+            "customer_email=a%40example.com".to_owned(),
+            "name=issued.test".to_owned(),
+            format!("serial={serial}"),
+        ] {
             assert_eq!(found(&other, &query).await, [""; 0], "{query}");
         }
     }
@@ -150,7 +166,8 @@ on_both_databases! {
         }
         let (mut seen, mut cursor) = (Vec::new(), String::new());
         loop {
-            let page = tenant.get(&format!("/v1/certificates?certificate_status=pending&limit=2{cursor}")).await.expect(200);
+            let page =
+                tenant.get(&format!("/v1/certificates?certificate_status=pending&limit=2{cursor}")).await.expect(200);
             seen.extend(each(&page, "lookup"));
             world.advance(Duration::from_secs(1));
             tenant.post("/v1/order", body.clone()).await.expect(201);

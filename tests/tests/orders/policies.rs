@@ -31,18 +31,48 @@ on_both_databases! {
         let tenant = world.tenant("DEMO").await;
         let mut number = 0;
         for (rules, names, more, field, rule) in [
-            (json!({"allowed_domains": ["*.good.test"]}), vec!["a.bad.test"], json!({}), "identifiers[0]", "allowed_domains"),
+            (
+                json!({"allowed_domains": ["*.good.test"]}),
+                vec!["a.bad.test"],
+                json!({}),
+                "identifiers[0]",
+                "allowed_domains",
+            ),
             (json!({"denied_domains": ["bad.test"]}), vec!["bad.test"], json!({}), "identifiers[0]", "denied_domains"),
             (json!({"allow_wildcards": false}), vec!["*.a.test"], json!({}), "identifiers[0]", "allow_wildcards"),
-            (json!({"allow_ip_addresses": false}), vec!["192.0.2.7"], json!({}), "identifiers[0]", "allow_ip_addresses"),
+            (
+                json!({"allow_ip_addresses": false}),
+                vec!["192.0.2.7"],
+                json!({}),
+                "identifiers[0]",
+                "allow_ip_addresses",
+            ),
             (json!({"allowed_profiles": ["TLS-199d"]}), vec!["a.test"], json!({}), "profile", "allowed_profiles"),
             (json!({"allowed_key_types": ["rsa-2048"]}), vec!["a.test"], json!({}), "key_type", "allowed_key_types"),
             (json!({"max_names": 1}), vec!["a.test", "b.test"], json!({}), "identifiers", "max_names"),
-            (json!({"max_validity_days": 30}), vec!["a.test"], json!({"not_after": at(31 * DAY)}), "validity_days", "max_validity_days"),
+            (
+                json!({"max_validity_days": 30}),
+                vec!["a.test"],
+                json!({"not_after": at(31 * DAY)}),
+                "validity_days",
+                "max_validity_days",
+            ),
             (json!({"issuance_enabled": false}), vec!["a.test"], json!({}), "issuance_enabled", "issuance_enabled"),
             // An order that nothing could make ready.
-            (json!({"allowed_challenge_types": ["http-01"]}), vec!["*.a.test"], json!({}), "identifiers[0]", "allowed_challenge_types"),
-            (json!({"allowed_challenge_types": ["dns-01"]}), vec!["192.0.2.7"], json!({}), "identifiers[0]", "allowed_challenge_types"),
+            (
+                json!({"allowed_challenge_types": ["http-01"]}),
+                vec!["*.a.test"],
+                json!({}),
+                "identifiers[0]",
+                "allowed_challenge_types",
+            ),
+            (
+                json!({"allowed_challenge_types": ["dns-01"]}),
+                vec!["192.0.2.7"],
+                json!({}),
+                "identifiers[0]",
+                "allowed_challenge_types",
+            ),
         ] {
             number += 1;
             let account = lookup(&tenant.make_account(&format!("a{number}@example.com")).await);
@@ -78,11 +108,18 @@ on_both_databases! {
         let two = under(&tenant, &account, "two", json!({"allow_wildcards": false, "max_names": 1})).await;
         let body = json!({"account_lookup": account, "csr": csr(&["a.bad.test", "*.b.test"])});
         let refused = tenant.post("/v1/order", body).await.expect(400);
-        let mut told: Vec<_> = refused["errors"].as_array().unwrap().iter().map(|each| (text(each, "policy"), text(each, "code"))).collect();
+        let mut told: Vec<_> = refused["errors"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|each| (text(each, "policy"), text(each, "code")))
+            .collect();
         told.sort();
         let mut expected = vec![
-            (one.clone(), "denied_domains".to_owned()), (one, "max_names".to_owned()),
-            (two.clone(), "allow_wildcards".to_owned()), (two, "max_names".to_owned()),
+            (one.clone(), "denied_domains".to_owned()),
+            (one, "max_names".to_owned()),
+            (two.clone(), "allow_wildcards".to_owned()),
+            (two, "max_names".to_owned()),
         ];
         expected.sort();
         assert_eq!(told, expected);

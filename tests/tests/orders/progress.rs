@@ -20,9 +20,10 @@ on_both_databases! {
     async fn an_order_tells_how_far_it_has_come_and_where_it_failed(world: World) {
         let (tenant, account) = stage(&world).await;
         let order = tenant.make_order(&account, &["a.test", "b.test"]).await;
-        assert_eq!(progress(&tenant, &order).await, [
-            "policy done", "validation waiting", "caa waiting", "sign waiting", "lint waiting", "publish waiting",
-        ]);
+        assert_eq!(
+            progress(&tenant, &order).await,
+            ["policy done", "validation waiting", "caa waiting", "sign waiting", "lint waiting", "publish waiting",]
+        );
         let shown = tenant.get(&order_path(&order)).await.expect(200);
         assert_eq!(shown["progress"][1]["detail"], "0 of 2 names are shown");
         tenant.choose_all(&order).await;
@@ -32,9 +33,10 @@ on_both_databases! {
         tenant.post_empty(&finalize_path(&order)).await.expect(202);
         assert_eq!(progress(&tenant, &order).await, ready);
         world.work(None).await;
-        assert_eq!(progress(&tenant, &order).await, [
-            "policy done", "validation done", "caa done", "sign done", "lint done", "publish done",
-        ]);
+        assert_eq!(
+            progress(&tenant, &order).await,
+            ["policy done", "validation done", "caa done", "sign done", "lint done", "publish done",]
+        );
 
         let failed = tenant.make_order(&account, &["c.test"]).await;
         fail_validation(&world, &tenant, &failed).await;

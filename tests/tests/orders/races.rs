@@ -15,11 +15,15 @@ on_both_databases! {
             let order = world.make_ready(&tenant, &account, &[&format!("r{round}.test")]).await;
             let (here, there, order) = (tenant.clone(), second.hears(&tenant), order.clone());
             let (cancel, finalize) = (order_path(&order), finalize_path(&order));
-            let replies = at_once(8, |number| {
-                let (here, there, cancel, finalize) = (here.clone(), there.clone(), cancel.clone(), finalize.clone());
-                async move { if number % 2 == 0 { here.post_empty(&finalize).await } else { there.delete(&cancel).await } }
-            })
-            .await;
+            let replies =
+                at_once(8, |number| {
+                    let (here, there, cancel, finalize) =
+                        (here.clone(), there.clone(), cancel.clone(), finalize.clone());
+                    async move {
+                        if number % 2 == 0 { here.post_empty(&finalize).await } else { there.delete(&cancel).await }
+                    }
+                })
+                .await;
             let (accepted, cancelled) = (count(&replies, 202), count(&replies, 200));
             assert_eq!(accepted + cancelled, 1);
             assert_eq!((count(&replies, 208), count(&replies, 400)), if accepted == 1 { (3, 4) } else { (0, 0) });

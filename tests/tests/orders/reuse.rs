@@ -64,7 +64,8 @@ on_both_databases! {
 
     async fn how_long_is_the_operators_choice(world: World) {
         let (mut tenant, account) = stage(&world).await;
-        for (reuse, after, status) in [(0, 0, "pending"), (1, 23, "ready"), (1, 25, "pending"), (30, 29 * 24, "ready")] {
+        for (reuse, after, status) in [(0, 0, "pending"), (1, 23, "ready"), (1, 25, "pending"), (30, 29 * 24, "ready")]
+        {
             let issuing = Issuing { reuse: days(reuse), ..settings().issuing };
             let node = world.another_node(Settings { issuing, ..settings() }, Vec::new()).await;
             let name = format!("r{reuse}-{after}.test");

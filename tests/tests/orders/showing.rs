@@ -99,9 +99,17 @@ on_both_databases! {
         let code = choose(&tenant, &caa, "dns-01").await;
         dns.txt(&text(&code["instructions"], "recordName"), &text(&code["instructions"], "recordValue"));
         world.work(Some(eyes(&world, &dns, web.port(), 1))).await;
-        for (order, name, why) in [(&wrong, "wrong.test", "something else"), (&missing, "missing.test", ""), (&caa, "caa.test", "another-ca.example")] {
+        for (order, name, why) in [
+            (&wrong, "wrong.test", "something else"),
+            (&missing, "missing.test", ""),
+            (&caa, "caa.test", "another-ca.example"),
+        ] {
             let ended = tenant.get(&order_path(order)).await.expect(200);
-            assert_eq!((&ended["status"], &ended["authorizations"][0]["status"]), (&"invalid".into(), &"invalid".into()), "{ended}");
+            assert_eq!(
+                (&ended["status"], &ended["authorizations"][0]["status"]),
+                (&"invalid".into(), &"invalid".into()),
+                "{ended}"
+            );
             let challenges = ended["authorizations"][0]["challenges"].as_array().unwrap();
             let tried = challenges.iter().find(|challenge| challenge["status"] == "invalid").unwrap();
             assert!(!tried["attempts"].as_array().unwrap().is_empty(), "{tried}");
