@@ -115,8 +115,10 @@ impl Groups {
             .store
             .write(move |tx| {
                 let before = claim(tx, &caller, id)?;
+                let policies: Vec<_> = tx.policies_of_group(id)?.iter().map(|policy| policy.id.to_string()).collect();
                 tx.delete_group(id)?;
-                kernel.audit(tx, &caller, "account_group.delete", id, &json!({"before": describe(&before)}))
+                let detail = json!({"before": describe(&before), "members": before.member_count, "policies": policies});
+                kernel.audit(tx, &caller, "account_group.delete", id, &detail)
             })
             .await
     }

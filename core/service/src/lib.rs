@@ -57,7 +57,7 @@ pub use operator::Operator;
 pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
 pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
 pub use publication::{CrlName, Publication, PublishedCrl};
-pub use settings::{ExternalProvider, Issuing, Settings};
+pub use settings::{ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings};
 pub use validation::{Assignment, Report, Validations};
 
 /// Every use case there is, for the doors to hold. Clones share one core.

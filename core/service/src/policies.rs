@@ -151,8 +151,10 @@ impl Policies {
             .store
             .write(move |tx| {
                 let before = claim(tx, &caller, id)?;
+                let groups: Vec<_> = tx.groups_of_policy(id)?.iter().map(|group| group.id.to_string()).collect();
                 tx.delete_policy(id)?;
-                kernel.audit(tx, &caller, "policy.delete", id, &json!({"before": describe(&before)}))
+                let detail = json!({"before": describe(&before), "takenOff": groups});
+                kernel.audit(tx, &caller, "policy.delete", id, &detail)
             })
             .await
     }

@@ -8,6 +8,9 @@ use chancery_pki::{CrlShards, NameRules, SubscriberProfile};
 
 use crate::issuers::IssuerRules;
 
+/// No setting makes tokens live longer.
+pub const LONGEST_TOKEN_LIFETIME: Duration = Duration::from_secs(7 * 86_400);
+
 /// The operator's choices.
 #[derive(Clone, Debug)]
 pub struct Settings {

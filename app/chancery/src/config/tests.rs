@@ -186,7 +186,13 @@ fn a_database_on_another_machine_needs_tls() {
     ] {
         assert_eq!(url(good), Vec::<String>::new(), "{good}");
     }
-    for bad in ["postgres://u:p@db.example.com/ca", "postgres://u@localhost,db.example.com/ca", "mysql://x"] {
+    for bad in [
+        "postgres://u:p@db.example.com/ca",
+        "postgres://u@localhost,db.example.com/ca",
+        "postgres://u:p@localhost/ca?hostaddr=10.0.0.5",
+        "postgres:///ca?hostaddr=10.0.0.5",
+        "mysql://x",
+    ] {
         let found = url(bad);
         assert!(found.len() == 1 && found[0].starts_with("database.url: "), "{bad}: {found:?}");
     }
