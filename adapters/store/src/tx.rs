@@ -229,9 +229,15 @@ pub(crate) fn is_cut(error: &postgres::Error) -> bool {
     error.as_db_error().is_none_or(|problem| matches!(problem.code().code(), "57P01" | "57P02" | "57P03"))
 }
 
-/// Serialization failures and deadlocks.
+/// Serialization failures and deadlocks: nothing was kept, so it can be run again.
 pub(crate) fn is_conflict(code: &postgres::error::SqlState) -> bool {
-    code.code().starts_with("40")
+    code.code().starts_with("40") && !is_unknown(code)
+}
+
+/// Whether the server itself does not know what became of it (`statement_completion_unknown`). PostgreSQL never says so;
+/// others that speak its protocol do, of a commit.
+pub(crate) fn is_unknown(code: &postgres::error::SqlState) -> bool {
+    code.code() == "40003"
 }
 
 enum Row<'a> {

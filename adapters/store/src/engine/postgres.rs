@@ -9,7 +9,7 @@ use postgres::{Client, Config, IsolationLevel, Statement};
 
 use crate::error::StoreError;
 use crate::store::Options;
-use crate::tx::{Session, Tx, is_conflict, is_cut};
+use crate::tx::{Session, Tx, is_conflict, is_cut, is_unknown};
 use crate::unit::Unit;
 
 use super::enqueue;
@@ -169,6 +169,7 @@ fn run_once(connection: &mut Connection, unit: &mut dyn Unit, write: bool) -> Ru
         Ok(()) => Run::Done(Ok(())),
         Err(error) if error.code().is_some_and(is_conflict) => Run::Again(error.into()),
         Err(error) if !write => refused(error),
+        Err(error) if error.code().is_some_and(is_unknown) => Run::Done(Err(StoreError::Unknown(error.to_string()))),
         Err(error) => Run::Done(Err(match StoreError::from(error) {
             // No answer, or one from a server that was going down, perhaps after the commit: nobody knows.
             StoreError::Unavailable(said) => StoreError::Unknown(said),
