@@ -96,6 +96,19 @@ on_both_databases! {
                     tenant.sign_in().await;
                 }
                 let ended = tenant.get(&order_path(&order)).await.expect(200);
+                if matches!(loss, Loss::AccountSuspended | Loss::ResellerSuspended) {
+                    // It waits where it stood before, and goes on from there.
+                    assert_eq!(ended["status"], "ready", "{loss:?} {drafted}");
+                    assert_eq!(each(&tenant.get("/v1/certificates").await.expect(200), "status"), ["pending"]);
+                    if let Loss::AccountSuspended = loss {
+                        assert_eq!(tenant.post_empty(&finalize_path(&order)).await.status, 403);
+                        suspend(&tenant, &account, false).await;
+                    }
+                    tenant.post_empty(&finalize_path(&order)).await.expect(202);
+                    world.work(None).await;
+                    assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "valid");
+                    continue;
+                }
                 assert_eq!(ended["status"], "invalid", "{loss:?} {drafted}");
                 assert_eq!(ended["error"]["type"], "unauthorized", "{loss:?} {drafted}: {}", ended["error"]);
                 assert_eq!(tenant.get(&certificate_path(&order)).await.refusal(410), "certificate_gone");
