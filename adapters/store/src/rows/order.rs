@@ -120,7 +120,7 @@ impl Tx<'_> {
     pub fn lock_open_orders(&mut self, account: AccountId, now: Timestamp) -> Result<Vec<Order>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM orders WHERE account_id = $1 AND state IN ('pending', 'ready') AND expires_at > $2
-             ORDER BY id"
+             AND finalized_at IS NULL ORDER BY id"
         );
         let rows = self.query_claimed(&sql, params![account, now], read)?;
         rows.into_iter().map(|order| self.with_authorizations(order)).collect()
