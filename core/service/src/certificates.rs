@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    AccountId, CertificateId, CertificateRecord, CertificateState, ChallengeType, Identifier, OrderId, Page, Problem,
-    Profile, ProfileName, Revocation, RevocationReason, Scope,
+    Account, AccountId, CertificateId, CertificateRecord, CertificateState, ChallengeType, Identifier, OrderId, Page,
+    Problem, Profile, ProfileName, Revocation, RevocationReason, Scope,
 };
 use chancery_pki::{Certificate, SubscriberKey};
 use chancery_store::{CertificateFilter, Tx};
@@ -198,12 +198,14 @@ fn judge_csr(
     account: Option<&AccountLookup>,
 ) -> Result<Judged, ServiceError> {
     let settings = &kernel.settings;
-    let account = account.map(|lookup| lookup.find(tx, caller.reseller)).transpose()?;
-    let profile = profile.map_err(Clone::clone)?;
-    let csr = match csr {
-        Ok(csr) => csr,
-        Err(ServiceError::Invalid(problems)) => return Ok(Judged { problems: problems.0.clone(), ask: None }),
-        Err(other) => return Err(other.clone()),
+    let account = account.map(|lookup| lookup.find_to_order(tx, caller.reseller, kernel.now())).transpose()?;
+    account.as_ref().map_or(Ok(()), Account::require_active)?;
+    let (profile, csr) = match (profile, csr) {
+        (Ok(profile), Ok(csr)) => (profile, csr),
+        (Err(ServiceError::Invalid(problems)), _) | (_, Err(ServiceError::Invalid(problems))) => {
+            return Ok(Judged { problems: problems.0.clone(), ask: None });
+        }
+        (Err(other), _) | (_, Err(other)) => return Err(other.clone()),
     };
     let (request, mut problems) = (&csr.request, csr.problems(tx)?);
     let Some(account) = account else { return Ok(Judged { problems, ask: None }) };

@@ -22,6 +22,9 @@ pub enum ServiceError {
     /// The credential that was to speak for an account is revoked.
     #[error("the EAB credential {0} is revoked")]
     CredentialRevoked(Kid),
+    /// The credential that was to speak for an account has expired.
+    #[error("the EAB credential {0} has expired")]
+    CredentialExpired(Kid),
     /// The input breaks rules that are told one by one.
     #[error("the request is not valid: {0}")]
     Invalid(Problems),

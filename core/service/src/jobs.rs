@@ -29,20 +29,19 @@ impl Jobs {
 
     /// Takes over jobs whose lease has ended.
     pub async fn lease(&self) -> Result<Vec<Job>, ServiceError> {
-        let (kernel, now) = (self.kernel.clone(), self.kernel.now());
+        let (kernel, now, lease) = (self.kernel.clone(), self.kernel.now(), self.lease_time());
         // A look first, so that a quiet service writes nothing.
-        if !self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.has_due_jobs(now)?)).await? {
+        if !self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.has_due_jobs(now, lease)?)).await? {
             return Ok(Vec::new());
         }
-        let lease = self.lease_time();
         self.kernel.store.write(move |tx| Ok(tx.lease_jobs(&kernel.node, now, lease, MOST)?)).await
     }
 
     /// Holds on to a job that this node is still at work on; false once it is done, or another's.
     pub async fn renew(&self, job: &Job) -> Result<bool, ServiceError> {
         let (kernel, job) = (self.kernel.clone(), job.clone());
-        let until = kernel.now().plus(self.lease_time());
-        self.kernel.store.write(move |tx| Ok(tx.renew_job(&job, &kernel.node, until)?)).await
+        let (now, lease) = (kernel.now(), self.lease_time());
+        self.kernel.store.write(move |tx| Ok(tx.renew_job(&job, &kernel.node, now, lease)?)).await
     }
 
     /// How long a job is a node's own unless it holds on to it.

@@ -16,6 +16,7 @@ pub mod fault;
 mod groups;
 pub mod identity;
 mod issuance;
+mod issuance_rules;
 mod issuers;
 mod jobs;
 mod kernel;

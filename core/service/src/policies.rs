@@ -167,7 +167,7 @@ impl Policies {
             .store
             .read(move |tx| {
                 let settings = &kernel.settings;
-                let account = request.account.find(tx, caller.reseller)?;
+                let account = request.account.find_to_order(tx, caller.reseller, kernel.now())?;
                 account.require_active()?;
                 let name = request.profile.as_ref().unwrap_or(&settings.default_profile);
                 let profile = settings

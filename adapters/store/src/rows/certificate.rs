@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use chancery_domain::{
     AccountId, CertificateId, CertificateRecord, CertificateState, CertificateStatus, EmailAddress, Issued, IssuerId,
     KeyType, Kid, OrderId, Page, PageRequest, ProfileName, ResellerId, Revocation, RevocationReason, Timestamp,
@@ -157,6 +159,13 @@ impl Tx<'_> {
         })
     }
 
+    /// Drops the draft of a certificate that is not to be signed now, which lapses again with its order.
+    pub fn drop_draft(&mut self, id: CertificateId, until: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+        let sql = "UPDATE certificates SET issuer_id = NULL, serial = NULL, draft = NULL, pending_until = $2,
+                   updated_at = $3, version = version + 1 WHERE id = $1 AND state = 'pending'";
+        self.execute(sql, params![id, until, now]).map(drop)
+    }
+
     /// Keeps the signed certificate in place of its draft.
     pub fn store_issued(
         &mut self,
@@ -231,21 +240,18 @@ impl Tx<'_> {
         reason: RevocationReason,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        // Each list once; sorted, so that all units count in one order.
-        self.execute(
-            "INSERT INTO crls (issuer_id, shard, changes, covers, drawn, number, claimed_until, this_update,
-             next_update, scheduled_at)
-             SELECT DISTINCT issuer_id, crl_shard, 1, 0, 0, 0, 0, 0, 0, 0 FROM certificates
-             WHERE account_id = $1 AND state = 'issued' AND not_after >= $2 ORDER BY issuer_id, crl_shard
-             ON CONFLICT (issuer_id, shard) DO UPDATE SET changes = crls.changes + 1",
-            params![account, now],
-        )?;
-        self.execute(
+        let revoked = self.query(
             "UPDATE certificates SET state = 'revoked', state_at = $2, revoked_at = $2, revocation_reason = $3,
              updated_at = $2, version = version + 1
-             WHERE account_id = $1 AND state = 'issued' AND not_after >= $2",
+             WHERE account_id = $1 AND state = 'issued' AND not_after >= $2 RETURNING issuer_id, crl_shard",
             params![account, now, i64::from(reason.code())],
+            |row| Ok((row.text()?, row.int()?)),
         )?;
+        // Certificates before lists, as with a single one, and each list once, sorted: no two units wait for each other.
+        for (issuer, shard) in BTreeSet::from_iter(revoked) {
+            let issuer = issuer.parse().map_err(|_| StoreError::corrupt("certificates.issuer_id"))?;
+            self.count_revocations(issuer, shard)?;
+        }
         self.execute("DELETE FROM active_until_day WHERE account_id = $1", params![account]).map(drop)
     }
 

@@ -17,7 +17,7 @@ mod keys;
 pub(crate) mod order;
 mod policy;
 pub(crate) mod policy_rules;
-mod quota;
+pub(crate) mod quota;
 mod reseller;
 pub(crate) mod sealed;
 mod service_secret;

@@ -19,7 +19,7 @@ pub struct OrderFilter {
     pub now: Timestamp,
 }
 
-const COLUMNS: &str = "id, reseller_id, account_id, kid, via, profile, identifiers, certificate_id, csr, not_before,
+const COLUMNS: &str = "id, reseller_id, account_id, kid, kid_was_revoked, via, profile, identifiers, certificate_id, csr, not_before,
     not_after, external_id, metadata, state, state_at, problem, finalized_at, expires_at, created_at, updated_at, version";
 
 impl Tx<'_> {
@@ -29,13 +29,14 @@ impl Tx<'_> {
         let added = self.execute(
             &format!(
                 "INSERT INTO orders ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-                 $15, $16, $17, $18, $19, $20, $21) ON CONFLICT DO NOTHING"
+                 $15, $16, $17, $18, $19, $20, $21, $22) ON CONFLICT DO NOTHING"
             ),
             params![
                 order.id,
                 order.reseller,
                 order.account,
                 order.kid,
+                order.kid_was_revoked,
                 order.via.as_str(),
                 order.profile.as_str(),
                 write_identifiers(&order.identifiers),
@@ -115,13 +116,13 @@ impl Tx<'_> {
         Ok(Page { items, next: page.next })
     }
 
-    /// The orders of an account that can still become something.
-    pub fn open_orders(&mut self, account: AccountId) -> Result<Vec<Order>, StoreError> {
+    /// Locks the orders of an account that can still become something, in the order of their ids.
+    pub fn lock_open_orders(&mut self, account: AccountId, now: Timestamp) -> Result<Vec<Order>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM orders WHERE account_id = $1
-             AND state IN ('pending', 'ready') AND finalized_at IS NULL"
+            "SELECT {COLUMNS} FROM orders WHERE account_id = $1 AND state IN ('pending', 'ready') AND expires_at > $2
+             AND finalized_at IS NULL ORDER BY id"
         );
-        let rows = self.query(&sql, params![account], read)?;
+        let rows = self.query_claimed(&sql, params![account, now], read)?;
         rows.into_iter().map(|order| self.with_authorizations(order)).collect()
     }
 
@@ -190,6 +191,7 @@ fn read(row: &mut Columns<'_>) -> Result<Order, StoreError> {
         reseller: row.parsed()?,
         account: row.parsed()?,
         kid: row.parsed()?,
+        kid_was_revoked: row.flag()?,
         via: row.through(read_via)?,
         profile: row.through(ProfileName::parse)?,
         identifiers: row.through(read_identifiers)?,

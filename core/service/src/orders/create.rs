@@ -5,8 +5,8 @@ use std::time::Duration;
 use chancery_domain::policy::Request;
 use chancery_domain::{
     Account, Authorization, AuthorizationId, AuthorizationState, CertificateId, CertificateRecord, CertificateState,
-    Challenge, ChallengeId, ChallengeState, ExternalId, Identifier, Kid, Metadata, Order, OrderId, OrderState,
-    Problems, Profile, ProfileName, Scope, Timestamp, Via,
+    Challenge, ChallengeId, ChallengeState, EabCredential, ExternalId, Identifier, Metadata, Order, OrderId,
+    OrderState, Problems, Profile, ProfileName, Scope, Timestamp, Via,
 };
 use chancery_pki::{CertificateRequest, SubscriberProfile, ceiling_days};
 use chancery_store::Tx;
@@ -15,7 +15,7 @@ use data_encoding::BASE64URL_NOPAD;
 use super::rules::{self, Standing, offered};
 use super::{OrderDetails, Orders, describe, details};
 use crate::account_lookup::AccountLookup;
-use crate::accounts::account_for_order;
+use crate::accounts::{Orderer, account_for_order};
 use crate::caller::Caller;
 use crate::csr::JudgedCsr;
 use crate::error::ServiceError;
@@ -65,7 +65,7 @@ fn create(
     judged: &Result<JudgedCsr, ServiceError>,
 ) -> Result<OrderDetails, ServiceError> {
     let (now, settings) = (kernel.now(), &kernel.settings);
-    let (account, kid) = account_for_order(tx, caller, &new.account)?;
+    let Orderer { account, credential } = account_for_order(tx, caller, &new.account, now)?;
     account.require_active()?;
     let name = new.profile.as_ref().unwrap_or(&settings.default_profile);
     let profile = rules::profile(settings, name)?;
@@ -89,7 +89,7 @@ fn create(
     let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
     let standing = Standing::of(tx, account.id)?;
     standing.judge(tx, settings, account.id, &asked, now)?;
-    let draft = Draft { kernel, caller, account: &account, kid, profile, standing: &standing, now };
+    let draft = Draft { kernel, caller, account: &account, credential: &credential, profile, standing: &standing, now };
     let order = draft.order(new, name.clone(), identifiers, request.as_der().to_vec());
     draft.store(tx, order)
 }
@@ -163,7 +163,7 @@ struct Draft<'a> {
     kernel: &'a Kernel,
     caller: &'a Caller,
     account: &'a Account,
-    kid: Kid,
+    credential: &'a EabCredential,
     profile: &'a Profile,
     standing: &'a Standing,
     now: Timestamp,
@@ -176,7 +176,8 @@ impl Draft<'_> {
             id: OrderId::new(self.now, entropy),
             reseller: self.caller.reseller,
             account: self.account.id,
-            kid: self.kid,
+            kid: self.credential.kid,
+            kid_was_revoked: self.credential.revoked_at.is_some(),
             via: Via::Reseller,
             profile,
             identifiers,
@@ -271,12 +272,18 @@ impl Draft<'_> {
         // It may hold longer for its own order, policies may have come since, and whoever earned it may have given it up.
         let allowed = offered(identifier, self.profile, &self.standing.applied(settings));
         let source = tx.any_authorization(validation.source)?;
-        let holds = self.now < validation.at.plus(settings.issuing.reuse)
+        let reuse = settings.issuing.reuse_of(&self.profile.name, self.now);
+        let holds = self.now < validation.at.plus(reuse)
             && allowed.contains(&validation.method)
             && source.is_some_and(|source| source.validation().is_some());
         if !holds {
             return Ok(fresh);
         }
+        // For public certificates control counts no longer than its date allows, however long the permission holds.
+        let shown_until = match settings.issuing.longest_reuse(&self.profile.name, self.now) {
+            Some(longest) => validation.at.plus(longest),
+            None => earlier.expires_at,
+        };
         // The list of challenges of a reused authorization must not be empty: clients look for the one that is valid.
         let shown = Challenge {
             id: ChallengeId::of(id, validation.method),
@@ -288,6 +295,7 @@ impl Draft<'_> {
             updated_at: self.now,
         };
         let state = AuthorizationState::Valid(validation);
-        Ok(Authorization { state, challenges: vec![shown], expires_at: earlier.expires_at, ..fresh })
+        let expires_at = earlier.expires_at.min(shown_until);
+        Ok(Authorization { state, challenges: vec![shown], expires_at, ..fresh })
     }
 }
