@@ -59,6 +59,14 @@ impl Workers {
         Self { services, validator, clock, places, held: Held::default() }
     }
 
+    /// With room for other numbers of jobs than usual.
+    #[must_use]
+    pub fn with_places(mut self, validating: usize, issuing: usize) -> Self {
+        self.places.validating = FairPlaces::new(validating);
+        self.places.issuing = FairPlaces::new(issuing);
+        self
+    }
+
     /// Works until `stop`; what is under way then is left to its lease.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Some(mut fresh) = self.services.jobs.take_fresh() else { return };
