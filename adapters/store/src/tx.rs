@@ -1,11 +1,10 @@
 //! What a unit of work does its work with: statements, and rows read column by column.
 
-use std::collections::HashMap;
-
 use chancery_domain::Timestamp;
 use postgres::Statement;
 
 use crate::error::StoreError;
+use crate::prepared::Prepared;
 use crate::value::Value;
 
 /// A transaction on either database. The questions it can be asked live in `rows/`, one file a noun.
@@ -18,7 +17,7 @@ pub struct Tx<'a> {
 
 pub(crate) enum Session<'a> {
     Sqlite(&'a rusqlite::Connection),
-    Postgres { transaction: postgres::Transaction<'a>, prepared: &'a mut HashMap<String, Statement> },
+    Postgres { transaction: postgres::Transaction<'a>, prepared: &'a mut Prepared<Statement> },
 }
 
 impl<'a> Tx<'a> {
@@ -199,14 +198,14 @@ fn bind(statement: &mut rusqlite::CachedStatement<'_>, params: &[Value]) -> Resu
 
 fn prepare(
     transaction: &mut postgres::Transaction<'_>,
-    prepared: &mut HashMap<String, Statement>,
+    prepared: &mut Prepared<Statement>,
     sql: &str,
 ) -> Result<Statement, postgres::Error> {
     if let Some(statement) = prepared.get(sql) {
-        return Ok(statement.clone());
+        return Ok(statement);
     }
     let statement = transaction.prepare(sql)?;
-    prepared.insert(sql.to_owned(), statement.clone());
+    prepared.keep(sql, statement.clone());
     Ok(statement)
 }
 

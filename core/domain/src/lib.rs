@@ -4,6 +4,7 @@
 //! exists is a value that is valid, and changes state by functions that take the old state and give the new one.
 
 mod account;
+mod attempts;
 mod authorization;
 mod certificate;
 mod challenge;

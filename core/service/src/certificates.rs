@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::account_lookup::AccountLookup;
 use crate::authority::{Authority, Signing};
-use crate::caa::{CaaAsker, objections};
+use crate::caa::{self, CaaAsker, Question};
 use crate::caller::Caller;
 use crate::csr::JudgedCsr;
 use crate::cursor::{ListName, ListRequest, Listed};
@@ -158,15 +158,17 @@ impl Certificates {
         account: Option<AccountLookup>,
     ) -> Result<Vec<Problem>, ServiceError> {
         caller.require(Scope::ReadCertificate)?;
-        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        let (kernel, caller, whose) = (self.kernel.clone(), caller.clone(), caller.reseller.to_string());
         let name = profile.as_ref().unwrap_or(&kernel.settings.default_profile);
         let profile = rules::profile(&kernel.settings, name).cloned();
         let csr = profile.as_ref().map_err(Clone::clone).and_then(|profile| JudgedCsr::read(&kernel, &text, profile));
         let judge = move |tx: &mut Tx<'_>| judge_csr(&kernel, tx, &caller, &csr, profile.as_ref(), account.as_ref());
         let Judged { mut problems, ask } = self.kernel.store.read(judge).await?;
-        if let (Some(Ask { account, names, methods }), Some(caa)) = (ask, &self.caa) {
-            let uri = self.kernel.settings.issuing.account_uri(account);
-            problems.extend(objections(caa, &names, &uri, &methods).await);
+        // Of a CSR that is refused anyway nothing is asked.
+        if let (true, Some(Ask { account, names, methods }), Some(asker)) = (problems.is_empty(), ask, &self.caa) {
+            let account_uri = self.kernel.settings.issuing.account_uri(account);
+            let question = Question { whose, names, account_uri, methods };
+            problems.extend(caa::objections(asker, question, caa::PATIENCE).await);
         }
         Ok(problems)
     }

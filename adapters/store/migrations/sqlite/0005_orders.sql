@@ -87,7 +87,7 @@ CREATE INDEX certificates_by_reseller ON certificates (reseller_id, id);
 CREATE INDEX certificates_by_account ON certificates (account_id, id);
 CREATE INDEX certificates_by_kid ON certificates (kid, id);
 CREATE INDEX certificates_by_state ON certificates (reseller_id, state, id);
-CREATE INDEX certificates_by_end ON certificates (reseller_id, not_after, id) WHERE not_after IS NOT NULL;
+CREATE INDEX certificates_by_profile ON certificates (reseller_id, profile, id);
 CREATE INDEX certificates_by_external_id ON certificates (reseller_id, external_id) WHERE external_id IS NOT NULL;
 CREATE INDEX certificates_live ON certificates (account_id, not_after) WHERE state = 'issued';
 CREATE INDEX certificates_revoked ON certificates (issuer_id, crl_shard, serial) WHERE revoked_at IS NOT NULL;

@@ -1,6 +1,5 @@
 //! PostgreSQL: threads with a connection each; a unit of work is a transaction.
 
-use std::collections::HashMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -8,6 +7,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use postgres::{Client, Config, IsolationLevel, Statement};
 
 use crate::error::StoreError;
+use crate::prepared::Prepared;
 use crate::store::Options;
 use crate::tx::{Session, Tx, is_conflict, is_cut, is_unknown};
 use crate::unit::Unit;
@@ -64,7 +64,7 @@ pub(crate) fn connect(config: &Config, connector: &Connector) -> Result<Client, 
 
 struct Connection {
     client: Client,
-    prepared: HashMap<String, Statement>,
+    prepared: Prepared<Statement>,
 }
 
 struct Worker {
@@ -128,7 +128,7 @@ impl Worker {
             Some(connection) => Ok(connection),
             empty @ None => {
                 let client = connect(&self.config, &self.connector)?;
-                Ok(empty.insert(Connection { client, prepared: HashMap::new() }))
+                Ok(empty.insert(Connection { client, prepared: Prepared::default() }))
             }
         }
     }

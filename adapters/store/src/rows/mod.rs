@@ -22,6 +22,7 @@ mod reseller;
 pub(crate) mod sealed;
 mod service_secret;
 pub(crate) mod token_key;
+mod walk;
 
 use chancery_domain::PageRequest;
 

@@ -3,8 +3,9 @@ use chancery_domain::{
     ResellerId, Timestamp, Via,
 };
 
-use super::bounds;
 use super::evidence::{read_identifiers, read_problem, write_identifiers, write_problem};
+use super::walk::{self, Narrowed, Walk};
+use super::{NEWEST_FIRST, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::{Value, params};
@@ -85,33 +86,37 @@ impl Tx<'_> {
         page: &PageRequest,
     ) -> Result<Page<Order>, StoreError> {
         let (after, limit) = bounds(page);
-        let mut sql = format!("SELECT {COLUMNS} FROM orders WHERE reseller_id = $1 AND id < $2");
-        let mut params = vec![Value::from(reseller), Value::from(after), Value::from(limit)];
-        let mut narrow = |condition: &str, value: Value| {
-            params.push(value);
-            sql.push_str(&format!(" AND {condition} ${}", params.len()));
+        // One condition is left to an index; `|| ''` and `+` keep the others from theirs.
+        let (state, lapses) = match filter.status.as_deref() {
+            None => (None, None),
+            Some("expired") => (None, Some("state || '' IN ('pending', 'ready') AND +expires_at <=")),
+            Some(open @ ("pending" | "ready")) => (Some(open), Some("+expires_at >")),
+            Some(other) => (Some(other), None),
         };
-        if let Some(account) = filter.account {
-            narrow("account_id =", account.into());
+        let by = match (filter.account, state) {
+            (Some(account), _) => Some(("account_id", Value::from(account))),
+            (None, Some(state)) => Some(("state", Value::from(state))),
+            (None, None) => None,
+        };
+        let walk = Walk { table: "orders", key: "id", by, of_reseller: filter.account.is_none() };
+        // No two orders of a reseller have the same external id.
+        let looks = filter.external_id.is_none() && (lapses.is_some() || (state.is_some() && filter.account.is_some()));
+        let end = if looks { walk.end(self, reseller, &after)? } else { None };
+        let by_reseller = if filter.account.is_some() { "reseller_id || ''" } else { "reseller_id" };
+        let mut query = Narrowed {
+            sql: format!("SELECT {COLUMNS} FROM orders WHERE {by_reseller} = $1 AND id < $2"),
+            params: vec![reseller.into(), after.into(), limit.into()],
+        };
+        query.by("account_id =", filter.account.map(Value::from));
+        query.by("external_id =", filter.external_id.as_deref().map(Value::from));
+        query.by(if filter.account.is_some() { "state || '' =" } else { "state =" }, state.map(Value::from));
+        if let Some(lapses) = lapses {
+            query.by(lapses, Some(filter.now.into()));
         }
-        if let Some(external_id) = filter.external_id.as_deref() {
-            narrow("external_id =", external_id.into());
-        }
-        match filter.status.as_deref() {
-            None => {}
-            Some("expired") => {
-                narrow("expires_at <=", filter.now.into());
-                sql.push_str(" AND state IN ('pending', 'ready')");
-            }
-            Some(open @ ("pending" | "ready")) => {
-                narrow("state =", open.into());
-                narrow("expires_at >", filter.now.into());
-            }
-            Some(other) => narrow("state =", other.into()),
-        }
-        sql.push_str(" ORDER BY id DESC LIMIT $3");
-        let rows = self.query(&sql, &params, read)?;
-        let page = Page::from_rows(rows, page.limit, |order| order.id.to_string());
+        query.by("id >=", end.as_deref().map(Value::from));
+        query.sql.push_str(&format!(" ORDER BY id {NEWEST_FIRST} LIMIT $3"));
+        let rows = self.query(&query.sql, &query.params, read)?;
+        let page = walk::page(rows, end, page, |order| order.id.to_string());
         let items = page.items.into_iter().map(|order| self.with_authorizations(order)).collect::<Result<_, _>>()?;
         Ok(Page { items, next: page.next })
     }
