@@ -51,9 +51,9 @@ impl Jobs {
     pub async fn renew_all(&self, jobs: Vec<Job>) -> Result<(), ServiceError> {
         for some in jobs.chunks(MOST_RENEWED) {
             let (kernel, some) = (self.kernel.clone(), some.to_vec());
-            let until = kernel.now().plus(self.lease_time());
+            let (now, lease) = (kernel.now(), self.lease_time());
             let renew = move |tx: &mut Tx<'_>| {
-                some.iter().try_for_each(|job| Ok(tx.renew_job(job, &kernel.node, until).map(drop)?))
+                some.iter().try_for_each(|job| Ok(tx.renew_job(job, &kernel.node, now, lease).map(drop)?))
             };
             self.kernel.store.write::<_, ServiceError, _>(renew).await?;
         }
