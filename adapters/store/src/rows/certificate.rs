@@ -7,7 +7,7 @@ use chancery_domain::{
 
 use super::evidence::{read_identifiers, write_identifiers};
 use super::order::read_via;
-use super::walk::{self, Narrowed, Walk};
+use super::walk::{self, LOOKED_THROUGH, Narrowed, Walk};
 use super::{NEWEST_FIRST, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
@@ -300,12 +300,15 @@ impl Tx<'_> {
     ) -> Result<Page<CertificateRecord>, StoreError> {
         let (after, limit) = bounds(page);
         let driver = Driver::of(filter);
-        let end = match driver.walk(filter) {
-            Some(walk) => walk.end(self, reseller, &after)?,
-            None => None,
+        let walk = driver.walk(filter);
+        let mut params = vec![reseller.into(), after.into(), limit.into()];
+        let sql = match &walk {
+            Some(walk) if driver != Driver::Name => {
+                SELECT.replace(" FROM certificates ", &format!(" FROM ({}) AS certificates ", walk.rows(&mut params)))
+            }
+            _ => SELECT.to_owned(),
         };
-        let sql = SELECT.to_owned() + " WHERE certificates.id < $2 AND ";
-        let mut query = Narrowed { sql, params: vec![reseller.into(), after.into(), limit.into()] };
+        let mut query = Narrowed { sql: sql + " WHERE certificates.id < $2 AND ", params };
         // One condition is left to an index; `|| ''` and `+` keep the others from theirs.
         let left_to_index = |this: Driver, column: &str| match driver == this {
             true => format!("{column} ="),
@@ -320,8 +323,6 @@ impl Tx<'_> {
         query.by("certificates.external_id =", filter.external_id.as_deref().map(Value::from));
         query.by("+not_after <", filter.expires_before.map(Value::from));
         query.by("+not_after >", filter.expires_after.map(Value::from));
-        query.by("certificates.id >=", end.as_deref().map(Value::from));
-        let at_least = end.as_ref().map(|_| query.params.len());
         if let Some(email) = filter.email_key.as_deref() {
             query.params.push(Value::from(email));
             let place = query.params.len();
@@ -332,17 +333,17 @@ impl Tx<'_> {
         if let Some(name) = filter.name.as_deref() {
             query.params.push(Value::from(name));
             let place = query.params.len();
-            let at_least = at_least.map(|place| format!(" AND certificate_id >= ${place}")).unwrap_or_default();
             query.sql.push_str(&format!(
                 " AND certificates.id IN (SELECT certificate_id FROM certificate_names
-                   WHERE reseller_id = $1 AND name = ${place} AND certificate_id < $2{at_least})"
+                   WHERE reseller_id = $1 AND name = ${place} AND certificate_id < $2
+                   ORDER BY certificate_id DESC LIMIT {LOOKED_THROUGH})"
             ));
         }
         let state = if driver == Driver::State { "state" } else { "state || ''" };
         query.by_status(state, &filter.statuses, filter.now);
         query.sql.push_str(&format!(" ORDER BY certificates.id {NEWEST_FIRST} LIMIT $3"));
         let rows = self.query(&query.sql, &query.params, read)?;
-        Ok(walk::page(rows, end, page, |certificate| certificate.id.to_string()))
+        walk::page(self, walk.as_ref(), reseller, page, rows, |certificate| certificate.id.to_string())
     }
 }
 
@@ -389,7 +390,8 @@ impl Driver {
             Self::One | Self::Email => return None,
             Self::Name => {
                 let by = Some(("name", Value::from(filter.name.as_deref()?)));
-                return Some(Walk { table: "certificate_names", key: "certificate_id", by, of_reseller: true });
+                let (table, key) = ("certificate_names", "certificate_id");
+                return Some(Walk { table, key, by, of_reseller: true, order: "DESC" });
             }
             Self::Account => (Some(("account_id", Value::from(filter.account?))), 1),
             Self::Kid => (Some(("kid", Value::from(filter.kid?))), 1),
@@ -411,7 +413,8 @@ impl Driver {
             filter.expires_after.is_some(),
         ];
         let asked: u32 = asked.into_iter().map(u32::from).sum();
-        (asked > served).then(|| Walk { table, key, by, of_reseller: self.leads_with_reseller() })
+        let of_reseller = self.leads_with_reseller();
+        (asked > served).then_some(Walk { table, key, by, of_reseller, order: NEWEST_FIRST })
     }
 }
 

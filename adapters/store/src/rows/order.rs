@@ -98,25 +98,26 @@ impl Tx<'_> {
             (None, Some(state)) => Some(("state", Value::from(state))),
             (None, None) => None,
         };
-        let walk = Walk { table: "orders", key: "id", by, of_reseller: filter.account.is_none() };
+        let of_reseller = filter.account.is_none();
+        let walk = Walk { table: "orders", key: "id", by, of_reseller, order: NEWEST_FIRST };
         // No two orders of a reseller have the same external id.
         let looks = filter.external_id.is_none() && (lapses.is_some() || (state.is_some() && filter.account.is_some()));
-        let end = if looks { walk.end(self, reseller, &after)? } else { None };
+        let walk = looks.then_some(walk);
         let by_reseller = if filter.account.is_some() { "reseller_id || ''" } else { "reseller_id" };
-        let mut query = Narrowed {
-            sql: format!("SELECT {COLUMNS} FROM orders WHERE {by_reseller} = $1 AND id < $2"),
-            params: vec![reseller.into(), after.into(), limit.into()],
-        };
+        let mut params = vec![reseller.into(), after.into(), limit.into()];
+        let rows = walk.as_ref().map(|walk| format!("({}) AS orders", walk.rows(&mut params)));
+        let from = rows.as_deref().unwrap_or("orders");
+        let sql = format!("SELECT {COLUMNS} FROM {from} WHERE {by_reseller} = $1 AND id < $2");
+        let mut query = Narrowed { sql, params };
         query.by("account_id =", filter.account.map(Value::from));
         query.by("external_id =", filter.external_id.as_deref().map(Value::from));
         query.by(if filter.account.is_some() { "state || '' =" } else { "state =" }, state.map(Value::from));
         if let Some(lapses) = lapses {
             query.by(lapses, Some(filter.now.into()));
         }
-        query.by("id >=", end.as_deref().map(Value::from));
         query.sql.push_str(&format!(" ORDER BY id {NEWEST_FIRST} LIMIT $3"));
         let rows = self.query(&query.sql, &query.params, read)?;
-        let page = walk::page(rows, end, page, |order| order.id.to_string());
+        let page = walk::page(self, walk.as_ref(), reseller, page, rows, |order| order.id.to_string())?;
         let items = page.items.into_iter().map(|order| self.with_authorizations(order)).collect::<Result<_, _>>()?;
         Ok(Page { items, next: page.next })
     }

@@ -1,12 +1,11 @@
 //! Lists with conditions that no index serves: a page looks through so many rows and not more.
 //!
-//! A page is walked by one index that ends in the key. Every other condition is written so that no index fits it, and
-//! the rows that are looked through are bounded by a key below which the page does not go. Where that is reached, the
-//! page may be short or empty, and says where to go on.
+//! A page is walked by one index that ends in the key, and every other condition is asked of the rows that this gives, so
+//! many at most. Where that many are looked through, the page may be short or empty, and says where to go on.
 
 use chancery_domain::{Page, PageRequest, ResellerId};
 
-use super::NEWEST_FIRST;
+use super::bounds;
 use crate::error::StoreError;
 use crate::tx::Tx;
 use crate::value::Value;
@@ -21,12 +20,27 @@ pub(super) struct Walk {
     pub(super) by: Option<(&'static str, Value)>,
     /// Whether the index leads with the reseller.
     pub(super) of_reseller: bool,
+    /// The order of the index.
+    pub(super) order: &'static str,
 }
 
 impl Walk {
+    /// The rows that are looked through, for a query whose first parameters are the reseller and the key to go on below.
+    /// Both databases take the limit as a wall: no condition from outside changes how the rows are found.
+    pub(super) fn rows(&self, params: &mut Vec<Value>) -> String {
+        let Self { table, key, by, of_reseller, order } = self;
+        let reseller = if *of_reseller { " AND reseller_id = $1" } else { "" };
+        let by = by.as_ref().map(|(column, value)| {
+            params.push(value.clone());
+            format!(" AND {column} = ${}", params.len())
+        });
+        let by = by.unwrap_or_default();
+        format!("SELECT * FROM {table} WHERE {key} < $2{reseller}{by} ORDER BY {key} {order} LIMIT {LOOKED_THROUGH}")
+    }
+
     /// The key at which a page ends that begins below `after`, if there are more rows than it looks through.
     pub(super) fn end(&self, tx: &mut Tx<'_>, reseller: ResellerId, after: &str) -> Result<Option<String>, StoreError> {
-        let Self { table, key, by, of_reseller } = self;
+        let Self { table, key, by, of_reseller, order } = self;
         let mut params = vec![Value::from(after), Value::from(LOOKED_THROUGH - 1)];
         let mut sql = format!("SELECT {key} FROM {table} WHERE {key} < $1");
         let mut narrow = |column: &str, value: Value| {
@@ -39,15 +53,26 @@ impl Walk {
         if let Some((column, value)) = by {
             narrow(column, value.clone());
         }
-        sql.push_str(&format!(" ORDER BY {key} {NEWEST_FIRST} LIMIT 1 OFFSET $2"));
+        sql.push_str(&format!(" ORDER BY {key} {order} LIMIT 1 OFFSET $2"));
         tx.query_one(&sql, &params, |row| row.text())
     }
 }
 
-/// The page of these rows, which goes on at `end` if it has no key of its own to go on from.
-pub(super) fn page<T>(rows: Vec<T>, end: Option<String>, page: &PageRequest, key: impl Fn(&T) -> String) -> Page<T> {
-    let found = Page::from_rows(rows, page.limit, key);
-    Page { next: found.next.or(end), items: found.items }
+/// The page of these rows. One that is not full goes on where the walk has ended.
+pub(super) fn page<T>(
+    tx: &mut Tx<'_>,
+    walk: Option<&Walk>,
+    reseller: ResellerId,
+    request: &PageRequest,
+    rows: Vec<T>,
+    key: impl Fn(&T) -> String,
+) -> Result<Page<T>, StoreError> {
+    let found = Page::from_rows(rows, request.limit, key);
+    let next = match (found.next, walk) {
+        (None, Some(walk)) => walk.end(tx, reseller, &bounds(request).0)?,
+        (next, _) => next,
+    };
+    Ok(Page { items: found.items, next })
 }
 
 /// A query that grows by conditions.
