@@ -38,6 +38,11 @@ impl Held {
         again
     }
 
+    /// Lets go of a job whose work panics: its lease ends, and it is tried again.
+    pub(crate) fn guard(&self, job: &Job) -> Guard {
+        Guard { held: self.clone(), key: key(job) }
+    }
+
     /// Every job in hand.
     pub(crate) fn all(&self) -> Vec<Job> {
         self.held().values().map(|entry| entry.job.clone()).collect()
@@ -45,6 +50,19 @@ impl Held {
 
     fn held(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) struct Guard {
+    held: Held,
+    key: Key,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.held.held().remove(&self.key);
+        }
     }
 }
 
@@ -58,6 +76,20 @@ mod tests {
 
     fn job(subject: &str, attempts: i64) -> Job {
         Job { kind: JobKind::Validate, subject: subject.to_owned(), attempts }
+    }
+
+    #[test]
+    fn a_job_that_panics_is_let_go() {
+        let held = Held::default();
+        let job = held.take(job("a", 1)).unwrap();
+        let guard = held.guard(&job);
+        let panicked = std::thread::spawn(move || {
+            let _guard = guard;
+            panic!("on purpose");
+        });
+        assert!(panicked.join().is_err());
+        assert_eq!(held.all(), []);
+        drop(held.guard(&job));
     }
 
     #[test]

@@ -86,6 +86,7 @@ impl Workers {
             for job in jobs.into_iter().filter_map(|job| self.held.take(job)) {
                 let me = self.clone();
                 at_work.spawn(async move {
+                    let _guard = me.held.guard(&job);
                     let mut next = Some(job);
                     while let Some(job) = next {
                         me.work_in_turn(&job).await;

@@ -97,7 +97,7 @@ on_both_databases! {
                 let square = square.clone();
                 tokio::spawn(async move {
                     let dice = SeededEntropy::new(number);
-                    for _ in 0..40 {
+                    for _ in 0..100 {
                         act(&square, &who, &dice).await;
                     }
                 })

@@ -70,9 +70,9 @@ impl Tx<'_> {
         Ok(added == 1)
     }
 
-    /// All of them, oldest first: roots before what they signed.
+    /// All of them: roots (the last in the alphabet) before what they signed, each kind oldest first.
     pub fn issuers(&mut self) -> Result<Vec<IssuerRecord>, StoreError> {
-        self.query(&format!("SELECT {COLUMNS} FROM issuers ORDER BY id"), params![], read)
+        self.query(&format!("SELECT {COLUMNS} FROM issuers ORDER BY kind DESC, id"), params![], read)
     }
 
     /// The same, and whoever else claims them waits until this unit ends: for adding one, or changing where one stands.
