@@ -12,7 +12,7 @@ use chancery_http::{PublicUrls, RateLimiter};
 use chancery_seal::Keyring;
 use chancery_service::identity::External;
 use chancery_service::operator::NewClient;
-use chancery_service::{Issuing, Services, Settings};
+use chancery_service::{AcmeSettings, Issuing, Services, Settings};
 use chancery_store::{Options, Store};
 use chancery_testkit::{FrozenClock, TestStore};
 
@@ -158,6 +158,7 @@ pub fn settings() -> Settings {
         token_key_notice: Duration::from_secs(3600),
         api_keys: true,
         external: Vec::new(),
+        acme: AcmeSettings::of("https://ca.test"),
         issuing: Issuing::of(&profiles, "https://ca.test", "http://ca.test"),
         default_profile: profiles[0].name.clone(),
         profiles,

@@ -2,7 +2,7 @@
 
 use crate::credential::Kid;
 use crate::evidence::ValidationProblem;
-use crate::id::{AccountId, AuthorizationId, CertificateId, OrderId, ResellerId};
+use crate::id::{AccountId, AcmeAccountId, AuthorizationId, CertificateId, OrderId, ResellerId};
 use crate::identifier::Identifier;
 use crate::metadata::Metadata;
 use crate::profile::ProfileName;
@@ -18,6 +18,10 @@ pub struct Order {
     /// The credential it was ordered with; the account's first one where none was named.
     pub kid: Kid,
     pub via: Via,
+    /// Who ordered it, where that came through ACME.
+    pub acme_account: Option<AcmeAccountId>,
+    /// The certificate that it is to replace, as RFC 9773 names it.
+    pub replaces: Option<String>,
     pub profile: ProfileName,
     /// Each name once, in order.
     pub identifiers: Vec<Identifier>,
@@ -206,6 +210,8 @@ mod tests {
             account: AccountId::from_uuid(nil),
             kid: Kid::from_uuid(nil),
             via: Via::Reseller,
+            acme_account: None,
+            replaces: None,
             profile: ProfileName::parse("TLS-90d").unwrap(),
             identifiers: vec![Identifier::parse("example.com").unwrap()],
             authorizations: vec![AuthorizationId::from_uuid(nil)],

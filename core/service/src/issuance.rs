@@ -111,7 +111,10 @@ impl Issuance {
             Ok(None) => return Ok(()),
             // Anything else may pass: an issuer, for one, that another node has made and this one has not loaded yet.
             Err(
-                error @ (ServiceError::Account(_) | ServiceError::CredentialRevoked(_) | ServiceError::Unissuable(_)),
+                error @ (ServiceError::Account(_)
+                | ServiceError::AcmeAccount(_)
+                | ServiceError::CredentialRevoked(_)
+                | ServiceError::Unissuable(_)),
             ) => {
                 let problem = as_problem(&error).ok_or(error)?;
                 return self.fail(id, problem).await;
@@ -132,6 +135,7 @@ impl Issuance {
         let kept = self.kernel.store.write(move |tx| me.keep(tx, &work, &der)).await;
         if kept.is_ok() {
             fault::reached(Step::Kept);
+            self.announce(id);
         }
         match kept.as_ref().err().and_then(as_problem) {
             Some(problem) => self.fail(id, problem).await,
@@ -142,7 +146,8 @@ impl Issuance {
     /// Ends an order that cannot be issued.
     pub async fn fail(&self, id: OrderId, problem: ValidationProblem) -> Result<(), ServiceError> {
         let kernel = self.kernel.clone();
-        self.kernel
+        let failed = self
+            .kernel
             .store
             .write(move |tx| {
                 let Some(order) = tx.lock_order(id)? else { return Ok(()) };
@@ -151,7 +156,15 @@ impl Issuance {
                 let detail = json!({"problem": problem.to_string()});
                 kernel.audit_as(tx, Some(order.reseller), &actor, &origin, "order.fail", id, &detail)
             })
-            .await
+            .await;
+        self.announce(id);
+        failed
+    }
+
+    /// Tells those who wait for the order that it has ended.
+    fn announce(&self, id: OrderId) {
+        // Nobody waits where there is nobody to tell.
+        let _listeners = self.kernel.ended.send(id);
     }
 
     fn prepare_in(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Prepared, ServiceError> {
@@ -175,7 +188,7 @@ impl Issuance {
                         authorization: each.id,
                         identifier: each.identifier.clone(),
                         method: each.validation()?.method,
-                        account_uri: kernel.settings.issuing.account_uri(order.account),
+                        account_uri: kernel.settings.applicant_uri(order.account, order.acme_account),
                     })
                 });
                 return Ok(Prepared::AskCaa(again.collect()));
@@ -315,6 +328,10 @@ fn require_standing(tx: &mut Tx<'_>, order: &Order, account: &Account) -> Result
         Some(credential) if credential.revoked_at.is_none_or(|at| at < order.created_at) => {}
         _ => return Err(ServiceError::CredentialRevoked(order.kid)),
     }
+    if let Some(id) = order.acme_account {
+        let speaker = tx.hold_acme_account(id)?;
+        speaker.ok_or_else(|| ServiceError::internal("an order without its ACME account"))?.require_active()?;
+    }
     match tx.reseller(order.reseller)? {
         Some(reseller) if !reseller.suspended => Ok(()),
         _ => Err(ServiceError::Unissuable(ValidationProblem {
@@ -378,7 +395,9 @@ fn unprovable(error: ProofError) -> ServiceError {
 fn as_problem(error: &ServiceError) -> Option<ValidationProblem> {
     let kind = match error {
         ServiceError::Unissuable(problem) => return Some(problem.clone()),
-        ServiceError::Account(_) | ServiceError::CredentialRevoked(_) => ProblemKind::Unauthorized,
+        ServiceError::Account(_) | ServiceError::AcmeAccount(_) | ServiceError::CredentialRevoked(_) => {
+            ProblemKind::Unauthorized
+        }
         ServiceError::PolicyViolation(_) | ServiceError::QuotaExceeded { .. } | ServiceError::Invalid(_) => {
             ProblemKind::RejectedIdentifier
         }
