@@ -15,6 +15,7 @@ use chancery_service::operator::NewClient;
 use chancery_service::{AcmeSettings, Issuing, Services, Settings};
 use chancery_store::{Options, Store};
 use chancery_testkit::{FrozenClock, TestStore};
+use chancery_workers::Workers;
 
 use crate::node::{Node, Parts, work};
 use crate::tenant::Tenant;
@@ -120,6 +121,12 @@ impl World {
     /// Does every job that is waiting, with these eyes; without any, every name is taken for shown.
     pub async fn work(&self, validator: Option<Arc<Validator>>) {
         work(&self.services, validator, self.clock.clone()).await;
+    }
+
+    /// Sets workers to work that take every name for shown, until the test ends.
+    pub fn start_workers(&self) {
+        let workers = Workers::new(self.services.clone(), None, self.clock.clone());
+        tokio::spawn(workers.run(std::future::pending()));
     }
 
     /// Somebody who has got a certificate of ours to trust or not.

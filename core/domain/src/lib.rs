@@ -42,8 +42,8 @@ pub use entropy::Entropy;
 pub use evidence::{Attempt, CaaEvidence, ProblemKind, ValidationProblem};
 pub use group::Group;
 pub use id::{
-    AccountId, AcmeAccountId, ApiKeyId, AuditId, AuthorizationId, CertificateId, ChallengeId, ClientId, EabId, GroupId, IdError,
-    IssuerId, OrderId, PolicyId, ResellerId, TokenKeyId,
+    AccountId, AcmeAccountId, ApiKeyId, AuditId, AuthorizationId, CertificateId, ChallengeId, ClientId, EabId, GroupId,
+    IdError, IssuerId, OrderId, PolicyId, ResellerId, TokenKeyId,
 };
 pub use identifier::{DnsName, Identifier, IdentifierError};
 pub use kinds::{ChallengeType, KeyType};

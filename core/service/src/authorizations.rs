@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use chancery_domain::{
-    Account, Authorization, AuthorizationError, AuthorizationId, AuthorizationState, Challenge, ChallengeId, ChallengeState,
-    Order, OrderState, Scope,
+    Account, Authorization, AuthorizationError, AuthorizationId, AuthorizationState, Challenge, ChallengeId,
+    ChallengeState, Order, OrderState, Scope,
 };
 use chancery_jose::SigningKey;
 use chancery_store::{Job, JobKind, Tx};

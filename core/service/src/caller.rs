@@ -47,7 +47,11 @@ impl Actor {
 
     pub fn name(&self) -> &str {
         match self {
-            Self::Client(name) | Self::ApiKey(name) | Self::External(name) | Self::Operator(name) | Self::Acme(name) => name,
+            Self::Client(name)
+            | Self::ApiKey(name)
+            | Self::External(name)
+            | Self::Operator(name)
+            | Self::Acme(name) => name,
             Self::Anonymous | Self::Service => "",
         }
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use chancery_domain::{
-    Account, AccountId, AcmeAccountId, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, ProfileName, Scope, Secret,
+    Account, AccountId, AcmeAccountId, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, ProfileName, Scope,
+    Secret,
 };
 use chancery_store::Tx;
 use data_encoding::BASE64;

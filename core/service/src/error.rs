@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use chancery_domain::{AccountError, AcmeAccountError, AuthorizationError, Kid, OrderError, Problem, Problems, Scope, ValidationProblem};
+use chancery_domain::{
+    AccountError, AcmeAccountError, AuthorizationError, Kid, OrderError, Problem, Problems, Scope, ValidationProblem,
+};
 use chancery_store::StoreError;
 
 use crate::acme::AcmeError;

@@ -35,8 +35,8 @@ mod validation;
 use std::sync::Arc;
 
 pub use account_lookup::AccountLookup;
-pub use acme::Acme;
 pub use accounts::{AccountDetails, Accounts, CreatedAccount, Ending, NewAccount};
+pub use acme::Acme;
 pub use audit::{Audit, Refusal};
 pub use authority::{Authority, Signing};
 pub use authorizations::{AuthorizationDetails, Authorizations, ChallengeDetails};

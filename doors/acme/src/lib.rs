@@ -41,7 +41,11 @@ pub fn router(door: Door) -> Router {
         .route("/acme/challenge/{id}", post(challenge::show_or_answer))
         .route("/acme/cert/{id}", post(certificate::download))
         .route("/acme/renewal-info/{certificate}", get(renewal::show))
-        .route("/acme/{*path}", any(nothing))
+        .route("/acme", any(nothing))
+        .route("/acme/", any(nothing))
+        .route("/acme/{profile}", any(nothing))
+        .route("/acme/{profile}/{what}", any(nothing))
+        .route("/acme/{profile}/{what}/{*rest}", any(nothing))
         .method_not_allowed_fallback(wrong_method)
         .with_state(door.clone());
     surroundings::around(routes, door)

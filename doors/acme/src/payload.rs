@@ -20,7 +20,8 @@ pub(crate) fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Problem> {
     if payload.is_empty() {
         return Err(Problem::malformed("the payload is empty; this needs a JSON object"));
     }
-    let members = json_object(payload).map_err(|why| Problem::malformed(format!("the payload cannot be read: {why}")))?;
+    let members =
+        json_object(payload).map_err(|why| Problem::malformed(format!("the payload cannot be read: {why}")))?;
     serde_json::from_value(Value::Object(members))
         .map_err(|why| Problem::malformed(format!("the payload cannot be understood: {why}")))
 }

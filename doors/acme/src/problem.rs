@@ -192,12 +192,10 @@ impl IntoResponse for Problem {
         metrics::counter!("chancery_acme_problems_total", "type" => kind.as_str()).increment(1);
         body.request_id = RequestId::current().map(|id| id.to_string());
         let note = RefusalNote::new(kind.as_str(), &body.detail);
-        let fixed = [
-            (CONTENT_TYPE, HeaderValue::from_static("application/problem+json")),
-            (CONTENT_LANGUAGE, HeaderValue::from_static("en")),
-        ];
         let mut response = (status, headers, Json(body)).into_response();
-        response.headers_mut().extend(fixed);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(CONTENT_LANGUAGE, HeaderValue::from_static("en"));
         response.extensions_mut().insert(note);
         response
     }

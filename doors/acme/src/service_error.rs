@@ -16,9 +16,9 @@ impl From<ServiceError> for Problem {
             ServiceError::Account(AccountError::Suspended) => {
                 Self::unauthorized("the customer's account is suspended; ask your certificate provider")
             }
-            ServiceError::Account(AccountError::Terminated(at)) => {
-                Self::unauthorized(format!("the customer's account was terminated at {at}; ask your certificate provider"))
-            }
+            ServiceError::Account(AccountError::Terminated(at)) => Self::unauthorized(format!(
+                "the customer's account was terminated at {at}; ask your certificate provider"
+            )),
             ServiceError::CredentialRevoked(_) => {
                 Self::unauthorized(format!("{message}, and what it bound with it; ask your certificate provider"))
             }
@@ -69,11 +69,9 @@ fn acme(error: AcmeError, message: String) -> Problem {
         AcmeError::ExternalAccountRequired => {
             Problem::new(ProblemType::ExternalAccountRequired, StatusCode::FORBIDDEN, message)
         }
-        AcmeError::TermsNotAgreed(url) => {
-            Problem::new(ProblemType::UserActionRequired, StatusCode::FORBIDDEN, message)
-                .with_text(LINK, &format!("<{url}>;rel=\"terms-of-service\""))
-                .at_instance(&url)
-        }
+        AcmeError::TermsNotAgreed(url) => Problem::new(ProblemType::UserActionRequired, StatusCode::FORBIDDEN, message)
+            .with_text(LINK, &format!("<{url}>;rel=\"terms-of-service\""))
+            .at_instance(&url),
         AcmeError::BadPublicKey(_) => Problem::new(ProblemType::BadPublicKey, StatusCode::BAD_REQUEST, message),
         // The door that knows the URL of the account adds it.
         AcmeError::KeyInUse(_) => Problem::new(ProblemType::Malformed, StatusCode::CONFLICT, message),
@@ -91,10 +89,10 @@ fn rejected(names: &[RejectedName], message: String) -> Problem {
         Rejection::Unsupported => (ProblemType::UnsupportedIdentifier, StatusCode::BAD_REQUEST),
         Rejection::Forbidden => (ProblemType::RejectedIdentifier, StatusCode::FORBIDDEN),
     };
-    let (first, status) = names.first().map_or((ProblemType::Malformed, StatusCode::BAD_REQUEST), |name| kind(name.kind));
+    let (first, status) =
+        names.first().map_or((ProblemType::Malformed, StatusCode::BAD_REQUEST), |name| kind(name.kind));
     let same = names.iter().all(|name| kind(name.kind).0 == first);
-    let (overall, status) =
-        if same { (first, status) } else { (ProblemType::Malformed, StatusCode::BAD_REQUEST) };
+    let (overall, status) = if same { (first, status) } else { (ProblemType::Malformed, StatusCode::BAD_REQUEST) };
     let each = names.iter().map(|name| subproblem(kind(name.kind).0, name.detail.clone(), name.identifier.as_ref()));
     Problem::new(overall, status, message).with_subproblems(each.collect())
 }

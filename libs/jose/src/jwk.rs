@@ -154,10 +154,42 @@ pub(crate) struct Curve {
 
 // JOSE signatures are r and s at fixed length, hence `FIXED`.
 static CURVES: [Curve; 4] = [
-    Curve { kty: "EC", name: "P-256", prefix: &[4], len: 32, algorithms: [ES256], oids: spki::P256, by: &lc::ECDSA_P256_SHA256_FIXED },
-    Curve { kty: "EC", name: "P-384", prefix: &[4], len: 48, algorithms: [ES384], oids: spki::P384, by: &lc::ECDSA_P384_SHA384_FIXED },
-    Curve { kty: "EC", name: "P-521", prefix: &[4], len: 66, algorithms: [ES512], oids: spki::P521, by: &lc::ECDSA_P521_SHA512_FIXED },
-    Curve { kty: "OKP", name: "Ed25519", prefix: &[], len: 32, algorithms: [EdDSA], oids: spki::ED25519, by: &lc::ED25519 },
+    Curve {
+        kty: "EC",
+        name: "P-256",
+        prefix: &[4],
+        len: 32,
+        algorithms: [ES256],
+        oids: spki::P256,
+        by: &lc::ECDSA_P256_SHA256_FIXED,
+    },
+    Curve {
+        kty: "EC",
+        name: "P-384",
+        prefix: &[4],
+        len: 48,
+        algorithms: [ES384],
+        oids: spki::P384,
+        by: &lc::ECDSA_P384_SHA384_FIXED,
+    },
+    Curve {
+        kty: "EC",
+        name: "P-521",
+        prefix: &[4],
+        len: 66,
+        algorithms: [ES512],
+        oids: spki::P521,
+        by: &lc::ECDSA_P521_SHA512_FIXED,
+    },
+    Curve {
+        kty: "OKP",
+        name: "Ed25519",
+        prefix: &[],
+        len: 32,
+        algorithms: [EdDSA],
+        oids: spki::ED25519,
+        by: &lc::ED25519,
+    },
 ];
 pub(crate) static P256: &Curve = &CURVES[0];
 

@@ -1,5 +1,6 @@
 use chancery_domain::{
-    AccountId, AcmeAccountId, Authorization, AuthorizationId, AuthorizationState, Identifier, OrderId, ResellerId, Timestamp,
+    AccountId, AcmeAccountId, Authorization, AuthorizationId, AuthorizationState, Identifier, OrderId, ResellerId,
+    Timestamp,
 };
 
 use super::evidence::{read_challenges, read_validation, write_challenges, write_validation};

@@ -1,10 +1,10 @@
 use chancery_domain::{
-    AccountId, AcmeAccountId, AuthorizationId, ExternalId, Metadata, Order, OrderId, OrderState, Page, PageRequest, ProfileName,
-    ResellerId, Timestamp, Via,
+    AccountId, AcmeAccountId, AuthorizationId, ExternalId, Metadata, Order, OrderId, OrderState, Page, PageRequest,
+    ProfileName, ResellerId, Timestamp, Via,
 };
 
-use super::{NEWEST_FIRST, bounds};
 use super::evidence::{read_identifiers, read_problem, write_identifiers, write_problem};
+use super::{NEWEST_FIRST, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::{Value, params};

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_domain::{
-    Account, AccountError, AcmeAccount, AcmeAccountId, Reseller, ScopeSet, Timestamp,
-};
+use chancery_domain::{Account, AccountError, AcmeAccount, AcmeAccountId, Reseller, ScopeSet, Timestamp};
 use chancery_store::Tx;
 
 use super::{Acme, AcmeError};
@@ -63,8 +61,7 @@ impl Acme {
         let ends = self.kernel.nonces.check(&nonce, now)?;
         let unit = move |tx: &mut Tx<'_>| {
             if !tx.redeem_nonce(&nonce, ends)? {
-                const USED: &str =
-                    "the nonce was used before; use the one in the header Replay-Nonce of this answer";
+                const USED: &str = "the nonce was used before; use the one in the header Replay-Nonce of this answer";
                 return Ok(Err(AcmeError::BadNonce(USED).into()));
             }
             match &signature {
@@ -105,11 +102,7 @@ fn admit(
 
 /// That neither the account, nor the credential that bound it, nor the customer, nor the reseller has ended. What of
 /// them it was is told.
-pub(super) fn standing(
-    tx: &mut Tx<'_>,
-    account: AcmeAccount,
-    origin: &Origin,
-) -> Result<AcmeCaller, ServiceError> {
+pub(super) fn standing(tx: &mut Tx<'_>, account: AcmeAccount, origin: &Origin) -> Result<AcmeCaller, ServiceError> {
     let gone = |what: &str| ServiceError::internal(format!("an ACME account without its {what}"));
     let customer = tx.account(account.reseller, account.account)?.ok_or_else(|| gone("customer"))?;
     match customer.require_active() {

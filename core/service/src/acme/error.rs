@@ -17,7 +17,9 @@ pub enum AcmeError {
     /// There is no such thing, or it is somebody else's.
     #[error("{0}")]
     NotFound(String),
-    #[error("a new account needs an external account binding: give the client the key id (kid) and HMAC key that your provider gave you")]
+    #[error(
+        "a new account needs an external account binding: give the client the key id (kid) and HMAC key that your provider gave you"
+    )]
     ExternalAccountRequired,
     /// Where the terms are.
     #[error("agree to the terms of service at {0} (`termsOfServiceAgreed: true`)")]

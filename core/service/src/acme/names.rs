@@ -15,11 +15,7 @@ pub struct AskedName {
 
 /// Each name once, in order, or everything that is wrong with them. Asking for a name twice, in whatever spelling, is
 /// asking once.
-pub(super) fn read(
-    settings: &Settings,
-    profile: &Profile,
-    asked: &[AskedName],
-) -> Result<Vec<Identifier>, AcmeError> {
+pub(super) fn read(settings: &Settings, profile: &Profile, asked: &[AskedName]) -> Result<Vec<Identifier>, AcmeError> {
     if asked.is_empty() {
         return Err(AcmeError::Malformed("`identifiers` names nothing; name at least one identifier".to_owned()));
     }
@@ -68,8 +64,7 @@ fn read_one(asked: &AskedName) -> Result<Identifier, RejectedName> {
     let refuse = |kind, detail| Err(RejectedName { identifier: None, kind, detail });
     let shown = || asked.value.chars().take(100).collect::<String>();
     match asked.kind.as_str() {
-        "dns" => read_dns_name(&asked.value)
-            .or_else(|problem| refuse(Rejection::Malformed, problem.to_string())),
+        "dns" => read_dns_name(&asked.value).or_else(|problem| refuse(Rejection::Malformed, problem.to_string())),
         "ip" => match asked.value.parse() {
             Ok(address) => Ok(Identifier::Ip(address)),
             Err(_) => refuse(Rejection::Malformed, format!("{:?} is not an IP address", shown())),

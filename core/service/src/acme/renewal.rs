@@ -83,7 +83,8 @@ pub(super) fn require_replaceable(
 fn find(acme: &Acme, tx: &mut Tx<'_>, name: &str, claim: bool) -> Result<CertificateRecord, ServiceError> {
     let unknown = || AcmeError::NotFound("there is no certificate of that name here".to_owned());
     let (key_id, serial) = parse(name).ok_or_else(|| {
-        let form = "it must be the authority key identifier and the serial number, each in base64url, with a dot between";
+        let form =
+            "it must be the authority key identifier and the serial number, each in base64url, with a dot between";
         AcmeError::Malformed(format!("the name of a certificate cannot be read: {form}"))
     })?;
     let found = match claim {
@@ -123,7 +124,9 @@ mod tests {
 
     #[test]
     fn takes_one_spelling_only() {
-        for bad in ["", ".", "aYhba4dGQEHhs3uEe6CuLN4ByNQ", "aYhb.", ".AIdlQyE", "aYhb.AIdlQyE=", "aYhb.h2VDIQ", "aYhb.AAE"] {
+        for bad in
+            ["", ".", "aYhba4dGQEHhs3uEe6CuLN4ByNQ", "aYhb.", ".AIdlQyE", "aYhb.AIdlQyE=", "aYhb.h2VDIQ", "aYhb.AAE"]
+        {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }

@@ -30,7 +30,8 @@ pub struct RevocationRequest {
 impl Acme {
     /// Revokes a certificate.
     pub async fn revoke(&self, who: Revoker, request: RevocationRequest) -> Result<(), ServiceError> {
-        let parsed = Certificate::from_der(&request.certificate).and_then(|parsed| Ok((parsed.info()?, parsed.spki()?)));
+        let parsed =
+            Certificate::from_der(&request.certificate).and_then(|parsed| Ok((parsed.info()?, parsed.spki()?)));
         let (info, spki) = parsed.map_err(|error| {
             AcmeError::Malformed(format!("`certificate` must be the DER of a certificate in base64url: {error}"))
         })?;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    Account, AcmeAccount, Authorization, AuthorizationId, AuthorizationState, CertificateId, CertificateRecord, CertificateState,
-    Challenge, ChallengeId, ChallengeState, ChallengeType, ExternalId, Identifier, Kid, Metadata, Order, OrderId, OrderState,
-    Problems, Profile, ProfileName, Scope, Timestamp, Via,
+    Account, AcmeAccount, Authorization, AuthorizationId, AuthorizationState, CertificateId, CertificateRecord,
+    CertificateState, Challenge, ChallengeId, ChallengeState, ChallengeType, ExternalId, Identifier, Kid, Metadata,
+    Order, OrderId, OrderState, Problems, Profile, ProfileName, Scope, Timestamp, Via,
 };
 use chancery_pki::{CertificateRequest, SubscriberProfile, ceiling_days};
 use chancery_store::Tx;

@@ -10,7 +10,8 @@ pub(crate) mod rules;
 use std::sync::Arc;
 
 use chancery_domain::{
-    AccountError, AccountId, AcmeAccountId, Authorization, Finalization, Order, OrderError, OrderId, Page, Problem, Problems, Scope, Timestamp,
+    AccountError, AccountId, AcmeAccountId, Authorization, Finalization, Order, OrderError, OrderId, Page, Problem,
+    Problems, Scope, Timestamp,
 };
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
