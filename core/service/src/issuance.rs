@@ -329,7 +329,7 @@ fn require_standing(tx: &mut Tx<'_>, order: &Order, account: &Account) -> Result
         _ => return Err(ServiceError::CredentialRevoked(order.kid)),
     }
     if let Some(id) = order.acme_account {
-        let speaker = tx.hold_acme_account(id)?;
+        let speaker = tx.acme_account(id)?;
         speaker.ok_or_else(|| ServiceError::internal("an order without its ACME account"))?.require_active()?;
     }
     match tx.reseller(order.reseller)? {
