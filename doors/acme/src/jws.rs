@@ -1,5 +1,6 @@
 //! Request authentication (RFC 8555 section 6.2): who signed a request, that it was for here, and not done before.
 
+use std::hash::Hash;
 use std::sync::Arc;
 
 use axum::extract::Request;
@@ -92,7 +93,11 @@ async fn verify(door: &Door, request: Request, named: Named) -> Result<Signed, P
             })?;
             (Signature::Account(id, account.thumbprint), key)
         }
-        KeyName::Key(key) => (Signature::Key, key),
+        KeyName::Key(key) => {
+            // Whoever has no account yet is held to their rate by where they come from.
+            require_rate(door, &parts.extensions, &origin.address)?;
+            (Signature::Key, key)
+        }
     };
     let payload = jws.verify(&key).map_err(unverified)?.to_vec();
     let by = match door.services.acme.admit(nonce, signature, origin.clone()).await? {
@@ -100,7 +105,7 @@ async fn verify(door: &Door, request: Request, named: Named) -> Result<Signed, P
             if let Some(exchange) = parts.extensions.get::<Arc<Exchange>>() {
                 exchange.note_caller(&caller.caller);
             }
-            require_rate(door, &parts.extensions, &caller)?;
+            require_rate(door, &parts.extensions, caller.caller.reseller)?;
             SignedBy::Account(Box::new(caller))
         }
         None => SignedBy::Key(key),
@@ -167,9 +172,9 @@ fn nonce(jws: &Jws) -> Result<String, Problem> {
 }
 
 /// Every reseller has its share, whichever door its customers come through.
-fn require_rate(door: &Door, extensions: &http::Extensions, caller: &AcmeCaller) -> Result<(), Problem> {
+fn require_rate(door: &Door, extensions: &http::Extensions, who: impl Hash) -> Result<(), Problem> {
     let Some(limiter) = &door.limiter else { return Ok(()) };
-    let decision = limiter.check(caller.caller.reseller);
+    let decision = limiter.check(who);
     if let Some(exchange) = extensions.get::<Arc<Exchange>>() {
         exchange.note_rate(decision);
     }
