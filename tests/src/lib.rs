@@ -1,5 +1,6 @@
 //! The whole service in one process, for tests that speak to it as its users do.
 
+mod acme;
 mod csr;
 mod issuing;
 mod making;
@@ -7,6 +8,7 @@ mod node;
 mod tenant;
 mod world;
 
+pub use acme::{ACME_URL, AcmeClient, csr_der, der, identifiers, path};
 pub use csr::{csr, csr_with};
 pub use making::lookup;
 pub use node::Node;

@@ -57,7 +57,9 @@ impl Node {
         services.operator.init_hierarchy(hierarchy()).await.expect("a hierarchy");
         services.authority.reload().await.expect("a hierarchy that opens");
         let door = Door { services: services.clone(), urls, limiter: limiter.map(Arc::new) };
-        let routes = chancery_reseller::router(door.clone()).merge(chancery_identity::router(door.clone()));
+        let routes = chancery_reseller::router(door.clone())
+            .merge(chancery_identity::router(door.clone()))
+            .merge(chancery_acme::router(door.clone()));
         let ids = Arc::new(move || format!("req-{}", numbers.number()));
         let router = finish(account_for(routes, door), Edge::new(ids.clone()));
         let relying = finish(chancery_relying::router(services.clone()), Edge::new(ids));

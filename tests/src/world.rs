@@ -12,9 +12,10 @@ use chancery_http::{PublicUrls, RateLimiter};
 use chancery_seal::Keyring;
 use chancery_service::identity::External;
 use chancery_service::operator::NewClient;
-use chancery_service::{Issuing, Services, Settings};
+use chancery_service::{AcmeSettings, Issuing, Services, Settings};
 use chancery_store::{Options, Store};
 use chancery_testkit::{FrozenClock, TestStore};
+use chancery_workers::Workers;
 
 use crate::node::{Node, Parts, work};
 use crate::tenant::Tenant;
@@ -122,6 +123,12 @@ impl World {
         work(&self.services, validator, self.clock.clone()).await;
     }
 
+    /// Sets workers to work that take every name for shown, until the test ends.
+    pub fn start_workers(&self) {
+        let workers = Workers::new(self.services.clone(), None, self.clock.clone());
+        tokio::spawn(workers.run(std::future::pending()));
+    }
+
     /// Somebody who has got a certificate of ours to trust or not.
     pub fn relying_party(&self) -> Tenant {
         Tenant::stranger(self.relying.clone())
@@ -158,6 +165,7 @@ pub fn settings() -> Settings {
         token_key_notice: Duration::from_secs(3600),
         api_keys: true,
         external: Vec::new(),
+        acme: AcmeSettings::of("https://ca.test"),
         issuing: Issuing::of(&profiles, "https://ca.test", "http://ca.test"),
         default_profile: profiles[0].name.clone(),
         profiles,

@@ -44,6 +44,11 @@ const ARROWS: &[(&str, Reach, &str)] = &[
         Only(&["chancery-http", "chancery-service", "chancery-domain"]),
         "a door translates: it calls use cases, never an adapter and never another door",
     ),
+    (
+        "chancery-acme",
+        Only(&["chancery-http", "chancery-wire", "chancery-service", "chancery-domain", "chancery-jose"]),
+        "a door translates: it calls use cases, never an adapter and never another door",
+    ),
     ("chancery-domain", Only(&[]), "rules are pure and depend on nothing"),
     (
         "chancery-service",
@@ -118,6 +123,7 @@ const OUTSIDE: &[(&[&str], Place, &str)] = &[
             "chancery-reseller",
             "chancery-identity",
             "chancery-relying",
+            "chancery-acme",
             "chancery-dcv",
             "chancery-idp",
             "chancery-client",

@@ -107,7 +107,8 @@ impl Issuer {
         self.certificate.subject().clone().into()
     }
 
-    pub(crate) fn key_id(&self) -> &[u8] {
+    /// The identifier of its key, as the certificates it signs name it (RFC 5280 section 4.2.1.1).
+    pub fn key_id(&self) -> &[u8] {
         self.key_id.as_bytes()
     }
 

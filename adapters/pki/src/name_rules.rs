@@ -155,7 +155,7 @@ impl NameRules {
 }
 
 /// Reads a dNSName, as it stands in a request, as a name; an address in its place is a mistake.
-pub(crate) fn read_dns_name(text: &str) -> Result<Identifier, NameProblem> {
+pub fn read_dns_name(text: &str) -> Result<Identifier, NameProblem> {
     let invalid = |why: String| NameProblem::Invalid { name: shown(text), why };
     if text.parse::<IpAddr>().is_ok() {
         return Err(invalid("is an IP address, which belongs into an iPAddress name".to_owned()));

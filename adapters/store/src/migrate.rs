@@ -34,6 +34,7 @@ migrations! {
     3 "0003_groups_and_policies";
     4 "0004_audit_and_idempotency";
     5 "0005_orders";
+    6 "0006_acme";
 }
 
 /// A step that was just done.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::challenge::{Challenge, ChallengeState};
 use crate::evidence::{Attempt, CaaEvidence, ValidationProblem};
-use crate::id::{AccountId, AuthorizationId, ChallengeId, OrderId, ResellerId};
+use crate::id::{AccountId, AcmeAccountId, AuthorizationId, ChallengeId, OrderId, ResellerId};
 use crate::identifier::Identifier;
 use crate::kinds::ChallengeType;
 use crate::time::Timestamp;
@@ -15,6 +15,8 @@ pub struct Authorization {
     pub id: AuthorizationId,
     pub reseller: ResellerId,
     pub account: AccountId,
+    /// Whose key the key authorizations are made with, where it was asked for through ACME.
+    pub acme_account: Option<AcmeAccountId>,
     pub order: Option<OrderId>,
     /// The name as it stands in the order, wildcard and all.
     pub identifier: Identifier,
@@ -206,6 +208,7 @@ mod tests {
             id: AuthorizationId::from_uuid(Uuid::nil()),
             reseller: ResellerId::from_uuid(Uuid::nil()),
             account: AccountId::from_uuid(Uuid::nil()),
+            acme_account: None,
             order: None,
             identifier: Identifier::parse("example.com").unwrap(),
             state: AuthorizationState::Pending,

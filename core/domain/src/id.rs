@@ -64,6 +64,7 @@ ids! {
     AuthorizationId = "authz";
     ChallengeId = "chal";
     CertificateId = "cert";
+    AcmeAccountId = "acme";
     IssuerId = "iss";
     AuditId = "aud";
 }

@@ -4,6 +4,7 @@
 //! exists is a value that is valid, and changes state by functions that take the old state and give the new one.
 
 mod account;
+mod acme_account;
 mod attempts;
 mod authorization;
 mod certificate;
@@ -31,6 +32,7 @@ mod text;
 mod time;
 
 pub use account::{Account, AccountChange, AccountError, AccountNumber, AccountStatus};
+pub use acme_account::{AcmeAccount, AcmeAccountError, AcmeAccountState, Contact, ContactError};
 pub use authorization::{Authorization, AuthorizationError, AuthorizationState, Validation, Verification};
 pub use certificate::{CertificateRecord, CertificateState, CertificateStatus, Issued, Revocation, RevocationReason};
 pub use challenge::{Challenge, ChallengeState};
@@ -41,8 +43,8 @@ pub use entropy::Entropy;
 pub use evidence::{Attempt, CaaEvidence, ProblemKind, ValidationProblem};
 pub use group::Group;
 pub use id::{
-    AccountId, ApiKeyId, AuditId, AuthorizationId, CertificateId, ChallengeId, ClientId, EabId, GroupId, IdError,
-    IssuerId, OrderId, PolicyId, ResellerId, TokenKeyId,
+    AccountId, AcmeAccountId, ApiKeyId, AuditId, AuthorizationId, CertificateId, ChallengeId, ClientId, EabId, GroupId,
+    IdError, IssuerId, OrderId, PolicyId, ResellerId, TokenKeyId,
 };
 pub use identifier::{DnsName, Identifier, IdentifierError};
 pub use kinds::{ChallengeType, KeyType};

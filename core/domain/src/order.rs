@@ -2,7 +2,7 @@
 
 use crate::credential::Kid;
 use crate::evidence::ValidationProblem;
-use crate::id::{AccountId, AuthorizationId, CertificateId, OrderId, ResellerId};
+use crate::id::{AccountId, AcmeAccountId, AuthorizationId, CertificateId, OrderId, ResellerId};
 use crate::identifier::Identifier;
 use crate::metadata::Metadata;
 use crate::profile::ProfileName;
@@ -20,6 +20,10 @@ pub struct Order {
     /// That the credential was revoked already: the account's first one, ordered for by another of the account's names.
     pub kid_was_revoked: bool,
     pub via: Via,
+    /// Who ordered it, where that came through ACME.
+    pub acme_account: Option<AcmeAccountId>,
+    /// The certificate that it is to replace, as RFC 9773 names it.
+    pub replaces: Option<String>,
     pub profile: ProfileName,
     /// Each name once, in order.
     pub identifiers: Vec<Identifier>,
@@ -227,6 +231,8 @@ mod tests {
             kid: Kid::from_uuid(nil),
             kid_was_revoked: false,
             via: Via::Reseller,
+            acme_account: None,
+            replaces: None,
             profile: ProfileName::parse("TLS-90d").unwrap(),
             identifiers: vec![Identifier::parse("example.com").unwrap()],
             authorizations: vec![AuthorizationId::from_uuid(nil)],

@@ -116,6 +116,8 @@ mod tests {
             kid: Kid::from_uuid(nil),
             kid_was_revoked: false,
             via: Via::Reseller,
+            acme_account: None,
+            replaces: None,
             profile: ProfileName::parse("TLS-90d").unwrap(),
             identifiers: vec![name.clone()],
             authorizations: vec![id],
@@ -137,6 +139,7 @@ mod tests {
             id,
             reseller: order.reseller,
             account: order.account,
+            acme_account: None,
             order: Some(order.id),
             identifier: name,
             state: AuthorizationState::Valid(Validation {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::account_lookup::AccountLookup;
 use crate::caller::Caller;
-use crate::credentials::{Minted, mint};
+use crate::credentials::{CredentialDetails, Minted, detail, mint};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::Kernel;
@@ -46,7 +46,7 @@ pub struct Ending {
 #[derive(Clone, Debug)]
 pub struct AccountDetails {
     pub account: Account,
-    pub credentials: Listed<EabCredential>,
+    pub credentials: Listed<CredentialDetails>,
     pub groups: Vec<Group>,
 }
 
@@ -100,7 +100,10 @@ impl Accounts {
                 let account = lookup.find(tx, reseller)?;
                 let page = tx.credentials_of_account(account.id, &PageRequest::default())?;
                 let list = ListName::new("account/eab-credential", reseller, &account.id);
-                let credentials = kernel.cursors.close(&list, page);
+                let Page { items, next } = page;
+                let items = items.into_iter().map(|credential| detail(tx, credential, account.clone()));
+                let items = items.collect::<Result<_, _>>()?;
+                let credentials = kernel.cursors.close(&list, Page { items, next });
                 let groups = tx.groups_of_account(account.id)?;
                 Ok(AccountDetails { account, credentials, groups })
             })
@@ -156,6 +159,7 @@ impl Accounts {
                 let after = before.clone().terminate(now)?;
                 tx.save_account(&after)?;
                 tx.revoke_credentials(id, now)?;
+                tx.revoke_acme_accounts(id, now)?;
                 tx.remove_memberships(id, now)?;
                 let cancelled = cancel_open_orders(&kernel, tx, &caller, id)?;
                 if ending.revoke_certificates {

@@ -3,20 +3,19 @@
 use std::sync::Arc;
 
 use chancery_domain::{
-    Authorization, AuthorizationError, AuthorizationId, AuthorizationState, Challenge, ChallengeId, ChallengeState,
-    Order, OrderError, OrderState, Profile, Scope, Timestamp,
+    Account, Authorization, AuthorizationError, AuthorizationId, AuthorizationState, Challenge, ChallengeId,
+    ChallengeState, Order, OrderError, OrderState, Profile, Scope, Timestamp,
 };
 use chancery_jose::SigningKey;
 use chancery_store::{Job, JobKind, Tx};
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::json;
 
-use crate::accounts::standing_account;
 use crate::caller::Caller;
 use crate::error::{Noun, ServiceError};
 use crate::fault::{self, Step};
 use crate::kernel::{Kernel, sealed_column};
-use crate::orders::{Standing, cancel_order, lock_own, offered};
+use crate::orders::{Standing, cancel_order, lock_own, offered, thumbprint};
 
 /// An authorization, and the thumbprint that its key authorizations end in.
 #[derive(Clone, Debug)]
@@ -48,7 +47,7 @@ impl Authorizations {
         let caller = caller.clone();
         let read = move |tx: &mut Tx<'_>| {
             let authorization = own(tx, &caller, id)?;
-            let thumbprint = tx.account_thumbprint(authorization.account)?;
+            let thumbprint = thumbprint(tx, authorization.account, authorization.acme_account)?;
             Ok(AuthorizationDetails { authorization, thumbprint })
         };
         self.kernel.store.read(read).await
@@ -66,10 +65,14 @@ impl Authorizations {
             .store
             .write(move |tx| {
                 let (authorization, order) = lock(tx, &caller, id)?;
-                require_alive(&kernel, &authorization, &order)?;
+                require_alive(&kernel, &authorization, order.as_ref())?;
                 let thumbprint = account_thumbprint(&kernel, tx, &authorization)?;
                 // Those of an order that has failed still tell what became of them.
-                if !authorization.challenges.is_empty() || matches!(order.state, OrderState::Invalid { .. }) {
+                let order = match order {
+                    Some(order) if authorization.challenges.is_empty() => order,
+                    _ => return Ok(AuthorizationDetails { authorization, thumbprint: Some(thumbprint) }),
+                };
+                if let OrderState::Invalid { .. } = order.state {
                     return Ok(AuthorizationDetails { authorization, thumbprint: Some(thumbprint) });
                 }
                 let authorization = with_codes(&kernel, tx, authorization, &order)?;
@@ -97,18 +100,20 @@ impl Authorizations {
             .write(move |tx| {
                 challenge(tx, &by, id)?;
                 let (authorization, order) = lock(tx, &by, id.authorization())?;
-                standing_account(tx, &order)?.require_active()?;
+                account_of(tx, &authorization)?.require_active()?;
                 let tried = authorization.tried().cloned();
                 let now = kernel.now();
                 let authorization = match authorization.choose(id, now) {
                     Err(AuthorizationError::AlreadyTried) => return Err(already_tried(tx, &by, id, tried)?),
                     other => other?,
                 };
-                require_open(&order, now)?;
-                if let Some(chosen) = authorization.challenge(id) {
+                if let Some(order) = &order {
+                    require_open(order, now)?;
+                }
+                if let (Some(chosen), Some(order)) = (authorization.challenge(id), &order) {
                     let standing = Standing::of(tx, order.account)?;
                     let asked = [(&authorization.identifier, chosen.kind)];
-                    standing.judge_methods(&kernel.settings, profile_of(&kernel, &order)?, asked)?;
+                    standing.judge_methods(&kernel.settings, profile_of(&kernel, order)?, asked)?;
                 }
                 tx.save_authorization(&authorization)?;
                 kernel.enqueue(tx, JobKind::Validate, id)?;
@@ -137,20 +142,19 @@ impl Authorizations {
                 challenge(tx, &caller, id)?;
                 let (authorization, order) = lock(tx, &caller, id.authorization())?;
                 let now = kernel.now();
-                if standing_account(tx, &order)?.deleted_at.is_some() {
+                if account_of(tx, &authorization)?.deleted_at.is_some() {
                     return Err(AuthorizationError::Deactivated.into());
                 }
                 if authorization.status(now) == "expired" {
                     return Err(AuthorizationError::Expired(authorization.expires_at).into());
                 }
-                if order.is_open(now) {
-                    cancel_order(tx, order, now)?;
-                } else {
-                    tx.save_authorization(&authorization.deactivate(now)?)?;
+                match order.filter(|order| order.is_open(now)) {
+                    Some(open) => drop(cancel_order(tx, open, now)?),
+                    None => tx.save_authorization(&authorization.deactivate(now)?)?,
                 }
                 kernel.audit(tx, &caller, "challenge.deactivate", id, &json!({}))?;
                 let authorization = own(tx, &caller, id.authorization())?;
-                let thumbprint = tx.account_thumbprint(authorization.account)?;
+                let thumbprint = thumbprint(tx, authorization.account, authorization.acme_account)?;
                 Ok(AuthorizationDetails { authorization, thumbprint })
             })
             .await
@@ -158,21 +162,32 @@ impl Authorizations {
 }
 
 fn own(tx: &mut Tx<'_>, caller: &Caller, id: AuthorizationId) -> Result<Authorization, ServiceError> {
-    tx.authorization(caller.reseller, id)?.ok_or_else(|| ServiceError::not_found(Noun::Authorization))
+    let found = tx.authorization(caller.reseller, id)?.filter(|found| caller.sees(found.acme_account));
+    found.ok_or_else(|| ServiceError::not_found(Noun::Authorization))
 }
 
-/// The authorization and its order, the order locked first.
-fn lock(tx: &mut Tx<'_>, caller: &Caller, id: AuthorizationId) -> Result<(Authorization, Order), ServiceError> {
-    let order = own(tx, caller, id)?.order.ok_or_else(|| ServiceError::not_found(Noun::Authorization))?;
-    let order = lock_own(tx, caller, order)?;
+/// The account of an authorization: it is there as long as that is.
+fn account_of(tx: &mut Tx<'_>, authorization: &Authorization) -> Result<Account, ServiceError> {
+    let account = tx.hold_account(authorization.reseller, authorization.account)?;
+    account.ok_or_else(|| ServiceError::internal("an authorization without its account"))
+}
+
+/// The authorization and its order, where it has one, the order locked first.
+pub(crate) fn lock(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    id: AuthorizationId,
+) -> Result<(Authorization, Option<Order>), ServiceError> {
+    let order = own(tx, caller, id)?.order.map(|order| lock_own(tx, caller, order)).transpose()?;
     Ok((own(tx, caller, id)?, order))
 }
 
 fn challenge(tx: &mut Tx<'_>, caller: &Caller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
     let missing = || ServiceError::not_found(Noun::Challenge);
-    let authorization = tx.authorization(caller.reseller, id.authorization())?.ok_or_else(missing)?;
+    let authorization = tx.authorization(caller.reseller, id.authorization())?;
+    let authorization = authorization.filter(|found| caller.sees(found.acme_account)).ok_or_else(missing)?;
     let challenge = authorization.challenge(id).cloned().ok_or_else(missing)?;
-    let thumbprint = tx.account_thumbprint(authorization.account)?;
+    let thumbprint = thumbprint(tx, authorization.account, authorization.acme_account)?;
     Ok(ChallengeDetails { challenge, authorization, thumbprint })
 }
 
@@ -188,7 +203,8 @@ fn already_tried(
 }
 
 /// Nothing is told of a permission that was given up, nor of one whose order was cancelled or has expired.
-fn require_alive(kernel: &Kernel, authorization: &Authorization, order: &Order) -> Result<(), ServiceError> {
+fn require_alive(kernel: &Kernel, authorization: &Authorization, order: Option<&Order>) -> Result<(), ServiceError> {
+    let Some(order) = order else { return Ok(()) };
     match (&authorization.state, &order.state) {
         (AuthorizationState::Deactivated { .. } | AuthorizationState::Revoked { .. }, _)
         | (_, OrderState::Cancelled { .. }) => Err(AuthorizationError::Deactivated.into()),
@@ -238,7 +254,7 @@ fn with_codes(
 
 /// A reseller order has no ACME account key: the service keeps one for the account.
 fn account_thumbprint(kernel: &Kernel, tx: &mut Tx<'_>, authorization: &Authorization) -> Result<String, ServiceError> {
-    if let Some(known) = tx.account_thumbprint(authorization.account)? {
+    if let Some(known) = thumbprint(tx, authorization.account, authorization.acme_account)? {
         return Ok(known);
     }
     let key = SigningKey::generate().map_err(ServiceError::internal)?;

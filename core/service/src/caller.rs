@@ -1,6 +1,6 @@
 //! Who is asking.
 
-use chancery_domain::{ResellerCode, ResellerId, Scope, ScopeSet};
+use chancery_domain::{AcmeAccountId, ResellerCode, ResellerId, Scope, ScopeSet};
 
 use crate::error::ServiceError;
 
@@ -11,6 +11,8 @@ pub struct Caller {
     pub code: ResellerCode,
     pub actor: Actor,
     pub scopes: ScopeSet,
+    /// The ACME account that speaks, and that sees nothing but its own.
+    pub acme_account: Option<AcmeAccountId>,
     pub origin: Origin,
 }
 
@@ -23,6 +25,8 @@ pub enum Actor {
     External(String),
     /// The operator, at the command line.
     Operator(String),
+    /// An ACME account: its id.
+    Acme(String),
     Anonymous,
     /// The service itself, at work on a job.
     Service,
@@ -35,6 +39,7 @@ impl Actor {
             Self::ApiKey(_) => "api_key",
             Self::External(_) => "external",
             Self::Operator(_) => "operator",
+            Self::Acme(_) => "acme",
             Self::Anonymous => "anonymous",
             Self::Service => "service",
         }
@@ -42,7 +47,11 @@ impl Actor {
 
     pub fn name(&self) -> &str {
         match self {
-            Self::Client(name) | Self::ApiKey(name) | Self::External(name) | Self::Operator(name) => name,
+            Self::Client(name)
+            | Self::ApiKey(name)
+            | Self::External(name)
+            | Self::Operator(name)
+            | Self::Acme(name) => name,
             Self::Anonymous | Self::Service => "",
         }
     }
@@ -64,5 +73,11 @@ impl Caller {
             }
         }
         Ok(())
+    }
+
+    /// Whether something that was ordered by this ACME account, or by none, is the caller's to see: a reseller sees all
+    /// that is its customers', an ACME account what is its own.
+    pub(crate) fn sees(&self, acme_account: Option<AcmeAccountId>) -> bool {
+        self.acme_account.is_none() || self.acme_account == acme_account
     }
 }

@@ -95,10 +95,14 @@ impl Certificates {
             .read(move |tx| {
                 let missing = || ServiceError::not_found(Noun::Certificate);
                 let certificate = tx.certificate(caller.reseller, id)?.ok_or_else(missing)?;
+                let ordered = tx.order(caller.reseller, certificate.order)?.ok_or_else(missing)?;
+                if !caller.sees(ordered.acme_account) {
+                    return Err(missing());
+                }
                 let expired = |order: &chancery_domain::Order| order.is_expired(me.kernel.now());
                 match &certificate.state {
                     CertificateState::Pending { .. } => {
-                        let order = tx.order(caller.reseller, certificate.order)?.ok_or_else(missing)?;
+                        let order = ordered;
                         if expired(&order) {
                             return Ok(Download::Never(me.detail(certificate)));
                         }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use chancery_domain::{
-    Account, AccountId, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, ProfileName, Scope, Secret,
+    Account, AccountId, AcmeAccountId, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, ProfileName, Scope,
+    Secret,
 };
 use chancery_store::Tx;
 use data_encoding::BASE64;
@@ -34,7 +35,12 @@ pub struct CreatedCredential {
 pub struct CredentialDetails {
     pub credential: EabCredential,
     pub account: Account,
+    /// The newest of the ACME accounts that it has bound.
+    pub bound: Vec<AcmeAccountId>,
 }
+
+/// As many bound accounts are shown of one credential.
+const MOST_BOUND: u32 = 100;
 
 #[derive(Clone)]
 pub struct Credentials {
@@ -72,7 +78,8 @@ impl Credentials {
         caller.require(Scope::ReadAccount)?;
         let caller = caller.clone();
         let read = move |tx: &mut Tx<'_>| {
-            account_of(tx, &caller, kid).map(|(credential, account)| CredentialDetails { credential, account })
+            let (credential, account) = account_of(tx, &caller, kid)?;
+            detail(tx, credential, account)
         };
         self.kernel.store.read(read).await
     }
@@ -92,8 +99,10 @@ impl Credentials {
                 let account = lookup.find(tx, caller.reseller)?;
                 let list = ListName::new("account/eab-credential", caller.reseller, &account.id);
                 let page = tx.credentials_of_account(account.id, &kernel.cursors.open(&list, &request)?)?;
-                let page = page.map(|credential| CredentialDetails { credential, account: account.clone() });
-                Ok(kernel.cursors.close(&list, page))
+                let Page { items, next } = page;
+                let items = items.into_iter().map(|credential| detail(tx, credential, account.clone()));
+                let items = items.collect::<Result<_, _>>()?;
+                Ok(kernel.cursors.close(&list, Page { items, next }))
             })
             .await
     }
@@ -113,7 +122,7 @@ impl Credentials {
             for credential in items {
                 let account = tx.account(caller.reseller, credential.account)?;
                 let account = account.ok_or_else(|| ServiceError::internal("a credential without its account"))?;
-                detailed.push(CredentialDetails { credential, account });
+                detailed.push(detail(tx, credential, account)?);
             }
             Ok::<_, ServiceError>(Page { items: detailed, next })
         };
@@ -136,6 +145,18 @@ impl Credentials {
             })
             .await
     }
+}
+
+pub(crate) fn detail(
+    tx: &mut Tx<'_>,
+    credential: EabCredential,
+    account: Account,
+) -> Result<CredentialDetails, ServiceError> {
+    let bound = match credential.bindings {
+        0 => Vec::new(),
+        _ => tx.bound_acme_accounts(credential.kid, MOST_BOUND)?,
+    };
+    Ok(CredentialDetails { credential, account, bound })
 }
 
 /// A credential that is about to be stored.

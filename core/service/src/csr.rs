@@ -18,7 +18,7 @@ pub(crate) struct JudgedCsr {
 
 impl JudgedCsr {
     /// Takes a CSR apart and judges it by the rules of a profile; one that cannot be read is refused with the reason.
-    pub(crate) fn read(kernel: &Kernel, text: &str, profile: &Profile) -> Result<Self, ServiceError> {
+    pub(crate) fn read(kernel: &Kernel, text: impl AsRef<[u8]>, profile: &Profile) -> Result<Self, ServiceError> {
         let _timed = Timed::start("csr");
         let request = CertificateRequest::parse(text).map_err(|error| {
             let mut problems = Problems::default();

@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use chancery_domain::{AccountError, AuthorizationError, Kid, OrderError, Problem, Problems, Scope, ValidationProblem};
+use chancery_domain::{
+    AccountError, AcmeAccountError, AuthorizationError, Kid, OrderError, Problem, Problems, Scope, ValidationProblem,
+};
 use chancery_store::StoreError;
 
+use crate::acme::AcmeError;
 use crate::authorizations::ChallengeDetails;
 
 /// Why a use case was not carried out.
@@ -22,6 +25,12 @@ pub enum ServiceError {
     /// The credential that was to speak for an account is revoked.
     #[error("the EAB credential {0} is revoked")]
     CredentialRevoked(Kid),
+    /// The ACME account has ended.
+    #[error(transparent)]
+    AcmeAccount(#[from] AcmeAccountError),
+    /// Something that only ACME can refuse.
+    #[error(transparent)]
+    Acme(#[from] AcmeError),
     /// The credential that was to speak for an account has expired.
     #[error("the EAB credential {0} has expired")]
     CredentialExpired(Kid),

@@ -115,7 +115,10 @@ impl Issuance {
             Ok(None) => return Ok(()),
             // Anything else may pass: an issuer, for one, that another node has made and this one has not loaded yet.
             Err(
-                error @ (ServiceError::Account(_) | ServiceError::CredentialRevoked(_) | ServiceError::Unissuable(_)),
+                error @ (ServiceError::Account(_)
+                | ServiceError::AcmeAccount(_)
+                | ServiceError::CredentialRevoked(_)
+                | ServiceError::Unissuable(_)),
             ) => return self.settle(id, error).await,
             Err(other) => return Err(other),
         };
@@ -133,6 +136,7 @@ impl Issuance {
         let kept = self.kernel.store.write(move |tx| me.keep(tx, &work, &der)).await;
         if kept.is_ok() {
             fault::reached(Step::Kept);
+            self.announce(id);
         }
         match kept {
             Err(error) => self.settle(id, error).await,
@@ -144,7 +148,8 @@ impl Issuance {
     /// another node's by now, changes nothing.
     pub async fn fail(&self, id: OrderId, problem: ValidationProblem) -> Result<(), ServiceError> {
         let me = self.clone();
-        self.kernel
+        let failed = self
+            .kernel
             .store
             .write(move |tx| {
                 let Some(order) = me.claim(tx, id)? else { return Ok(()) };
@@ -153,7 +158,9 @@ impl Issuance {
                 let detail = json!({"problem": problem.to_string()});
                 me.kernel.audit_as(tx, Some(order.reseller), &actor, &origin, "order.fail", id, &detail)
             })
-            .await
+            .await;
+        self.announce(id);
+        failed
     }
 
     /// What becomes of an order for which nothing was issued: an error that may pass is given back, and the job is tried
@@ -171,7 +178,8 @@ impl Issuance {
     /// Puts an order back to where it can be finalized again, since account or reseller are suspended.
     async fn put_back(&self, id: OrderId) -> Result<(), ServiceError> {
         let me = self.clone();
-        self.kernel
+        let back = self
+            .kernel
             .store
             .write(move |tx| {
                 let Some(order) = me.claim(tx, id)? else { return Ok(()) };
@@ -181,7 +189,15 @@ impl Issuance {
                 let detail = json!({"because": "suspended", "droppedSerial": dropped});
                 me.kernel.audit_as(tx, Some(reseller), &actor, &origin, "order.put_back", id, &detail)
             })
-            .await
+            .await;
+        self.announce(id);
+        back
+    }
+
+    /// Tells those who wait for the order that it has ended.
+    fn announce(&self, id: OrderId) {
+        // Nobody waits where there is nobody to tell.
+        let _listeners = self.kernel.ended.send(id);
     }
 
     fn prepare_in(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Prepared, ServiceError> {
@@ -208,7 +224,7 @@ impl Issuance {
                         authorization: each.id,
                         identifier: each.identifier.clone(),
                         method: each.validation()?.method,
-                        account_uri: kernel.settings.issuing.account_uri(order.account),
+                        account_uri: kernel.settings.applicant_uri(order.account, order.acme_account),
                     })
                 });
                 return Ok(Prepared::AskCaa(again.collect()));

@@ -32,6 +32,10 @@ pub(crate) fn require_standing(
     if !credential.is_some_and(|credential| credential.revoked_at.is_none() || order.kid_was_revoked) {
         return Err(ServiceError::CredentialRevoked(order.kid));
     }
+    if let Some(id) = order.acme_account {
+        let speaker = tx.acme_account(id)?;
+        speaker.ok_or_else(|| ServiceError::internal("an order without its ACME account"))?.require_active()?;
+    }
     account.require_active()?;
     // An account has no better standing than its reseller.
     match tx.reseller(order.reseller)? {
@@ -89,7 +93,9 @@ pub(crate) fn unprovable(error: ProofError) -> ServiceError {
 pub(crate) fn as_problem(error: &ServiceError) -> Option<ValidationProblem> {
     let kind = match error {
         ServiceError::Unissuable(problem) => return Some(problem.clone()),
-        ServiceError::Account(_) | ServiceError::CredentialRevoked(_) => ProblemKind::Unauthorized,
+        ServiceError::Account(_) | ServiceError::AcmeAccount(_) | ServiceError::CredentialRevoked(_) => {
+            ProblemKind::Unauthorized
+        }
         ServiceError::PolicyViolation(_) | ServiceError::QuotaExceeded { .. } | ServiceError::Invalid(_) => {
             ProblemKind::RejectedIdentifier
         }

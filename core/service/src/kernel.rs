@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use aws_lc_rs::hmac;
-use chancery_domain::{Clock, Entropy, Timestamp};
+use chancery_domain::{Clock, Entropy, OrderId, Timestamp};
 use chancery_pki::KeyBlocklist;
 use chancery_seal::Keyring;
 use chancery_store::{Job, JobKind, SEALED_COLUMNS, SealedColumn, Store, Tx};
-use tokio::sync::mpsc;
+use tokio::sync::{broadcast, mpsc};
 
+use crate::acme::Nonces;
 use crate::cursor::Cursors;
 use crate::error::ServiceError;
 use crate::settings::Settings;
@@ -23,6 +24,9 @@ pub struct Kernel {
     /// Keys that must not be certified, as the operator lists them.
     pub blocklist: Option<Arc<KeyBlocklist>>,
     pub(crate) cursors: Cursors,
+    pub(crate) nonces: Nonces,
+    /// Tells those who wait in this process that an order has ended.
+    pub(crate) ended: broadcast::Sender<OrderId>,
     /// This process, as its jobs are leased to.
     pub(crate) node: String,
     jobs: mpsc::UnboundedSender<Job>,
@@ -41,10 +45,26 @@ impl Kernel {
     ) -> Result<Arc<Self>, ServiceError> {
         let cursor_key = shared_secret(&store, &keyring, entropy.as_ref(), "cursor", clock.now()).await?;
         let cursors = Cursors::new(hmac::Key::new(hmac::HMAC_SHA256, &cursor_key));
+        let nonce_key = shared_secret(&store, &keyring, entropy.as_ref(), "nonce", clock.now()).await?;
+        let nonces = Nonces::new(hmac::Key::new(hmac::HMAC_SHA256, &nonce_key));
+        let (ended, _) = broadcast::channel(1024);
         let node = entropy.uuid_v4().to_string();
         let (jobs, receiver) = mpsc::unbounded_channel();
         let (settings, waiting) = (Arc::new(settings), Mutex::new(Some(receiver)));
-        Ok(Arc::new(Self { store, clock, entropy, keyring, settings, blocklist, cursors, node, jobs, waiting }))
+        Ok(Arc::new(Self {
+            store,
+            clock,
+            entropy,
+            keyring,
+            settings,
+            blocklist,
+            cursors,
+            nonces,
+            ended,
+            node,
+            jobs,
+            waiting,
+        }))
     }
 
     /// The jobs that are to be begun at once; there is one receiver.

@@ -2,6 +2,7 @@
 
 mod account_lookup;
 mod accounts;
+pub mod acme;
 mod audit;
 mod authority;
 mod authorizations;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 
 pub use account_lookup::AccountLookup;
 pub use accounts::{AccountDetails, Accounts, CreatedAccount, Ending, NewAccount};
+pub use acme::Acme;
 pub use audit::{Audit, Refusal};
 pub use authority::{Authority, Signing};
 pub use authorizations::{AuthorizationDetails, Authorizations, ChallengeDetails};
@@ -58,7 +60,7 @@ pub use operator::Operator;
 pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
 pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
 pub use publication::{CrlName, Publication, PublishedCrl};
-pub use settings::{ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings};
+pub use settings::{AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings};
 pub use validation::{Assignment, Report, Validations};
 
 /// Every use case there is, for the doors to hold. Clones share one core.
@@ -75,6 +77,7 @@ pub struct Services {
     pub issuance: Issuance,
     pub jobs: Jobs,
     pub certificates: Certificates,
+    pub acme: Acme,
     pub publication: Publication,
     pub ocsp: Ocsp,
     pub authority: Arc<Authority>,
@@ -87,7 +90,9 @@ pub struct Services {
 
 impl Services {
     pub fn new(kernel: Arc<Kernel>, identity: Arc<Identity>, authority: Arc<Authority>) -> Self {
+        let acme = Acme::new(kernel.clone(), authority.clone());
         Self {
+            acme,
             identity,
             accounts: Accounts::new(kernel.clone()),
             credentials: Credentials::new(kernel.clone()),

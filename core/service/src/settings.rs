@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use chancery_domain::{AccountId, IssuerId, Name, PolicyRules, Profile, ProfileName, Timestamp};
+use chancery_domain::{AccountId, AcmeAccountId, IssuerId, Name, PolicyRules, Profile, ProfileName, Timestamp};
 use chancery_pki::{CrlShards, NameRules, SubscriberProfile, reuse_ceiling_days};
 
 use crate::issuers::IssuerRules;
@@ -32,6 +32,7 @@ pub struct Settings {
     pub default_policy: PolicyRules,
     pub default_policy_name: Name,
     pub issuing: Issuing,
+    pub acme: AcmeSettings,
     /// How long an answer can be replayed by its idempotency key.
     pub idempotency_window: Duration,
 }
@@ -39,6 +40,49 @@ pub struct Settings {
 impl Settings {
     pub fn profile(&self, name: &ProfileName) -> Option<&Profile> {
         self.profiles.iter().find(|profile| profile.name == *name)
+    }
+}
+
+/// What the operator has chosen for ACME.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcmeSettings {
+    /// Where ACME is reached from outside, without a slash at the end.
+    pub url: String,
+    /// The terms that every new ACME account has to agree to, where there are any.
+    pub terms_of_service: Option<String>,
+    /// A page about the service.
+    pub website: Option<String>,
+    /// The names by which CAA records refer to us.
+    pub caa_identities: Vec<String>,
+    /// Whether a credential binds one ACME account and no more.
+    pub single_use: bool,
+    /// How long finalizing waits for the certificate before it answers that it is being made.
+    pub finalize_wait: Duration,
+}
+
+impl AcmeSettings {
+    /// What holds where nothing else is said.
+    pub fn of(url: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            terms_of_service: None,
+            website: None,
+            caa_identities: Vec::new(),
+            single_use: false,
+            finalize_wait: Duration::from_secs(5),
+        }
+    }
+
+    /// The URL of an ACME account; also how CAA records may name it (RFC 8657 `accounturi`).
+    pub fn account_url(&self, account: AcmeAccountId) -> String {
+        format!("{}/acme/account/{account}", self.url)
+    }
+}
+
+impl Settings {
+    /// The URI by which CAA records may name whoever ordered.
+    pub fn applicant_uri(&self, account: AccountId, acme_account: Option<AcmeAccountId>) -> String {
+        acme_account.map_or_else(|| self.issuing.account_uri(account), |acme| self.acme.account_url(acme))
     }
 }
 

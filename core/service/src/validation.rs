@@ -13,7 +13,7 @@ use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
-use crate::orders::fail_order;
+use crate::orders::{fail_order, thumbprint};
 
 /// What has to be looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ fn assignment(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId) -> Result<Optio
     if !processing || authorization.status(kernel.now()) != "pending" {
         return Ok(None);
     }
-    let thumbprint = tx.account_thumbprint(authorization.account)?;
+    let thumbprint = thumbprint(tx, authorization.account, authorization.acme_account)?;
     let thumbprint = thumbprint.ok_or_else(|| ServiceError::internal("a challenge without an account key"))?;
     Ok(Some(Assignment {
         challenge: id,
@@ -104,7 +104,7 @@ fn assignment(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId) -> Result<Optio
         kind: challenge.kind,
         token: challenge.token.clone(),
         key_authorization: format!("{}.{thumbprint}", challenge.token),
-        account_uri: kernel.settings.issuing.account_uri(authorization.account),
+        account_uri: kernel.settings.applicant_uri(authorization.account, authorization.acme_account),
     }))
 }
 

@@ -60,7 +60,7 @@ impl OptionalFromRequestParts<Door> for Authenticated {
 }
 
 /// Where a request came from.
-pub(crate) fn origin(parts: &Parts) -> Origin {
+pub fn origin(parts: &Parts) -> Origin {
     let address = parts.extensions.get::<PeerAddr>().map(|PeerAddr(address)| address.ip().to_string());
     let request_id = parts.extensions.get::<RequestId>().map(ToString::to_string);
     Origin { address: address.unwrap_or_default(), request_id: request_id.unwrap_or_default() }

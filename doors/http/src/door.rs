@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chancery_domain::AcmeAccountId;
 use chancery_service::Services;
 
 use crate::rate::RateLimiter;
@@ -32,5 +33,10 @@ impl PublicUrls {
     /// The ACME directory of a profile.
     pub fn acme_directory(&self, profile: &str) -> String {
         format!("{}/acme/{profile}/directory", self.acme_url)
+    }
+
+    /// An ACME account.
+    pub fn acme_account(&self, id: AcmeAccountId) -> String {
+        format!("{}/acme/account/{id}", self.acme_url)
     }
 }

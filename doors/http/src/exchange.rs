@@ -16,7 +16,7 @@ use crate::rate::Decision;
 
 /// Filled in by the extractors; found in the request's extensions.
 #[derive(Default)]
-pub(crate) struct Exchange {
+pub struct Exchange {
     caller: OnceLock<Caller>,
     rate: OnceLock<Decision>,
 }
@@ -37,12 +37,14 @@ impl RefusalNote {
 }
 
 impl Exchange {
-    pub(crate) fn note_caller(&self, caller: &Caller) {
+    /// Notes who asks, for the audit trail.
+    pub fn note_caller(&self, caller: &Caller) {
         // Only one caller can have authenticated: a second note would be the same.
         let _already = self.caller.set(caller.clone());
     }
 
-    pub(crate) fn note_rate(&self, decision: Decision) {
+    /// Notes how the caller stands with its request rate, for the headers.
+    pub fn note_rate(&self, decision: Decision) {
         let _already = self.rate.set(decision);
     }
 }

@@ -23,11 +23,11 @@ mod service_error;
 pub mod tls;
 
 pub use body::{BodyLimits, read_bounded};
-pub use caller::Authenticated;
+pub use caller::{Authenticated, origin};
 pub use door::{Door, PublicUrls};
 pub use edge::{Edge, finish};
 pub use error::ApiError;
-pub use exchange::{RefusalNote, account_for};
+pub use exchange::{Exchange, RefusalNote, account_for};
 pub use json::{JsonBody, OptionalJsonBody};
 pub use metrics::describe_metrics;
 pub use once::RequestKey;

@@ -19,6 +19,8 @@ impl From<ServiceError> for ApiError {
             }
             // A suspended account is forbidden to do this, and 403 bodies are plain strings.
             ServiceError::Account(AccountError::Suspended) => Self::forbidden(message),
+            // ACME has its own door and its own words; no caller of this one meets them.
+            ServiceError::AcmeAccount(_) | ServiceError::Acme(_) => internal(&message),
             ServiceError::Invalid(problems) => invalid(problems),
             ServiceError::NameInUse(..) => Self::bad_request(ErrorCode::NameInUse, message)
                 .with_errors(vec![FieldProblem::new("name", "in_use", "is taken")]),

@@ -116,7 +116,11 @@ async fn show(
     let details = door.services.accounts.show(&caller, AccountLookup::parse(&lookup)).await?;
     let AccountDetails { account, credentials, groups } = details;
     Ok(Json(wire::AccountWithGroups {
-        eab_credentials: credentials.items.iter().map(|credential| eab::view(credential, &account, &caller)).collect(),
+        eab_credentials: credentials
+            .items
+            .iter()
+            .map(|credential| eab::view(credential, &caller, &door.urls))
+            .collect(),
         eab_credentials_next_cursor: credentials.next_cursor,
         groups: groups.iter().map(crate::group::reference).collect(),
         account: view(&account, &caller),

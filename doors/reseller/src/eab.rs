@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use chancery_domain::{Account, EabCredential, EabTerms, Kid, Label, Problems, Scope, Timestamp};
+use chancery_domain::{Account, EabTerms, Kid, Label, Problems, Scope, Timestamp};
 use chancery_http::{
     ApiError, Authenticated, Door, OptionalJsonBody, PublicUrls, RequestKey, StrictPath, StrictQuery, list_request,
 };
@@ -40,7 +40,7 @@ async fn list_of_account(
     let StrictQuery(PageQuery { limit, cursor }) = query?;
     let request = list_request(limit, cursor)?;
     let page = door.services.credentials.list_of_account(&caller, lookup, &request).await?;
-    Ok(Json(page_view(&page, &caller)))
+    Ok(Json(page_view(&page, &caller, &door.urls)))
 }
 
 /// Creates an EAB credential under an account
@@ -86,7 +86,7 @@ async fn list(
     caller.require(Scope::ReadAccount)?;
     let StrictQuery(PageQuery { limit, cursor }) = query?;
     let page = door.services.credentials.list(&caller, &list_request(limit, cursor)?).await?;
-    Ok(Json(page_view(&page, &caller)))
+    Ok(Json(page_view(&page, &caller, &door.urls)))
 }
 
 /// Shows an EAB credential
@@ -100,8 +100,8 @@ async fn show(
     StrictPath(kid): StrictPath<String>,
 ) -> Result<Json<wire::Account>, ApiError> {
     caller.require(Scope::ReadAccount)?;
-    let CredentialDetails { credential, account } = door.services.credentials.show(&caller, read_kid(&kid)?).await?;
-    Ok(Json(view(&credential, &account, &caller)))
+    let details = door.services.credentials.show(&caller, read_kid(&kid)?).await?;
+    Ok(Json(view(&details, &caller, &door.urls)))
 }
 
 /// Revokes an EAB credential
@@ -149,23 +149,26 @@ fn read_terms(request: wire::EabCredentialRequest, now: Timestamp) -> Result<Eab
     problems.into_result().map_err(ServiceError::Invalid).map(|()| EabTerms { label, expires_at, max_bindings })
 }
 
-fn page_view(page: &Listed<CredentialDetails>, caller: &Caller) -> wire::EabCredentialList {
-    let items = page.items.iter().map(|item| view(&item.credential, &item.account, caller)).collect();
+fn page_view(page: &Listed<CredentialDetails>, caller: &Caller, urls: &PublicUrls) -> wire::EabCredentialList {
+    let items = page.items.iter().map(|item| view(item, caller, urls)).collect();
     wire::EabCredentialList { items, next_cursor: page.next_cursor.clone() }
 }
 
 fn authorization(made: &CreatedCredential, caller: &Caller, urls: &PublicUrls) -> wire::EabAuthorization {
     let key = made.hmac_key.reveal().to_owned();
+    let (credential, account) = (made.credential.clone(), made.account.clone());
+    let details = CredentialDetails { credential, account, bound: Vec::new() };
     let directory = |name: &str| (name.to_owned(), urls.acme_directory(name));
     wire::EabAuthorization {
-        account: wire::Account { hmac_key: Some(key.clone()), ..view(&made.credential, &made.account, caller) },
+        account: wire::Account { hmac_key: Some(key.clone()), ..view(&details, caller, urls) },
         hmac_key_url: key,
         acme_directories: made.profiles.iter().map(|profile| directory(profile.as_str())).collect(),
     }
 }
 
 /// A credential in the shape of an account. The first one of an account is the account itself.
-pub(crate) fn view(credential: &EabCredential, account: &Account, caller: &Caller) -> wire::Account {
+pub(crate) fn view(details: &CredentialDetails, caller: &Caller, urls: &PublicUrls) -> wire::Account {
+    let CredentialDetails { credential, account, bound } = details;
     let root = account::view(account, caller);
     let of_credential = wire::Account {
         id: credential.number.0,
@@ -174,6 +177,7 @@ pub(crate) fn view(credential: &EabCredential, account: &Account, caller: &Calle
         label: credential.terms.label.as_ref().map(ToString::to_string),
         expires_at: time(credential.terms.expires_at),
         max_bindings: credential.terms.max_bindings,
+        bound_accounts: bound.iter().map(|id| urls.acme_account(*id)).collect(),
         last_used_at: time(credential.last_used_at),
         ..root
     };

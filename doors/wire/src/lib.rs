@@ -1,9 +1,10 @@
-//! The JSON shapes of the reseller API, and nothing else: no rule lives here.
+//! The JSON shapes of the reseller API and, in [`acme`], of ACME, and nothing else: no rule lives here.
 //!
 //! Requests are `snake_case` and refuse members they do not know; responses are `camelCase` and leave out what is
 //! absent.
 
 mod account;
+pub mod acme;
 mod certificate;
 mod eab;
 mod error;

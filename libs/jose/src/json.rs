@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Vis
 use serde_json::{Map, Value};
 
 /// Parses one JSON object, and nothing after it; the error says where and what is wrong.
-pub(crate) fn object(bytes: &[u8]) -> Result<Map<String, Value>, String> {
+pub fn object(bytes: &[u8]) -> Result<Map<String, Value>, String> {
     match serde_json::from_slice::<Unique>(bytes) {
         Ok(Unique(Value::Object(members))) => Ok(members),
         Ok(Unique(_)) => Err("not an object".to_owned()),

@@ -7,7 +7,7 @@ use aws_lc_rs::signature::{self as lc, ParsedPublicKey, RsaPublicKeyComponents, 
 use serde_json::{Value, json};
 
 use crate::Algorithm::*;
-use crate::{Algorithm, JwsError, KeyError, Verifier, base64url, json};
+use crate::{Algorithm, JwsError, KeyError, Verifier, base64url, json, spki};
 
 /// A public key that is known to be well-formed. Cheap to clone; equal when the keys are, whatever else the JSON said.
 #[derive(Debug, Clone)]
@@ -91,6 +91,14 @@ impl Jwk {
         base64url::encode(digest::digest(&digest::SHA256, self.to_canonical_json().as_bytes()).as_ref())
     }
 
+    /// The SubjectPublicKeyInfo of the key in DER, as it would stand in a certificate (RFC 5280 section 4.1).
+    pub fn to_spki(&self) -> Vec<u8> {
+        match &*self.0 {
+            Material::Point(curve, key) => spki::point(curve.oids, key.as_ref()),
+            Material::Rsa(RsaPublicKeyComponents { n, e }) => spki::rsa(n, e),
+        }
+    }
+
     /// From the encoded point, which is checked to be on the curve.
     pub(crate) fn from_point(curve: &'static Curve, point: &[u8]) -> Result<Self, KeyError> {
         let key = ParsedPublicKey::new(curve.by, point).map_err(|_| KeyError::Point)?;
@@ -139,15 +147,49 @@ pub(crate) struct Curve {
     /// Octets in a coordinate.
     len: usize,
     algorithms: [Algorithm; 1],
+    /// What names the algorithm in a SubjectPublicKeyInfo: the content of its AlgorithmIdentifier.
+    oids: &'static [u8],
     by: &'static dyn VerificationAlgorithm,
 }
 
 // JOSE signatures are r and s at fixed length, hence `FIXED`.
 static CURVES: [Curve; 4] = [
-    Curve { kty: "EC", name: "P-256", prefix: &[4], len: 32, algorithms: [ES256], by: &lc::ECDSA_P256_SHA256_FIXED },
-    Curve { kty: "EC", name: "P-384", prefix: &[4], len: 48, algorithms: [ES384], by: &lc::ECDSA_P384_SHA384_FIXED },
-    Curve { kty: "EC", name: "P-521", prefix: &[4], len: 66, algorithms: [ES512], by: &lc::ECDSA_P521_SHA512_FIXED },
-    Curve { kty: "OKP", name: "Ed25519", prefix: &[], len: 32, algorithms: [EdDSA], by: &lc::ED25519 },
+    Curve {
+        kty: "EC",
+        name: "P-256",
+        prefix: &[4],
+        len: 32,
+        algorithms: [ES256],
+        oids: spki::P256,
+        by: &lc::ECDSA_P256_SHA256_FIXED,
+    },
+    Curve {
+        kty: "EC",
+        name: "P-384",
+        prefix: &[4],
+        len: 48,
+        algorithms: [ES384],
+        oids: spki::P384,
+        by: &lc::ECDSA_P384_SHA384_FIXED,
+    },
+    Curve {
+        kty: "EC",
+        name: "P-521",
+        prefix: &[4],
+        len: 66,
+        algorithms: [ES512],
+        oids: spki::P521,
+        by: &lc::ECDSA_P521_SHA512_FIXED,
+    },
+    Curve {
+        kty: "OKP",
+        name: "Ed25519",
+        prefix: &[],
+        len: 32,
+        algorithms: [EdDSA],
+        oids: spki::ED25519,
+        by: &lc::ED25519,
+    },
 ];
 pub(crate) static P256: &Curve = &CURVES[0];
 

@@ -13,9 +13,11 @@ pub mod jws;
 pub mod jwt;
 mod set;
 mod signing;
+mod spki;
 
 pub use alg::Algorithm;
 pub use error::{JwsError, KeyError, TokenError};
+pub use json::object as json_object;
 pub use jwk::Jwk;
 pub use jws::{Header, Jws, Verifier};
 pub use jwt::{Claims, Expected};

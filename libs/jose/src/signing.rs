@@ -70,11 +70,21 @@ pub struct HmacKey {
 impl HmacKey {
     /// Binds a secret to HS256, HS384 or HS512. It must be as long as the hash, or longer (RFC 7518 section 3.2).
     pub fn new(alg: Algorithm, secret: &[u8]) -> Result<Self, KeyError> {
-        let hashes = [(HS256, hmac::HMAC_SHA256), (HS384, hmac::HMAC_SHA384), (HS512, hmac::HMAC_SHA512)];
-        let suits = |(own, hash): &(Algorithm, hmac::Algorithm)| *own == alg && secret.len() >= hash.tag_len();
-        let (_, hash) = hashes.into_iter().find(suits).ok_or(KeyError::Hmac(alg.name()))?;
+        let hash = hash_of(alg).filter(|hash| secret.len() >= hash.tag_len()).ok_or(KeyError::Hmac(alg.name()))?;
         Ok(Self { alg, key: hmac::Key::new(hash, secret) })
     }
+
+    /// Binds a secret of 256 bits or more to any of the three: where one secret was handed out for all of them, it may
+    /// be shorter than the longest hash, and is still longer than anybody can guess.
+    pub fn of_one_secret(alg: Algorithm, secret: &[u8]) -> Result<Self, KeyError> {
+        let hash = hash_of(alg).filter(|_| secret.len() >= 32).ok_or(KeyError::Hmac(alg.name()))?;
+        Ok(Self { alg, key: hmac::Key::new(hash, secret) })
+    }
+}
+
+fn hash_of(alg: Algorithm) -> Option<hmac::Algorithm> {
+    let hashes = [(HS256, hmac::HMAC_SHA256), (HS384, hmac::HMAC_SHA384), (HS512, hmac::HMAC_SHA512)];
+    hashes.into_iter().find(|(own, _)| *own == alg).map(|(_, hash)| hash)
 }
 
 impl Signer for HmacKey {

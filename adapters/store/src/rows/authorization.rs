@@ -1,5 +1,6 @@
 use chancery_domain::{
-    AccountId, Authorization, AuthorizationId, AuthorizationState, Identifier, OrderId, ResellerId, Timestamp,
+    AccountId, AcmeAccountId, Authorization, AuthorizationId, AuthorizationState, Identifier, OrderId, ResellerId,
+    Timestamp,
 };
 
 use super::evidence::{read_challenges, read_validation, write_challenges, write_validation};
@@ -8,7 +9,7 @@ use crate::tx::{Columns, Tx};
 use crate::value::params;
 
 const COLUMNS: &str = "id, reseller_id, account_id, order_id, identifier, state, state_at, validation, challenges,
-    expires_at, created_at, updated_at, version";
+    expires_at, created_at, updated_at, version, acme_account_id";
 
 impl Tx<'_> {
     /// Adds an authorization at its place in its order.
@@ -17,7 +18,7 @@ impl Tx<'_> {
         self.execute(
             &format!(
                 "INSERT INTO authorizations ({COLUMNS}, position)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
             ),
             params![
                 authorization.id,
@@ -33,6 +34,7 @@ impl Tx<'_> {
                 authorization.created_at,
                 authorization.updated_at,
                 authorization.version,
+                authorization.acme_account,
                 position,
             ],
         )?;
@@ -59,19 +61,36 @@ impl Tx<'_> {
         self.query(&sql, params![order], read)
     }
 
-    /// The earned permission of an account for a name that holds longest beyond `until`.
+    /// The earned permission of an account for a name that holds longest beyond `until`. What an ACME account has
+    /// earned is its own, and what it has not is none of its.
     pub fn valid_authorization(
         &mut self,
         account: AccountId,
+        acme_account: Option<AcmeAccountId>,
         identifier: &Identifier,
         until: Timestamp,
     ) -> Result<Option<Authorization>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM authorizations
              WHERE account_id = $1 AND identifier = $2 AND state = 'valid' AND expires_at > $3
+             AND COALESCE(acme_account_id, '') = $4
              ORDER BY expires_at DESC LIMIT 1"
         );
-        self.query_one(&sql, params![account, identifier.to_string(), until], read)
+        self.query_one(&sql, params![account, identifier.to_string(), until, whose(acme_account)], read)
+    }
+
+    /// Gives up every earned permission of an ACME account for a name.
+    pub fn deactivate_valid(
+        &mut self,
+        account: AccountId,
+        acme_account: AcmeAccountId,
+        identifier: &Identifier,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE authorizations SET state = 'deactivated', state_at = $3, validation = NULL, updated_at = $3,
+                   version = version + 1
+                   WHERE account_id = $1 AND identifier = $2 AND state = 'valid' AND acme_account_id = $4";
+        self.execute(sql, params![account, identifier.to_string(), now, acme_account]).map(drop)
     }
 
     pub fn save_authorization(&mut self, authorization: &Authorization) -> Result<(), StoreError> {
@@ -93,6 +112,11 @@ impl Tx<'_> {
             ],
         )
     }
+}
+
+/// An owner that both databases compare alike, none included.
+fn whose(acme_account: Option<AcmeAccountId>) -> String {
+    acme_account.map(|id| id.to_string()).unwrap_or_default()
 }
 
 fn write_state(state: &AuthorizationState) -> (&'static str, Option<Timestamp>, Option<String>) {
@@ -129,5 +153,6 @@ fn read(row: &mut Columns<'_>) -> Result<Authorization, StoreError> {
         created_at: row.time()?,
         updated_at: row.time()?,
         version: row.int()?,
+        acme_account: row.through_or_none(str::parse::<AcmeAccountId>)?,
     })
 }

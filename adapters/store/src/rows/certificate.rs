@@ -126,6 +126,12 @@ impl Tx<'_> {
         self.query_one(&format!("{SELECT} WHERE serial = $1"), params![serial], read)
     }
 
+    /// The same, for this unit of work alone until it ends.
+    pub fn claim_certificate_by_serial(&mut self, serial: &str) -> Result<Option<CertificateRecord>, StoreError> {
+        self.query_claimed("SELECT 1 FROM certificates WHERE serial = $1", params![serial], |_| Ok(()))?;
+        self.certificate_by_serial(serial)
+    }
+
     /// The certificate itself, in DER, once it is there.
     pub fn certificate_der(&mut self, id: CertificateId) -> Result<Option<Vec<u8>>, StoreError> {
         let sql = "SELECT der FROM certificates WHERE id = $1 AND der IS NOT NULL";

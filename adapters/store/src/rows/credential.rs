@@ -45,6 +45,17 @@ impl Tx<'_> {
         self.query_one(&sql, params![kid, reseller], read)
     }
 
+    /// The credential with this key id, whosesoever it is, and its sealed HMAC key.
+    pub fn any_credential(&mut self, kid: Kid) -> Result<Option<(EabCredential, Vec<u8>)>, StoreError> {
+        let sql = format!("SELECT {COLUMNS}, sealed FROM eab_credentials WHERE kid = $1");
+        self.query_one(&sql, params![kid], |row| Ok((read(row)?, row.bytes()?)))
+    }
+
+    /// Notes that a credential was in use. Nothing depends on it, so it neither waits nor makes others wait.
+    pub fn touch_credential(&mut self, kid: Kid, now: Timestamp) -> Result<(), StoreError> {
+        self.execute("UPDATE eab_credentials SET last_used_at = $2 WHERE kid = $1", params![kid, now]).map(drop)
+    }
+
     /// The credential, which stays as it is until the unit of work ends: whoever revokes it waits.
     pub fn hold_credential(&mut self, reseller: ResellerId, kid: Kid) -> Result<Option<EabCredential>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM eab_credentials WHERE kid = $1 AND reseller_id = $2");

@@ -1,6 +1,8 @@
 //! The questions the store answers, one file a noun: SQL goes in, domain values come out.
 
 pub(crate) mod account;
+mod acme_account;
+mod acme_nonce;
 pub(crate) mod audit;
 mod authorization;
 pub(crate) mod certificate;

@@ -1,6 +1,6 @@
 use chancery_domain::{
-    AccountId, AuthorizationId, ExternalId, Metadata, Order, OrderId, OrderState, Page, PageRequest, ProfileName,
-    ResellerId, Timestamp, Via,
+    AccountId, AcmeAccountId, AuthorizationId, ExternalId, Metadata, Order, OrderId, OrderState, Page, PageRequest,
+    ProfileName, ResellerId, Timestamp, Via,
 };
 
 use super::evidence::{read_identifiers, read_problem, write_identifiers, write_problem};
@@ -21,7 +21,8 @@ pub struct OrderFilter {
 }
 
 const COLUMNS: &str = "id, reseller_id, account_id, kid, kid_was_revoked, via, profile, identifiers, certificate_id, csr, not_before,
-    not_after, external_id, metadata, state, state_at, problem, finalized_at, expires_at, created_at, updated_at, version";
+    not_after, external_id, metadata, state, state_at, problem, finalized_at, expires_at, created_at, updated_at, version,
+    acme_account_id, replaces";
 
 impl Tx<'_> {
     /// Adds an order; `false` when its external id is taken. Its authorizations are added by themselves.
@@ -30,7 +31,7 @@ impl Tx<'_> {
         let added = self.execute(
             &format!(
                 "INSERT INTO orders ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-                 $15, $16, $17, $18, $19, $20, $21, $22) ON CONFLICT DO NOTHING"
+                 $15, $16, $17, $18, $19, $20, $21, $22, $23, $24) ON CONFLICT DO NOTHING"
             ),
             params![
                 order.id,
@@ -55,6 +56,8 @@ impl Tx<'_> {
                 order.created_at,
                 order.updated_at,
                 order.version,
+                order.acme_account,
+                order.replaces.as_deref(),
             ],
         )?;
         Ok(added == 1)
@@ -130,6 +133,36 @@ impl Tx<'_> {
         );
         let rows = self.query_claimed(&sql, params![account, now], read)?;
         rows.into_iter().map(|order| self.with_authorizations(order)).collect()
+    }
+
+    /// The same of an ACME account.
+    pub fn open_orders_of_acme_account(&mut self, account: AcmeAccountId) -> Result<Vec<Order>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM orders WHERE acme_account_id = $1 AND state IN ('pending', 'ready')");
+        let rows = self.query(&sql, params![account], read)?;
+        rows.into_iter().map(|order| self.with_authorizations(order)).collect()
+    }
+
+    /// A page of the orders of an ACME account that have not come to nothing, newest first.
+    pub fn orders_of_acme_account(
+        &mut self,
+        account: AcmeAccountId,
+        now: Timestamp,
+        page: &PageRequest,
+    ) -> Result<Page<OrderId>, StoreError> {
+        let (after, limit) = bounds(page);
+        let sql = format!(
+            "SELECT id FROM orders WHERE acme_account_id = $1 AND id < $2 AND (state IN ('processing', 'valid')
+             OR (state IN ('pending', 'ready') AND expires_at > $4)) ORDER BY id {NEWEST_FIRST} LIMIT $3"
+        );
+        let rows = self.query(&sql, params![account, after, limit, now], |row| row.parsed::<OrderId>())?;
+        Ok(Page::from_rows(rows, page.limit, ToString::to_string))
+    }
+
+    /// The order that replaces a certificate, or is going to; those that came to nothing do not count.
+    pub fn replacement(&mut self, certificate: &str, now: Timestamp) -> Result<Option<OrderId>, StoreError> {
+        let sql = "SELECT id FROM orders WHERE replaces = $1 AND (state IN ('processing', 'valid')
+                   OR (state IN ('pending', 'ready') AND expires_at > $2)) LIMIT 1";
+        self.query_one(sql, params![certificate, now], |row| row.parsed())
     }
 
     pub fn save_order(&mut self, order: &Order) -> Result<(), StoreError> {
@@ -213,6 +246,8 @@ fn read(row: &mut Columns<'_>) -> Result<Order, StoreError> {
         created_at: row.time()?,
         updated_at: row.time()?,
         version: row.int()?,
+        acme_account: row.through_or_none(str::parse::<AcmeAccountId>)?,
+        replaces: row.text_or_none()?,
         authorizations: Vec::new(),
     })
 }

@@ -33,6 +33,7 @@ sections! {
         identity: Identity = Identity::default(),
         limits: Limits = Limits::default(),
         validation: Validation = Validation::default(),
+        acme: Acme = Acme::default(),
         policy: Policy = Policy::default(),
         profiles: Profiles = Profiles::default(),
         ca: Ca = Ca::default(),
@@ -112,6 +113,13 @@ sections! {
         allow_special_addresses: bool = false,
         http01_port: i64 = 80,
         tls_alpn01_port: i64 = 443,
+    }
+    /// What ACME clients are told and asked for.
+    Acme {
+        terms_of_service: Option<String> = None,
+        website: Option<String> = None,
+        single_use: bool = false,
+        finalize_wait: String = "5s",
     }
     /// The policy of accounts that no policy applies to; without a rule it permits what the profiles permit.
     Policy {

@@ -11,7 +11,7 @@ use chancery_domain::{Name, PolicyRules, Profile};
 use chancery_http::{BodyLimits, Limits, PublicUrls};
 use chancery_pki::chain_to_pem;
 use chancery_service::operator::IssuerDetails;
-use chancery_service::{Issuing, Settings};
+use chancery_service::{AcmeSettings, Issuing, Settings};
 use chancery_store::{DatabaseUrl, Options};
 use serde::{Deserialize, Serialize};
 
@@ -211,6 +211,7 @@ impl Folder {
                 api_keys: true,
                 external: Vec::new(),
                 issuing: Issuing::of(&profiles, &urls.base_url, &urls.http_url),
+                acme: AcmeSettings { caa_identities: vec![CA_DOMAIN.to_owned()], ..AcmeSettings::of(&urls.acme_url) },
                 default_profile: profiles[0].name.clone(),
                 profiles,
                 default_policy: PolicyRules::default(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_http::tls::ReloadingCertificate;
-use chancery_service::Answers;
+use chancery_service::{Acme, Answers};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::task::JoinSet;
 
@@ -12,6 +12,7 @@ use crate::assembly::Assembled;
 
 const CERTIFICATE_LOOK: Duration = Duration::from_secs(5);
 const ANSWERS_SWEEP: Duration = Duration::from_secs(3600);
+const NONCES_SWEEP: Duration = Duration::from_secs(300);
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
 /// How long something that failed rests before it begins anew.
 const RECOVERY: Duration = Duration::from_secs(1);
@@ -35,6 +36,8 @@ pub fn start(
     }));
     let answers = assembled.services.answers.clone();
     tasks.spawn(keep("answers", move || sweep(answers.clone())));
+    let acme = assembled.services.acme.clone();
+    tasks.spawn(keep("nonces", move || forget_nonces(acme.clone())));
     let publication = assembled.services.publication.clone();
     tasks.spawn(keep("publication", move || {
         let publication = publication.clone();
@@ -87,6 +90,17 @@ async fn sweep(answers: Answers) {
             Err(error) => tracing::warn!(%error, "could not forget old answers"),
         }
         tokio::time::sleep(ANSWERS_SWEEP).await;
+    }
+}
+
+async fn forget_nonces(acme: Acme) {
+    loop {
+        match acme.sweep().await {
+            Ok(0) => {}
+            Ok(forgotten) => tracing::debug!(forgotten, "forgot nonces that are too old to be used again"),
+            Err(error) => tracing::warn!(%error, "could not forget old nonces"),
+        }
+        tokio::time::sleep(NONCES_SWEEP).await;
     }
 }
 

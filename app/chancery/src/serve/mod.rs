@@ -171,11 +171,13 @@ fn stopped(flag: &watch::Sender<bool>) -> impl Future<Output = ()> + Send + 'sta
     }
 }
 
-/// The reseller API and the token endpoint.
+/// The reseller API, ACME and the token endpoint.
 fn api(installation: &Installation, services: &Services) -> Router {
     let limiter = installation.limits.rate.map(|rate| Arc::new(RateLimiter::new(rate.per_second, rate.burst)));
     let door = Door { services: services.clone(), urls: Arc::new(installation.urls.clone()), limiter };
-    let router = chancery_reseller::router(door.clone()).merge(chancery_identity::router(door.clone()));
+    let router = chancery_reseller::router(door.clone())
+        .merge(chancery_identity::router(door.clone()))
+        .merge(chancery_acme::router(door.clone()));
     finish(account_for(router, door), Edge::new(request_ids()).body_limits(installation.limits.body))
 }
 

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    Account, Authorization, AuthorizationId, AuthorizationState, CertificateId, CertificateRecord, CertificateState,
-    Challenge, ChallengeId, ChallengeState, EabCredential, ExternalId, Identifier, Metadata, Order, OrderId,
-    OrderState, Problems, Profile, ProfileName, Scope, Timestamp, Via,
+    Account, AcmeAccount, Authorization, AuthorizationId, AuthorizationState, CertificateId, CertificateRecord,
+    CertificateState, Challenge, ChallengeId, ChallengeState, ChallengeType, EabCredential, ExternalId, Identifier,
+    Metadata, Order, OrderId, OrderState, Problems, Profile, ProfileName, Scope, Timestamp, Via,
 };
 use chancery_pki::{CertificateRequest, SubscriberProfile, ceiling_days};
 use chancery_store::Tx;
@@ -71,7 +71,7 @@ fn create(
     let profile = rules::profile(settings, name)?;
     let mut problems = Problems::default();
     let dates = Dates::of(settings.issuing.certificates.get(name), profile.validity_days, now);
-    let validity_days = check_dates(new, &dates, now, &mut problems);
+    let validity_days = dates.check(new.not_before, new.not_after, now, &mut problems);
     let judged = match judged {
         Ok(judged) => judged,
         Err(ServiceError::Invalid(unreadable)) => {
@@ -89,8 +89,25 @@ fn create(
     let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
     let standing = Standing::of(tx, account.id)?;
     standing.judge(tx, settings, account.id, &asked, now)?;
-    let draft = Draft { kernel, caller, account: &account, credential: &credential, profile, standing: &standing, now };
-    let order = draft.order(new, name.clone(), identifiers, request.as_der().to_vec());
+    let draft = Draft {
+        kernel,
+        caller,
+        account: &account,
+        credential: &credential,
+        acme: None,
+        profile,
+        standing: &standing,
+        now,
+    };
+    let order = draft.order(Wanted {
+        identifiers,
+        csr: Some(request.as_der().to_vec()),
+        not_before: new.not_before,
+        not_after: new.not_after,
+        external_id: new.external_id.clone(),
+        metadata: new.metadata.clone(),
+        replaces: None,
+    });
     draft.store(tx, order)
 }
 
@@ -111,14 +128,14 @@ fn names(request: &CertificateRequest, named: Option<&[Identifier]>, problems: &
 }
 
 /// What may be asked for by dates, so that nothing is taken on that is refused when the certificate is drafted.
-struct Dates {
+pub(crate) struct Dates {
     earliest: Timestamp,
     latest: Timestamp,
     most_days: u32,
 }
 
 impl Dates {
-    fn of(look: Option<&SubscriberProfile>, validity_days: u32, now: Timestamp) -> Self {
+    pub(crate) fn of(look: Option<&SubscriberProfile>, validity_days: u32, now: Timestamp) -> Self {
         let days = |days: u64| Duration::from_secs(days * 86_400);
         let backdate = Duration::from_secs(look.map_or(0, |look| look.backdate_seconds).into());
         let public = look.is_some_and(|look| look.public);
@@ -129,26 +146,32 @@ impl Dates {
             most_days: validity_days.min(ceiling),
         }
     }
-}
 
-/// The validity that is asked for by dates, in whole days rounded up.
-fn check_dates(new: &NewOrder, dates: &Dates, now: Timestamp, problems: &mut Problems) -> Option<u32> {
-    let start = new.not_before.unwrap_or(now);
-    if !(dates.earliest..=dates.latest).contains(&start) {
-        let message = format!("must lie from {} to {}", dates.earliest, dates.latest);
-        problems.add("not_before", "out_of_range", message);
+    /// The validity that is asked for by dates, in whole days rounded up.
+    pub(crate) fn check(
+        &self,
+        not_before: Option<Timestamp>,
+        not_after: Option<Timestamp>,
+        now: Timestamp,
+        problems: &mut Problems,
+    ) -> Option<u32> {
+        let start = not_before.unwrap_or(now);
+        if !(self.earliest..=self.latest).contains(&start) {
+            let message = format!("must lie from {} to {}", self.earliest, self.latest);
+            problems.add("not_before", "out_of_range", message);
+        }
+        let end = not_after?;
+        if end.as_secs() - start.max(now).as_secs() + 1 < 3600 {
+            problems.add("not_after", "out_of_range", "must be at least an hour after not_before, and from now");
+            return None;
+        }
+        let days = days_between(start, end);
+        if days > self.most_days {
+            let message = format!("is {days} days after not_before; the profile allows {}", self.most_days);
+            problems.add("not_after", "out_of_range", message);
+        }
+        Some(days)
     }
-    let end = new.not_after?;
-    if end.as_secs() - start.max(now).as_secs() + 1 < 3600 {
-        problems.add("not_after", "out_of_range", "must be at least an hour after not_before, and from now");
-        return None;
-    }
-    let days = days_between(start, end);
-    if days > dates.most_days {
-        let message = format!("is {days} days after not_before; the profile allows {}", dates.most_days);
-        problems.add("not_after", "out_of_range", message);
-    }
-    Some(days)
 }
 
 /// From the first second to the last, both counted, in whole days rounded up.
@@ -159,18 +182,33 @@ pub(crate) fn days_between(start: Timestamp, end: Timestamp) -> u32 {
 }
 
 /// Everything a new order is made from.
-struct Draft<'a> {
-    kernel: &'a Kernel,
-    caller: &'a Caller,
-    account: &'a Account,
-    credential: &'a EabCredential,
-    profile: &'a Profile,
-    standing: &'a Standing,
-    now: Timestamp,
+pub(crate) struct Draft<'a> {
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) caller: &'a Caller,
+    pub(crate) account: &'a Account,
+    pub(crate) credential: &'a EabCredential,
+    /// Who orders, where that is through ACME.
+    pub(crate) acme: Option<&'a AcmeAccount>,
+    pub(crate) profile: &'a Profile,
+    pub(crate) standing: &'a Standing,
+    pub(crate) now: Timestamp,
+}
+
+/// What is wanted, once it was judged.
+pub(crate) struct Wanted {
+    /// Each name once, in order.
+    pub(crate) identifiers: Vec<Identifier>,
+    pub(crate) csr: Option<Vec<u8>>,
+    pub(crate) not_before: Option<Timestamp>,
+    pub(crate) not_after: Option<Timestamp>,
+    pub(crate) external_id: Option<ExternalId>,
+    pub(crate) metadata: Metadata,
+    pub(crate) replaces: Option<String>,
 }
 
 impl Draft<'_> {
-    fn order(&self, new: &NewOrder, profile: ProfileName, identifiers: Vec<Identifier>, csr: Vec<u8>) -> Order {
+    pub(crate) fn order(&self, wanted: Wanted) -> Order {
+        let Wanted { identifiers, csr, not_before, not_after, external_id, metadata, replaces } = wanted;
         let entropy = self.kernel.entropy.as_ref();
         Order {
             id: OrderId::new(self.now, entropy),
@@ -178,16 +216,18 @@ impl Draft<'_> {
             account: self.account.id,
             kid: self.credential.kid,
             kid_was_revoked: self.credential.revoked_at.is_some(),
-            via: Via::Reseller,
-            profile,
+            via: if self.acme.is_some() { Via::Acme } else { Via::Reseller },
+            acme_account: self.acme.map(|account| account.id),
+            replaces,
+            profile: self.profile.name.clone(),
             identifiers,
             authorizations: Vec::new(),
             certificate: CertificateId::new(self.now, entropy),
-            csr: Some(csr),
-            not_before: new.not_before,
-            not_after: new.not_after,
-            external_id: new.external_id.clone(),
-            metadata: new.metadata.clone(),
+            csr,
+            not_before,
+            not_after,
+            external_id,
+            metadata,
             state: OrderState::Pending,
             finalized_at: None,
             expires_at: self.now.plus(self.kernel.settings.issuing.order_lifetime),
@@ -197,10 +237,10 @@ impl Draft<'_> {
         }
     }
 
-    fn store(&self, tx: &mut Tx<'_>, mut order: Order) -> Result<OrderDetails, ServiceError> {
+    pub(crate) fn store(&self, tx: &mut Tx<'_>, mut order: Order) -> Result<OrderDetails, ServiceError> {
         let mut authorizations = Vec::with_capacity(order.identifiers.len());
         for identifier in &order.identifiers {
-            authorizations.push(self.authorization(tx, order.id, identifier, order.expires_at)?);
+            authorizations.push(self.authorization(tx, Some(order.id), identifier, order.expires_at)?);
         }
         // A permission that was earned earlier may end earlier: without it nothing would come of the order any more.
         let ends = authorizations.iter().map(|authorization| authorization.expires_at).min();
@@ -240,25 +280,28 @@ impl Draft<'_> {
         }
     }
 
-    /// A new authorization, born valid where the account has shown control of the name lately.
-    fn authorization(
+    /// A new authorization, born valid where the account has shown control of the name lately. Through ACME it is born
+    /// with its challenges.
+    pub(crate) fn authorization(
         &self,
         tx: &mut Tx<'_>,
-        order: OrderId,
+        order: Option<OrderId>,
         identifier: &Identifier,
         order_end: Timestamp,
     ) -> Result<Authorization, ServiceError> {
         let settings = &self.kernel.settings;
+        let acme = self.acme.map(|account| account.id);
         let earlier = match settings.issuing.reuse.is_zero() {
             true => None,
-            false => tx.valid_authorization(self.account.id, identifier, self.now)?,
+            false => tx.valid_authorization(self.account.id, acme, identifier, self.now)?,
         };
         let id = AuthorizationId::with_challenges(self.now, self.kernel.entropy.as_ref());
         let fresh = Authorization {
             id,
             reseller: self.caller.reseller,
             account: self.account.id,
-            order: Some(order),
+            acme_account: acme,
+            order,
             identifier: identifier.clone(),
             state: AuthorizationState::Pending,
             challenges: Vec::new(),
@@ -268,34 +311,45 @@ impl Draft<'_> {
             version: 1,
         };
         let reused = earlier.and_then(|earlier| earlier.validation().cloned().map(|validation| (earlier, validation)));
-        let Some((earlier, validation)) = reused else { return Ok(fresh) };
         // It may hold longer for its own order, policies may have come since, and whoever earned it may have given it up.
         let allowed = offered(identifier, self.profile, &self.standing.applied(settings));
-        let source = tx.any_authorization(validation.source)?;
-        let reuse = settings.issuing.reuse_of(&self.profile.name, self.now);
-        let holds = self.now < validation.at.plus(reuse)
-            && allowed.contains(&validation.method)
-            && source.is_some_and(|source| source.validation().is_some());
-        if !holds {
-            return Ok(fresh);
-        }
+        let reused = match reused {
+            Some((earlier, validation)) => {
+                let source = tx.any_authorization(validation.source)?;
+                let reuse = settings.issuing.reuse_of(&self.profile.name, self.now);
+                let holds = self.now < validation.at.plus(reuse)
+                    && allowed.contains(&validation.method)
+                    && source.is_some_and(|source| source.validation().is_some());
+                holds.then_some((earlier, validation))
+            }
+            None => None,
+        };
+        let Some((earlier, validation)) = reused else {
+            let kinds = if acme.is_some() { allowed } else { Vec::new() };
+            let challenges = kinds.into_iter().map(|kind| self.challenge(id, kind, ChallengeState::Pending));
+            return Ok(Authorization { challenges: challenges.collect(), ..fresh });
+        };
         // For public certificates control counts no longer than its date allows, however long the permission holds.
         let shown_until = match settings.issuing.longest_reuse(&self.profile.name, self.now) {
             Some(longest) => validation.at.plus(longest),
             None => earlier.expires_at,
         };
         // The list of challenges of a reused authorization must not be empty: clients look for the one that is valid.
-        let shown = Challenge {
-            id: ChallengeId::of(id, validation.method),
-            kind: validation.method,
-            token: BASE64URL_NOPAD.encode(&self.kernel.entropy.bytes::<32>()),
-            state: ChallengeState::Valid { at: validation.at },
-            attempts: Vec::new(),
-            created_at: self.now,
-            updated_at: self.now,
-        };
+        let shown = self.challenge(id, validation.method, ChallengeState::Valid { at: validation.at });
         let state = AuthorizationState::Valid(validation);
         let expires_at = earlier.expires_at.min(shown_until);
         Ok(Authorization { state, challenges: vec![shown], expires_at, ..fresh })
+    }
+
+    fn challenge(&self, authorization: AuthorizationId, kind: ChallengeType, state: ChallengeState) -> Challenge {
+        Challenge {
+            id: ChallengeId::of(authorization, kind),
+            kind,
+            token: BASE64URL_NOPAD.encode(&self.kernel.entropy.bytes::<32>()),
+            state,
+            attempts: Vec::new(),
+            created_at: self.now,
+            updated_at: self.now,
+        }
     }
 }

@@ -10,13 +10,14 @@ pub(crate) mod rules;
 use std::sync::Arc;
 
 use chancery_domain::{
-    AccountError, Authorization, Finalization, Order, OrderError, OrderId, Page, Problem, Scope, Timestamp,
+    AccountError, AccountId, AcmeAccountId, Authorization, Finalization, Order, OrderError, OrderId, Page, Problem,
+    Problems, Scope, Timestamp,
 };
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
 
 pub use create::NewOrder;
-pub(crate) use create::days_between;
+pub(crate) use create::{Dates, Draft, Wanted, days_between};
 pub(crate) use ending::{cancel_order, fail_order, put_back_order};
 pub(crate) use rules::{Standing, offered};
 
@@ -59,7 +60,8 @@ impl Orders {
         self.kernel
             .store
             .read(move |tx| {
-                let order = tx.order(caller.reseller, id)?.ok_or_else(|| ServiceError::not_found(Noun::Order))?;
+                let order = tx.order(caller.reseller, id)?.filter(|order| caller.sees(order.acme_account));
+                let order = order.ok_or_else(|| ServiceError::not_found(Noun::Order))?;
                 details(tx, order)
             })
             .await
@@ -88,6 +90,19 @@ impl Orders {
     /// Asks for the certificate of an order whose names are all authorized. It is issued at once, behind the answer.
     pub async fn finalize(&self, caller: &Caller, id: OrderId) -> Result<Finalized, ServiceError> {
         caller.require(Scope::WriteOrder)?;
+        self.finalize_with(caller, id, |_, _, order| Ok(order)).await
+    }
+
+    /// The same, where the order gets its CSR only now: `complete` gives it, to an order that has none and is ready.
+    pub(crate) async fn finalize_with<F>(
+        &self,
+        caller: &Caller,
+        id: OrderId,
+        complete: F,
+    ) -> Result<Finalized, ServiceError>
+    where
+        F: Fn(&Kernel, &mut Tx<'_>, Order) -> Result<Order, ServiceError> + Send + 'static,
+    {
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let finalized = self
             .kernel
@@ -107,6 +122,12 @@ impl Orders {
                     Err(other) => return Err(other.into()),
                 };
                 account.require_active()?;
+                let order = complete(&kernel, tx, order)?;
+                if order.csr.is_none() {
+                    let mut problems = Problems::default();
+                    problems.add("csr", "missing", NO_CSR);
+                    return Err(ServiceError::Invalid(problems));
+                }
                 tx.save_order(&order)?;
                 tx.await_certificate(order.certificate)?;
                 kernel.enqueue(tx, JobKind::Issue, order.id)?;
@@ -141,9 +162,12 @@ impl Orders {
     }
 }
 
+/// Why an order of the other door waits.
+const NO_CSR: &str = "this order came through ACME and gets its CSR there";
+
 /// The caller's order, locked until the unit of work ends.
 pub(crate) fn lock_own(tx: &mut Tx<'_>, caller: &Caller, id: OrderId) -> Result<Order, ServiceError> {
-    let order = tx.lock_order(id)?.filter(|order| order.reseller == caller.reseller);
+    let order = tx.lock_order(id)?.filter(|order| order.reseller == caller.reseller && caller.sees(order.acme_account));
     order.ok_or_else(|| ServiceError::not_found(Noun::Order))
 }
 
@@ -164,8 +188,21 @@ fn missing(authorizations: &[Authorization], now: Timestamp) -> Vec<Problem> {
 
 pub(crate) fn details(tx: &mut Tx<'_>, order: Order) -> Result<OrderDetails, ServiceError> {
     let authorizations = tx.authorizations(order.id)?;
-    let thumbprint = tx.account_thumbprint(order.account)?;
+    let thumbprint = thumbprint(tx, order.account, order.acme_account)?;
     Ok(OrderDetails { order, authorizations, thumbprint })
+}
+
+/// The thumbprint that key authorizations end in: that of the ACME account's own key, or of the one that the service
+/// keeps for the customer, where it has made one.
+pub(crate) fn thumbprint(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    acme_account: Option<AcmeAccountId>,
+) -> Result<Option<String>, ServiceError> {
+    match acme_account {
+        Some(id) => Ok(tx.acme_account(id)?.map(|account| account.thumbprint)),
+        None => Ok(tx.account_thumbprint(account)?),
+    }
 }
 
 pub(crate) fn describe(order: &Order) -> Value {

@@ -1,5 +1,6 @@
 //! From what was written to what it means, refusing what is unsafe.
 
+mod acme;
 mod database;
 mod identity;
 mod issuance;
@@ -38,6 +39,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     let identity = identity::settle(&config.identity, urls, public, &mut check);
     let limits = limits::settle(&config.limits, &mut check);
     let validation = validation::settle(&config.validation, urls, &mut check);
+    let acme = acme::settle(&config.acme, &mut check);
     let issuance =
         issuance::settle(&config.policy, &config.profiles, config.validation.allow_special_addresses, &mut check);
     let ca = settle_ca(&config.ca, &mut check);
@@ -79,6 +81,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
                 crl_shards: ca.crl_shards,
                 ..Issuing::of(&[], &server.urls.base_url, &server.urls.http_url)
             }),
+            acme: acme::said_of(acme.ok_or_else(missing)?, &server.urls, &validation.validator.ca_domains),
             profiles: issuance.profiles.list,
             default_profile: issuance.default_profile,
             default_policy: issuance.default_policy,

@@ -22,6 +22,9 @@ pub(super) struct Profiles {
 const MAX_VALIDITY_DAYS: u32 = 825;
 const MAX_NAMES: u32 = 100;
 
+/// What stands in ACME's URLs in the place of a profile.
+const RESERVED: [&str; 6] = ["account", "authz", "cert", "challenge", "order", "renewal-info"];
+
 /// With `internal`, profiles that are not public are also for names and addresses that mean something only in here.
 pub(super) fn settle(list: &[types::Profile], internal: bool, check: &mut Check<'_>) -> Option<Profiles> {
     let usual: Vec<_> = Profile::predefined().iter().map(written).collect();
@@ -33,6 +36,13 @@ pub(super) fn settle(list: &[types::Profile], internal: bool, check: &mut Check<
         let Some(profile) = settle_profile(written, &setting, check) else { continue };
         let name = profile.name.clone();
         check.problems.require(!is_one_of(&name, &settled.list), setting("name"), format!("{name} is there twice"));
+        // The first part of the paths of ACME is either a profile or one of these.
+        let free = !RESERVED.contains(&name.as_str());
+        check.problems.require(
+            free,
+            setting("name"),
+            format!("{name} names something else in ACME's URLs; choose another"),
+        );
         let look = settle_look(written, &profile, internal && !written.public, &setting, check);
         settled.certificates.extend(look.map(|look| (name.clone(), look)));
         let allowed: Vec<IssuerRef> = parsed(&setting("issuers"), &written.issuers, str::parse, check);

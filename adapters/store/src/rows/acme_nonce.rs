@@ -1,0 +1,22 @@
+use chancery_domain::Timestamp;
+
+use crate::error::StoreError;
+use crate::tx::Tx;
+use crate::value::params;
+
+impl Tx<'_> {
+    /// Uses a nonce up; `false` when it was used before, by whichever node.
+    pub fn redeem_nonce(&mut self, nonce: &str, expires_at: Timestamp) -> Result<bool, StoreError> {
+        let sql = "INSERT INTO acme_nonces (nonce, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        Ok(self.execute(sql, params![nonce, expires_at])? == 1)
+    }
+
+    /// Forgets up to `most` nonces that are too old to be taken, and says how many.
+    pub fn forget_nonces(&mut self, before: Timestamp, most: u32) -> Result<u64, StoreError> {
+        self.execute(
+            "DELETE FROM acme_nonces WHERE nonce IN (
+                SELECT nonce FROM acme_nonces WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)",
+            params![before, most],
+        )
+    }
+}

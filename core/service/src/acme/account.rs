@@ -1,0 +1,238 @@
+//! ACME accounts: registered, changed, given another key, ended.
+
+use chancery_domain::{
+    AccountError, AcmeAccount, AcmeAccountId, Contact, EabCredential, Order, OrderId, Page, Timestamp,
+};
+use chancery_jose::{Jwk, Jws};
+use chancery_pki::SubscriberKey;
+use chancery_store::Tx;
+use serde_json::{Value, json};
+
+use super::admission::{AcmeCaller, no_such_account, require_reseller, standing};
+use super::{Acme, AcmeError, binding};
+use crate::caller::{Actor, Origin};
+use crate::cursor::{ListName, ListRequest, Listed};
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+use crate::orders::cancel_order;
+
+/// What a new account is to be.
+#[derive(Clone, Debug)]
+pub struct NewAcmeAccount {
+    pub key: Jwk,
+    pub contacts: Vec<Contact>,
+    pub terms_agreed: bool,
+    pub only_existing: bool,
+    pub binding: Option<Jws>,
+    /// Where it was asked for; the binding must say the same.
+    pub url: String,
+}
+
+/// What is to be changed; `None` leaves a thing as it is.
+#[derive(Clone, Debug, Default)]
+pub struct AccountUpdate {
+    pub contacts: Option<Vec<Contact>>,
+    pub terms_agreed: bool,
+}
+
+/// Whether an account is new.
+#[derive(Clone, Debug)]
+pub enum Registered {
+    Created(AcmeAccount),
+    Existing(AcmeAccount),
+}
+
+impl Acme {
+    /// Registers a key, or finds the account that has it.
+    pub async fn register(&self, new: NewAcmeAccount, origin: Origin) -> Result<Registered, ServiceError> {
+        let kernel = self.kernel.clone();
+        let registered = self.kernel.store.write(move |tx| register(&kernel, tx, &new, &origin)).await?;
+        if let Registered::Created(_) = &registered {
+            metrics::counter!("chancery_acme_accounts_total").increment(1);
+        }
+        Ok(registered)
+    }
+
+    /// Changes contacts, or notes that the terms are agreed to.
+    pub async fn update_account(&self, by: &AcmeCaller, update: AccountUpdate) -> Result<AcmeAccount, ServiceError> {
+        by.require_active()?;
+        let (kernel, by) = (self.kernel.clone(), by.clone());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let before = claim(tx, by.account.id)?;
+                let mut after = before.clone();
+                after.contacts = update.contacts.clone().unwrap_or(after.contacts);
+                if update.terms_agreed && after.terms_agreed_at.is_none() {
+                    after.terms_agreed_at = Some(kernel.now());
+                }
+                if after == before {
+                    return Ok(after);
+                }
+                after.updated_at = kernel.now();
+                tx.save_acme_account(&after)?;
+                let detail = json!({"before": describe(&before), "after": describe(&after)});
+                kernel.audit(tx, &by.caller, "acme_account.change", after.id, &detail)?;
+                Ok(after)
+            })
+            .await
+    }
+
+    /// Ends the account: it cannot be used again, and its open orders are cancelled (RFC 8555 section 7.3.6).
+    pub async fn deactivate_account(&self, by: &AcmeCaller) -> Result<AcmeAccount, ServiceError> {
+        let (kernel, by) = (self.kernel.clone(), by.clone());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let (id, now) = (by.account.id, kernel.now());
+                // Orders before accounts, as everybody does; and once more when no order can come any more.
+                lock_open_orders(tx, id)?;
+                let account = claim(tx, id)?.deactivate(now)?;
+                tx.save_acme_account(&account)?;
+                let mut cancelled = 0;
+                for order in lock_open_orders(tx, id)?.into_iter().filter(|order| order.is_open(now)) {
+                    let order = cancel_order(tx, order, now)?;
+                    let because = json!({"because": "acme_account.deactivate"});
+                    kernel.audit(tx, &by.caller, "order.cancel", order.id, &because)?;
+                    cancelled += 1;
+                }
+                let detail = json!({"cancelledOrders": cancelled});
+                kernel.audit(tx, &by.caller, "acme_account.deactivate", id, &detail)?;
+                Ok(account)
+            })
+            .await
+    }
+
+    /// Puts another key in the place of the account's (RFC 8555 section 7.3.5). `old` is what the client believes the
+    /// account's key to be.
+    pub async fn change_key(&self, by: &AcmeCaller, old: &Jwk, new: &Jwk) -> Result<AcmeAccount, ServiceError> {
+        by.require_active()?;
+        require_good_key(new)?;
+        let (kernel, by, old, new) = (self.kernel.clone(), by.clone(), old.thumbprint(), new.clone());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let account = claim(tx, by.account.id)?;
+                if account.thumbprint != old {
+                    let message = "`oldKey` is not the key of the account";
+                    return Err(AcmeError::Malformed(message.to_owned()).into());
+                }
+                let thumbprint = new.thumbprint();
+                if let Some(other) = tx.acme_account_by_key(&thumbprint)? {
+                    return Err(AcmeError::KeyInUse(other.id).into());
+                }
+                let detail = json!({"before": account.thumbprint, "after": thumbprint});
+                let account = account.roll_over(new.to_canonical_json(), thumbprint, kernel.now())?;
+                tx.save_acme_account(&account)?;
+                kernel.audit(tx, &by.caller, "acme_account.change_key", account.id, &detail)?;
+                Ok(account)
+            })
+            .await
+    }
+
+    /// A page of the account's orders that have not come to nothing, newest first.
+    pub async fn orders(&self, by: &AcmeCaller, request: &ListRequest) -> Result<Listed<OrderId>, ServiceError> {
+        let list = ListName::new("acme/orders", by.account.reseller, &by.account.id);
+        let (id, now) = (by.account.id, self.kernel.now());
+        let page = self.kernel.cursors.open(&list, request)?;
+        let read = move |tx: &mut Tx<'_>| Ok::<Page<_>, ServiceError>(tx.orders_of_acme_account(id, now, &page)?);
+        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+    }
+}
+
+fn register(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    new: &NewAcmeAccount,
+    origin: &Origin,
+) -> Result<Registered, ServiceError> {
+    let thumbprint = new.key.thumbprint();
+    if let Some(known) = tx.acme_account_by_key(&thumbprint)? {
+        return standing(tx, known, origin).map(|known| Registered::Existing(known.account));
+    }
+    if new.only_existing {
+        return Err(no_such_account().into());
+    }
+    require_good_key(&new.key)?;
+    if let Some(terms) = &kernel.settings.acme.terms_of_service
+        && !new.terms_agreed
+    {
+        return Err(AcmeError::TermsNotAgreed(terms.clone()).into());
+    }
+    let binding = new.binding.as_ref().ok_or(AcmeError::ExternalAccountRequired)?;
+    let credential = binding::verify(kernel, tx, binding, &new.key, &new.url)?;
+    let now = kernel.now();
+    require_customer(tx, &credential)?;
+    let account = AcmeAccount {
+        id: AcmeAccountId::new(now, kernel.entropy.as_ref()),
+        reseller: credential.reseller,
+        account: credential.account,
+        kid: credential.kid,
+        jwk: new.key.to_canonical_json(),
+        thumbprint,
+        contacts: new.contacts.clone(),
+        terms_agreed_at: new.terms_agreed.then_some(now),
+        state: chancery_domain::AcmeAccountState::Active,
+        created_at: now,
+        updated_at: now,
+        version: 1,
+    };
+    let bindings = credential.bindings + 1;
+    tx.save_credential(&EabCredential { bindings, last_used_at: Some(now), updated_at: now, ..credential })?;
+    tx.insert_acme_account(&account)?;
+    let actor = Actor::Acme(account.id.to_string());
+    let (reseller, detail) = (Some(account.reseller), json!({"after": describe(&account)}));
+    kernel.audit_as(tx, reseller, &actor, origin, "acme_account.create", account.id, &detail)?;
+    Ok(Registered::Created(account))
+}
+
+/// That the customer and the reseller of a credential may have new accounts. The customer is held as it is.
+fn require_customer(tx: &mut Tx<'_>, credential: &EabCredential) -> Result<(), ServiceError> {
+    let customer = tx.hold_account(credential.reseller, credential.account)?;
+    match customer.map(|customer| customer.require_active()) {
+        Some(Ok(())) => {}
+        Some(Err(refused @ (AccountError::Suspended | AccountError::Terminated(_)))) => return Err(refused.into()),
+        None => return Err(ServiceError::internal("a credential without its account")),
+    }
+    let reseller = tx.reseller(credential.reseller)?;
+    require_reseller(&reseller.ok_or_else(|| ServiceError::internal("a credential without its reseller"))?)
+}
+
+/// Nobody may sign with a key that others can find out.
+fn require_good_key(key: &Jwk) -> Result<(), ServiceError> {
+    // Kinds that cannot be certified, such as P-521, are fine for accounts.
+    let Ok(key) = SubscriberKey::from_spki(&key.to_spki()) else { return Ok(()) };
+    let weak = |problem: &&chancery_pki::KeyProblem| !matches!(problem, chancery_pki::KeyProblem::OddSize(_));
+    match key.weaknesses().iter().find(weak) {
+        Some(problem) => Err(AcmeError::BadPublicKey(format!("the account key is not acceptable: {problem}")).into()),
+        None => Ok(()),
+    }
+}
+
+fn claim(tx: &mut Tx<'_>, id: AcmeAccountId) -> Result<AcmeAccount, ServiceError> {
+    let account = tx.claim_acme_account(id)?.ok_or_else(no_such_account)?;
+    account.require_active()?;
+    Ok(account)
+}
+
+fn lock_open_orders(tx: &mut Tx<'_>, account: AcmeAccountId) -> Result<Vec<Order>, ServiceError> {
+    let mut open = tx.open_orders_of_acme_account(account)?;
+    open.sort_by_key(|order| order.id);
+    let mut locked = Vec::with_capacity(open.len());
+    for order in open {
+        locked.extend(tx.lock_order(order.id)?);
+    }
+    Ok(locked)
+}
+
+fn describe(account: &AcmeAccount) -> Value {
+    let contacts: Vec<_> = account.contacts.iter().map(ToString::to_string).collect();
+    json!({
+        "account": account.account.to_string(),
+        "kid": account.kid.to_string(),
+        "status": account.status(),
+        "contacts": contacts,
+        "termsAgreedAt": account.terms_agreed_at.map(|at: Timestamp| at.to_string()),
+        "thumbprint": account.thumbprint,
+    })
+}

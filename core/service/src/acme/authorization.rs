@@ -1,0 +1,75 @@
+//! Challenges that ACME clients answer, and authorizations they give up.
+
+use chancery_domain::{AuthorizationId, AuthorizationState, ChallengeId, ProblemKind, ValidationProblem};
+use serde_json::json;
+
+use super::{Acme, AcmeCaller, AcmeError};
+use crate::authorizations::{AuthorizationDetails, ChallengeDetails, lock};
+use crate::error::ServiceError;
+use crate::orders::fail_order;
+
+impl Acme {
+    pub async fn challenge(&self, by: &AcmeCaller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
+        self.authorizations.show_challenge(&by.caller, id).await
+    }
+
+    /// Says that a challenge can be verified (RFC 8555 section 7.5.1). Saying it again changes nothing.
+    pub async fn answer_challenge(&self, by: &AcmeCaller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
+        by.require_active()?;
+        let tried = match self.authorizations.choose(&by.caller, id).await {
+            Err(ServiceError::AlreadyTried(tried)) => tried,
+            other => return other,
+        };
+        if tried.challenge.id == id || tried.authorization.validation().is_some() {
+            return self.challenge(by, id).await;
+        }
+        let (kind, status) = (tried.challenge.kind, tried.challenge.state.as_str());
+        let message = format!(
+            "{kind} was chosen for {} before, and is {status}; one challenge of an authorization is tried, so order \
+             again to try another",
+            tried.authorization.identifier
+        );
+        Err(AcmeError::Malformed(message).into())
+    }
+
+    /// Gives a permission up, with all there are for the same name: the account cannot get certificates for it without
+    /// showing control anew (RFC 8555 section 7.5.2). An open order that needs it has failed.
+    pub async fn deactivate_authorization(
+        &self,
+        by: &AcmeCaller,
+        id: AuthorizationId,
+    ) -> Result<AuthorizationDetails, ServiceError> {
+        by.require_active()?;
+        let (kernel, caller) = (self.kernel.clone(), by.caller.clone());
+        let (acme_account, thumbprint) = (by.account.id, by.account.thumbprint.clone());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let (authorization, order) = lock(tx, &caller, id)?;
+                let (now, thumbprint) = (kernel.now(), Some(thumbprint.clone()));
+                let was_valid = match &authorization.state {
+                    AuthorizationState::Pending => false,
+                    AuthorizationState::Valid(_) => true,
+                    // It is what the client wants it to be, or can never be anything again.
+                    AuthorizationState::Invalid { .. }
+                    | AuthorizationState::Deactivated { .. }
+                    | AuthorizationState::Revoked { .. } => {
+                        return Ok(AuthorizationDetails { authorization, thumbprint });
+                    }
+                };
+                let given_up = authorization.deactivate(now)?;
+                tx.save_authorization(&given_up)?;
+                if was_valid {
+                    tx.deactivate_valid(given_up.account, acme_account, &given_up.identifier, now)?;
+                }
+                if let Some(order) = order.filter(|order| order.is_open(now)) {
+                    let detail = format!("the authorization for {} was deactivated", given_up.identifier);
+                    fail_order(tx, order, ValidationProblem { kind: ProblemKind::Unauthorized, detail }, now)?;
+                }
+                let detail = json!({"name": given_up.identifier.to_string()});
+                kernel.audit(tx, &caller, "authorization.deactivate", id, &detail)?;
+                Ok(AuthorizationDetails { authorization: given_up, thumbprint })
+            })
+            .await
+    }
+}

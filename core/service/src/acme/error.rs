@@ -1,0 +1,68 @@
+//! What only ACME can refuse. The door has a problem type of RFC 8555 section 6.7 for each.
+
+use chancery_domain::{AcmeAccountId, Identifier};
+
+/// Why something was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AcmeError {
+    /// Not ours, too old, or used before.
+    #[error("{0}")]
+    BadNonce(&'static str),
+    #[error("{0}")]
+    AccountDoesNotExist(String),
+    #[error("{0}")]
+    Unauthorized(String),
+    #[error("{0}")]
+    Malformed(String),
+    /// There is no such thing, or it is somebody else's.
+    #[error("{0}")]
+    NotFound(String),
+    #[error(
+        "a new account needs an external account binding: give the client the key id (kid) and HMAC key that your provider gave you"
+    )]
+    ExternalAccountRequired,
+    /// Where the terms are.
+    #[error("agree to the terms of service at {0} (`termsOfServiceAgreed: true`)")]
+    TermsNotAgreed(String),
+    #[error("{0}")]
+    BadPublicKey(String),
+    /// The account that has the key.
+    #[error("the new key belongs to an account already; choose another key")]
+    KeyInUse(AcmeAccountId),
+    #[error("{0}")]
+    BadCsr(String),
+    #[error("{}", sentences(.0))]
+    Rejected(Vec<RejectedName>),
+    #[error("the certificate {0} is replaced by another order already; leave `replaces` out, or use that order")]
+    AlreadyReplaced(String),
+    #[error("the certificate is revoked already")]
+    AlreadyRevoked,
+}
+
+/// A name that was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RejectedName {
+    /// None where it is not about one name.
+    pub identifier: Option<Identifier>,
+    pub kind: Rejection,
+    pub detail: String,
+}
+
+/// In what way a name was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// It cannot be read.
+    Malformed,
+    /// It is of a kind that we do not certify.
+    Unsupported,
+    /// A rule or a policy forbids it.
+    Forbidden,
+}
+
+fn sentences(names: &[RejectedName]) -> String {
+    match names {
+        [only] => only.detail.clone(),
+        [first, rest @ ..] => format!("{} (and {} more, see subproblems)", first.detail, rest.len()),
+        [] => "the names are refused".to_owned(),
+    }
+}

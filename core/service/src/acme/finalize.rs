@@ -1,0 +1,124 @@
+//! From a ready order and a CSR to a certificate, within the request where that is possible.
+
+use std::time::Duration;
+
+use chancery_domain::policy::Request;
+use chancery_domain::{Order, OrderId, OrderState};
+use chancery_jose::Jwk;
+use chancery_pki::SubscriberKey;
+use chancery_store::Tx;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::{Acme, AcmeCaller, AcmeError};
+use crate::csr::JudgedCsr;
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+use crate::orders::{Finalized, OrderDetails, Standing, rules};
+
+impl Acme {
+    /// Asks for the certificate (RFC 8555 section 7.4), and waits a little for it: most are there at once. Asking again
+    /// gives the order as it is.
+    pub async fn finalize(&self, by: &AcmeCaller, id: OrderId, csr: Vec<u8>) -> Result<OrderDetails, ServiceError> {
+        by.require_active()?;
+        let ended = self.kernel.ended.subscribe();
+        let account_key = Jwk::parse(by.account.jwk.as_bytes()).map_err(ServiceError::internal)?.to_spki();
+        let known = self.orders.show(&by.caller, id).await?.order;
+        let judged = read(&self.kernel, &known, &csr);
+        let complete = move |kernel: &Kernel, tx: &mut Tx<'_>, order: Order| {
+            let judged = judged.clone()?;
+            judge(kernel, tx, &order, &judged, &account_key)?;
+            Ok(Order { csr: Some(judged.request.as_der().to_vec()), ..order })
+        };
+        let details = match self.orders.finalize_with(&by.caller, id, complete).await? {
+            Finalized::Accepted(details) | Finalized::AlreadyAccepted(details) => details,
+        };
+        let OrderState::Processing { .. } = details.order.state else { return Ok(details) };
+        let wait = self.kernel.settings.acme.finalize_wait;
+        if wait.is_zero() || !ends_within(ended, id, wait).await {
+            return Ok(details);
+        }
+        self.orders.show(&by.caller, id).await
+    }
+}
+
+fn bad(why: impl Into<String>) -> ServiceError {
+    AcmeError::BadCsr(why.into()).into()
+}
+
+/// Takes the CSR apart, before others have to wait for it.
+fn read(kernel: &Kernel, order: &Order, der: &[u8]) -> Result<JudgedCsr, ServiceError> {
+    if !der.starts_with(&[0x30]) {
+        return Err(bad("`csr` must be the DER of a PKCS #10 request in base64url, without PEM lines"));
+    }
+    let profile = rules::profile(&kernel.settings, &order.profile)?;
+    JudgedCsr::read(kernel, der, profile).map_err(|error| match error {
+        ServiceError::Invalid(problems) => {
+            let all: Vec<_> = problems.0.into_iter().map(|problem| problem.message).collect();
+            bad(all.join("; "))
+        }
+        other => other,
+    })
+}
+
+/// Whether there is anything against the CSR: told before the order is spent.
+fn judge(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    order: &Order,
+    judged: &JudgedCsr,
+    account_key: &[u8],
+) -> Result<(), ServiceError> {
+    let (profile, request) = (rules::profile(&kernel.settings, &order.profile)?, &judged.request);
+    let problems = judged.problems(tx)?;
+    if !problems.is_empty() {
+        let all: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
+        return Err(bad(all.join("; ")));
+    }
+    let mut names = request.identifiers();
+    names.sort();
+    if names != order.identifiers {
+        let text = |names: &[chancery_domain::Identifier]| {
+            let texts: Vec<_> = names.iter().map(ToString::to_string).collect();
+            texts.join(", ")
+        };
+        let (asked, ordered) = (text(&names), text(&order.identifiers));
+        return Err(bad(format!("the CSR is for {asked}, and the order for {ordered}; they must be the same names")));
+    }
+    let key = request.key().map_err(|problem| bad(problem.to_string()))?;
+    // RFC 8555 section 11.1: who knows the one key must not have the other with it.
+    if key.spki() == account_key {
+        return Err(bad("the CSR has the key of the ACME account; make another key for the certificate"));
+    }
+    let asked = Request {
+        profile,
+        identifiers: &order.identifiers,
+        key_type: Some(SubscriberKey::key_type(key)),
+        challenge_type: None,
+        validity_days: None,
+    };
+    let standing = Standing::of(tx, order.account)?;
+    match standing.judge(tx, &kernel.settings, order.account, &asked, kernel.now()) {
+        Ok(_) => Ok(()),
+        Err(ServiceError::PolicyViolation(violations)) => {
+            Err(super::names::rejected(violations, &order.identifiers).into())
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// Whether an order ends in this process within the time.
+async fn ends_within(mut ended: Receiver<OrderId>, id: OrderId, wait: Duration) -> bool {
+    let waiting = async {
+        loop {
+            match ended.recv().await {
+                Ok(other) if other != id => {}
+                // Too many have ended to tell them apart: look for yourself.
+                Ok(_) | Err(RecvError::Lagged(_)) => return true,
+                Err(RecvError::Closed) => return false,
+            }
+        }
+    };
+    // Whether it ends or not, the order is read afterwards, so that one which another node has finished is seen too.
+    tokio::time::timeout(wait, waiting).await.unwrap_or(true)
+}

@@ -1,0 +1,52 @@
+//! What ACME clients may do (RFC 8555): the same orders, authorizations and certificates as everybody's, by another way.
+
+mod account;
+mod admission;
+mod authorization;
+mod binding;
+mod error;
+mod finalize;
+mod names;
+mod nonce;
+mod order;
+mod renewal;
+mod revocation;
+
+use std::sync::Arc;
+
+pub use account::{AccountUpdate, NewAcmeAccount, Registered};
+pub use admission::{AcmeCaller, Signature};
+pub use error::{AcmeError, RejectedName, Rejection};
+pub use names::AskedName;
+pub(crate) use nonce::Nonces;
+pub use order::NewAcmeOrder;
+pub use renewal::{RenewalInfo, RenewalWindow};
+pub use revocation::{RevocationRequest, Revoker};
+
+use crate::authority::Authority;
+use crate::authorizations::Authorizations;
+use crate::certificates::Certificates;
+use crate::kernel::Kernel;
+use crate::orders::Orders;
+
+/// The use cases of ACME.
+#[derive(Clone)]
+pub struct Acme {
+    kernel: Arc<Kernel>,
+    authority: Arc<Authority>,
+    orders: Orders,
+    authorizations: Authorizations,
+    certificates: Certificates,
+}
+
+impl Acme {
+    pub(crate) fn new(kernel: Arc<Kernel>, authority: Arc<Authority>) -> Self {
+        Self {
+            orders: Orders::new(kernel.clone()),
+            authorizations: Authorizations::new(kernel.clone()),
+            certificates: Certificates::new(kernel.clone(), authority.clone()),
+            kernel,
+            authority,
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Orders and authorizations that ACME clients ask for.
+
+use chancery_domain::policy::Request;
+use chancery_domain::{
+    Account, AcmeAccount, AuthorizationId, EabCredential, Identifier, Metadata, OrderId, Problems, ProfileName,
+    Timestamp,
+};
+use chancery_store::Tx;
+use serde_json::json;
+
+use super::admission::no_such_account;
+use super::{Acme, AcmeCaller, AcmeError, AskedName, names, renewal};
+use crate::authorizations::AuthorizationDetails;
+use crate::certificates::Download;
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+use crate::orders::{Dates, Draft, OrderDetails, Standing, Wanted, rules};
+
+/// What is ordered.
+#[derive(Clone, Debug)]
+pub struct NewAcmeOrder {
+    pub profile: ProfileName,
+    pub identifiers: Vec<AskedName>,
+    pub not_before: Option<Timestamp>,
+    pub not_after: Option<Timestamp>,
+    /// The certificate that it is to replace, as RFC 9773 section 4.1 names it.
+    pub replaces: Option<String>,
+}
+
+impl Acme {
+    /// Creates an order of its own for every request (RFC 8555 section 7.4).
+    pub async fn new_order(&self, by: &AcmeCaller, new: NewAcmeOrder) -> Result<OrderDetails, ServiceError> {
+        by.require_active()?;
+        let (me, by) = (self.clone(), by.clone());
+        self.kernel.store.write(move |tx| me.create(tx, &by, &new)).await
+    }
+
+    /// Creates an authorization ahead of any order (RFC 8555 section 7.4.1).
+    pub async fn new_authorization(
+        &self,
+        by: &AcmeCaller,
+        profile: ProfileName,
+        asked: AskedName,
+    ) -> Result<AuthorizationDetails, ServiceError> {
+        by.require_active()?;
+        if asked.value.contains('*') {
+            let message = "a wildcard cannot be authorized ahead of an order; order it with newOrder";
+            return Err(AcmeError::Malformed(message.to_owned()).into());
+        }
+        let (kernel, by) = (self.kernel.clone(), by.clone());
+        let unit = move |tx: &mut Tx<'_>| pre_authorize(&kernel, tx, &by, &profile, &asked);
+        self.kernel.store.write(unit).await
+    }
+
+    pub async fn order(&self, by: &AcmeCaller, id: OrderId) -> Result<OrderDetails, ServiceError> {
+        self.orders.show(&by.caller, id).await
+    }
+
+    pub async fn authorization(
+        &self,
+        by: &AcmeCaller,
+        id: AuthorizationId,
+    ) -> Result<AuthorizationDetails, ServiceError> {
+        self.authorizations.show(&by.caller, id).await
+    }
+
+    pub async fn certificate(
+        &self,
+        by: &AcmeCaller,
+        id: chancery_domain::CertificateId,
+    ) -> Result<Download, ServiceError> {
+        self.certificates.download(&by.caller, id).await
+    }
+
+    fn create(&self, tx: &mut Tx<'_>, by: &AcmeCaller, new: &NewAcmeOrder) -> Result<OrderDetails, ServiceError> {
+        let (kernel, now) = (self.kernel.as_ref(), self.kernel.now());
+        let Held { customer, account, credential } = hold(tx, by)?;
+        let profile = rules::profile(&kernel.settings, &new.profile)?;
+        let identifiers = names::read(&kernel.settings, profile, &new.identifiers)?;
+        let look = kernel.settings.issuing.certificates.get(&new.profile);
+        let mut problems = Problems::default();
+        let dates = Dates::of(look, profile.validity_days, now);
+        let validity_days = dates.check(new.not_before, new.not_after, now, &mut problems);
+        if !problems.is_empty() {
+            return Err(AcmeError::Malformed(dates_in_acme(&problems)).into());
+        }
+        let asked = Request { profile, identifiers: &identifiers, key_type: None, challenge_type: None, validity_days };
+        let standing = Standing::of(tx, customer.id)?;
+        judged(standing.judge(tx, &kernel.settings, customer.id, &asked, now), &identifiers)?;
+        if let Some(replaces) = &new.replaces {
+            renewal::require_replaceable(self, tx, by, replaces, &identifiers)?;
+        }
+        let draft = Draft {
+            kernel,
+            caller: &by.caller,
+            account: &customer,
+            credential: &credential,
+            acme: Some(&account),
+            profile,
+            standing: &standing,
+            now,
+        };
+        let order = draft.order(Wanted {
+            identifiers,
+            csr: None,
+            not_before: new.not_before,
+            not_after: new.not_after,
+            external_id: None,
+            metadata: Metadata::default(),
+            replaces: new.replaces.clone(),
+        });
+        draft.store(tx, order)
+    }
+}
+
+fn pre_authorize(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    by: &AcmeCaller,
+    profile: &ProfileName,
+    asked: &AskedName,
+) -> Result<AuthorizationDetails, ServiceError> {
+    let now = kernel.now();
+    let Held { customer, account, credential } = hold(tx, by)?;
+    let profile = rules::profile(&kernel.settings, profile)?;
+    let names = names::read(&kernel.settings, profile, std::slice::from_ref(asked))?;
+    let [name] = names.as_slice() else { return Err(ServiceError::internal("one name was read as several")) };
+    let request = Request { profile, identifiers: &names, key_type: None, challenge_type: None, validity_days: None };
+    let standing = Standing::of(tx, customer.id)?;
+    judged(standing.judge(tx, &kernel.settings, customer.id, &request, now), &names)?;
+    let draft = Draft {
+        kernel,
+        caller: &by.caller,
+        account: &customer,
+        credential: &credential,
+        acme: Some(&account),
+        profile,
+        standing: &standing,
+        now,
+    };
+    let end = now.plus(kernel.settings.issuing.order_lifetime);
+    let authorization = draft.authorization(tx, None, name, end)?;
+    tx.insert_authorization(&authorization, 0)?;
+    let detail = json!({"name": name.to_string()});
+    kernel.audit(tx, &by.caller, "authorization.create", authorization.id, &detail)?;
+    Ok(AuthorizationDetails { authorization, thumbprint: Some(account.thumbprint) })
+}
+
+/// Who orders.
+struct Held {
+    customer: Account,
+    account: AcmeAccount,
+    credential: EabCredential,
+}
+
+/// The customer, the ACME account and the credential that bound it, all as they are until the unit of work ends, and all active.
+fn hold(tx: &mut Tx<'_>, by: &AcmeCaller) -> Result<Held, ServiceError> {
+    let customer = tx.hold_account(by.account.reseller, by.account.account)?;
+    let customer = customer.ok_or_else(|| ServiceError::internal("an ACME account without its customer"))?;
+    customer.require_active()?;
+    let account = tx.hold_acme_account(by.account.id)?.ok_or_else(no_such_account)?;
+    account.require_active()?;
+    match tx.hold_credential(account.reseller, account.kid)? {
+        Some(credential) if credential.revoked_at.is_none() => Ok(Held { customer, account, credential }),
+        _ => Err(ServiceError::CredentialRevoked(account.kid)),
+    }
+}
+
+fn judged<T>(verdict: Result<T, ServiceError>, names: &[Identifier]) -> Result<T, ServiceError> {
+    verdict.map_err(|error| match error {
+        ServiceError::PolicyViolation(violations) => names::rejected(violations, names).into(),
+        other => other,
+    })
+}
+
+/// The same words, with the names that ACME has for the dates.
+fn dates_in_acme(problems: &Problems) -> String {
+    problems.to_string().replace("not_before", "notBefore").replace("not_after", "notAfter")
+}

@@ -1,0 +1,100 @@
+//! Revocation by those who may ask for it (RFC 8555 section 7.6): who ordered the certificate, who controls all of its
+//! names, or who has its key.
+
+use chancery_domain::{CertificateRecord, RevocationReason};
+use chancery_jose::Jwk;
+use chancery_pki::Certificate;
+use chancery_store::Tx;
+
+use super::{Acme, AcmeCaller, AcmeError};
+use crate::caller::{Actor, Origin};
+use crate::certificates::{revocation_detail, revoke};
+use crate::error::ServiceError;
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub enum Revoker {
+    Account(Box<AcmeCaller>),
+    /// Whoever has the key of the certificate.
+    Key(Jwk, Origin),
+}
+
+/// What is to be revoked, and why.
+#[derive(Clone, Debug)]
+pub struct RevocationRequest {
+    /// In DER.
+    pub certificate: Vec<u8>,
+    pub reason: RevocationReason,
+}
+
+impl Acme {
+    /// Revokes a certificate.
+    pub async fn revoke(&self, who: Revoker, request: RevocationRequest) -> Result<(), ServiceError> {
+        let parsed =
+            Certificate::from_der(&request.certificate).and_then(|parsed| Ok((parsed.info()?, parsed.spki()?)));
+        let (info, spki) = parsed.map_err(|error| {
+            AcmeError::Malformed(format!("`certificate` must be the DER of a certificate in base64url: {error}"))
+        })?;
+        let kernel = self.kernel.clone();
+        self.kernel
+            .store
+            .write(move |tx| {
+                let found = find(tx, &info.serial, &request.certificate)?;
+                require_right(tx, &who, &found, &spki, kernel.now())?;
+                if found.revocation().is_some() {
+                    return Err(AcmeError::AlreadyRevoked.into());
+                }
+                let revoked = revoke(&kernel, tx, found, request.reason, None)?.ok_or_else(expired)?;
+                let (actor, origin) = match &who {
+                    Revoker::Account(by) => (by.caller.actor.clone(), by.caller.origin.clone()),
+                    Revoker::Key(key, origin) => (Actor::Acme(format!("key {}", key.thumbprint())), origin.clone()),
+                };
+                let (reseller, detail) = (Some(revoked.reseller), revocation_detail(&revoked));
+                kernel.audit_as(tx, reseller, &actor, &origin, "certificate.revoke", revoked.id, &detail)
+            })
+            .await
+    }
+}
+
+/// The certificate that is the same to the last bit.
+fn find(tx: &mut Tx<'_>, serial: &str, der: &[u8]) -> Result<CertificateRecord, ServiceError> {
+    let unknown = || AcmeError::NotFound("the certificate was not issued here".to_owned());
+    let found = tx.certificate_by_serial(serial)?.ok_or_else(unknown)?;
+    match tx.certificate_der(found.id)? {
+        Some(own) if own == der => Ok(found),
+        Some(_) | None => Err(unknown().into()),
+    }
+}
+
+fn require_right(
+    tx: &mut Tx<'_>,
+    who: &Revoker,
+    certificate: &CertificateRecord,
+    spki: &[u8],
+    now: chancery_domain::Timestamp,
+) -> Result<(), ServiceError> {
+    let refuse = |why: &str| Err(AcmeError::Unauthorized(why.to_owned()).into());
+    match who {
+        Revoker::Key(key, _) if key.to_spki() == spki => Ok(()),
+        Revoker::Key(..) => refuse("the request is signed by another key than that of the certificate"),
+        Revoker::Account(by) => {
+            let order = tx.order(certificate.reseller, certificate.order)?;
+            if order.and_then(|order| order.acme_account) == Some(by.account.id) {
+                return Ok(());
+            }
+            for name in &certificate.identifiers {
+                if tx.valid_authorization(by.account.account, Some(by.account.id), name, now)?.is_none() {
+                    return refuse(
+                        "another account ordered the certificate, and this one has no valid authorization for each of \
+                         its names; authorize them first, or sign with the key of the certificate",
+                    );
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+fn expired() -> AcmeError {
+    AcmeError::Malformed("the certificate has expired, so there is nothing to revoke".to_owned())
+}

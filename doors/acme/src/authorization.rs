@@ -1,0 +1,90 @@
+//! Authorizations (RFC 8555 sections 7.4.1 and 7.5).
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use chancery_domain::{Authorization, AuthorizationId, AuthorizationState, Challenge, ChallengeState, Identifier};
+use chancery_http::Door;
+use chancery_wire::acme as wire;
+use http::StatusCode;
+use http::header::{LOCATION, RETRY_AFTER};
+
+use crate::directory::find;
+use crate::jws::by_account;
+use crate::order::{SOON, name};
+use crate::problem::{Problem, of_validation, view as view_identifier};
+use crate::urls::Urls;
+use crate::{challenge, payload};
+
+pub(crate) async fn create(
+    State(door): State<Door>,
+    Path(profile): Path<String>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let profile = find(&door, &profile)?.name.clone();
+    let (by, signed) = by_account(&door, request).await?;
+    let asked: wire::NewAuthorization = payload::read(&signed.payload)?;
+    let details = door.services.acme.new_authorization(&by, profile, name(asked.identifier)).await?;
+    let location = [(LOCATION, Urls::of(&door).authorization(details.authorization.id))];
+    Ok((StatusCode::CREATED, location, answer(&details.authorization, &door)).into_response())
+}
+
+pub(crate) async fn show_or_deactivate(
+    State(door): State<Door>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (by, signed) = by_account(&door, request).await?;
+    let id: AuthorizationId = id.parse().map_err(|_| Problem::not_found("there is no such authorization"))?;
+    let details = if signed.payload.is_empty() {
+        door.services.acme.authorization(&by, id).await?
+    } else {
+        let asked: wire::AuthorizationUpdate = payload::read(&signed.payload)?;
+        if asked.status != "deactivated" {
+            return Err(Problem::malformed("`status` can only become \"deactivated\""));
+        }
+        door.services.acme.deactivate_authorization(&by, id).await?
+    };
+    Ok(answer(&details.authorization, &door))
+}
+
+fn answer(authorization: &Authorization, door: &Door) -> Response {
+    let mut response = Json(view(authorization, door)).into_response();
+    let looking = authorization.challenges.iter().any(|each| matches!(each.state, ChallengeState::Processing { .. }));
+    if looking && authorization.state == AuthorizationState::Pending {
+        response.headers_mut().insert(RETRY_AFTER, SOON);
+    }
+    response
+}
+
+fn view(authorization: &Authorization, door: &Door) -> wire::Authorization {
+    let (identifier, wildcard) = match &authorization.identifier {
+        Identifier::Dns(name) => {
+            (wire::Identifier { kind: "dns".to_owned(), value: name.base().to_owned() }, name.is_wildcard())
+        }
+        address @ Identifier::Ip(_) => (view_identifier(address), false),
+    };
+    wire::Authorization {
+        identifier,
+        status: authorization.status(door.services.now()).to_owned(),
+        expires: authorization.expires_at.to_string(),
+        challenges: shown(authorization).into_iter().map(|each| challenge::view(each, door)).collect(),
+        wildcard,
+    }
+}
+
+/// While it is open, every way to show control; afterwards the one that was tried (RFC 8555 section 7.1.4).
+fn shown(authorization: &Authorization) -> Vec<&Challenge> {
+    match (authorization.tried(), &authorization.state) {
+        (Some(tried), AuthorizationState::Valid(_) | AuthorizationState::Invalid { .. }) => vec![tried],
+        _ => authorization.challenges.iter().collect(),
+    }
+}
+
+/// Why a challenge failed, where it did.
+pub(crate) fn failure(challenge: &Challenge) -> Option<wire::Problem> {
+    match &challenge.state {
+        ChallengeState::Invalid { problem, .. } => Some(of_validation(problem)),
+        ChallengeState::Pending | ChallengeState::Processing { .. } | ChallengeState::Valid { .. } => None,
+    }
+}

@@ -1,0 +1,55 @@
+//! Challenges (RFC 8555 section 7.5.1).
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use chancery_domain::{Challenge, ChallengeId, ChallengeState};
+use chancery_http::Door;
+use chancery_wire::acme as wire;
+use http::header::RETRY_AFTER;
+use serde_json::{Map, Value};
+
+use crate::authorization::failure;
+use crate::jws::by_account;
+use crate::order::SOON;
+use crate::payload;
+use crate::problem::Problem;
+use crate::surroundings::link;
+use crate::urls::Urls;
+
+/// An empty payload looks; an object, usually `{}`, says that the challenge can be verified.
+pub(crate) async fn show_or_answer(
+    State(door): State<Door>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (by, signed) = by_account(&door, request).await?;
+    let id: ChallengeId = id.parse().map_err(|_| Problem::not_found("there is no such challenge"))?;
+    let details = if signed.payload.is_empty() {
+        door.services.acme.challenge(&by, id).await?
+    } else {
+        let _nothing_of_interest: Map<String, Value> = payload::read(&signed.payload)?;
+        door.services.acme.answer_challenge(&by, id).await?
+    };
+    let mut response = Json(view(&details.challenge, &door)).into_response();
+    link(&mut response, &Urls::of(&door).authorization(details.authorization.id), "up");
+    if let ChallengeState::Processing { .. } = details.challenge.state {
+        response.headers_mut().insert(RETRY_AFTER, SOON);
+    }
+    Ok(response)
+}
+
+pub(crate) fn view(challenge: &Challenge, door: &Door) -> wire::Challenge {
+    let validated = match &challenge.state {
+        ChallengeState::Valid { at } => Some(at.to_string()),
+        ChallengeState::Pending | ChallengeState::Processing { .. } | ChallengeState::Invalid { .. } => None,
+    };
+    wire::Challenge {
+        kind: challenge.kind.as_str().to_owned(),
+        url: Urls::of(door).challenge(challenge.id),
+        status: challenge.state.as_str().to_owned(),
+        token: challenge.token.clone(),
+        validated,
+        error: failure(challenge),
+    }
+}

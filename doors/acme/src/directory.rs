@@ -1,0 +1,65 @@
+//! The directory of a profile (RFC 8555 section 7.1.1).
+
+use axum::Json;
+use axum::extract::{Path, State};
+use chancery_domain::Profile;
+use chancery_http::Door;
+use serde_json::{Map, Value, json};
+
+use crate::problem::Problem;
+use crate::urls::Urls;
+
+pub(crate) async fn show(
+    State(door): State<Door>,
+    Path(profile): Path<String>,
+) -> Result<Json<Map<String, Value>>, Problem> {
+    let profile = find(&door, &profile)?;
+    let urls = Urls::of(&door);
+    let mut directory = Map::new();
+    let resources = [
+        ("newNonce", "new-nonce"),
+        ("newAccount", "new-account"),
+        ("newOrder", "new-order"),
+        ("newAuthz", "new-authz"),
+        ("revokeCert", "revoke-cert"),
+        ("keyChange", "key-change"),
+    ];
+    for (name, place) in resources {
+        directory.insert(name.to_owned(), urls.of_profile(profile.name.as_str(), place).into());
+    }
+    directory.insert("renewalInfo".to_owned(), urls.renewal_info().into());
+    directory.insert("meta".to_owned(), meta(&door, profile));
+    // A name that no client can know keeps all of them able to pass over names they do not know. The end of a nonce is
+    // as good as random.
+    let nonce = door.services.acme.new_nonce();
+    let unknown = nonce.get(nonce.len().saturating_sub(16)..).unwrap_or_default();
+    directory.insert(unknown.to_owned(), "https://www.rfc-editor.org/rfc/rfc8701".into());
+    Ok(Json(directory))
+}
+
+/// The profile of that name.
+pub(crate) fn find<'a>(door: &'a Door, name: &str) -> Result<&'a Profile, Problem> {
+    let profiles = &door.services.settings.profiles;
+    profiles.iter().find(|profile| profile.name.as_str() == name).ok_or_else(|| {
+        let known: Vec<_> = profiles.iter().map(|profile| profile.name.as_str()).collect();
+        Problem::not_found(format!("there is no such profile; there are {}", known.join(", ")))
+    })
+}
+
+fn meta(door: &Door, profile: &Profile) -> Value {
+    let settings = &door.services.settings.acme;
+    let mut meta = json!({
+        "externalAccountRequired": true,
+        "profiles": { profile.name.as_str(): profile.description },
+    });
+    if let Some(terms) = &settings.terms_of_service {
+        meta["termsOfService"] = terms.as_str().into();
+    }
+    if let Some(website) = &settings.website {
+        meta["website"] = website.as_str().into();
+    }
+    if !settings.caa_identities.is_empty() {
+        meta["caaIdentities"] = settings.caa_identities.clone().into();
+    }
+    meta
+}

@@ -1,0 +1,302 @@
+//! Request authentication (RFC 8555 section 6.2): who signed a request, that it was for here, and not done before.
+
+use std::hash::Hash;
+use std::sync::Arc;
+
+use axum::extract::Request;
+use chancery_domain::AcmeAccountId;
+use chancery_http::{BodyLimits, Door, Exchange, origin, read_bounded};
+use chancery_jose::{Algorithm, Jwk, Jws, JwsError};
+use chancery_service::Origin;
+use chancery_service::acme::{AcmeCaller, Signature};
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+
+use crate::problem::{Problem, ProblemType};
+use crate::urls::Urls;
+
+/// The signatures that are taken.
+const ALGORITHMS: [Algorithm; 5] =
+    [Algorithm::ES256, Algorithm::ES384, Algorithm::ES512, Algorithm::RS256, Algorithm::EdDSA];
+
+/// A request whose signature is good, whose nonce is taken, and whose account, if it has one, may speak.
+pub(crate) struct Signed {
+    pub(crate) payload: Vec<u8>,
+    pub(crate) by: SignedBy,
+    /// What was asked for, as the world knows it.
+    pub(crate) url: String,
+    pub(crate) origin: Origin,
+}
+
+/// By whom a request is signed.
+pub(crate) enum SignedBy {
+    Account(Box<AcmeCaller>),
+    Key(Jwk),
+}
+
+/// How a request may name its key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    ByAccount,
+    ByKey,
+    Either,
+}
+
+/// Takes a request that is signed by an account, named by its URL in `kid`.
+pub(crate) async fn by_account(door: &Door, request: Request) -> Result<(AcmeCaller, Signed), Problem> {
+    let signed = verify(door, request, Named::ByAccount).await?;
+    match signed.by {
+        SignedBy::Account(ref by) => Ok((AcmeCaller::clone(by), signed)),
+        SignedBy::Key(_) => Err(Problem::internal()),
+    }
+}
+
+/// Takes a request that is signed by the key in `jwk`.
+pub(crate) async fn by_key(door: &Door, request: Request) -> Result<(Jwk, Signed), Problem> {
+    let signed = verify(door, request, Named::ByKey).await?;
+    match signed.by {
+        SignedBy::Key(ref key) => Ok((key.clone(), signed)),
+        SignedBy::Account(_) => Err(Problem::internal()),
+    }
+}
+
+/// Takes a request that is signed by either.
+pub(crate) async fn by_either(door: &Door, request: Request) -> Result<Signed, Problem> {
+    verify(door, request, Named::Either).await
+}
+
+async fn verify(door: &Door, request: Request, named: Named) -> Result<Signed, Problem> {
+    let (parts, body) = request.into_parts();
+    let media_type = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type = media_type.split(';').next().unwrap_or_default().trim();
+    if !media_type.eq_ignore_ascii_case("application/jose+json") {
+        let detail = "the Content-Type must be application/jose+json";
+        return Err(Problem::new(ProblemType::Malformed, StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+    }
+    let limits = parts.extensions.get::<BodyLimits>().copied().unwrap_or_default();
+    let body = read_bounded(body, limits).await?;
+    let url = Urls::of(door).asked(parts.uri.path_and_query().map_or("/", |path| path.as_str()));
+    let jws = Jws::flattened(&body, limits.max_bytes).map_err(unreadable)?;
+    require_algorithm(&jws)?;
+    require_url(&jws, &url)?;
+    let nonce = nonce(&jws)?;
+    door.services.acme.check_nonce(&nonce)?;
+    let name = key_name(&jws, named)?;
+    let origin = origin(&parts);
+    let (signature, key) = match name {
+        KeyName::Account(url) => {
+            let id = account_of(door, &url)?;
+            let account = door.services.acme.find(id).await?;
+            let key = Jwk::parse(account.jwk.as_bytes()).map_err(|error| {
+                tracing::error!(%error, account = %id, "an account has a key that cannot be read");
+                Problem::internal()
+            })?;
+            (Signature::Account(id, account.thumbprint), key)
+        }
+        KeyName::Key(key) => {
+            // Whoever has no account yet is held to their rate by where they come from.
+            require_rate(door, &parts.extensions, &origin.address)?;
+            (Signature::Key, key)
+        }
+    };
+    let payload = jws.verify(&key).map_err(unverified)?.to_vec();
+    let by = match door.services.acme.admit(nonce, signature, origin.clone()).await? {
+        Some(caller) => {
+            if let Some(exchange) = parts.extensions.get::<Arc<Exchange>>() {
+                exchange.note_caller(&caller.caller);
+            }
+            require_rate(door, &parts.extensions, caller.caller.reseller)?;
+            SignedBy::Account(Box::new(caller))
+        }
+        None => SignedBy::Key(key),
+    };
+    Ok(Signed { payload, by, url, origin })
+}
+
+enum KeyName {
+    Account(String),
+    Key(Jwk),
+}
+
+/// Exactly one of `kid` and `jwk`, and the one that belongs here.
+fn key_name(jws: &Jws, named: Named) -> Result<KeyName, Problem> {
+    let header = jws.header();
+    let refuse = |detail: &str| Err(Problem::malformed(detail));
+    match (&header.kid, &header.jwk, named) {
+        (Some(_), Some(_), _) => refuse("the protected header has both `kid` and `jwk`; send one of them"),
+        (None, None, _) => refuse("the protected header has neither `kid` nor `jwk`"),
+        (Some(kid), None, Named::ByAccount | Named::Either) => Ok(KeyName::Account(kid.clone())),
+        (None, Some(key), Named::ByKey | Named::Either) => Ok(KeyName::Key(key.clone())),
+        (Some(_), None, Named::ByKey) => refuse("this is signed with the new account's key in `jwk`, not with `kid`"),
+        (None, Some(_), Named::ByAccount) => refuse("this is signed with the account's URL in `kid`, not with `jwk`"),
+    }
+}
+
+fn account_of(door: &Door, url: &str) -> Result<AcmeAccountId, Problem> {
+    Urls::of(door).read_account(url).ok_or_else(|| {
+        let shown: String = url.chars().take(200).collect();
+        let detail = format!("`kid` must be the URL of your account, as newAccount gave it in Location, not {shown:?}");
+        Problem::new(ProblemType::AccountDoesNotExist, StatusCode::BAD_REQUEST, detail)
+    })
+}
+
+/// RFC 8555 section 6.2.
+pub(crate) fn require_algorithm(jws: &Jws) -> Result<(), Problem> {
+    let alg = jws.header().alg;
+    if ALGORITHMS.contains(&alg) { Ok(()) } else { Err(bad_algorithm(alg.name())) }
+}
+
+/// RFC 8555 section 6.4.
+fn require_url(jws: &Jws, expected: &str) -> Result<(), Problem> {
+    match jws.header().members.get("url").map(|url| url.as_str()) {
+        Some(Some(url)) if url == expected => Ok(()),
+        Some(Some(url)) => {
+            let url: String = url.chars().take(200).collect();
+            Err(Problem::unauthorized(format!("the request is signed for {url:?}, and was sent to {expected:?}")))
+        }
+        Some(None) => Err(Problem::malformed("`url` in the protected header is not a string")),
+        None => Err(Problem::malformed("the protected header has no `url`; it must be that of the request")),
+    }
+}
+
+fn nonce(jws: &Jws) -> Result<String, Problem> {
+    match jws.header().members.get("nonce").map(|nonce| nonce.as_str()) {
+        Some(Some(nonce)) if chancery_jose::base64url::decode(nonce).is_some() => Ok(nonce.to_owned()),
+        // RFC 8555 section 6.5.2.
+        Some(_) => Err(Problem::malformed("`nonce` in the protected header is not base64url")),
+        None => {
+            let detail = "the protected header has no `nonce`; use the one in the header Replay-Nonce of this answer";
+            Err(Problem::new(ProblemType::BadNonce, StatusCode::BAD_REQUEST, detail))
+        }
+    }
+}
+
+/// Every reseller has its share, whichever door its customers come through.
+fn require_rate(door: &Door, extensions: &http::Extensions, who: impl Hash) -> Result<(), Problem> {
+    let Some(limiter) = &door.limiter else { return Ok(()) };
+    let decision = limiter.check(who);
+    if let Some(exchange) = extensions.get::<Arc<Exchange>>() {
+        exchange.note_rate(decision);
+    }
+    match decision.retry_after {
+        None => Ok(()),
+        Some(wait) => {
+            let seconds = wait.as_secs() + 1;
+            let detail = format!("too many requests; try again in {seconds} s");
+            Err(Problem::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, detail).retry_after(seconds))
+        }
+    }
+}
+
+/// Why a JWS cannot be read.
+pub(crate) fn unreadable(error: JwsError) -> Problem {
+    match error {
+        JwsError::TooLong(_) => {
+            let detail = "the body is larger than we take; send less";
+            Problem::new(ProblemType::Malformed, StatusCode::PAYLOAD_TOO_LARGE, detail)
+        }
+        JwsError::UnsupportedAlgorithm(name) => bad_algorithm(&name.chars().take(50).collect::<String>()),
+        JwsError::Key(error) => {
+            let detail = format!("the key in `jwk` is not acceptable: {error}");
+            Problem::new(ProblemType::BadPublicKey, StatusCode::BAD_REQUEST, detail)
+        }
+        JwsError::Refused(name) => {
+            let name: String = name.chars().take(50).collect();
+            Problem::malformed(format!(
+                "the member `{name}` is not taken: a request is one flattened JWS of `protected`, `payload` and \
+                 `signature`, without `crit` or `b64`"
+            ))
+        }
+        other @ (JwsError::Form(_)
+        | JwsError::Missing(_)
+        | JwsError::Encoding(_)
+        | JwsError::Header(_)
+        | JwsError::AlgorithmDoesNotFit(_)
+        | JwsError::BadSignature) => Problem::malformed(format!("the JWS cannot be read: {other}")),
+    }
+}
+
+/// Why a JWS does not verify.
+pub(crate) fn unverified(error: JwsError) -> Problem {
+    match error {
+        JwsError::AlgorithmDoesNotFit(name) => {
+            Problem::malformed(format!("`alg` is {name}, which does not go with this key"))
+        }
+        other => Problem::malformed(format!("{other}; sign with the key of the account, over the bytes you send")),
+    }
+}
+
+fn bad_algorithm(name: &str) -> Problem {
+    let names: Vec<_> = ALGORITHMS.iter().map(|alg| alg.name().to_owned()).collect();
+    let detail = format!("the signature algorithm {name:?} is not taken; use one of {}", names.join(", "));
+    Problem::new(ProblemType::BadSignatureAlgorithm, StatusCode::BAD_REQUEST, detail).with_algorithms(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse;
+    use chancery_jose::{SigningKey, jws::sign_flattened};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn request(header: Value) -> Jws {
+        let Value::Object(header) = header else { panic!("a header is an object") };
+        let signed = sign_flattened(header, b"", &SigningKey::generate().unwrap()).unwrap();
+        Jws::flattened(signed.to_string().as_bytes(), 10_000).unwrap()
+    }
+
+    fn status<T>(result: Result<T, Problem>) -> Option<u16> {
+        result.err().map(|problem| problem.into_response().status().as_u16())
+    }
+
+    #[test]
+    fn a_key_is_named_once_and_in_the_way_that_belongs_there() {
+        let jwk = SigningKey::generate().unwrap().public().to_value();
+        let by_account = request(json!({"kid": "https://ca.test/acme/account/x"}));
+        let by_key = request(json!({"jwk": jwk}));
+        for (jws, named, expected) in [
+            (&by_account, Named::ByAccount, None),
+            (&by_account, Named::Either, None),
+            (&by_account, Named::ByKey, Some(400)),
+            (&by_key, Named::ByKey, None),
+            (&by_key, Named::Either, None),
+            (&by_key, Named::ByAccount, Some(400)),
+            (&request(json!({"kid": "x", "jwk": jwk})), Named::Either, Some(400)),
+            (&request(json!({})), Named::Either, Some(400)),
+        ] {
+            assert_eq!(status(key_name(jws, named)), expected);
+        }
+    }
+
+    #[test]
+    fn a_request_is_for_the_url_it_was_signed_for() {
+        let url = "https://ca.test/acme/TLS-90d/new-order";
+        assert_eq!(status(require_url(&request(json!({"url": url})), url)), None);
+        for other in ["https://ca.test/acme/TLS-90d/new-order/", "http://ca.test/acme/TLS-90d/new-order", ""] {
+            assert_eq!(status(require_url(&request(json!({"url": other})), url)), Some(403), "{other}");
+        }
+        assert_eq!(status(require_url(&request(json!({})), url)), Some(400));
+        assert_eq!(status(require_url(&request(json!({"url": 1})), url)), Some(400));
+    }
+
+    #[test]
+    fn a_nonce_is_base64url() {
+        assert_eq!(nonce(&request(json!({"nonce": "AAAA"}))).unwrap(), "AAAA");
+        for bad in [json!({}), json!({"nonce": 1}), json!({"nonce": "A+/="}), json!({"nonce": "A"})] {
+            assert_eq!(status(nonce(&request(bad))), Some(400));
+        }
+    }
+
+    #[test]
+    fn only_five_signatures_are_taken() {
+        for alg in Algorithm::ALL {
+            let protected = json!({"alg": alg.name()}).to_string();
+            let protected = chancery_jose::base64url::encode(protected.as_bytes());
+            let text = json!({"protected": protected, "payload": "", "signature": ""}).to_string();
+            let jws = Jws::flattened(text.as_bytes(), 10_000).unwrap();
+            let taken = ["ES256", "ES384", "ES512", "RS256", "EdDSA"].contains(&alg.name());
+            assert_eq!(require_algorithm(&jws).is_ok(), taken, "{}", alg.name());
+        }
+    }
+}

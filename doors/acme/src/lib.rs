@@ -1,0 +1,67 @@
+//! ACME (RFC 8555): one directory a profile, over the same orders, authorizations and certificates as everybody's.
+
+mod account;
+mod authorization;
+mod certificate;
+mod challenge;
+mod directory;
+mod jws;
+mod key_change;
+mod nonce;
+mod order;
+mod payload;
+mod problem;
+mod renewal;
+mod revoke;
+mod service_error;
+mod surroundings;
+mod urls;
+
+use axum::Router;
+use axum::routing::{any, get, post};
+use chancery_http::Door;
+
+use problem::{Problem, ProblemType};
+
+/// Everything below `/acme/`.
+pub fn router(door: Door) -> Router {
+    let routes = Router::new()
+        .route("/acme/{profile}/directory", get(directory::show))
+        .route("/acme/{profile}/new-nonce", get(nonce::give))
+        .route("/acme/{profile}/new-account", post(account::register))
+        .route("/acme/{profile}/new-order", post(order::create))
+        .route("/acme/{profile}/new-authz", post(authorization::create))
+        .route("/acme/{profile}/revoke-cert", post(revoke::revoke))
+        .route("/acme/{profile}/key-change", post(key_change::change))
+        .route("/acme/account/{id}", post(account::show_or_update))
+        .route("/acme/account/{id}/orders", post(account::orders))
+        .route("/acme/order/{id}", post(order::show))
+        .route("/acme/order/{id}/finalize", post(order::finalize))
+        .route("/acme/authz/{id}", post(authorization::show_or_deactivate))
+        .route("/acme/challenge/{id}", post(challenge::show_or_answer))
+        .route("/acme/cert/{id}", post(certificate::download))
+        .route("/acme/renewal-info/{certificate}", get(renewal::show))
+        .route("/acme", any(nothing))
+        .route("/acme/", any(nothing))
+        .route("/acme/{profile}", any(nothing))
+        .route("/acme/{profile}/{what}", any(nothing))
+        .route("/acme/{profile}/{what}/{*rest}", any(nothing))
+        .method_not_allowed_fallback(wrong_method)
+        .with_state(door.clone());
+    surroundings::around(routes, door)
+}
+
+async fn nothing() -> Problem {
+    Problem::not_found("there is nothing at this path; begin at the directory of a profile")
+}
+
+/// RFC 8555 section 6.3: what is not for everybody is read by POST, too.
+async fn wrong_method(method: http::Method) -> Problem {
+    let detail = match method {
+        http::Method::GET | http::Method::HEAD => {
+            "this is read by POST-as-GET: a signed POST with an empty payload (RFC 8555 section 6.3)".to_owned()
+        }
+        other => format!("this path does not take {other}; the header Allow lists what it takes"),
+    };
+    Problem::new(ProblemType::Malformed, http::StatusCode::METHOD_NOT_ALLOWED, detail)
+}

@@ -1,0 +1,23 @@
+//! newNonce (RFC 8555 section 7.2).
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use chancery_http::Door;
+use http::header::CACHE_CONTROL;
+use http::{Method, StatusCode};
+
+use crate::directory::find;
+use crate::problem::Problem;
+use crate::surroundings::give_nonce;
+
+pub(crate) async fn give(
+    State(door): State<Door>,
+    Path(profile): Path<String>,
+    method: Method,
+) -> Result<Response, Problem> {
+    find(&door, &profile)?;
+    let status = if method == Method::HEAD { StatusCode::OK } else { StatusCode::NO_CONTENT };
+    let mut response = (status, [(CACHE_CONTROL, "no-store")]).into_response();
+    give_nonce(&mut response, &door);
+    Ok(response)
+}

@@ -1,0 +1,27 @@
+//! The payload of a signed request: nothing, or a JSON object that says each thing once.
+
+use chancery_jose::json_object;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::problem::Problem;
+
+/// That this is a POST-as-GET (RFC 8555 section 6.3): the payload has no bytes at all, not even `{}`.
+pub(crate) fn require_empty(payload: &[u8]) -> Result<(), Problem> {
+    if payload.is_empty() {
+        return Ok(());
+    }
+    let detail = "this is read by POST-as-GET: the payload must be the empty string, not `{}` or anything else";
+    Err(Problem::malformed(detail))
+}
+
+/// Reads an object. Members that we do not know are passed over.
+pub(crate) fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Problem> {
+    if payload.is_empty() {
+        return Err(Problem::malformed("the payload is empty; this needs a JSON object"));
+    }
+    let members =
+        json_object(payload).map_err(|why| Problem::malformed(format!("the payload cannot be read: {why}")))?;
+    serde_json::from_value(Value::Object(members))
+        .map_err(|why| Problem::malformed(format!("the payload cannot be understood: {why}")))
+}

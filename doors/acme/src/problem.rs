@@ -1,0 +1,202 @@
+//! Problem documents (RFC 7807, RFC 8555 section 6.7): every refusal is one.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use chancery_domain::{Identifier, ProblemKind, ValidationProblem};
+use chancery_http::{ApiError, RefusalNote, RequestId};
+use chancery_wire::acme as wire;
+use http::header::{CONTENT_LANGUAGE, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+
+macro_rules! types {
+    ($($name:ident = $text:literal,)*) => {
+        /// What kind of problem it is, as RFC 8555 section 6.7 and its followers name them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum ProblemType { $($name,)* }
+
+        impl ProblemType {
+            pub(crate) const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+types! {
+    AccountDoesNotExist = "accountDoesNotExist",
+    AlreadyReplaced = "alreadyReplaced",
+    AlreadyRevoked = "alreadyRevoked",
+    BadCsr = "badCSR",
+    BadNonce = "badNonce",
+    BadPublicKey = "badPublicKey",
+    BadRevocationReason = "badRevocationReason",
+    BadSignatureAlgorithm = "badSignatureAlgorithm",
+    ExternalAccountRequired = "externalAccountRequired",
+    InvalidContact = "invalidContact",
+    InvalidProfile = "invalidProfile",
+    Malformed = "malformed",
+    OrderNotReady = "orderNotReady",
+    RateLimited = "rateLimited",
+    RejectedIdentifier = "rejectedIdentifier",
+    ServerInternal = "serverInternal",
+    Unauthorized = "unauthorized",
+    UnsupportedContact = "unsupportedContact",
+    UnsupportedIdentifier = "unsupportedIdentifier",
+    UserActionRequired = "userActionRequired",
+}
+
+impl ProblemType {
+    pub(crate) fn urn(self) -> String {
+        urn(self.as_str())
+    }
+}
+
+/// A refusal.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    kind: ProblemType,
+    status: StatusCode,
+    headers: HeaderMap,
+    body: wire::Problem,
+}
+
+impl Problem {
+    pub(crate) fn new(kind: ProblemType, status: StatusCode, detail: impl Into<String>) -> Self {
+        let status_code = Some(status.as_u16());
+        let body =
+            wire::Problem { kind: kind.urn(), detail: detail.into(), status: status_code, ..wire::Problem::default() };
+        Self { kind, status, headers: HeaderMap::new(), body }
+    }
+
+    /// 400 `malformed`.
+    pub(crate) fn malformed(detail: impl Into<String>) -> Self {
+        Self::new(ProblemType::Malformed, StatusCode::BAD_REQUEST, detail)
+    }
+
+    /// 403 `unauthorized`.
+    pub(crate) fn unauthorized(detail: impl Into<String>) -> Self {
+        Self::new(ProblemType::Unauthorized, StatusCode::FORBIDDEN, detail)
+    }
+
+    /// 404; there is no type of its own for it.
+    pub(crate) fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(ProblemType::Malformed, StatusCode::NOT_FOUND, detail)
+    }
+
+    /// 500 that tells the client nothing. The caller logs the cause.
+    pub(crate) fn internal() -> Self {
+        let detail = "something went wrong on our side; quote the request id when you report it";
+        Self::new(ProblemType::ServerInternal, StatusCode::INTERNAL_SERVER_ERROR, detail)
+    }
+
+    /// 503, with the time to come back.
+    pub(crate) fn unavailable() -> Self {
+        let detail = "the service cannot do this at the moment; try again";
+        Self::new(ProblemType::ServerInternal, StatusCode::SERVICE_UNAVAILABLE, detail).retry_after(1)
+    }
+
+    pub(crate) fn retry_after(self, seconds: u64) -> Self {
+        self.with_header(RETRY_AFTER, HeaderValue::from(seconds))
+    }
+
+    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.append(name, value);
+        self
+    }
+
+    pub(crate) fn with_text(self, name: HeaderName, value: &str) -> Self {
+        match HeaderValue::from_str(value) {
+            Ok(value) => self.with_header(name, value),
+            Err(_) => self,
+        }
+    }
+
+    /// Where the client is to go next.
+    pub(crate) fn at_instance(mut self, url: &str) -> Self {
+        self.body.instance = Some(url.to_owned());
+        self
+    }
+
+    pub(crate) fn with_algorithms(mut self, names: Vec<String>) -> Self {
+        self.body.algorithms = names;
+        self
+    }
+
+    pub(crate) fn with_subproblems(mut self, problems: Vec<wire::Problem>) -> Self {
+        self.body.subproblems = problems;
+        self
+    }
+}
+
+/// A part of a problem, about one name (RFC 8555 section 6.7.1).
+pub(crate) fn subproblem(kind: ProblemType, detail: String, identifier: Option<&Identifier>) -> wire::Problem {
+    wire::Problem { kind: kind.urn(), detail, identifier: identifier.map(view), ..wire::Problem::default() }
+}
+
+/// An identifier as it stands in ACME's objects.
+pub(crate) fn view(identifier: &Identifier) -> wire::Identifier {
+    let kind = match identifier {
+        Identifier::Dns(_) => "dns",
+        Identifier::Ip(_) => "ip",
+    };
+    wire::Identifier { kind: kind.to_owned(), value: identifier.to_string() }
+}
+
+/// Why a name could not be validated, or an order not be issued.
+pub(crate) fn of_validation(problem: &ValidationProblem) -> wire::Problem {
+    let status = match problem.kind {
+        ProblemKind::Connection
+        | ProblemKind::Dns
+        | ProblemKind::IncorrectResponse
+        | ProblemKind::Tls
+        | ProblemKind::BadCsr => StatusCode::BAD_REQUEST,
+        ProblemKind::Unauthorized | ProblemKind::Caa | ProblemKind::RejectedIdentifier => StatusCode::FORBIDDEN,
+        ProblemKind::ServerInternal => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    wire::Problem {
+        kind: urn(problem.kind.as_str()),
+        detail: problem.detail.clone(),
+        status: Some(status.as_u16()),
+        ..wire::Problem::default()
+    }
+}
+
+/// An order that came to nothing for another reason than a failed validation.
+pub(crate) fn of_end(detail: String) -> wire::Problem {
+    let kind = ProblemType::Unauthorized.urn();
+    wire::Problem { kind, detail, status: Some(403), ..wire::Problem::default() }
+}
+
+fn urn(kind: &str) -> String {
+    format!("urn:ietf:params:acme:error:{kind}")
+}
+
+/// What reading a body can refuse.
+impl From<ApiError> for Problem {
+    fn from(error: ApiError) -> Self {
+        let status = error.into_response().status();
+        match status {
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                Self::new(ProblemType::Malformed, status, "the body is larger than we take; send less")
+            }
+            StatusCode::REQUEST_TIMEOUT => Self::new(ProblemType::Malformed, status, "the body did not arrive in time"),
+            status if status.is_client_error() => Self::new(ProblemType::Malformed, status, "the body broke off"),
+            _ => Self::internal(),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let Self { kind, status, headers, mut body } = self;
+        metrics::counter!("chancery_acme_problems_total", "type" => kind.as_str()).increment(1);
+        body.request_id = RequestId::current().map(|id| id.to_string());
+        let note = RefusalNote::new(kind.as_str(), &body.detail);
+        let mut response = (status, headers, Json(body)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(CONTENT_LANGUAGE, HeaderValue::from_static("en"));
+        response.extensions_mut().insert(note);
+        response
+    }
+}

@@ -1,0 +1,112 @@
+//! ACME's words for what the use cases refuse.
+
+use chancery_domain::{AccountError, OrderError};
+use chancery_service::acme::{AcmeError, RejectedName, Rejection};
+use chancery_service::{ServiceError, StoreError};
+use http::StatusCode;
+use http::header::LINK;
+
+use crate::problem::{Problem, ProblemType, subproblem};
+
+impl From<ServiceError> for Problem {
+    fn from(error: ServiceError) -> Self {
+        let message = error.to_string();
+        match error {
+            ServiceError::NotFound(..) => Self::not_found(message),
+            ServiceError::Account(AccountError::Suspended) => {
+                Self::unauthorized("the customer's account is suspended; ask your certificate provider")
+            }
+            ServiceError::Account(AccountError::Terminated(at)) => Self::unauthorized(format!(
+                "the customer's account was terminated at {at}; ask your certificate provider"
+            )),
+            ServiceError::CredentialRevoked(_) | ServiceError::CredentialExpired(_) => {
+                Self::unauthorized(format!("{message}, and what it bound with it; ask your certificate provider"))
+            }
+            // RFC 8555 section 7.3.6.
+            ServiceError::AcmeAccount(_) => Self::new(ProblemType::Unauthorized, StatusCode::UNAUTHORIZED, message),
+            ServiceError::Acme(error) => acme(error, message),
+            ServiceError::Order(OrderError::Cancelled | OrderError::Failed(_) | OrderError::Expired(_))
+            | ServiceError::Order(OrderError::NotReady | OrderError::NotCancellable) => {
+                Self::new(ProblemType::OrderNotReady, StatusCode::FORBIDDEN, message)
+            }
+            ServiceError::OrderNotReady(missing) => {
+                let all: Vec<_> = missing.into_iter().map(|problem| problem.message).collect();
+                let detail = format!("{message}: {}", all.join("; "));
+                Self::new(ProblemType::OrderNotReady, StatusCode::FORBIDDEN, detail)
+            }
+            ServiceError::Authorization(_) | ServiceError::AlreadyTried(_) => Self::malformed(message),
+            ServiceError::PolicyViolation(violations) => {
+                let all: Vec<_> = violations.into_iter().map(|problem| problem.message).collect();
+                Self::new(ProblemType::RejectedIdentifier, StatusCode::FORBIDDEN, all.join("; "))
+            }
+            ServiceError::QuotaExceeded { retry_after, .. } => {
+                Self::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, message).retry_after(retry_after)
+            }
+            ServiceError::Unissuable(_)
+            | ServiceError::Invalid(_)
+            | ServiceError::NameInUse(..)
+            | ServiceError::EmailInUse(_)
+            | ServiceError::ExternalIdInUse(_)
+            | ServiceError::OrderExternalIdInUse(_)
+            | ServiceError::IdempotencyKeyReused
+            | ServiceError::BadCursor => Self::malformed(message),
+            ServiceError::Store(error) => store(&error),
+            // An ACME account has every scope.
+            ServiceError::MissingScope(_) | ServiceError::Internal(_) => internal(&message),
+        }
+    }
+}
+
+fn acme(error: AcmeError, message: String) -> Problem {
+    match error {
+        AcmeError::BadNonce(_) => Problem::new(ProblemType::BadNonce, StatusCode::BAD_REQUEST, message),
+        AcmeError::AccountDoesNotExist(_) => {
+            Problem::new(ProblemType::AccountDoesNotExist, StatusCode::BAD_REQUEST, message)
+        }
+        AcmeError::Unauthorized(_) => Problem::unauthorized(message),
+        AcmeError::Malformed(_) => Problem::malformed(message),
+        AcmeError::NotFound(_) => Problem::not_found(message),
+        AcmeError::ExternalAccountRequired => {
+            Problem::new(ProblemType::ExternalAccountRequired, StatusCode::FORBIDDEN, message)
+        }
+        AcmeError::TermsNotAgreed(url) => Problem::new(ProblemType::UserActionRequired, StatusCode::FORBIDDEN, message)
+            .with_text(LINK, &format!("<{url}>;rel=\"terms-of-service\""))
+            .at_instance(&url),
+        AcmeError::BadPublicKey(_) => Problem::new(ProblemType::BadPublicKey, StatusCode::BAD_REQUEST, message),
+        // The door that knows the URL of the account adds it.
+        AcmeError::KeyInUse(_) => Problem::new(ProblemType::Malformed, StatusCode::CONFLICT, message),
+        AcmeError::BadCsr(_) => Problem::new(ProblemType::BadCsr, StatusCode::BAD_REQUEST, message),
+        AcmeError::Rejected(names) => rejected(&names, message),
+        AcmeError::AlreadyReplaced(_) => Problem::new(ProblemType::AlreadyReplaced, StatusCode::CONFLICT, message),
+        AcmeError::AlreadyRevoked => Problem::new(ProblemType::AlreadyRevoked, StatusCode::BAD_REQUEST, message),
+    }
+}
+
+/// One problem where there is one; else one that says what they have in common, and each by itself.
+fn rejected(names: &[RejectedName], message: String) -> Problem {
+    let kind = |rejection: Rejection| match rejection {
+        Rejection::Malformed => (ProblemType::Malformed, StatusCode::BAD_REQUEST),
+        Rejection::Unsupported => (ProblemType::UnsupportedIdentifier, StatusCode::BAD_REQUEST),
+        Rejection::Forbidden => (ProblemType::RejectedIdentifier, StatusCode::FORBIDDEN),
+    };
+    let (first, status) =
+        names.first().map_or((ProblemType::Malformed, StatusCode::BAD_REQUEST), |name| kind(name.kind));
+    let same = names.iter().all(|name| kind(name.kind).0 == first);
+    let (overall, status) = if same { (first, status) } else { (ProblemType::Malformed, StatusCode::BAD_REQUEST) };
+    let each = names.iter().map(|name| subproblem(kind(name.kind).0, name.detail.clone(), name.identifier.as_ref()));
+    Problem::new(overall, status, message).with_subproblems(each.collect())
+}
+
+fn store(error: &StoreError) -> Problem {
+    if error.is_transient() {
+        tracing::warn!(%error, "the store could not do it now");
+        Problem::unavailable()
+    } else {
+        internal(error)
+    }
+}
+
+fn internal(reason: &dyn std::fmt::Display) -> Problem {
+    tracing::error!(%reason, "internal error");
+    Problem::internal()
+}

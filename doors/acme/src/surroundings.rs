@@ -1,0 +1,70 @@
+//! What stands around every answer of ACME: a fresh nonce, the way to the directory, and leave for browsers to read it.
+
+use std::panic::AssertUnwindSafe;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use chancery_http::Door;
+use futures_util::FutureExt;
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, LINK,
+};
+use http::{HeaderName, HeaderValue, Method, StatusCode};
+
+use crate::problem::Problem;
+use crate::urls::Urls;
+
+pub(crate) const REPLAY_NONCE: HeaderName = HeaderName::from_static("replay-nonce");
+
+pub(crate) fn around(routes: Router, door: Door) -> Router {
+    routes.layer(middleware::from_fn_with_state(door, surround))
+}
+
+async fn surround(State(door): State<Door>, request: Request, next: Next) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let mut response = match method {
+        // A browser asks whether it may.
+        Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
+        // A panic is a problem document like any other refusal.
+        _ => AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
+            tracing::error!(path, "a handler panicked");
+            Problem::internal().into_response()
+        }),
+    };
+    let headers = response.headers_mut();
+    // RFC 8555 section 6.1.
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    let exposed = HeaderValue::from_static("Link, Location, Replay-Nonce, Retry-After");
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+    if method == Method::OPTIONS {
+        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST"));
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("Content-Type"));
+        headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
+        return response;
+    }
+    if !path.ends_with("/directory") {
+        let index = Urls::of(&door).index(&path, &door.services.settings);
+        link(&mut response, &index, "index");
+    }
+    if method == Method::POST {
+        give_nonce(&mut response, &door);
+    }
+    response
+}
+
+/// Adds a link (RFC 8288).
+pub(crate) fn link(response: &mut Response, url: &str, relation: &str) {
+    if let Ok(value) = HeaderValue::from_str(&format!("<{url}>;rel=\"{relation}\"")) {
+        response.headers_mut().append(LINK, value);
+    }
+}
+
+/// Adds a fresh nonce (RFC 8555 section 6.5.1).
+pub(crate) fn give_nonce(response: &mut Response, door: &Door) {
+    let nonce = door.services.acme.new_nonce();
+    let nonce = HeaderValue::from_str(&nonce).expect("base64url is plain ASCII");
+    response.headers_mut().insert(REPLAY_NONCE, nonce);
+}

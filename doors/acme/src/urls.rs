@@ -1,0 +1,72 @@
+//! Where everything is.
+
+use chancery_domain::{AcmeAccountId, AuthorizationId, CertificateId, ChallengeId, OrderId};
+use chancery_http::{Door, PublicUrls};
+use chancery_service::Settings;
+
+/// The addresses of ACME's resources, as the world knows them.
+pub(crate) struct Urls<'a>(&'a PublicUrls);
+
+impl<'a> Urls<'a> {
+    pub(crate) fn of(door: &'a Door) -> Self {
+        Self(&door.urls)
+    }
+
+    /// Something of one profile.
+    pub(crate) fn of_profile(&self, profile: &str, what: &str) -> String {
+        self.at(&format!("{profile}/{what}"))
+    }
+
+    pub(crate) fn account(&self, id: AcmeAccountId) -> String {
+        self.at(&format!("account/{id}"))
+    }
+
+    /// The account that a URL names, if it is one of ours.
+    pub(crate) fn read_account(&self, url: &str) -> Option<AcmeAccountId> {
+        url.strip_prefix(&self.at("account/"))?.parse().ok()
+    }
+
+    pub(crate) fn orders(&self, id: AcmeAccountId) -> String {
+        self.at(&format!("account/{id}/orders"))
+    }
+
+    pub(crate) fn order(&self, id: OrderId) -> String {
+        self.at(&format!("order/{id}"))
+    }
+
+    pub(crate) fn finalize(&self, id: OrderId) -> String {
+        self.at(&format!("order/{id}/finalize"))
+    }
+
+    pub(crate) fn authorization(&self, id: AuthorizationId) -> String {
+        self.at(&format!("authz/{id}"))
+    }
+
+    pub(crate) fn challenge(&self, id: ChallengeId) -> String {
+        self.at(&format!("challenge/{id}"))
+    }
+
+    pub(crate) fn certificate(&self, id: CertificateId) -> String {
+        self.at(&format!("cert/{id}"))
+    }
+
+    pub(crate) fn renewal_info(&self) -> String {
+        self.at("renewal-info")
+    }
+
+    /// The directory that a path belongs to; what is of no profile belongs to the default one.
+    pub(crate) fn index(&self, path: &str, settings: &Settings) -> String {
+        let first = path.strip_prefix("/acme/").and_then(|rest| rest.split('/').next()).unwrap_or_default();
+        let own = settings.profiles.iter().find(|profile| profile.name.as_str() == first);
+        self.0.acme_directory(own.map_or(settings.default_profile.as_str(), |profile| profile.name.as_str()))
+    }
+
+    /// The full address of what was asked for: its signature must say the same, whatever a proxy has made of it.
+    pub(crate) fn asked(&self, path_and_query: &str) -> String {
+        format!("{}{path_and_query}", self.0.acme_url)
+    }
+
+    fn at(&self, rest: &str) -> String {
+        format!("{}/acme/{rest}", self.0.acme_url)
+    }
+}
