@@ -11,7 +11,9 @@ use crate::common::{problem, refused, stage, text};
 fn name_of(der: &[u8]) -> String {
     let (_, certificate) = x509_parser::parse_x509_certificate(der).unwrap();
     let key_id = certificate.extensions().iter().find_map(|extension| match extension.parsed_extension() {
-        x509_parser::extensions::ParsedExtension::AuthorityKeyIdentifier(id) => id.key_identifier.as_ref().map(|id| id.0),
+        x509_parser::extensions::ParsedExtension::AuthorityKeyIdentifier(id) => {
+            id.key_identifier.as_ref().map(|id| id.0)
+        }
         _ => None,
     });
     format!("{}.{}", base64url::encode(key_id.unwrap()), base64url::encode(certificate.raw_serial()))
