@@ -7,7 +7,7 @@ use chancery_tests::{on_both_databases, settings};
 use http::Method;
 use serde_json::json;
 
-use crate::common::{refused, signed, stage, with};
+use super::common::{refused, signed, stage, with};
 
 on_both_databases! {
     async fn a_nonce_is_taken_once_and_only_if_it_is_ours_and_fresh(world: World) {

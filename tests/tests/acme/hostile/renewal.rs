@@ -5,7 +5,7 @@ use chancery_tests::{AcmeClient, World, identifiers, on_both_databases};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::common::{problem, refused, stage, text};
+use super::common::{problem, refused, stage, text};
 
 /// The name of a certificate: the identifier of its issuer's key and its serial number.
 fn name_of(der: &[u8]) -> String {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chancery_tests::{AcmeClient, on_both_databases};
 use serde_json::{Value, json};
 
-use crate::common::{links, refused, stage, text};
+use super::common::{links, refused, stage, text};
 
 on_both_databases! {
     async fn who_asks_for_an_existing_account_only_gets_no_new_one(world: World) {

@@ -4,7 +4,7 @@ use chancery_jose::{Jwk, SigningKey};
 use chancery_tests::{AcmeClient, on_both_databases};
 use serde_json::{Map, Value, json};
 
-use crate::common::{refused, signed, stage, text, with};
+use super::common::{refused, signed, stage, text, with};
 
 fn inner_header(url: &str, key: &Jwk) -> Map<String, Value> {
     with(Map::new(), json!({"url": url, "jwk": key.to_value()}))

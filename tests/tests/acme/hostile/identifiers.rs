@@ -3,7 +3,7 @@
 use chancery_tests::{identifiers, lookup, on_both_databases};
 use serde_json::{Value, json};
 
-use crate::common::{refused, stage, text};
+use super::common::{refused, stage, text};
 
 fn values(order: &Value) -> Vec<&str> {
     order["identifiers"].as_array().unwrap().iter().map(|each| text(each, "value")).collect()

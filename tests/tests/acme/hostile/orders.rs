@@ -5,7 +5,7 @@ use std::time::Duration;
 use chancery_tests::{AcmeClient, START, identifiers, on_both_databases};
 use serde_json::json;
 
-use crate::common::{refused, stage, text};
+use super::common::{refused, stage, text};
 
 on_both_databases! {
     async fn an_order_has_all_that_the_rfc_gives_it(world: World) {

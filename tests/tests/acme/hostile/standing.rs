@@ -3,7 +3,7 @@
 use chancery_tests::{AcmeClient, identifiers, lookup, on_both_databases};
 use serde_json::json;
 
-use crate::common::{refused, stage, text};
+use super::common::{refused, stage, text};
 
 on_both_databases! {
     async fn a_suspended_customer_may_look_and_revoke_and_goes_on_later(world: World) {

@@ -4,7 +4,7 @@ use chancery_tests::{identifiers, on_both_databases, settings};
 use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::common::{stage, text};
+use super::common::{stage, text};
 
 on_both_databases! {
     async fn two_hundred_orders_at_once_on_one_account_all_come_to_be(world: World) {

@@ -3,7 +3,7 @@
 use chancery_tests::{lookup, on_both_databases};
 use serde_json::json;
 
-use crate::common::{refused, stage, text};
+use super::common::{refused, stage, text};
 
 on_both_databases! {
     async fn the_reseller_sees_an_acme_order_and_cancels_it(world: World) {

@@ -8,7 +8,7 @@ use chancery_testkit::TestStore;
 use chancery_tests::{AcmeClient, World, on_both_databases, settings};
 use serde_json::{Value, json};
 
-use crate::common::{problem, refused, signed, text, with};
+use super::common::{problem, refused, signed, text, with};
 
 /// Asks for an account with this binding.
 async fn try_with(client: &AcmeClient, binding: &Value) -> chancery_tests::Reply {
@@ -139,7 +139,7 @@ async fn single_use_and_terms_are_settings_of_the_operator() {
     let reply = try_with(&client, &binding).await;
     let problem = problem(&reply, 403, "userActionRequired", &terms);
     assert_eq!(problem["instance"], terms);
-    assert!(crate::common::links(&reply).contains(&format!("<{terms}>;rel=\"terms-of-service\"").as_str()));
+    assert!(super::common::links(&reply).contains(&format!("<{terms}>;rel=\"terms-of-service\"").as_str()));
     let account = client.register(&credential).await.expect(201);
     assert_eq!(account["termsOfServiceAgreed"], true);
     let mut second = AcmeClient::at(world.stranger(), "TLS-90d").await;

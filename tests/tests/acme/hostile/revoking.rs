@@ -6,7 +6,7 @@ use chancery_jose::{SigningKey, base64url};
 use chancery_tests::{AcmeClient, on_both_databases};
 use serde_json::{Value, json};
 
-use crate::common::{csr_of, refused, stage, text};
+use super::common::{csr_of, refused, stage, text};
 
 async fn certificate_of(client: &AcmeClient, key: &SigningKey, name: &str) -> String {
     let (url, order) = client.order(&[name]).await;

@@ -4,7 +4,7 @@ use chancery_tests::{on_both_databases, path};
 use http::Method;
 use serde_json::json;
 
-use crate::common::{links, stage, text};
+use super::common::{links, stage, text};
 
 on_both_databases! {
     async fn every_answer_to_a_post_has_a_fresh_nonce_and_the_way_to_the_directory(world: World) {
@@ -43,7 +43,7 @@ on_both_databases! {
             let life = certificate.validity().not_after.timestamp() - certificate.validity().not_before.timestamp();
             assert!(life <= days * 86_400 && life > (days - 2) * 86_400, "{life}");
             let other = json!({"identifiers": chancery_tests::identifiers(&["x.test"]), "profile": "TLS-1d"});
-            crate::common::refused(&client.post(&client.url("newOrder"), &other).await, 400, "invalidProfile", profile);
+            super::common::refused(&client.post(&client.url("newOrder"), &other).await, 400, "invalidProfile", profile);
         }
     }
 

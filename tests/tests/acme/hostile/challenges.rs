@@ -10,7 +10,7 @@ use chancery_testkit::web::TestWeb;
 use chancery_tests::{World, on_both_databases};
 use serde_json::json;
 
-use crate::common::{links, refused, stage, text};
+use super::common::{links, refused, stage, text};
 
 async fn look(world: &World, dns: &TestDns, web: &TestWeb) {
     let config = ValidatorConfig {

@@ -5,7 +5,7 @@ use chancery_tests::{AcmeClient, on_both_databases, path};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::common::{links, parts, problem, refused, signed, stage, with};
+use super::common::{links, parts, problem, refused, signed, stage, with};
 
 on_both_databases! {
     async fn a_request_is_one_flattened_jws_and_nothing_else(world: World) {

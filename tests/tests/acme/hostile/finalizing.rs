@@ -4,7 +4,7 @@ use chancery_jose::base64url;
 use chancery_tests::{csr_der, csr_with, on_both_databases};
 use serde_json::json;
 
-use crate::common::{csr_of, links, refused, stage, text};
+use super::common::{csr_of, links, refused, stage, text};
 
 on_both_databases! {
     async fn a_csr_that_does_not_fit_the_order_spends_nothing(world: World) {
