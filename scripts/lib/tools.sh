@@ -29,10 +29,11 @@ install_programs() {
     done
 }
 
-# Whether a program is there. Two are not found by name: one is kept off the PATH, one is a module.
+# Whether a program is there. Some are not found by name: kept off the PATH, or a module.
 have() {
     case $1 in
         initdb) [ -n "$(postgres_bin)" ] ;;
+        named) [ -x /usr/sbin/named ] ;;
         python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
         *) command -v "$1" >/dev/null ;;
     esac

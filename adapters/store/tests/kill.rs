@@ -29,7 +29,7 @@ mod slow {
     use chancery_testkit::TestStore;
 
     #[test]
-    fn a_killed_sqlite_loses_no_acknowledged_write_and_keeps_no_half_of_one() {
+    fn i5_a_killed_sqlite_loses_no_acknowledged_write_and_keeps_no_half_of_one() {
         let store = TestStore::sqlite();
         super::kill_again_and_again(&store);
         let chancery_testkit::Address::Sqlite(path) = store.address() else { unreachable!("it was made so") };
@@ -40,7 +40,7 @@ mod slow {
     }
 
     #[test]
-    fn a_killed_node_on_postgres_loses_no_acknowledged_write_and_keeps_no_half_of_one() {
+    fn i5_a_killed_node_on_postgres_loses_no_acknowledged_write_and_keeps_no_half_of_one() {
         if let Some(store) = TestStore::postgres() {
             super::kill_again_and_again(&store);
         }

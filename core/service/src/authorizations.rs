@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chancery_domain::{
     Account, Authorization, AuthorizationError, AuthorizationId, AuthorizationState, Challenge, ChallengeId,
-    ChallengeState, Order, OrderState, Scope,
+    ChallengeState, Order, OrderState, Profile, Scope,
 };
 use chancery_jose::SigningKey;
 use chancery_store::{Job, JobKind, Tx};
@@ -107,8 +107,13 @@ impl Authorizations {
                     Err(AuthorizationError::AlreadyTried) => return Err(already_tried(tx, &by, id, tried)?),
                     other => other?,
                 };
-                if order.is_some_and(|order| !order.is_open(now)) {
+                if order.as_ref().is_some_and(|order| !order.is_open(now)) {
                     return Err(AuthorizationError::Deactivated.into());
+                }
+                if let (Some(chosen), Some(order)) = (authorization.challenge(id), &order) {
+                    let standing = Standing::of(tx, order.account)?;
+                    let asked = [(&authorization.identifier, chosen.kind)];
+                    standing.judge_methods(&kernel.settings, profile_of(&kernel, order)?, asked)?;
                 }
                 tx.save_authorization(&authorization)?;
                 kernel.enqueue(tx, JobKind::Validate, id)?;
@@ -139,6 +144,9 @@ impl Authorizations {
                 let now = kernel.now();
                 if account_of(tx, &authorization)?.deleted_at.is_some() {
                     return Err(AuthorizationError::Deactivated.into());
+                }
+                if authorization.status(now) == "expired" {
+                    return Err(AuthorizationError::Expired(authorization.expires_at).into());
                 }
                 match order.filter(|order| order.is_open(now)) {
                     Some(open) => drop(cancel_order(tx, open, now)?),
@@ -205,6 +213,10 @@ fn require_alive(kernel: &Kernel, authorization: &Authorization, order: Option<&
     }
 }
 
+fn profile_of<'a>(kernel: &'a Kernel, order: &Order) -> Result<&'a Profile, ServiceError> {
+    kernel.settings.profile(&order.profile).ok_or_else(|| ServiceError::internal("the profile is gone"))
+}
+
 fn with_codes(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
@@ -213,9 +225,7 @@ fn with_codes(
 ) -> Result<Authorization, ServiceError> {
     let now = kernel.now();
     let standing = Standing::of(tx, order.account)?;
-    let profile =
-        kernel.settings.profile(&order.profile).ok_or_else(|| ServiceError::internal("the profile is gone"))?;
-    let kinds = offered(&authorization.identifier, profile, &standing.applied(&kernel.settings));
+    let kinds = offered(&authorization.identifier, profile_of(kernel, order)?, &standing.applied(&kernel.settings));
     let challenges = kinds.into_iter().map(|kind| Challenge {
         id: ChallengeId::of(authorization.id, kind),
         kind,

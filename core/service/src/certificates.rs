@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chancery_domain::policy::Request;
 use chancery_domain::{
     AccountId, CertificateId, CertificateRecord, CertificateState, ChallengeType, Identifier, OrderId, Page, Problem,
-    ProfileName, Revocation, RevocationReason, Scope,
+    Profile, ProfileName, Revocation, RevocationReason, Scope,
 };
 use chancery_pki::{Certificate, SubscriberKey};
 use chancery_store::{CertificateFilter, Tx};
@@ -15,7 +15,7 @@ use crate::account_lookup::AccountLookup;
 use crate::authority::{Authority, Signing};
 use crate::caa::{CaaAsker, objections};
 use crate::caller::Caller;
-use crate::csr;
+use crate::csr::JudgedCsr;
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::Kernel;
@@ -163,7 +163,10 @@ impl Certificates {
     ) -> Result<Vec<Problem>, ServiceError> {
         caller.require(Scope::ReadCertificate)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
-        let judge = move |tx: &mut Tx<'_>| judge_csr(&kernel, tx, &caller, &text, profile.as_ref(), account.as_ref());
+        let name = profile.as_ref().unwrap_or(&kernel.settings.default_profile);
+        let profile = rules::profile(&kernel.settings, name).cloned();
+        let csr = profile.as_ref().map_err(Clone::clone).and_then(|profile| JudgedCsr::read(&kernel, &text, profile));
+        let judge = move |tx: &mut Tx<'_>| judge_csr(&kernel, tx, &caller, &csr, profile.as_ref(), account.as_ref());
         let Judged { mut problems, ask } = self.kernel.store.read(judge).await?;
         if let (Some(Ask { account, names, methods }), Some(caa)) = (ask, &self.caa) {
             let uri = self.kernel.settings.issuing.account_uri(account);
@@ -194,19 +197,19 @@ fn judge_csr(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     caller: &Caller,
-    text: &str,
-    profile: Option<&ProfileName>,
+    csr: &Result<JudgedCsr, ServiceError>,
+    profile: Result<&Profile, &ServiceError>,
     account: Option<&AccountLookup>,
 ) -> Result<Judged, ServiceError> {
     let settings = &kernel.settings;
     let account = account.map(|lookup| lookup.find(tx, caller.reseller)).transpose()?;
-    let profile = rules::profile(settings, profile.unwrap_or(&settings.default_profile))?;
-    let request = match csr::read(text) {
-        Ok(request) => request,
-        Err(ServiceError::Invalid(problems)) => return Ok(Judged { problems: problems.0, ask: None }),
-        Err(other) => return Err(other),
+    let profile = profile.map_err(Clone::clone)?;
+    let csr = match csr {
+        Ok(csr) => csr,
+        Err(ServiceError::Invalid(problems)) => return Ok(Judged { problems: problems.0.clone(), ask: None }),
+        Err(other) => return Err(other.clone()),
     };
-    let mut problems = csr::problems(kernel, tx, &request, profile)?;
+    let (request, mut problems) = (&csr.request, csr.problems(tx)?);
     let Some(account) = account else { return Ok(Judged { problems, ask: None }) };
     let names = request.identifiers();
     let key_type = request.key().ok().map(SubscriberKey::key_type);

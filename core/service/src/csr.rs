@@ -1,39 +1,66 @@
 //! The verdict on a CSR: the same wherever one is handed in.
 
 use chancery_domain::{Problem, Problems, Profile};
-use chancery_pki::{BadKey, CertificateRequest, CsrRules, KnownBadKeys, SubscriberKey};
+use chancery_pki::{BadKey, CertificateRequest, CsrProblem, CsrRules, KnownBadKeys, SubscriberKey};
 use chancery_store::Tx;
 
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::timed::Timed;
 
-/// Takes a CSR apart; one that cannot be is refused with the reason.
-pub(crate) fn read(text: &str) -> Result<CertificateRequest, ServiceError> {
-    CertificateRequest::parse(text).map_err(|error| {
-        let mut problems = Problems::default();
-        problems.add("csr", error.code(), &error);
-        ServiceError::Invalid(problems)
-    })
+/// A CSR with everything that stands against it by itself. It is judged before a unit of work begins, since others
+/// wait for that unit: signatures and weak keys take their time.
+#[derive(Clone)]
+pub(crate) struct JudgedCsr {
+    pub(crate) request: CertificateRequest,
+    problems: Vec<Problem>,
 }
 
-/// Everything that stands against a CSR under a profile.
-pub(crate) fn problems(
+impl JudgedCsr {
+    /// Takes a CSR apart and judges it by the rules of a profile; one that cannot be read is refused with the reason.
+    pub(crate) fn read(kernel: &Kernel, text: impl AsRef<[u8]>, profile: &Profile) -> Result<Self, ServiceError> {
+        let _timed = Timed::start("csr");
+        let request = CertificateRequest::parse(text).map_err(|error| {
+            let mut problems = Problems::default();
+            problems.add("csr", error.code(), &error);
+            ServiceError::Invalid(problems)
+        })?;
+        let rules = CsrRules { key_types: &profile.key_types, names: kernel.settings.issuing.names_of(profile) };
+        let problems = told(request.check(&rules, &Known { kernel, compromised: false }));
+        Ok(Self { request, problems })
+    }
+
+    /// Everything that stands against it; also that its key was revoked as compromised, which the store knows.
+    pub(crate) fn problems(&self, tx: &mut Tx<'_>) -> Result<Vec<Problem>, ServiceError> {
+        let mut problems = self.problems.clone();
+        if is_compromised(tx, &self.request)? {
+            problems.extend(told(vec![CsrProblem::Key(BadKey::Compromised.into())]));
+        }
+        Ok(problems)
+    }
+}
+
+/// What stands by now against a CSR that was found good when it was handed in: rules change, and keys become known.
+pub(crate) fn problems_since(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     request: &CertificateRequest,
     profile: &Profile,
 ) -> Result<Vec<Problem>, ServiceError> {
-    let _timed = Timed::start("csr");
-    let compromised = match request.key() {
-        Ok(key) => tx.blocked_key(key.sha256())?.is_some(),
-        Err(_) => false,
-    };
-    let names = kernel.settings.issuing.names_of(profile);
-    let rules = CsrRules { key_types: &profile.key_types, names };
-    let known = Known { kernel, compromised };
-    let found = request.check(&rules, &known).into_iter();
-    Ok(found.map(|problem| Problem::new("csr", problem.code(), &problem)).collect())
+    let compromised = is_compromised(tx, request)?;
+    let rules = CsrRules { key_types: &profile.key_types, names: kernel.settings.issuing.names_of(profile) };
+    Ok(told(request.check_again(&rules, &Known { kernel, compromised })))
+}
+
+fn is_compromised(tx: &mut Tx<'_>, request: &CertificateRequest) -> Result<bool, ServiceError> {
+    match request.key() {
+        Ok(key) => Ok(tx.blocked_key(key.sha256())?.is_some()),
+        Err(_) => Ok(false),
+    }
+}
+
+fn told(problems: Vec<CsrProblem>) -> Vec<Problem> {
+    problems.into_iter().map(|problem| Problem::new("csr", problem.code(), &problem)).collect()
 }
 
 /// What this installation knows against keys: the operator's list, and keys that were revoked as compromised.

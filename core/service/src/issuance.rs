@@ -143,14 +143,20 @@ impl Issuance {
         }
     }
 
-    /// Ends an order that cannot be issued.
+    /// Ends an order that cannot be issued. A verdict that comes too late, because the order has ended or the job is
+    /// another node's by now, changes nothing.
     pub async fn fail(&self, id: OrderId, problem: ValidationProblem) -> Result<(), ServiceError> {
         let kernel = self.kernel.clone();
         let failed = self
             .kernel
             .store
             .write(move |tx| {
+                let subject = id.to_string();
                 let Some(order) = tx.lock_order(id)? else { return Ok(()) };
+                let over = !matches!(order.state, OrderState::Processing { .. });
+                if over || !tx.holds_job(JobKind::Issue, &subject, &kernel.node)? {
+                    return Ok(());
+                }
                 let order = fail_order(tx, order, problem.clone(), kernel.now())?;
                 let (actor, origin) = (Actor::Service, Origin::default());
                 let detail = json!({"problem": problem.to_string()});
@@ -201,7 +207,7 @@ impl Issuance {
         let request = csr_of(&order)?;
         let key = request.key().map_err(ServiceError::internal)?;
         let (domain_profile, profile) = profiles(kernel, &order)?;
-        let problems = csr::problems(kernel, tx, &request, domain_profile)?;
+        let problems = csr::problems_since(kernel, tx, &request, domain_profile)?;
         if let Some(problem) = problems.first() {
             return Err(ServiceError::Unissuable(ValidationProblem {
                 kind: ProblemKind::BadCsr,
@@ -217,7 +223,8 @@ impl Issuance {
             validity_days: order.not_after.map(|end| days_between(beginning(&order, profile, now), end)),
         };
         let verdict = standing.judge(tx, &kernel.settings, order.account, &asked, now)?;
-        standing.judge_methods(&kernel.settings, domain_profile, &authorizations)?;
+        let shown = authorizations.iter().filter_map(|each| Some((&each.identifier, each.validation()?.method)));
+        standing.judge_methods(&kernel.settings, domain_profile, shown)?;
         let signing = self.authority.choose(&order.profile, profile, key.key_type(), id)?;
         let wish = wish(&order, profile, verdict.validity_days, now);
         let period = Period::plan(profile, &signing.issuer, &wish, now.as_secs()).map_err(|error| {

@@ -98,7 +98,7 @@ impl Responders {
         let ends = (now + LIFE).min(issuer.certificate().not_after());
         let key = PrivateKey::generate(KeyAlgorithm::EcP256)?;
         let certificate = ResponderCertificate {
-            subject: &CaName::new("XX", &signing.name, &format!("OCSP Responder {}", &serial.to_string()[..8]))?,
+            subject: &CaName::beside(issuer.certificate(), &format!("OCSP Responder {}", &serial.to_string()[..8]))?,
             spki: key.spki(),
             validity: Validity::lasting(begins, ends - begins + 1)?,
             serial,

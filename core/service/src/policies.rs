@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chancery_domain::policy::{Applied, Request, Verdict, evaluate};
+use chancery_domain::policy::{Request, Verdict};
 use chancery_domain::{
     AccountId, ChallengeType, Description, Group, Identifier, KeyType, Name, Page, Policy, PolicyId, PolicyRules,
     ProfileName, Scope,
@@ -16,6 +16,7 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
+use crate::orders::Standing;
 use crate::settings::Settings;
 
 /// What a policy is to be.
@@ -170,15 +171,7 @@ impl Policies {
                 let profile = settings
                     .profile(name)
                     .ok_or_else(|| ServiceError::NotFound(Noun::Profile, vec![name.to_string()]))?;
-                let policies = tx.policies_of_account(account.id)?;
-                let mut applied: Vec<_> = policies
-                    .iter()
-                    .map(|policy| Applied { id: Some(policy.id), name: &policy.name, rules: &policy.rules })
-                    .collect();
-                if applied.is_empty() {
-                    let (name, rules) = (&settings.default_policy_name, &settings.default_policy);
-                    applied.push(Applied { id: None, name, rules });
-                }
+                let standing = Standing::of(tx, account.id)?;
                 let asked = Request {
                     profile,
                     identifiers: &request.identifiers,
@@ -186,7 +179,8 @@ impl Policies {
                     challenge_type: request.challenge_type,
                     validity_days: request.validity_days,
                 };
-                let verdict = evaluate(&asked, &applied);
+                let verdict = standing.foretell(tx, settings, account.id, &asked, kernel.now())?;
+                let applied = standing.applied(settings);
                 let applied = applied.iter().map(|policy| (policy.id, policy.name.clone())).collect();
                 Ok(Evaluation { verdict, profile: name.clone(), applied })
             })

@@ -83,6 +83,7 @@ impl Publication {
             if let Err(error) = self.look().await {
                 tracing::warn!(%error, "could not look after the revocation lists");
             }
+            self.tell_age();
             tokio::time::sleep(LOOK).await;
         }
     }
@@ -100,7 +101,7 @@ impl Publication {
         for head in heads {
             let CrlHead { issuer, shard, number, .. } = head;
             let Some(name) = CrlName::from_column(shard) else { continue };
-            if self.is_due(&head)
+            if (head.lacking || is_scheduled(head.scheduled_at, self.kernel.now()))
                 && let Some(record) = issuers.iter().find(|record| record.id == issuer)
                 && let Err(error) = self.publish(record, name).await
             {
@@ -113,6 +114,14 @@ impl Publication {
             }
         }
         Ok(())
+    }
+
+    /// Tells how old the oldest list is: past a day, something keeps us from making lists.
+    fn tell_age(&self) {
+        let memory = self.memory.read().unwrap_or_else(PoisonError::into_inner);
+        let oldest = memory.crls.values().map(|crl| crl.this_update).min();
+        let age = oldest.map_or(Duration::ZERO, |oldest| self.kernel.now().since(oldest));
+        metrics::gauge!("chancery_crl_oldest_age_seconds").set(age.as_secs_f64());
     }
 
     /// The CAs, whose certificates are remembered, and their lists.
@@ -139,20 +148,16 @@ impl Publication {
         issuers.iter().flat_map(lists).filter(|list| !there(list)).collect()
     }
 
-    fn is_due(&self, head: &CrlHead) -> bool {
-        head.lacking || head.scheduled_at <= self.kernel.now().minus(SCHEDULE)
-    }
-
     /// Makes a list, unless it is not due any more or another node is at it.
     async fn publish(&self, record: &IssuerRecord, name: CrlName) -> Result<(), ServiceError> {
         let (issuer, shard, now) = (record.id, name.column(), self.kernel.now());
         let claim = move |tx: &mut Tx<'_>| tx.claim_crl(issuer, shard, now.minus(SCHEDULE), now, now.plus(CLAIM));
         let Some(number) = self.kernel.store.write(claim).await? else { return Ok(()) };
         let signer = self.signer(record)?;
-        let facts = self.kernel.store.read(move |tx| tx.crl_facts(issuer, shard)).await?;
+        let facts = self.kernel.store.read(move |tx| tx.crl_facts(issuer, shard, now)).await?;
         let facts = facts.ok_or_else(|| ServiceError::internal("a list without a row"))?;
 
-        let (scheduled, covers) = (facts.scheduled_at <= now.minus(SCHEDULE), facts.changes);
+        let (scheduled, covers) = (is_scheduled(facts.scheduled_at, now), facts.changes);
         let scheduled_at = if scheduled { now } else { facts.scheduled_at };
         let url = self.kernel.settings.issuing.crls(issuer);
         let made = tokio::task::spawn_blocking(move || make(&signer, name, &url, number, &facts, now));
@@ -223,7 +228,13 @@ impl std::str::FromStr for CrlName {
     }
 }
 
-/// Signs what the facts say. Nodes whose clocks differ must not make time go back between two lists.
+/// Whether it is time for a list, by when the last was made for that reason. One from the future was made by a node whose
+/// clock was wrong: nobody is going to wait for that day.
+fn is_scheduled(last: Timestamp, now: Timestamp) -> bool {
+    last <= now.minus(SCHEDULE) || last > now.plus(CLAIM)
+}
+
+/// Signs what the facts say. Nodes whose clocks differ a little must not make time go back between two lists.
 fn make(
     signer: &Issuer,
     name: CrlName,
@@ -232,7 +243,8 @@ fn make(
     facts: &CrlFacts,
     now: Timestamp,
 ) -> Result<(Vec<u8>, Timestamp), ServiceError> {
-    let this_update = Timestamp::from_secs(now.max(facts.this_update).as_secs());
+    let last = Some(facts.this_update).filter(|last| *last <= now.plus(CLAIM));
+    let this_update = Timestamp::from_secs(last.map_or(now, |last| last.max(now)).as_secs());
     let revoked = facts.entries.iter().map(entry).collect::<Result<Vec<_>, ServiceError>>()?;
     let url = match name {
         CrlName::Shard(shard) => Some(urls.url(shard)),

@@ -148,13 +148,19 @@ impl Issuing {
     /// What names may stand in the certificates of a profile.
     pub fn names_of(&self, profile: &Profile) -> NameRules {
         let names = self.certificates.get(&profile.name).map_or(self.name_rules, |look| look.names);
-        NameRules { max_names: profile.max_names as usize, ..names }
+        NameRules {
+            max_names: profile.max_names as usize,
+            wildcards: names.wildcards && profile.allow_wildcards,
+            ip_addresses: names.ip_addresses && profile.allow_ip_addresses,
+            ..names
+        }
     }
 
     /// The URI by which CAA records may name an account.
     pub fn account_uri(&self, account: AccountId) -> String {
         format!("{}/{account}", self.account_uri_base)
     }
+
     /// Where relying parties find the certificate of an issuer.
     pub fn issuer_url(&self, issuer: IssuerId) -> String {
         format!("{}/issuer/{issuer}.crt", self.relying_url)

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use chancery_domain::{CertificateStatus, Problems, RevocationReason, Scope, Timestamp};
+use chancery_domain::{CertificateStatus, EmailAddress, Identifier, Problems, RevocationReason, Scope, Timestamp};
 use chancery_http::{ApiError, Authenticated, Door, JsonBody, StrictPath, StrictQuery, list_request};
 use chancery_service::{AccountLookup, CertificateDetails, CertificateFilter, Noun, Revoked, ServiceError};
 use chancery_wire as wire;
@@ -87,16 +87,31 @@ async fn list(
     Ok(Json(wire::CertificateSummaryList { items, next_cursor: page.next_cursor }).into_response())
 }
 
-/// The media types of `Accept`, in the caller's order.
+/// The media types of `Accept`, the best liked first (RFC 9110 section 12.5.1); anything where nothing is said.
 pub(crate) fn media_types(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("*/*");
-    accept.split(',').filter_map(|one| one.split(';').next()).map(str::trim)
+    let lines = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let all = lines.flat_map(|line| line.split(',')).map(str::trim).filter(|one| !one.is_empty());
+    let mut liked: Vec<_> = all.map(weighed).collect();
+    if liked.is_empty() {
+        liked.push(("*/*", 1.0));
+    }
+    liked.retain(|(_, weight)| *weight > 0.0);
+    liked.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    liked.into_iter().map(|(media_type, _)| media_type)
+}
+
+/// A media type and its weight.
+fn weighed(one: &str) -> (&str, f32) {
+    let mut parts = one.split(';').map(str::trim);
+    let media_type = parts.next().unwrap_or_default();
+    let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
+    (media_type, weight.and_then(|text| text.parse().ok()).unwrap_or(1.0))
 }
 
 /// What is asked for: of which account, and how it is narrowed.
 pub(crate) type Asked = (Option<AccountLookup>, CertificateFilter);
 
-/// The filter; none where two ways to an account contradict each other by form alone.
+/// The filter; none where nothing can fit it, by its form alone.
 fn read_filter(query: ListQuery, now: Timestamp) -> Result<Option<Asked>, ServiceError> {
     let mut problems = Problems::default();
     let statuses = query.certificate_status.as_deref().map(|text| text.split(',').map(str::trim).collect::<Vec<_>>());
@@ -114,25 +129,26 @@ fn read_filter(query: ListQuery, now: Timestamp) -> Result<Option<Asked>, Servic
     };
     let expires_before = date("expires_before", query.expires_before);
     let expires_after = date("expires_after", query.expires_after);
-    if query.customer_email.is_some() && query.account_lookup.is_some() {
-        problems.add("account_lookup", "one_only", "give either customer_email or account_lookup");
-    }
     problems.into_result().map_err(ServiceError::Invalid)?;
     let kid = match query.eab_kid.map(|text| text.parse()) {
         Some(Err(_)) => return Ok(None),
         Some(Ok(kid)) => Some(kid),
         None => None,
     };
-    let account = match (query.customer_email, query.account_lookup) {
-        (Some(email), _) => Some(AccountLookup::by_email(&email)),
-        (None, Some(lookup)) => Some(AccountLookup::parse(&lookup)),
-        (None, None) => None,
+    let email_key = match query.customer_email.map(|text| EmailAddress::parse(&text)) {
+        Some(Err(_)) => return Ok(None),
+        Some(Ok(email)) => Some(email.key().to_owned()),
+        None => None,
     };
+    let account = query.account_lookup.map(|lookup| AccountLookup::parse(&lookup));
+    // Names have one spelling here; what is none is compared as it is, and fits nothing.
+    let one_spelling = |name: String| Identifier::parse(&name).map_or(name, |identifier| identifier.to_string());
     let filter = CertificateFilter {
         account: None,
+        email_key,
         kid,
         statuses,
-        name: query.name.map(|name| name.to_lowercase()),
+        name: query.name.map(one_spelling),
         profile: query.profile,
         serial: query.serial.map(|serial| serial.to_lowercase().replace(':', "")),
         expires_before,

@@ -17,6 +17,7 @@ mod order;
 mod order_view;
 mod policy;
 mod policy_rules;
+mod progress;
 mod selector;
 mod version;
 

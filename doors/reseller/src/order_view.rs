@@ -2,8 +2,8 @@
 
 use aws_digest::sha256;
 use chancery_domain::{
-    Attempt, Authorization, AuthorizationState, Challenge, ChallengeState, ChallengeType, Identifier, Order,
-    OrderState, Timestamp, ValidationProblem,
+    Attempt, Authorization, AuthorizationState, Challenge, ChallengeState, ChallengeType, Identifier, OrderState,
+    Timestamp, ValidationProblem,
 };
 use chancery_service::OrderDetails;
 use chancery_wire as wire;
@@ -11,6 +11,7 @@ use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 use serde_json::Value;
 
 use crate::account::time;
+use crate::progress::progress;
 
 /// SHA-256, where the RFCs ask for it.
 mod aws_digest {
@@ -55,51 +56,6 @@ pub(crate) fn view(details: &OrderDetails, now: Timestamp) -> wire::Order {
         created_at: order.created_at.to_string(),
         updated_at: order.updated_at.to_string(),
     }
-}
-
-/// So that nobody has to guess why an order stands still.
-fn progress(order: &Order, authorizations: &[Authorization]) -> Vec<wire::ProgressStep> {
-    let step = |step: &str, status: &str, at: Option<Timestamp>, detail: Option<String>| wire::ProgressStep {
-        step: step.to_owned(),
-        status: status.to_owned(),
-        at: time(at),
-        detail,
-    };
-    let shown: Vec<_> = authorizations.iter().filter_map(Authorization::validation).map(|shown| shown.at).collect();
-    let all_shown = shown.len() == order.identifiers.len();
-    let mut steps = vec![step("policy", "done", Some(order.created_at), None)];
-    let failed = match &order.state {
-        OrderState::Invalid { at, problem } => Some((*at, problem.to_string())),
-        OrderState::Pending
-        | OrderState::Ready
-        | OrderState::Processing { .. }
-        | OrderState::Valid { .. }
-        | OrderState::Cancelled { .. } => None,
-    };
-    match (&failed, all_shown) {
-        (_, true) => steps.push(step("validation", "done", shown.iter().max().copied(), None)),
-        (Some((at, why)), false) => steps.push(step("validation", "failed", Some(*at), Some(why.clone()))),
-        (None, false) => {
-            let detail = format!("{} of {} names are shown", shown.len(), order.identifiers.len());
-            steps.push(step("validation", "waiting", None, Some(detail)));
-        }
-    }
-    let issued = match &order.state {
-        OrderState::Valid { at } => Some(*at),
-        OrderState::Pending
-        | OrderState::Ready
-        | OrderState::Processing { .. }
-        | OrderState::Invalid { .. }
-        | OrderState::Cancelled { .. } => None,
-    };
-    for name in ["caa", "sign", "lint", "publish"] {
-        steps.push(match (issued, &failed) {
-            (Some(at), _) => step(name, "done", Some(at), None),
-            (None, Some((at, why))) if all_shown => step(name, "failed", Some(*at), Some(why.clone())),
-            (None, _) => step(name, "waiting", None, None),
-        });
-    }
-    steps
 }
 
 pub(crate) fn authorization(
@@ -211,6 +167,6 @@ pub(crate) fn identifier(identifier: &Identifier) -> wire::TypedIdentifier {
     wire::TypedIdentifier { kind: kind.to_owned(), value: identifier.to_string() }
 }
 
-fn problem_view(problem: &ValidationProblem) -> wire::Problem {
+pub(crate) fn problem_view(problem: &ValidationProblem) -> wire::Problem {
     wire::Problem { kind: problem.kind.as_str().to_owned(), detail: problem.detail.clone() }
 }

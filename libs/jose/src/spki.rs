@@ -78,10 +78,9 @@ mod tests {
         let der = AsDer::<aws_lc_rs::encoding::PublicKeyX509Der<'_>>::as_der(pair.public_key()).unwrap();
         assert_eq!(Jwk::from_value(&jwk).unwrap().to_spki(), der.as_ref());
         let pair = KeyPair::generate(KeySize::Rsa2048).unwrap();
-        let integer = |bytes: &[u8]| base64url::encode(bytes);
-        let (n, e) = (pair.public_key().modulus(), pair.public_key().exponent());
-        let jwk = serde_json::json!({"kty": "RSA",
-            "n": integer(n.big_endian_without_leading_zero()), "e": integer(e.big_endian_without_leading_zero())});
+        // RSAPublicKey: a modulus of 256 octets after its headers and a zero, and then 65537.
+        let n = base64url::encode(&pair.public_key().as_ref()[9..265]);
+        let jwk = serde_json::json!({"kty": "RSA", "n": n, "e": "AQAB"});
         let der = AsDer::<aws_lc_rs::encoding::PublicKeyX509Der<'_>>::as_der(pair.public_key()).unwrap();
         assert_eq!(Jwk::from_value(&jwk).unwrap().to_spki(), der.as_ref());
     }

@@ -1,5 +1,13 @@
 //! ACME from outside: what a client of RFC 8555 is given, and what it is refused.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
+mod accounts;
+mod binding;
+mod common;
 mod hostile;
+mod orders;
+mod renewal;
+mod requests;
+mod revocation;
+mod standing;
 mod story;

@@ -20,7 +20,7 @@ const AUTHORIZATION: &str = "CHANCERY_CRASH_AUTHORIZATION";
 const SIGKILL: i32 = 9;
 
 on_both_databases! {
-    async fn an_order_survives_a_kill_at_every_step(world: World) {
+    async fn i5_an_order_survives_a_kill_at_every_step(world: World) {
         let tenant = world.tenant("DEMO").await;
         let account = lookup(&tenant.make_account("a@example.com").await);
         for (place, step) in Step::ALL.iter().enumerate() {

@@ -22,17 +22,23 @@ on_both_databases! {
             offered.push((name, kinds.join(" ")));
             for code in &codes {
                 let token = text(code, "token");
-                assert!(token.len() >= 43 && text(code, "keyAuthorization").starts_with(&format!("{token}.")), "{code}");
+                assert!(
+                    token.len() >= 43 && text(code, "keyAuthorization").starts_with(&format!("{token}.")),
+                    "{code}"
+                );
                 assert!(code["instructions"].is_object());
             }
         }
         offered.sort();
         let row = |name: &str, wildcard, kinds: &str| ((name.to_owned(), wildcard), kinds.to_owned());
-        assert_eq!(offered, [
-            row("192.0.2.7", false, "http-01 tls-alpn-01"),
-            row("a.test", false, "http-01 dns-01 tls-alpn-01"),
-            row("a.test", true, "dns-01"),
-        ]);
+        assert_eq!(
+            offered,
+            [
+                row("192.0.2.7", false, "http-01 tls-alpn-01"),
+                row("a.test", false, "http-01 dns-01 tls-alpn-01"),
+                row("a.test", true, "dns-01"),
+            ]
+        );
     }
 
     async fn the_first_choice_is_verified_and_every_later_one_is_told_of_it(world: World) {

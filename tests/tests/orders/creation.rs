@@ -22,7 +22,8 @@ on_both_databases! {
                 {"type": "dns", "value": "*.a.test"}, {"type": "ip", "value": "192.0.2.7"}, "2001:db8::1"]),
         ] {
             let made = tenant.post("/v1/order", order(same)).await.expect(201);
-            let mut names: Vec<_> = made["identifiers"].as_array().unwrap().iter().map(|name| text(name, "value")).collect();
+            let mut names: Vec<_> =
+                made["identifiers"].as_array().unwrap().iter().map(|name| text(name, "value")).collect();
             names.sort();
             assert_eq!(names, ["*.a.test", "192.0.2.7", "2001:db8::1", "www.a.test", "xn--bcher-kva.test"]);
             assert_eq!(made["authorizations"].as_array().unwrap().len(), 5);
@@ -30,8 +31,14 @@ on_both_databases! {
         for (other, problem) in [
             (json!([]), "identifiers differs_from_csr"),
             (json!(["www.a.test"]), "identifiers differs_from_csr"),
-            (json!(["www.a.test", "Bücher.test", "*.a.test", "192.0.2.7", "2001:db8::1", "b.test"]), "identifiers differs_from_csr"),
-            (json!(["www.a.test", "www.a.test", "Bücher.test", "*.a.test", "192.0.2.7", "2001:db8::1"]), "identifiers differs_from_csr"),
+            (
+                json!(["www.a.test", "Bücher.test", "*.a.test", "192.0.2.7", "2001:db8::1", "b.test"]),
+                "identifiers differs_from_csr",
+            ),
+            (
+                json!(["www.a.test", "www.a.test", "Bücher.test", "*.a.test", "192.0.2.7", "2001:db8::1"]),
+                "identifiers differs_from_csr",
+            ),
             (json!(["a_b.test"]), "identifiers[0] invalid"),
             (json!([{"type": "ip", "value": "a.test"}]), "identifiers[0] wrong_type"),
             (json!([{"type": "email", "value": "a.test"}]), "identifiers[0] wrong_type"),
@@ -44,7 +51,8 @@ on_both_databases! {
         let (tenant, account) = stage(&world).await;
         let shown = tenant.get(&format!("/v1/account/{account}")).await.expect(200);
         let (kid, csr) = (text(&shown, "kid"), csr(&["a.test"]));
-        let ways = [("account_lookup", account.clone()), ("customer_email", "A@Example.com".into()), ("eab_kid", kid.clone())];
+        let ways =
+            [("account_lookup", account.clone()), ("customer_email", "A@Example.com".into()), ("eab_kid", kid.clone())];
         for (way, value) in &ways {
             let made = tenant.post("/v1/order", json!({*way: value, "csr": csr})).await.expect(201);
             assert_eq!((text(&made, "accountLookup"), text(&made, "eabKid")), (account.clone(), kid.clone()));
@@ -81,9 +89,15 @@ on_both_databases! {
             (json!({"not_after": at(10_000 * DAY)}), vec!["not_after out_of_range"]),
             (json!({"not_before": at(DAY), "not_after": at(0)}), vec!["not_after out_of_range"]),
             (json!({"not_after": at(-DAY)}), vec!["not_after out_of_range"]),
-            (json!({"not_before": at(-2 * DAY), "not_after": at(-DAY)}), vec!["not_before out_of_range", "not_after out_of_range"]),
+            (
+                json!({"not_before": at(-2 * DAY), "not_after": at(-DAY)}),
+                vec!["not_before out_of_range", "not_after out_of_range"],
+            ),
             (json!({"not_before": at(31 * DAY)}), vec!["not_before out_of_range"]),
-            (json!({"not_before": "tomorrow", "not_after": "2027-02-30T00:00:00Z"}), vec!["not_after invalid", "not_before invalid"]),
+            (
+                json!({"not_before": "tomorrow", "not_after": "2027-02-30T00:00:00Z"}),
+                vec!["not_after invalid", "not_before invalid"],
+            ),
         ] {
             let refused = tenant.post("/v1/order", order("TLS-90d", dates.clone())).await;
             let mut found = problems(&refused);
@@ -96,7 +110,10 @@ on_both_databases! {
 
     async fn a_reference_is_echoed_and_unique(world: World) {
         let (tenant, account) = stage(&world).await;
-        let order = |id: &str| json!({"account_lookup": account, "csr": csr(&["a.test"]), "external_id": id, "metadata": {"shop": "7"}});
+        let order = |id: &str| {
+            let metadata = json!({"shop": "7"});
+            json!({"account_lookup": account, "csr": csr(&["a.test"]), "external_id": id, "metadata": metadata})
+        };
         let first = tenant.post("/v1/order", order("PO-1")).await.expect(201);
         assert_eq!((text(&first, "externalId"), &first["metadata"]), ("PO-1".into(), &json!({"shop": "7"})));
         let shown = tenant.get(&order_path(&first)).await.expect(200);
@@ -155,7 +172,8 @@ on_both_databases! {
     async fn a_wildcard_and_its_base_are_two_names_to_show(world: World) {
         let (tenant, account) = stage(&world).await;
         let order = world.issue(&tenant, &account, &["a.test", "*.a.test"]).await;
-        let shown: Vec<_> = order["authorizations"].as_array().unwrap().iter().map(|each| each["wildcard"] == true).collect();
+        let shown: Vec<_> =
+            order["authorizations"].as_array().unwrap().iter().map(|each| each["wildcard"] == true).collect();
         assert_eq!(shown.iter().filter(|wildcard| **wildcard).count(), 1, "{order}");
         // What shows the base does not show the wildcard.
         world.issue(&tenant, &account, &["b.test"]).await;
@@ -167,19 +185,25 @@ on_both_databases! {
         let (tenant, account) = stage(&world).await;
         let metadata: serde_json::Map<_, _> = (0..17).map(|number| (format!("k{number}"), json!("v"))).collect();
         let refused = tenant.post("/v1/order", json!({
-            "account_lookup": account, "customer_email": "a@example.com", "profile": "no such/profile", "csr": csr(&["a.test"]),
+            "account_lookup": account, "customer_email": "a@example.com", "profile": "no such/profile",
+            "csr": csr(&["a.test"]),
             "identifiers": ["a_b.test"], "not_before": "x", "not_after": "y", "external_id": "", "metadata": metadata,
         })).await;
         let mut found = refused.fields();
         found.dedup();
-        assert_eq!(found, ["account_lookup", "external_id", "identifiers[0]", "metadata", "not_after", "not_before", "profile"]);
+        assert_eq!(
+            found,
+            ["account_lookup", "external_id", "identifiers[0]", "metadata", "not_after", "not_before", "profile"]
+        );
 
         // And those that only the whole order shows.
         let refused = tenant.post("/v1/order", json!({
-            "account_lookup": account, "csr": csr(&["a.test", "com"]), "identifiers": ["b.test"], "not_after": at(91 * DAY),
+            "account_lookup": account, "csr": csr(&["a.test", "com"]), "identifiers": ["b.test"],
+            "not_after": at(91 * DAY),
         })).await;
         assert_eq!(problems(&refused), ["csr public_suffix", "identifiers differs_from_csr", "not_after out_of_range"]);
-        let refused = tenant.post("/v1/order", json!({"account_lookup": account, "csr": "nonsense", "not_after": at(-1)})).await;
+        let refused =
+            tenant.post("/v1/order", json!({"account_lookup": account, "csr": "nonsense", "not_after": at(-1)})).await;
         assert_eq!(refused.fields(), ["csr", "not_after"]);
         let unknown = json!({"account_lookup": account, "csr": csr(&["a.test"]), "profile": "TLS-1d"});
         assert_eq!(tenant.post("/v1/order", unknown).await.refusal(404), "profile_not_found");

@@ -117,7 +117,8 @@ on_both_databases! {
         const STEP: i64 = 1_805_068_800;
         let (mut tenant, account) = stage(&world).await;
         let public = |profile: &SubscriberProfile| SubscriberProfile { public: true, ..profile.clone() };
-        let certificates = settings().issuing.certificates.iter().map(|(name, profile)| (name.clone(), public(profile))).collect();
+        let certificates =
+            settings().issuing.certificates.iter().map(|(name, profile)| (name.clone(), public(profile))).collect();
         let issuing = Issuing { certificates, ..settings().issuing };
         let node = world.another_node(Settings { issuing, ..settings() }, Vec::new()).await;
         for (at, days) in [(STEP - 3600, 199), (STEP + 60, 100)] {

@@ -21,6 +21,9 @@ on_both_databases! {
         assert_eq!((lookup(&shown), text(&shown, "status")), (lookup(&order), "expired".to_owned()));
         assert_eq!(shown["authorizations"][0]["status"], "expired");
         assert_eq!(tenant.post_empty(&paths[0]).await.refusal(410), "authorization_gone");
+        assert_eq!(tenant.delete(&paths[0]).await.refusal(410), "authorization_gone");
+        let codes = format!("/v1/authz/{}/challenges", lookup(&order["authorizations"][0]));
+        assert_eq!(tenant.post_empty(&codes).await.refusal(410), "authorization_gone");
         assert_eq!(tenant.get(&certificate_path(&order)).await.refusal(410), "certificate_gone");
         let listed = tenant.get("/v1/order?status=expired").await.expect(200);
         assert_eq!(each(&listed, "lookup"), [lookup(&order)]);
@@ -44,14 +47,18 @@ on_both_databases! {
             assert_eq!(tenant.post("/v1/order", order(way, unknown)).await.status, 404, "{unknown}");
         }
         let other = world.tenant("OTHER").await;
-        for (way, value) in [("account_lookup", account.as_str()), ("eab_kid", &kid), ("customer_email", "a@example.com")] {
+        for (way, value) in
+            [("account_lookup", account.as_str()), ("eab_kid", &kid), ("customer_email", "a@example.com")]
+        {
             assert_eq!(other.post("/v1/order", order(way, value)).await.status, 404, "{way}");
         }
 
         tenant.delete(&format!("/v1/eab-credential/{kid}")).await.expect(200);
         assert_eq!(tenant.post("/v1/order", order("eab_kid", &kid)).await.status, 410);
         tenant.delete(&format!("/v1/account/{account}")).await.expect(200);
-        for (way, value) in [("account_lookup", account.as_str()), ("eab_kid", &kid), ("customer_email", "a@example.com")] {
+        for (way, value) in
+            [("account_lookup", account.as_str()), ("eab_kid", &kid), ("customer_email", "a@example.com")]
+        {
             assert_eq!(tenant.post("/v1/order", order(way, value)).await.refusal(410), "account_terminated", "{way}");
         }
     }

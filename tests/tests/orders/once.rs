@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
-use chancery_domain::{Entropy, PageRequest};
+use chancery_domain::{Entropy, PageRequest, ProblemKind, ValidationProblem};
 use chancery_service::{Job, JobKind, Prepared};
 use chancery_store::AuditFilter;
 use chancery_testkit::SeededEntropy;
@@ -44,11 +45,13 @@ on_both_databases! {
         assert_eq!((count(&replies, 202), count(&replies, 208)), (1, 19));
         // Both nodes go to work on it at once, one of them again and again.
         let job = Job { kind: JobKind::Issue, subject: lookup(&order), attempts: 1 };
-        let at_work: Vec<_> = (0..8).map(|number| {
-            let services = if number % 2 == 0 { world.services.clone() } else { second.services.clone() };
-            let (workers, job) = (Workers::new(services, None, world.clock.clone()), job.clone());
-            tokio::spawn(async move { workers.work(job).await })
-        }).collect();
+        let at_work: Vec<_> = (0..8)
+            .map(|number| {
+                let services = if number % 2 == 0 { world.services.clone() } else { second.services.clone() };
+                let (workers, job) = (Workers::new(services, None, world.clock.clone()), job.clone());
+                tokio::spawn(async move { workers.work(job).await })
+            })
+            .collect();
         for each in at_work {
             each.await.unwrap();
         }
@@ -83,16 +86,39 @@ on_both_databases! {
         }
     }
 
+    async fn a_node_that_lost_its_lease_ends_no_order(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let second = world.another_node(settings(), Vec::new()).await;
+        let order = finalized(&world, &tenant, &account, &["a.test"]).await;
+        let id = lookup(&order).parse().unwrap();
+        world.advance(Duration::from_secs(9 * 3600));
+        let Prepared::AskCaa(names) = world.services.issuance.prepare(id).await.unwrap() else {
+            panic!("a fresh look")
+        };
+        // Its resolver is slow, and meanwhile the other node takes over.
+        let jobs = second.services.jobs.lease().await.unwrap();
+        assert_eq!(jobs.len(), 1);
+        let problem = ValidationProblem { kind: ProblemKind::Caa, detail: "no answer".to_owned() };
+        world.services.issuance.note_caa(id, names[0].authorization, Err(problem)).await.unwrap();
+        assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "processing");
+        for job in jobs {
+            Workers::new(second.services.clone(), None, world.clock.clone()).work(job).await;
+        }
+        assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "valid");
+    }
+
     async fn i2_both_signatures_at_the_same_instant_keep_one_certificate(world: World) {
         let (tenant, account) = stage(&world).await;
         for _ in 0..5 {
             let order = finalized(&world, &tenant, &account, &["a.test"]).await;
             let id = lookup(&order).parse().unwrap();
             world.services.issuance.prepare(id).await.unwrap();
-            let at_work: Vec<_> = (0..4).map(|_| {
-                let issuance = world.services.issuance.clone();
-                tokio::spawn(async move { issuance.sign(id).await })
-            }).collect();
+            let at_work: Vec<_> = (0..4)
+                .map(|_| {
+                    let issuance = world.services.issuance.clone();
+                    tokio::spawn(async move { issuance.sign(id).await })
+                })
+                .collect();
             for each in at_work {
                 each.await.unwrap().unwrap();
             }
@@ -111,10 +137,12 @@ on_both_databases! {
         }
         world.work(None).await;
         let listed = tenant.get("/v1/certificates?certificate_status=issued").await.expect(200);
-        let serials: Vec<_> = listed["items"].as_array().unwrap().iter().map(|item| text(item, "serialNumber")).collect();
+        let serials: Vec<_> =
+            listed["items"].as_array().unwrap().iter().map(|item| text(item, "serialNumber")).collect();
         assert_eq!(serials.len(), 48);
         assert_eq!(serials.iter().collect::<HashSet<_>>().len(), 48);
-        let numbers: Vec<_> = serials.iter().map(|serial| data_encoding::HEXLOWER.decode(serial.as_bytes()).unwrap()).collect();
+        let numbers: Vec<_> =
+            serials.iter().map(|serial| data_encoding::HEXLOWER.decode(serial.as_bytes()).unwrap()).collect();
         assert!(numbers.iter().all(|number| number.len() <= 20 && number[0] < 0x80 && number[0] > 0));
         // A bit that was seen both ways is drawn, not fixed.
         let drawn = (0..160).filter(|bit| {
@@ -126,7 +154,8 @@ on_both_databases! {
         let pem = tenant.get(&format!("/v1/certificate/{}", text(&listed["items"][0], "lookup"))).await;
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &pem.body).unwrap();
-        let shown = Command::new("openssl").args(["x509", "-noout", "-serial", "-in"]).arg(file.path()).output().unwrap();
+        let shown =
+            Command::new("openssl").args(["x509", "-noout", "-serial", "-in"]).arg(file.path()).output().unwrap();
         let shown = String::from_utf8(shown.stdout).unwrap().trim().to_lowercase();
         assert_eq!(shown, format!("serial={}", serials[0]));
     }

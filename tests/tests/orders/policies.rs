@@ -31,18 +31,48 @@ on_both_databases! {
         let tenant = world.tenant("DEMO").await;
         let mut number = 0;
         for (rules, names, more, field, rule) in [
-            (json!({"allowed_domains": ["*.good.test"]}), vec!["a.bad.test"], json!({}), "identifiers[0]", "allowed_domains"),
+            (
+                json!({"allowed_domains": ["*.good.test"]}),
+                vec!["a.bad.test"],
+                json!({}),
+                "identifiers[0]",
+                "allowed_domains",
+            ),
             (json!({"denied_domains": ["bad.test"]}), vec!["bad.test"], json!({}), "identifiers[0]", "denied_domains"),
             (json!({"allow_wildcards": false}), vec!["*.a.test"], json!({}), "identifiers[0]", "allow_wildcards"),
-            (json!({"allow_ip_addresses": false}), vec!["192.0.2.7"], json!({}), "identifiers[0]", "allow_ip_addresses"),
+            (
+                json!({"allow_ip_addresses": false}),
+                vec!["192.0.2.7"],
+                json!({}),
+                "identifiers[0]",
+                "allow_ip_addresses",
+            ),
             (json!({"allowed_profiles": ["TLS-199d"]}), vec!["a.test"], json!({}), "profile", "allowed_profiles"),
             (json!({"allowed_key_types": ["rsa-2048"]}), vec!["a.test"], json!({}), "key_type", "allowed_key_types"),
             (json!({"max_names": 1}), vec!["a.test", "b.test"], json!({}), "identifiers", "max_names"),
-            (json!({"max_validity_days": 30}), vec!["a.test"], json!({"not_after": at(31 * DAY)}), "validity_days", "max_validity_days"),
+            (
+                json!({"max_validity_days": 30}),
+                vec!["a.test"],
+                json!({"not_after": at(31 * DAY)}),
+                "validity_days",
+                "max_validity_days",
+            ),
             (json!({"issuance_enabled": false}), vec!["a.test"], json!({}), "issuance_enabled", "issuance_enabled"),
             // An order that nothing could make ready.
-            (json!({"allowed_challenge_types": ["http-01"]}), vec!["*.a.test"], json!({}), "identifiers[0]", "allowed_challenge_types"),
-            (json!({"allowed_challenge_types": ["dns-01"]}), vec!["192.0.2.7"], json!({}), "identifiers[0]", "allowed_challenge_types"),
+            (
+                json!({"allowed_challenge_types": ["http-01"]}),
+                vec!["*.a.test"],
+                json!({}),
+                "identifiers[0]",
+                "allowed_challenge_types",
+            ),
+            (
+                json!({"allowed_challenge_types": ["dns-01"]}),
+                vec!["192.0.2.7"],
+                json!({}),
+                "identifiers[0]",
+                "allowed_challenge_types",
+            ),
         ] {
             number += 1;
             let account = lookup(&tenant.make_account(&format!("a{number}@example.com")).await);
@@ -64,6 +94,9 @@ on_both_databases! {
                 let asked = tenant.post("/v1/validate-csr", json!({"csr": csr, "account_lookup": account})).await;
                 assert_eq!(asked.status, 400);
                 assert!(asked.text().contains(rule), "{}", asked.text());
+                let question = json!({"account_lookup": account, "identifiers": names, "key_type": "ec-p256"});
+                let foretold = tenant.post("/v1/policy/evaluate", question).await.expect(200);
+                assert_eq!(foretold["violations"], errors);
             }
         }
         assert_eq!(tenant.get("/v1/order").await.expect(200)["items"], json!([]));
@@ -75,11 +108,18 @@ on_both_databases! {
         let two = under(&tenant, &account, "two", json!({"allow_wildcards": false, "max_names": 1})).await;
         let body = json!({"account_lookup": account, "csr": csr(&["a.bad.test", "*.b.test"])});
         let refused = tenant.post("/v1/order", body).await.expect(400);
-        let mut told: Vec<_> = refused["errors"].as_array().unwrap().iter().map(|each| (text(each, "policy"), text(each, "code"))).collect();
+        let mut told: Vec<_> = refused["errors"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|each| (text(each, "policy"), text(each, "code")))
+            .collect();
         told.sort();
         let mut expected = vec![
-            (one.clone(), "denied_domains".to_owned()), (one, "max_names".to_owned()),
-            (two.clone(), "allow_wildcards".to_owned()), (two, "max_names".to_owned()),
+            (one.clone(), "denied_domains".to_owned()),
+            (one, "max_names".to_owned()),
+            (two.clone(), "allow_wildcards".to_owned()),
+            (two, "max_names".to_owned()),
         ];
         expected.sort();
         assert_eq!(told, expected);
@@ -128,6 +168,18 @@ on_both_databases! {
         tenant.post_empty(&challenge_paths(&tenant, &order, 0).await[0]).await.expect(200);
         world.work(None).await;
         assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "ready");
+    }
+
+    async fn a_policy_that_comes_after_the_codes_is_enforced_when_one_is_chosen(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let order = tenant.make_order(&account, &["a.test"]).await;
+        let paths = challenge_paths(&tenant, &order, 0).await;
+        let policy = under(&tenant, &account, "by dns", json!({"allowed_challenge_types": ["dns-01"]})).await;
+        let refused = tenant.post_empty(&paths[0]).await;
+        assert_eq!(refused.refusal(400), "policy_violation");
+        assert_eq!(refused.json()["errors"][0]["policy"], policy);
+        // The one choice is still to be made.
+        assert_eq!(tenant.post_empty(&paths[1]).await.expect(200)["type"], "dns-01");
     }
 
     async fn the_shortest_validity_wins_and_an_end_within_it_is_kept_to_the_second(world: World) {

@@ -24,6 +24,9 @@ async fn refused(tenant: &Tenant, account: &str) -> Option<String> {
         return None;
     }
     assert_eq!(reply.refusal(429), "quota_exceeded");
+    let question = json!({"account_lookup": account, "identifiers": ["next.test"]});
+    let foretold = tenant.post("/v1/policy/evaluate", question).await.expect(200);
+    assert_eq!((&foretold["allowed"], &foretold["violations"]), (&json!(false), &reply.json()["errors"]));
     let wait: u64 = reply.header("retry-after").expect("when to come again").parse().unwrap();
     assert!((1..=86_400).contains(&wait), "{wait}");
     Some(text(&reply.json()["errors"][0], "code"))
@@ -106,11 +109,15 @@ on_both_databases! {
         under(&tenant, &account, json!({"max_certificates_per_day": 5})).await;
         let here = Arc::new(Workers::new(world.services.clone(), None, world.clock.clone()));
         let there = Arc::new(Workers::new(second.services.clone(), None, world.clock.clone()));
-        let at_work: Vec<_> = orders.iter().enumerate().map(|(number, order)| {
-            let workers = if number % 2 == 0 { here.clone() } else { there.clone() };
-            let job = Job { kind: JobKind::Issue, subject: lookup(order), attempts: 1 };
-            tokio::spawn(async move { workers.work(job).await })
-        }).collect();
+        let at_work: Vec<_> = orders
+            .iter()
+            .enumerate()
+            .map(|(number, order)| {
+                let workers = if number % 2 == 0 { here.clone() } else { there.clone() };
+                let job = Job { kind: JobKind::Issue, subject: lookup(order), attempts: 1 };
+                tokio::spawn(async move { workers.work(job).await })
+            })
+            .collect();
         for each in at_work {
             each.await.unwrap();
         }

@@ -52,9 +52,20 @@ on_both_databases! {
         assert_eq!(tenant.post_empty(&challenge).await.refusal(410), "authorization_gone");
     }
 
+    async fn a_permission_that_was_given_up_is_not_used_again_by_way_of_its_copies(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let first = world.issue(&tenant, &account, &["a.test"]).await;
+        let copy = tenant.make_order(&account, &["a.test"]).await;
+        assert_eq!(copy["status"], "ready");
+        let challenge = format!("/v1/challenge/{}", lookup(&first["authorizations"][0]["challenges"][0]));
+        tenant.delete(&challenge).await.expect(200);
+        assert_eq!(tenant.make_order(&account, &["a.test"]).await["status"], "pending");
+    }
+
     async fn how_long_is_the_operators_choice(world: World) {
         let (mut tenant, account) = stage(&world).await;
-        for (reuse, after, status) in [(0, 0, "pending"), (1, 23, "ready"), (1, 25, "pending"), (30, 29 * 24, "ready")] {
+        for (reuse, after, status) in [(0, 0, "pending"), (1, 23, "ready"), (1, 25, "pending"), (30, 29 * 24, "ready")]
+        {
             let issuing = Issuing { reuse: days(reuse), ..settings().issuing };
             let node = world.another_node(Settings { issuing, ..settings() }, Vec::new()).await;
             let name = format!("r{reuse}-{after}.test");

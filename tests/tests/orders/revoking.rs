@@ -28,7 +28,10 @@ on_both_databases! {
             assert_eq!(lookup(&again), lookup(&order));
             let query = format!("/v1/certificates?serial={}", text(&revoked, "serialNumber"));
             let kept = tenant.get(&query).await.expect(200)["items"][0].clone();
-            assert_eq!((&kept["revokedAt"], &kept["revocationReason"]), (&revoked["revokedAt"], &revoked["revocationReason"]));
+            assert_eq!(
+                (&kept["revokedAt"], &kept["revocationReason"]),
+                (&revoked["revokedAt"], &revoked["revocationReason"])
+            );
             assert_eq!(tenant.get(&certificate_path(&order)).await.status, 200);
         }
     }

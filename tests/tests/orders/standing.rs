@@ -51,6 +51,7 @@ on_both_databases! {
             tenant.post("/v1/order", order.clone()).await,
             tenant.post_empty(&choice).await,
             tenant.post_empty(&finalize_path(&ready)).await,
+            tenant.post_empty(&finalize_path(&pending)).await,
         ] {
             assert_eq!(refused.status, 403, "{}", refused.text());
             assert!(refused.text().contains("suspended"), "{}", refused.text());
@@ -74,8 +75,10 @@ on_both_databases! {
     }
 
     async fn i8_nothing_is_signed_for_those_who_lost_their_standing_after_finalizing(world: World) {
-        for (number, loss) in [Loss::AccountSuspended, Loss::AccountTerminated, Loss::CredentialRevoked, Loss::ResellerSuspended]
-            .into_iter().enumerate()
+        for (number, loss) in
+            [Loss::AccountSuspended, Loss::AccountTerminated, Loss::CredentialRevoked, Loss::ResellerSuspended]
+                .into_iter()
+                .enumerate()
         {
             for drafted in [false, true] {
                 let mut tenant = world.tenant(&format!("R{number}{}", i32::from(drafted))).await;

@@ -11,7 +11,7 @@ mod slow {
     use super::*;
 
     #[test]
-    fn no_request_that_the_document_allows_gets_an_undocumented_answer() {
+    fn i12_no_request_that_the_document_allows_gets_an_undocumented_answer() {
         let Some(program) = tool("CHANCERY_TEST_SCHEMATHESIS") else { return };
         let Some(server) = DevServer::start() else { return };
         let config = server.folder().join("schemathesis.toml");

@@ -24,8 +24,8 @@ impl Steps<'_> {
     }
 
     async fn facts(&self) -> CrlFacts {
-        let (issuer, shard) = (self.issuer, self.shard);
-        self.world.store.read(move |tx| tx.crl_facts(issuer, shard)).await.unwrap().unwrap()
+        let (issuer, shard, now) = (self.issuer, self.shard, self.world.services.now());
+        self.world.store.read(move |tx| tx.crl_facts(issuer, shard, now)).await.unwrap().unwrap()
     }
 
     async fn keep(&self, number: i64, facts: &CrlFacts) -> bool {
@@ -149,6 +149,28 @@ on_both_databases! {
         world.services.publication.look().await.unwrap();
         let list = fetch(&world.relying_party(), &one.crl_path()).await;
         assert!(list.has(&one) && list.has(&two));
+    }
+
+    /// Its dates must not keep the lists from being made until that day, nor be carried on.
+    async fn a_node_whose_clock_was_wrong_does_no_lasting_harm(world: World) {
+        let customer = Customer::of(&world).await;
+        let held = customer.certificate(&world, "a.test").await;
+        customer.revoke(&held, "superseded").await;
+        let (relying, now) = (world.relying_party(), world.services.now());
+        world.advance(400 * DAY);
+        world.services.publication.look().await.unwrap();
+        let wrong = fetch(&relying, &held.crl_path()).await;
+        let steps = Steps { world: &world, issuer: held.issuer(), shard: held.shard() };
+        world.advance(DAY);
+        assert!(steps.claim().await.is_some(), "and it dies over another list");
+
+        world.clock.set(now.plus(Duration::from_secs(60)));
+        world.services.publication.look().await.unwrap();
+        let right = fetch(&relying, &held.crl_path()).await;
+        assert!(right.number > wrong.number && right.has(&held));
+        assert_eq!(right.this_update, world.services.now().as_secs());
+        world.services.publication.look().await.unwrap();
+        assert_eq!(fetch(&relying, &held.crl_path()).await, right, "and then all is well");
     }
 
     /// After a restore of an old copy the counter is back where it was; the clock is not.

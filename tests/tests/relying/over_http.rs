@@ -70,7 +70,17 @@ async fn openssl_asks_for_a_status_over_http() {
     party.write("bad.pem", bad.pem.as_bytes());
     let now = world.services.now().as_secs().to_string();
     let url = party.run(&["x509", "-in", "good.pem", "-noout", "-ocsp_uri"]);
-    let common = ["ocsp", "-CAfile", "trusted.pem", "-attime", &now, "-validity_period", "315360000"];
+    let common = [
+        "ocsp",
+        "-CAfile",
+        "root.pem",
+        "-verify_other",
+        "issuer.pem",
+        "-attime",
+        &now,
+        "-validity_period",
+        "315360000",
+    ];
     let whom = ["-url", url.trim(), "-issuer", "issuer.pem"];
     for (hash, nonce) in [("-sha1", "-nonce"), ("-sha256", "-nonce"), ("-sha1", "-no_nonce"), ("-sha256", "-no_nonce")]
     {
@@ -79,5 +89,25 @@ async fn openssl_asks_for_a_status_over_http() {
         assert!(said.contains("Response verify OK") && !said.contains("WARNING"), "{hash} {nonce}: {said}");
         assert!(said.contains("good.pem: good") && said.contains("bad.pem: revoked"), "{said}");
         assert!(said.contains("Reason: affiliationChanged"), "{said}");
+    }
+}
+
+/// `openssl ocsp` only posts. Clients that get send base64 with its own slashes and pluses, or percent signs for them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_status_is_got_over_http_whatever_is_in_the_path() {
+    let (world, customer) = reachable().await;
+    let held = customer.certificate(&world, "a.test").await;
+    let party = RelyingParty::of(&world, &held).await;
+    // Bits that are slashes and pluses in base64, wherever it begins to count.
+    let serial = "5ffffffffbefbefbeefbefbefbbefbefbeffffff";
+    let request = data_encoding::BASE64.encode(&party.ask(serial, &["-no_nonce"]));
+    assert!(request.contains("//") && request.contains('+'), "{request}");
+    let escaped = request.replace('+', "%2b").replace('/', "%2F").replace('=', "%3d");
+    for path in [request, escaped] {
+        let url = format!("{}/{path}", held.ocsp_url);
+        let output = std::process::Command::new("curl").args(["-sSf", "--path-as-is", &url]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let said = party.judge(&output.stdout, serial, world.services.now(), &[]);
+        assert!(said.contains("Response verify OK") && said.contains(": unknown"), "{path}: {said}");
     }
 }

@@ -102,7 +102,14 @@ on_both_databases! {
             ),
             (json!({"allowed_key_types": ["ec-p384"]}), json!({"key_type": "ec-p384"}), vec![]),
             // What is not said is not judged yet.
-            (json!({"allowed_key_types": [], "allowed_challenge_types": []}), json!({}), vec![]),
+            (json!({"allowed_key_types": []}), json!({}), vec![]),
+            // But a name that nothing could show is.
+            (json!({"allowed_challenge_types": []}), json!({}), vec!["identifiers[0] allowed_challenge_types"]),
+            (
+                json!({"allowed_challenge_types": ["http-01"]}),
+                names(&["*.example.com", "example.com"]),
+                vec!["identifiers[0] allowed_challenge_types"],
+            ),
             (
                 json!({"allowed_challenge_types": ["dns-01"]}),
                 json!({"challenge_type": "http-01"}),

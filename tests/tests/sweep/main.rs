@@ -145,7 +145,7 @@ on_both_databases! {
         }
     }
 
-    async fn what_belongs_to_another_is_as_if_it_were_not_there(world: World) {
+    async fn i7_what_belongs_to_another_is_as_if_it_were_not_there(world: World) {
         let (me, them) = (world.tenant("DEMO").await, world.tenant("OTHER").await);
         let (mine, theirs, nowhere) = (Things::make(&world, &me).await, Things::make(&world, &them).await, Things::nowhere());
         let before = (view(&me, &mine).await, view(&them, &theirs).await);

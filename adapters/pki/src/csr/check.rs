@@ -9,7 +9,7 @@ use super::{
     signature::{self, SignatureProblem},
 };
 use crate::{
-    key::{KeyProblem, KnownBadKeys},
+    key::{KeyProblem, KnownBadKeys, SubscriberKey},
     name_rules::{NameProblem, NameRules, shown},
 };
 
@@ -103,6 +103,21 @@ impl CertificateRequest {
         problems
     }
 
+    /// What may have come to stand against a request that [`check`](Self::check) found good: rules change, and keys
+    /// become known as bad. Its own faults are not looked for again.
+    pub fn check_again(&self, rules: &CsrRules<'_>, known_bad: &dyn KnownBadKeys) -> Vec<CsrProblem> {
+        let mut problems = match &self.key {
+            Ok(key) => {
+                let bad = known_bad.verdict(key).map(|bad| CsrProblem::Key(bad.into()));
+                kind_refused(key, rules).into_iter().chain(bad).collect()
+            }
+            Err(problem) => vec![CsrProblem::Key(problem.clone())],
+        };
+        problems.extend(self.name_problems(rules));
+        problems.truncate(MAX_PROBLEMS);
+        problems
+    }
+
     fn key_problems(&self, rules: &CsrRules<'_>, known_bad: &dyn KnownBadKeys) -> Vec<CsrProblem> {
         let key = match &self.key {
             Ok(key) => key,
@@ -121,10 +136,7 @@ impl CertificateRequest {
                 Err(SignatureProblem::Wrong) => problems.push(CsrProblem::BadSignature),
                 Err(SignatureProblem::Unsupported) => problems.push(CsrProblem::UnsupportedSignature),
             }
-            let key_type = key.key_type();
-            if !rules.key_types.contains(&key_type) {
-                problems.push(KeyProblem::NotAllowed { key_type, allowed: rules.key_types.to_vec() }.into());
-            }
+            problems.extend(kind_refused(key, rules));
         }
         problems.extend(known_bad.verdict(key).map(|bad| CsrProblem::Key(bad.into())));
         problems
@@ -157,4 +169,10 @@ impl CertificateRequest {
             Some(text) => Some(CsrProblem::CommonNameNotInSan(shown(text))),
         })
     }
+}
+
+fn kind_refused(key: &SubscriberKey, rules: &CsrRules<'_>) -> Option<CsrProblem> {
+    let key_type = key.key_type();
+    let refused = || KeyProblem::NotAllowed { key_type, allowed: rules.key_types.to_vec() }.into();
+    (!rules.key_types.contains(&key_type)).then(refused)
 }

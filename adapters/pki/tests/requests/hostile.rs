@@ -58,7 +58,7 @@ fn no_truncated_or_altered_request_panics() {
 
 proptest! {
     #[test]
-    fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn i12_no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         look(&bytes);
         look(&tlv(0x30, &[&bytes]));
     }

@@ -25,7 +25,7 @@ CREATE INDEX orders_by_reseller ON orders (reseller_id, id DESC NULLS LAST);
 CREATE INDEX orders_by_account ON orders (account_id, id DESC NULLS LAST);
 CREATE INDEX orders_by_state ON orders (reseller_id, state, id DESC NULLS LAST);
 CREATE UNIQUE INDEX orders_external_id ON orders (reseller_id, external_id) WHERE external_id IS NOT NULL;
-CREATE INDEX orders_open ON orders (account_id, state) WHERE state IN ('pending', 'ready');
+CREATE INDEX orders_open ON orders (account_id, state) WHERE finalized_at IS NULL;
 
 -- Challenges are part of their authorization: they are read, changed and guarded together.
 CREATE TABLE authorizations (
@@ -89,7 +89,7 @@ CREATE INDEX certificates_by_end ON certificates (reseller_id, not_after, id) WH
 CREATE INDEX certificates_by_external_id ON certificates (reseller_id, external_id) WHERE external_id IS NOT NULL;
 CREATE INDEX certificates_live ON certificates (account_id, not_after) WHERE state = 'issued';
 CREATE INDEX certificates_revoked ON certificates (issuer_id, crl_shard, serial) WHERE revoked_at IS NOT NULL;
-CREATE INDEX certificates_of_key ON certificates (key_hash) WHERE key_hash IS NOT NULL;
+CREATE INDEX certificates_by_key_hash ON certificates (key_hash) WHERE key_hash IS NOT NULL;
 
 CREATE TABLE certificate_names (
     reseller_id TEXT COLLATE "C" NOT NULL,

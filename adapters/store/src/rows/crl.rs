@@ -84,7 +84,7 @@ impl Tx<'_> {
 
     /// Draws the number for a list that is due, and keeps others from making it until `until`. None when it is not due
     /// (any more), or another has it. A list is due when a revocation is missing on it, or the last one that was made on
-    /// schedule was made by `scheduled_by`.
+    /// schedule was made by `scheduled_by`. What lies beyond `until` comes from a clock that was wrong, and does not count.
     ///
     /// Numbers grow, and are not smaller than the time: they go on growing even after the database was restored from an
     /// old copy.
@@ -97,15 +97,15 @@ impl Tx<'_> {
         until: Timestamp,
     ) -> Result<Option<i64>, StoreError> {
         let sql = "UPDATE crls SET drawn = CASE WHEN drawn >= $3 THEN drawn + 1 ELSE $3 END, claimed_until = $4
-                   WHERE issuer_id = $1 AND shard = $2 AND claimed_until <= $3
-                   AND (covers < changes OR scheduled_at <= $5) RETURNING drawn";
+                   WHERE issuer_id = $1 AND shard = $2 AND (claimed_until <= $3 OR claimed_until > $4)
+                   AND (covers < changes OR scheduled_at <= $5 OR scheduled_at > $4) RETURNING drawn";
         self.query_one(sql, params![issuer, shard, now, until, scheduled_by], |row| row.int())
     }
 
     /// What belongs on a list now: the revoked certificates that had not expired when the last list was made on
     /// schedule, so that each has been on one such list after its end (RFC 5280 section 3.3). Ask in a unit that reads:
     /// it sees one moment.
-    pub fn crl_facts(&mut self, issuer: IssuerId, shard: i64) -> Result<Option<CrlFacts>, StoreError> {
+    pub fn crl_facts(&mut self, issuer: IssuerId, shard: i64, now: Timestamp) -> Result<Option<CrlFacts>, StoreError> {
         let sql = "SELECT changes, this_update, scheduled_at FROM crls WHERE issuer_id = $1 AND shard = $2";
         let found = self.query_one(sql, params![issuer, shard], |row| {
             Ok(CrlFacts {
@@ -117,7 +117,7 @@ impl Tx<'_> {
         })?;
         let Some(facts) = found else { return Ok(None) };
         // The last second of a certificate counts, and lists are dated in whole seconds.
-        let since = Timestamp::from_secs(facts.scheduled_at.as_secs());
+        let since = Timestamp::from_secs(facts.scheduled_at.min(now).as_secs());
         Ok(Some(CrlFacts { entries: self.revoked(issuer, shard, since)?, ..facts }))
     }
 

@@ -120,7 +120,10 @@ impl Tx<'_> {
 
     /// The orders of an account that can still become something.
     pub fn open_orders(&mut self, account: AccountId) -> Result<Vec<Order>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM orders WHERE account_id = $1 AND state IN ('pending', 'ready')");
+        let sql = format!(
+            "SELECT {COLUMNS} FROM orders WHERE account_id = $1
+             AND state IN ('pending', 'ready') AND finalized_at IS NULL"
+        );
         let rows = self.query(&sql, params![account], read)?;
         rows.into_iter().map(|order| self.with_authorizations(order)).collect()
     }

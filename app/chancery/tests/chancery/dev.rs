@@ -56,22 +56,76 @@ fn a_fresh_start_tells_scripts_all_they_need() {
 }
 
 #[test]
-fn the_three_commands_work_as_they_are_printed() {
+fn the_four_commands_work_as_they_are_printed() {
     let place = folder();
     // A quote in the path must not break what is printed.
     let data = place.path().join("it's data");
-    let dev = Dev::start(&data);
+    let dev = Dev::start_with(&data, &["--http01-port", &free_port().to_string()]);
     let printed = dev.process.out();
     assert!(!printed.contains('\u{1b}'), "colours where there is no terminal: {printed:?}");
-    let commands: Vec<_> =
-        printed.lines().map(str::trim).filter(|line| line.starts_with("TOKEN=") || line.starts_with("curl ")).collect();
-    assert_eq!(commands.len(), 3, "{printed}");
+    let is_command = |line: &&str| {
+        line.starts_with("TOKEN=") || line.starts_with("curl ") || (line.starts_with('\'') && line.contains(" demo "))
+    };
+    let commands: Vec<_> = printed.lines().map(str::trim).filter(is_command).collect();
+    assert_eq!(commands.len(), 4, "{printed}");
     let script = commands.join("\n");
     let output = Command::new("sh").args(["-euc", &script]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(text.contains("hmacKey") && text.contains("\"items\""), "{text}");
     assert_eq!(text.matches("customer-").count(), 2, "created and listed: {text}");
+    assert!(text.contains("is issued"), "{text}");
+    let made = |name: &str| data.join("demo").join(format!("hello.test{name}"));
+    assert_eq!(mode(&made("-key.pem")), 0o600);
+    let verify = Command::new("openssl")
+        .args(["verify", "-CAfile", dev.value("issuer_bundle"), "-untrusted"])
+        .args([made("-chain.pem"), made(".pem")])
+        .output()
+        .unwrap();
+    assert!(verify.status.success(), "{}", String::from_utf8_lossy(&verify.stderr));
+}
+
+#[test]
+fn i11_no_secret_is_in_the_log() {
+    let (place, logs) = (folder(), folder());
+    let port = free_port().to_string();
+    let mut command = chancery();
+    command.env("RUST_LOG", "trace").args(["dev", "--http01-port", &port, "--data-dir"]).arg(place.path());
+    let mut process = Running::start(free_ports(&mut command), logs.path());
+    let json = place.path().join("dev.json");
+    let json: serde_json::Value =
+        serde_json::from_str(&process.until("dev.json", |_| fs::read_to_string(&json).ok())).unwrap();
+    let text = |name: &str| json[name].as_str().unwrap().to_owned();
+    let folder = place.path().display().to_string();
+    assert_eq!(run(&["demo", "--data-dir", &folder]).code, 0);
+    let ask = |authorization: &str| {
+        let url = format!("{}/v1/account", text("base_url"));
+        let body = r#"{"customer_email": "b@example.com"}"#;
+        let authorization = format!("Authorization: {authorization}");
+        curl(&[
+            "--cacert",
+            &text("ca_bundle"),
+            "-H",
+            &authorization,
+            "-H",
+            "Content-Type: application/json",
+            "-d",
+            body,
+            &url,
+        ])
+    };
+    let made = ask(&text("api_key"));
+    assert_eq!(made.status, 201, "{made:?}");
+    let wrong = "Bearer eyJhbGciOiJub25lIn0.bm90LWEtc2VjcmV0LWJ1dC1sb29rcw.c2ln";
+    assert_eq!(ask(wrong).status, 401);
+    process.stop();
+    let log = process.log();
+    assert!(log.contains("TRACE") || log.contains("trace"), "the log is to be as long as it gets");
+    let hmac_key = made.json()["hmacKey"].as_str().unwrap().to_owned();
+    for secret in [text("client_secret"), text("api_key"), hmac_key, "bm90LWEtc2VjcmV0LWJ1dC1sb29rcw".to_owned()] {
+        assert!(!log.contains(&secret), "{secret} is in the log");
+    }
+    assert!(!log.contains("PRIVATE KEY") && !log.contains("Bearer ey"), "a key or a token is in the log");
 }
 
 #[test]

@@ -210,6 +210,11 @@ impl Dev {
     }
 }
 
+/// A port that nobody listened on a moment ago.
+pub fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
 /// Three ports that are free, whichever they are.
 pub fn free_ports(command: &mut Command) -> &mut Command {
     command.args(["--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"])

@@ -5,13 +5,13 @@ use std::time::Duration;
 use chancery_domain::policy::Request;
 use chancery_domain::{Order, OrderId, OrderState};
 use chancery_jose::Jwk;
-use chancery_pki::{CertificateRequest, SubscriberKey};
+use chancery_pki::SubscriberKey;
 use chancery_store::Tx;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::{Acme, AcmeCaller, AcmeError};
-use crate::csr;
+use crate::csr::JudgedCsr;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::orders::{Finalized, OrderDetails, Standing, rules};
@@ -23,9 +23,12 @@ impl Acme {
         by.require_active()?;
         let ended = self.kernel.ended.subscribe();
         let account_key = Jwk::parse(by.account.jwk.as_bytes()).map_err(ServiceError::internal)?.to_spki();
+        let known = self.orders.show(&by.caller, id).await?.order;
+        let judged = read(&self.kernel, &known, &csr);
         let complete = move |kernel: &Kernel, tx: &mut Tx<'_>, order: Order| {
-            let request = judge(kernel, tx, &order, &csr, &account_key)?;
-            Ok(Order { csr: Some(request.as_der().to_vec()), ..order })
+            let judged = judged.clone()?;
+            judge(kernel, tx, &order, &judged, &account_key)?;
+            Ok(Order { csr: Some(judged.request.as_der().to_vec()), ..order })
         };
         let details = match self.orders.finalize_with(&by.caller, id, complete).await? {
             Finalized::Accepted(details) | Finalized::AlreadyAccepted(details) => details,
@@ -39,21 +42,35 @@ impl Acme {
     }
 }
 
-/// The CSR, unless there is something against it: told before the order is spent.
+fn bad(why: impl Into<String>) -> ServiceError {
+    AcmeError::BadCsr(why.into()).into()
+}
+
+/// Takes the CSR apart, before others have to wait for it.
+fn read(kernel: &Kernel, order: &Order, der: &[u8]) -> Result<JudgedCsr, ServiceError> {
+    if !der.starts_with(&[0x30]) {
+        return Err(bad("`csr` must be the DER of a PKCS #10 request in base64url, without PEM lines"));
+    }
+    let profile = rules::profile(&kernel.settings, &order.profile)?;
+    JudgedCsr::read(kernel, der, profile).map_err(|error| match error {
+        ServiceError::Invalid(problems) => {
+            let all: Vec<_> = problems.0.into_iter().map(|problem| problem.message).collect();
+            bad(all.join("; "))
+        }
+        other => other,
+    })
+}
+
+/// Whether there is anything against the CSR: told before the order is spent.
 fn judge(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     order: &Order,
-    der: &[u8],
+    judged: &JudgedCsr,
     account_key: &[u8],
-) -> Result<CertificateRequest, ServiceError> {
-    let bad = |why: String| ServiceError::Acme(AcmeError::BadCsr(why));
-    if !der.starts_with(&[0x30]) {
-        return Err(bad("`csr` must be the DER of a PKCS #10 request in base64url, without PEM lines".to_owned()));
-    }
-    let request = CertificateRequest::parse(der).map_err(|error| bad(error.to_string()))?;
-    let profile = rules::profile(&kernel.settings, &order.profile)?;
-    let problems = csr::problems(kernel, tx, &request, profile)?;
+) -> Result<(), ServiceError> {
+    let (profile, request) = (rules::profile(&kernel.settings, &order.profile)?, &judged.request);
+    let problems = judged.problems(tx)?;
     if !problems.is_empty() {
         let all: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
         return Err(bad(all.join("; ")));
@@ -71,7 +88,7 @@ fn judge(
     let key = request.key().map_err(|problem| bad(problem.to_string()))?;
     // RFC 8555 section 11.1: who knows the one key must not have the other with it.
     if key.spki() == account_key {
-        return Err(bad("the CSR has the key of the ACME account; make another key for the certificate".to_owned()));
+        return Err(bad("the CSR has the key of the ACME account; make another key for the certificate"));
     }
     let asked = Request {
         profile,
@@ -82,7 +99,7 @@ fn judge(
     };
     let standing = Standing::of(tx, order.account)?;
     match standing.judge(tx, &kernel.settings, order.account, &asked, kernel.now()) {
-        Ok(_) => Ok(request),
+        Ok(_) => Ok(()),
         Err(ServiceError::PolicyViolation(violations)) => {
             Err(super::names::rejected(violations, &order.identifiers).into())
         }

@@ -17,7 +17,7 @@ use super::{OrderDetails, Orders, describe, details};
 use crate::account_lookup::AccountLookup;
 use crate::accounts::account_for_order;
 use crate::caller::Caller;
-use crate::csr;
+use crate::csr::JudgedCsr;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
@@ -48,12 +48,22 @@ impl Orders {
     ) -> Result<Outcome<OrderDetails>, ServiceError> {
         caller.require(Scope::WriteOrder)?;
         let (kernel, by) = (self.kernel.clone(), caller.clone());
-        let unit = move |tx: &mut Tx<'_>| create(&kernel, tx, &by, &new);
+        let name = new.profile.as_ref().unwrap_or(&kernel.settings.default_profile);
+        let judged = rules::profile(&kernel.settings, name);
+        let judged = judged.and_then(|profile| JudgedCsr::read(&kernel, &new.csr, profile));
+        let unit = move |tx: &mut Tx<'_>| create(&kernel, tx, &by, &new, &judged);
         self.kernel.write_once(caller, once, unit).await
     }
 }
 
-fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewOrder) -> Result<OrderDetails, ServiceError> {
+/// The CSR comes judged, or with why it could not be; told once it is clear that the caller may order at all.
+fn create(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    new: &NewOrder,
+    judged: &Result<JudgedCsr, ServiceError>,
+) -> Result<OrderDetails, ServiceError> {
     let (now, settings) = (kernel.now(), &kernel.settings);
     let (account, kid) = account_for_order(tx, caller, &new.account)?;
     account.require_active()?;
@@ -62,18 +72,19 @@ fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewOrder) -> 
     let mut problems = Problems::default();
     let dates = Dates::of(settings.issuing.certificates.get(name), profile.validity_days, now);
     let validity_days = dates.check(new.not_before, new.not_after, now, &mut problems);
-    let request = match csr::read(&new.csr) {
-        Ok(request) => request,
-        Err(ServiceError::Invalid(mut unreadable)) => {
-            unreadable.0.append(&mut problems.0);
-            return Err(ServiceError::Invalid(unreadable));
+    let judged = match judged {
+        Ok(judged) => judged,
+        Err(ServiceError::Invalid(unreadable)) => {
+            let all = unreadable.0.iter().cloned().chain(problems.0).collect();
+            return Err(ServiceError::Invalid(Problems(all)));
         }
-        Err(other) => return Err(other),
+        Err(other) => return Err(other.clone()),
     };
-    let of_dates = std::mem::replace(&mut problems, Problems(csr::problems(kernel, tx, &request, profile)?));
-    let identifiers = names(&request, new.identifiers.as_deref(), &mut problems);
+    let of_dates = std::mem::replace(&mut problems, Problems(judged.problems(tx)?));
+    let identifiers = names(&judged.request, new.identifiers.as_deref(), &mut problems);
     problems.0.extend(of_dates.0);
     problems.into_result().map_err(ServiceError::Invalid)?;
+    let request = &judged.request;
     let key_type = request.key().ok().map(chancery_pki::SubscriberKey::key_type);
     let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
     let standing = Standing::of(tx, account.id)?;
@@ -290,11 +301,18 @@ impl Draft<'_> {
             version: 1,
         };
         let reused = earlier.and_then(|earlier| earlier.validation().cloned().map(|validation| (earlier, validation)));
-        // It may hold longer for its own order, and policies may have come since.
+        // It may hold longer for its own order, policies may have come since, and whoever earned it may have given it up.
         let allowed = offered(identifier, self.profile, &self.standing.applied(settings));
-        let reused = reused.filter(|(_, validation)| {
-            self.now < validation.at.plus(settings.issuing.reuse) && allowed.contains(&validation.method)
-        });
+        let reused = match reused {
+            Some((earlier, validation)) => {
+                let source = tx.any_authorization(validation.source)?;
+                let holds = self.now < validation.at.plus(settings.issuing.reuse)
+                    && allowed.contains(&validation.method)
+                    && source.is_some_and(|source| source.validation().is_some());
+                holds.then_some((earlier, validation))
+            }
+            None => None,
+        };
         let Some((earlier, validation)) = reused else {
             let kinds = if acme.is_some() { allowed } else { Vec::new() };
             let challenges = kinds.into_iter().map(|kind| self.challenge(id, kind, ChallengeState::Pending));

@@ -109,18 +109,19 @@ impl Orders {
             .store
             .write(move |tx| {
                 let order = lock_own(tx, &by, id)?;
-                let now = kernel.now();
+                let (now, account) = (kernel.now(), standing_account(tx, &order)?);
                 let order = match order.finalize(now) {
                     Ok(Finalization::Accepted(order)) => order,
                     Ok(Finalization::AlreadyAccepted(order)) => {
                         return Ok(Finalized::AlreadyAccepted(details(tx, order)?));
                     }
                     Err(OrderError::NotReady) => {
+                        account.require_active()?;
                         return Err(ServiceError::OrderNotReady(missing(&tx.authorizations(id)?, now)));
                     }
                     Err(other) => return Err(other.into()),
                 };
-                standing_account(tx, &order)?.require_active()?;
+                account.require_active()?;
                 let order = complete(&kernel, tx, order)?;
                 if order.csr.is_none() {
                     let mut problems = Problems::default();

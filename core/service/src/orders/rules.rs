@@ -2,7 +2,7 @@
 
 use chancery_domain::policy::{Applied, Request, Verdict, evaluate};
 use chancery_domain::{
-    AccountId, Authorization, ChallengeType, Identifier, Policy, PolicyRules, Problem, Profile, ProfileName, Timestamp,
+    AccountId, ChallengeType, Identifier, Policy, PolicyRules, Problem, Profile, ProfileName, Timestamp,
 };
 use chancery_store::Tx;
 
@@ -36,27 +36,53 @@ impl Standing {
         request: &Request<'_>,
         now: Timestamp,
     ) -> Result<Verdict, ServiceError> {
-        let applied = self.applied(settings);
-        let mut verdict = evaluate(request, &applied);
-        verdict.violations.extend(unshowable(request, &applied));
+        let verdict = self.verdict(settings, request);
         if !verdict.violations.is_empty() {
             return Err(ServiceError::PolicyViolation(verdict.violations));
         }
-        check_quotas(tx, &applied, account, now)?;
+        check_quotas(tx, &self.applied(settings), account, now)?;
         Ok(verdict)
     }
 
-    /// Judges the ways in which control of the names was shown: a policy may have come after the choice.
-    pub(crate) fn judge_methods(
+    /// What the rules say to a request, quotas aside.
+    fn verdict(&self, settings: &Settings, request: &Request<'_>) -> Verdict {
+        let applied = self.applied(settings);
+        let mut verdict = evaluate(request, &applied);
+        verdict.violations.extend(unshowable(request, &applied));
+        verdict
+    }
+
+    /// What would be said to an order: every broken rule, and a quota that is used up.
+    pub(crate) fn foretell(
+        &self,
+        tx: &mut Tx<'_>,
+        settings: &Settings,
+        account: AccountId,
+        request: &Request<'_>,
+        now: Timestamp,
+    ) -> Result<Verdict, ServiceError> {
+        let mut verdict = self.verdict(settings, request);
+        match check_quotas(tx, &self.applied(settings), account, now) {
+            Ok(()) => Ok(verdict),
+            Err(ServiceError::QuotaExceeded { problem, .. }) => {
+                verdict.violations.push(problem);
+                Ok(verdict)
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Judges the ways in which control of names is shown: a policy may have come after the codes were made, or after
+    /// the choice.
+    pub(crate) fn judge_methods<'a>(
         &self,
         settings: &Settings,
         profile: &Profile,
-        authorizations: &[Authorization],
+        methods: impl IntoIterator<Item = (&'a Identifier, ChallengeType)>,
     ) -> Result<(), ServiceError> {
         let applied = self.applied(settings);
         let mut violations = Vec::new();
-        for (place, authorization) in authorizations.iter().enumerate() {
-            let Some(method) = authorization.validation().map(|shown| shown.method) else { continue };
+        for (place, (identifier, method)) in methods.into_iter().enumerate() {
             let request = Request {
                 profile,
                 identifiers: &[],
@@ -67,7 +93,7 @@ impl Standing {
             let broken = evaluate(&request, &applied).violations.into_iter();
             violations.extend(broken.filter(|problem| problem.code == CHALLENGE_TYPES).map(|problem| Problem {
                 field: format!("identifiers[{place}]"),
-                message: format!("{} was shown by {method}: {}", authorization.identifier, problem.message),
+                message: format!("control of {identifier} by {method}: {}", problem.message),
                 ..problem
             }));
         }

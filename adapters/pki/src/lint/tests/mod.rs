@@ -215,7 +215,7 @@ fn good_drafts_of_every_kind_have_no_findings() {
 }
 
 #[test]
-fn a_stored_draft_is_linted_again_and_signed() {
+fn i3_a_stored_draft_is_linted_again_and_signed_as_it_is() {
     let stored = EC.draft().tbs_der().to_vec();
     let draft = Draft::from_stored(&stored).unwrap();
     assert_eq!((draft.serial(), draft.validity()), (EC.draft().serial(), EC.draft().validity()));
@@ -274,7 +274,7 @@ fn encodings_other_than_der_are_found() {
 }
 
 #[test]
-fn no_altered_byte_goes_unnoticed_and_none_panics() {
+fn i3_no_altered_byte_goes_unnoticed_and_none_panics() {
     let good = EC.draft().tbs_der().to_vec();
     for at in 0..good.len() {
         let mut altered = good.clone();

@@ -1,0 +1,73 @@
+//! How far an order has come, so that nobody has to guess why it stands still.
+
+use chancery_domain::{Authorization, Order, OrderState, ProblemKind, Timestamp};
+use chancery_wire as wire;
+
+use crate::account::time;
+
+/// The steps in their order. Steps that an ended order never came to are left out.
+pub(crate) fn progress(order: &Order, authorizations: &[Authorization]) -> Vec<wire::ProgressStep> {
+    let shown: Vec<_> = authorizations.iter().filter_map(Authorization::validation).collect();
+    let all_shown = shown.len() == order.identifiers.len();
+    let (open, issued, failed) = match &order.state {
+        OrderState::Pending | OrderState::Ready | OrderState::Processing { .. } => (true, None, None),
+        OrderState::Valid { at } => (false, Some(*at), None),
+        OrderState::Invalid { at, problem } => {
+            (false, None, Some((failed_step(problem.kind, all_shown), *at, problem)))
+        }
+        OrderState::Cancelled { .. } => (false, None, None),
+    };
+    let last = |times: Vec<Timestamp>| times.into_iter().max().filter(|_| all_shown);
+    let reached = [
+        ("policy", Some(order.created_at)),
+        ("validation", last(shown.iter().map(|shown| shown.at).collect())),
+        ("caa", last(shown.iter().map(|shown| shown.caa.checked_at).collect())),
+        ("sign", issued),
+        ("lint", issued),
+        ("publish", issued),
+    ];
+    let step = |step: &str, status: &str, at: Option<Timestamp>, detail: Option<String>| wire::ProgressStep {
+        step: step.to_owned(),
+        status: status.to_owned(),
+        at: time(at),
+        detail,
+    };
+    let told = |(name, done): (&str, Option<Timestamp>)| match (&failed, done) {
+        (Some((failed, at, why)), _) if *failed == name => Some(step(name, "failed", Some(*at), Some(why.to_string()))),
+        (_, Some(at)) => Some(step(name, "done", Some(at), None)),
+        (_, None) if !open => None,
+        (_, None) if name == "validation" => {
+            let detail = format!("{} of {} names are shown", shown.len(), order.identifiers.len());
+            Some(step(name, "waiting", None, Some(detail)))
+        }
+        (_, None) => Some(step(name, "waiting", None, None)),
+    };
+    reached.into_iter().filter_map(told).collect()
+}
+
+/// Where an order failed.
+fn failed_step(kind: ProblemKind, all_shown: bool) -> &'static str {
+    match kind {
+        ProblemKind::Caa => "caa",
+        ProblemKind::Connection
+        | ProblemKind::Dns
+        | ProblemKind::IncorrectResponse
+        | ProblemKind::Tls
+        | ProblemKind::Unauthorized
+        | ProblemKind::RejectedIdentifier
+        | ProblemKind::BadCsr
+        | ProblemKind::ServerInternal
+            if !all_shown =>
+        {
+            "validation"
+        }
+        ProblemKind::BadCsr | ProblemKind::ServerInternal => "sign",
+        // The account, its credential or a policy stood against it in the end.
+        ProblemKind::Connection
+        | ProblemKind::Dns
+        | ProblemKind::IncorrectResponse
+        | ProblemKind::Tls
+        | ProblemKind::Unauthorized
+        | ProblemKind::RejectedIdentifier => "policy",
+    }
+}

@@ -1,0 +1,136 @@
+//! Orders and authorizations.
+
+use chancery_tests::{AcmeClient, identifiers, on_both_databases};
+use serde_json::{Value, json};
+
+use crate::common::{problem, stage};
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
+
+on_both_databases! {
+    async fn names_have_one_spelling_and_stand_once(world: World) {
+        let (_, _, client) = stage(&world).await;
+        let asked = ["WWW.Example.com.", "www.example.com", "Bücher.example", "2001:DB8:0::1", "*.example.com", "example.com"];
+        let (_, order) = client.order(&asked).await;
+        let expected = ["*.example.com", "example.com", "www.example.com", "xn--bcher-kva.example", "2001:db8::1"];
+        assert_eq!(order["identifiers"], json!(identifiers(&expected)));
+        let wildcard = client.read(text(&order["authorizations"][0])).await.expect(200);
+        assert_eq!((&wildcard["identifier"]["value"], &wildcard["wildcard"]), (&json!("example.com"), &json!(true)));
+        assert_eq!(wildcard["challenges"].as_array().unwrap().len(), 1);
+        assert_eq!(wildcard["challenges"][0]["type"], "dns-01");
+    }
+
+    async fn a_hundred_names_are_ordered_and_no_more(world: World) {
+        let (_, _, client) = stage(&world).await;
+        let names: Vec<_> = (0..101).map(|number| format!("n{number}.example.com")).collect();
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        let (_, order) = client.order(&names[..100]).await;
+        assert_eq!(order["authorizations"].as_array().unwrap().len(), 100);
+        let reply = client.post(&client.url("newOrder"), &json!({"identifiers": identifiers(&names)})).await;
+        problem(&reply, 400, "malformed");
+    }
+
+    async fn names_that_cannot_be_are_refused_one_by_one(world: World) {
+        let (_, _, client) = stage(&world).await;
+        let order = async |identifiers: Value| client.post(&client.url("newOrder"), &json!({"identifiers": identifiers})).await;
+        problem(&order(json!([])).await, 400, "malformed");
+        problem(&order(json!([{"type": "dns", "value": "192.0.2.1"}])).await, 400, "malformed");
+        problem(&order(json!([{"type": "ip", "value": "example.com"}])).await, 400, "malformed");
+        problem(&order(json!([{"type": "email", "value": "a@example.com"}])).await, 400, "unsupportedIdentifier");
+        problem(&order(json!([{"type": "dns", "value": "a.*.example.com"}])).await, 400, "malformed");
+        let public = order(json!([{"type": "dns", "value": "co.uk"}, {"type": "dns", "value": "com"}])).await;
+        problem(&public, 403, "rejectedIdentifier");
+        let parts = public.json()["subproblems"].as_array().unwrap().clone();
+        assert_eq!(parts.len(), 2);
+        assert_eq!(parts[0]["identifier"], json!({"type": "dns", "value": "co.uk"}));
+    }
+
+    async fn the_directory_decides_the_profile(world: World) {
+        let (_, _, client) = stage(&world).await;
+        let order = async |url: &str, profile: &str| {
+            client.post(url, &json!({"identifiers": identifiers(&["example.com"]), "profile": profile})).await
+        };
+        assert_eq!(order(&client.url("newOrder"), "TLS-90d").await.expect(201)["profile"], "TLS-90d");
+        problem(&order(&client.url("newOrder"), "TLS-199d").await, 400, "invalidProfile");
+        let elsewhere = order("https://ca.test/acme/TLS-199d/new-order", "TLS-199d").await.expect(201);
+        assert_eq!(elsewhere["profile"], "TLS-199d");
+    }
+
+    async fn two_requests_are_two_orders_and_valid_names_stay_valid(world: World) {
+        world.start_workers();
+        let (_, credential, client) = stage(&world).await;
+        let (first, _) = client.issue(&["example.com"]).await;
+        let (second, order) = client.order(&["example.com"]).await;
+        assert_ne!(first, second);
+        assert_eq!(order["status"], "ready");
+        let reused = client.read(text(&order["authorizations"][0])).await.expect(200);
+        assert_eq!((&reused["status"], &reused["challenges"][0]["status"]), (&json!("valid"), &json!("valid")));
+        // What one account has shown is not another's.
+        let other = AcmeClient::registered(&world, &credential).await;
+        assert_eq!(other.order(&["example.com"]).await.1["status"], "pending");
+    }
+
+    async fn a_name_is_authorized_ahead_of_its_order(world: World) {
+        world.start_workers();
+        let (_, _, client) = stage(&world).await;
+        let ask = async |name: &str| {
+            let payload = json!({"identifier": {"type": "dns", "value": name}});
+            client.post(&client.url("newAuthz"), &payload).await
+        };
+        problem(&ask("*.example.com").await, 400, "malformed");
+        let reply = ask("example.com").await;
+        let url = reply.header("location").unwrap().to_owned();
+        let challenge = text(&reply.expect(201)["challenges"][0]["url"]).to_owned();
+        let answered = client.post(&challenge, &json!({})).await;
+        let links: Vec<_> = answered.headers.get_all("link").iter().map(|link| link.to_str().unwrap()).collect();
+        assert!(links.contains(&format!("<{url}>;rel=\"up\"").as_str()), "{links:?}");
+        client.wait_for(&url, "valid").await;
+        // Answering once more is fine.
+        assert_eq!(client.post(&challenge, &json!({})).await.expect(200)["status"], "valid");
+        assert_eq!(client.order(&["example.com"]).await.1["status"], "ready");
+        let given_up = client.post(&url, &json!({"status": "deactivated"})).await.expect(200);
+        assert_eq!(given_up["status"], "deactivated");
+        assert_eq!(client.order(&["example.com"]).await.1["status"], "pending");
+    }
+
+    async fn finalizing_wants_a_ready_order_and_a_csr_for_it(world: World) {
+        world.start_workers();
+        let (_, _, client) = stage(&world).await;
+        let (url, order) = client.order(&["example.com"]).await;
+        problem(&client.finalize(&order, &["example.com"]).await, 403, "orderNotReady");
+        client.answer_all(&order).await;
+        let order = client.wait_for(&url, "ready").await;
+        problem(&client.finalize(&order, &["www.example.com"]).await, 400, "badCSR");
+        problem(&client.post(text(&order["finalize"]), &json!({"csr": "AAAA"})).await, 400, "badCSR");
+        problem(&client.post(text(&order["finalize"]), &json!({"csr": "no base64!"})).await, 400, "badCSR");
+        // None of this has spent the order.
+        let order = client.finalize(&order, &["example.com"]).await.expect(200);
+        assert_eq!(order["status"], "valid");
+        assert_eq!(client.finalize(&order, &["example.com"]).await.expect(200), order);
+    }
+
+    async fn policies_hold_here_too(world: World) {
+        let (tenant, credential, client) = stage(&world).await;
+        let group = tenant.make_group("g").await;
+        tenant.add_members(&group, &[chancery_tests::lookup(&credential)]).await.expect(200);
+        let policy = tenant.make_policy("p", json!({"allowed_domains": ["*.example.com"]})).await;
+        tenant.assign(&group, &policy).await.expect(200);
+        let names = identifiers(&["www.example.com", "example.org"]);
+        let reply = client.post(&client.url("newOrder"), &json!({"identifiers": names})).await;
+        assert!(problem(&reply, 403, "rejectedIdentifier").contains("allowed_domains"));
+        assert_eq!(reply.json()["subproblems"][0]["identifier"]["value"], "example.org");
+    }
+
+    async fn a_deactivated_authorization_ends_its_order(world: World) {
+        let (_, _, client) = stage(&world).await;
+        let (url, order) = client.order(&["example.com", "example.org"]).await;
+        for authorization in order["authorizations"].as_array().unwrap() {
+            let given_up = client.post(text(authorization), &json!({"status": "deactivated"})).await.expect(200);
+            assert_eq!(given_up["status"], "deactivated");
+        }
+        let order = client.read(&url).await.expect(200);
+        assert_eq!((&order["status"], order["error"]["type"].is_string()), (&json!("invalid"), true));
+    }
+}

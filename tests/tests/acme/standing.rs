@@ -1,0 +1,67 @@
+//! What is revoked, suspended or ended takes effect with the next request, and the refusal says which it was.
+
+use chancery_tests::{csr_der, lookup, on_both_databases};
+use serde_json::json;
+
+use crate::common::{problem, stage};
+
+on_both_databases! {
+    async fn a_revoked_credential_takes_its_accounts_with_it(world: World) {
+        let (tenant, credential, client) = stage(&world).await;
+        let kid = credential["kid"].as_str().unwrap();
+        tenant.delete(&format!("/v1/eab-credential/{kid}")).await.expect(200);
+        let refused = client.read(client.kid.as_deref().unwrap()).await;
+        assert!(problem(&refused, 403, "unauthorized").contains("EAB credential"));
+    }
+
+    async fn a_suspended_customer_looks_and_revokes_and_no_more(world: World) {
+        world.start_workers();
+        let (tenant, credential, client) = stage(&world).await;
+        let (url, issued) = client.issue(&["example.com"]).await;
+        let (_, open) = client.order(&["example.org"]).await;
+        let authorization = open["authorizations"][0].as_str().unwrap().to_owned();
+        let challenge = client.read(&authorization).await.expect(200)["challenges"][0]["url"].as_str().unwrap().to_owned();
+        let account = format!("/v1/account/{}", lookup(&credential));
+        tenant.patch(&account, json!({"suspended": true})).await.expect(200);
+        client.read(&url).await.expect(200);
+        let finalize = open["finalize"].as_str().unwrap();
+        for (url, payload) in [
+            (client.url("newOrder"), json!({"identifiers": [{"type": "dns", "value": "example.net"}]})),
+            (client.url("newAuthz"), json!({"identifier": {"type": "dns", "value": "example.net"}})),
+            (challenge.clone(), json!({})),
+            (authorization, json!({"status": "deactivated"})),
+            (finalize.to_owned(), json!({"csr": csr_der(&["example.org"])})),
+            (client.kid.clone().unwrap(), json!({"contact": []})),
+        ] {
+            assert!(problem(&client.post(&url, &payload).await, 403, "unauthorized").contains("suspended"), "{url}");
+        }
+        let der = chancery_jose::base64url::encode(&client.certificate(&issued).await);
+        let revoked = client.post(&client.url("revokeCert"), &json!({"certificate": der})).await;
+        assert_eq!(revoked.status, 200, "{}", revoked.text());
+        tenant.patch(&account, json!({"suspended": false})).await.expect(200);
+        client.post(&challenge, &json!({})).await.expect(200);
+    }
+
+    async fn a_terminated_customer_is_gone(world: World) {
+        let (tenant, credential, client) = stage(&world).await;
+        tenant.delete(&format!("/v1/account/{}", lookup(&credential))).await.expect(200);
+        let refused = client.read(client.kid.as_deref().unwrap()).await;
+        assert!(problem(&refused, 403, "unauthorized").contains("terminated"));
+    }
+
+    async fn nothing_is_signed_for_an_account_that_has_ended_meanwhile(world: World) {
+        let (_, _, client) = stage(&world).await;
+        let (url, order) = client.order(&["example.com"]).await;
+        client.answer_all(&order).await;
+        world.work(None).await;
+        let order = client.wait_for(&url, "ready").await;
+        let kid = client.kid.clone().unwrap();
+        // Nobody is at work yet: the order waits, and the account ends before it is its turn.
+        assert_eq!(client.finalize(&order, &["example.com"]).await.expect(200)["status"], "processing");
+        client.post(&kid, &json!({"status": "deactivated"})).await.expect(200);
+        world.work(None).await;
+        let id: chancery_domain::OrderId = crate::common::last(&url).parse().unwrap();
+        let state = world.store.read(move |tx| tx.any_order(id)).await.unwrap().unwrap().state;
+        assert!(matches!(state, chancery_domain::OrderState::Invalid { .. }), "{state:?}");
+    }
+}

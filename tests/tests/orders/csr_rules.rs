@@ -1,0 +1,159 @@
+//! What is wrong with a CSR, told alike by `POST /v1/validate-csr` and by ordering with it.
+
+use chancery_tests::{Tenant, lookup, on_both_databases};
+use data_encoding::BASE64;
+use serde_json::{Value, json};
+
+use crate::common::{finalize_path, order_path, revocation_path, stage, text};
+use crate::customer_key::{CustomerKey, der_of, pem_of};
+
+/// The codes of all problems, the same from both.
+async fn verdict(tenant: &Tenant, account: &str, csr: &str) -> Vec<String> {
+    let judged = tenant.post("/v1/validate-csr", json!({"csr": csr})).await;
+    let ordered = tenant.post("/v1/order", json!({"account_lookup": account, "csr": csr})).await;
+    assert!(judged.header("content-type").unwrap().starts_with("text/plain"), "{}", judged.text());
+    if judged.status == 200 {
+        let order = ordered.expect(201);
+        tenant.delete(&order_path(&order)).await.expect(200);
+        return Vec::new();
+    }
+    assert_eq!(judged.status, 400, "{}", judged.text());
+    assert_eq!(ordered.refusal(400), "invalid_request");
+    let errors = ordered.json()["errors"].as_array().unwrap().clone();
+    let told: Vec<_> = errors.iter().map(|each| format!("{}: {}", text(each, "code"), text(each, "message"))).collect();
+    assert_eq!(judged.text().lines().collect::<Vec<_>>(), told);
+    assert!(errors.iter().all(|each| each["field"] == "csr"), "{errors:?}");
+    let of_account = tenant.post("/v1/validate-csr", json!({"csr": csr, "account_lookup": account})).await;
+    assert!(of_account.text().starts_with(&judged.text()), "{}", of_account.text());
+    errors.iter().map(|each| text(each, "code")).collect()
+}
+
+on_both_databases! {
+    async fn a_bad_csr_is_judged_alike_before_and_by_ordering(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let key = CustomerKey::p256();
+        let good = key.request("DNS:a.test");
+        let mut broken = der_of(&good);
+        let last = broken.len() - 1;
+        broken[last] ^= 1;
+        let ca = ["-subj", "/", "-addext", "subjectAltName=DNS:a.test", "-addext", "basicConstraints=critical,CA:TRUE"];
+        let cases = [
+            (good.clone(), vec![]),
+            (pem_of(&broken), vec!["bad_signature"]),
+            (CustomerKey::new("RSA", &["rsa_keygen_bits:1024"]).request("DNS:a.test"), vec!["weak_key"]),
+            (
+                CustomerKey::new("RSA", &["rsa_keygen_bits:2048", "rsa_keygen_pubexp:3"]).request("DNS:a.test"),
+                vec!["small_exponent"],
+            ),
+            (CustomerKey::new("EC", &["ec_paramgen_curve:P-521"]).request("DNS:a.test"), vec!["unsupported_key"]),
+            (CustomerKey::new("ED25519", &[]).request("DNS:a.test"), vec!["key_type_not_allowed"]),
+            (
+                CustomerKey::new("RSA", &["rsa_keygen_bits:2048"]).request_with(&[
+                    "-md5",
+                    "-subj",
+                    "/",
+                    "-addext",
+                    "subjectAltName=DNS:a.test",
+                ]),
+                vec!["unsupported_signature"],
+            ),
+            (key.request("DNS:a.test,email:a@a.test"), vec!["email_san"]),
+            (key.request("DNS:a.test,URI:https://a.test/"), vec!["unsupported_san"]),
+            (key.request("DNS:a_b.test"), vec!["underscore"]),
+            (key.request_with(&["-subj", "/CN=b.test", "-addext", "subjectAltName=DNS:a.test"]), vec!["cn_not_in_san"]),
+            (key.request_with(&["-subj", "/CN=a.test"]), vec!["no_san"]),
+            (key.request("DNS:com"), vec!["public_suffix"]),
+            (key.request("DNS:*.co.uk"), vec!["public_suffix"]),
+            (key.request("DNS:a.*.test"), vec!["wildcard"]),
+            (key.request("DNS:a.test,DNS:A.TEST"), vec!["duplicate_name"]),
+            (key.request("DNS:-a.test"), vec!["invalid_name"]),
+            (key.request(&format!("DNS:{}.test", ["a".repeat(63).as_str(); 4].join("."))), vec!["name_too_long"]),
+            (key.request_with(&ca), vec!["ca_requested"]),
+            (pem_of(&[0x30, 0x80]), vec!["malformed_csr"]),
+            // All of it, not the first.
+            (
+                key.request_with(&[
+                    "-subj",
+                    "/CN=b.test",
+                    "-addext",
+                    "subjectAltName=DNS:a_b.test,DNS:com,email:a@a.test",
+                ]),
+                vec!["underscore", "email_san", "public_suffix", "cn_not_in_san"],
+            ),
+        ];
+        for (csr, expected) in cases {
+            assert_eq!(verdict(&tenant, &account, &csr).await, expected, "{csr}");
+        }
+    }
+
+    async fn a_good_csr_is_taken_in_every_usual_form(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let key = CustomerKey::new("RSA", &["rsa_keygen_bits:2048"]);
+        let pem =
+            key.request_with(&["-subj", "/CN=A.test/O=Somebody", "-addext", "subjectAltName=DNS:a.test,IP:192.0.2.7"]);
+        for form in [
+            pem.clone(),
+            pem.replace('\n', "\r\n"),
+            format!("Certificate request of a.test:\n\n{pem}\n"),
+            pem.replace("CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"),
+            BASE64.encode(&der_of(&pem)),
+        ] {
+            assert_eq!(verdict(&tenant, &account, &form).await, [""; 0], "{form}");
+        }
+    }
+
+    async fn a_key_that_was_revoked_as_compromised_is_nobodys_any_more(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let other = world.tenant("OTHER").await;
+        let theirs = lookup(&other.make_account("a@example.com").await);
+        world.make_ready(&tenant, &account, &["a.test"]).await;
+        for (reason, expected) in [("superseded", vec![]), ("keyCompromise", vec!["compromised_key"])] {
+            let key = CustomerKey::p256();
+            let order = |csr: String| json!({"account_lookup": account, "csr": csr});
+            let first = tenant.post("/v1/order", order(key.request("DNS:a.test"))).await.expect(201);
+            let waiting = tenant.post("/v1/order", order(key.request("DNS:a.test"))).await.expect(201);
+            tenant.post_empty(&finalize_path(&first)).await.expect(202);
+            world.work(None).await;
+            tenant.post(&revocation_path(&first), json!({"reason": reason})).await.expect(202);
+            assert_eq!(verdict(&tenant, &account, &key.request("DNS:b.test")).await, expected);
+            assert_eq!(verdict(&other, &theirs, &key.request("DNS:b.test")).await, expected);
+            // Nor for an order that was made before.
+            tenant.post_empty(&finalize_path(&waiting)).await.expect(202);
+            world.work(None).await;
+            let ended = tenant.get(&order_path(&waiting)).await.expect(200);
+            let status = if expected.is_empty() { "valid" } else { "invalid" };
+            assert_eq!(ended["status"], status, "{}", ended["error"]);
+        }
+    }
+
+    async fn what_validate_csr_cannot_judge_it_says_in_plain_words(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let csr = CustomerKey::p256().request("DNS:a.test");
+        for bad in [
+            json!({}),
+            json!({"csr": 1}),
+            json!({"csr": csr, "profil": "TLS-90d"}),
+            json!([]),
+            json!({"csr": csr, "profile": "/"}),
+        ] {
+            let refused = tenant.post("/v1/validate-csr", bad.clone()).await;
+            assert_eq!(refused.status, 400, "{bad}");
+            assert!(refused.header("content-type").unwrap().starts_with("text/plain"), "{bad}");
+            assert!(
+                !refused.text().is_empty() && serde_json::from_str::<Value>(&refused.text()).is_err(),
+                "{}",
+                refused.text()
+            );
+        }
+        let other = world.tenant("OTHER").await;
+        for (who, whose) in
+            [(&tenant, "acc_01jcq3v9k2e7x8t5m4n6p0r1sw"), (&tenant, "nobody"), (&other, account.as_str())]
+        {
+            let unknown = who.post("/v1/validate-csr", json!({"csr": csr, "account_lookup": whose})).await;
+            assert_eq!(unknown.refusal(404), "account_not_found");
+        }
+        let good = json!({"csr": csr, "account_lookup": account, "profile": "TLS-199d"});
+        assert_eq!(tenant.post("/v1/validate-csr", good).await.status, 200);
+        assert_eq!(world.stranger().post("/v1/validate-csr", json!({"csr": csr})).await.status, 401);
+    }
+}
