@@ -25,6 +25,13 @@ on_both_databases! {
         nonces.sort_unstable();
         nonces.dedup();
         assert_eq!(nonces.len(), 6);
+        // Section 6.3: what is open to everybody is also read by POST-as-GET.
+        let new_nonce = client.url("newNonce");
+        let reply = client.read(&new_nonce).await;
+        assert_eq!((reply.status.as_u16(), reply.header("cache-control")), (204, Some("no-store")));
+        let directory = "https://ca.test/acme/TLS-199d/directory";
+        assert!(text(&client.read(directory).await.expect(200), "newOrder").contains("TLS-199d"));
+        super::common::refused(&client.post(&new_nonce, &json!({})).await, 400, "malformed", "POST-as-GET");
         let reply = client.stranger.get("/acme/TLS-199d/new-nonce").await;
         assert_eq!(links(&reply), ["<https://ca.test/acme/TLS-199d/directory>;rel=\"index\""]);
     }
