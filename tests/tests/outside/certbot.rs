@@ -92,6 +92,15 @@ mod slow {
         certbot.does(&Certbot::obtain(&taken_port, &rsa));
         assert!(acme.verified(&certbot.chain("second")).contains("3072 bit"));
 
+        // An address can be asked for by a CSR alone.
+        let file = |name: &str| certbot.folder.join(name).display().to_string();
+        let (csr, cert, chain, full) = (file("csr.pem"), file("cert.pem"), file("chain.pem"), file("full.pem"));
+        std::fs::write(&csr, chancery_tests::csr(&["a.certbot.test", "127.0.0.1"])).unwrap();
+        let paths = ["--csr", &csr, "--cert-path", &cert, "--chain-path", &chain, "--fullchain-path", &full];
+        certbot.does(&Certbot::obtain(&port, &paths));
+        let shown = acme.verified(std::path::Path::new(&full));
+        assert!(shown.contains("DNS:a.certbot.test, IP Address:127.0.0.1"), "{shown}");
+
         let first = std::fs::read(certbot.chain("second")).unwrap();
         certbot.does(&["renew", "--force-renewal", "--no-random-sleep-on-renew", "--cert-name", "second"]);
         assert_ne!(std::fs::read(certbot.chain("second")).unwrap(), first);
@@ -105,7 +114,7 @@ mod slow {
         certbot.does(&["revoke", "--cert-path", &cert, "--key-path", &key, "--no-delete-after-revoke"]);
 
         let seen: Vec<_> = acme.certificates(&customer).iter().map(|item| item["status"].clone()).collect();
-        assert_eq!(seen, ["revoked", "issued", "revoked"]);
+        assert_eq!(seen, ["revoked", "issued", "issued", "revoked"]);
         certbot.does(&["update_account", "-m", "other@example.com", "--no-eff-email"]);
         certbot.does(&["unregister"]);
         let gone = certbot.fails(&Certbot::obtain(&port, &["-d", "c.certbot.test"]));
