@@ -25,7 +25,8 @@ pub struct ValidatorConfig {
     /// How long to look again for what is merely missing.
     pub retry_window: Duration,
     pub timeouts: Timeouts,
-    /// How many looks and CAA checks may be under way at once. The others wait their turn, without a socket.
+    /// How many looks may be under way at once, and a quarter as many CAA checks besides. The others wait their turn,
+    /// without a socket.
     pub max_in_flight: usize,
     /// The names that mean us in a CAA record (RFC 8659 section 4.2).
     pub ca_domains: Vec<String>,

@@ -7,7 +7,6 @@ use chancery_domain::{
     Attempt, CaaEvidence, ChallengeType, Clock, Entropy, Identifier, ProblemKind, ValidationProblem,
 };
 use http::HeaderValue;
-use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::address::special_use;
@@ -17,6 +16,7 @@ use crate::check::{Check, Verified};
 use crate::config::{ConfigError, ValidatorConfig};
 use crate::dial::Dialer;
 use crate::dns01;
+use crate::fair::FairPlaces;
 use crate::http01::Http01;
 use crate::refusal::Refusal;
 use crate::resolver::Resolver;
@@ -37,7 +37,9 @@ pub struct Validator {
     dialer: Dialer,
     http01: Http01,
     tls_alpn01: TlsAlpn01,
-    room: Semaphore,
+    room: FairPlaces,
+    /// Apart, so that no crowd of validations keeps certificates from being issued.
+    caa_room: FairPlaces,
 }
 
 impl Validator {
@@ -60,13 +62,15 @@ impl Validator {
             tls: WebTls::offering(b"http/1.1")?,
         };
         let tls_alpn01 = TlsAlpn01 { port: config.tls_alpn01_port, tls: WebTls::offering(ACME_TLS)? };
-        let room = Semaphore::new(config.max_in_flight.min(Semaphore::MAX_PERMITS));
-        Ok(Self { config, clock, dialer, http01, tls_alpn01, room })
+        let (room, caa_room) = (FairPlaces::new(config.max_in_flight), FairPlaces::new(config.max_in_flight / 4));
+        Ok(Self { config, clock, dialer, http01, tls_alpn01, room, caa_room })
     }
 
     /// Looks whether the challenge is met. What is merely missing, or does not answer, is looked for again within the
     /// retry window; what is wrong fails at once. Each look is one attempt.
-    pub async fn verify(&self, request: &Check) -> Verified {
+    ///
+    /// Room is shared fairly between those `whose` looks these are.
+    pub async fn verify(&self, whose: &str, request: &Check) -> Verified {
         if let Err(problem) = request.is_possible() {
             return Verified { attempts: Vec::new(), outcome: Err(problem) };
         }
@@ -75,7 +79,7 @@ impl Validator {
         let mut end = None;
         loop {
             // Nothing is held while we pause.
-            let turn = self.turn().await;
+            let turn = self.room.acquire(whose).await;
             let end = *end.get_or_insert_with(|| Instant::now() + self.config.retry_window);
             let (attempt, outcome) = self.look(request).await;
             drop(turn);
@@ -93,28 +97,70 @@ impl Validator {
 
     /// Asks the CAA records of a name whether we may issue, for this account (as RFC 8657 names it) and after this
     /// validation. An address has none. The evidence holds what decided; a problem names the record, where it was
-    /// found and what it says.
+    /// found and what it says. Where they cannot be seen, they are looked for again within the retry window.
     pub async fn caa(
         &self,
+        whose: &str,
         identifier: &Identifier,
         account_uri: Option<&str>,
         method: ChallengeType,
     ) -> Result<CaaEvidence, ValidationProblem> {
-        let name = match identifier {
-            Identifier::Ip(_) => {
-                return Ok(CaaEvidence { checked_at: self.clock.now(), found_at: None, records: Vec::new() });
+        let mut pause = FIRST_PAUSE;
+        let mut end = None;
+        loop {
+            let turn = self.caa_room.acquire(whose).await;
+            let end = *end.get_or_insert_with(|| Instant::now() + self.config.retry_window);
+            let answer = self.caa_now(identifier, account_uri, &[method]).await;
+            drop(turn);
+            match answer {
+                Ok(evidence) => return Ok(evidence),
+                Err(refusal) if !refusal.look_again || Instant::now() + pause > end => return Err(refusal.problem),
+                Err(_) => sleep(pause).await,
             }
-            Identifier::Dns(name) => name,
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Asks once whether we may issue after any of these validations.
+    pub async fn caa_for_any(
+        &self,
+        whose: &str,
+        identifier: &Identifier,
+        account_uri: Option<&str>,
+        methods: &[ChallengeType],
+    ) -> Result<CaaEvidence, ValidationProblem> {
+        let _turn = self.caa_room.acquire(whose).await;
+        self.caa_now(identifier, account_uri, methods).await.map_err(|refusal| refusal.problem)
+    }
+
+    /// Looks once; the records are the same whatever the method, only what they say differs.
+    async fn caa_now(
+        &self,
+        identifier: &Identifier,
+        account_uri: Option<&str>,
+        methods: &[ChallengeType],
+    ) -> Result<CaaEvidence, Refusal> {
+        let now = self.clock.now();
+        let mut outcome = Ok(CaaEvidence { checked_at: now, found_at: None, records: Vec::new() });
+        let Identifier::Dns(name) = identifier else { return outcome };
+        let patience = self.config.timeouts.caa;
+        let found = match timeout(patience, caa::find(&self.dialer.resolver, name.base())).await {
+            Ok(found) => found.map_err(|error| caa::unasked(name.base(), error))?,
+            Err(_) => {
+                let detail = format!("CAA could not be checked for {name}: no answer within {patience:?}");
+                return Err(Refusal::missing(ProblemKind::Caa, detail));
+            }
         };
         let ca_domains = &self.config.ca_domains;
-        let applicant = Applicant { ca_domains, account_uri, method, wildcard: name.is_wildcard() };
-        let _turn = self.turn().await;
-        let patience = self.config.timeouts.caa;
-        let check = caa::check(&self.dialer.resolver, name.base(), &applicant, self.clock.now());
-        timeout(patience, check).await.unwrap_or_else(|_| {
-            let detail = format!("CAA could not be checked for {name}: no answer within {patience:?}");
-            Err(ValidationProblem { kind: ProblemKind::Caa, detail })
-        })
+        for method in methods {
+            let applicant = Applicant { ca_domains, account_uri, method: *method, wildcard: name.is_wildcard() };
+            outcome = caa::judge(found.as_ref(), name.base(), &applicant, now)
+                .map_err(|problem| Refusal { problem, look_again: false });
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        outcome
     }
 
     async fn look(&self, request: &Check) -> (Attempt, Result<(), Refusal>) {
@@ -135,10 +181,6 @@ impl Validator {
         let outcome = outcome.unwrap_or_else(|_| Err(out_of_time(&attempt, patience)));
         attempt.problem = outcome.as_ref().err().map(|refusal| refusal.problem.clone());
         (attempt, outcome)
-    }
-
-    async fn turn(&self) -> SemaphorePermit<'_> {
-        self.room.acquire().await.expect("it is never closed")
     }
 }
 

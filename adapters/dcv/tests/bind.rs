@@ -156,7 +156,7 @@ async fn what_bind_signs_and_serves_is_read_rightly() {
     ] {
         let identifier = Identifier::parse(name).unwrap();
         let (token, key_authorization) = ("token".to_owned(), "token.key".to_owned());
-        let verified = validator.verify(&Check { identifier, kind: DNS, token, key_authorization }).await;
+        let verified = validator.verify("", &Check { identifier, kind: DNS, token, key_authorization }).await;
         assert_eq!(verified.attempts[0].dnssec.as_deref(), Some(dnssec), "{name}: {:?}", verified.outcome);
         assert_eq!(verified.outcome.is_ok(), shown, "{name}: {:?}", verified.outcome);
     }
@@ -175,7 +175,7 @@ async fn what_bind_signs_and_serves_is_read_rightly() {
         ("x.plain.test", Ok(Some("plain.test"))),
         ("nosuch.test", Ok(None)),
     ] {
-        let answer = validator.caa(&Identifier::parse(name).unwrap(), None, DNS).await;
+        let answer = validator.caa("", &Identifier::parse(name).unwrap(), None, DNS).await;
         match (&answer, found_at) {
             (Ok(evidence), Ok(found_at)) => assert_eq!(evidence.found_at.as_deref(), found_at, "{name}"),
             (Err(problem), Err(said)) => assert!(problem.detail.contains(said), "{name}: {problem}"),

@@ -100,7 +100,7 @@ async fn black_holes_do_not_delay_the_others() {
         let validator = Arc::clone(&validator);
         let good = number % 10 == 9;
         running.spawn(async move {
-            let verified = validator.verify(&check(if good { "good.test" } else { "hole.test" })).await;
+            let verified = validator.verify("", &check(if good { "good.test" } else { "hole.test" })).await;
             (good, verified, began.elapsed())
         });
     }
@@ -132,7 +132,7 @@ async fn no_more_are_under_way_than_there_is_room_for() {
     let mut running = JoinSet::new();
     for _ in 0..100 {
         let validator = Arc::clone(&validator);
-        running.spawn(async move { validator.verify(&check("hole.test")).await });
+        running.spawn(async move { validator.verify("", &check("hole.test")).await });
     }
     while let Some(done) = running.join_next().await {
         assert!(done.unwrap().outcome.is_err());
@@ -144,4 +144,22 @@ async fn no_more_are_under_way_than_there_is_room_for() {
     println!("room for {ROOM}: at most {opened} files were open");
     assert!(opened <= 2 * ROOM + 5, "{opened} files were open");
     assert!(open_files() <= before, "some of them are still open");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_black_holes_of_one_party_do_not_take_the_room_of_another() {
+    let crowd = Crowd::new().await;
+    let look = Duration::from_secs(3);
+    let validator = crowd.validator(10, look);
+    let mut running = JoinSet::new();
+    for _ in 0..100 {
+        let validator = Arc::clone(&validator);
+        running.spawn(async move { validator.verify("one", &check("hole.test")).await });
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let began = Instant::now();
+    for _ in 0..20 {
+        assert_eq!(validator.verify("another", &check("good.test")).await.outcome, Ok(()));
+    }
+    assert!(began.elapsed() < look, "it took {:?}", began.elapsed());
 }

@@ -59,7 +59,7 @@ pub use ocsp::{
     CertId, CertificateStatus, HashAlgorithm, MAX_OCSP_REQUEST_BYTES, OcspFailure, OcspRequest, OcspTimes, Responder,
     ResponderCertificate, responder_certificate,
 };
-pub use period::{Period, PeriodError, PeriodWish, Shortened, ceiling_days};
+pub use period::{Period, PeriodError, PeriodWish, Shortened, ceiling_days, reuse_ceiling_days};
 pub use pkcs7::chain_to_pkcs7;
 pub use profile::{PolicyId, PolicyIdError, Purpose, SubscriberProfile};
 pub use public_key::{KeyAlgorithm, verify};

@@ -13,13 +13,33 @@ const CEILINGS: [(i64, u32); 3] = [
     (1_868_227_200, 47),
 ];
 
+/// They also lower for how long control that was shown may be relied on (section 4.2.1): from when on, how many days.
+const REUSE_CEILINGS: [(i64, u32); 4] = [
+    (0, 398),
+    // 2026-03-15T00:00:00Z
+    (1_773_532_800, 200),
+    // 2027-03-15T00:00:00Z
+    (1_805_068_800, 100),
+    // 2029-03-15T00:00:00Z
+    (1_868_227_200, 10),
+];
+
 /// `notBefore` of a public certificate is at most this far from its signing (Baseline Requirements section 7.1.2.7).
 pub(crate) const MAX_DISTANCE: i64 = 48 * 3600;
 
 /// The most days a public certificate that begins at this time may last, counted with its last second.
 pub fn ceiling_days(not_before: i64) -> u32 {
-    let applying = CEILINGS.iter().rev().find(|(from, _)| not_before >= *from);
-    applying.map_or(CEILINGS[0].1, |(_, days)| *days)
+    applying(&CEILINGS, not_before)
+}
+
+/// The most days that control of a name, once shown, may be relied on for public certificates issued at this time.
+pub fn reuse_ceiling_days(now: i64) -> u32 {
+    applying(&REUSE_CEILINGS, now)
+}
+
+fn applying(steps: &[(i64, u32)], at: i64) -> u32 {
+    let applying = steps.iter().rev().find(|(from, _)| at >= *from).or(steps.first());
+    applying.map_or(0, |(_, days)| *days)
 }
 
 /// What is asked of a period, beside the profile. Times are Unix seconds.
@@ -175,6 +195,22 @@ mod tests {
         assert_eq!(period.validity.not_before(), NOW - 3600);
         assert_eq!(period.validity.not_after(), NOW - 3600 + 90 * DAY - 1);
         assert_eq!(period.shortened, None);
+    }
+
+    #[test]
+    fn control_once_shown_counts_for_less_and_less() {
+        let [_, (year_2026, _), (year_2027, _), (year_2029, _)] = REUSE_CEILINGS;
+        for (at, days) in [
+            (year_2026 - 1, 398),
+            (year_2026, 200),
+            (year_2027 - 1, 200),
+            (year_2027, 100),
+            (year_2029 - 1, 100),
+            (year_2029, 10),
+            (-1, 398),
+        ] {
+            assert_eq!(reuse_ceiling_days(at), days, "{at}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod engine;
 mod error;
 mod migrate;
+mod prepared;
 mod rows;
 mod store;
 mod tx;
@@ -24,6 +25,7 @@ pub use rows::issuer::{IssuerKind, IssuerRecord, IssuerState};
 pub use rows::job::{Job, JobKind};
 pub use rows::order::OrderFilter;
 pub use rows::policy_rules::policy_rules_json;
+pub use rows::quota::Counted;
 pub use rows::sealed::{SEALED_COLUMNS, SealedColumn, SealedValue};
 pub use rows::token_key::TokenKey;
 pub use store::{Options, Store};

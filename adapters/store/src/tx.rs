@@ -1,11 +1,10 @@
 //! What a unit of work does its work with: statements, and rows read column by column.
 
-use std::collections::HashMap;
-
 use chancery_domain::Timestamp;
 use postgres::Statement;
 
 use crate::error::StoreError;
+use crate::prepared::Prepared;
 use crate::value::Value;
 
 /// A transaction on either database. The questions it can be asked live in `rows/`, one file a noun.
@@ -18,7 +17,7 @@ pub struct Tx<'a> {
 
 pub(crate) enum Session<'a> {
     Sqlite(&'a rusqlite::Connection),
-    Postgres { transaction: postgres::Transaction<'a>, prepared: &'a mut HashMap<String, Statement> },
+    Postgres { transaction: postgres::Transaction<'a>, prepared: &'a mut Prepared<Statement> },
 }
 
 impl<'a> Tx<'a> {
@@ -199,14 +198,14 @@ fn bind(statement: &mut rusqlite::CachedStatement<'_>, params: &[Value]) -> Resu
 
 fn prepare(
     transaction: &mut postgres::Transaction<'_>,
-    prepared: &mut HashMap<String, Statement>,
+    prepared: &mut Prepared<Statement>,
     sql: &str,
 ) -> Result<Statement, postgres::Error> {
     if let Some(statement) = prepared.get(sql) {
-        return Ok(statement.clone());
+        return Ok(statement);
     }
     let statement = transaction.prepare(sql)?;
-    prepared.insert(sql.to_owned(), statement.clone());
+    prepared.keep(sql, statement.clone());
     Ok(statement)
 }
 
@@ -229,9 +228,15 @@ pub(crate) fn is_cut(error: &postgres::Error) -> bool {
     error.as_db_error().is_none_or(|problem| matches!(problem.code().code(), "57P01" | "57P02" | "57P03"))
 }
 
-/// Serialization failures and deadlocks.
+/// Serialization failures and deadlocks: nothing was kept, so it can be run again.
 pub(crate) fn is_conflict(code: &postgres::error::SqlState) -> bool {
-    code.code().starts_with("40")
+    code.code().starts_with("40") && !is_unknown(code)
+}
+
+/// Whether the server itself does not know what became of it (`statement_completion_unknown`). PostgreSQL never says so;
+/// others that speak its protocol do, of a commit.
+pub(crate) fn is_unknown(code: &postgres::error::SqlState) -> bool {
+    code.code() == "40003"
 }
 
 enum Row<'a> {

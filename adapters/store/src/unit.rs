@@ -53,11 +53,35 @@ where
     fn settle(self: Box<Self>, commit: Result<(), StoreError>) {
         let result = match (self.result, commit) {
             (Some(Ok(value)), Ok(())) => Ok(value),
-            (Some(Err(error)), _) => Err(error),
+            // A refusal may rest on what a neighbour wrote in the same commit: where that failed, nothing is certain.
             (_, Err(error)) => Err(error.into()),
+            (Some(Err(error)), Ok(())) => Err(error),
             (None, Ok(())) => Err(StoreError::Database("a unit of work did not run".into()).into()),
         };
         // Nobody waits any more where the client has gone: the work is done all the same.
         drop(self.reply.send(result));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settled(result: Result<u32, StoreError>, commit: Result<(), StoreError>) -> Result<u32, StoreError> {
+        let (reply, mut receiver) = oneshot::channel();
+        let closure = |_: &mut Tx<'_>| Ok::<_, StoreError>(0);
+        Box::new(Typed { closure, result: Some(result), reply }).settle(commit);
+        receiver.try_recv().unwrap()
+    }
+
+    #[test]
+    fn nothing_is_certain_where_the_commit_failed() {
+        let lost = || StoreError::Unavailable("the disk is full".to_owned());
+        let refused = || StoreError::Database("taken".into());
+        assert_eq!(settled(Ok(7), Ok(())).unwrap(), 7);
+        assert!(matches!(settled(Err(refused()), Ok(())), Err(StoreError::Database(_))));
+        // A refusal may rest on what a neighbour wrote in the very commit that failed.
+        assert!(matches!(settled(Err(refused()), Err(lost())), Err(StoreError::Unavailable(_))));
+        assert!(matches!(settled(Ok(7), Err(lost())), Err(StoreError::Unavailable(_))));
     }
 }

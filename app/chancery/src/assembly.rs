@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use chancery_dcv::Validator;
 use chancery_idp::{FetchLimits, JwksFetcher};
-use chancery_pki::KeyBlocklist;
 use chancery_seal::{Keyring, KeyringError};
 use chancery_service::identity::External;
 use chancery_service::{Authority, Identity, Kernel, ServiceError, Services};
@@ -87,8 +86,7 @@ impl Installation {
     /// The use cases, on an open store.
     pub async fn assemble(&self, store: Store, keyring: Keyring) -> Result<Assembled, Failure> {
         let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
-        let blocklist = self.blocklist.as_deref().map(KeyBlocklist::load).transpose().map_err(Failure::usage)?;
-        let kernel = Kernel::new(store, clock, entropy, keyring, self.settings.clone(), blocklist).await;
+        let kernel = Kernel::new(store, clock, entropy, keyring, self.settings.clone(), self.blocklist.clone()).await;
         let kernel = kernel.map_err(|error| self.not_assembled(error))?;
         let (mut external, mut fetchers) = (Vec::new(), Vec::new());
         for keys in &self.external_keys {

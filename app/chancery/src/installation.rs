@@ -5,12 +5,13 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_dcv::ValidatorConfig;
 use chancery_domain::Secret;
 use chancery_http::{BodyLimits, Limits, PublicUrls};
-use chancery_pki::ceiling_days;
+use chancery_pki::{KeyBlocklist, ceiling_days};
 use chancery_service::{ExternalProvider, Settings};
 use chancery_store::{DatabaseUrl, Options};
 
@@ -27,7 +28,7 @@ pub struct Installation {
     pub settings: Settings,
     pub validation: Validation,
     /// Keys that are never certified, one hash a line.
-    pub blocklist: Option<PathBuf>,
+    pub blocklist: Option<Arc<KeyBlocklist>>,
     pub external_keys: Vec<ExternalKeys>,
     pub limits: ServerLimits,
     /// How long after a signal to stop new connections are still taken.

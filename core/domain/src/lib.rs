@@ -5,6 +5,7 @@
 
 mod account;
 mod acme_account;
+mod attempts;
 mod authorization;
 mod certificate;
 mod challenge;
@@ -53,7 +54,7 @@ pub use page::{PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, Page, PageRequest};
 pub use policy::{Policy, PolicyRules};
 pub use problem::{Problem, Problems};
 pub use profile::{Profile, ProfileName};
-pub use proof::{IssuanceProof, ProofError};
+pub use proof::{EvidenceAges, IssuanceProof, ProofError};
 pub use reseller::{Reseller, ResellerCode};
 pub use scope::{Scope, ScopeSet};
 pub use secret::Secret;

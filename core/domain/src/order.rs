@@ -17,6 +17,8 @@ pub struct Order {
     pub account: AccountId,
     /// The credential it was ordered with; the account's first one where none was named.
     pub kid: Kid,
+    /// That the credential was revoked already: the account's first one, ordered for by another of the account's names.
+    pub kid_was_revoked: bool,
     pub via: Via,
     /// Who ordered it, where that came through ACME.
     pub acme_account: Option<AcmeAccountId>,
@@ -179,6 +181,24 @@ impl Order {
         }
     }
 
+    /// Takes the asking back, since whoever asked is suspended: it can be asked again from where it stood. Anything but
+    /// an order that is being issued stays as it is.
+    pub fn put_back(mut self, now: Timestamp) -> Self {
+        match self.state {
+            OrderState::Processing { .. } => {
+                self.state = OrderState::Ready;
+                self.finalized_at = None;
+                self.updated_at = now;
+            }
+            OrderState::Pending
+            | OrderState::Ready
+            | OrderState::Valid { .. }
+            | OrderState::Invalid { .. }
+            | OrderState::Cancelled { .. } => {}
+        }
+        self
+    }
+
     /// Nothing can become of it any more. An order that has ended stays as it ended.
     pub fn fail(mut self, problem: ValidationProblem, now: Timestamp) -> Self {
         match self.state {
@@ -209,6 +229,7 @@ mod tests {
             reseller: ResellerId::from_uuid(nil),
             account: AccountId::from_uuid(nil),
             kid: Kid::from_uuid(nil),
+            kid_was_revoked: false,
             via: Via::Reseller,
             acme_account: None,
             replaces: None,
@@ -279,6 +300,18 @@ mod tests {
         let now = Timestamp::from_secs(10);
         let cancelled = every_state().map(|state| order(state).cancel(now).is_ok());
         assert_eq!(cancelled, [true, true, false, false, false, false]);
+    }
+
+    #[test]
+    fn only_an_order_that_is_being_issued_is_put_back_and_can_then_be_finalized_again() {
+        let now = Timestamp::from_secs(10);
+        let put_back = every_state().map(|state| order(state).put_back(now).status(now));
+        assert_eq!(put_back, ["pending", "ready", "ready", "valid", "invalid", "cancelled"]);
+        let Ok(Finalization::Accepted(accepted)) = order(OrderState::Ready).finalize(now) else { panic!("ready") };
+        let again = accepted.put_back(now);
+        assert_eq!(again.finalized_at, None);
+        assert!(matches!(again.clone().finalize(now), Ok(Finalization::Accepted(_))));
+        assert_eq!(again.finalize(END), Err(OrderError::Expired(END)));
     }
 
     #[test]

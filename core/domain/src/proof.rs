@@ -19,6 +19,18 @@ pub struct IssuanceProof {
     names: Vec<Identifier>,
 }
 
+/// How old evidence may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EvidenceAges {
+    /// A look at CAA holds for so long (Baseline Requirements section 4.2.2.1).
+    pub caa: Duration,
+    /// Control that was shown counts for less than this, however long its permission holds; no limit where there is none.
+    pub validation: Option<Duration>,
+}
+
+/// Clocks of nodes may differ by so much.
+const CLOCK_SKEW: Duration = Duration::from_secs(60);
+
 /// Why there is no proof.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProofError {
@@ -32,20 +44,21 @@ pub enum ProofError {
 }
 
 impl IssuanceProof {
-    /// Builds the proof from what is stored: for each name of the order exactly one authorization that is valid now, and
-    /// for each of those a look at CAA no older than `caa_age`.
+    /// Builds the proof from what is stored: for each name of the order exactly one authorization that is valid now and
+    /// was earned no longer ago than the ages allow, and for each of those a look at CAA that is fresh.
     pub fn build(
         order: &Order,
         authorizations: &[Authorization],
-        caa_age: Duration,
+        ages: &EvidenceAges,
         now: Timestamp,
     ) -> Result<Self, ProofError> {
         let mut stale = Vec::new();
         for identifier in &order.identifiers {
             let own = authorizations.iter().find(|each| each.identifier == *identifier);
-            let shown = own.and_then(|own| Some((own, valid(own, now)?)));
+            let shown = own.and_then(|own| Some((own, valid(own, ages, now)?)));
             let (own, validation) = shown.ok_or_else(|| ProofError::NotShown(identifier.clone()))?;
-            if now.since(validation.caa.checked_at) > caa_age {
+            let checked_at = validation.caa.checked_at;
+            if now.since(checked_at) > ages.caa || is_ahead(checked_at, now) {
                 stale.push(own.id);
             }
         }
@@ -61,6 +74,102 @@ impl IssuanceProof {
     }
 }
 
-fn valid(authorization: &Authorization, now: Timestamp) -> Option<&Validation> {
-    authorization.validation().filter(|_| now < authorization.expires_at)
+fn valid<'a>(authorization: &'a Authorization, ages: &EvidenceAges, now: Timestamp) -> Option<&'a Validation> {
+    let validation = authorization.validation().filter(|_| now < authorization.expires_at)?;
+    let too_old = ages.validation.is_some_and(|age| now.since(validation.at) >= age);
+    (!too_old && !is_ahead(validation.at, now)).then_some(validation)
+}
+
+/// Whether evidence comes from a clock that was wrong: nobody knows how old it is.
+fn is_ahead(at: Timestamp, now: Timestamp) -> bool {
+    at > now.plus(CLOCK_SKEW)
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::authorization::AuthorizationState;
+    use crate::credential::Kid;
+    use crate::evidence::CaaEvidence;
+    use crate::id::{AccountId, CertificateId, OrderId, ResellerId};
+    use crate::kinds::ChallengeType;
+    use crate::metadata::Metadata;
+    use crate::order::{OrderState, Via};
+    use crate::profile::ProfileName;
+
+    const NOW: i64 = 1_000_000;
+    const AGES: EvidenceAges =
+        EvidenceAges { caa: Duration::from_secs(100), validation: Some(Duration::from_secs(1000)) };
+
+    /// What comes of a validation and a look at CAA of these ages, in seconds.
+    fn proof(validated: i64, caa_checked: i64) -> Result<IssuanceProof, ProofError> {
+        let nil = Uuid::nil();
+        let now = Timestamp::from_secs(NOW);
+        let name = Identifier::parse("example.com").unwrap();
+        let id = AuthorizationId::from_uuid(nil);
+        let order = Order {
+            id: OrderId::from_uuid(nil),
+            reseller: ResellerId::from_uuid(nil),
+            account: AccountId::from_uuid(nil),
+            kid: Kid::from_uuid(nil),
+            kid_was_revoked: false,
+            via: Via::Reseller,
+            acme_account: None,
+            replaces: None,
+            profile: ProfileName::parse("TLS-90d").unwrap(),
+            identifiers: vec![name.clone()],
+            authorizations: vec![id],
+            certificate: CertificateId::from_uuid(nil),
+            csr: None,
+            not_before: None,
+            not_after: None,
+            external_id: None,
+            metadata: Metadata::default(),
+            state: OrderState::Processing { since: now },
+            finalized_at: Some(now),
+            expires_at: now,
+            created_at: now,
+            updated_at: now,
+            version: 1,
+        };
+        let checked_at = Timestamp::from_secs(NOW - caa_checked);
+        let authorization = Authorization {
+            id,
+            reseller: order.reseller,
+            account: order.account,
+            acme_account: None,
+            order: Some(order.id),
+            identifier: name,
+            state: AuthorizationState::Valid(Validation {
+                at: Timestamp::from_secs(NOW - validated),
+                method: ChallengeType::Http01,
+                source: id,
+                caa: CaaEvidence { checked_at, found_at: None, records: Vec::new() },
+            }),
+            challenges: Vec::new(),
+            expires_at: Timestamp::from_secs(NOW + 1),
+            created_at: now,
+            updated_at: now,
+            version: 1,
+        };
+        IssuanceProof::build(&order, &[authorization], &AGES, now)
+    }
+
+    #[test]
+    fn evidence_is_neither_too_old_nor_from_the_future() {
+        for fresh in [0, 999, -60] {
+            assert!(proof(fresh, 0).is_ok(), "{fresh}");
+        }
+        for stale in [1000, 5000, -61, -100_000] {
+            assert!(matches!(proof(stale, 0), Err(ProofError::NotShown(_))), "{stale}");
+        }
+        for fresh in [0, 100, -60] {
+            assert!(proof(0, fresh).is_ok(), "{fresh}");
+        }
+        for stale in [101, -61, -100_000] {
+            assert!(matches!(proof(0, stale), Err(ProofError::StaleCaa(_))), "{stale}");
+        }
+    }
 }

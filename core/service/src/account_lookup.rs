@@ -1,7 +1,7 @@
 //! The names an account goes by: its lookup, its integer id, its root kid, its e-mail address, and to those who order
 //! for it, any of its credentials.
 
-use chancery_domain::{Account, AccountId, EmailAddress, Kid, ResellerId};
+use chancery_domain::{Account, AccountId, EmailAddress, Kid, ResellerId, Timestamp};
 use chancery_store::Tx;
 
 use crate::error::{Noun, ServiceError};
@@ -58,6 +58,24 @@ impl AccountLookup {
             Self::Nothing(_) => None,
         };
         found.ok_or_else(|| ServiceError::not_found(Noun::Account))
+    }
+
+    /// The same, to order for it: a credential that has expired does not speak for its account any more.
+    pub(crate) fn find_to_order(
+        &self,
+        tx: &mut Tx<'_>,
+        reseller: ResellerId,
+        now: Timestamp,
+    ) -> Result<Account, ServiceError> {
+        let account = self.find(tx, reseller)?;
+        if let Self::Credential(kid) = self
+            && account.deleted_at.is_none()
+            && let Some(credential) = tx.credential(reseller, *kid)?
+            && credential.terms.expires_at.is_some_and(|end| end <= now)
+        {
+            return Err(ServiceError::CredentialExpired(*kid));
+        }
+        Ok(account)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chancery_domain::{
     Account, AccountChange, AccountError, AccountId, EabCredential, EabTerms, EmailAddress, ExternalId, Group, GroupId,
-    Kid, Metadata, Order, Page, PageRequest, RevocationReason, Scope, Secret,
+    Kid, Metadata, Order, Page, PageRequest, RevocationReason, Scope, Secret, Timestamp,
 };
 use chancery_store::{AccountFilter, Tx};
 use serde_json::{Value, json};
@@ -154,7 +154,7 @@ impl Accounts {
                 let now = kernel.now();
                 // Groups and orders before accounts, as everybody does, so that no two units wait for each other.
                 tx.claim_groups_of_account(id)?;
-                lock_open_orders(tx, id)?;
+                tx.lock_open_orders(id, now)?;
                 let before = claim_live(tx, &caller, id)?;
                 let after = before.clone().terminate(now)?;
                 tx.save_account(&after)?;
@@ -177,17 +177,6 @@ impl Accounts {
     }
 }
 
-/// Locks the orders of an account that can still become something.
-fn lock_open_orders(tx: &mut Tx<'_>, account: AccountId) -> Result<Vec<Order>, ServiceError> {
-    let mut open = tx.open_orders(account)?;
-    open.sort_by_key(|order| order.id);
-    let mut locked = Vec::with_capacity(open.len());
-    for order in open {
-        locked.extend(tx.lock_order(order.id)?);
-    }
-    Ok(locked)
-}
-
 /// Cancels them; an order that is being issued fails by itself, since nothing is signed for a terminated account.
 fn cancel_open_orders(
     kernel: &Kernel,
@@ -198,7 +187,7 @@ fn cancel_open_orders(
     let now = kernel.now();
     let mut cancelled = 0;
     // Read again: since the account was claimed, no order can have come.
-    for order in lock_open_orders(tx, account)?.into_iter().filter(|order| order.is_open(now)) {
+    for order in tx.lock_open_orders(account, now)? {
         let order = cancel_order(tx, order, now)?;
         kernel.audit(tx, caller, "order.cancel", order.id, &json!({"because": "account.terminate"}))?;
         cancelled += 1;
@@ -308,22 +297,36 @@ pub(crate) fn standing_account(tx: &mut Tx<'_>, order: &Order) -> Result<Account
     account.ok_or_else(|| ServiceError::internal("an order without its account"))
 }
 
-/// The account that is ordered for, held, and the credential that is ordered with: the one that was named, or else the
-/// account's first.
+/// Who orders: the account, and the credential that is ordered with.
+pub(crate) struct Orderer {
+    pub(crate) account: Account,
+    pub(crate) credential: EabCredential,
+}
+
+/// The account that is ordered for and the credential that is ordered with, both held: the one that was named, or else
+/// the account's first, which may be revoked.
 pub(crate) fn account_for_order(
     tx: &mut Tx<'_>,
     caller: &Caller,
     lookup: &AccountLookup,
-) -> Result<(Account, Kid), ServiceError> {
-    let account = lookup.find(tx, caller.reseller)?;
-    let kid = match lookup {
-        AccountLookup::Credential(kid) => *kid,
+    now: Timestamp,
+) -> Result<Orderer, ServiceError> {
+    let account = lookup.find_to_order(tx, caller.reseller, now)?;
+    let (kid, named) = match lookup {
+        AccountLookup::Credential(kid) => (*kid, true),
         AccountLookup::Id(_)
         | AccountLookup::Number(_)
         | AccountLookup::Kid(_)
         | AccountLookup::Email(_)
-        | AccountLookup::Nothing(_) => account.kid,
+        | AccountLookup::Nothing(_) => (account.kid, false),
     };
-    let held = tx.hold_account(caller.reseller, account.id)?;
-    Ok((held.ok_or_else(|| ServiceError::not_found(Noun::Account))?, kid))
+    let account = tx.hold_account(caller.reseller, account.id)?;
+    let account = account.ok_or_else(|| ServiceError::not_found(Noun::Account))?;
+    let credential = tx.hold_credential(caller.reseller, kid)?;
+    let credential = credential.ok_or_else(|| ServiceError::not_found(Noun::Credential))?;
+    // Asked again now that nobody can revoke it in between.
+    if named && credential.revoked_at.is_some() && account.deleted_at.is_none() {
+        return Err(ServiceError::CredentialRevoked(kid));
+    }
+    Ok(Orderer { account, credential })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chancery_domain::{
     Account, Authorization, AuthorizationError, AuthorizationId, AuthorizationState, Challenge, ChallengeId,
-    ChallengeState, Order, OrderState, Profile, Scope,
+    ChallengeState, Order, OrderError, OrderState, Profile, Scope, Timestamp,
 };
 use chancery_jose::SigningKey;
 use chancery_store::{Job, JobKind, Tx};
@@ -107,8 +107,8 @@ impl Authorizations {
                     Err(AuthorizationError::AlreadyTried) => return Err(already_tried(tx, &by, id, tried)?),
                     other => other?,
                 };
-                if order.as_ref().is_some_and(|order| !order.is_open(now)) {
-                    return Err(AuthorizationError::Deactivated.into());
+                if let Some(order) = &order {
+                    require_open(order, now)?;
                 }
                 if let (Some(chosen), Some(order)) = (authorization.challenge(id), &order) {
                     let standing = Standing::of(tx, order.account)?;
@@ -210,6 +210,20 @@ fn require_alive(kernel: &Kernel, authorization: &Authorization, order: Option<&
         | (_, OrderState::Cancelled { .. }) => Err(AuthorizationError::Deactivated.into()),
         _ if order.is_expired(kernel.now()) => Err(AuthorizationError::Expired(order.expires_at).into()),
         _ => Ok(()),
+    }
+}
+
+/// A choice can still make a difference; otherwise how the order ended is told.
+fn require_open(order: &Order, now: Timestamp) -> Result<(), ServiceError> {
+    match &order.state {
+        OrderState::Invalid { problem, .. } => Err(OrderError::Failed(problem.clone()).into()),
+        _ if order.is_expired(now) => Err(AuthorizationError::Expired(order.expires_at).into()),
+        _ if order.is_open(now) => Ok(()),
+        OrderState::Pending
+        | OrderState::Ready
+        | OrderState::Processing { .. }
+        | OrderState::Valid { .. }
+        | OrderState::Cancelled { .. } => Err(AuthorizationError::Deactivated.into()),
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    AccountId, CertificateId, CertificateRecord, CertificateState, ChallengeType, Identifier, OrderId, Page, Problem,
-    Profile, ProfileName, Revocation, RevocationReason, Scope,
+    Account, AccountId, CertificateId, CertificateRecord, CertificateState, ChallengeType, Identifier, OrderId, Page,
+    Problem, Profile, ProfileName, Revocation, RevocationReason, Scope,
 };
 use chancery_pki::{Certificate, SubscriberKey};
 use chancery_store::{CertificateFilter, Tx};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::account_lookup::AccountLookup;
 use crate::authority::{Authority, Signing};
-use crate::caa::{CaaAsker, objections};
+use crate::caa::{self, CaaAsker, Question};
 use crate::caller::Caller;
 use crate::csr::JudgedCsr;
 use crate::cursor::{ListName, ListRequest, Listed};
@@ -162,15 +162,17 @@ impl Certificates {
         account: Option<AccountLookup>,
     ) -> Result<Vec<Problem>, ServiceError> {
         caller.require(Scope::ReadCertificate)?;
-        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        let (kernel, caller, whose) = (self.kernel.clone(), caller.clone(), caller.reseller.to_string());
         let name = profile.as_ref().unwrap_or(&kernel.settings.default_profile);
         let profile = rules::profile(&kernel.settings, name).cloned();
         let csr = profile.as_ref().map_err(Clone::clone).and_then(|profile| JudgedCsr::read(&kernel, &text, profile));
         let judge = move |tx: &mut Tx<'_>| judge_csr(&kernel, tx, &caller, &csr, profile.as_ref(), account.as_ref());
         let Judged { mut problems, ask } = self.kernel.store.read(judge).await?;
-        if let (Some(Ask { account, names, methods }), Some(caa)) = (ask, &self.caa) {
-            let uri = self.kernel.settings.issuing.account_uri(account);
-            problems.extend(objections(caa, &names, &uri, &methods).await);
+        // Of a CSR that is refused anyway nothing is asked.
+        if let (true, Some(Ask { account, names, methods }), Some(asker)) = (problems.is_empty(), ask, &self.caa) {
+            let account_uri = self.kernel.settings.issuing.account_uri(account);
+            let question = Question { whose, names, account_uri, methods };
+            problems.extend(caa::objections(asker, question, caa::PATIENCE).await);
         }
         Ok(problems)
     }
@@ -202,12 +204,14 @@ fn judge_csr(
     account: Option<&AccountLookup>,
 ) -> Result<Judged, ServiceError> {
     let settings = &kernel.settings;
-    let account = account.map(|lookup| lookup.find(tx, caller.reseller)).transpose()?;
-    let profile = profile.map_err(Clone::clone)?;
-    let csr = match csr {
-        Ok(csr) => csr,
-        Err(ServiceError::Invalid(problems)) => return Ok(Judged { problems: problems.0.clone(), ask: None }),
-        Err(other) => return Err(other.clone()),
+    let account = account.map(|lookup| lookup.find_to_order(tx, caller.reseller, kernel.now())).transpose()?;
+    account.as_ref().map_or(Ok(()), Account::require_active)?;
+    let (profile, csr) = match (profile, csr) {
+        (Ok(profile), Ok(csr)) => (profile, csr),
+        (Err(ServiceError::Invalid(problems)), _) | (_, Err(ServiceError::Invalid(problems))) => {
+            return Ok(Judged { problems: problems.0.clone(), ask: None });
+        }
+        (Err(other), _) | (_, Err(other)) => return Err(other.clone()),
     };
     let (request, mut problems) = (&csr.request, csr.problems(tx)?);
     let Some(account) = account else { return Ok(Judged { problems, ask: None }) };

@@ -52,7 +52,7 @@ pub(crate) fn problems_since(
     Ok(told(request.check_again(&rules, &Known { kernel, compromised })))
 }
 
-fn is_compromised(tx: &mut Tx<'_>, request: &CertificateRequest) -> Result<bool, ServiceError> {
+pub(crate) fn is_compromised(tx: &mut Tx<'_>, request: &CertificateRequest) -> Result<bool, ServiceError> {
     match request.key() {
         Ok(key) => Ok(tx.blocked_key(key.sha256())?.is_some()),
         Err(_) => Ok(false),

@@ -31,6 +31,9 @@ pub enum ServiceError {
     /// Something that only ACME can refuse.
     #[error(transparent)]
     Acme(#[from] AcmeError),
+    /// The credential that was to speak for an account has expired.
+    #[error("the EAB credential {0} has expired")]
+    CredentialExpired(Kid),
     /// The input breaks rules that are told one by one.
     #[error("the request is not valid: {0}")]
     Invalid(Problems),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chancery_domain::{Description, Group, GroupId, Name, Page, Policy, PolicyId, Scope};
+use chancery_domain::{Description, Group, GroupId, Name, Page, PolicyId, Scope};
 use chancery_store::Tx;
 use serde_json::{Value, json};
 
@@ -23,7 +23,8 @@ pub struct GroupInput {
 #[derive(Clone, Debug)]
 pub struct GroupDetails {
     pub group: Group,
-    pub policies: Vec<Policy>,
+    /// By name.
+    pub policies: Vec<(PolicyId, Name)>,
 }
 
 #[derive(Clone)]
@@ -115,8 +116,10 @@ impl Groups {
             .store
             .write(move |tx| {
                 let before = claim(tx, &caller, id)?;
+                let policies: Vec<_> = tx.policies_of_group(id)?.iter().map(|(policy, _)| policy.to_string()).collect();
                 tx.delete_group(id)?;
-                kernel.audit(tx, &caller, "account_group.delete", id, &json!({"before": describe(&before)}))
+                let detail = json!({"before": describe(&before), "members": before.member_count, "policies": policies});
+                kernel.audit(tx, &caller, "account_group.delete", id, &detail)
             })
             .await
     }

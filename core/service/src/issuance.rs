@@ -5,15 +5,16 @@
 //! 2. *Sign*: lint the stored bytes, sign them, check the signature, and keep the certificate; the order becomes valid
 //!    in the same unit of work.
 //!
-//! Whatever goes wrong ends the order with a reason.
+//! Whatever goes wrong ends the order with a reason; only for those who are suspended it is put back, to be finalized
+//! again.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    Account, AuthorizationId, AuthorizationState, CaaEvidence, ChallengeType, Identifier, IssuanceProof, Issued, Order,
-    OrderId, OrderState, ProblemKind, ProofError, Timestamp, ValidationProblem,
+    AccountError, AuthorizationId, AuthorizationState, CaaEvidence, ChallengeType, Identifier, IssuanceProof, Issued,
+    Order, OrderId, OrderState, ProblemKind, ProofError, Timestamp, ValidationProblem,
 };
 use chancery_pki::{
     CertificateRequest, Draft, IssuerUrls, Period, PeriodWish, Serial, Signed, SubscriberKey, SubscriberProfile, Terms,
@@ -27,12 +28,12 @@ use crate::caller::{Actor, Origin};
 use crate::csr;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
+use crate::issuance_rules::{
+    ages, as_problem, require_short, require_standing, require_uncompromised, standing_authorizations, unprovable,
+};
 use crate::kernel::Kernel;
-use crate::orders::{Standing, days_between, fail_order};
+use crate::orders::{Standing, days_between, fail_order, put_back_order};
 use crate::timed::Timed;
-
-/// A CAA look holds for so long (Baseline Requirements section 4.2.2.1).
-const CAA_AGE: Duration = Duration::from_secs(8 * 3600);
 
 /// What has to happen next with an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,9 +73,9 @@ impl Issuance {
         if let Ok(Prepared::Drafted) = &prepared {
             fault::reached(Step::Drafted);
         }
-        match prepared.as_ref().err().and_then(as_problem) {
-            Some(problem) => self.fail(id, problem).await.map(|()| Prepared::Done),
-            None => prepared,
+        match prepared {
+            Err(error) => self.settle(id, error).await.map(|()| Prepared::Done),
+            prepared => prepared,
         }
     }
 
@@ -89,10 +90,13 @@ impl Issuance {
             Ok(caa) => caa,
             Err(problem) => return self.fail(id, problem).await,
         };
+        let me = self.clone();
         self.kernel
             .store
             .write(move |tx| {
-                tx.lock_order(id)?;
+                if me.claim(tx, id)?.is_none() {
+                    return Ok(());
+                }
                 let Some(mut authorization) = tx.any_authorization(authorization)? else { return Ok(()) };
                 if let AuthorizationState::Valid(validation) = &mut authorization.state {
                     validation.caa = caa.clone();
@@ -115,10 +119,7 @@ impl Issuance {
                 | ServiceError::AcmeAccount(_)
                 | ServiceError::CredentialRevoked(_)
                 | ServiceError::Unissuable(_)),
-            ) => {
-                let problem = as_problem(&error).ok_or(error)?;
-                return self.fail(id, problem).await;
-            }
+            ) => return self.settle(id, error).await,
             Err(other) => return Err(other),
         };
         fault::reached(Step::ToSign);
@@ -137,34 +138,60 @@ impl Issuance {
             fault::reached(Step::Kept);
             self.announce(id);
         }
-        match kept.as_ref().err().and_then(as_problem) {
-            Some(problem) => self.fail(id, problem).await,
-            None => kept,
+        match kept {
+            Err(error) => self.settle(id, error).await,
+            Ok(()) => Ok(()),
         }
     }
 
     /// Ends an order that cannot be issued. A verdict that comes too late, because the order has ended or the job is
     /// another node's by now, changes nothing.
     pub async fn fail(&self, id: OrderId, problem: ValidationProblem) -> Result<(), ServiceError> {
-        let kernel = self.kernel.clone();
+        let me = self.clone();
         let failed = self
             .kernel
             .store
             .write(move |tx| {
-                let subject = id.to_string();
-                let Some(order) = tx.lock_order(id)? else { return Ok(()) };
-                let over = !matches!(order.state, OrderState::Processing { .. });
-                if over || !tx.holds_job(JobKind::Issue, &subject, &kernel.node)? {
-                    return Ok(());
-                }
-                let order = fail_order(tx, order, problem.clone(), kernel.now())?;
+                let Some(order) = me.claim(tx, id)? else { return Ok(()) };
+                let order = fail_order(tx, order, problem.clone(), me.kernel.now())?;
                 let (actor, origin) = (Actor::Service, Origin::default());
                 let detail = json!({"problem": problem.to_string()});
-                kernel.audit_as(tx, Some(order.reseller), &actor, &origin, "order.fail", id, &detail)
+                me.kernel.audit_as(tx, Some(order.reseller), &actor, &origin, "order.fail", id, &detail)
             })
             .await;
         self.announce(id);
         failed
+    }
+
+    /// What becomes of an order for which nothing was issued: an error that may pass is given back, and the job is tried
+    /// again.
+    async fn settle(&self, id: OrderId, error: ServiceError) -> Result<(), ServiceError> {
+        if let ServiceError::Account(AccountError::Suspended) = error {
+            return self.put_back(id).await;
+        }
+        match as_problem(&error) {
+            Some(problem) => self.fail(id, problem).await,
+            None => Err(error),
+        }
+    }
+
+    /// Puts an order back to where it can be finalized again, since account or reseller are suspended.
+    async fn put_back(&self, id: OrderId) -> Result<(), ServiceError> {
+        let me = self.clone();
+        let back = self
+            .kernel
+            .store
+            .write(move |tx| {
+                let Some(order) = me.claim(tx, id)? else { return Ok(()) };
+                let reseller = order.reseller;
+                let dropped = put_back_order(tx, order, me.kernel.now())?;
+                let (actor, origin) = (Actor::Service, Origin::default());
+                let detail = json!({"because": "suspended", "droppedSerial": dropped});
+                me.kernel.audit_as(tx, Some(reseller), &actor, &origin, "order.put_back", id, &detail)
+            })
+            .await;
+        self.announce(id);
+        back
     }
 
     /// Tells those who wait for the order that it has ended.
@@ -176,16 +203,19 @@ impl Issuance {
     fn prepare_in(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Prepared, ServiceError> {
         let (kernel, now) = (&self.kernel, self.kernel.now());
         let Some(order) = self.claim(tx, id)? else { return Ok(Prepared::Done) };
+        let stored = tx.draft(order.certificate)?;
         let standing = Standing::of(tx, order.account)?;
-        if standing.counts(&kernel.settings) {
+        if stored.is_none() && standing.counts(&kernel.settings) {
             // Certificates of one account are counted one after the other; claimed before it is held, or two wait for
             // each other.
             tx.claim_account(order.reseller, order.account)?;
         }
         let account = standing_account(tx, &order)?;
-        require_standing(tx, &order, &account)?;
-        let authorizations = tx.authorizations(id)?;
-        let proof = match IssuanceProof::build(&order, &authorizations, CAA_AGE, now) {
+        let credential = tx.hold_credential(order.reseller, order.kid)?;
+        require_standing(tx, &order, &account, credential)?;
+        let authorizations = standing_authorizations(tx, id)?;
+        let ages = ages(kernel, &order, now);
+        let proof = match IssuanceProof::build(&order, &authorizations, &ages, now) {
             Ok(proof) => proof,
             Err(ProofError::StaleCaa(stale)) => {
                 let again = authorizations.iter().filter(|each| stale.contains(&each.id));
@@ -201,9 +231,6 @@ impl Issuance {
             }
             Err(error) => return Err(unprovable(error)),
         };
-        if tx.draft(order.certificate)?.is_some() {
-            return Ok(Prepared::Drafted);
-        }
         let request = csr_of(&order)?;
         let key = request.key().map_err(ServiceError::internal)?;
         let (domain_profile, profile) = profiles(kernel, &order)?;
@@ -222,9 +249,17 @@ impl Issuance {
             challenge_type: None,
             validity_days: order.not_after.map(|end| days_between(beginning(&order, profile, now), end)),
         };
-        let verdict = standing.judge(tx, &kernel.settings, order.account, &asked, now)?;
+        let verdict = match &stored {
+            // It is counted already, and must not stand in its own way.
+            Some(_) => standing.judge_rules(&kernel.settings, &asked)?,
+            None => standing.judge(tx, &kernel.settings, order.account, &asked, now)?,
+        };
         let shown = authorizations.iter().filter_map(|each| Some((&each.identifier, each.validation()?.method)));
         standing.judge_methods(&kernel.settings, domain_profile, shown)?;
+        if let Some(stored) = &stored {
+            require_short(stored, verdict.validity_days)?;
+            return Ok(Prepared::Drafted);
+        }
         let signing = self.authority.choose(&order.profile, profile, key.key_type(), id)?;
         let wish = wish(&order, profile, verdict.validity_days, now);
         let period = Period::plan(profile, &signing.issuer, &wish, now.as_secs()).map_err(|error| {
@@ -267,10 +302,13 @@ impl Issuance {
         }
         let account = tx.account(order.reseller, order.account)?;
         let account = account.ok_or_else(|| ServiceError::internal("an order without its account"))?;
-        require_standing(tx, &order, &account)?;
+        let credential = tx.credential(order.reseller, order.kid)?;
+        require_standing(tx, &order, &account, credential)?;
         let Some(draft) = tx.draft(order.certificate)? else { return Ok(None) };
         let signing = self.authority.require(tx, draft.issuer)?;
-        Ok(Some(Work { request: csr_of(&order)?, order, draft, signing }))
+        let request = csr_of(&order)?;
+        require_uncompromised(tx, &request)?;
+        Ok(Some(Work { request, order, draft, signing }))
     }
 
     fn sign_draft(&self, work: &Work) -> Result<Signed, String> {
@@ -284,15 +322,18 @@ impl Issuance {
         work.signing.issuer.sign(linted).map_err(|error| error.to_string())
     }
 
-    /// Keeps the certificate, unless account, credential or order have changed so that nothing may be issued any more.
+    /// Keeps the certificate, unless account, credential, order or key have changed so that nothing may be issued any
+    /// more.
     fn keep(&self, tx: &mut Tx<'_>, work: &Work, der: &[u8]) -> Result<(), ServiceError> {
         let (kernel, now) = (&self.kernel, self.kernel.now());
         let id = work.order.id;
         let Some(order) = self.claim(tx, id)? else { return Ok(()) };
         let account = standing_account(tx, &order)?;
-        require_standing(tx, &order, &account)?;
-        let authorizations = tx.authorizations(id)?;
-        IssuanceProof::build(&order, &authorizations, CAA_AGE, now).map_err(unprovable)?;
+        let credential = tx.hold_credential(order.reseller, order.kid)?;
+        require_standing(tx, &order, &account, credential)?;
+        require_uncompromised(tx, &work.request)?;
+        let authorizations = standing_authorizations(tx, id)?;
+        IssuanceProof::build(&order, &authorizations, &ages(kernel, &order, now), now).map_err(unprovable)?;
         let info = chancery_pki::inspect(der).map_err(ServiceError::internal)?;
         let key = work.request.key().map_err(ServiceError::internal)?;
         let issued = Issued {
@@ -325,27 +366,6 @@ struct Work {
     draft: DraftRow,
     signing: Arc<Signing>,
     request: CertificateRequest,
-}
-
-/// Nothing is signed for an account that is suspended or gone, nor with a credential that was revoked since it ordered.
-/// One that was revoked before cannot have ordered: the account did so under another of its names.
-fn require_standing(tx: &mut Tx<'_>, order: &Order, account: &Account) -> Result<(), ServiceError> {
-    account.require_active()?;
-    match tx.credential(order.reseller, order.kid)? {
-        Some(credential) if credential.revoked_at.is_none_or(|at| at < order.created_at) => {}
-        _ => return Err(ServiceError::CredentialRevoked(order.kid)),
-    }
-    if let Some(id) = order.acme_account {
-        let speaker = tx.acme_account(id)?;
-        speaker.ok_or_else(|| ServiceError::internal("an order without its ACME account"))?.require_active()?;
-    }
-    match tx.reseller(order.reseller)? {
-        Some(reseller) if !reseller.suspended => Ok(()),
-        _ => Err(ServiceError::Unissuable(ValidationProblem {
-            kind: ProblemKind::Unauthorized,
-            detail: "the reseller is suspended".to_owned(),
-        })),
-    }
 }
 
 /// When a certificate with an explicit end begins: as asked for, unless that has passed meanwhile, or else now.
@@ -392,36 +412,6 @@ fn profiles<'a>(
 fn csr_of(order: &Order) -> Result<CertificateRequest, ServiceError> {
     let der = order.csr.as_deref().ok_or_else(|| ServiceError::internal("a finalized order without a CSR"))?;
     CertificateRequest::parse(der).map_err(ServiceError::internal)
-}
-
-fn unprovable(error: ProofError) -> ServiceError {
-    ServiceError::Unissuable(ValidationProblem { kind: ProblemKind::Unauthorized, detail: error.to_string() })
-}
-
-/// What of an error is the order's fault; the rest may pass, and the job is tried again.
-fn as_problem(error: &ServiceError) -> Option<ValidationProblem> {
-    let kind = match error {
-        ServiceError::Unissuable(problem) => return Some(problem.clone()),
-        ServiceError::Account(_) | ServiceError::AcmeAccount(_) | ServiceError::CredentialRevoked(_) => {
-            ProblemKind::Unauthorized
-        }
-        ServiceError::PolicyViolation(_) | ServiceError::QuotaExceeded { .. } | ServiceError::Invalid(_) => {
-            ProblemKind::RejectedIdentifier
-        }
-        ServiceError::Internal(_) => ProblemKind::ServerInternal,
-        _ => return None,
-    };
-    let detail = match error {
-        ServiceError::PolicyViolation(problems) => {
-            problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ")
-        }
-        ServiceError::Internal(reason) => {
-            tracing::error!(%reason, "an order could not be issued");
-            "the service could not issue the certificate; the operator has been told".to_owned()
-        }
-        other => other.to_string(),
-    };
-    Some(ValidationProblem { kind, detail })
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_store::Job;
+use chancery_domain::{ChallengeId, ResellerId};
+use chancery_store::{Job, JobKind, Tx};
 use tokio::sync::mpsc;
 
 use crate::error::ServiceError;
@@ -11,6 +12,8 @@ use crate::kernel::Kernel;
 
 /// Jobs that a node takes over at a time.
 const MOST: u32 = 64;
+/// Jobs that are renewed in one unit of work.
+const MOST_RENEWED: usize = 128;
 
 #[derive(Clone)]
 pub struct Jobs {
@@ -29,20 +32,50 @@ impl Jobs {
 
     /// Takes over jobs whose lease has ended.
     pub async fn lease(&self) -> Result<Vec<Job>, ServiceError> {
-        let (kernel, now) = (self.kernel.clone(), self.kernel.now());
+        let (kernel, now, lease) = (self.kernel.clone(), self.kernel.now(), self.lease_time());
         // A look first, so that a quiet service writes nothing.
-        if !self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.has_due_jobs(now)?)).await? {
+        if !self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.has_due_jobs(now, lease)?)).await? {
             return Ok(Vec::new());
         }
-        let lease = self.lease_time();
         self.kernel.store.write(move |tx| Ok(tx.lease_jobs(&kernel.node, now, lease, MOST)?)).await
     }
 
     /// Holds on to a job that this node is still at work on; false once it is done, or another's.
     pub async fn renew(&self, job: &Job) -> Result<bool, ServiceError> {
         let (kernel, job) = (self.kernel.clone(), job.clone());
-        let until = kernel.now().plus(self.lease_time());
-        self.kernel.store.write(move |tx| Ok(tx.renew_job(&job, &kernel.node, until)?)).await
+        let (now, lease) = (kernel.now(), self.lease_time());
+        self.kernel.store.write(move |tx| Ok(tx.renew_job(&job, &kernel.node, now, lease)?)).await
+    }
+
+    /// Holds on to all of these that are this node's.
+    pub async fn renew_all(&self, jobs: Vec<Job>) -> Result<(), ServiceError> {
+        for some in jobs.chunks(MOST_RENEWED) {
+            let (kernel, some) = (self.kernel.clone(), some.to_vec());
+            let (now, lease) = (kernel.now(), self.lease_time());
+            let renew = move |tx: &mut Tx<'_>| {
+                some.iter().try_for_each(|job| Ok(tx.renew_job(job, &kernel.node, now, lease).map(drop)?))
+            };
+            self.kernel.store.write::<_, ServiceError, _>(renew).await?;
+        }
+        Ok(())
+    }
+
+    /// Whose job it is; none where its subject is gone.
+    pub async fn reseller(&self, job: &Job) -> Result<Option<ResellerId>, ServiceError> {
+        let job = job.clone();
+        let read = move |tx: &mut Tx<'_>| {
+            Ok::<_, ServiceError>(match job.kind {
+                JobKind::Validate => match job.subject.parse::<ChallengeId>() {
+                    Ok(id) => tx.any_authorization(id.authorization())?.map(|authorization| authorization.reseller),
+                    Err(_) => None,
+                },
+                JobKind::Issue => match job.subject.parse() {
+                    Ok(id) => tx.any_order(id)?.map(|order| order.reseller),
+                    Err(_) => None,
+                },
+            })
+        };
+        self.kernel.store.read(read).await
     }
 
     /// How long a job is a node's own unless it holds on to it.

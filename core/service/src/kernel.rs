@@ -22,7 +22,7 @@ pub struct Kernel {
     pub keyring: Keyring,
     pub settings: Arc<Settings>,
     /// Keys that must not be certified, as the operator lists them.
-    pub blocklist: Option<KeyBlocklist>,
+    pub blocklist: Option<Arc<KeyBlocklist>>,
     pub(crate) cursors: Cursors,
     pub(crate) nonces: Nonces,
     /// Tells those who wait in this process that an order has ended.
@@ -41,7 +41,7 @@ impl Kernel {
         entropy: Arc<dyn Entropy>,
         keyring: Keyring,
         settings: Settings,
-        blocklist: Option<KeyBlocklist>,
+        blocklist: Option<Arc<KeyBlocklist>>,
     ) -> Result<Arc<Self>, ServiceError> {
         let cursor_key = shared_secret(&store, &keyring, entropy.as_ref(), "cursor", clock.now()).await?;
         let cursors = Cursors::new(hmac::Key::new(hmac::HMAC_SHA256, &cursor_key));

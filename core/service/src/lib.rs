@@ -17,6 +17,7 @@ pub mod fault;
 mod groups;
 pub mod identity;
 mod issuance;
+mod issuance_rules;
 mod issuers;
 mod jobs;
 mod kernel;
@@ -59,7 +60,7 @@ pub use operator::Operator;
 pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
 pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
 pub use publication::{CrlName, Publication, PublishedCrl};
-pub use settings::{AcmeSettings, ExternalProvider, Issuing, Settings};
+pub use settings::{AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings};
 pub use validation::{Assignment, Report, Validations};
 
 /// Every use case there is, for the doors to hold. Clones share one core.

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use aws_lc_rs::digest;
 use chancery_domain::{IssuerId, Timestamp};
@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use crate::authority::Authority;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
-use crate::ocsp_responder::Responders;
+use crate::ocsp_responder::{Responders, left};
 
 /// How long an answer stands: at least eight hours, ten days at most (Baseline Requirements section 4.9.10).
 const LIFE: Duration = Duration::from_secs(86_400);
@@ -46,11 +46,17 @@ pub struct CacheableAnswer {
     pub etag: String,
 }
 
+/// An answer, and when it was given by a clock that nobody sets.
+struct Remembered {
+    answer: OcspAnswer,
+    since: Instant,
+}
+
 #[derive(Clone)]
 pub struct Ocsp {
     kernel: Arc<Kernel>,
     responders: Responders,
-    recent: Arc<Mutex<HashMap<[u8; 32], OcspAnswer>>>,
+    recent: Arc<Mutex<HashMap<[u8; 32], Remembered>>>,
     places: Arc<Semaphore>,
 }
 
@@ -110,8 +116,7 @@ impl Ocsp {
         let (responders, missing) = self.responders.all().await;
         let now = Timestamp::from_secs(self.kernel.now().as_secs());
         let ours = |responder: &Responder| {
-            let stands = responder.certificate().not_after() > now.as_secs();
-            stands && request.certificates.iter().any(|id| responder.answers_for(id))
+            left(responder, now.as_secs()) > 0 && request.certificates.iter().any(|id| responder.answers_for(id))
         };
         let Some((issuer, responder)) = responders.iter().find(|(_, responder)| ours(responder)) else {
             // It may be the one that is missing.
@@ -151,9 +156,13 @@ impl Ocsp {
     }
 
     fn recall(&self, key: &[u8; 32]) -> Option<OcspAnswer> {
-        let oldest = self.kernel.now().minus(MEMORY);
+        let now = self.kernel.now();
         let recent = self.recent();
-        recent.get(key).filter(|answer| answer.cacheable.as_ref().is_some_and(|at| at.this_update > oldest)).cloned()
+        let known = recent.get(key)?;
+        let given = known.answer.cacheable.as_ref()?.this_update;
+        // By both clocks: the one that answers are dated by may step, and then what it says of their age is wrong.
+        let is_fresh = known.since.elapsed() < MEMORY && given <= now && given > now.minus(MEMORY);
+        is_fresh.then(|| known.answer.clone())
     }
 
     fn remember(&self, key: [u8; 32], answer: &OcspAnswer) {
@@ -162,11 +171,11 @@ impl Ocsp {
             if recent.len() >= MOST_REMEMBERED {
                 recent.clear();
             }
-            recent.insert(key, answer.clone());
+            recent.insert(key, Remembered { answer: answer.clone(), since: Instant::now() });
         }
     }
 
-    fn recent(&self) -> MutexGuard<'_, HashMap<[u8; 32], OcspAnswer>> {
+    fn recent(&self) -> MutexGuard<'_, HashMap<[u8; 32], Remembered>> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

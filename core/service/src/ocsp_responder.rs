@@ -72,10 +72,8 @@ impl Responders {
         issuers
     }
 
-    /// How many seconds the responder of an issuer has left.
     fn left(&self, issuer: IssuerId) -> i64 {
-        let ends = self.known().get(&issuer).map(|responder| responder.certificate().not_after());
-        ends.map_or(0, |ends| ends - self.kernel.now().as_secs())
+        self.known().get(&issuer).map_or(0, |responder| left(responder, self.kernel.now().as_secs()))
     }
 
     async fn delegate(&self, signing: &Signing) -> Result<Responder, ServiceError> {
@@ -106,4 +104,12 @@ impl Responders {
         let certificate = responder_certificate(issuer, &certificate)?;
         Responder::new(issuer.certificate(), certificate, Arc::new(key))
     }
+}
+
+/// How many seconds a responder has left; none if it was made under a clock that was wrong, and has not begun or ends
+/// later than one could that is made now. What it is dated back allows for a clock that is put right by a little.
+pub(crate) fn left(responder: &Responder, now: i64) -> i64 {
+    let certificate = responder.certificate();
+    let left = certificate.not_after() - now;
+    if certificate.not_before() <= now && left <= LIFE + BACKDATE { left } else { 0 }
 }

@@ -151,8 +151,10 @@ impl Policies {
             .store
             .write(move |tx| {
                 let before = claim(tx, &caller, id)?;
+                let groups: Vec<_> = tx.groups_of_policy(id)?.iter().map(|group| group.id.to_string()).collect();
                 tx.delete_policy(id)?;
-                kernel.audit(tx, &caller, "policy.delete", id, &json!({"before": describe(&before)}))
+                let detail = json!({"before": describe(&before), "takenOff": groups});
+                kernel.audit(tx, &caller, "policy.delete", id, &detail)
             })
             .await
     }
@@ -165,7 +167,7 @@ impl Policies {
             .store
             .read(move |tx| {
                 let settings = &kernel.settings;
-                let account = request.account.find(tx, caller.reseller)?;
+                let account = request.account.find_to_order(tx, caller.reseller, kernel.now())?;
                 account.require_active()?;
                 let name = request.profile.as_ref().unwrap_or(&settings.default_profile);
                 let profile = settings

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use chancery_domain::{AccountId, AcmeAccountId, IssuerId, Name, PolicyRules, Profile, ProfileName};
-use chancery_pki::{CrlShards, NameRules, SubscriberProfile};
+use chancery_domain::{AccountId, AcmeAccountId, IssuerId, Name, PolicyRules, Profile, ProfileName, Timestamp};
+use chancery_pki::{CrlShards, NameRules, SubscriberProfile, reuse_ceiling_days};
 
 use crate::issuers::IssuerRules;
+
+/// No setting makes tokens live longer.
+pub const LONGEST_TOKEN_LIFETIME: Duration = Duration::from_secs(7 * 86_400);
 
 /// The operator's choices.
 #[derive(Clone, Debug)]
@@ -154,6 +157,18 @@ impl Issuing {
             ip_addresses: names.ip_addresses && profile.allow_ip_addresses,
             ..names
         }
+    }
+
+    /// How long control that was shown may be relied on at most: for public certificates by their date, for others as
+    /// long as its permission holds.
+    pub fn longest_reuse(&self, profile: &ProfileName, now: Timestamp) -> Option<Duration> {
+        let public = self.certificates.get(profile).is_some_and(|look| look.public);
+        public.then(|| Duration::from_secs(u64::from(reuse_ceiling_days(now.as_secs())) * 86_400))
+    }
+
+    /// How long a valid authorization is used again for orders of this profile.
+    pub fn reuse_of(&self, profile: &ProfileName, now: Timestamp) -> Duration {
+        self.longest_reuse(profile, now).map_or(self.reuse, |longest| longest.min(self.reuse))
     }
 
     /// The URI by which CAA records may name an account.

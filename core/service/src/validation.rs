@@ -67,6 +67,10 @@ impl Validations {
     /// order has ended, changes nothing.
     pub async fn conclude(&self, id: ChallengeId, report: Report) -> Result<(), ServiceError> {
         let kernel = self.kernel.clone();
+        let report = Report {
+            attempts: Attempt::kept(report.attempts),
+            outcome: report.outcome.map_err(ValidationProblem::bounded),
+        };
         let concluded = self
             .kernel
             .store

@@ -4,21 +4,29 @@
 //! the way back from a crash: when its lease ends, any node takes it over. Every job reads the state anew and is harmless
 //! to repeat.
 
+mod caa;
+mod held;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chancery_dcv::{Check, Validator};
-use chancery_domain::{
-    CaaEvidence, ChallengeId, ChallengeType, Clock, Identifier, OrderId, ProblemKind, ValidationProblem,
-};
-use chancery_service::{Assignment, CaaAnswer, CaaAsker, Job, JobKind, Prepared, Report, ServiceError, Services};
+pub use caa::Eyes;
+use chancery_dcv::{Check, FairPlaces, Validator};
+use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ValidationProblem};
+use chancery_service::{Assignment, Job, JobKind, Prepared, Report, ServiceError, Services};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use crate::held::Held;
+
 /// How often a node looks for jobs that another has left behind.
 const PATROL: Duration = Duration::from_secs(1);
-/// Jobs at work at a time in this process; the others wait without costing a connection or a thread.
-const AT_ONCE: usize = 1024;
+/// Jobs at work at a time in this process; the others wait without costing a connection or a thread. Each kind has
+/// places of its own: looks take long, and nobody who waits for a certificate waits for them.
+const VALIDATING: usize = 1024;
+const ISSUING: usize = 256;
+/// Jobs whose reseller is looked up at a time.
+const ASSIGNING: usize = 64;
 /// After so many beginnings a job is not going to work.
 const MOST_ATTEMPTS: i64 = 8;
 
@@ -29,63 +37,112 @@ pub struct Workers {
     /// None takes every name for shown: for test environments that say so.
     validator: Option<Arc<Validator>>,
     clock: Arc<dyn Clock>,
+    places: Places,
+    held: Held,
+}
+
+/// Where jobs are done; those of a reseller leave room for those of others.
+#[derive(Clone)]
+struct Places {
+    assigning: Arc<Semaphore>,
+    validating: FairPlaces,
+    issuing: FairPlaces,
 }
 
 impl Workers {
     pub fn new(services: Services, validator: Option<Arc<Validator>>, clock: Arc<dyn Clock>) -> Self {
-        Self { services, validator, clock }
+        let places = Places {
+            assigning: Arc::new(Semaphore::new(ASSIGNING)),
+            validating: FairPlaces::new(VALIDATING),
+            issuing: FairPlaces::new(ISSUING),
+        };
+        Self { services, validator, clock, places, held: Held::default() }
+    }
+
+    /// With room for other numbers of jobs than usual.
+    #[must_use]
+    pub fn with_places(mut self, validating: usize, issuing: usize) -> Self {
+        self.places.validating = FairPlaces::new(validating);
+        self.places.issuing = FairPlaces::new(issuing);
+        self
     }
 
     /// Works until `stop`; what is under way then is left to its lease.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Some(mut fresh) = self.services.jobs.take_fresh() else { return };
-        let places = Arc::new(Semaphore::new(AT_ONCE));
         let mut at_work = JoinSet::new();
         let mut patrol = tokio::time::interval(PATROL);
-        tokio::pin!(stop);
+        let holding = self.hold_on();
+        tokio::pin!(stop, holding);
         loop {
             let jobs = tokio::select! {
                 Some(job) = fresh.recv() => vec![job],
                 _ = patrol.tick() => self.left_behind().await,
                 Some(_) = at_work.join_next() => continue,
+                () = &mut holding => continue,
                 () = &mut stop => break,
             };
-            for job in jobs {
-                let (me, places) = (self.clone(), places.clone());
+            // One that is at work here already is done once more when it ends, and not beside itself.
+            for job in jobs.into_iter().filter_map(|job| self.held.take(job)) {
+                let me = self.clone();
                 at_work.spawn(async move {
-                    let _place = places.acquire_owned().await;
-                    me.hold_and_work(job).await;
+                    let mut next = Some(job);
+                    while let Some(job) = next {
+                        me.work_in_turn(&job).await;
+                        next = me.held.release(&job);
+                    }
                 });
             }
         }
     }
 
-    /// Does one job, and sees to it that nobody takes it over meanwhile: a look for control can take longer than a
-    /// lease, and twice the work is twice the questions to the applicant.
-    async fn hold_and_work(&self, job: Job) {
-        let pause = self.services.jobs.lease_time() / 3;
-        let holding = async {
-            loop {
-                tokio::time::sleep(pause).await;
-                match self.services.jobs.renew(&job).await {
-                    Ok(true) => {}
-                    // Done in this moment, or another's: whoever concludes first is right.
-                    Ok(false) => std::future::pending().await,
-                    Err(error) => tracing::warn!(%error, subject = job.subject, "could not hold on to a job"),
-                }
-            }
+    /// Does one job at once; for tests, and for whoever wants it done now.
+    pub async fn work(&self, job: Job) {
+        let whose = self.reseller(&job).await;
+        self.work_for(&whose, &job).await;
+    }
+
+    async fn work_in_turn(&self, job: &Job) {
+        let whose = {
+            let _turn = self.places.assigning.acquire().await;
+            self.reseller(job).await
         };
-        tokio::select! {
-            () = self.work(job.clone()) => {}
-            () = holding => {}
+        let places = match job.kind {
+            JobKind::Validate => &self.places.validating,
+            JobKind::Issue => &self.places.issuing,
+        };
+        let _place = places.acquire(&whose).await;
+        self.work_for(&whose, job).await;
+    }
+
+    /// Sees to it that nobody takes over what this process has, at work or waiting: a look for control can take longer
+    /// than a lease, and twice the work is twice the questions to the applicant.
+    async fn hold_on(&self) {
+        let pause = self.services.jobs.lease_time() / 3;
+        loop {
+            tokio::time::sleep(pause).await;
+            // One that is done in this moment, or another's by now, is not renewed: whoever concludes first is right.
+            if let Err(error) = self.services.jobs.renew_all(self.held.all()).await {
+                tracing::warn!(%error, "could not hold on to jobs");
+            }
         }
     }
 
-    /// Does one job; for tests, and for whoever wants it done now.
-    pub async fn work(&self, job: Job) {
+    /// In whose name a job is done; nobody's where it cannot be told.
+    async fn reseller(&self, job: &Job) -> String {
+        match self.services.jobs.reseller(job).await {
+            Ok(reseller) => reseller.map(|reseller| reseller.to_string()).unwrap_or_default(),
+            Err(error) => {
+                tracing::warn!(%error, subject = job.subject, "could not look up whose job it is");
+                String::new()
+            }
+        }
+    }
+
+    async fn work_for(&self, whose: &str, job: &Job) {
         let done = match job.kind {
-            JobKind::Validate => self.validate(&job).await,
-            JobKind::Issue => self.issue(&job).await,
+            JobKind::Validate => self.validate(whose, job).await,
+            JobKind::Issue => self.issue(whose, job).await,
         };
         let outcome = if done.is_ok() { "done" } else { "failed" };
         metrics::counter!("chancery_jobs_total", "kind" => job.kind.as_str(), "outcome" => outcome).increment(1);
@@ -102,17 +159,17 @@ impl Workers {
         })
     }
 
-    async fn validate(&self, job: &Job) -> Result<(), ServiceError> {
+    async fn validate(&self, whose: &str, job: &Job) -> Result<(), ServiceError> {
         let Ok(id) = job.subject.parse::<ChallengeId>() else { return self.services.jobs.drop_unreadable(job).await };
         let Some(assignment) = self.services.validations.begin(id).await? else { return Ok(()) };
         let report = match job.attempts > MOST_ATTEMPTS {
             true => Report { attempts: Vec::new(), outcome: Err(gave_up()) },
-            false => self.look(&assignment).await,
+            false => self.look(whose, &assignment).await,
         };
         self.services.validations.conclude(id, report).await
     }
 
-    async fn look(&self, assignment: &Assignment) -> Report {
+    async fn look(&self, whose: &str, assignment: &Assignment) -> Report {
         let Some(validator) = &self.validator else {
             return Report { attempts: Vec::new(), outcome: Ok(self.nothing_found()) };
         };
@@ -124,16 +181,16 @@ impl Workers {
             key_authorization: key_authorization.clone(),
         };
         let began = Instant::now();
-        let verified = validator.verify(&check).await;
+        let verified = validator.verify(whose, &check).await;
         metrics::histogram!("chancery_validation_seconds", "method" => kind.as_str()).record(began.elapsed());
         let outcome = match verified.outcome {
-            Ok(()) => validator.caa(identifier, Some(account_uri), *kind).await,
+            Ok(()) => validator.caa(whose, identifier, Some(account_uri), *kind).await,
             Err(problem) => Err(problem),
         };
         Report { attempts: verified.attempts, outcome }
     }
 
-    async fn issue(&self, job: &Job) -> Result<(), ServiceError> {
+    async fn issue(&self, whose: &str, job: &Job) -> Result<(), ServiceError> {
         let Ok(id) = job.subject.parse::<OrderId>() else { return self.services.jobs.drop_unreadable(job).await };
         let issuance = &self.services.issuance;
         if job.attempts > MOST_ATTEMPTS {
@@ -143,32 +200,13 @@ impl Workers {
             match issuance.prepare(id).await? {
                 Prepared::Done => return Ok(()),
                 Prepared::Drafted => return issuance.sign(id).await,
-                Prepared::AskCaa(names) => {
-                    for name in names {
-                        let answer = match &self.validator {
-                            Some(validator) => {
-                                validator.caa(&name.identifier, Some(&name.account_uri), name.method).await
-                            }
-                            None => Ok(self.nothing_found()),
-                        };
-                        issuance.note_caa(id, name.authorization, answer).await?;
-                    }
-                }
+                Prepared::AskCaa(names) => self.ask_caa(whose, id, names).await?,
             }
         }
     }
 
     fn nothing_found(&self) -> CaaEvidence {
         CaaEvidence { checked_at: self.clock.now(), found_at: None, records: Vec::new() }
-    }
-}
-
-/// Looks at CAA records for the use cases.
-pub struct Eyes(pub Arc<Validator>);
-
-impl CaaAsker for Eyes {
-    fn ask<'a>(&'a self, identifier: &'a Identifier, account_uri: &'a str, method: ChallengeType) -> CaaAnswer<'a> {
-        Box::pin(self.0.caa(identifier, Some(account_uri), method))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Request authentication (RFC 8555 section 6.2): who signed a request, that it was for here, and not done before.
 
+use std::hash::Hash;
 use std::sync::Arc;
 
 use axum::extract::Request;
@@ -92,7 +93,11 @@ async fn verify(door: &Door, request: Request, named: Named) -> Result<Signed, P
             })?;
             (Signature::Account(id, account.thumbprint), key)
         }
-        KeyName::Key(key) => (Signature::Key, key),
+        KeyName::Key(key) => {
+            // Whoever has no account yet is held to their rate by where they come from.
+            require_rate(door, &parts.extensions, &origin.address)?;
+            (Signature::Key, key)
+        }
     };
     let payload = jws.verify(&key).map_err(unverified)?.to_vec();
     let by = match door.services.acme.admit(nonce, signature, origin.clone()).await? {
@@ -100,7 +105,7 @@ async fn verify(door: &Door, request: Request, named: Named) -> Result<Signed, P
             if let Some(exchange) = parts.extensions.get::<Arc<Exchange>>() {
                 exchange.note_caller(&caller.caller);
             }
-            require_rate(door, &parts.extensions, &caller)?;
+            require_rate(door, &parts.extensions, caller.caller.reseller)?;
             SignedBy::Account(Box::new(caller))
         }
         None => SignedBy::Key(key),
@@ -167,9 +172,9 @@ fn nonce(jws: &Jws) -> Result<String, Problem> {
 }
 
 /// Every reseller has its share, whichever door its customers come through.
-fn require_rate(door: &Door, extensions: &http::Extensions, caller: &AcmeCaller) -> Result<(), Problem> {
+fn require_rate(door: &Door, extensions: &http::Extensions, who: impl Hash) -> Result<(), Problem> {
     let Some(limiter) = &door.limiter else { return Ok(()) };
-    let decision = limiter.check(caller.caller.reseller);
+    let decision = limiter.check(who);
     if let Some(exchange) = extensions.get::<Arc<Exchange>>() {
         exchange.note_rate(decision);
     }
@@ -225,4 +230,73 @@ fn bad_algorithm(name: &str) -> Problem {
     let names: Vec<_> = ALGORITHMS.iter().map(|alg| alg.name().to_owned()).collect();
     let detail = format!("the signature algorithm {name:?} is not taken; use one of {}", names.join(", "));
     Problem::new(ProblemType::BadSignatureAlgorithm, StatusCode::BAD_REQUEST, detail).with_algorithms(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse;
+    use chancery_jose::{SigningKey, jws::sign_flattened};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn request(header: Value) -> Jws {
+        let Value::Object(header) = header else { panic!("a header is an object") };
+        let signed = sign_flattened(header, b"", &SigningKey::generate().unwrap()).unwrap();
+        Jws::flattened(signed.to_string().as_bytes(), 10_000).unwrap()
+    }
+
+    fn status<T>(result: Result<T, Problem>) -> Option<u16> {
+        result.err().map(|problem| problem.into_response().status().as_u16())
+    }
+
+    #[test]
+    fn a_key_is_named_once_and_in_the_way_that_belongs_there() {
+        let jwk = SigningKey::generate().unwrap().public().to_value();
+        let by_account = request(json!({"kid": "https://ca.test/acme/account/x"}));
+        let by_key = request(json!({"jwk": jwk}));
+        for (jws, named, expected) in [
+            (&by_account, Named::ByAccount, None),
+            (&by_account, Named::Either, None),
+            (&by_account, Named::ByKey, Some(400)),
+            (&by_key, Named::ByKey, None),
+            (&by_key, Named::Either, None),
+            (&by_key, Named::ByAccount, Some(400)),
+            (&request(json!({"kid": "x", "jwk": jwk})), Named::Either, Some(400)),
+            (&request(json!({})), Named::Either, Some(400)),
+        ] {
+            assert_eq!(status(key_name(jws, named)), expected);
+        }
+    }
+
+    #[test]
+    fn a_request_is_for_the_url_it_was_signed_for() {
+        let url = "https://ca.test/acme/TLS-90d/new-order";
+        assert_eq!(status(require_url(&request(json!({"url": url})), url)), None);
+        for other in ["https://ca.test/acme/TLS-90d/new-order/", "http://ca.test/acme/TLS-90d/new-order", ""] {
+            assert_eq!(status(require_url(&request(json!({"url": other})), url)), Some(403), "{other}");
+        }
+        assert_eq!(status(require_url(&request(json!({})), url)), Some(400));
+        assert_eq!(status(require_url(&request(json!({"url": 1})), url)), Some(400));
+    }
+
+    #[test]
+    fn a_nonce_is_base64url() {
+        assert_eq!(nonce(&request(json!({"nonce": "AAAA"}))).unwrap(), "AAAA");
+        for bad in [json!({}), json!({"nonce": 1}), json!({"nonce": "A+/="}), json!({"nonce": "A"})] {
+            assert_eq!(status(nonce(&request(bad))), Some(400));
+        }
+    }
+
+    #[test]
+    fn only_five_signatures_are_taken() {
+        for alg in Algorithm::ALL {
+            let protected = json!({"alg": alg.name()}).to_string();
+            let protected = chancery_jose::base64url::encode(protected.as_bytes());
+            let text = json!({"protected": protected, "payload": "", "signature": ""}).to_string();
+            let jws = Jws::flattened(text.as_bytes(), 10_000).unwrap();
+            let taken = ["ES256", "ES384", "ES512", "RS256", "EdDSA"].contains(&alg.name());
+            assert_eq!(require_algorithm(&jws).is_ok(), taken, "{}", alg.name());
+        }
+    }
 }

@@ -22,9 +22,15 @@ pub fn router(services: Services) -> Router {
         .route("/ocsp/{*request}", get(ocsp::get).post(ocsp::post))
         .route("/", any(nothing))
         .route("/{*path}", any(nothing))
+        // First come: what stands around every router would answer in JSON.
+        .method_not_allowed_fallback(wrong_method)
         .with_state(services)
 }
 
 async fn nothing() -> (StatusCode, &'static str) {
     (StatusCode::NOT_FOUND, "There is nothing here.\n")
+}
+
+async fn wrong_method() -> (StatusCode, &'static str) {
+    (StatusCode::METHOD_NOT_ALLOWED, "This path does not take this method; the header Allow lists what it takes.\n")
 }

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use chancery_http::{ApiError, BodyLimits, read_bounded};
+use chancery_http::{BodyLimits, read_bounded};
 use chancery_service::{OcspAnswer, Services};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, Uri};
@@ -16,10 +16,13 @@ const MEDIA_TYPE: &str = "application/ocsp-response";
 const MAX_BYTES: usize = 16 * 1024;
 
 /// The request is the body. A cache would not know what was asked, so it is told to keep nothing.
-pub(crate) async fn post(State(services): State<Services>, body: Body) -> Result<Response, ApiError> {
+pub(crate) async fn post(State(services): State<Services>, body: Body) -> Response {
     let limits = BodyLimits { max_bytes: MAX_BYTES, ..BodyLimits::default() };
-    let body = read_bounded(body, limits).await?;
-    Ok(uncached(services.ocsp.answer_post(&body).await))
+    match read_bounded(body, limits).await {
+        Ok(body) => uncached(services.ocsp.answer_post(&body).await),
+        // In plain text, as everything here that is not DER.
+        Err(refused) => (refused.status(), "The body is too large, too slow or broke off.\n").into_response(),
+    }
 }
 
 /// The request is the rest of the path: base64, with its slashes as they are or percent-encoded. Some clients put one

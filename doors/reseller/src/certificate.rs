@@ -53,7 +53,8 @@ struct ListQuery {
 
 /// Lists certificates
 ///
-/// With `Accept: text/csv` the whole filtered list is streamed, with a header line.
+/// With `Accept: text/csv` the whole filtered list is streamed, with a header line. With filters a page may have fewer
+/// certificates than `limit`, or none, and a `nextCursor`: the list ends where there is none.
 #[utoipa::path(get, path = "/v1/certificates", tag = "Certificates", operation_id = "listCertificates",
     params(ListQuery), security(("OAuth2Reseller" = ["reseller", "read:certificate"])),
     responses((status = 200, content(

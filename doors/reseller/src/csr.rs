@@ -11,7 +11,7 @@ use http::header::CONTENT_TYPE;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::openapi::{BadBody, NoAccount, Refused};
+use crate::openapi::{BadBody, Gone, NoAccount, Refused};
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
     OpenApiRouter::new().routes(routes!(validate))
@@ -21,7 +21,7 @@ pub(crate) fn routes() -> OpenApiRouter<Door> {
 #[utoipa::path(post, path = "/v1/validate-csr", tag = "Certificates", operation_id = "validateCsr",
     request_body = wire::ResellerValidateCsrRequest,
     security(("OAuth2Reseller" = ["reseller", "read:certificate"])),
-    responses((status = 200, body = String, content_type = "text/plain"), Refused, BadBody, NoAccount,
+    responses((status = 200, body = String, content_type = "text/plain"), Refused, BadBody, NoAccount, Gone,
         (status = 400, body = String, content_type = "text/plain", description = "Every problem, one a line")))]
 async fn validate(
     State(door): State<Door>,

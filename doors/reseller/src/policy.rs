@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use chancery_domain::{Policy, PolicyId, Problems, ProfileName, Scope};
+use chancery_domain::{Name, PolicyId, Problems, ProfileName, Scope};
 use chancery_http::{
     ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request, problem,
 };
@@ -135,8 +135,8 @@ pub(crate) fn read_policy_id(text: &str) -> Result<PolicyId, ServiceError> {
     text.parse().map_err(|_| ServiceError::not_found(Noun::Policy))
 }
 
-pub(crate) fn reference(policy: &Policy) -> wire::NamedReference {
-    wire::NamedReference { lookup: policy.id.to_string(), name: policy.name.to_string() }
+pub(crate) fn reference((id, name): &(PolicyId, Name)) -> wire::NamedReference {
+    wire::NamedReference { lookup: id.to_string(), name: name.to_string() }
 }
 
 async fn find(door: &Door, caller: &Caller, lookup: &str) -> Result<PolicyDetails, ServiceError> {

@@ -112,7 +112,7 @@ pub struct Account {
     /// The URLs of the ACME accounts bound by the credential.
     #[serde(default)]
     pub bound_accounts: Vec<String>,
-    /// When the credential last bound an account.
+    /// When the credential, or an ACME account it bound, was last in use; exact to ten minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub last_used_at: Option<String>,

@@ -172,7 +172,8 @@ pub struct Challenge {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub instructions: Option<Instructions>,
-    /// Every look that was taken, with what was seen.
+    /// The looks that were taken, with what was seen: the first and the last ones where there were many, long texts
+    /// cut. Empty in lists of orders.
     pub attempts: Vec<Attempt>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]

@@ -39,20 +39,24 @@ impl Keyring {
         Self::load(path)
     }
 
-    /// Adds a new random key and makes it the primary; returns its id. `now` is in Unix seconds.
+    /// Adds a new random key that seals nothing yet, so that it can be brought to every machine first; returns its id,
+    /// or that of one which was prepared before. `now` is in Unix seconds.
+    pub fn prepare(path: impl AsRef<Path>, now: i64) -> Result<String, KeyringError> {
+        change(path.as_ref(), |file| Ok(prepared(file, now)))
+    }
+
+    /// Makes the prepared key the primary, or a new one where none was prepared; returns its id. `now` is in Unix
+    /// seconds.
     ///
     /// Older keys stay, so everything still opens. Running processes follow by themselves.
     pub fn rotate(path: impl AsRef<Path>, now: i64) -> Result<String, KeyringError> {
         change(path.as_ref(), |file| {
-            let key = KeyEntry::random(now);
-            let id = key.id.clone();
-            file.primary.clone_from(&id);
-            file.keys.push(key);
-            Ok(id)
+            file.primary = prepared(file, now);
+            Ok(file.primary.clone())
         })
     }
 
-    /// Drops every key that is neither the primary nor among `keep`; returns the ids dropped.
+    /// Drops every key that is neither the primary, nor prepared to become it, nor among `keep`; returns the ids dropped.
     ///
     /// `keep` is every key id still found in stored values (see [`key_id`](crate::key_id)). Look only
     /// once each process has followed the last rotation and written what it had sealed before it. An
@@ -64,11 +68,28 @@ impl Keyring {
                     return Err(KeyringError::KeepUnknown(id.to_owned()));
                 }
             }
-            let kept = |id: &str| id == file.primary || keep.iter().any(|keep| keep.as_ref() == id);
+            // The last one, if it is not the primary, waits to become it.
+            let last = file.keys.last().map(|key| key.id.clone());
+            let kept = |id: &str| {
+                id == file.primary || last.as_deref() == Some(id) || keep.iter().any(|keep| keep.as_ref() == id)
+            };
             let (keys, dropped): (Vec<_>, Vec<_>) = file.keys.drain(..).partition(|key| kept(&key.id));
             file.keys = keys;
             Ok(dropped.iter().map(|key| key.id.clone()).collect())
         })
+    }
+}
+
+/// The key that comes after the primary, made where there is none.
+fn prepared(file: &mut KeyFile, now: i64) -> String {
+    match file.keys.last() {
+        Some(last) if last.id != file.primary => last.id.clone(),
+        Some(_) | None => {
+            let key = KeyEntry::random(now);
+            let id = key.id.clone();
+            file.keys.push(key);
+            id
+        }
     }
 }
 

@@ -265,3 +265,16 @@ fn a_key_given_as_text_opens_the_same_values_from_a_file() {
         assert!(matches!(Keyring::from_base64(bad), Err(KeyringError::BadKey)), "{bad:?}");
     }
 }
+
+#[test]
+fn a_prepared_key_seals_nothing_until_it_is_rotated_to() {
+    let (_dir, path) = place();
+    let keyring = Keyring::create(&path, NOW).unwrap();
+    let first = keyring.primary_id();
+    let prepared = Keyring::prepare(&path, NOW + 1).unwrap();
+    assert_eq!(Keyring::prepare(&path, NOW + 2).unwrap(), prepared, "one is enough");
+    assert_eq!((keyring.primary_id(), keyring.keys().len()), (first, 2));
+    assert_eq!(Keyring::prune(&path, &[] as &[&str]).unwrap(), Vec::<String>::new(), "it is still to be used");
+    assert_eq!(Keyring::rotate(&path, NOW + 3).unwrap(), prepared);
+    assert_eq!((keyring.primary_id(), keyring.keys().len()), (prepared, 2));
+}

@@ -62,6 +62,44 @@ on_both_databases! {
         client.read(&url).await.expect(200);
     }
 
+    async fn what_is_looked_for_is_of_the_key_the_account_has_now(world: World) {
+        let (_, _, mut client) = stage(&world).await;
+        let url = client.kid.clone().unwrap();
+        let (_, order) = client.order(&["example.com"]).await;
+        client.answer_all(&order).await;
+        let authorization: chancery_domain::AuthorizationId =
+            crate::common::last(order["authorizations"][0].as_str().unwrap()).parse().unwrap();
+        let challenge = chancery_domain::ChallengeId::of(authorization, chancery_domain::ChallengeType::Http01);
+        let looked_for = async || world.services.validations.begin(challenge).await.unwrap().unwrap();
+        let before = looked_for().await;
+        assert_eq!(before.key_authorization, format!("{}.{}", before.token, client.key.public().thumbprint()));
+        // CAA records name the ACME account (RFC 8657).
+        assert_eq!(before.account_uri, url);
+        let (new, old) = (SigningKey::generate().unwrap(), client.key.public().to_value());
+        change_key(&client, &new, &url, old).await.expect(200);
+        client.key = new;
+        let after = looked_for().await.key_authorization;
+        assert_eq!(after, format!("{}.{}", before.token, client.key.public().thumbprint()));
+    }
+
+    async fn orders_are_listed_a_page_at_a_time(world: World) {
+        let (_, _, client) = stage(&world).await;
+        let mut made = Vec::new();
+        for _ in 0..103 {
+            made.push(client.order(&["example.com"]).await.0);
+        }
+        made.reverse();
+        let account = client.read(client.kid.as_deref().unwrap()).await.expect(200);
+        let first = client.read(account["orders"].as_str().unwrap()).await;
+        assert_eq!(first.expect(200)["orders"], json!(made[..100]));
+        let links = first.headers.get_all("link").iter().map(|link| link.to_str().unwrap());
+        let next = links.filter_map(|link| link.strip_suffix(">;rel=\"next\"")).next().unwrap();
+        let second = client.read(next.strip_prefix('<').unwrap()).await;
+        assert_eq!(second.expect(200)["orders"], json!(made[100..]));
+        let altered = format!("{}?cursor=AAAA", account["orders"].as_str().unwrap());
+        problem(&client.read(&altered).await, 400, "malformed");
+    }
+
     async fn an_account_is_nobody_elses(world: World) {
         let (_, credential, client) = stage(&world).await;
         let other = AcmeClient::registered(&world, &credential).await;

@@ -42,6 +42,15 @@ on_both_databases! {
         client.post(&challenge, &json!({})).await.expect(200);
     }
 
+    async fn the_customers_of_a_suspended_reseller_wait(world: World) {
+        let (_, _, client) = stage(&world).await;
+        let url = client.kid.clone().unwrap();
+        world.services.operator.set_reseller_suspended("DEMO", true).await.unwrap();
+        assert!(problem(&client.read(&url).await, 403, "unauthorized").contains("provider"));
+        world.services.operator.set_reseller_suspended("DEMO", false).await.unwrap();
+        client.read(&url).await.expect(200);
+    }
+
     async fn a_terminated_customer_is_gone(world: World) {
         let (tenant, credential, client) = stage(&world).await;
         tenant.delete(&format!("/v1/account/{}", lookup(&credential))).await.expect(200);

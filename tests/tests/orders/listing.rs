@@ -6,7 +6,7 @@ use std::time::Duration;
 use chancery_domain::{CertificateId, Entropy, OrderId, Timestamp};
 use chancery_service::ServiceError;
 use chancery_testkit::SeededEntropy;
-use chancery_tests::{Tenant, csr, lookup, on_both_databases};
+use chancery_tests::{Tenant, World, csr, lookup, on_both_databases};
 use serde_json::{Value, json};
 
 use crate::common::{days, each, finalize_path, later, order_path, revocation_path, stage, text};
@@ -180,6 +180,48 @@ on_both_databases! {
         assert_eq!(seen, made);
     }
 
+    async fn statuses_are_the_same_however_often_and_in_which_order_they_are_named(world: World) {
+        let (tenant, account) = stage(&world).await;
+        order(&tenant, &account, "a.test", json!({})).await;
+        for statuses in ["pending,issued", "issued,pending", "pending,pending,issued,pending", "issued,issued,pending"] {
+            assert_eq!(found(&tenant, &format!("certificate_status={statuses}")).await, ["a.test"]);
+        }
+    }
+
+    async fn a_page_looks_through_so_many_certificates_and_then_says_where_to_go_on(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let first = order(&tenant, &account, "first.test", json!({"profile": "TLS-199d"})).await;
+        let last = order(&tenant, &account, "last.test", json!({})).await;
+        tenant.delete(&order_path(&first)).await.expect(200);
+        multiply(&world, &last, 10_050).await;
+        for (list, narrowed) in [
+            ("certificates", "account_lookup={account}&profile=TLS-199d"),
+            ("certificates", "certificate_status=cancelled"),
+            ("certificates", "certificate_status=revoked,cancelled"),
+            ("certificates", "expires_before=2020-01-01T00:00:00Z"),
+            ("certificates", "name=last.test&profile=TLS-199d"),
+            ("order", "account_lookup={account}&status=cancelled"),
+            ("order", "status=expired"),
+        ] {
+            let query = format!("/v1/{list}?limit=10&{}", narrowed.replace("{account}", &account));
+            let (mut pages, mut items, mut cursor) = (0, 0, String::new());
+            loop {
+                let page = tenant.get(&format!("{query}{cursor}")).await.expect(200);
+                items += page["items"].as_array().unwrap().len();
+                pages += 1;
+                let Some(next) = page["nextCursor"].as_str() else { break };
+                cursor = format!("&cursor={next}");
+            }
+            let expected = usize::from(!narrowed.contains("expire") && !narrowed.contains("name="));
+            assert_eq!((pages, items), (2, expected), "{query}");
+        }
+        // What an index serves comes at once.
+        for query in ["certificates?profile=TLS-199d", "order?status=cancelled", "certificates?name=first.test"] {
+            let page = tenant.get(&format!("/v1/{query}")).await.expect(200);
+            assert_eq!((page["items"].as_array().unwrap().len(), &page["nextCursor"]), (1, &Value::Null), "{query}");
+        }
+    }
+
     async fn the_whole_list_comes_as_csv_however_long(world: World) {
         let (tenant, account) = stage(&world).await;
         let first = world.issue(&tenant, &account, &["a.test", "b.test"]).await;
@@ -223,4 +265,23 @@ on_both_databases! {
         let json = [("accept", "text/csv;q=0, application/json")];
         tenant.send(http::Method::GET, "/v1/certificates?limit=5", &json, None).await.expect(200);
     }
+}
+
+/// Copies an order and its certificate so many times, at a later time.
+async fn multiply(world: &World, order: &Value, times: u32) {
+    let (entropy, id) = (SeededEntropy::new(8), lookup(order).parse::<OrderId>().unwrap());
+    let unit = move |tx: &mut chancery_store::Tx<'_>| {
+        let original = tx.any_order(id)?.expect("it is there");
+        let mut row = tx.certificate_of_order(id)?.expect("it is there");
+        let later = original.created_at.plus(Duration::from_secs(1));
+        for _ in 0..times {
+            let order = OrderId::new(later, &entropy as &dyn Entropy);
+            let certificate = CertificateId::new(later, &entropy as &dyn Entropy);
+            tx.insert_order(&chancery_domain::Order { id: order, certificate, ..original.clone() })?;
+            (row.id, row.order) = (certificate, order);
+            tx.insert_certificate(&row, None)?;
+        }
+        Ok::<_, ServiceError>(())
+    };
+    world.store.write(unit).await.unwrap();
 }

@@ -1,7 +1,7 @@
 //! What an order tells about how far it has come.
 
 use chancery_tests::{Tenant, on_both_databases};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::common::{fail_validation, finalize_path, finalized, order_path, stage, text};
 
@@ -45,7 +45,7 @@ on_both_databases! {
         tenant.delete(&order_path(&cancelled)).await.expect(200);
         assert_eq!(progress(&tenant, &cancelled).await, ["policy done"]);
         let refused = finalized(&world, &tenant, &account, &["e.test"]).await;
-        tenant.patch(&format!("/v1/account/{account}"), json!({"suspended": true})).await.expect(200);
+        tenant.delete(&format!("/v1/eab-credential/{}", text(&refused, "eabKid"))).await.expect(200);
         world.work(None).await;
         assert_eq!(progress(&tenant, &refused).await, ["policy failed", "validation done", "caa done"]);
     }

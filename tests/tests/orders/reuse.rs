@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chancery_domain::Timestamp;
+use chancery_pki::SubscriberProfile;
 use chancery_service::{Issuing, Settings};
 use chancery_tests::{csr, lookup, on_both_databases, settings};
 use serde_json::json;
@@ -60,6 +61,34 @@ on_both_databases! {
         let challenge = format!("/v1/challenge/{}", lookup(&first["authorizations"][0]["challenges"][0]));
         tenant.delete(&challenge).await.expect(200);
         assert_eq!(tenant.make_order(&account, &["a.test"]).await["status"], "pending");
+        // Nor is anything issued on the copy that was there.
+        tenant.post_empty(&finalize_path(&copy)).await.expect(202);
+        world.work(None).await;
+        let ended = tenant.get(&order_path(&copy)).await.expect(200);
+        assert_eq!((text(&ended, "status"), text(&ended["error"], "type")), ("invalid".into(), "unauthorized".into()));
+    }
+
+    async fn a_permission_for_public_certificates_serves_no_longer_than_its_date_allows(world: World) {
+        // From 2027-03-15 on a hundred days (Baseline Requirements section 4.2.1); the world begins two months earlier.
+        let (mut tenant, account) = stage(&world).await;
+        let public = |profile: &SubscriberProfile| SubscriberProfile { public: true, ..profile.clone() };
+        let certificates = settings().issuing.certificates.iter().map(|(name, look)| (name.clone(), public(look))).collect();
+        let issuing = Issuing { certificates, reuse: days(150), ..settings().issuing };
+        let node = world.another_node(Settings { issuing, ..settings() }, Vec::new()).await;
+        let issuing = Issuing { reuse: days(150), ..settings().issuing };
+        let private = world.another_node(Settings { issuing, ..settings() }, Vec::new()).await;
+        let body = json!({"account_lookup": account, "csr": csr(&["a.test"])});
+        let order = node.hears(&tenant).post("/v1/order", body.clone()).await.expect(201);
+        node.hears(&tenant).choose_all(&order).await;
+        node.work(None).await;
+        later(&world, &mut tenant, days(99)).await;
+        let order = node.hears(&tenant).post("/v1/order", body.clone()).await.expect(201);
+        assert_eq!(order["status"], "ready");
+        let ends = Timestamp::parse(&text(&order, "expiresAt")).unwrap();
+        assert!(ends.since(world.services.now()) <= days(1), "{ends}");
+        later(&world, &mut tenant, days(1)).await;
+        assert_eq!(node.hears(&tenant).post("/v1/order", body.clone()).await.expect(201)["status"], "pending");
+        assert_eq!(private.hears(&tenant).post("/v1/order", body).await.expect(201)["status"], "ready");
     }
 
     async fn how_long_is_the_operators_choice(world: World) {

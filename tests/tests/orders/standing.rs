@@ -4,7 +4,8 @@ use chancery_tests::{Tenant, World, csr, lookup, on_both_databases};
 use serde_json::{Value, json};
 
 use crate::common::{
-    certificate_path, challenge_paths, each, finalize_path, finalized, order_path, revocation_path, stage, text,
+    certificate_path, challenge_paths, days, each, finalize_path, finalized, later, order_path, revocation_path, stage,
+    text,
 };
 
 async fn suspend(tenant: &Tenant, account: &str, suspended: bool) {
@@ -99,12 +100,37 @@ on_both_databases! {
                     tenant.sign_in().await;
                 }
                 let ended = tenant.get(&order_path(&order)).await.expect(200);
+                if matches!(loss, Loss::AccountSuspended | Loss::ResellerSuspended) {
+                    // It waits where it stood before, and goes on from there.
+                    assert_eq!(ended["status"], "ready", "{loss:?} {drafted}");
+                    assert_eq!(each(&tenant.get("/v1/certificates").await.expect(200), "status"), ["pending"]);
+                    if let Loss::AccountSuspended = loss {
+                        assert_eq!(tenant.post_empty(&finalize_path(&order)).await.status, 403);
+                        suspend(&tenant, &account, false).await;
+                    }
+                    tenant.post_empty(&finalize_path(&order)).await.expect(202);
+                    world.work(None).await;
+                    assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "valid");
+                    continue;
+                }
                 assert_eq!(ended["status"], "invalid", "{loss:?} {drafted}");
                 assert_eq!(ended["error"]["type"], "unauthorized", "{loss:?} {drafted}: {}", ended["error"]);
                 assert_eq!(tenant.get(&certificate_path(&order)).await.refusal(410), "certificate_gone");
                 let listed = tenant.get("/v1/certificates").await.expect(200);
                 assert_eq!(each(&listed, "status"), ["cancelled"]);
             }
+        }
+    }
+
+    async fn termination_leaves_orders_that_have_expired_as_they_are(world: World) {
+        let (mut tenant, account) = stage(&world).await;
+        let expired = tenant.make_order(&account, &["a.test"]).await;
+        later(&world, &mut tenant, days(8)).await;
+        let open = tenant.make_order(&account, &["a.test"]).await;
+        tenant.delete(&format!("/v1/account/{account}")).await.expect(200);
+        for (status, order) in [("expired", &expired), ("cancelled", &open)] {
+            let listed = tenant.get(&format!("/v1/order?status={status}")).await.expect(200);
+            assert_eq!(each(&listed, "lookup"), [lookup(order)], "{status}");
         }
     }
 

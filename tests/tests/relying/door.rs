@@ -118,6 +118,10 @@ on_both_databases! {
         }
         let large = relying.raw(Method::POST, "/ocsp", &[], vec![0; 20_000]).await;
         assert_eq!(large.status, 413);
-        assert_eq!(relying.raw(Method::DELETE, &held.crl_path(), &[], Vec::new()).await.status, 405);
+        let wrong = relying.raw(Method::DELETE, &held.crl_path(), &[], Vec::new()).await;
+        assert_eq!((wrong.status.as_u16(), wrong.header("allow")), (405, Some("GET,HEAD")));
+        for refusal in [large, wrong] {
+            assert_eq!(refusal.header("content-type"), Some("text/plain; charset=utf-8"), "{}", refusal.text());
+        }
     }
 }

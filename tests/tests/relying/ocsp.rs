@@ -106,6 +106,34 @@ on_both_databases! {
         assert!((3..=5).contains(&found), "{found} in sixteen days");
     }
 
+    async fn a_clock_that_steps_back_brings_no_old_answer_back(world: World) {
+        world.advance(Duration::from_secs(7200));
+        let customer = Customer::of(&world).await;
+        let held = customer.certificate(&world, "a.test").await;
+        let relying = world.relying_party();
+        assert!(ask(&world, &relying, &held, &held.serial, &["-sha1", "-no_nonce"]).await.contains(": good"));
+        customer.revoke(&held, "superseded").await;
+        world.clock.set(world.services.now().minus(Duration::from_secs(60)));
+        let request = RelyingParty::of(&world, &held).await.ask(&held.serial, &["-sha1", "-no_nonce"]);
+        let told = post(&relying, request).await.body;
+        world.advance(Duration::from_secs(61));
+        let party = RelyingParty::of(&world, &held).await;
+        let said = party.judge(&told, &held.serial, world.services.now(), &["-sha1"]);
+        assert!(said.contains(": revoked"), "{said}");
+    }
+
+    async fn a_responder_of_the_future_is_not_kept(world: World) {
+        let customer = Customer::of(&world).await;
+        let held = customer.certificate(&world, "a.test").await;
+        let (relying, now) = (world.relying_party(), world.services.now());
+        for wrong in [30 * 86_400, 86_400, 1800] {
+            world.advance(Duration::from_secs(wrong));
+            ask(&world, &relying, &held, &held.serial, &["-sha1"]).await;
+            world.clock.set(now);
+            assert!(ask(&world, &relying, &held, &held.serial, &["-sha1"]).await.contains(": good"));
+        }
+    }
+
     async fn the_nonce_comes_back_and_several_are_answered_at_once(world: World) {
         let customer = Customer::of(&world).await;
         let (good, bad) = (customer.certificate(&world, "a.test").await, customer.certificate(&world, "b.test").await);

@@ -38,6 +38,17 @@ on_both_databases! {
             assert_eq!(again["challenge"]["attempts"][0]["httpStatus"], 200);
             assert_eq!(again["challenge"]["error"]["type"], "incorrectResponse");
         }
+        // A list leaves out what was seen.
+        let challenges = |order: &serde_json::Value| {
+            let all = order["authorizations"].as_array().unwrap().iter();
+            all.flat_map(|each| each["challenges"].as_array().unwrap().clone()).collect::<Vec<_>>()
+        };
+        let looks = |order: &serde_json::Value| {
+            challenges(order).iter().map(|each| each["attempts"].as_array().unwrap().len()).sum::<usize>()
+        };
+        let listed = tenant.get("/v1/order").await.expect(200);
+        assert_eq!((looks(&failed), looks(&listed["items"][0])), (1, 0));
+        assert_eq!(challenges(&failed).len(), challenges(&listed["items"][0]).len());
         let finalize = tenant.post_empty(&format!("/v1/order/{}/finalize", lookup(&order))).await;
         assert!(finalize.status.is_client_error(), "{}", finalize.text());
     }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod caa;
+mod crowded;
 mod failing;
 mod holding;
 mod reuse;

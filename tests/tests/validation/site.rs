@@ -64,6 +64,11 @@ impl Site {
 
     /// Lets the service look at this site, once, and issue.
     pub(crate) async fn work(&self, world: &World) {
+        world.work(Some(self.eyes(world))).await;
+    }
+
+    /// Eyes that see this site.
+    pub(crate) fn eyes(&self, world: &World) -> Arc<Validator> {
         let config = ValidatorConfig {
             resolvers: vec![self.dns.address()],
             dnssec: Dnssec::Unchecked,
@@ -75,8 +80,7 @@ impl Site {
             ca_domains: vec!["ca.test".to_owned()],
             ..ValidatorConfig::default()
         };
-        let validator = Validator::new(config, world.clock.clone(), Arc::new(SeededEntropy::new(1))).unwrap();
-        world.work(Some(Arc::new(validator))).await;
+        Arc::new(Validator::new(config, world.clock.clone(), Arc::new(SeededEntropy::new(1))).unwrap())
     }
 }
 

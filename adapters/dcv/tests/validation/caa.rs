@@ -14,7 +14,7 @@ const ACCOUNT: &str = "https://ca.test/acme/acct/1";
 
 async fn ask(world: &World, name: &str) -> Result<CaaEvidence, String> {
     let name = Identifier::parse(name).unwrap();
-    let answer = world.validator().caa(&name, Some(ACCOUNT), ChallengeType::Http01).await;
+    let answer = world.validator().caa("", &name, Some(ACCOUNT), ChallengeType::Http01).await;
     answer.map_err(|problem| {
         assert_eq!(problem.kind, ProblemKind::Caa);
         problem.detail
@@ -201,4 +201,34 @@ async fn an_address_has_no_caa_records() {
         assert_eq!(ask(&world, address).await.unwrap().found_at, None);
     }
     assert_eq!(world.dns.asked(), []);
+}
+
+#[tokio::test]
+async fn a_question_that_was_not_answered_is_asked_again_and_a_refusal_is_not() {
+    let mut world = World::new().await;
+    world.config.retry_window = Duration::from_secs(20);
+    world.dns.empty("test").caa("no.test", 0, "issue", ";");
+    let times = std::sync::atomic::AtomicUsize::new(0);
+    world.dns.script("example.test", RecordType::CAA, move |question, _| {
+        // Each round asks the one resolver twice.
+        let fails = times.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 3;
+        Some(encoded(&reply(question, if fails { ResponseCode::ServFail } else { ResponseCode::NoError })))
+    });
+    assert_eq!(ask(&world, "example.test").await.unwrap().found_at, None);
+    let before = world.dns.asked().len();
+    assert!(ask(&world, "no.test").await.unwrap_err().contains("lets nobody issue"));
+    assert_eq!(world.dns.asked().len(), before + 1);
+}
+
+#[tokio::test]
+async fn the_records_are_looked_up_once_however_many_methods_there_are() {
+    let world = World::new().await;
+    world.dns.caa("a.test", 0, "issue", "ca.test; validationmethods=dns-01").caa("b.test", 0, "issue", ";");
+    let methods = [ChallengeType::Http01, ChallengeType::TlsAlpn01, ChallengeType::Dns01];
+    let validator = world.validator();
+    let a = Identifier::parse("a.test").unwrap();
+    assert!(validator.caa_for_any("", &a, Some(ACCOUNT), &methods).await.is_ok());
+    assert!(validator.caa_for_any("", &a, Some(ACCOUNT), &methods[..2]).await.is_err());
+    assert!(validator.caa_for_any("", &Identifier::parse("b.test").unwrap(), None, &methods).await.is_err());
+    assert_eq!(asked(&world), ["a.test.", "a.test.", "b.test."]);
 }

@@ -70,13 +70,13 @@ async fn an_alias_out_of_a_signed_zone_is_as_weak_as_its_end() {
 async fn that_there_is_no_caa_record_must_be_proven_where_the_zone_is_signed() {
     let name = Identifier::parse("example.test").unwrap();
     let world = world_of(Zone::new(Tamper::Nothing)).await;
-    assert_eq!(world.validator().caa(&name, None, DNS).await.unwrap().found_at, None);
+    assert_eq!(world.validator().caa("", &name, None, DNS).await.unwrap().found_at, None);
 
     let world = world_of(Zone::new(Tamper::Nothing).delegating("example.test")).await;
-    assert_eq!(world.validator().caa(&name, None, DNS).await.unwrap().found_at, None);
+    assert_eq!(world.validator().caa("", &name, None, DNS).await.unwrap().found_at, None);
 
     let world = world_of(Zone::new(Tamper::Denials)).await;
-    let problem = world.validator().caa(&name, None, DNS).await.unwrap_err();
+    let problem = world.validator().caa("", &name, None, DNS).await.unwrap_err();
     assert_eq!(problem.kind, ProblemKind::Caa);
     assert!(problem.detail.contains("bogus"), "{problem}");
 }
@@ -129,7 +129,7 @@ async fn an_alias_by_dname_is_followed_where_that_is_signed() {
         assert_eq!(verified.attempts[0].dnssec.as_deref(), Some(dnssec));
         // CAA is asked for at the name with the DNAME record, too.
         let name = Identifier::parse("a.old.test").unwrap();
-        assert_eq!(world.validator().caa(&name, None, DNS).await.unwrap().found_at, None);
+        assert_eq!(world.validator().caa("", &name, None, DNS).await.unwrap().found_at, None);
     }
 }
 
@@ -195,7 +195,7 @@ async fn hashed_denials_count_like_plain_ones() {
             answer.add_authorities(denial.iter().cloned());
             Some(encoded(&answer))
         });
-        assert_eq!(world.validator().caa(&name, None, DNS).await.is_ok(), denied);
+        assert_eq!(world.validator().caa("", &name, None, DNS).await.is_ok(), denied);
     }
 }
 

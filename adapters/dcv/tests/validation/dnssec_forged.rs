@@ -47,7 +47,7 @@ fn key_of(signer: &DnssecSigner) -> RData {
 
 async fn caa_is_refused(world: &World) {
     let name = Identifier::parse("example.test").unwrap();
-    let problem = world.validator().caa(&name, None, DNS).await.unwrap_err();
+    let problem = world.validator().caa("", &name, None, DNS).await.unwrap_err();
     assert_eq!(problem.kind, ProblemKind::Caa);
     assert!(problem.detail.contains("bogus"), "{problem}");
 }

@@ -133,20 +133,20 @@ async fn names_with_built_in_addresses_need_no_dns() {
     let alone = validator(config.clone());
     let began = Instant::now();
     for name in ["hello.test", "test", "a.b.hello.test", "shop.localhost", "localhost"] {
-        let attempt = shown(alone.verify(&crate::world::check(name, HTTP)).await);
+        let attempt = shown(alone.verify("", &crate::world::check(name, HTTP)).await);
         assert_eq!(attempt.addresses_resolved, ["::1", "127.0.0.1"], "{name}");
         assert_eq!(attempt.address_used, Some(web.address().to_string()), "nobody listens on IPv6");
     }
     assert!(began.elapsed() < Duration::from_secs(1), "five of them took {:?}", began.elapsed());
-    let unknown = alone.verify(&crate::world::check("hello.example", HTTP)).await;
+    let unknown = alone.verify("", &crate::world::check("hello.example", HTTP)).await;
     let (_, detail) = refused(unknown, ProblemKind::Dns);
     assert!(detail.contains("no resolver is configured"), "{detail}");
-    let look_alike = alone.verify(&crate::world::check("mytest", HTTP)).await;
+    let look_alike = alone.verify("", &crate::world::check("mytest", HTTP)).await;
     refused(look_alike, ProblemKind::Dns);
 
     // Outside of `dev` they are as forbidden as others that lead here.
     config.allow_special_addresses = false;
-    refused(validator(config).verify(&crate::world::check("hello.test", HTTP)).await, ProblemKind::Connection);
+    refused(validator(config).verify("", &crate::world::check("hello.test", HTTP)).await, ProblemKind::Connection);
 }
 
 #[tokio::test]
@@ -156,14 +156,14 @@ async fn other_records_of_built_in_names_are_empty_or_those_of_the_resolver() {
     world.dns.txt("_acme-challenge.hello.test", crate::world::DIGEST).empty("hello.test").caa("test", 0, "issue", ";");
     shown(world.verify("hello.test", ChallengeType::Dns01).await);
     let name = chancery_domain::Identifier::parse("hello.test").unwrap();
-    assert!(world.validator().caa(&name, None, HTTP).await.is_err());
+    assert!(world.validator().caa("", &name, None, HTTP).await.is_err());
 
     let mut config = world.config.clone();
     config.resolvers.clear();
     let alone = validator(config);
-    let missing = alone.verify(&crate::world::check("hello.test", ChallengeType::Dns01)).await;
+    let missing = alone.verify("", &crate::world::check("hello.test", ChallengeType::Dns01)).await;
     refused(missing, ProblemKind::Unauthorized);
-    assert_eq!(alone.caa(&name, None, HTTP).await.unwrap().found_at, None);
+    assert_eq!(alone.caa("", &name, None, HTTP).await.unwrap().found_at, None);
 }
 
 #[tokio::test]

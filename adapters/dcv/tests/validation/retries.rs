@@ -21,7 +21,7 @@ async fn mended(world: &World, name: &str, kind: ChallengeType, mend: impl Async
     config.retry_window = Duration::from_secs(5);
     let validator = Arc::new(crate::world::validator(config));
     let request = check(name, kind);
-    let looking = tokio::spawn(async move { validator.verify(&request).await });
+    let looking = tokio::spawn(async move { validator.verify("", &request).await });
     tokio::time::sleep(LATER).await;
     mend().await;
     let verified = looking.await.unwrap();

@@ -51,7 +51,7 @@ impl World {
     }
 
     pub(crate) async fn verify(&self, identifier: &str, kind: ChallengeType) -> Verified {
-        self.validator().verify(&check(identifier, kind)).await
+        self.validator().verify("", &check(identifier, kind)).await
     }
 }
 

@@ -3,6 +3,8 @@ CREATE TABLE orders (
     reseller_id TEXT NOT NULL REFERENCES resellers (id),
     account_id TEXT NOT NULL REFERENCES accounts (id),
     kid TEXT NOT NULL,
+    -- Whether the credential was revoked already when it was ordered.
+    kid_was_revoked BIGINT NOT NULL,
     via TEXT NOT NULL,
     profile TEXT NOT NULL,
     identifiers TEXT NOT NULL,
@@ -25,7 +27,7 @@ CREATE INDEX orders_by_reseller ON orders (reseller_id, id);
 CREATE INDEX orders_by_account ON orders (account_id, id);
 CREATE INDEX orders_by_state ON orders (reseller_id, state, id);
 CREATE UNIQUE INDEX orders_external_id ON orders (reseller_id, external_id) WHERE external_id IS NOT NULL;
-CREATE INDEX orders_open ON orders (account_id, state) WHERE finalized_at IS NULL;
+CREATE INDEX orders_open ON orders (account_id, state, expires_at) WHERE finalized_at IS NULL;
 
 -- Challenges are part of their authorization: they are read, changed and guarded together.
 CREATE TABLE authorizations (
@@ -85,7 +87,7 @@ CREATE INDEX certificates_by_reseller ON certificates (reseller_id, id);
 CREATE INDEX certificates_by_account ON certificates (account_id, id);
 CREATE INDEX certificates_by_kid ON certificates (kid, id);
 CREATE INDEX certificates_by_state ON certificates (reseller_id, state, id);
-CREATE INDEX certificates_by_end ON certificates (reseller_id, not_after, id) WHERE not_after IS NOT NULL;
+CREATE INDEX certificates_by_profile ON certificates (reseller_id, profile, id);
 CREATE INDEX certificates_by_external_id ON certificates (reseller_id, external_id) WHERE external_id IS NOT NULL;
 CREATE INDEX certificates_live ON certificates (account_id, not_after) WHERE state = 'issued';
 CREATE INDEX certificates_revoked ON certificates (issuer_id, crl_shard, serial) WHERE revoked_at IS NOT NULL;

@@ -1,6 +1,5 @@
 //! PostgreSQL: threads with a connection each; a unit of work is a transaction.
 
-use std::collections::HashMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -8,8 +7,9 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use postgres::{Client, Config, IsolationLevel, Statement};
 
 use crate::error::StoreError;
+use crate::prepared::Prepared;
 use crate::store::Options;
-use crate::tx::{Session, Tx, is_conflict, is_cut};
+use crate::tx::{Session, Tx, is_conflict, is_cut, is_unknown};
 use crate::unit::Unit;
 
 use super::enqueue;
@@ -64,7 +64,7 @@ pub(crate) fn connect(config: &Config, connector: &Connector) -> Result<Client, 
 
 struct Connection {
     client: Client,
-    prepared: HashMap<String, Statement>,
+    prepared: Prepared<Statement>,
 }
 
 struct Worker {
@@ -128,7 +128,7 @@ impl Worker {
             Some(connection) => Ok(connection),
             empty @ None => {
                 let client = connect(&self.config, &self.connector)?;
-                Ok(empty.insert(Connection { client, prepared: HashMap::new() }))
+                Ok(empty.insert(Connection { client, prepared: Prepared::default() }))
             }
         }
     }
@@ -169,6 +169,7 @@ fn run_once(connection: &mut Connection, unit: &mut dyn Unit, write: bool) -> Ru
         Ok(()) => Run::Done(Ok(())),
         Err(error) if error.code().is_some_and(is_conflict) => Run::Again(error.into()),
         Err(error) if !write => refused(error),
+        Err(error) if error.code().is_some_and(is_unknown) => Run::Done(Err(StoreError::Unknown(error.to_string()))),
         Err(error) => Run::Done(Err(match StoreError::from(error) {
             // No answer, or one from a server that was going down, perhaps after the commit: nobody knows.
             StoreError::Unavailable(said) => StoreError::Unknown(said),

@@ -86,10 +86,57 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Stream<S> {
     fn channel_binding(&self) -> ChannelBinding {
         let (_, session) = self.0.get_ref();
         match session.peer_certificates().and_then(|chain| chain.first()) {
-            Some(leaf) => ChannelBinding::tls_server_end_point(digest::digest(&digest::SHA256, leaf).as_ref().to_vec()),
+            Some(leaf) => match binding_digest(leaf) {
+                Some(algorithm) => {
+                    ChannelBinding::tls_server_end_point(digest::digest(algorithm, leaf).as_ref().to_vec())
+                }
+                None => ChannelBinding::none(),
+            },
             None => ChannelBinding::none(),
         }
     }
+}
+
+/// The hash of the certificate's own signature, with SHA-256 in the place of weaker ones (RFC 5929 section 4.1); none where
+/// a signature has no such hash, as Ed25519.
+fn binding_digest(certificate: &[u8]) -> Option<&'static digest::Algorithm> {
+    const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01];
+    const ECDSA: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04];
+    // Certificate ::= SEQUENCE { tbsCertificate, SEQUENCE { algorithm OBJECT IDENTIFIER, … }, … }
+    let (certificate, _) = element(certificate)?;
+    let (_, after_tbs) = element(certificate)?;
+    let (identifier, _) = element(after_tbs)?;
+    let (algorithm, _) = element(identifier)?;
+    if let Some(rsa) = algorithm.strip_prefix(RSA) {
+        return match rsa {
+            [4 | 5 | 11] => Some(&digest::SHA256),
+            [12] => Some(&digest::SHA384),
+            [13] => Some(&digest::SHA512),
+            _ => None,
+        };
+    }
+    match algorithm.strip_prefix(ECDSA)? {
+        [1] | [3, 2] => Some(&digest::SHA256),
+        [3, 3] => Some(&digest::SHA384),
+        [3, 4] => Some(&digest::SHA512),
+        _ => None,
+    }
+}
+
+/// What is inside the first DER element, and what comes after it.
+fn element(der: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (&length, rest) = der.get(1..)?.split_first()?;
+    let (length, rest) = match length {
+        short @ ..0x80 => (usize::from(short), rest),
+        long => {
+            let (octets, rest) = rest.split_at_checked(usize::from(long & 0x7f))?;
+            if octets.len() > 4 {
+                return None;
+            }
+            (octets.iter().fold(0, |length, octet| length << 8 | usize::from(*octet)), rest)
+        }
+    };
+    rest.split_at_checked(length)
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
@@ -109,5 +156,44 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    fn certificate(key: &[&str], hash: &str) -> Vec<u8> {
+        let made = Command::new("openssl")
+            .args(["req", "-x509", "-nodes", "-subj", "/CN=db", "-outform", "DER", "-keyout", "/dev/null", "-newkey"])
+            .args(key)
+            .arg(hash)
+            .output()
+            .expect("openssl runs");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        made.stdout
+    }
+
+    #[test]
+    fn the_binding_is_hashed_as_the_certificate_was_signed() {
+        let (rsa, ec) = (["rsa:2048"].as_slice(), ["ec", "-pkeyopt", "ec_paramgen_curve:P-384"].as_slice());
+        for key in [rsa, ec] {
+            for (hash, expected) in
+                [("-sha256", &digest::SHA256), ("-sha384", &digest::SHA384), ("-sha512", &digest::SHA512)]
+            {
+                assert_eq!(binding_digest(&certificate(key, hash)), Some(expected), "{key:?} {hash}");
+            }
+        }
+        assert_eq!(binding_digest(&certificate(&["ed25519"], "-sha256")), None);
+    }
+
+    #[test]
+    fn no_cut_certificate_makes_it_panic() {
+        let whole = certificate(&["ec", "-pkeyopt", "ec_paramgen_curve:P-256"], "-sha256");
+        for end in 0..whole.len() {
+            let _ = binding_digest(&whole[..end]);
+        }
     }
 }

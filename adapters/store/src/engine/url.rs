@@ -24,6 +24,9 @@ impl FromStr for DatabaseUrl {
             return Ok(Self::Sqlite(PathBuf::from(path)));
         }
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+            // TLS is always verified here, so the stricter words mean what `require` does.
+            let text =
+                text.replace("sslmode=verify-full", "sslmode=require").replace("sslmode=verify-ca", "sslmode=require");
             // The driver's message can quote the password: keep it to ourselves.
             let config = text.parse().map_err(|_| {
                 StoreError::Url("the database URL is not like postgres://user:password@host:5432/name".to_owned())
@@ -73,5 +76,11 @@ mod tests {
         assert_eq!("sqlite:///var/lib/x.db".parse::<DatabaseUrl>().unwrap().to_string(), "sqlite:///var/lib/x.db");
         assert!("mysql://x".parse::<DatabaseUrl>().is_err());
         assert!("sqlite://".parse::<DatabaseUrl>().is_err());
+        for mode in ["require", "verify-ca", "verify-full"] {
+            let DatabaseUrl::Postgres(config) = format!("postgres://u@db/ca?sslmode={mode}").parse().unwrap() else {
+                panic!("{mode}")
+            };
+            assert_eq!(config.get_ssl_mode(), postgres::config::SslMode::Require, "{mode}");
+        }
     }
 }

@@ -1,11 +1,14 @@
+use std::collections::BTreeSet;
+
 use chancery_domain::{
     AccountId, CertificateId, CertificateRecord, CertificateState, CertificateStatus, EmailAddress, Issued, IssuerId,
     KeyType, Kid, OrderId, Page, PageRequest, ProfileName, ResellerId, Revocation, RevocationReason, Timestamp,
 };
 
-use super::bounds;
 use super::evidence::{read_identifiers, write_identifiers};
 use super::order::read_via;
+use super::walk::{self, Narrowed, Walk};
+use super::{NEWEST_FIRST, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::{Value, params};
@@ -163,6 +166,13 @@ impl Tx<'_> {
         })
     }
 
+    /// Drops the draft of a certificate that is not to be signed now, which lapses again with its order.
+    pub fn drop_draft(&mut self, id: CertificateId, until: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+        let sql = "UPDATE certificates SET issuer_id = NULL, serial = NULL, draft = NULL, pending_until = $2,
+                   updated_at = $3, version = version + 1 WHERE id = $1 AND state = 'pending'";
+        self.execute(sql, params![id, until, now]).map(drop)
+    }
+
     /// Keeps the signed certificate in place of its draft.
     pub fn store_issued(
         &mut self,
@@ -237,21 +247,18 @@ impl Tx<'_> {
         reason: RevocationReason,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        // Each list once; sorted, so that all units count in one order.
-        self.execute(
-            "INSERT INTO crls (issuer_id, shard, changes, covers, drawn, number, claimed_until, this_update,
-             next_update, scheduled_at)
-             SELECT DISTINCT issuer_id, crl_shard, 1, 0, 0, 0, 0, 0, 0, 0 FROM certificates
-             WHERE account_id = $1 AND state = 'issued' AND not_after >= $2 ORDER BY issuer_id, crl_shard
-             ON CONFLICT (issuer_id, shard) DO UPDATE SET changes = crls.changes + 1",
-            params![account, now],
-        )?;
-        self.execute(
+        let revoked = self.query(
             "UPDATE certificates SET state = 'revoked', state_at = $2, revoked_at = $2, revocation_reason = $3,
              updated_at = $2, version = version + 1
-             WHERE account_id = $1 AND state = 'issued' AND not_after >= $2",
+             WHERE account_id = $1 AND state = 'issued' AND not_after >= $2 RETURNING issuer_id, crl_shard",
             params![account, now, i64::from(reason.code())],
+            |row| Ok((row.text()?, row.int()?)),
         )?;
+        // Certificates before lists, as with a single one, and each list once, sorted: no two units wait for each other.
+        for (issuer, shard) in BTreeSet::from_iter(revoked) {
+            let issuer = issuer.parse().map_err(|_| StoreError::corrupt("certificates.issuer_id"))?;
+            self.count_revocations(issuer, shard)?;
+        }
         self.execute("DELETE FROM active_until_day WHERE account_id = $1", params![account]).map(drop)
     }
 
@@ -298,17 +305,29 @@ impl Tx<'_> {
         page: &PageRequest,
     ) -> Result<Page<CertificateRecord>, StoreError> {
         let (after, limit) = bounds(page);
-        let mut query = Narrowed {
-            sql: format!("{SELECT} WHERE certificates.reseller_id = $1 AND certificates.id < $2"),
-            params: vec![reseller.into(), after.into(), limit.into()],
+        let driver = Driver::of(filter);
+        let end = match driver.walk(filter) {
+            Some(walk) => walk.end(self, reseller, &after)?,
+            None => None,
         };
-        query.by("account_id =", filter.account.map(Value::from));
-        query.by("certificates.kid =", filter.kid.map(Value::from));
-        query.by("profile =", filter.profile.as_deref().map(Value::from));
+        let sql = SELECT.to_owned() + " WHERE certificates.id < $2 AND ";
+        let mut query = Narrowed { sql, params: vec![reseller.into(), after.into(), limit.into()] };
+        // One condition is left to an index; `|| ''` and `+` keep the others from theirs.
+        let left_to_index = |this: Driver, column: &str| match driver == this {
+            true => format!("{column} ="),
+            false => format!("{column} || '' ="),
+        };
+        let by_reseller = if driver.leads_with_reseller() { "=" } else { "|| '' =" };
+        query.sql.push_str(&format!("certificates.reseller_id {by_reseller} $1"));
+        query.by(&left_to_index(Driver::Account, "account_id"), filter.account.map(Value::from));
+        query.by(&left_to_index(Driver::Kid, "certificates.kid"), filter.kid.map(Value::from));
+        query.by(&left_to_index(Driver::Profile, "profile"), filter.profile.as_deref().map(Value::from));
         query.by("serial =", filter.serial.as_deref().map(Value::from));
         query.by("certificates.external_id =", filter.external_id.as_deref().map(Value::from));
-        query.by("not_after <", filter.expires_before.map(Value::from));
-        query.by("not_after >", filter.expires_after.map(Value::from));
+        query.by("+not_after <", filter.expires_before.map(Value::from));
+        query.by("+not_after >", filter.expires_after.map(Value::from));
+        query.by("certificates.id >=", end.as_deref().map(Value::from));
+        let at_least = end.as_ref().map(|_| query.params.len());
         if let Some(email) = filter.email_key.as_deref() {
             query.params.push(Value::from(email));
             let place = query.params.len();
@@ -319,33 +338,114 @@ impl Tx<'_> {
         if let Some(name) = filter.name.as_deref() {
             query.params.push(Value::from(name));
             let place = query.params.len();
+            let at_least = at_least.map(|place| format!(" AND certificate_id >= ${place}")).unwrap_or_default();
             query.sql.push_str(&format!(
-                " AND certificates.id IN (SELECT certificate_id FROM certificate_names WHERE reseller_id = $1 AND name = ${place})"
+                " AND certificates.id IN (SELECT certificate_id FROM certificate_names
+                   WHERE reseller_id = $1 AND name = ${place} AND certificate_id < $2{at_least})"
             ));
         }
-        query.by_status(&filter.statuses, filter.now);
-        query.sql.push_str(" ORDER BY certificates.id DESC LIMIT $3");
+        let state = if driver == Driver::State { "state" } else { "state || ''" };
+        query.by_status(state, &filter.statuses, filter.now);
+        query.sql.push_str(&format!(" ORDER BY certificates.id {NEWEST_FIRST} LIMIT $3"));
         let rows = self.query(&query.sql, &query.params, read)?;
-        Ok(Page::from_rows(rows, page.limit, |certificate| certificate.id.to_string()))
+        Ok(walk::page(rows, end, page, |certificate| certificate.id.to_string()))
     }
 }
 
-/// A query that grows by conditions.
-struct Narrowed {
-    sql: String,
-    params: Vec<Value>,
+/// The condition that an index serves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Driver {
+    /// A serial number or an external id: there is one at most.
+    One,
+    Name,
+    Account,
+    Kid,
+    /// The accounts with an e-mail address: all of their certificates are looked at.
+    Email,
+    State,
+    Profile,
+    Reseller,
 }
 
-impl Narrowed {
-    fn by(&mut self, condition: &str, value: Option<Value>) {
-        if let Some(value) = value {
-            self.params.push(value);
-            self.sql.push_str(&format!(" AND {condition} ${}", self.params.len()));
+impl Driver {
+    fn of(filter: &CertificateFilter) -> Self {
+        match filter {
+            CertificateFilter { serial: Some(_), .. } | CertificateFilter { external_id: Some(_), .. } => Self::One,
+            CertificateFilter { name: Some(_), .. } => Self::Name,
+            CertificateFilter { account: Some(_), .. } => Self::Account,
+            CertificateFilter { kid: Some(_), .. } => Self::Kid,
+            CertificateFilter { email_key: Some(_), .. } => Self::Email,
+            filter if state_of(&filter.statuses).is_some() => Self::State,
+            CertificateFilter { profile: Some(_), .. } => Self::Profile,
+            _ => Self::Reseller,
         }
     }
 
+    fn leads_with_reseller(self) -> bool {
+        match self {
+            Self::State | Self::Profile | Self::Reseller => true,
+            Self::One | Self::Name | Self::Account | Self::Kid | Self::Email => false,
+        }
+    }
+
+    /// How the list is walked, where it has to be bounded.
+    fn walk(self, filter: &CertificateFilter) -> Option<Walk> {
+        let (table, key) = ("certificates", "id");
+        let (by, served) = match self {
+            Self::One | Self::Email => return None,
+            Self::Name => {
+                let by = Some(("name", Value::from(filter.name.as_deref()?)));
+                return Some(Walk { table: "certificate_names", key: "certificate_id", by, of_reseller: true });
+            }
+            Self::Account => (Some(("account_id", Value::from(filter.account?))), 1),
+            Self::Kid => (Some(("kid", Value::from(filter.kid?))), 1),
+            // What the clock says of a state no index knows.
+            Self::State => {
+                let revoked = filter.statuses.contains(&CertificateStatus::Revoked);
+                (Some(("state", Value::from(state_of(&filter.statuses)?))), u32::from(revoked))
+            }
+            Self::Profile => (Some(("profile", Value::from(filter.profile.as_deref()?))), 1),
+            Self::Reseller => (None, 0),
+        };
+        let asked = [
+            filter.account.is_some(),
+            filter.kid.is_some(),
+            filter.email_key.is_some(),
+            !filter.statuses.is_empty(),
+            filter.profile.is_some(),
+            filter.expires_before.is_some(),
+            filter.expires_after.is_some(),
+        ];
+        let asked: u32 = asked.into_iter().map(u32::from).sum();
+        (asked > served).then(|| Walk { table, key, by, of_reseller: self.leads_with_reseller() })
+    }
+}
+
+/// The one state that certificates with these statuses are in, if it is one.
+fn state_of(statuses: &[CertificateStatus]) -> Option<&'static str> {
+    let state = |status: &CertificateStatus| match status {
+        CertificateStatus::Pending => Some("pending"),
+        CertificateStatus::Issued | CertificateStatus::Expired => Some("issued"),
+        CertificateStatus::Revoked => Some("revoked"),
+        // Or pending, and too old.
+        CertificateStatus::Cancelled => None,
+    };
+    let first = state(statuses.first()?)?;
+    statuses.iter().all(|status| state(status) == Some(first)).then_some(first)
+}
+
+/// Each once and in one order, however they are asked for: every other text would be one more to prepare.
+const STATUSES: [CertificateStatus; 5] = [
+    CertificateStatus::Pending,
+    CertificateStatus::Issued,
+    CertificateStatus::Cancelled,
+    CertificateStatus::Revoked,
+    CertificateStatus::Expired,
+];
+
+impl Narrowed {
     /// Any of the statuses; an issued certificate is expired by the clock alone.
-    fn by_status(&mut self, statuses: &[CertificateStatus], now: Timestamp) {
+    fn by_status(&mut self, state: &str, statuses: &[CertificateStatus], now: Timestamp) {
         if statuses.is_empty() {
             return;
         }
@@ -354,20 +454,25 @@ impl Narrowed {
             self.params.push(now.into());
         }
         let now = self.params.len();
-        let conditions: Vec<_> = statuses
+        let conditions: Vec<_> = STATUSES
             .iter()
+            .filter(|status| statuses.contains(status))
             .map(|status| match status {
                 CertificateStatus::Pending => {
-                    format!("(state = 'pending' AND (pending_until IS NULL OR pending_until > ${now}))")
+                    format!("({state} = 'pending' AND (pending_until IS NULL OR pending_until > ${now}))")
                 }
                 CertificateStatus::Cancelled => {
-                    format!("(state = 'cancelled' OR (state = 'pending' AND pending_until <= ${now}))")
+                    format!("({state} = 'cancelled' OR ({state} = 'pending' AND pending_until <= ${now}))")
                 }
-                CertificateStatus::Revoked => "state = 'revoked'".to_owned(),
-                CertificateStatus::Issued => format!("(state = 'issued' AND not_after >= ${now})"),
-                CertificateStatus::Expired => format!("(state = 'issued' AND not_after < ${now})"),
+                CertificateStatus::Revoked => format!("{state} = 'revoked'"),
+                CertificateStatus::Issued => format!("({state} = 'issued' AND +not_after >= ${now})"),
+                CertificateStatus::Expired => format!("({state} = 'issued' AND +not_after < ${now})"),
             })
             .collect();
+        // Said plainly where it is one, so that an index on it fits.
+        if let (Some(only), "state") = (state_of(statuses), state) {
+            self.sql.push_str(&format!(" AND state = '{only}'"));
+        }
         self.sql.push_str(&format!(" AND ({})", conditions.join(" OR ")));
     }
 }

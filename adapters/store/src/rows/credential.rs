@@ -56,6 +56,12 @@ impl Tx<'_> {
         self.execute("UPDATE eab_credentials SET last_used_at = $2 WHERE kid = $1", params![kid, now]).map(drop)
     }
 
+    /// The credential, which stays as it is until the unit of work ends: whoever revokes it waits.
+    pub fn hold_credential(&mut self, reseller: ResellerId, kid: Kid) -> Result<Option<EabCredential>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM eab_credentials WHERE kid = $1 AND reseller_id = $2");
+        self.query_held(&sql, params![kid, reseller], read)
+    }
+
     /// A page of an account's credentials, newest first, its first one included.
     pub fn credentials_of_account(
         &mut self,

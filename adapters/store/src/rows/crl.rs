@@ -62,6 +62,14 @@ impl Tx<'_> {
         self.execute(sql, params![id]).map(drop)
     }
 
+    /// Counts that there are new revocations on a list.
+    pub(crate) fn count_revocations(&mut self, issuer: IssuerId, shard: i64) -> Result<(), StoreError> {
+        let sql = "INSERT INTO crls (issuer_id, shard, changes, drawn, claimed_until, number, covers, this_update,
+                   next_update, scheduled_at) VALUES ($1, $2, 1, 0, 0, 0, 0, 0, 0, 0)
+                   ON CONFLICT (issuer_id, shard) DO UPDATE SET changes = crls.changes + 1";
+        self.execute(sql, params![issuer, shard]).map(drop)
+    }
+
     /// Every list there is.
     pub fn crl_heads(&mut self) -> Result<Vec<CrlHead>, StoreError> {
         let sql = "SELECT issuer_id, shard, number, covers, changes, scheduled_at FROM crls ORDER BY issuer_id, shard";

@@ -54,13 +54,14 @@ impl Tx<'_> {
         Ok(added == 1)
     }
 
-    /// Whether any job's time has come.
-    pub fn has_due_jobs(&mut self, now: Timestamp) -> Result<bool, StoreError> {
-        let sql = "SELECT kind FROM jobs WHERE run_at <= $1 LIMIT 1";
-        Ok(self.query_one(sql, params![now], |_| Ok(()))?.is_some())
+    /// Whether any job's time has come, or lies so far ahead that it comes from a clock that was wrong.
+    pub fn has_due_jobs(&mut self, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
+        let sql = "SELECT kind FROM jobs WHERE run_at <= $1 OR run_at > $2 LIMIT 1";
+        Ok(self.query_one(sql, params![now, beyond(now, lease)], |_| Ok(()))?.is_some())
     }
 
-    /// Takes up to `most` jobs whose time has come, for `lease`. No two nodes get the same one.
+    /// Takes up to `most` jobs whose time has come, for `lease`. No two nodes get the same one. No lease reaches far
+    /// beyond now: one that does was given by a clock that was ahead, and does not count.
     pub fn lease_jobs(
         &mut self,
         node: &str,
@@ -69,16 +70,16 @@ impl Tx<'_> {
         most: u32,
     ) -> Result<Vec<Job>, StoreError> {
         let due = self.query_skipping_locked(
-            "SELECT kind, subject, attempts FROM jobs WHERE run_at <= $1 ORDER BY run_at LIMIT $2",
-            params![now, most],
+            "SELECT kind, subject, attempts FROM jobs WHERE run_at <= $1 OR run_at > $3 ORDER BY run_at LIMIT $2",
+            params![now, most, beyond(now, lease)],
             read,
         )?;
         let mut ours = Vec::with_capacity(due.len());
         for job in due {
             let taken = self.execute(
                 "UPDATE jobs SET run_at = $3, lease = $4, attempts = attempts + 1
-                 WHERE kind = $1 AND subject = $2 AND run_at <= $5",
-                params![job.kind.as_str(), job.subject.as_str(), now.plus(lease), node, now],
+                 WHERE kind = $1 AND subject = $2 AND (run_at <= $5 OR run_at > $6)",
+                params![job.kind.as_str(), job.subject.as_str(), now.plus(lease), node, now, beyond(now, lease)],
             )?;
             if taken == 1 {
                 ours.push(Job { attempts: job.attempts + 1, ..job });
@@ -93,10 +94,13 @@ impl Tx<'_> {
         Ok(self.query_one(sql, params![kind.as_str(), subject, node], |_| Ok(()))?.is_some())
     }
 
-    /// Holds on to a job that takes longer than its lease; false if it is no longer this node's.
-    pub fn renew_job(&mut self, job: &Job, node: &str, until: Timestamp) -> Result<bool, StoreError> {
-        let sql = "UPDATE jobs SET run_at = $4 WHERE kind = $1 AND subject = $2 AND lease = $3 AND run_at < $4";
-        Ok(self.execute(sql, params![job.kind.as_str(), job.subject.as_str(), node, until])? == 1)
+    /// Holds on to a job that takes longer than its lease; false if it is no longer this node's. An end that lies too
+    /// far ahead is brought back.
+    pub fn renew_job(&mut self, job: &Job, node: &str, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
+        let sql = "UPDATE jobs SET run_at = $4 WHERE kind = $1 AND subject = $2 AND lease = $3
+                   AND (run_at < $4 OR run_at > $5)";
+        let params = params![job.kind.as_str(), job.subject.as_str(), node, now.plus(lease), beyond(now, lease)];
+        Ok(self.execute(sql, params)? == 1)
     }
 
     /// Removes a job that is done, or that nothing can be done about.
@@ -104,6 +108,11 @@ impl Tx<'_> {
         let sql = "DELETE FROM jobs WHERE kind = $1 AND subject = $2";
         self.execute(sql, params![kind.as_str(), subject.to_string()]).map(drop)
     }
+}
+
+/// Where no lease that was given now could end.
+fn beyond(now: Timestamp, lease: Duration) -> Timestamp {
+    now.plus(lease).plus(lease)
 }
 
 fn read(row: &mut Columns<'_>) -> Result<Job, StoreError> {

@@ -19,11 +19,12 @@ mod keys;
 pub(crate) mod order;
 mod policy;
 pub(crate) mod policy_rules;
-mod quota;
+pub(crate) mod quota;
 mod reseller;
 pub(crate) mod sealed;
 mod service_secret;
 pub(crate) mod token_key;
+mod walk;
 
 use chancery_domain::PageRequest;
 

@@ -4,6 +4,7 @@ use chancery_domain::{
 };
 
 use super::evidence::{read_identifiers, read_problem, write_identifiers, write_problem};
+use super::walk::{self, Narrowed, Walk};
 use super::{NEWEST_FIRST, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
@@ -19,7 +20,7 @@ pub struct OrderFilter {
     pub now: Timestamp,
 }
 
-const COLUMNS: &str = "id, reseller_id, account_id, kid, via, profile, identifiers, certificate_id, csr, not_before,
+const COLUMNS: &str = "id, reseller_id, account_id, kid, kid_was_revoked, via, profile, identifiers, certificate_id, csr, not_before,
     not_after, external_id, metadata, state, state_at, problem, finalized_at, expires_at, created_at, updated_at, version,
     acme_account_id, replaces";
 
@@ -30,13 +31,14 @@ impl Tx<'_> {
         let added = self.execute(
             &format!(
                 "INSERT INTO orders ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-                 $15, $16, $17, $18, $19, $20, $21, $22, $23) ON CONFLICT DO NOTHING"
+                 $15, $16, $17, $18, $19, $20, $21, $22, $23, $24) ON CONFLICT DO NOTHING"
             ),
             params![
                 order.id,
                 order.reseller,
                 order.account,
                 order.kid,
+                order.kid_was_revoked,
                 order.via.as_str(),
                 order.profile.as_str(),
                 write_identifiers(&order.identifiers),
@@ -87,44 +89,48 @@ impl Tx<'_> {
         page: &PageRequest,
     ) -> Result<Page<Order>, StoreError> {
         let (after, limit) = bounds(page);
-        let mut sql = format!("SELECT {COLUMNS} FROM orders WHERE reseller_id = $1 AND id < $2");
-        let mut params = vec![Value::from(reseller), Value::from(after), Value::from(limit)];
-        let mut narrow = |condition: &str, value: Value| {
-            params.push(value);
-            sql.push_str(&format!(" AND {condition} ${}", params.len()));
+        // One condition is left to an index; `|| ''` and `+` keep the others from theirs.
+        let (state, lapses) = match filter.status.as_deref() {
+            None => (None, None),
+            Some("expired") => (None, Some("state || '' IN ('pending', 'ready') AND +expires_at <=")),
+            Some(open @ ("pending" | "ready")) => (Some(open), Some("+expires_at >")),
+            Some(other) => (Some(other), None),
         };
-        if let Some(account) = filter.account {
-            narrow("account_id =", account.into());
+        let by = match (filter.account, state) {
+            (Some(account), _) => Some(("account_id", Value::from(account))),
+            (None, Some(state)) => Some(("state", Value::from(state))),
+            (None, None) => None,
+        };
+        let walk = Walk { table: "orders", key: "id", by, of_reseller: filter.account.is_none() };
+        // No two orders of a reseller have the same external id.
+        let looks = filter.external_id.is_none() && (lapses.is_some() || (state.is_some() && filter.account.is_some()));
+        let end = if looks { walk.end(self, reseller, &after)? } else { None };
+        let by_reseller = if filter.account.is_some() { "reseller_id || ''" } else { "reseller_id" };
+        let mut query = Narrowed {
+            sql: format!("SELECT {COLUMNS} FROM orders WHERE {by_reseller} = $1 AND id < $2"),
+            params: vec![reseller.into(), after.into(), limit.into()],
+        };
+        query.by("account_id =", filter.account.map(Value::from));
+        query.by("external_id =", filter.external_id.as_deref().map(Value::from));
+        query.by(if filter.account.is_some() { "state || '' =" } else { "state =" }, state.map(Value::from));
+        if let Some(lapses) = lapses {
+            query.by(lapses, Some(filter.now.into()));
         }
-        if let Some(external_id) = filter.external_id.as_deref() {
-            narrow("external_id =", external_id.into());
-        }
-        match filter.status.as_deref() {
-            None => {}
-            Some("expired") => {
-                narrow("expires_at <=", filter.now.into());
-                sql.push_str(" AND state IN ('pending', 'ready')");
-            }
-            Some(open @ ("pending" | "ready")) => {
-                narrow("state =", open.into());
-                narrow("expires_at >", filter.now.into());
-            }
-            Some(other) => narrow("state =", other.into()),
-        }
-        sql.push_str(" ORDER BY id DESC LIMIT $3");
-        let rows = self.query(&sql, &params, read)?;
-        let page = Page::from_rows(rows, page.limit, |order| order.id.to_string());
+        query.by("id >=", end.as_deref().map(Value::from));
+        query.sql.push_str(&format!(" ORDER BY id {NEWEST_FIRST} LIMIT $3"));
+        let rows = self.query(&query.sql, &query.params, read)?;
+        let page = walk::page(rows, end, page, |order| order.id.to_string());
         let items = page.items.into_iter().map(|order| self.with_authorizations(order)).collect::<Result<_, _>>()?;
         Ok(Page { items, next: page.next })
     }
 
-    /// The orders of an account that can still become something.
-    pub fn open_orders(&mut self, account: AccountId) -> Result<Vec<Order>, StoreError> {
+    /// Locks the orders of an account that can still become something, in the order of their ids.
+    pub fn lock_open_orders(&mut self, account: AccountId, now: Timestamp) -> Result<Vec<Order>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM orders WHERE account_id = $1
-             AND state IN ('pending', 'ready') AND finalized_at IS NULL"
+            "SELECT {COLUMNS} FROM orders WHERE account_id = $1 AND state IN ('pending', 'ready') AND expires_at > $2
+             AND finalized_at IS NULL ORDER BY id"
         );
-        let rows = self.query(&sql, params![account], read)?;
+        let rows = self.query_claimed(&sql, params![account, now], read)?;
         rows.into_iter().map(|order| self.with_authorizations(order)).collect()
     }
 
@@ -223,6 +229,7 @@ fn read(row: &mut Columns<'_>) -> Result<Order, StoreError> {
         reseller: row.parsed()?,
         account: row.parsed()?,
         kid: row.parsed()?,
+        kid_was_revoked: row.flag()?,
         via: row.through(read_via)?,
         profile: row.through(ProfileName::parse)?,
         identifiers: row.through(read_identifiers)?,

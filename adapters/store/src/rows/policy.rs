@@ -59,13 +59,11 @@ impl Tx<'_> {
         Ok(Page::from_rows(rows, page.limit, |policy| policy.id.to_string()))
     }
 
-    /// The policies assigned to a group, by name.
-    pub fn policies_of_group(&mut self, group: GroupId) -> Result<Vec<Policy>, StoreError> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM policies
-             WHERE id IN (SELECT policy_id FROM group_policies WHERE group_id = $1) ORDER BY name"
-        );
-        self.query(&sql, params![group], read)
+    /// The policies assigned to a group, by name, without their rules: those can be long.
+    pub fn policies_of_group(&mut self, group: GroupId) -> Result<Vec<(PolicyId, Name)>, StoreError> {
+        let sql = "SELECT id, name FROM policies
+                   WHERE id IN (SELECT policy_id FROM group_policies WHERE group_id = $1) ORDER BY name";
+        self.query(sql, params![group], |row| Ok((row.parsed()?, row.through(Name::parse)?)))
     }
 
     /// Every policy that applies to an account, through any of its groups, once each, by name.

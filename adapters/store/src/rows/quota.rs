@@ -8,23 +8,35 @@ use crate::value::params;
 
 const DAY: i64 = 86_400;
 
+/// Certificates that count together until the same midnight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    pub until: Timestamp,
+    pub certificates: i64,
+}
+
 fn day(at: Timestamp) -> i64 {
     at.as_secs().div_euclid(DAY)
 }
 
 impl Tx<'_> {
-    /// How many certificates the account got in the last `days` days, today included.
-    pub fn issued_lately(&mut self, account: AccountId, days: i64, now: Timestamp) -> Result<i64, StoreError> {
-        let sql = "SELECT issued FROM issued_per_day WHERE account_id = $1 AND day > $2 AND day <= $3";
-        let counts = self.query(sql, params![account, day(now) - days, day(now)], |row| row.int())?;
-        Ok(counts.iter().sum())
+    /// The certificates that the account got in the last `days` days, today included, each day by when they do not
+    /// count any more.
+    pub fn issued_lately(&mut self, account: AccountId, days: i64, now: Timestamp) -> Result<Vec<Counted>, StoreError> {
+        let sql =
+            "SELECT day, issued FROM issued_per_day WHERE account_id = $1 AND day > $2 AND day <= $3 ORDER BY day";
+        self.query(sql, params![account, day(now) - days, day(now)], |row| {
+            Ok(Counted { until: Timestamp::from_secs((row.int()? + days) * DAY), certificates: row.int()? })
+        })
     }
 
-    /// How many certificates of the account are neither expired nor revoked, to the day.
-    pub fn active_certificates(&mut self, account: AccountId, now: Timestamp) -> Result<i64, StoreError> {
-        let sql = "SELECT active FROM active_until_day WHERE account_id = $1 AND day >= $2";
-        let counts = self.query(sql, params![account, day(now)], |row| row.int())?;
-        Ok(counts.iter().sum())
+    /// The certificates of the account that are neither expired nor revoked, each day by when they do not count any
+    /// more.
+    pub fn active_certificates(&mut self, account: AccountId, now: Timestamp) -> Result<Vec<Counted>, StoreError> {
+        let sql = "SELECT day, active FROM active_until_day WHERE account_id = $1 AND day >= $2 ORDER BY day";
+        self.query(sql, params![account, day(now)], |row| {
+            Ok(Counted { until: Timestamp::from_secs((row.int()? + 1) * DAY), certificates: row.int()? })
+        })
     }
 
     /// Counts a certificate that was just issued.

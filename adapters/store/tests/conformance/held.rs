@@ -56,6 +56,26 @@ pub(crate) async fn an_account_cannot_end_under_a_new_credential(db: Database) {
     }
 }
 
+pub(crate) async fn a_credential_cannot_be_revoked_under_a_new_order(db: Database) {
+    let account = db.some_account().await;
+    let (reseller, kid, now) = (account.reseller, account.kid, db.make.now());
+    ends_after(
+        &db,
+        move |tx, gate| {
+            let credential = tx.hold_credential(reseller, kid)?.expect("it is there");
+            gate.pass();
+            assert_eq!(tx.credential(reseller, kid)?.expect("it is there"), credential);
+            Ok(())
+        },
+        move |tx| {
+            let credential = tx.credential(reseller, kid)?.expect("it is there");
+            tx.save_credential(&credential.revoke(now).expect("it is not revoked"))
+        },
+    )
+    .await;
+    assert!(db.get(move |tx| tx.credential(reseller, kid)).await.unwrap().revoked_at.is_some());
+}
+
 pub(crate) async fn a_group_cannot_go_under_a_new_member(db: Database) {
     let account = db.some_account().await;
     let group = db.group(account.reseller).await.id;

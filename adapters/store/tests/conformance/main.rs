@@ -174,6 +174,7 @@ conformance! {
     }
     held {
         an_account_cannot_end_under_a_new_credential,
+        a_credential_cannot_be_revoked_under_a_new_order,
         a_group_cannot_go_under_a_new_member,
         a_policy_cannot_go_under_a_new_assignment,
         what_is_claimed_can_neither_be_held_nor_claimed,

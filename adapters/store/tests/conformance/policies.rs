@@ -122,7 +122,7 @@ pub(crate) async fn is_assigned_to_a_group_once(db: Database) {
     let (group_id, policy_id) = (group.id, policy.id);
     assert!(db.put(move |tx| tx.assign_policy(group_id, policy_id, now)).await);
     assert!(!db.put(move |tx| tx.assign_policy(group_id, policy_id, now)).await);
-    assert_eq!(db.get(move |tx| tx.policies_of_group(group_id)).await, [policy]);
+    assert_eq!(db.get(move |tx| tx.policies_of_group(group_id)).await, [(policy.id, policy.name)]);
     assert_eq!(db.get(move |tx| tx.groups_of_policy(policy_id)).await, [group]);
     assert!(db.put(move |tx| tx.unassign_policy(group_id, policy_id)).await);
     assert!(!db.put(move |tx| tx.unassign_policy(group_id, policy_id)).await);
@@ -164,6 +164,6 @@ pub(crate) async fn deleting_a_policy_takes_it_off_its_groups(db: Database) {
     })
     .await;
     assert_eq!(db.get(move |tx| tx.policy(reseller, gone_id)).await, None);
-    assert_eq!(db.get(move |tx| tx.policies_of_group(group_id)).await, [kept]);
+    assert_eq!(db.get(move |tx| tx.policies_of_group(group_id)).await, [(kept.id, kept.name)]);
     assert_eq!(db.get(move |tx| tx.group(reseller, group_id)).await, Some(group));
 }

@@ -21,7 +21,11 @@ pub enum KekCommand {
     /// List the keys, and how many secrets each seals
     List,
     /// Add a new key and seal every secret with it; the old keys stay until they are pruned
-    Rotate,
+    Rotate {
+        /// Only add the key: copy the file to every node, and then rotate. Needed where nodes have files of their own
+        #[arg(long)]
+        prepare: bool,
+    },
     /// Drop the keys that seal nothing any more
     Prune,
 }
@@ -33,7 +37,8 @@ pub fn run(target: &Target, command: KekCommand) -> Result<(), Failure> {
     let context = Context::open(target)?;
     match command {
         KekCommand::List => list(&context),
-        KekCommand::Rotate => rotate(&context),
+        KekCommand::Rotate { prepare: true } => prepare(&context),
+        KekCommand::Rotate { prepare: false } => rotate(&context),
         KekCommand::Prune => prune(&context),
     }
 }
@@ -55,6 +60,16 @@ fn list(context: &Context) -> Result<(), Failure> {
         })
         .collect();
     context.printer.table(&["key_id", "primary", "secrets", "created_at"], &records)
+}
+
+fn prepare(context: &Context) -> Result<(), Failure> {
+    let path = keyring_file(context)?;
+    let prepared = Keyring::prepare(&path, SystemClock.now().as_secs()).map_err(Failure::failed)?;
+    let sentence = format!(
+        "{prepared} is in {} and seals nothing yet. Copy the file to every node, and then run `chancery kek rotate`.",
+        path.display()
+    );
+    context.printer.say(&sentence, &record! { "key_id" => prepared, "prepared" => true })
 }
 
 fn rotate(context: &Context) -> Result<(), Failure> {

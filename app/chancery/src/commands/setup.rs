@@ -3,7 +3,7 @@
 use chancery_domain::Clock;
 use chancery_pki::CaName;
 use chancery_service::operator::{KeyAlgorithm, NewHierarchy};
-use chancery_store::{Options, Store};
+use chancery_store::{Options, Store, StoreError, Tx};
 use clap::Args;
 
 use super::ca;
@@ -13,6 +13,7 @@ use crate::dev;
 use crate::failure::Failure;
 use crate::installation::{Installation, Kek, Place};
 use crate::print::{Printer, record};
+use crate::serve;
 use crate::system::SystemClock;
 use crate::target::{ConfigTarget, Target};
 
@@ -39,8 +40,9 @@ pub fn init(target: &Target, args: &InitArgs) -> Result<(), Failure> {
         None => target.find()?,
     };
     let hierarchy = hierarchy(&installation, args)?;
-    let keyring = installation.keyring_or_new(SystemClock.now().as_secs())?;
     let store = installation.open_store(&Options { migrate: true, ..quiet(&installation) })?;
+    refuse_a_second_keyring(&installation, &store)?;
+    let keyring = installation.keyring_or_new(SystemClock.now().as_secs())?;
     let context = Context::assemble(installation, target, store, keyring)?;
     let issuers = context.wait(context.operator.init_hierarchy(hierarchy))?;
     if !context.printer.json
@@ -51,6 +53,19 @@ pub fn init(target: &Target, args: &InitArgs) -> Result<(), Failure> {
     }
     let records: Vec<_> = issuers.iter().map(ca::shown).collect();
     context.printer.table(&["id", "name", "kind", "state", "key_type", "not_after"], &records)
+}
+
+/// A new keyring beside a database that has secrets would hide that the real one is missing.
+fn refuse_a_second_keyring(installation: &Installation, store: &Store) -> Result<(), Failure> {
+    let Kek::File(path) = &installation.kek else { return Ok(()) };
+    let has_secrets = |tx: &mut Tx<'_>| Ok::<_, StoreError>(tx.service_secret("cursor")?.is_some());
+    if path.exists() || !serve::runtime()?.block_on(store.read(has_secrets))? {
+        return Ok(());
+    }
+    let missing =
+        format!("{} has secrets, and its key-encryption keys are not at {}", installation.database, path.display());
+    Err(Failure::usage(missing)
+        .advise("bring the keyring file from where this installation was made, or from its backup"))
 }
 
 /// Applies what the database's schema lacks.

@@ -186,7 +186,13 @@ fn a_database_on_another_machine_needs_tls() {
     ] {
         assert_eq!(url(good), Vec::<String>::new(), "{good}");
     }
-    for bad in ["postgres://u:p@db.example.com/ca", "postgres://u@localhost,db.example.com/ca", "mysql://x"] {
+    for bad in [
+        "postgres://u:p@db.example.com/ca",
+        "postgres://u@localhost,db.example.com/ca",
+        "postgres://u:p@localhost/ca?hostaddr=10.0.0.5",
+        "postgres:///ca?hostaddr=10.0.0.5",
+        "mysql://x",
+    ] {
         let found = url(bad);
         assert!(found.len() == 1 && found[0].starts_with("database.url: "), "{bad}: {found:?}");
     }
@@ -295,13 +301,13 @@ fn a_profile_says_how_its_certificates_look_and_who_signs_them() {
         ..SubscriberProfile::tls(30)
     };
     assert_eq!(*look, expected);
-    assert!(look.names.internal_names && look.names.special_addresses);
+    assert!(!look.names.internal_names && !look.names.special_addresses);
     assert_eq!((issuing.crl_shards, issuing.certificates.len()), (16, 1));
 }
 
 #[test]
-fn the_usual_profiles_are_those_of_a_test_environment() {
-    let installation = settled("");
+fn the_usual_profiles_are_those_of_a_test_environment_but_for_what_is_internal() {
+    let installation = settled("validation.allow_special_addresses = true");
     let profiles = &installation.settings.profiles;
     let usual = Issuing::of(profiles, "https://ca.example.com", "http://ca.example.com:8080");
     assert_eq!(installation.settings.issuing.certificates, usual.certificates);
@@ -350,6 +356,21 @@ fn public_profiles_that_are_too_long_are_told_and_named_by_their_date() {
     );
     assert_eq!(settled(&public.replace("true", "false")).warnings(year_2027), Vec::<String>::new());
     assert!(!installation.settings.issuing.certificates.values().next().unwrap().names.internal_names);
+}
+
+#[test]
+fn internal_names_and_special_addresses_are_for_a_ca_inside_of_a_network() {
+    let rules = |text: &str| {
+        let installation = settled(text);
+        installation.settings.issuing.certificates.values().map(|look| look.names).collect::<Vec<_>>()
+    };
+    let usual = rules("");
+    assert!(!usual.is_empty() && usual.iter().all(|names| !names.internal_names && !names.special_addresses));
+    let inside = rules("validation.allow_special_addresses = true");
+    assert!(inside.iter().all(|names| names.internal_names && names.special_addresses));
+    let public = "validation.allow_special_addresses = true\nprofiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\n\
+                  validity_days = 90\npublic = true";
+    assert!(rules(public).iter().all(|names| !names.internal_names && !names.special_addresses));
 }
 
 #[test]

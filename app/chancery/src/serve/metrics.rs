@@ -24,6 +24,8 @@ pub fn start() -> Result<PrometheusHandle, Failure> {
     );
     metrics::describe_counter!("chancery_jobs_total", "Validations and issuances, by kind and outcome.");
     metrics::describe_counter!("chancery_audit_refusals_dropped_total", "Refusals missing from the audit trail.");
+    metrics::describe_counter!("chancery_acme_accounts_total", "ACME accounts registered.");
+    metrics::describe_counter!("chancery_acme_problems_total", "Requests of ACME clients refused, by problem type.");
     metrics::gauge!("chancery_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
     Ok(handle)
 }

@@ -111,7 +111,7 @@ pub async fn run(
     };
     let validator = installation.validator()?;
     let services = match &validator {
-        Some(validator) => assembled.services.clone().asking(Arc::new(Eyes(validator.clone()))),
+        Some(validator) => assembled.services.clone().asking(Arc::new(Eyes::new(validator.clone()))),
         None => assembled.services.clone(),
     };
     let health = Health::new(assembled.kernel.clone());

@@ -27,6 +27,19 @@ fn init_makes_what_is_not_there_and_leaves_what_is() {
 }
 
 #[test]
+fn init_makes_no_second_keyring_beside_a_database_that_has_secrets() {
+    let configured = Configured::initialised("");
+    let kek = configured.folder.path().join("kek.json");
+    let kept = configured.folder.path().join("elsewhere.json");
+    std::fs::rename(&kek, &kept).unwrap();
+    let refused = configured.run(&["init"]);
+    assert!(refused.line(2).contains("key-encryption keys are not at"), "{refused:?}");
+    assert!(!kek.exists());
+    std::fs::rename(&kept, &kek).unwrap();
+    assert_eq!(configured.run(&["init"]).code, 0);
+}
+
+#[test]
 fn init_refuses_names_that_cannot_stand_in_a_certificate() {
     let configured = Configured::new("");
     assert!(configured.run(&["init", "--country", "Germany"]).line(2).contains("two capital letters"));

@@ -2,7 +2,8 @@
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    Account, AcmeAccount, AuthorizationId, Identifier, Metadata, OrderId, Problems, ProfileName, Timestamp,
+    Account, AcmeAccount, AuthorizationId, EabCredential, Identifier, Metadata, OrderId, Problems, ProfileName,
+    Timestamp,
 };
 use chancery_store::Tx;
 use serde_json::json;
@@ -73,7 +74,7 @@ impl Acme {
 
     fn create(&self, tx: &mut Tx<'_>, by: &AcmeCaller, new: &NewAcmeOrder) -> Result<OrderDetails, ServiceError> {
         let (kernel, now) = (self.kernel.as_ref(), self.kernel.now());
-        let (customer, account) = hold(tx, by)?;
+        let Held { customer, account, credential } = hold(tx, by)?;
         let profile = rules::profile(&kernel.settings, &new.profile)?;
         let identifiers = names::read(&kernel.settings, profile, &new.identifiers)?;
         let look = kernel.settings.issuing.certificates.get(&new.profile);
@@ -93,7 +94,7 @@ impl Acme {
             kernel,
             caller: &by.caller,
             account: &customer,
-            kid: account.kid,
+            credential: &credential,
             acme: Some(&account),
             profile,
             standing: &standing,
@@ -120,7 +121,7 @@ fn pre_authorize(
     asked: &AskedName,
 ) -> Result<AuthorizationDetails, ServiceError> {
     let now = kernel.now();
-    let (customer, account) = hold(tx, by)?;
+    let Held { customer, account, credential } = hold(tx, by)?;
     let profile = rules::profile(&kernel.settings, profile)?;
     let names = names::read(&kernel.settings, profile, std::slice::from_ref(asked))?;
     let [name] = names.as_slice() else { return Err(ServiceError::internal("one name was read as several")) };
@@ -131,7 +132,7 @@ fn pre_authorize(
         kernel,
         caller: &by.caller,
         account: &customer,
-        kid: account.kid,
+        credential: &credential,
         acme: Some(&account),
         profile,
         standing: &standing,
@@ -145,15 +146,22 @@ fn pre_authorize(
     Ok(AuthorizationDetails { authorization, thumbprint: Some(account.thumbprint) })
 }
 
-/// The customer and the ACME account, both as they are until the unit of work ends, and both active.
-fn hold(tx: &mut Tx<'_>, by: &AcmeCaller) -> Result<(Account, AcmeAccount), ServiceError> {
+/// Who orders.
+struct Held {
+    customer: Account,
+    account: AcmeAccount,
+    credential: EabCredential,
+}
+
+/// The customer, the ACME account and the credential that bound it, all as they are until the unit of work ends, and all active.
+fn hold(tx: &mut Tx<'_>, by: &AcmeCaller) -> Result<Held, ServiceError> {
     let customer = tx.hold_account(by.account.reseller, by.account.account)?;
     let customer = customer.ok_or_else(|| ServiceError::internal("an ACME account without its customer"))?;
     customer.require_active()?;
     let account = tx.hold_acme_account(by.account.id)?.ok_or_else(no_such_account)?;
     account.require_active()?;
-    match tx.credential(account.reseller, account.kid)? {
-        Some(credential) if credential.revoked_at.is_none() => Ok((customer, account)),
+    match tx.hold_credential(account.reseller, account.kid)? {
+        Some(credential) if credential.revoked_at.is_none() => Ok(Held { customer, account, credential }),
         _ => Err(ServiceError::CredentialRevoked(account.kid)),
     }
 }

@@ -11,6 +11,9 @@ use super::authenticate::{AuthError, LEEWAY, end_of};
 use super::cache::{Holder, VerifiedToken};
 use crate::settings::ExternalProvider;
 
+/// As OpenID Connect Core section 2 has it.
+const LONGEST_SUBJECT: usize = 255;
+
 /// Where a provider's public keys come from.
 #[async_trait]
 pub trait KeySource: Send + Sync {
@@ -68,7 +71,10 @@ impl External {
             }
             _ => ScopeSet::default(),
         };
-        let subject = claims.text("sub").unwrap_or("unknown").to_owned();
+        let subject = claims.text("sub").filter(|subject| !subject.is_empty() && subject.len() <= LONGEST_SUBJECT);
+        // Two providers may call somebody the same.
+        let subject = subject.ok_or_else(|| AuthError::Claim("sub".to_owned()))?;
+        let subject = format!("{}#{subject}", self.provider.issuer);
         Ok((Holder::External { provider: place, subject, reseller }, scopes))
     }
 }

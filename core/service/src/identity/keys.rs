@@ -9,6 +9,7 @@ use chancery_store::{TokenKey, Tx};
 
 use crate::error::ServiceError;
 use crate::kernel::{Kernel, sealed_column};
+use crate::settings::LONGEST_TOKEN_LIFETIME;
 
 /// Clocks of nodes differ by less than this.
 const SLACK: Duration = Duration::from_secs(300);
@@ -70,9 +71,11 @@ fn plan(kernel: &Kernel, keys: &[TokenKey], now: Timestamp) -> Plan {
         }
         Some(_) => None,
     };
-    // A key is done with once its successor has been in use for longer than any token lives.
+    // A key is done with once its successor has been in use for longer than any token lives, whatever the lifetime was
+    // when it signed.
+    let longest = settings.token_lifetime.max(LONGEST_TOKEN_LIFETIME);
     let successors = keys.iter().zip(keys.iter().skip(1));
-    let done = successors.filter(|(newer, _)| now.since(newer.active_from) > settings.token_lifetime + SLACK);
+    let done = successors.filter(|(newer, _)| now.since(newer.active_from) > longest + SLACK);
     Plan { create_active_from, forget: done.map(|(_, older)| older.id).collect() }
 }
 

@@ -30,7 +30,7 @@ impl Operator {
             }
             total.resealed += pass.resealed;
             if pass.resealed == 0 {
-                total.already = pass.already - total.resealed;
+                total.already = pass.already.saturating_sub(total.resealed);
                 let (me, detail) = (self.clone(), json!({"resealed": total.resealed}));
                 let note =
                     move |tx: &mut Tx<'_>| me.record(tx, None, "kek.reseal", me.kernel.keyring.primary_id(), &detail);

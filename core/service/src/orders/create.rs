@@ -5,8 +5,8 @@ use std::time::Duration;
 use chancery_domain::policy::Request;
 use chancery_domain::{
     Account, AcmeAccount, Authorization, AuthorizationId, AuthorizationState, CertificateId, CertificateRecord,
-    CertificateState, Challenge, ChallengeId, ChallengeState, ChallengeType, ExternalId, Identifier, Kid, Metadata,
-    Order, OrderId, OrderState, Problems, Profile, ProfileName, Scope, Timestamp, Via,
+    CertificateState, Challenge, ChallengeId, ChallengeState, ChallengeType, EabCredential, ExternalId, Identifier,
+    Metadata, Order, OrderId, OrderState, Problems, Profile, ProfileName, Scope, Timestamp, Via,
 };
 use chancery_pki::{CertificateRequest, SubscriberProfile, ceiling_days};
 use chancery_store::Tx;
@@ -15,7 +15,7 @@ use data_encoding::BASE64URL_NOPAD;
 use super::rules::{self, Standing, offered};
 use super::{OrderDetails, Orders, describe, details};
 use crate::account_lookup::AccountLookup;
-use crate::accounts::account_for_order;
+use crate::accounts::{Orderer, account_for_order};
 use crate::caller::Caller;
 use crate::csr::JudgedCsr;
 use crate::error::ServiceError;
@@ -65,7 +65,7 @@ fn create(
     judged: &Result<JudgedCsr, ServiceError>,
 ) -> Result<OrderDetails, ServiceError> {
     let (now, settings) = (kernel.now(), &kernel.settings);
-    let (account, kid) = account_for_order(tx, caller, &new.account)?;
+    let Orderer { account, credential } = account_for_order(tx, caller, &new.account, now)?;
     account.require_active()?;
     let name = new.profile.as_ref().unwrap_or(&settings.default_profile);
     let profile = rules::profile(settings, name)?;
@@ -89,7 +89,16 @@ fn create(
     let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
     let standing = Standing::of(tx, account.id)?;
     standing.judge(tx, settings, account.id, &asked, now)?;
-    let draft = Draft { kernel, caller, account: &account, kid, acme: None, profile, standing: &standing, now };
+    let draft = Draft {
+        kernel,
+        caller,
+        account: &account,
+        credential: &credential,
+        acme: None,
+        profile,
+        standing: &standing,
+        now,
+    };
     let order = draft.order(Wanted {
         identifiers,
         csr: Some(request.as_der().to_vec()),
@@ -177,7 +186,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) kernel: &'a Kernel,
     pub(crate) caller: &'a Caller,
     pub(crate) account: &'a Account,
-    pub(crate) kid: Kid,
+    pub(crate) credential: &'a EabCredential,
     /// Who orders, where that is through ACME.
     pub(crate) acme: Option<&'a AcmeAccount>,
     pub(crate) profile: &'a Profile,
@@ -205,7 +214,8 @@ impl Draft<'_> {
             id: OrderId::new(self.now, entropy),
             reseller: self.caller.reseller,
             account: self.account.id,
-            kid: self.kid,
+            kid: self.credential.kid,
+            kid_was_revoked: self.credential.revoked_at.is_some(),
             via: if self.acme.is_some() { Via::Acme } else { Via::Reseller },
             acme_account: self.acme.map(|account| account.id),
             replaces,
@@ -306,7 +316,8 @@ impl Draft<'_> {
         let reused = match reused {
             Some((earlier, validation)) => {
                 let source = tx.any_authorization(validation.source)?;
-                let holds = self.now < validation.at.plus(settings.issuing.reuse)
+                let reuse = settings.issuing.reuse_of(&self.profile.name, self.now);
+                let holds = self.now < validation.at.plus(reuse)
                     && allowed.contains(&validation.method)
                     && source.is_some_and(|source| source.validation().is_some());
                 holds.then_some((earlier, validation))
@@ -318,11 +329,18 @@ impl Draft<'_> {
             let challenges = kinds.into_iter().map(|kind| self.challenge(id, kind, ChallengeState::Pending));
             return Ok(Authorization { challenges: challenges.collect(), ..fresh });
         };
+        // For public certificates control counts no longer than its date allows, however long the permission holds.
+        let shown_until = match settings.issuing.longest_reuse(&self.profile.name, self.now) {
+            Some(longest) => validation.at.plus(longest),
+            None => earlier.expires_at,
+        };
         // The list of challenges of a reused authorization must not be empty: clients look for the one that is valid.
         let shown = self.challenge(id, validation.method, ChallengeState::Valid { at: validation.at });
         let state = AuthorizationState::Valid(validation);
-        Ok(Authorization { state, challenges: vec![shown], expires_at: earlier.expires_at, ..fresh })
+        let expires_at = earlier.expires_at.min(shown_until);
+        Ok(Authorization { state, challenges: vec![shown], expires_at, ..fresh })
     }
+
     fn challenge(&self, authorization: AuthorizationId, kind: ChallengeType, state: ChallengeState) -> Challenge {
         Challenge {
             id: ChallengeId::of(authorization, kind),

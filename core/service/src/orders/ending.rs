@@ -29,19 +29,34 @@ pub(crate) fn fail_order(
 ) -> Result<Order, ServiceError> {
     let order = order.fail(problem, now);
     tx.save_order(&order)?;
-    if let Some(draft) = tx.draft(order.certificate)?
-        && let Some(drafted) = tx.certificate_of_order(order.id)?
-    {
-        // It was counted when it was drafted. A draft that nobody can read must not keep its order from ending.
-        match Draft::from_stored(&draft.tbs) {
-            Ok(draft) => {
-                let not_after = Timestamp::from_secs(draft.validity().not_after());
-                tx.uncount_issued(order.account, not_after, drafted.updated_at)?;
-            }
-            Err(error) => tracing::error!(order = %order.id, %error, "a draft cannot be read, and stays counted"),
-        }
-    }
+    uncount_draft(tx, &order)?;
     tx.cancel_certificate(order.certificate, now)?;
     tx.finish_job(JobKind::Issue, order.id)?;
     Ok(order)
+}
+
+/// Puts an order that is being issued back to where it can be finalized again: its draft is dropped and does not count.
+/// The serial number of that draft is given back, where there was one. The order is locked.
+pub(crate) fn put_back_order(tx: &mut Tx<'_>, order: Order, now: Timestamp) -> Result<Option<String>, ServiceError> {
+    let order = order.put_back(now);
+    tx.save_order(&order)?;
+    let serial = uncount_draft(tx, &order)?;
+    tx.drop_draft(order.certificate, order.expires_at, now)?;
+    tx.finish_job(JobKind::Issue, order.id)?;
+    Ok(serial)
+}
+
+/// Takes back what was counted when the certificate was drafted; the serial number of the draft, where there is one.
+fn uncount_draft(tx: &mut Tx<'_>, order: &Order) -> Result<Option<String>, ServiceError> {
+    let Some(row) = tx.draft(order.certificate)? else { return Ok(None) };
+    let Some(drafted) = tx.certificate_of_order(order.id)? else { return Ok(None) };
+    // A draft that nobody can read must not keep its order from ending.
+    match Draft::from_stored(&row.tbs) {
+        Ok(draft) => {
+            let not_after = Timestamp::from_secs(draft.validity().not_after());
+            tx.uncount_issued(order.account, not_after, drafted.updated_at)?;
+        }
+        Err(error) => tracing::error!(order = %order.id, %error, "a draft cannot be read, and stays counted"),
+    }
+    Ok(Some(row.serial))
 }

@@ -2,11 +2,11 @@
 
 use chancery_domain::policy::{Applied, Request, Verdict, evaluate};
 use chancery_domain::{
-    AccountId, ChallengeType, Identifier, Policy, PolicyRules, Problem, Profile, ProfileName, Timestamp,
+    AccountId, ChallengeType, Identifier, Policy, PolicyRules, Problem, Problems, Profile, ProfileName, Timestamp,
 };
-use chancery_store::Tx;
+use chancery_store::{Counted, Tx};
 
-use crate::error::{Noun, ServiceError};
+use crate::error::ServiceError;
 use crate::settings::Settings;
 
 /// The policies that apply to an account; the operator's own where the reseller has none.
@@ -36,12 +36,15 @@ impl Standing {
         request: &Request<'_>,
         now: Timestamp,
     ) -> Result<Verdict, ServiceError> {
-        let verdict = self.verdict(settings, request);
-        if !verdict.violations.is_empty() {
-            return Err(ServiceError::PolicyViolation(verdict.violations));
-        }
+        let verdict = self.judge_rules(settings, request)?;
         check_quotas(tx, &self.applied(settings), account, now)?;
         Ok(verdict)
+    }
+
+    /// The same without the quotas, for what is counted already.
+    pub(crate) fn judge_rules(&self, settings: &Settings, request: &Request<'_>) -> Result<Verdict, ServiceError> {
+        let verdict = self.verdict(settings, request);
+        if verdict.violations.is_empty() { Ok(verdict) } else { Err(ServiceError::PolicyViolation(verdict.violations)) }
     }
 
     /// What the rules say to a request, quotas aside.
@@ -119,14 +122,18 @@ fn check_quotas(
     now: Timestamp,
 ) -> Result<(), ServiceError> {
     for policy in applied {
-        let quota = |rule: &'static str, most: Option<u32>, used: i64| match most {
-            Some(most) if used >= i64::from(most) => {
-                let message = format!("{used} of {most} certificates are used up (policy {:?})", policy.name.as_str());
-                let problem =
-                    Problem { policy: policy.id.map(|id| id.to_string()), ..Problem::new(rule, rule, message) };
-                Err(ServiceError::QuotaExceeded { problem, retry_after: seconds_to_midnight(now) })
+        let quota = |rule: &'static str, most: Option<u32>, counted: Vec<Counted>| {
+            let used: i64 = counted.iter().map(|each| each.certificates).sum();
+            match most {
+                Some(most) if used >= i64::from(most) => {
+                    let message =
+                        format!("{used} of {most} certificates are used up (policy {:?})", policy.name.as_str());
+                    let problem =
+                        Problem { policy: policy.id.map(|id| id.to_string()), ..Problem::new(rule, rule, message) };
+                    Err(ServiceError::QuotaExceeded { problem, retry_after: seconds_to_free(&counted, most, now) })
+                }
+                Some(_) | None => Ok(()),
             }
-            Some(_) | None => Ok(()),
         };
         let PolicyRules { max_certificates_per_day, max_certificates_per_week, max_active_certificates, .. } =
             policy.rules;
@@ -170,9 +177,13 @@ fn unshowable(request: &Request<'_>, applied: &[Applied<'_>]) -> Vec<Problem> {
     problems
 }
 
-/// The profile of this name.
+/// The profile of this name; another name is a mistake in the request.
 pub(crate) fn profile<'a>(settings: &'a Settings, name: &ProfileName) -> Result<&'a Profile, ServiceError> {
-    settings.profile(name).ok_or_else(|| ServiceError::NotFound(Noun::Profile, vec![name.to_string()]))
+    settings.profile(name).ok_or_else(|| {
+        let mut problems = Problems::default();
+        problems.add("profile", "unknown", format!("there is no profile {name}"));
+        ServiceError::Invalid(problems)
+    })
 }
 
 /// The challenges that can be offered for a name: those of the profile that every policy allows, and that can work at
@@ -192,7 +203,16 @@ pub(crate) fn offered(identifier: &Identifier, profile: &Profile, applied: &[App
     profile.challenge_types.iter().copied().filter(|kind| allowed(kind) && possible(kind)).collect()
 }
 
-fn seconds_to_midnight(now: Timestamp) -> u64 {
+/// How long until fewer than `most` certificates count; they are sorted by when they cease to. A quota of none is never
+/// free, and is worth asking about again when something else has changed.
+fn seconds_to_free(counted: &[Counted], most: u32, now: Timestamp) -> u64 {
     const DAY: i64 = 86_400;
-    u64::try_from(DAY - now.as_secs().rem_euclid(DAY)).unwrap_or(1)
+    let mut left: i64 = counted.iter().map(|each| each.certificates).sum();
+    let free = counted.iter().find(|each| {
+        left -= each.certificates;
+        left < i64::from(most)
+    });
+    let midnight = now.as_secs() + DAY - now.as_secs().rem_euclid(DAY);
+    let free = free.map_or(midnight, |each| each.until.as_secs());
+    u64::try_from(free - now.as_secs()).unwrap_or(1).max(1)
 }

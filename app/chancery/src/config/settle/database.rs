@@ -19,7 +19,10 @@ pub(super) fn settle(database: &types::Database, check: &mut Check<'_>) -> Optio
             DatabaseUrl::Sqlite(path)
         }
         DatabaseUrl::Postgres(config) => {
-            let private = !config.get_hosts().iter().any(is_remote) || says(config.get_ssl_mode(), "Require");
+            // An address beside the name is what is really spoken to.
+            let remote = config.get_hosts().iter().any(is_remote)
+                || config.get_hostaddrs().iter().any(|address| !address.to_canonical().is_loopback());
+            let private = !remote || says(config.get_ssl_mode(), "Require");
             let message = "goes to another machine without being sure of TLS; add ?sslmode=require, or set \
                            database.allow_unencrypted = true where the network is safe";
             check.problems.require(private || database.allow_unencrypted, "database.url", message);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chancery_http::PublicUrls;
 use chancery_idp::{FetchLimits, JwksFetcher};
-use chancery_service::ExternalProvider;
+use chancery_service::{ExternalProvider, LONGEST_TOKEN_LIFETIME};
 
 use super::{Check, days, minutes, url};
 use crate::config::types;
@@ -25,7 +25,7 @@ pub(super) fn settle(
     public: bool,
     check: &mut Check<'_>,
 ) -> Option<Identity> {
-    let lifetime = check.span("identity.token_lifetime", &identity.token_lifetime, minutes(1), days(7));
+    let lifetime = check.span("identity.token_lifetime", &identity.token_lifetime, minutes(1), LONGEST_TOKEN_LIFETIME);
     let rotation = check.span("identity.token_key_rotation", &identity.token_key_rotation, minutes(60), days(366));
     let notice = check.span("identity.token_key_notice", &identity.token_key_notice, Duration::ZERO, days(7));
     if let (Some(rotation), Some(notice)) = (rotation, notice) {

@@ -20,8 +20,13 @@ pub(super) struct Issuance {
 /// Far beyond any quota that limits something.
 const MAX_COUNT: u32 = 1_000_000_000;
 
-pub(super) fn settle(policy: &types::Policy, written: &types::Profiles, check: &mut Check<'_>) -> Option<Issuance> {
-    let settled = profiles::settle(&written.list, check);
+pub(super) fn settle(
+    policy: &types::Policy,
+    written: &types::Profiles,
+    internal: bool,
+    check: &mut Check<'_>,
+) -> Option<Issuance> {
+    let settled = profiles::settle(&written.list, internal, check);
     let list = settled.as_ref().map(|profiles| profiles.list.as_slice());
     let default_profile = check.problems.take("profiles.default_profile", ProfileName::parse(&written.default_profile));
     if let (Some(name), Some(list)) = (&default_profile, list) {

@@ -12,6 +12,7 @@ mod validation;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::Secret;
@@ -39,7 +40,8 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     let limits = limits::settle(&config.limits, &mut check);
     let validation = validation::settle(&config.validation, urls, &mut check);
     let acme = acme::settle(&config.acme, &mut check);
-    let issuance = issuance::settle(&config.policy, &config.profiles, &mut check);
+    let issuance =
+        issuance::settle(&config.policy, &config.profiles, config.validation.allow_special_addresses, &mut check);
     let ca = settle_ca(&config.ca, &mut check);
     let log = settle_log(&config.log, &mut check);
 
@@ -168,16 +170,14 @@ fn settle_kek(keys: &Keys, check: &mut Check<'_>) -> Option<Kek> {
 
 struct CaChoice {
     crl_shards: u32,
-    blocklist: Option<PathBuf>,
+    blocklist: Option<Arc<KeyBlocklist>>,
 }
 
 fn settle_ca(ca: &Ca, check: &mut Check<'_>) -> Option<CaChoice> {
     let crl_shards = check.number("ca.crl_shards", ca.crl_shards, 1, 256);
     let blocklist = ca.key_blocklist.as_deref().map(|path| check.path(path));
-    if let Some(path) = &blocklist {
-        check.problems.take("ca.key_blocklist", KeyBlocklist::load(path));
-    }
-    Some(CaChoice { crl_shards: crl_shards?, blocklist })
+    let blocklist = blocklist.and_then(|path| check.problems.take("ca.key_blocklist", KeyBlocklist::load(&path)));
+    Some(CaChoice { crl_shards: crl_shards?, blocklist: blocklist.map(Arc::new) })
 }
 
 fn settle_log(log: &Log, check: &mut Check<'_>) -> Option<LogChoice> {

@@ -22,7 +22,11 @@ pub(super) struct Profiles {
 const MAX_VALIDITY_DAYS: u32 = 825;
 const MAX_NAMES: u32 = 100;
 
-pub(super) fn settle(list: &[types::Profile], check: &mut Check<'_>) -> Option<Profiles> {
+/// What stands in ACME's URLs in the place of a profile.
+const RESERVED: [&str; 6] = ["account", "authz", "cert", "challenge", "order", "renewal-info"];
+
+/// With `internal`, profiles that are not public are also for names and addresses that mean something only in here.
+pub(super) fn settle(list: &[types::Profile], internal: bool, check: &mut Check<'_>) -> Option<Profiles> {
     let usual: Vec<_> = Profile::predefined().iter().map(written).collect();
     let list = if list.is_empty() { &usual } else { list };
     let before = check.problems.0.len();
@@ -32,7 +36,14 @@ pub(super) fn settle(list: &[types::Profile], check: &mut Check<'_>) -> Option<P
         let Some(profile) = settle_profile(written, &setting, check) else { continue };
         let name = profile.name.clone();
         check.problems.require(!is_one_of(&name, &settled.list), setting("name"), format!("{name} is there twice"));
-        let look = settle_look(written, &profile, &setting, check);
+        // The first part of the paths of ACME is either a profile or one of these.
+        let free = !RESERVED.contains(&name.as_str());
+        check.problems.require(
+            free,
+            setting("name"),
+            format!("{name} names something else in ACME's URLs; choose another"),
+        );
+        let look = settle_look(written, &profile, internal && !written.public, &setting, check);
         settled.certificates.extend(look.map(|look| (name.clone(), look)));
         let allowed: Vec<IssuerRef> = parsed(&setting("issuers"), &written.issuers, str::parse, check);
         settled.issuers.insert(name, IssuerRules { allowed, ocsp: written.ocsp, crl: written.crl });
@@ -70,6 +81,7 @@ fn settle_profile(
 fn settle_look(
     written: &types::Profile,
     profile: &Profile,
+    internal: bool,
     setting: &impl Fn(&str) -> String,
     check: &mut Check<'_>,
 ) -> Option<SubscriberProfile> {
@@ -81,7 +93,6 @@ fn settle_look(
         let twice = list.iter().enumerate().find(|(place, entry)| list[..*place].contains(entry));
         check.problems.require(twice.is_none(), setting(field), "has an entry twice");
     }
-    let internal = !written.public;
     let look = SubscriberProfile {
         validity_days: profile.validity_days,
         backdate_seconds: u32::try_from(backdate.as_secs()).expect("30 days are few seconds"),

@@ -18,8 +18,9 @@ pub(super) struct Validation {
     reuse: Duration,
 }
 
-/// What the Baseline Requirements allow at most (section 4.2.1).
-const MAX_REUSE_DAYS: u64 = 398;
+/// What the Baseline Requirements allow at most (section 4.2.1). They allow less from 2027-03-15 on, and then less is
+/// done for public certificates whatever stands here.
+const MAX_REUSE_DAYS: u64 = 200;
 
 pub(super) fn settle(
     validation: &types::Validation,

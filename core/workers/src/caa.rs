@@ -1,0 +1,79 @@
+//! What CAA records say, for orders that are issued and for those who want to know before they order.
+
+use std::sync::Arc;
+
+use chancery_dcv::{FairPlaces, Validator};
+use chancery_domain::{CaaEvidence, ChallengeType, Identifier, OrderId, ValidationProblem};
+use chancery_service::{CaaAnswer, CaaAsker, CaaAssignment, ServiceError};
+use tokio::task::JoinSet;
+
+use crate::Workers;
+
+/// Names of one order that are asked about at a time.
+const AT_ONCE: usize = 8;
+/// Names that are asked about at a time for those who only want to know.
+const FOR_THE_CURIOUS: usize = 32;
+
+type Answer = Result<CaaEvidence, ValidationProblem>;
+
+impl Workers {
+    /// Asks about the names of an order, until one is refused: that ends the order.
+    pub(crate) async fn ask_caa(
+        &self,
+        whose: &str,
+        order: OrderId,
+        names: Vec<CaaAssignment>,
+    ) -> Result<(), ServiceError> {
+        let mut names = names.into_iter();
+        let mut asked = JoinSet::new();
+        loop {
+            while asked.len() < AT_ONCE
+                && let Some(name) = names.next()
+            {
+                let (me, whose) = (self.clone(), whose.to_owned());
+                asked.spawn(async move { (name.authorization, me.caa(&whose, &name).await) });
+            }
+            let Some(answered) = asked.join_next().await else { return Ok(()) };
+            let (authorization, answer) = answered.map_err(|error| ServiceError::Internal(error.to_string()))?;
+            let refused = answer.is_err();
+            self.services.issuance.note_caa(order, authorization, answer).await?;
+            if refused {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn caa(&self, whose: &str, name: &CaaAssignment) -> Answer {
+        match &self.validator {
+            Some(validator) => validator.caa(whose, &name.identifier, Some(&name.account_uri), name.method).await,
+            None => Ok(self.nothing_found()),
+        }
+    }
+}
+
+/// Looks at CAA records for the use cases.
+pub struct Eyes {
+    validator: Arc<Validator>,
+    places: FairPlaces,
+}
+
+impl Eyes {
+    pub fn new(validator: Arc<Validator>) -> Self {
+        Self { validator, places: FairPlaces::new(FOR_THE_CURIOUS) }
+    }
+}
+
+impl CaaAsker for Eyes {
+    fn ask<'a>(
+        &'a self,
+        whose: &'a str,
+        identifier: &'a Identifier,
+        account_uri: &'a str,
+        methods: &'a [ChallengeType],
+    ) -> CaaAnswer<'a> {
+        Box::pin(async move {
+            let _place = self.places.acquire(whose).await;
+            self.validator.caa_for_any(whose, identifier, Some(account_uri), methods).await
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! The jobs that this process has, at work or waiting for a place.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chancery_service::{Job, JobKind};
+
+type Key = (JobKind, String);
+
+#[derive(Clone, Default)]
+pub(crate) struct Held(Arc<Mutex<HashMap<Key, Entry>>>);
+
+struct Entry {
+    job: Job,
+    /// It came again meanwhile: its subject may have changed since it was looked at.
+    again: Option<Job>,
+}
+
+impl Held {
+    /// Takes a job in hand and gives it back to be done, unless it is in hand already: then it is noted.
+    pub(crate) fn take(&self, job: Job) -> Option<Job> {
+        let mut held = self.held();
+        if let Some(entry) = held.get_mut(&key(&job)) {
+            entry.again = Some(job);
+            return None;
+        }
+        held.insert(key(&job), Entry { job: job.clone(), again: None });
+        Some(job)
+    }
+
+    /// Lets go of a job that has been done; or gives it back, if it came again meanwhile.
+    pub(crate) fn release(&self, job: &Job) -> Option<Job> {
+        let mut held = self.held();
+        let again = held.get_mut(&key(job)).and_then(|entry| entry.again.take());
+        if again.is_none() {
+            held.remove(&key(job));
+        }
+        again
+    }
+
+    /// Every job in hand.
+    pub(crate) fn all(&self) -> Vec<Job> {
+        self.held().values().map(|entry| entry.job.clone()).collect()
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn key(job: &Job) -> Key {
+    (job.kind, job.subject.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(subject: &str, attempts: i64) -> Job {
+        Job { kind: JobKind::Validate, subject: subject.to_owned(), attempts }
+    }
+
+    #[test]
+    fn a_job_is_in_hand_once_and_is_done_again_if_it_came_again() {
+        let held = Held::default();
+        assert_eq!(held.take(job("a", 1)), Some(job("a", 1)));
+        assert_eq!(held.take(job("b", 1)), Some(job("b", 1)));
+        assert_eq!(held.take(job("a", 2)), None);
+        assert_eq!(held.take(job("a", 3)), None);
+        assert_eq!(held.all().len(), 2);
+        assert_eq!(held.release(&job("a", 1)), Some(job("a", 3)));
+        assert_eq!(held.release(&job("a", 3)), None);
+        assert_eq!(held.all(), [job("b", 1)]);
+        assert_eq!(held.take(job("a", 1)), Some(job("a", 1)));
+    }
+}
