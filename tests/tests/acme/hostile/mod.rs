@@ -7,6 +7,7 @@ mod common;
 mod finalizing;
 mod identifiers;
 mod key_change;
+mod keys;
 mod nodes;
 mod nonces;
 mod orders;

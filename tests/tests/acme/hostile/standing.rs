@@ -64,3 +64,24 @@ on_both_databases! {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn customers_share_the_rate_of_their_reseller_and_are_told_when_to_come_again() {
+    let number = |number| std::num::NonZeroU32::new(number).unwrap();
+    let limiter = chancery_http::RateLimiter::new(number(1), number(4));
+    let store = chancery_testkit::TestStore::sqlite();
+    let world = chancery_tests::World::over(store, chancery_tests::settings(), Vec::new(), Some(limiter)).await;
+    let (_, _, client) = stage(&world).await;
+    let kid = client.kid.clone().unwrap();
+    let mut replies = Vec::new();
+    for _ in 0..5 {
+        replies.push(client.read(&kid).await);
+    }
+    let last = replies.pop().unwrap();
+    refused(&last, 429, "rateLimited", "try again in");
+    assert!(last.header("retry-after").is_some() && last.header("ratelimit").is_some());
+    assert_eq!(replies[0].status, 200);
+    let foreign = world.tenant("OTHER").await.make_account("a@example.com").await;
+    let other = AcmeClient::registered(&world, &foreign).await;
+    other.read(other.kid.as_deref().unwrap()).await.expect(200);
+}
