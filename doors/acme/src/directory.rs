@@ -1,11 +1,13 @@
 //! The directory of a profile (RFC 8555 section 7.1.1).
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Request, State};
 use chancery_domain::Profile;
 use chancery_http::Door;
 use serde_json::{Map, Value, json};
 
+use crate::jws::by_account;
+use crate::payload;
 use crate::problem::Problem;
 use crate::urls::Urls;
 
@@ -35,6 +37,17 @@ pub(crate) async fn show(
     let unknown = nonce.get(nonce.len().saturating_sub(16)..).unwrap_or_default();
     directory.insert(unknown.to_owned(), "https://www.rfc-editor.org/rfc/rfc8701".into());
     Ok(Json(directory))
+}
+
+/// The same by POST-as-GET (RFC 8555 section 6.3).
+pub(crate) async fn show_signed(
+    State(door): State<Door>,
+    profile: Path<String>,
+    request: Request,
+) -> Result<Json<Map<String, Value>>, Problem> {
+    let (_, signed) = by_account(&door, request).await?;
+    payload::require_empty(&signed.payload)?;
+    show(State(door), profile).await
 }
 
 /// The profile of that name.

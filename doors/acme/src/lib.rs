@@ -26,8 +26,8 @@ use problem::{Problem, ProblemType};
 /// Everything below `/acme/`.
 pub fn router(door: Door) -> Router {
     let routes = Router::new()
-        .route("/acme/{profile}/directory", get(directory::show))
-        .route("/acme/{profile}/new-nonce", get(nonce::give))
+        .route("/acme/{profile}/directory", get(directory::show).post(directory::show_signed))
+        .route("/acme/{profile}/new-nonce", get(nonce::give).post(nonce::give_signed))
         .route("/acme/{profile}/new-account", post(account::register))
         .route("/acme/{profile}/new-order", post(order::create))
         .route("/acme/{profile}/new-authz", post(authorization::create))

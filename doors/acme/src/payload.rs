@@ -2,7 +2,6 @@
 
 use chancery_jose::json_object;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::problem::Problem;
 
@@ -20,8 +19,8 @@ pub(crate) fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Problem> {
     if payload.is_empty() {
         return Err(Problem::malformed("the payload is empty; this needs a JSON object"));
     }
-    let members =
-        json_object(payload).map_err(|why| Problem::malformed(format!("the payload cannot be read: {why}")))?;
-    serde_json::from_value(Value::Object(members))
+    json_object(payload).map_err(|why| Problem::malformed(format!("the payload cannot be read: {why}")))?;
+    // Read once more from the text, so that a refusal tells the place.
+    serde_json::from_slice(payload)
         .map_err(|why| Problem::malformed(format!("the payload cannot be understood: {why}")))
 }

@@ -4,6 +4,7 @@
 mod accounts;
 mod binding;
 mod common;
+mod hostile;
 mod orders;
 mod renewal;
 mod requests;

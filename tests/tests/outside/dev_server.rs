@@ -21,6 +21,11 @@ impl DevServer {
     ///
     /// `None` where there is no binary to start, unless `scripts/test` has promised one.
     pub(crate) fn start() -> Option<Self> {
+        Self::start_with(&[])
+    }
+
+    /// The same, with further arguments.
+    pub(crate) fn start_with(arguments: &[&str]) -> Option<Self> {
         let binary = tool("CHANCERY_TEST_BINARY")?;
         let folder = tempfile::tempdir().unwrap();
         let log = File::create(folder.path().join("log")).unwrap();
@@ -28,6 +33,7 @@ impl DevServer {
             .args(["dev", "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"])
             .arg("--data-dir")
             .arg(folder.path().join("data"))
+            .args(arguments)
             .stdin(Stdio::null())
             .stdout(log.try_clone().unwrap())
             .stderr(log)
@@ -70,6 +76,22 @@ impl DevServer {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     }
+}
+
+/// A port that nobody listens on at the moment.
+pub(crate) fn free_port() -> u16 {
+    std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+}
+
+/// Whether a program that `scripts/test` installs is there; without it the test is skipped, and says so.
+pub(crate) fn installed(program: &str) -> bool {
+    let places = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&places).any(|place| place.join(program).is_file());
+    if !found {
+        assert!(std::env::var_os("CHANCERY_REQUIRE_TOOLS").is_none(), "{program} is not installed");
+        eprintln!("skipped: {program} is not installed; ./scripts/test installs it");
+    }
+    found
 }
 
 impl Drop for DevServer {

@@ -1,6 +1,9 @@
 //! The program itself, started as a user starts it, and strangers' tools let loose on it.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
+mod acme;
+mod certbot;
 mod dev_server;
 mod docs_page;
+mod lego;
 mod schemathesis;

@@ -1,5 +1,7 @@
 //! Names as ACME clients ask for them (RFC 8555 section 9.7.7, RFC 8738 section 3).
 
+use std::net::IpAddr;
+
 use chancery_domain::{Identifier, Problem, Profile};
 use chancery_pki::{NameProblem, read_dns_name};
 
@@ -64,6 +66,14 @@ fn read_one(asked: &AskedName) -> Result<Identifier, RejectedName> {
     let refuse = |kind, detail| Err(RejectedName { identifier: None, kind, detail });
     let shown = || asked.value.chars().take(100).collect::<String>();
     match asked.kind.as_str() {
+        "dns" if asked.value.parse::<IpAddr>().is_ok() => {
+            let detail = format!(
+                "{:?} is an IP address, and was asked for as a host name: its type is ip, not dns (RFC 8738); where the \
+                 client cannot be told so, it is too old for this",
+                shown()
+            );
+            refuse(Rejection::Malformed, detail)
+        }
         "dns" => read_dns_name(&asked.value).or_else(|problem| refuse(Rejection::Malformed, problem.to_string())),
         "ip" => match asked.value.parse() {
             Ok(address) => Ok(Identifier::Ip(address)),

@@ -1,0 +1,72 @@
+//! Nonces (RFC 8555 section 6.5): each is good once, here, and not for ever.
+
+use std::time::Duration;
+
+use chancery_jose::base64url;
+use chancery_tests::{on_both_databases, settings};
+use http::Method;
+use serde_json::json;
+
+use super::common::{refused, signed, stage, with};
+
+on_both_databases! {
+    async fn a_nonce_is_taken_once_and_only_if_it_is_ours_and_fresh(world: World) {
+        let (_, _, client) = stage(&world).await;
+        let url = client.kid.clone().unwrap();
+        let header = with(client.header(&url).await, json!({"nonce": null}));
+        refused(&client.send(&url, header, b"").await, 400, "badNonce", "no `nonce`");
+
+        let header = client.header(&url).await;
+        client.send(&url, header.clone(), b"").await.expect(200);
+        let reply = client.send(&url, header.clone(), b"").await;
+        refused(&reply, 400, "badNonce", "used before");
+        // The nonce of the refusal is the way out of it.
+        let fresh = reply.header("replay-nonce").unwrap();
+        client.send(&url, with(header, json!({"nonce": fresh})), b"").await.expect(200);
+
+        let own = client.nonce().await;
+        let altered = if own.starts_with('A') { own.replacen('A', "B", 1) } else { format!("A{}", &own[1..]) };
+        // As another service would make it: of the same shape.
+        let mut foreign = base64url::decode(&own).unwrap();
+        foreign[24..].fill(7);
+        for nonce in [&altered, &base64url::encode(&foreign), "AAAA", "", &format!("{own}AAAA")] {
+            let header = with(client.header(&url).await, json!({"nonce": nonce}));
+            refused(&client.send(&url, header, b"").await, 400, "badNonce", "not one of ours");
+        }
+
+        let header = client.header(&url).await;
+        world.advance(Duration::from_secs(3600));
+        refused(&client.send(&url, header, b"").await, 400, "badNonce", "too old");
+    }
+
+    async fn a_nonce_is_taken_once_by_all_nodes_together(world: World) {
+        let (_, _, client) = stage(&world).await;
+        let node = world.another_node(settings(), Vec::new()).await;
+        let url = client.kid.clone().unwrap();
+        for _ in 0..20 {
+            let body = signed(client.header(&url).await, b"", &client.key).to_string().into_bytes();
+            let (here, there) = (world.stranger(), node.stranger());
+            let headers = [("content-type", "application/jose+json")];
+            let path = chancery_tests::path(&url);
+            let (one, two) = tokio::join!(
+                here.raw(Method::POST, path, &headers, body.clone()),
+                there.raw(Method::POST, path, &headers, body.clone()),
+            );
+            let mut seen = [one.status.as_u16(), two.status.as_u16()];
+            seen.sort_unstable();
+            assert_eq!(seen, [200, 400], "{} {}", one.text(), two.text());
+        }
+    }
+
+    async fn a_nonce_of_one_node_is_good_at_another_and_forgotten_in_time(world: World) {
+        let (_, _, client) = stage(&world).await;
+        let node = world.another_node(settings(), Vec::new()).await;
+        let url = client.kid.clone().unwrap();
+        let header = client.header(&url).await;
+        let client = client.speaking_to(node.stranger());
+        client.send(&url, header.clone(), b"").await.expect(200);
+        world.advance(Duration::from_secs(3601));
+        assert!(world.services.acme.sweep().await.unwrap() >= 1);
+        refused(&client.send(&url, header, b"").await, 400, "badNonce", "too old");
+    }
+}
