@@ -53,6 +53,8 @@ where
     fn settle(self: Box<Self>, commit: Result<(), StoreError>) {
         let result = match (self.result, commit) {
             (Some(Ok(value)), Ok(())) => Ok(value),
+            // It was run again in vain: what it says itself is the better told.
+            (Some(Err(error)), Err(StoreError::Stale { .. })) => Err(error),
             // A refusal may rest on what a neighbour wrote in the same commit: where that failed, nothing is certain.
             (_, Err(error)) => Err(error.into()),
             (Some(Err(error)), Ok(())) => Err(error),
