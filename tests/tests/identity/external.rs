@@ -32,9 +32,9 @@ on_both_databases! {
         assert_eq!(ours.get("/v1/account").await.expect(200)["items"][0]["lookup"], made["lookup"]);
         assert_eq!(holder.get("/v1/account").await.expect(200)["items"].as_array().unwrap().len(), 1);
 
-        // The trail names the subject of the foreign token.
+        // The trail names the provider and the subject of the foreign token.
         let page = chancery_domain::PageRequest { limit: 10, after: None };
-        let filter = AuditFilter { actor: Some("demo".to_owned()), ..AuditFilter::default() };
+        let filter = AuditFilter { actor: Some(format!("{}#demo", provider.issuer)), ..AuditFilter::default() };
         let trail = node.services.audit.list(filter, page).await.unwrap();
         assert_eq!((trail.len(), trail[0].actor_kind.as_str()), (1, "external"));
     }
