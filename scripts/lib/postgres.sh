@@ -59,7 +59,7 @@ postgres_start() {
         port=$((20000 + RANDOM % 12000))
         (cd "$postgres_dir" && exec "${apart[@]}" "${tied[@]}" "$bin/postgres" -D "$postgres_dir/data" -p "$port" \
             -c listen_addresses=127.0.0.1 -c unix_socket_directories="$postgres_dir/socket" \
-            -c max_connections=300 -c fsync=on -c synchronous_commit=on -c full_page_writes=on \
+            -c max_connections=300 -c shared_buffers=512MB -c fsync=on -c synchronous_commit=on -c full_page_writes=on \
             -c timezone=UTC) >"$postgres_dir/server.log" 2>&1 &
         postgres_pid=$!
         if postgres_wait "$bin" "$port"; then
