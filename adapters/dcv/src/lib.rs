@@ -33,7 +33,6 @@ mod tls_alpn01;
 mod validator;
 mod wildcard;
 
-pub use address::special_use;
 pub use check::{Check, Verified};
 pub use config::{ConfigError, Dnssec, Timeouts, ValidatorConfig};
 pub use fair::{FairPlaces, Place};

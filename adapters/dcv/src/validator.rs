@@ -9,7 +9,7 @@ use chancery_domain::{
 use http::HeaderValue;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::address::special_use;
+use crate::address::set_aside;
 use crate::caa;
 use crate::caa_rules::Applicant;
 use crate::check::{Check, Verified};
@@ -52,7 +52,7 @@ impl Validator {
             HeaderValue::from_str(&config.user_agent).map_err(|_| ConfigError::UserAgent(config.user_agent.clone()))?;
         let dialer = Dialer {
             resolver: Resolver::new(&config, entropy)?,
-            set_aside: if config.allow_special_addresses { |_| None } else { special_use },
+            set_aside: if config.allow_special_addresses { |_| None } else { set_aside },
             connect_timeout: config.timeouts.connect,
         };
         let http01 = Http01 {

@@ -2,10 +2,8 @@
 
 use std::{collections::HashSet, net::IpAddr};
 
-use chancery_domain::{DnsName, Identifier, IdentifierError};
+use chancery_domain::{DnsName, Identifier, IdentifierError, special_use};
 use psl::{Psl, Type};
-
-use crate::special_address::special_use;
 
 /// What a profile and an installation allow in names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -28,6 +28,7 @@ mod proof;
 mod reseller;
 mod scope;
 mod secret;
+mod special_address;
 mod text;
 mod time;
 
@@ -58,5 +59,6 @@ pub use proof::{EvidenceAges, IssuanceProof, ProofError};
 pub use reseller::{Reseller, ResellerCode};
 pub use scope::{Scope, ScopeSet};
 pub use secret::Secret;
+pub use special_address::special_use;
 pub use text::{Description, ExternalId, Label, Name, TextError};
 pub use time::{Clock, Timestamp};
