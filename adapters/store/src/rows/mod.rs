@@ -6,6 +6,7 @@ mod acme_nonce;
 pub(crate) mod audit;
 mod authorization;
 pub(crate) mod certificate;
+pub(crate) mod certificate_list;
 mod client;
 mod credential;
 pub(crate) mod crl;
