@@ -1,6 +1,6 @@
 //! Orders, authorizations and challenges as they are shown.
 
-use aws_digest::sha256;
+use aws_lc_rs::digest::{SHA256, digest};
 use chancery_domain::{
     Attempt, Authorization, AuthorizationState, Challenge, ChallengeState, ChallengeType, Identifier, OrderState,
     Timestamp, ValidationProblem,
@@ -12,15 +12,6 @@ use serde_json::Value;
 
 use crate::account::time;
 use crate::progress::progress;
-
-/// SHA-256, where the RFCs ask for it.
-mod aws_digest {
-    use aws_lc_rs::digest::{SHA256, digest};
-
-    pub(super) fn sha256(text: &str) -> Vec<u8> {
-        digest(&SHA256, text.as_bytes()).as_ref().to_vec()
-    }
-}
 
 pub(crate) fn json(order: &wire::Order) -> Value {
     serde_json::to_value(order).expect("wire types are texts, numbers, lists and maps of texts")
@@ -130,13 +121,16 @@ fn instructions(challenge: &Challenge, name: &Identifier, key_authorization: &st
         ChallengeType::Dns01 => wire::Instructions {
             record_name: some(format!("_acme-challenge.{host}")),
             record_type: some("TXT".to_owned()),
-            record_value: some(BASE64URL_NOPAD.encode(&sha256(key_authorization))),
+            record_value: some(BASE64URL_NOPAD.encode(digest(&SHA256, key_authorization.as_bytes()).as_ref())),
             ..wire::Instructions::default()
         },
         // RFC 8737 section 3: an OCTET STRING of 32 octets.
         ChallengeType::TlsAlpn01 => wire::Instructions {
             subject_alternative_name: some(host),
-            acme_identifier: some(format!("0420{}", HEXLOWER.encode(&sha256(key_authorization)))),
+            acme_identifier: some(format!(
+                "0420{}",
+                HEXLOWER.encode(digest(&SHA256, key_authorization.as_bytes()).as_ref())
+            )),
             ..wire::Instructions::default()
         },
     }
