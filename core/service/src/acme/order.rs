@@ -2,8 +2,8 @@
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    Account, AcmeAccount, AuthorizationId, EabCredential, Identifier, Metadata, OrderId, Problems, ProfileName,
-    Timestamp,
+    Account, AcmeAccount, AuthorizationId, EabCredential, Identifier, Metadata, OrderId, Problems, Profile,
+    ProfileName, Timestamp,
 };
 use chancery_store::Tx;
 use serde_json::json;
@@ -74,7 +74,7 @@ impl Acme {
 
     fn create(&self, tx: &mut Tx<'_>, by: &AcmeCaller, new: &NewAcmeOrder) -> Result<OrderDetails, ServiceError> {
         let (kernel, now) = (self.kernel.as_ref(), self.kernel.now());
-        let Held { customer, account, credential } = hold(tx, by)?;
+        let who = hold(tx, by)?;
         let profile = rules::profile(&kernel.settings, &new.profile)?;
         let identifiers = names::read(&kernel.settings, profile, &new.identifiers)?;
         let look = kernel.settings.issuing.certificates.get(&new.profile);
@@ -85,21 +85,12 @@ impl Acme {
             return Err(AcmeError::Malformed(dates_in_acme(&problems)).into());
         }
         let asked = Request { profile, identifiers: &identifiers, key_type: None, challenge_type: None, validity_days };
-        let standing = Standing::of(tx, customer.id)?;
-        judged(standing.judge(tx, &kernel.settings, customer.id, &asked, now), &identifiers)?;
+        let standing = Standing::of(tx, who.customer.id)?;
+        judged(standing.judge(tx, &kernel.settings, who.customer.id, &asked, now), &identifiers)?;
         if let Some(replaces) = &new.replaces {
             renewal::require_replaceable(self, tx, by, replaces, &identifiers)?;
         }
-        let draft = Draft {
-            kernel,
-            caller: &by.caller,
-            account: &customer,
-            credential: &credential,
-            acme: Some(&account),
-            profile,
-            standing: &standing,
-            now,
-        };
+        let draft = who.draft(kernel, by, profile, &standing, now);
         let order = draft.order(Wanted {
             identifiers,
             csr: None,
@@ -121,29 +112,20 @@ fn pre_authorize(
     asked: &AskedName,
 ) -> Result<AuthorizationDetails, ServiceError> {
     let now = kernel.now();
-    let Held { customer, account, credential } = hold(tx, by)?;
+    let who = hold(tx, by)?;
     let profile = rules::profile(&kernel.settings, profile)?;
     let names = names::read(&kernel.settings, profile, std::slice::from_ref(asked))?;
     let [name] = names.as_slice() else { return Err(ServiceError::internal("one name was read as several")) };
     let request = Request { profile, identifiers: &names, key_type: None, challenge_type: None, validity_days: None };
-    let standing = Standing::of(tx, customer.id)?;
-    judged(standing.judge(tx, &kernel.settings, customer.id, &request, now), &names)?;
-    let draft = Draft {
-        kernel,
-        caller: &by.caller,
-        account: &customer,
-        credential: &credential,
-        acme: Some(&account),
-        profile,
-        standing: &standing,
-        now,
-    };
+    let standing = Standing::of(tx, who.customer.id)?;
+    judged(standing.judge(tx, &kernel.settings, who.customer.id, &request, now), &names)?;
+    let draft = who.draft(kernel, by, profile, &standing, now);
     let end = now.plus(kernel.settings.issuing.order_lifetime);
     let authorization = draft.authorization(tx, None, name, end)?;
     tx.insert_authorization(&authorization, 0)?;
     let detail = json!({"name": name.to_string()});
     kernel.audit(tx, &by.caller, "authorization.create", authorization.id, &detail)?;
-    Ok(AuthorizationDetails { authorization, thumbprint: Some(account.thumbprint) })
+    Ok(AuthorizationDetails { authorization, thumbprint: Some(who.account.thumbprint) })
 }
 
 /// Who orders.
@@ -151,6 +133,21 @@ struct Held {
     customer: Account,
     account: AcmeAccount,
     credential: EabCredential,
+}
+
+impl Held {
+    /// Everything that an order or an authorization of theirs is made from.
+    fn draft<'a>(
+        &'a self,
+        kernel: &'a Kernel,
+        by: &'a AcmeCaller,
+        profile: &'a Profile,
+        standing: &'a Standing,
+        now: Timestamp,
+    ) -> Draft<'a> {
+        let Self { customer, account, credential } = self;
+        Draft { kernel, caller: &by.caller, account: customer, credential, acme: Some(account), profile, standing, now }
+    }
 }
 
 /// The customer, the ACME account and the credential that bound it, all as they are until the unit of work ends, and all active.
