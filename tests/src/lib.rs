@@ -6,6 +6,7 @@ mod issuing;
 mod making;
 mod node;
 mod tenant;
+mod together;
 mod world;
 
 pub use acme::{ACME_URL, AcmeClient, csr_der, der, identifiers, path};
@@ -13,6 +14,7 @@ pub use csr::{csr, csr_with};
 pub use making::lookup;
 pub use node::Node;
 pub use tenant::{Reply, Tenant};
+pub use together::{at_once, count};
 pub use world::{START, World, settings};
 
 /// Writes each test once for SQLite and once for PostgreSQL: `sqlite::name` and `postgres::name`.

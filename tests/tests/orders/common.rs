@@ -82,21 +82,3 @@ pub(crate) fn problems(reply: &Reply) -> Vec<String> {
 pub(crate) fn each(list: &Value, member: &str) -> Vec<String> {
     list["items"].as_array().expect("a list").iter().map(|item| text(item, member)).collect()
 }
-
-/// Does a thing many times at the same instant, each in a task of its own.
-pub(crate) async fn at_once<F>(times: usize, act: impl Fn(usize) -> F) -> Vec<Reply>
-where
-    F: Future<Output = Reply> + Send + 'static,
-{
-    let tasks: Vec<_> = (0..times).map(|number| tokio::spawn(act(number))).collect();
-    let mut replies = Vec::with_capacity(times);
-    for task in tasks {
-        replies.push(task.await.expect("no task panics"));
-    }
-    replies
-}
-
-/// How many of the answers have a status.
-pub(crate) fn count(replies: &[Reply], status: u16) -> usize {
-    replies.iter().filter(|reply| reply.status.as_u16() == status).count()
-}

@@ -9,11 +9,11 @@ use chancery_domain::{Entropy, PageRequest, ProblemKind, ValidationProblem};
 use chancery_service::{Job, JobKind, Prepared};
 use chancery_store::AuditFilter;
 use chancery_testkit::SeededEntropy;
-use chancery_tests::{World, csr, lookup, on_both_databases, settings};
+use chancery_tests::{World, at_once, count, csr, lookup, on_both_databases, settings};
 use chancery_workers::Workers;
 use serde_json::{Value, json};
 
-use crate::common::{at_once, certificate_path, count, finalize_path, finalized, order_path, stage, text};
+use crate::common::{certificate_path, finalize_path, finalized, order_path, stage, text};
 
 /// How often a certificate was issued for an order, as it was written down.
 async fn issued(world: &World, order: &Value) -> usize {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use chancery_tests::{csr, lookup, on_both_databases, settings};
+use chancery_tests::{at_once, count, csr, lookup, on_both_databases, settings};
 use serde_json::json;
 
-use crate::common::{at_once, challenge_paths, count, finalize_path, order_path, stage};
+use crate::common::{challenge_paths, finalize_path, order_path, stage};
 
 on_both_databases! {
     async fn an_order_is_either_finalized_or_cancelled(world: World) {

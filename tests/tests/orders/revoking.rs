@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use chancery_tests::{lookup, on_both_databases};
+use chancery_tests::{at_once, count, lookup, on_both_databases};
 use serde_json::json;
 
 use crate::common::{
-    at_once, certificate_path, count, days, fail_validation, finalized, later, order_path, revocation_path, stage, text,
+    certificate_path, days, fail_validation, finalized, later, order_path, revocation_path, stage, text,
 };
 
 on_both_databases! {

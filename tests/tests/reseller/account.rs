@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use chancery_tests::{lookup, on_both_databases};
+use chancery_tests::{at_once, count, lookup, on_both_databases};
 use serde_json::{Value, json};
 
-use crate::common::{at_once, count, each, members, problems, segment, unnamed};
+use crate::common::{each, members, problems, segment, unnamed};
 
 on_both_databases! {
     async fn a_new_account_is_shown_with_everything_that_was_said_of_it(world: World) {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use chancery_tests::{lookup, on_both_databases};
+use chancery_tests::{at_once, count, lookup, on_both_databases};
 use serde_json::json;
 
-use crate::common::{at_once, count, each, problems, unnamed};
+use crate::common::{each, problems, unnamed};
 
 const HOUR: Duration = Duration::from_secs(3600);
 

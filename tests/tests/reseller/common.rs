@@ -1,7 +1,5 @@
 //! What the tests of the reseller API say often.
 
-use std::future::Future;
-
 use chancery_domain::{Scope, ScopeSet};
 use chancery_tests::Reply;
 use serde_json::Value;
@@ -43,24 +41,6 @@ pub(crate) fn members(object: &Value) -> Vec<&str> {
 #[track_caller]
 pub(crate) fn each(list: &Value, member: &str) -> Vec<Value> {
     list["items"].as_array().expect("a list").iter().map(|item| item[member].clone()).collect()
-}
-
-/// Does a thing many times at the same instant, each in a task of its own.
-pub(crate) async fn at_once<F>(times: usize, act: impl Fn(usize) -> F) -> Vec<Reply>
-where
-    F: Future<Output = Reply> + Send + 'static,
-{
-    let tasks: Vec<_> = (0..times).map(|number| tokio::spawn(act(number))).collect();
-    let mut replies = Vec::with_capacity(times);
-    for task in tasks {
-        replies.push(task.await.expect("no task panics"));
-    }
-    replies
-}
-
-/// How many of the answers have a status.
-pub(crate) fn count(replies: &[Reply], status: u16) -> usize {
-    replies.iter().filter(|reply| reply.status.as_u16() == status).count()
 }
 
 /// Just these scopes.

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use chancery_tests::{lookup, on_both_databases};
+use chancery_tests::{at_once, count, lookup, on_both_databases};
 use serde_json::{Value, json};
 
-use crate::common::{at_once, count, each, problems, unnamed};
+use crate::common::{each, problems, unnamed};
 
 const CREDENTIALS: &str = "/v1/account/1/eab-credential";
 

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use chancery_domain::{Scope, ScopeSet};
-use chancery_tests::{Reply, Tenant, on_both_databases};
+use chancery_tests::{Reply, Tenant, at_once, count, on_both_databases};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::common::{at_once, count, only, unnamed};
+use crate::common::{only, unnamed};
 
 const CREDENTIALS: &str = "/v1/account/1/eab-credential";
 const DAY: Duration = Duration::from_secs(86_400);

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use chancery_tests::{Tenant, lookup, on_both_databases};
+use chancery_tests::{Tenant, at_once, lookup, on_both_databases};
 use serde_json::{Value, json};
 
-use crate::common::{at_once, each, problems, unnamed};
+use crate::common::{each, problems, unnamed};
 
 /// Every list of accounts and credentials; the account is number 1.
 const LISTS: [&str; 3] = ["/v1/account", "/v1/eab-credential", "/v1/account/1/eab-credential"];
