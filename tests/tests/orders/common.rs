@@ -1,6 +1,5 @@
 //! What the tests of orders say often.
 
-use std::future::Future;
 use std::time::Duration;
 
 use chancery_domain::{ProblemKind, ValidationProblem};
