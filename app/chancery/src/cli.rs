@@ -4,8 +4,9 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::{
-    api_key::ApiKeyCommand, audit::AuditArgs, backup::BackupArgs, ca::CaCommand, client::ClientCommand, demo::DemoArgs,
-    kek::KekCommand, profile::ProfileCommand, reseller::ResellerCommand, revoke::RevokeArgs, setup::InitArgs,
+    api_key::ApiKeyCommand, audit::AuditArgs, backup::BackupArgs, bench::BenchCommand, ca::CaCommand,
+    client::ClientCommand, demo::DemoArgs, kek::KekCommand, profile::ProfileCommand, reseller::ResellerCommand,
+    revoke::RevokeArgs, setup::InitArgs,
 };
 use crate::dev::DevArgs;
 use crate::serve::ServeArgs;
@@ -55,6 +56,9 @@ pub enum Command {
     Migrate(At<Nothing>),
     /// Check a configuration file, and the environment over it, without starting anything
     CheckConfig(ConfigTarget),
+    /// Bring load to an ACME server, and tell how it held
+    #[command(subcommand)]
+    Bench(BenchCommand),
     /// Print the OpenAPI document of the reseller API
     Openapi,
     /// Print a completion script for a shell

@@ -56,6 +56,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Backup(at) => commands::backup::run(&at.target, &at.args),
         Command::Migrate(at) => commands::setup::migrate(&at.target),
         Command::CheckConfig(target) => commands::setup::check_config(&target),
+        Command::Bench(command) => commands::bench::run(command),
         Command::Openapi => commands::openapi::run(),
         Command::Completions { shell } => {
             let mut script = Vec::new();

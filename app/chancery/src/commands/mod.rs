@@ -3,6 +3,7 @@
 pub mod api_key;
 pub mod audit;
 pub mod backup;
+pub mod bench;
 pub mod ca;
 pub mod client;
 mod context;
