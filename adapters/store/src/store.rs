@@ -68,6 +68,11 @@ impl Store {
         &self.url
     }
 
+    /// Whether several nodes can serve from the database. SQLite is for one; operators' commands may work beside it.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.url.as_ref(), DatabaseUrl::Postgres(_))
+    }
+
     /// Runs a unit of work that may change things. When it gives `Ok`, its changes are on the disk; when the
     /// closure gives `Err`, none of them is. The closure may run again after a conflict.
     pub async fn write<T, E, F>(&self, unit: F) -> Result<T, E>
@@ -90,6 +95,23 @@ impl Store {
     {
         let (unit, reply) = pack(unit);
         self.send(unit, false).map_err(E::from)?;
+        wait(reply).await
+    }
+
+    /// Like [`Store::read`], for a few rows by their keys: to read them takes less than to have another thread do it, so
+    /// SQLite does it here. Nothing else runs on this thread meanwhile.
+    pub async fn glance<T, E, F>(&self, unit: F) -> Result<T, E>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (unit, reply) = pack(unit);
+        match self.backend.as_ref() {
+            Backend::Sqlite(pool) => pool.glance(unit),
+            Backend::Postgres(pool) => pool.send(unit, false),
+        }
+        .map_err(E::from)?;
         wait(reply).await
     }
 

@@ -1,7 +1,8 @@
 //! Puts the parts of an installation together: keys, store, use cases.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use chancery_dcv::Validator;
@@ -12,6 +13,7 @@ use chancery_service::{Authority, Identity, Kernel, ServiceError, Services};
 use chancery_store::{DatabaseUrl, Options, Store, StoreError};
 
 use crate::failure::Failure;
+use crate::files::hold;
 use crate::installation::{Installation, Kek, Validation};
 use crate::system::{SystemClock, SystemEntropy};
 
@@ -62,6 +64,19 @@ impl Installation {
             let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         }
         Store::open(&self.database, options).map_err(|error| self.not_opened(error))
+    }
+
+    /// Keeps a second service away from a SQLite database for as long as the answer is kept: each would remember by itself
+    /// which nonces were used. Commands may work beside it.
+    pub fn hold_database(&self) -> Result<Option<File>, Failure> {
+        let DatabaseUrl::Sqlite(path) = &self.database else { return Ok(None) };
+        let mut lock = path.as_os_str().to_owned();
+        lock.push(".lock");
+        let held = hold(Path::new(&lock))?.ok_or_else(|| {
+            let taken = Failure::usage(format!("another service runs on {}", self.database));
+            taken.advise("stop it; several nodes need PostgreSQL")
+        });
+        held.map(Some)
     }
 
     /// Says why a database could not be opened, and what to do.

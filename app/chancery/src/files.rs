@@ -1,6 +1,6 @@
 //! Files that are whole or not there, and folders for us alone.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
@@ -23,6 +23,17 @@ pub fn remove(path: &Path) -> Result<(), Failure> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritable("remove", path, &error)),
         Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Holds a file for as long as the answer is kept, also across a crash; nothing where another process holds it.
+pub fn hold(path: &Path) -> Result<Option<File>, Failure> {
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+    let file = file.map_err(|error| unwritable("write", path, &error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(unwritable("lock", path, &error)),
     }
 }
 

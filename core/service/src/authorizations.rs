@@ -32,6 +32,12 @@ pub struct ChallengeDetails {
     pub thumbprint: Option<String>,
 }
 
+/// A challenge that was chosen, and how many names its order has.
+pub(crate) struct Chosen {
+    pub(crate) details: ChallengeDetails,
+    pub(crate) names: usize,
+}
+
 #[derive(Clone)]
 pub struct Authorizations {
     kernel: Arc<Kernel>,
@@ -50,7 +56,7 @@ impl Authorizations {
             let thumbprint = thumbprint(tx, authorization.account, authorization.acme_account)?;
             Ok(AuthorizationDetails { authorization, thumbprint })
         };
-        self.kernel.store.read(read).await
+        self.kernel.store.glance(read).await
     }
 
     /// Generates the codes of an authorization, or gives back those it has.
@@ -87,19 +93,22 @@ impl Authorizations {
     pub async fn show_challenge(&self, caller: &Caller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
         caller.require(Scope::ReadChallenge).or_else(|_| caller.require(Scope::WriteChallenge))?;
         let caller = caller.clone();
-        self.kernel.store.read(move |tx| challenge(tx, &caller, id)).await
+        self.kernel.store.glance(move |tx| challenge(tx, &caller, id)).await
     }
 
     /// Chooses a challenge: verification begins at once, behind the answer. Only the first choice counts.
     pub async fn choose(&self, caller: &Caller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
+        self.choose_among(caller, id).await.map(|chosen| chosen.details)
+    }
+
+    pub(crate) async fn choose_among(&self, caller: &Caller, id: ChallengeId) -> Result<Chosen, ServiceError> {
         caller.require(Scope::WriteChallenge)?;
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let chosen = self
             .kernel
             .store
             .write(move |tx| {
-                challenge(tx, &by, id)?;
-                let (authorization, order) = lock(tx, &by, id.authorization())?;
+                let (authorization, order) = lock_challenge(tx, &by, id)?;
                 account_of(tx, &authorization)?.require_active()?;
                 let tried = authorization.tried().cloned();
                 let now = kernel.now();
@@ -124,11 +133,13 @@ impl Authorizations {
                     id,
                     &json!({"name": authorization.identifier.to_string()}),
                 )?;
-                challenge(tx, &by, id)
+                let names = order.map_or(1, |order| order.identifiers.len());
+                Ok::<_, ServiceError>(Chosen { details: of_challenge(tx, authorization, id)?, names })
             })
             .await?;
         fault::reached(Step::Chosen);
-        self.kernel.start(Job { kind: JobKind::Validate, subject: id.to_string(), attempts: 1 });
+        let reseller = Some(caller.reseller);
+        self.kernel.start(Job { kind: JobKind::Validate, subject: id.to_string(), attempts: 1, reseller });
         Ok(chosen)
     }
 
@@ -139,8 +150,7 @@ impl Authorizations {
         self.kernel
             .store
             .write(move |tx| {
-                challenge(tx, &caller, id)?;
-                let (authorization, order) = lock(tx, &caller, id.authorization())?;
+                let (authorization, order) = lock_challenge(tx, &caller, id)?;
                 let now = kernel.now();
                 if account_of(tx, &authorization)?.deleted_at.is_some() {
                     return Err(AuthorizationError::Deactivated.into());
@@ -182,13 +192,42 @@ pub(crate) fn lock(
     Ok((own(tx, caller, id)?, order))
 }
 
+/// The same, of a challenge that is there.
+fn lock_challenge(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    id: ChallengeId,
+) -> Result<(Authorization, Option<Order>), ServiceError> {
+    let (authorization, order) = lock(tx, caller, id.authorization()).map_err(as_challenge)?;
+    authorization.challenge(id).ok_or_else(no_such_challenge)?;
+    Ok((authorization, order))
+}
+
 fn challenge(tx: &mut Tx<'_>, caller: &Caller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
-    let missing = || ServiceError::not_found(Noun::Challenge);
-    let authorization = tx.authorization(caller.reseller, id.authorization())?;
-    let authorization = authorization.filter(|found| caller.sees(found.acme_account)).ok_or_else(missing)?;
-    let challenge = authorization.challenge(id).cloned().ok_or_else(missing)?;
+    let authorization = own(tx, caller, id.authorization()).map_err(as_challenge)?;
+    of_challenge(tx, authorization, id)
+}
+
+fn of_challenge(
+    tx: &mut Tx<'_>,
+    authorization: Authorization,
+    id: ChallengeId,
+) -> Result<ChallengeDetails, ServiceError> {
+    let challenge = authorization.challenge(id).cloned().ok_or_else(no_such_challenge)?;
     let thumbprint = thumbprint(tx, authorization.account, authorization.acme_account)?;
     Ok(ChallengeDetails { challenge, authorization, thumbprint })
+}
+
+fn no_such_challenge() -> ServiceError {
+    ServiceError::not_found(Noun::Challenge)
+}
+
+/// Who asks for a challenge is not told of authorizations.
+fn as_challenge(error: ServiceError) -> ServiceError {
+    match error {
+        ServiceError::NotFound(Noun::Authorization, _) => no_such_challenge(),
+        other => other,
+    }
 }
 
 /// The second choice is refused with the state of the first.

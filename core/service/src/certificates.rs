@@ -92,7 +92,7 @@ impl Certificates {
         let (me, caller) = (self.clone(), caller.clone());
         self.kernel
             .store
-            .read(move |tx| {
+            .glance(move |tx| {
                 let missing = || ServiceError::not_found(Noun::Certificate);
                 let certificate = tx.certificate(caller.reseller, id)?.ok_or_else(missing)?;
                 let ordered = tx.order(caller.reseller, certificate.order)?.ok_or_else(missing)?;

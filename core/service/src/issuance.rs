@@ -110,7 +110,7 @@ impl Issuance {
     /// Step two.
     pub async fn sign(&self, id: OrderId) -> Result<(), ServiceError> {
         let me = self.clone();
-        let work = match self.kernel.store.read(move |tx| me.take_up(tx, id)).await {
+        let work = match self.kernel.store.glance(move |tx| me.take_up(tx, id)).await {
             Ok(Some(work)) => work,
             Ok(None) => return Ok(()),
             // Anything else may pass: an issuer, for one, that another node has made and this one has not loaded yet.
@@ -196,8 +196,7 @@ impl Issuance {
 
     /// Tells those who wait for the order that it has ended.
     fn announce(&self, id: OrderId) {
-        // Nobody waits where there is nobody to tell.
-        let _listeners = self.kernel.ended.send(id);
+        self.kernel.ended.tell(id);
     }
 
     fn prepare_in(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Prepared, ServiceError> {

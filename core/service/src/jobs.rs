@@ -75,7 +75,7 @@ impl Jobs {
                 },
             })
         };
-        self.kernel.store.read(read).await
+        self.kernel.store.glance(read).await
     }
 
     /// How long a job is a node's own unless it holds on to it.

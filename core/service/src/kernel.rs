@@ -3,16 +3,17 @@
 use std::sync::{Arc, Mutex};
 
 use aws_lc_rs::hmac;
-use chancery_domain::{Clock, Entropy, OrderId, Timestamp};
+use chancery_domain::{ChallengeId, Clock, Entropy, OrderId, Timestamp};
 use chancery_pki::KeyBlocklist;
 use chancery_seal::Keyring;
 use chancery_store::{Job, JobKind, SEALED_COLUMNS, SealedColumn, Store, Tx};
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::mpsc;
 
 use crate::acme::Nonces;
 use crate::cursor::Cursors;
 use crate::error::ServiceError;
 use crate::settings::Settings;
+use crate::waiting::Waiting;
 
 /// Store, clock, randomness, keys and settings, handed to each use case.
 pub struct Kernel {
@@ -25,8 +26,9 @@ pub struct Kernel {
     pub blocklist: Option<Arc<KeyBlocklist>>,
     pub(crate) cursors: Cursors,
     pub(crate) nonces: Nonces,
-    /// Tells those who wait in this process that an order has ended.
-    pub(crate) ended: broadcast::Sender<OrderId>,
+    /// Who waits in this process for an order to end, and for a challenge to be decided.
+    pub(crate) ended: Waiting<OrderId>,
+    pub(crate) decided: Waiting<ChallengeId>,
     /// This process, as its jobs are leased to.
     pub(crate) node: String,
     jobs: mpsc::UnboundedSender<Job>,
@@ -46,8 +48,11 @@ impl Kernel {
         let cursor_key = shared_secret(&store, &keyring, entropy.as_ref(), "cursor", clock.now()).await?;
         let cursors = Cursors::new(hmac::Key::new(hmac::HMAC_SHA256, &cursor_key));
         let nonce_key = shared_secret(&store, &keyring, entropy.as_ref(), "nonce", clock.now()).await?;
-        let nonces = Nonces::new(hmac::Key::new(hmac::HMAC_SHA256, &nonce_key));
-        let (ended, _) = broadcast::channel(1024);
+        let nonce_key = hmac::Key::new(hmac::HMAC_SHA256, &nonce_key);
+        let nonces = match store.is_shared() {
+            true => Nonces::of_many(nonce_key),
+            false => Nonces::of_one(nonce_key, entropy.as_ref()),
+        };
         let node = entropy.uuid_v4().to_string();
         let (jobs, receiver) = mpsc::unbounded_channel();
         let (settings, waiting) = (Arc::new(settings), Mutex::new(Some(receiver)));
@@ -60,7 +65,8 @@ impl Kernel {
             blocklist,
             cursors,
             nonces,
-            ended,
+            ended: Waiting::default(),
+            decided: Waiting::default(),
             node,
             jobs,
             waiting,

@@ -32,6 +32,7 @@ mod publication;
 mod settings;
 mod timed;
 mod validation;
+mod waiting;
 
 use std::sync::Arc;
 

@@ -47,19 +47,13 @@ impl Validations {
     /// What to look for, or nothing where the challenge has been decided or given up; then its job is done.
     pub async fn begin(&self, id: ChallengeId) -> Result<Option<Assignment>, ServiceError> {
         let kernel = self.kernel.clone();
-        let begun = self
-            .kernel
-            .store
-            .write(move |tx| {
-                let assignment = assignment(&kernel, tx, id)?;
-                if assignment.is_none() {
-                    tx.finish_job(JobKind::Validate, id)?;
-                }
-                Ok(assignment)
-            })
-            .await;
+        let begun = self.kernel.store.glance(move |tx| assignment(&kernel, tx, id)).await?;
+        if begun.is_none() {
+            // Decided or given up for ever: nothing can happen in between that would need the job.
+            self.kernel.store.write(move |tx| Ok::<_, ServiceError>(tx.finish_job(JobKind::Validate, id)?)).await?;
+        }
         fault::reached(Step::ToLook);
-        begun
+        Ok(begun)
     }
 
     /// Takes note of what was seen. Authorization and order change together: a name that is shown may make the order
@@ -85,6 +79,7 @@ impl Validations {
             })
             .await;
         fault::reached(Step::Concluded);
+        self.kernel.decided.tell(id);
         concluded
     }
 }

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     fn job(subject: &str, attempts: i64) -> Job {
-        Job { kind: JobKind::Validate, subject: subject.to_owned(), attempts }
+        Job { kind: JobKind::Validate, subject: subject.to_owned(), attempts, reseller: None }
     }
 
     #[test]

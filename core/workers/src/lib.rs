@@ -131,6 +131,9 @@ impl Workers {
 
     /// In whose name a job is done; nobody's where it cannot be told.
     async fn reseller(&self, job: &Job) -> String {
+        if let Some(reseller) = job.reseller {
+            return reseller.to_string();
+        }
         match self.services.jobs.reseller(job).await {
             Ok(reseller) => reseller.map(|reseller| reseller.to_string()).unwrap_or_default(),
             Err(error) => {

@@ -8,7 +8,7 @@ use chancery_domain::AcmeAccountId;
 use chancery_http::{BodyLimits, Door, Exchange, origin, read_bounded};
 use chancery_jose::{Algorithm, Jwk, Jws, JwsError};
 use chancery_service::Origin;
-use chancery_service::acme::{AcmeCaller, Signature};
+use chancery_service::acme::AcmeCaller;
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 
@@ -83,34 +83,31 @@ async fn verify(door: &Door, request: Request, named: Named) -> Result<Signed, P
     door.services.acme.check_nonce(&nonce)?;
     let name = key_name(&jws, named)?;
     let origin = origin(&parts);
-    let (signature, key) = match name {
-        KeyName::Account(url) => {
-            let id = account_of(door, &url)?;
-            let account = door.services.acme.find(id).await?;
-            let key = Jwk::parse(account.jwk.as_bytes()).map_err(|error| {
+    let acme = &door.services.acme;
+    match name {
+        KeyName::Account(name) => {
+            let id = account_of(door, &name)?;
+            let found = acme.find(id, origin.clone()).await?;
+            let key = Jwk::parse(found.account.jwk.as_bytes()).map_err(|error| {
                 tracing::error!(%error, account = %id, "an account has a key that cannot be read");
                 Problem::internal()
             })?;
-            (Signature::Account(id, account.thumbprint), key)
-        }
-        KeyName::Key(key) => {
-            // Whoever has no account yet is held to their rate by where they come from.
-            require_rate(door, &parts.extensions, &origin.address)?;
-            (Signature::Key, key)
-        }
-    };
-    let payload = jws.verify(&key).map_err(unverified)?.to_vec();
-    let by = match door.services.acme.admit(nonce, signature, origin.clone()).await? {
-        Some(caller) => {
+            let payload = jws.verify(&key).map_err(unverified)?.to_vec();
+            let caller = acme.admit(&nonce, found).await?;
             if let Some(exchange) = parts.extensions.get::<Arc<Exchange>>() {
                 exchange.note_caller(&caller.caller);
             }
             require_rate(door, &parts.extensions, caller.caller.reseller)?;
-            SignedBy::Account(Box::new(caller))
+            Ok(Signed { payload, by: SignedBy::Account(Box::new(caller)), url, origin })
         }
-        None => SignedBy::Key(key),
-    };
-    Ok(Signed { payload, by, url, origin })
+        KeyName::Key(key) => {
+            // Whoever has no account yet is held to their rate by where they come from.
+            require_rate(door, &parts.extensions, &origin.address)?;
+            let payload = jws.verify(&key).map_err(unverified)?.to_vec();
+            acme.take_nonce(&nonce).await?;
+            Ok(Signed { payload, by: SignedBy::Key(key), url, origin })
+        }
+    }
 }
 
 enum KeyName {

@@ -1,27 +1,13 @@
 //! How a request must be signed (RFC 8555 section 6).
 
 use chancery_jose::{Algorithm, HmacKey, SigningKey, jws};
-use chancery_tests::{AcmeClient, on_both_databases, path, settings};
+use chancery_tests::{AcmeClient, on_both_databases, path};
 use http::Method;
 use serde_json::{Map, Value, json};
 
 use crate::common::{problem, stage};
 
 on_both_databases! {
-    async fn a_nonce_is_good_once_on_all_nodes_together(world: World) {
-        let (_, _, client) = stage(&world).await;
-        let url = client.kid.clone().unwrap();
-        let header = client.header(&url).await;
-        let node = world.another_node(settings(), Vec::new()).await;
-        // Given out by one node, taken by another, and then by none.
-        let client = client.speaking_to(node.stranger());
-        client.send(&url, header.clone(), b"").await.expect(200);
-        let client = client.speaking_to(world.stranger());
-        let reply = client.send(&url, header, b"").await;
-        assert!(problem(&reply, 400, "badNonce").contains("used before"));
-        assert!(reply.header("replay-nonce").is_some());
-    }
-
     async fn a_nonce_that_is_missing_old_or_not_ours_is_refused(world: World) {
         let (_, _, client) = stage(&world).await;
         let url = client.kid.clone().unwrap();
@@ -40,14 +26,6 @@ on_both_databases! {
         let header = client.header(&url).await;
         world.advance(std::time::Duration::from_secs(3601));
         problem(&client.send(&url, header, b"").await, 400, "badNonce");
-    }
-
-    async fn old_nonces_are_forgotten(world: World) {
-        let (_, _, client) = stage(&world).await;
-        assert_eq!(world.services.acme.sweep().await.unwrap(), 0);
-        client.read(&client.kid.clone().unwrap()).await.expect(200);
-        world.advance(std::time::Duration::from_secs(3601));
-        assert_eq!(world.services.acme.sweep().await.unwrap(), 2);
     }
 
     async fn a_request_that_is_not_signed_as_it_should_be_is_refused(world: World) {

@@ -44,7 +44,7 @@ on_both_databases! {
         .await;
         assert_eq!((count(&replies, 202), count(&replies, 208)), (1, 19));
         // Both nodes go to work on it at once, one of them again and again.
-        let job = Job { kind: JobKind::Issue, subject: lookup(&order), attempts: 1 };
+        let job = Job { kind: JobKind::Issue, subject: lookup(&order), attempts: 1, reseller: None };
         let at_work: Vec<_> = (0..8)
             .map(|number| {
                 let services = if number % 2 == 0 { world.services.clone() } else { second.services.clone() };

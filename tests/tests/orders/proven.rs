@@ -121,7 +121,7 @@ on_both_databases! {
         world.store.write(unit).await.unwrap();
         tenant.post_empty(&format!("{}/finalize", order_path(&order))).await.expect(202);
         let workers = Workers::new(world.services.clone(), None, world.clock.clone());
-        workers.work(Job { kind: JobKind::Issue, subject: lookup(&order), attempts: 1 }).await;
+        workers.work(Job { kind: JobKind::Issue, subject: lookup(&order), attempts: 1, reseller: None }).await;
         let ended = tenant.get(&order_path(&order)).await.expect(200);
         assert_eq!(ended["status"], "invalid");
         assert!(text(&ended["error"], "detail").contains("b.test"));

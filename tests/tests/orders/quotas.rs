@@ -155,7 +155,7 @@ on_both_databases! {
             .enumerate()
             .map(|(number, order)| {
                 let workers = if number % 2 == 0 { here.clone() } else { there.clone() };
-                let job = Job { kind: JobKind::Issue, subject: lookup(order), attempts: 1 };
+                let job = Job { kind: JobKind::Issue, subject: lookup(order), attempts: 1, reseller: None };
                 tokio::spawn(async move { workers.work(job).await })
             })
             .collect();

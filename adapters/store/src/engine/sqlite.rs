@@ -1,6 +1,7 @@
 //! SQLite: one writer that commits many units of work with one fsync, and a few readers.
 
 use std::fs;
+use std::num::NonZero;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,6 +21,8 @@ use super::enqueue;
 pub(crate) struct Pool {
     writes: Sender<Box<dyn Unit>>,
     reads: Sender<Box<dyn Unit>>,
+    /// Connections for those who read on their own thread, as long as nobody uses them.
+    idle: (Sender<Connection>, Receiver<Connection>),
 }
 
 impl Pool {
@@ -32,7 +35,22 @@ impl Pool {
             let (reader, queue) = (open_reader(path)?, read_queue.clone());
             spawn("store-reader", move || read_loop(&reader, &queue))?;
         }
-        Ok(Self { writes, reads })
+        let glancing = thread::available_parallelism().map_or(2, NonZero::get);
+        let idle = bounded(glancing);
+        for _ in 0..glancing {
+            // There is room for each, and the other end is here.
+            drop(idle.0.send(open_reader(path)?));
+        }
+        Ok(Self { writes, reads, idle })
+    }
+
+    /// Reads at once on this thread, or on another where all connections for that are in use.
+    pub(crate) fn glance(&self, mut unit: Box<dyn Unit>) -> Result<(), StoreError> {
+        let Ok(connection) = self.idle.1.try_recv() else { return self.send(unit, false) };
+        let ended = read(&connection, unit.as_mut());
+        drop(self.idle.0.send(connection));
+        unit.settle(ended);
+        Ok(())
     }
 
     pub(crate) fn send(&self, unit: Box<dyn Unit>, write: bool) -> Result<(), StoreError> {
@@ -99,18 +117,24 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), StoreEr
 
 fn read_loop(connection: &Connection, queue: &Receiver<Box<dyn Unit>>) {
     for mut unit in queue {
-        let started = Instant::now();
-        let snapshot = connection.execute_batch("BEGIN");
-        if snapshot.is_ok() {
-            unit.run(&mut Tx::new(Session::Sqlite(connection)));
-        }
-        let ended = snapshot.and_then(|()| connection.execute_batch("COMMIT"));
-        if ended.is_err() && !connection.is_autocommit() {
-            drop(connection.execute_batch("ROLLBACK"));
-        }
-        unit.settle(ended.map_err(StoreError::from));
-        metrics::histogram!("chancery_store_unit_seconds", "kind" => "read").record(started.elapsed());
+        let ended = read(connection, unit.as_mut());
+        unit.settle(ended);
     }
+}
+
+/// Runs a unit on one snapshot.
+fn read(connection: &Connection, unit: &mut dyn Unit) -> Result<(), StoreError> {
+    let started = Instant::now();
+    let snapshot = run(connection, "BEGIN");
+    if snapshot.is_ok() {
+        unit.run(&mut Tx::new(Session::Sqlite(connection)));
+    }
+    let ended = snapshot.and_then(|()| run(connection, "COMMIT"));
+    if ended.is_err() && !connection.is_autocommit() {
+        drop(connection.execute_batch("ROLLBACK"));
+    }
+    metrics::histogram!("chancery_store_unit_seconds", "kind" => "read").record(started.elapsed());
+    Ok(ended?)
 }
 
 /// Takes what is waiting, runs it in one transaction, commits once. Under load the group grows by itself, because
@@ -133,8 +157,8 @@ fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Unit>>, group: u
 }
 
 fn commit_together(connection: &Connection, units: &mut [Box<dyn Unit>]) -> Result<(), StoreError> {
-    connection.execute_batch("BEGIN IMMEDIATE")?;
-    let committed = run_each(connection, units).and_then(|()| Ok(connection.execute_batch("COMMIT")?));
+    run(connection, "BEGIN IMMEDIATE")?;
+    let committed = run_each(connection, units).and_then(|()| Ok(run(connection, "COMMIT")?));
     if committed.is_err() && !connection.is_autocommit() {
         drop(connection.execute_batch("ROLLBACK"));
     }
@@ -143,7 +167,7 @@ fn commit_together(connection: &Connection, units: &mut [Box<dyn Unit>]) -> Resu
 
 fn run_each(connection: &Connection, units: &mut [Box<dyn Unit>]) -> Result<(), StoreError> {
     for unit in units {
-        connection.prepare_cached("SAVEPOINT unit")?.execute([])?;
+        run(connection, "SAVEPOINT unit")?;
         let keep = unit.run(&mut Tx::new(Session::Sqlite(connection)));
         // On a full disk or an I/O error SQLite rolls the whole transaction back by itself: then all of the group is lost.
         if connection.is_autocommit() {
@@ -152,9 +176,14 @@ fn run_each(connection: &Connection, units: &mut [Box<dyn Unit>]) -> Result<(), 
             ));
         }
         if !keep {
-            connection.prepare_cached("ROLLBACK TO unit")?.execute([])?;
+            run(connection, "ROLLBACK TO unit")?;
         }
-        connection.prepare_cached("RELEASE unit")?.execute([])?;
+        run(connection, "RELEASE unit")?;
     }
     Ok(())
+}
+
+/// A statement without parameters or rows, prepared once.
+fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute([]).map(drop)
 }

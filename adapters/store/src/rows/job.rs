@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_domain::Timestamp;
+use chancery_domain::{ResellerId, Timestamp};
 
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
@@ -33,6 +33,8 @@ pub struct Job {
     pub subject: String,
     /// How often it was begun, this time included.
     pub attempts: i64,
+    /// Whose it is, where whoever began it has said so; the row does not tell.
+    pub reseller: Option<ResellerId>,
 }
 
 impl Tx<'_> {
@@ -121,5 +123,5 @@ fn read(row: &mut Columns<'_>) -> Result<Job, StoreError> {
         "issue" => JobKind::Issue,
         other => return Err(StoreError::corrupt(format!("jobs.kind {other}"))),
     };
-    Ok(Job { kind, subject: row.text()?, attempts: row.int()? })
+    Ok(Job { kind, subject: row.text()?, attempts: row.int()?, reseller: None })
 }

@@ -1,8 +1,7 @@
 //! The folder of a `dev`, and what is where in it.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,7 +18,7 @@ use super::demo::Demo;
 use super::json::{self, DevJson};
 use crate::config::IDEMPOTENCY_WINDOW;
 use crate::failure::Failure;
-use crate::files::{private_folder, remove, unwritable, write};
+use crate::files::{hold, private_folder, remove, unwritable, write};
 use crate::installation::{
     Addresses, Installation, Kek, LogChoice, LogFormat, Place, Rate, ServerLimits, TlsFiles, Validation,
 };
@@ -138,17 +137,10 @@ impl Folder {
 
     /// Keeps a second `dev` out of the folder for as long as the file is held.
     pub fn hold(&self) -> Result<File, Failure> {
-        let path = self.0.join("dev.lock");
-        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
-        let file = file.map_err(|error| unwritable("write", &path, &error))?;
-        match file.try_lock() {
-            Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => {
-                let taken = Failure::usage(format!("another `chancery dev` is running in {}", self.0.display()));
-                Err(taken.advise("stop it, or choose another folder with --data-dir"))
-            }
-            Err(TryLockError::Error(error)) => Err(unwritable("lock", &path, &error)),
-        }
+        hold(&self.0.join("dev.lock"))?.ok_or_else(|| {
+            let taken = Failure::usage(format!("another `chancery dev` is running in {}", self.0.display()));
+            taken.advise("stop it, or choose another folder with --data-dir")
+        })
     }
 
     pub fn state(&self) -> Result<State, Failure> {

@@ -104,6 +104,7 @@ pub async fn run(
     metrics: PrometheusHandle,
     ready: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    let _held = installation.hold_database()?;
     let mut signals = Signals::listen()?;
     let certificate = match &installation.tls {
         Some(files) => Some(ReloadingCertificate::load(&files.certificate, &files.key).map_err(Failure::usage)?),

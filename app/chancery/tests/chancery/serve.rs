@@ -33,6 +33,19 @@ fn each_listener_answers_what_belongs_to_it() {
 }
 
 #[test]
+fn a_second_service_is_kept_from_a_sqlite_database() {
+    let configured = Configured::initialised("");
+    let serving = configured.serve();
+    let second = configured.run(&["serve"]);
+    let line = second.line(2);
+    assert!(line.contains("another service runs on sqlite://") && line.contains("PostgreSQL"), "{line}");
+    assert_eq!(get(&serving.admin, "/readyz").status, 200);
+    assert_eq!(configured.run(&["reseller", "list"]).code, 0);
+    drop(serving);
+    assert_eq!(get(&configured.serve().admin, "/readyz").status, 200);
+}
+
+#[test]
 fn metrics_count_requests_and_time_the_store() {
     let configured = Configured::initialised("");
     let serving = configured.serve();

@@ -1,14 +1,10 @@
 //! From a ready order and a CSR to a certificate, within the request where that is possible.
 
-use std::time::Duration;
-
 use chancery_domain::policy::Request;
 use chancery_domain::{Order, OrderId, OrderState};
 use chancery_jose::Jwk;
 use chancery_pki::SubscriberKey;
 use chancery_store::Tx;
-use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
 
 use super::{Acme, AcmeCaller, AcmeError};
 use crate::csr::JudgedCsr;
@@ -21,7 +17,7 @@ impl Acme {
     /// gives the order as it is.
     pub async fn finalize(&self, by: &AcmeCaller, id: OrderId, csr: Vec<u8>) -> Result<OrderDetails, ServiceError> {
         by.require_active()?;
-        let ended = self.kernel.ended.subscribe();
+        let ended = self.kernel.ended.watch(id);
         let account_key = Jwk::parse(by.account.jwk.as_bytes()).map_err(ServiceError::internal)?.to_spki();
         let known = self.orders.show(&by.caller, id).await?.order;
         let judged = read(&self.kernel, &known, &csr);
@@ -35,9 +31,10 @@ impl Acme {
         };
         let OrderState::Processing { .. } = details.order.state else { return Ok(details) };
         let wait = self.kernel.settings.acme.finalize_wait;
-        if wait.is_zero() || !ends_within(ended, id, wait).await {
+        if wait.is_zero() {
             return Ok(details);
         }
+        ended.at_most(wait).await;
         self.orders.show(&by.caller, id).await
     }
 }
@@ -105,20 +102,4 @@ fn judge(
         }
         Err(other) => Err(other),
     }
-}
-
-/// Whether an order ends in this process within the time.
-async fn ends_within(mut ended: Receiver<OrderId>, id: OrderId, wait: Duration) -> bool {
-    let waiting = async {
-        loop {
-            match ended.recv().await {
-                Ok(other) if other != id => {}
-                // Too many have ended to tell them apart: look for yourself.
-                Ok(_) | Err(RecvError::Lagged(_)) => return true,
-                Err(RecvError::Closed) => return false,
-            }
-        }
-    };
-    // Whether it ends or not, the order is read afterwards, so that one which another node has finished is seen too.
-    tokio::time::timeout(wait, waiting).await.unwrap_or(true)
 }

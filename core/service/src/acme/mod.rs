@@ -11,11 +11,12 @@ mod nonce;
 mod order;
 mod renewal;
 mod revocation;
+mod spent;
 
 use std::sync::Arc;
 
 pub use account::{AccountUpdate, NewAcmeAccount, Registered};
-pub use admission::{AcmeCaller, Signature};
+pub use admission::{AcmeCaller, Found};
 pub use error::{AcmeError, RejectedName, Rejection};
 pub use names::AskedName;
 pub(crate) use nonce::Nonces;

@@ -1,11 +1,16 @@
 //! Nonces (RFC 8555 section 6.5): made without the store, by any node, and taken at most once by all of them together.
+//!
+//! Where several nodes share a database, it remembers which nonces were taken. Where one process has it to itself, that
+//! process remembers, and takes no nonce that was made before it started.
 
 use std::time::Duration;
 
 use aws_lc_rs::{constant_time, hmac};
 use chancery_domain::{Entropy, Timestamp};
+use chancery_store::Tx;
 use data_encoding::BASE64URL_NOPAD;
 
+use super::spent::{Spent, Taking};
 use super::{Acme, AcmeError};
 use crate::error::ServiceError;
 
@@ -14,40 +19,84 @@ const LIFETIME: Duration = Duration::from_secs(3600);
 /// Nonces forgotten with one commit.
 const BATCH: u32 = 1000;
 
+/// A nonce is the time, what tells it from all others, and a tag that only we can make.
 const TIME: usize = 8;
-const RANDOM: usize = 16;
+const UNIQUE: usize = 16;
 const TAG: usize = 16;
 
 pub(crate) struct Nonces {
     key: hmac::Key,
+    memory: Memory,
 }
 
+/// Who remembers which nonces were taken.
+enum Memory {
+    Store,
+    /// This process, under a name of its own.
+    Process([u8; 8], Spent),
+}
+
+/// A nonce of ours that is not too old, and may have been taken already.
+pub(super) struct Ours {
+    ends: Timestamp,
+    /// Of this process, where it remembers.
+    number: Option<u64>,
+}
+
+const USED: AcmeError =
+    AcmeError::BadNonce("the nonce was used before; use the one in the header Replay-Nonce of this answer");
+const OLD: AcmeError =
+    AcmeError::BadNonce("the nonce is too old; use the one in the header Replay-Nonce of this answer");
+
 impl Nonces {
-    pub(crate) fn new(key: hmac::Key) -> Self {
-        Self { key }
+    /// Nonces that any node can take, and that the store remembers.
+    pub(crate) fn of_many(key: hmac::Key) -> Self {
+        Self { key, memory: Memory::Store }
+    }
+
+    /// Nonces of this process alone.
+    pub(crate) fn of_one(key: hmac::Key, entropy: &dyn Entropy) -> Self {
+        Self { key, memory: Memory::Process(entropy.bytes(), Spent::new()) }
     }
 
     fn make(&self, entropy: &dyn Entropy, now: Timestamp) -> String {
         let mut bytes = now.as_millis().to_be_bytes().to_vec();
-        bytes.extend_from_slice(&entropy.bytes::<RANDOM>());
+        match &self.memory {
+            Memory::Store => bytes.extend_from_slice(&entropy.bytes::<UNIQUE>()),
+            Memory::Process(name, spent) => {
+                bytes.extend_from_slice(name);
+                bytes.extend_from_slice(&spent.next().to_be_bytes());
+            }
+        }
         let tag = hmac::sign(&self.key, &bytes);
         bytes.extend_from_slice(&tag.as_ref()[..TAG]);
         BASE64URL_NOPAD.encode(&bytes)
     }
 
-    /// Until when the nonce would be taken, if it is ours and not too old.
-    pub(super) fn check(&self, nonce: &str, now: Timestamp) -> Result<Timestamp, AcmeError> {
+    /// Whether the nonce is ours and not too old.
+    pub(super) fn check(&self, nonce: &str, now: Timestamp) -> Result<Ours, AcmeError> {
         const NOT_OURS: AcmeError =
             AcmeError::BadNonce("the nonce is not one of ours; use the one in the header Replay-Nonce of this answer");
-        const OLD: AcmeError =
-            AcmeError::BadNonce("the nonce is too old; use the one in the header Replay-Nonce of this answer");
+        const OF_ANOTHER: AcmeError = AcmeError::BadNonce(
+            "the service was started anew since it made the nonce; use the one in the header Replay-Nonce of this answer",
+        );
         let bytes = BASE64URL_NOPAD.decode(nonce.as_bytes()).map_err(|_| NOT_OURS)?;
-        let (said, tag) = bytes.split_at_checked(TIME + RANDOM).ok_or(NOT_OURS)?;
+        let (said, tag) = bytes.split_at_checked(TIME + UNIQUE).ok_or(NOT_OURS)?;
         let own = hmac::sign(&self.key, said);
         constant_time::verify_slices_are_equal(tag, &own.as_ref()[..TAG]).map_err(|_| NOT_OURS)?;
         let made = said.first_chunk::<TIME>().map_or(0, |time| i64::from_be_bytes(*time));
         let ends = Timestamp::from_millis(made).plus(LIFETIME);
-        if now < ends { Ok(ends) } else { Err(OLD) }
+        if now >= ends {
+            return Err(OLD);
+        }
+        let number = match &self.memory {
+            Memory::Store => None,
+            Memory::Process(own, _) => match said[TIME..].split_at(own.len()) {
+                (name, number) if name == own => number.first_chunk().map(|number| u64::from_be_bytes(*number)),
+                _ => return Err(OF_ANOTHER),
+            },
+        };
+        Ok(Ours { ends, number })
     }
 }
 
@@ -55,6 +104,30 @@ impl Acme {
     /// A nonce that was never given out before.
     pub fn new_nonce(&self) -> String {
         self.kernel.nonces.make(self.kernel.entropy.as_ref(), self.kernel.now())
+    }
+
+    /// Whether a nonce could be taken, before anything is done that costs more.
+    pub fn check_nonce(&self, nonce: &str) -> Result<(), ServiceError> {
+        self.kernel.nonces.check(nonce, self.kernel.now())?;
+        Ok(())
+    }
+
+    /// Takes the nonce of a request whose signature was verified; the second time it is refused.
+    pub async fn take_nonce(&self, nonce: &str) -> Result<(), ServiceError> {
+        let Ours { ends, number } = self.kernel.nonces.check(nonce, self.kernel.now())?;
+        let taking = match (&self.kernel.nonces.memory, number) {
+            (Memory::Process(_, spent), Some(number)) => spent.take(number),
+            (Memory::Process(..) | Memory::Store, _) => {
+                let nonce = nonce.to_owned();
+                let unit = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.redeem_nonce(&nonce, ends)?);
+                if self.kernel.store.write(unit).await? { Taking::Taken } else { Taking::UsedBefore }
+            }
+        };
+        match taking {
+            Taking::Taken => Ok(()),
+            Taking::UsedBefore => Err(USED.into()),
+            Taking::TooOld => Err(OLD.into()),
+        }
     }
 
     /// Forgets used nonces that are too old to be taken again; says how many.
@@ -82,30 +155,53 @@ mod tests {
         }
     }
 
-    fn nonces(key: u8) -> Nonces {
-        Nonces::new(hmac::Key::new(hmac::HMAC_SHA256, &[key; 32]))
+    struct Eights;
+    impl Entropy for Eights {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(8);
+        }
+    }
+
+    fn key(byte: u8) -> hmac::Key {
+        hmac::Key::new(hmac::HMAC_SHA256, &[byte; 32])
+    }
+
+    fn both(byte: u8) -> [Nonces; 2] {
+        [Nonces::of_many(key(byte)), Nonces::of_one(key(byte), &Sevens)]
     }
 
     const NOW: Timestamp = Timestamp::from_secs(1_800_000_000);
 
     #[test]
-    fn a_nonce_is_taken_until_it_is_too_old() {
-        let nonce = nonces(1).make(&Sevens, NOW);
-        assert_eq!(nonces(1).check(&nonce, NOW), Ok(NOW.plus(LIFETIME)));
-        assert!(nonces(1).check(&nonce, NOW.plus(LIFETIME)).is_err());
-        // The clock of another node may be behind.
-        assert!(nonces(1).check(&nonce, NOW.minus(Duration::from_secs(60))).is_ok());
+    fn a_nonce_is_ours_until_it_is_too_old() {
+        for nonces in both(1) {
+            let nonce = nonces.make(&Sevens, NOW);
+            assert!(nonces.check(&nonce, NOW).is_ok_and(|ours| ours.ends == NOW.plus(LIFETIME)));
+            assert!(nonces.check(&nonce, NOW.plus(LIFETIME)).is_err());
+            // The clock of another node may be behind.
+            assert!(nonces.check(&nonce, NOW.minus(Duration::from_secs(60))).is_ok());
+        }
     }
 
     #[test]
     fn a_nonce_that_was_altered_or_made_elsewhere_is_not() {
-        let nonce = nonces(1).make(&Sevens, NOW);
-        assert!(nonces(2).check(&nonce, NOW).is_err());
-        for place in 0..nonce.len() {
-            let mut altered = nonce.clone().into_bytes();
-            altered[place] = if altered[place] == b'A' { b'B' } else { b'A' };
-            assert!(nonces(1).check(&String::from_utf8(altered).unwrap(), NOW).is_err(), "{place}");
-            assert!(nonces(1).check(&nonce[..place], NOW).is_err(), "{place}");
+        for (nonces, others) in both(1).into_iter().zip(both(2)) {
+            let nonce = nonces.make(&Sevens, NOW);
+            assert!(others.check(&nonce, NOW).is_err());
+            for place in 0..nonce.len() {
+                let mut altered = nonce.clone().into_bytes();
+                altered[place] = if altered[place] == b'A' { b'B' } else { b'A' };
+                assert!(nonces.check(&String::from_utf8(altered).unwrap(), NOW).is_err(), "{place}");
+                assert!(nonces.check(&nonce[..place], NOW).is_err(), "{place}");
+            }
         }
+    }
+
+    #[test]
+    fn a_process_takes_its_own_nonces_and_many_nodes_each_others() {
+        let (one, other) = (Nonces::of_one(key(1), &Sevens), Nonces::of_one(key(1), &Eights));
+        assert!(other.check(&one.make(&Sevens, NOW), NOW).is_err());
+        let (one, other) = (Nonces::of_many(key(1)), Nonces::of_many(key(1)));
+        assert!(other.check(&one.make(&Sevens, NOW), NOW).is_ok());
     }
 }

@@ -13,7 +13,7 @@ use chancery_store::Tx;
 use data_encoding::BASE64URL_NOPAD;
 
 use super::rules::{self, Standing, offered};
-use super::{OrderDetails, Orders, describe, details};
+use super::{OrderDetails, Orders, describe};
 use crate::account_lookup::AccountLookup;
 use crate::accounts::{Orderer, account_for_order};
 use crate::caller::Caller;
@@ -259,7 +259,11 @@ impl Draft<'_> {
         tx.insert_certificate(&self.certificate(&order), order.external_id.as_ref().map(ExternalId::as_str))?;
         order.authorizations = authorizations.iter().map(|authorization| authorization.id).collect();
         self.kernel.audit(tx, self.caller, "order.create", order.id, &describe(&order))?;
-        details(tx, order)
+        let thumbprint = match self.acme {
+            Some(account) => Some(account.thumbprint.clone()),
+            None => tx.account_thumbprint(order.account)?,
+        };
+        Ok(OrderDetails { order, authorizations, thumbprint })
     }
 
     fn certificate(&self, order: &Order) -> CertificateRecord {

@@ -59,7 +59,7 @@ impl Orders {
         let caller = caller.clone();
         self.kernel
             .store
-            .read(move |tx| {
+            .glance(move |tx| {
                 let order = tx.order(caller.reseller, id)?.filter(|order| caller.sees(order.acme_account));
                 let order = order.ok_or_else(|| ServiceError::not_found(Noun::Order))?;
                 details(tx, order)
@@ -137,7 +137,8 @@ impl Orders {
             .await?;
         if let Finalized::Accepted(_) = &finalized {
             fault::reached(Step::Finalized);
-            self.kernel.start(Job { kind: JobKind::Issue, subject: id.to_string(), attempts: 1 });
+            let reseller = Some(caller.reseller);
+            self.kernel.start(Job { kind: JobKind::Issue, subject: id.to_string(), attempts: 1, reseller });
         }
         Ok(finalized)
     }

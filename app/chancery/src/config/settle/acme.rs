@@ -14,11 +14,13 @@ pub(super) fn settle(acme: &types::Acme, check: &mut Check<'_>) -> Option<AcmeSe
     let terms_of_service = page("terms_of_service", acme.terms_of_service.as_deref());
     let website = page("website", acme.website.as_deref());
     let finalize_wait = check.span("acme.finalize_wait", &acme.finalize_wait, seconds(0), seconds(20));
+    let challenge_wait = check.span("acme.challenge_wait", &acme.challenge_wait, seconds(0), seconds(5));
     Some(AcmeSettings {
         terms_of_service: terms_of_service?,
         website: website?,
         single_use: acme.single_use,
         finalize_wait: finalize_wait?,
+        challenge_wait: challenge_wait?,
         ..AcmeSettings::of("")
     })
 }

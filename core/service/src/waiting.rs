@@ -1,0 +1,94 @@
+//! Lets a request wait a little for what a worker of the same process is about to finish.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+/// Who waits for what in this process.
+pub(crate) struct Waiting<K>(Mutex<HashMap<K, Vec<oneshot::Sender<()>>>>);
+
+/// Somebody who waits; what is told from now on is heard.
+pub(crate) struct Watch<'a, K: Copy + Eq + Hash> {
+    waiting: &'a Waiting<K>,
+    key: K,
+    told: oneshot::Receiver<()>,
+}
+
+impl<K> Default for Waiting<K> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Copy + Eq + Hash> Waiting<K> {
+    pub(crate) fn watch(&self, key: K) -> Watch<'_, K> {
+        let (tell, told) = oneshot::channel();
+        self.all().entry(key).or_default().push(tell);
+        Watch { waiting: self, key, told }
+    }
+
+    /// Wakes everybody who waits for this.
+    pub(crate) fn tell(&self, key: K) {
+        for waiting in self.all().remove(&key).unwrap_or_default() {
+            // One who has stopped waiting needs no telling.
+            let _ = waiting.send(());
+        }
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<K, Vec<oneshot::Sender<()>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Copy + Eq + Hash> Watch<'_, K> {
+    /// Waits until it is told, or for so long. What has happened is for the one who waited to look up: another node may
+    /// have done it.
+    pub(crate) async fn at_most(mut self, time: Duration) {
+        let _ = tokio::time::timeout(time, &mut self.told).await;
+    }
+}
+
+impl<K: Copy + Eq + Hash> Drop for Watch<'_, K> {
+    fn drop(&mut self) {
+        self.told.close();
+        let mut all = self.waiting.all();
+        if let Some(waiting) = all.get_mut(&self.key) {
+            waiting.retain(|other| !other.is_closed());
+            if waiting.is_empty() {
+                all.remove(&self.key);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn everybody_who_waits_for_it_is_told_and_nobody_else() {
+        let waiting = Waiting::default();
+        let (one, two, other) = (waiting.watch(1), waiting.watch(1), waiting.watch(2));
+        waiting.tell(1);
+        // Far longer than a test may take.
+        one.at_most(Duration::from_secs(3600)).await;
+        two.at_most(Duration::from_secs(3600)).await;
+        let mut other = other;
+        assert!(other.told.try_recv().is_err());
+        waiting.tell(2);
+        assert!(other.told.try_recv().is_ok());
+    }
+
+    #[test]
+    fn nothing_is_left_of_those_who_have_gone() {
+        let waiting = Waiting::default();
+        let (one, two) = (waiting.watch(1), waiting.watch(1));
+        drop(one);
+        assert_eq!(waiting.all().get(&1).map(Vec::len), Some(1));
+        drop(two);
+        assert!(waiting.all().is_empty());
+    }
+}
