@@ -1,26 +1,13 @@
-//! What benchmarks share: samples of time, and how they are shown.
+//! What benchmarks share: the program under measurement, and how figures are shown.
+
+#![allow(clippy::unwrap_used, reason = "what fails here ends the measurement")]
+
+mod server;
 
 use std::time::Duration;
 
-/// How long the same thing took, again and again.
-#[derive(Default)]
-pub struct Samples(Vec<Duration>);
-
-impl Samples {
-    pub fn push(&mut self, took: Duration) {
-        self.0.push(took);
-    }
-
-    /// The time that this share of the samples did not exceed: 0.5 is the median.
-    ///
-    /// # Panics
-    /// When there is no sample.
-    pub fn quantile(&mut self, share: f64) -> Duration {
-        self.0.sort_unstable();
-        let place = (self.0.len() as f64 * share).ceil() as usize;
-        self.0[place.clamp(1, self.0.len()) - 1]
-    }
-}
+pub use chancery_load::Samples;
+pub use server::Server;
 
 /// One in so many: `1.23x`.
 pub fn ratio(of: f64, to: f64) -> String {
@@ -46,19 +33,4 @@ pub fn print_table(heading: &[&str], rows: &[Vec<String>]) {
         println!("  {}", cells.collect::<Vec<_>>().join("  "));
     }
     println!();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quantile_is_a_sample_that_so_many_did_not_exceed() {
-        let mut samples = Samples::default();
-        for millis in (1..=100).rev() {
-            samples.push(Duration::from_millis(millis));
-        }
-        let quantiles = [0.0, 0.5, 0.99, 1.0].map(|share| samples.quantile(share).as_millis());
-        assert_eq!(quantiles, [1, 50, 99, 100]);
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::server::Server;
+use chancery_bench::Server;
 
 /// Seconds since the server started, or between two looks.
 #[derive(Clone, Debug, Default)]

@@ -2,20 +2,19 @@
 
 use std::time::{Duration, Instant};
 
+use chancery_bench::Server;
 use chancery_client::wire::{ResellerAccountRequest, ResellerOrderRequest};
 use chancery_client::{Client, Fetched};
 use chancery_domain::Identifier;
+use chancery_load::Responder;
 use chancery_pki::{KeyAlgorithm, PrivateKey, make_request};
 use data_encoding::BASE64;
-
-use crate::pages::Pages;
-use crate::server::Server;
 
 const PAUSE: Duration = Duration::from_millis(2);
 
 pub(crate) struct Customer {
     client: Client,
-    pages: Pages,
+    pages: Responder,
     account: String,
     key: PrivateKey,
     /// Makes the names of this customer its own.
@@ -24,7 +23,7 @@ pub(crate) struct Customer {
 }
 
 impl Customer {
-    pub(crate) async fn new(server: &Server, pages: &Pages, round: usize, number: usize) -> Self {
+    pub(crate) async fn new(server: &Server, pages: &Responder, round: usize, number: usize) -> Self {
         let label = format!("c{number}-{round}");
         let request = ResellerAccountRequest { customer_email: format!("{label}@example.com"), ..Default::default() };
         let account = server.client.accounts().create(&request).await.unwrap().lookup;

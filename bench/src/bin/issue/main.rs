@@ -11,22 +11,19 @@
 
 mod cost;
 mod flow;
-mod pages;
-mod server;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use chancery_bench::{Samples, print_table};
+use chancery_bench::{Samples, Server, print_table};
+use chancery_load::Responder;
 use chancery_testkit::postgres::TestDatabase;
 use tokio::task::JoinSet;
 
 use cost::Cost;
 use flow::Customer;
-use pages::Pages;
-use server::Server;
 
 const IN_FLIGHT: [usize; 3] = [1, 16, 64];
 
@@ -56,7 +53,7 @@ fn main() {
 }
 
 async fn measure(name: &str, plan: &Plan, database: Option<&str>) {
-    let pages = Pages::serve().await;
+    let pages = Responder::start(0, false).await.unwrap();
     let server = Server::start(&plan.binary, pages.port(), database).await;
     println!("{name}, order to certificate over the reseller API, http-01 on loopback, {} s each", plan.seconds);
     let (mut rates, mut shares) = (Vec::new(), Vec::new());
@@ -95,7 +92,7 @@ struct Round {
 }
 
 /// So many customers at once, each ordering one certificate after the other until the time is over.
-async fn round(server: &Server, pages: &Pages, in_flight: usize, seconds: u64) -> Round {
+async fn round(server: &Server, pages: &Responder, in_flight: usize, seconds: u64) -> Round {
     let over = Arc::new(AtomicBool::new(false));
     let mut customers = Vec::new();
     for number in 0..in_flight {

@@ -8,16 +8,20 @@ use chancery_client::{Client, ClientCredentials};
 use serde_json::Value;
 use tempfile::TempDir;
 
-pub(crate) struct Server {
-    pub(crate) client: Client,
+/// A `chancery dev` on a database of its own; it ends with this.
+pub struct Server {
+    /// The reseller of the demo.
+    pub client: Client,
     /// Of the listener for health and metrics.
-    pub(crate) admin: Client,
+    pub admin: Client,
     process: Child,
-    _folder: TempDir,
+    dev: Value,
+    folder: TempDir,
 }
 
 impl Server {
-    pub(crate) async fn start(binary: &Path, http01_port: u16, database: Option<&str>) -> Self {
+    /// Starts it, and waits until it is ready.
+    pub async fn start(binary: &Path, http01_port: u16, database: Option<&str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(binary);
         command.args(["dev", "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--admin-listen"]);
@@ -42,10 +46,21 @@ impl Server {
         let ca = std::fs::read(text("ca_bundle")).unwrap();
         let client = Client::builder(text("base_url")).ca_pem(ca).credentials(credentials).build().unwrap();
         let admin = Client::builder(text("admin_url")).build().unwrap();
-        Self { client, admin, process, _folder: folder }
+        Self { client, admin, process, dev, folder }
     }
 
-    pub(crate) fn id(&self) -> u32 {
+    /// What `dev.json` says.
+    pub fn fact(&self, name: &str) -> &str {
+        self.dev[name].as_str().unwrap()
+    }
+
+    /// Where it keeps everything.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The number of the process.
+    pub fn id(&self) -> u32 {
         self.process.id()
     }
 }
