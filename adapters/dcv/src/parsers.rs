@@ -23,6 +23,8 @@ pub struct DnsAnswer {
     pub message: Message,
     /// What of it would be handed to the DNSSEC library.
     pub pertinent: Message,
+    /// What of that would be.
+    pub pertinent_again: Message,
     pub is_referral: bool,
     /// Where the records are, and through which aliases; none if there are too many of those.
     pub found: Option<Found>,
@@ -46,6 +48,7 @@ pub fn dns_answer(received: &[u8], name: &Name, kind: RecordType) -> Option<DnsA
     question.add_query(query.clone());
     let message = genuine(SocketAddr::from(([127, 0, 0, 1], 53)), received, &question).ok()??;
     let pertinent = pertinent(message.clone(), &query);
+    let pertinent_again = crate::pertinent::pertinent(pertinent.clone(), &query);
     // As if every signature were right: the rules for denials look at nothing else.
     let mut proven = pertinent.clone();
     for record in proven.answers.iter_mut().chain(&mut proven.authorities) {
@@ -58,7 +61,7 @@ pub fn dns_answer(received: &[u8], name: &Name, kind: RecordType) -> Option<DnsA
     let texts = answer.data.iter().filter_map(dns01::joined).collect();
     let Answer { owner, data, aliases, .. } = answer;
     let found = taken.ok().map(|complete| Found { owner, data, aliases, texts, complete });
-    Some(DnsAnswer { is_referral: is_referral(&message), message, pertinent, found })
+    Some(DnsAnswer { is_referral: is_referral(&message), message, pertinent, pertinent_again, found })
 }
 
 /// The issuer and the parameters of an `issue` property.
@@ -96,12 +99,19 @@ pub fn redirect(from: &Url, location: &[u8]) -> Result<Url, String> {
     redirect::target(from, Some(location), &[]).map_err(|refusal| refusal.problem.detail)
 }
 
-/// What a web server answered: status, `Location` and body. All of it is there at once.
-pub fn page(received: &[u8], url: &Url) -> Result<(u16, Option<Vec<u8>>, Vec<u8>), String> {
+/// What a web server answered.
+pub struct WebPage {
+    pub status: u16,
+    pub location: Option<Vec<u8>>,
+    pub body: Vec<u8>,
+}
+
+/// Reads what a web server answered; all of it is there at once.
+pub fn page(received: &[u8], url: &Url) -> Result<WebPage, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(|error| error.to_string())?;
     let stream = tokio::io::join(std::io::Cursor::new(received.to_vec()), tokio::io::sink());
     let agent = http::HeaderValue::from_static("fuzz");
     let Page { status, location, body } =
         runtime.block_on(fetch::get(stream, url, &agent)).map_err(|refusal| refusal.problem.detail)?;
-    Ok((status.as_u16(), location, body))
+    Ok(WebPage { status: status.as_u16(), location, body })
 }
