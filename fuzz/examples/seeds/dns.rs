@@ -46,6 +46,7 @@ pub(crate) fn write() {
         for (owner, data) in answers {
             message.add_answer(Record::from_rdata(name(owner), 60, data));
         }
+        message.add_additional(Record::from_rdata(name("ns.test."), 60, RData::A(A::new(192, 0, 2, 53))));
         keep("dns", file, message.to_vec().expect("it can be written"));
     }
     denials();

@@ -38,6 +38,8 @@ fn change(value: &mut Value, chosen: &mut usize, words: &[Vec<u8>], dice: &mut D
 fn change_this(value: &mut Value, words: &[Vec<u8>], dice: &mut Dice) {
     let word = dice.pick(words).map(|word| String::from_utf8_lossy(word)).unwrap_or_default();
     let word = word.as_ref();
+    // A number is worth more as a number.
+    let meant = serde_json::from_str(word).unwrap_or_else(|_| json!(word));
     let names: Vec<_> = value.as_object().map(|members| members.keys().cloned().collect()).unwrap_or_default();
     let name = dice.pick(&names).cloned().unwrap_or_default();
     match (&mut *value, dice.below(8)) {
@@ -60,18 +62,27 @@ fn change_this(value: &mut Value, words: &[Vec<u8>], dice: &mut Dice) {
             let moved = members.get(&name).cloned().unwrap_or(json!(word));
             members.insert(word.to_owned(), moved);
         }
-        (Value::Object(members), 4) => drop(members.insert(name, json!(word))),
+        (Value::Object(members), 4) => drop(members.insert(name, meant)),
         (Value::Array(items), 0) => drop(items.pop()),
         (Value::Array(items), 1..4) => items.extend(items.first().cloned()),
         (Value::Number(number), 0..5) => {
             let near = number.as_i64().unwrap_or(0).wrapping_add(dice.below(3) as i64 - 1);
-            *value = [json!(near), json!(i64::MAX), json!(u64::MAX), json!(i64::MIN), json!(0.5), json!(-1)]
-                .into_iter()
-                .nth(dice.below(6))
-                .unwrap_or_default();
+            *value = [
+                json!(near),
+                json!(near),
+                meant,
+                json!(i64::MAX),
+                json!(u64::MAX),
+                json!(i64::MIN),
+                json!(0.5),
+                json!(-1),
+            ]
+            .into_iter()
+            .nth(dice.below(8))
+            .unwrap_or_default();
         }
         _ => {
-            *value = [json!(null), json!(true), json!(0), json!(word), json!([]), json!({}), json!([word]), json!("")]
+            *value = [json!(null), json!(true), json!(0), meant, json!([]), json!({}), json!([word]), json!("")]
                 .into_iter()
                 .nth(dice.below(8))
                 .unwrap_or_default();

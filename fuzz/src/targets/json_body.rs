@@ -17,6 +17,7 @@ macro_rules! each {
         match json_body::<wire::$kind, _>($input, Ok) {
             Ok(read) => {
                 assert_eq!(from_slice::<wire::$kind>($input).expect("serde_json reads it too"), read);
+                assert!($input.trim_ascii_start().starts_with(b"{"), "a list is taken for an object");
                 let text = to_vec(&read).expect("wire types are JSON");
                 let again = json_body::<wire::$kind, _>(&text, Ok).expect("what we write can be read");
                 assert_eq!(again, read);

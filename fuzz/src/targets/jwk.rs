@@ -3,7 +3,7 @@
 //! What is parsed is the same when it is written and parsed again, has one thumbprint, and a SubjectPublicKeyInfo that
 //! others can read.
 
-use chancery_jose::{Algorithm, Jwk, JwkSet, Verifier as _};
+use chancery_jose::{Algorithm, Jwk, JwkSet, Verifier as _, base64url};
 use x509_parser::prelude::{FromDer as _, SubjectPublicKeyInfo};
 
 use crate::{Form, Target};
@@ -18,6 +18,10 @@ fn run(input: &[u8]) {
         assert_eq!(again, key);
         assert_eq!(again.to_canonical_json(), text);
         assert_eq!(again.thumbprint(), key.thumbprint());
+        for integer in ["n", "e"] {
+            let octets = key.to_value()[integer].as_str().and_then(base64url::decode);
+            assert_ne!(octets.as_deref().and_then(<[u8]>::first), Some(&0), "{integer} has a second spelling");
+        }
         let spki = key.to_spki();
         let (rest, _) = SubjectPublicKeyInfo::from_der(&spki).expect("others can read its SubjectPublicKeyInfo");
         assert!(rest.is_empty());

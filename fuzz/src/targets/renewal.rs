@@ -14,6 +14,7 @@ fn run(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let Some((key_id, serial)) = renewal_name(text) else { return };
     let mut serial = HEXLOWER.decode(serial.as_bytes()).expect("a serial number is hexadecimal");
+    assert!(serial.first().is_some_and(|first| *first != 0), "the serial number has a second spelling");
     if serial.first().is_some_and(|first| first & 0x80 != 0) {
         serial.insert(0, 0);
     }

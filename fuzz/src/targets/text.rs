@@ -23,6 +23,7 @@ fn run(input: &[u8]) {
         assert_eq!(shouted.key(), email.key());
     }
     if let Ok(contact) = Contact::parse(text) {
+        assert!(text.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto:")), "{text:?} is a contact");
         assert_eq!(Contact::parse(&contact.to_string()), Ok(contact));
     }
     if let Ok(scopes) = text.parse::<ScopeSet>() {
