@@ -6,6 +6,7 @@ use chancery_domain::{ChallengeType, Identifier};
 use hickory_proto::dnssec::Proof;
 use hickory_proto::op::{Message, MessageType, OpCode, Query};
 use hickory_proto::rr::{Name, RData, RecordType};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use url::Url;
 
 use crate::answer::{Answer, Security};
@@ -109,9 +110,15 @@ pub struct WebPage {
 /// Reads what a web server answered; all of it is there at once.
 pub fn page(received: &[u8], url: &Url) -> Result<WebPage, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(|error| error.to_string())?;
-    let stream = tokio::io::join(std::io::Cursor::new(received.to_vec()), tokio::io::sink());
+    let (ours, mut theirs) = tokio::io::duplex(fetch::MAX_BODY);
+    let server = async move {
+        // Nothing that comes before the question is taken for an answer.
+        if theirs.read(&mut [0; 1024]).await.is_ok() {
+            let _ = theirs.write_all(received).await;
+        }
+    };
     let agent = http::HeaderValue::from_static("fuzz");
-    let Page { status, location, body } =
-        runtime.block_on(fetch::get(stream, url, &agent)).map_err(|refusal| refusal.problem.detail)?;
+    let (page, ()) = runtime.block_on(async { tokio::join!(fetch::get(ours, url, &agent), server) });
+    let Page { status, location, body } = page.map_err(|refusal| refusal.problem.detail)?;
     Ok(WebPage { status: status.as_u16(), location, body })
 }
