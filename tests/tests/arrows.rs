@@ -83,6 +83,7 @@ const ARROWS: &[(&str, Reach, &str)] = &[
     ("chancery-testkit", Test, "it is for tests"),
     ("chancery-tests", Test, "it is for tests"),
     ("chancery-bench", Test, "it is for tests"),
+    ("chancery-fuzz", Test, "it is for tests"),
 ];
 
 /// Where crates from outside may be listed.

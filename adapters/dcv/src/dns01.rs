@@ -52,6 +52,6 @@ pub(crate) async fn look(resolver: &Resolver, check: &Check, attempt: &mut Attem
 }
 
 /// One record can hold several strings; they are read as one.
-fn joined(data: &RData) -> Option<Vec<u8>> {
+pub(crate) fn joined(data: &RData) -> Option<Vec<u8>> {
     if let RData::TXT(text) = data { Some(text.txt_data.concat()) } else { None }
 }

@@ -142,7 +142,7 @@ async fn over_udp(server: SocketAddr, question: &Message, resend: Duration) -> R
 }
 
 /// The answer, unless it was not meant for us: then it does not matter how broken it is.
-fn genuine(server: SocketAddr, received: &[u8], question: &Message) -> Result<Option<Message>, Failure> {
+pub(crate) fn genuine(server: SocketAddr, received: &[u8], question: &Message) -> Result<Option<Message>, Failure> {
     if received.get(..2) != Some(&question.metadata.id.to_be_bytes()) {
         return Ok(None);
     }
@@ -184,7 +184,7 @@ fn answers(answer: &Message, question: &Message) -> bool {
 }
 
 /// Whether somebody who does not look names up tells us whom to ask instead: that is no empty answer.
-fn is_referral(answer: &Message) -> bool {
+pub(crate) fn is_referral(answer: &Message) -> bool {
     let has = |kind| answer.authorities.iter().any(|record| record.record_type() == kind);
     !answer.metadata.authoritative && answer.answers.is_empty() && has(RecordType::NS) && !has(RecordType::SOA)
 }

@@ -22,6 +22,8 @@ mod fair;
 mod fetch;
 mod http01;
 mod lookup_error;
+#[doc(hidden)]
+pub mod parsers;
 mod pertinent;
 mod redirect;
 mod refusal;

@@ -166,12 +166,9 @@ pub fn read_dns_name(text: &str) -> Result<Identifier, NameProblem> {
             invalid(format!("has the part {:?}; parts are 1 to 63 letters, digits and inner hyphens", shown(&label)))
         }
         IdentifierError::Empty => invalid("is empty".to_owned()),
+        IdentifierError::Number => invalid("ends in a number".to_owned()),
         IdentifierError::Idna => invalid("is not valid by the rules for internationalised names (IDNA)".to_owned()),
     })?;
-    // A last label of digits only would be taken for an IPv4 address by URL parsers.
-    if name.base().rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit())) {
-        return Err(invalid("ends in a number".to_owned()));
-    }
     Ok(Identifier::Dns(name))
 }
 

@@ -39,7 +39,7 @@ impl EmailAddress {
             return Err(EmailError::Local);
         }
         let host = DnsName::parse(domain).map_err(|_| EmailError::Domain)?;
-        let plain = !host.is_wildcard() && host.as_str().contains('.') && !ends_in_digits(&host);
+        let plain = !host.is_wildcard() && host.as_str().contains('.');
         if !plain || !is_written_plainly(domain, &host) {
             return Err(EmailError::Domain);
         }
@@ -74,11 +74,6 @@ fn is_dot_string(local: &str) -> bool {
 
 fn is_atom_character(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+/=?^_`{|}~-".contains(&byte)
-}
-
-/// `a@127.0.0.1` is an address literal without its brackets.
-fn ends_in_digits(host: &DnsName) -> bool {
-    host.as_str().rsplit('.').next().is_some_and(|label| label.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether a domain is written in its own letters, large or small. IDNA also takes full-width and invisible characters,

@@ -27,6 +27,8 @@ pub enum IdentifierError {
     Idna,
     #[error("`*` may only be the whole leftmost label")]
     Wildcard,
+    #[error("must not end in a number, as only addresses do")]
+    Number,
 }
 
 impl Identifier {
@@ -66,6 +68,10 @@ impl DnsName {
             if !is_host_label(label) {
                 return Err(IdentifierError::Label(label.to_owned()));
             }
+        }
+        // RFC 3696 section 2. `192.0.2.1.` would be a name here, and an address wherever it is read again.
+        if ascii.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit())) {
+            return Err(IdentifierError::Number);
         }
         let name = format!("{wildcard}{ascii}");
         if name.len() > 253 { Err(IdentifierError::TooLong) } else { Ok(Self(name)) }
@@ -164,5 +170,14 @@ mod tests {
     fn an_address_is_an_address_in_every_spelling() {
         assert_eq!(Identifier::parse("2001:DB8::0:1").unwrap().to_string(), "2001:db8::1");
         assert!(matches!(Identifier::parse("192.0.2.1"), Ok(Identifier::Ip(_))));
+    }
+
+    #[test]
+    fn no_name_is_written_as_an_address() {
+        for bad in ["192.0.2.1.", "192。0。2。1", "*.192.0.2.1", "１92.0.2.1", "0x7f.1", "a.7"] {
+            assert_eq!(Identifier::parse(bad), Err(IdentifierError::Number), "{bad}");
+        }
+        assert!(DnsName::parse("192.0.2.1").is_err());
+        assert!(DnsName::parse("7.a").is_ok());
     }
 }

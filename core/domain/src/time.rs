@@ -48,9 +48,12 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// Reads RFC 3339 with any offset.
+    /// Reads RFC 3339 with any offset. The year has four digits in UTC too: it can be written as it was read.
     pub fn parse(text: &str) -> Option<Self> {
-        let at = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+        let at = OffsetDateTime::parse(text, &Rfc3339).ok()?.checked_to_offset(UtcOffset::UTC)?;
+        if !(0..=9999).contains(&at.year()) {
+            return None;
+        }
         i64::try_from(at.unix_timestamp_nanos().div_euclid(1_000_000)).ok().map(Self)
     }
 }
@@ -88,5 +91,14 @@ mod tests {
     fn reads_any_offset() {
         assert_eq!(Timestamp::parse("2025-11-15T01:00:00+01:00"), Some(Timestamp::from_secs(1_763_164_800)));
         assert_eq!(Timestamp::parse("2025-11-15"), None);
+    }
+
+    #[test]
+    fn what_is_read_can_be_written_in_utc() {
+        for edge in ["0000-01-01T00:00:00Z", "9999-12-31T23:59:59Z"] {
+            assert_eq!(Timestamp::parse(edge).unwrap().to_string(), edge);
+        }
+        assert_eq!(Timestamp::parse("0000-01-01T00:00:00+00:01"), None);
+        assert_eq!(Timestamp::parse("9999-12-31T23:59:59-00:01"), None);
     }
 }

@@ -27,6 +27,8 @@ mod ocsp_responder;
 mod once;
 pub mod operator;
 mod orders;
+#[doc(hidden)]
+pub mod parsers;
 mod policies;
 mod publication;
 mod settings;

@@ -115,7 +115,7 @@ fn require_own(by: &AcmeCaller, id: &str) -> Result<(), Problem> {
     Err(Problem::unauthorized("the request is signed by another account than the one it is about"))
 }
 
-fn contacts(texts: Vec<String>) -> Result<Vec<Contact>, Problem> {
+pub(crate) fn contacts(texts: Vec<String>) -> Result<Vec<Contact>, Problem> {
     if texts.len() > MOST_CONTACTS {
         let detail = format!("there are {} contacts; give at most {MOST_CONTACTS}", texts.len());
         return Err(Problem::new(ProblemType::InvalidContact, StatusCode::BAD_REQUEST, detail));
@@ -134,7 +134,7 @@ fn contacts(texts: Vec<String>) -> Result<Vec<Contact>, Problem> {
     Err(problem.with_subproblems(each.collect()))
 }
 
-fn binding(value: &Value) -> Result<Jws, Problem> {
+pub(crate) fn binding(value: &Value) -> Result<Jws, Problem> {
     let malformed = |why: &dyn std::fmt::Display| Problem::malformed(format!("external account binding: {why}"));
     Jws::flattened(value.to_string().as_bytes(), MOST_BINDING).map_err(|error| match unreadable(error.clone()) {
         // What the key or the algorithm lacks is told in the binding's own words.

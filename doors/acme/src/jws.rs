@@ -36,7 +36,7 @@ pub(crate) enum SignedBy {
 
 /// How a request may name its key.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Named {
+pub(crate) enum Named {
     ByAccount,
     ByKey,
     Either,
@@ -110,13 +110,13 @@ async fn verify(door: &Door, request: Request, named: Named) -> Result<Signed, P
     }
 }
 
-enum KeyName {
+pub(crate) enum KeyName {
     Account(String),
     Key(Jwk),
 }
 
 /// Exactly one of `kid` and `jwk`, and the one that belongs here.
-fn key_name(jws: &Jws, named: Named) -> Result<KeyName, Problem> {
+pub(crate) fn key_name(jws: &Jws, named: Named) -> Result<KeyName, Problem> {
     let header = jws.header();
     let refuse = |detail: &str| Err(Problem::malformed(detail));
     match (&header.kid, &header.jwk, named) {
@@ -144,7 +144,7 @@ pub(crate) fn require_algorithm(jws: &Jws) -> Result<(), Problem> {
 }
 
 /// RFC 8555 section 6.4.
-fn require_url(jws: &Jws, expected: &str) -> Result<(), Problem> {
+pub(crate) fn require_url(jws: &Jws, expected: &str) -> Result<(), Problem> {
     match jws.header().members.get("url").map(|url| url.as_str()) {
         Some(Some(url)) if url == expected => Ok(()),
         Some(Some(url)) => {
@@ -156,7 +156,7 @@ fn require_url(jws: &Jws, expected: &str) -> Result<(), Problem> {
     }
 }
 
-fn nonce(jws: &Jws) -> Result<String, Problem> {
+pub(crate) fn nonce(jws: &Jws) -> Result<String, Problem> {
     match jws.header().members.get("nonce").map(|nonce| nonce.as_str()) {
         Some(Some(nonce)) if chancery_jose::base64url::decode(nonce).is_some() => Ok(nonce.to_owned()),
         // RFC 8555 section 6.5.2.

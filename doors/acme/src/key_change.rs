@@ -42,14 +42,14 @@ pub(crate) async fn change(
 }
 
 /// What the new key says.
-struct Inner {
-    key: Jwk,
-    asked: wire::KeyChange,
+pub(crate) struct Inner {
+    pub(crate) key: Jwk,
+    pub(crate) asked: wire::KeyChange,
 }
 
 impl Inner {
     /// A nonce in it is passed over, as the RFC asks.
-    fn read(payload: &[u8], url: &str) -> Result<Self, Problem> {
+    pub(crate) fn read(payload: &[u8], url: &str) -> Result<Self, Problem> {
         if payload.is_empty() {
             return Err(Problem::malformed("the payload is empty; it must be a JWS that the new key has signed"));
         }

@@ -9,6 +9,8 @@ mod jws;
 mod key_change;
 mod nonce;
 mod order;
+#[doc(hidden)]
+pub mod parsers;
 mod payload;
 mod problem;
 mod renewal;

@@ -68,7 +68,7 @@ impl<T: DeserializeOwned> JsonBody<T> {
         }
     }
 
-    fn of(bytes: Bytes, limits: BodyLimits) -> Self {
+    pub(crate) fn of(bytes: Bytes, limits: BodyLimits) -> Self {
         let shape = match document::parse(&bytes, limits.max_depth) {
             Err(error) => Shape::Malformed(malformed(error)),
             Ok(parsed) => match document::read(parsed.tree, parsed.problems, WHOLE) {

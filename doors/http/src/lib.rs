@@ -13,6 +13,8 @@ mod json;
 mod metrics;
 mod once;
 mod paging;
+#[doc(hidden)]
+pub mod parsers;
 mod path;
 mod query;
 mod rate;

@@ -26,9 +26,13 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for StrictQuery<T>
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let (tree, problems) = parse(parts.uri.query().unwrap_or_default())?;
-        document::read(tree, problems, "query").map(Self).map_err(|unfit| refuse("The query", unfit.problems))
+        read(parts.uri.query().unwrap_or_default()).map(Self)
     }
+}
+
+pub(crate) fn read<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
+    let (tree, problems) = parse(query)?;
+    document::read(tree, problems, "query").map_err(|unfit| refuse("The query", unfit.problems))
 }
 
 /// As `application/x-www-form-urlencoded`, but strictly: a percent sign is followed by two hexadecimal digits, and what

@@ -1,6 +1,8 @@
 //! The identity provider: the token endpoint, and what others need to verify our tokens.
 
 mod metadata;
+#[doc(hidden)]
+pub mod parsers;
 mod token;
 mod token_request;
 

@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use crate::token_request::{self, Asked};
 
 pub(crate) async fn grant(State(door): State<Door>, request: Request<Body>) -> Result<Response, Refused> {
-    let asked = token_request::read(request).await.map_err(|refusal| Refused { refusal, client: None })?;
+    let asked = token_request::read(request).await.map_err(Refused::of_nobody)?;
     // Only what is a client id: a secret that was put in its place must not be written down.
     let client = asked.client_id.as_deref().and_then(|id| id.parse().ok());
     answer(&door, asked).await.map_err(|refusal| Refused { refusal, client })
@@ -79,6 +79,13 @@ impl From<TokenRefusal> for Refusal {
 pub(crate) struct Refused {
     refusal: Refusal,
     client: Option<ClientId>,
+}
+
+impl Refused {
+    /// Of a request that names no client, or none that can be read.
+    pub(crate) fn of_nobody(refusal: Refusal) -> Self {
+        Self { refusal, client: None }
+    }
 }
 
 impl IntoResponse for Refused {

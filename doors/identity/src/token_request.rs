@@ -34,12 +34,17 @@ const LIMITS: fn() -> BodyLimits = || BodyLimits { max_bytes: 16 * 1024, ..BodyL
 pub(crate) async fn read(request: Request<Body>) -> Result<Asked, Refusal> {
     let (head, body) = request.into_parts();
     let bytes = read_bounded(body, LIMITS()).await.map_err(|_| invalid("the body is too large or too slow"))?;
-    let mut asked = match media_type(&head.headers).as_deref() {
-        Some("application/json") => read_json(&bytes)?,
-        Some("application/x-www-form-urlencoded") => read_form(&bytes)?,
+    understand(&head.headers, &bytes)
+}
+
+/// What the header and the body of a request say.
+pub(crate) fn understand(headers: &HeaderMap, body: &[u8]) -> Result<Asked, Refusal> {
+    let mut asked = match media_type(headers).as_deref() {
+        Some("application/json") => read_json(body)?,
+        Some("application/x-www-form-urlencoded") => read_form(body)?,
         _ => return Err(invalid("send application/json or application/x-www-form-urlencoded")),
     };
-    if let Some((id, secret)) = basic(&head.headers)? {
+    if let Some((id, secret)) = basic(headers)? {
         // RFC 6749 section 2.3: not more than one method in a request.
         if asked.client_secret.is_some() || asked.client_id.as_ref().is_some_and(|other| *other != id) {
             return Err(invalid("the client stands both in the Authorization header and in the body"));

@@ -15,6 +15,8 @@ mod openapi;
 mod openapi_finish;
 mod order;
 mod order_view;
+#[doc(hidden)]
+pub mod parsers;
 mod policy;
 mod policy_rules;
 mod progress;

@@ -277,6 +277,7 @@ on_both_databases! {
         let cases = [
             (json!([{"type": "ip", "value": "a.test"}]), "identifiers[0]"),
             (json!([{"type": "dns", "value": "192.0.2.1"}]), "identifiers[0]"),
+            (json!([{"type": "dns", "value": "192.0.2.1."}]), "identifiers[0]"),
             (json!(["a.test", {"type": "email", "value": "a@a.test"}]), "identifiers[1]"),
             (json!(["a_b.test"]), "identifiers[0]"),
             (json!(["a.*.test"]), "identifiers[0]"),

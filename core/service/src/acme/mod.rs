@@ -3,13 +3,13 @@
 mod account;
 mod admission;
 mod authorization;
-mod binding;
+pub(crate) mod binding;
 mod error;
 mod finalize;
 mod names;
 mod nonce;
 mod order;
-mod renewal;
+pub(crate) mod renewal;
 mod revocation;
 mod spent;
 

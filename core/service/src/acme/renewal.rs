@@ -99,7 +99,7 @@ fn find(acme: &Acme, tx: &mut Tx<'_>, name: &str, claim: bool) -> Result<Certifi
 
 /// The key identifier, and the serial number as we keep it: the octets of the INTEGER, without the zero that only says
 /// that it is not negative.
-fn parse(name: &str) -> Option<(Vec<u8>, String)> {
+pub(crate) fn parse(name: &str) -> Option<(Vec<u8>, String)> {
     let (key_id, serial) = name.split_once('.')?;
     let key_id = BASE64URL_NOPAD.decode(key_id.as_bytes()).ok()?;
     let serial = BASE64URL_NOPAD.decode(serial.as_bytes()).ok()?;

@@ -4,7 +4,7 @@ mod authenticate;
 mod cache;
 mod external;
 mod keys;
-mod secrets;
+pub(crate) mod secrets;
 mod token;
 
 use std::sync::{Arc, PoisonError, RwLock};
