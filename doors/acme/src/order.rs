@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{OrderId, OrderState, Timestamp};
-use chancery_http::Door;
 use chancery_jose::base64url;
 use chancery_service::OrderDetails;
 use chancery_service::acme::{AskedName, NewAcmeOrder};
@@ -14,6 +13,7 @@ use http::{HeaderValue, StatusCode};
 
 use crate::directory::find;
 use crate::jws::by_account;
+use crate::mount::Door;
 use crate::payload;
 use crate::problem::{Problem, ProblemType, of_end, of_validation, view as view_identifier};
 use crate::urls::Urls;
