@@ -1,5 +1,6 @@
 //! The folder of a `dev`, and what is where in it.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,12 +12,13 @@ use chancery_domain::{Name, PolicyRules, Profile};
 use chancery_http::{BodyLimits, Limits, PublicUrls};
 use chancery_pki::chain_to_pem;
 use chancery_service::operator::IssuerDetails;
-use chancery_service::{AcmeSettings, Issuing, Settings};
+use chancery_service::{AcmeSettings, IssuerRef, IssuerRules, Issuing, Settings};
 use chancery_store::{DatabaseUrl, Options};
 use serde::{Deserialize, Serialize};
 
 use super::demo::Demo;
-use super::json::{self, DevJson};
+use super::json::{self, DevJson, PebbleJson};
+use super::pebble::Kept;
 use crate::config::IDEMPOTENCY_WINDOW;
 use crate::failure::Failure;
 use crate::files::{private_folder, remove, unwritable, write};
@@ -39,6 +41,12 @@ pub struct Wishes {
     pub http01_port: u16,
     pub tls_alpn01_port: u16,
     pub skip_validation: bool,
+    /// Whether finalizing answers before the certificate is there.
+    pub force_processing: bool,
+    /// Whether a name that was shown is shown for later orders as well.
+    pub reuse: bool,
+    /// Whether one CA signs everything of the default profile, as Pebble's does.
+    pub one_issuer: bool,
 }
 
 impl Default for Wishes {
@@ -50,6 +58,9 @@ impl Default for Wishes {
             http01_port: 5002,
             tls_alpn01_port: 5001,
             skip_validation: false,
+            force_processing: false,
+            reuse: true,
+            one_issuer: false,
         }
     }
 }
@@ -71,6 +82,27 @@ impl Wishes {
             ..ValidatorConfig::default()
         }))
     }
+
+    fn acme(&self, urls: &PublicUrls) -> AcmeSettings {
+        let mut acme = AcmeSettings::of(&urls.acme_url);
+        acme.caa_identities = vec![CA_DOMAIN.to_owned()];
+        if self.force_processing {
+            acme.finalize_wait = Duration::ZERO;
+        }
+        acme
+    }
+
+    fn issuing(&self, profiles: &[Profile], urls: &PublicUrls) -> Issuing {
+        let mut issuing = Issuing::of(profiles, &urls.base_url, &urls.http_url);
+        if !self.reuse {
+            issuing.reuse = Duration::ZERO;
+        }
+        if let Some(default) = profiles.first().filter(|_| self.one_issuer) {
+            let rules = IssuerRules { allowed: vec![IssuerRef::Rsa], ..IssuerRules::default() };
+            issuing.issuers.insert(default.name.clone(), rules);
+        }
+        issuing
+    }
 }
 
 /// An absolute path to a folder that exists.
@@ -85,6 +117,9 @@ pub struct State {
     pub client_id: Option<String>,
     pub client_secret: Option<String>,
     pub api_key: Option<String>,
+    /// The credentials that stand in for those of Pebble.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub pebble: BTreeMap<String, Kept>,
 }
 
 impl Folder {
@@ -210,8 +245,8 @@ impl Folder {
                 token_key_notice: Duration::from_secs(3600),
                 api_keys: true,
                 external: Vec::new(),
-                issuing: Issuing::of(&profiles, &urls.base_url, &urls.http_url),
-                acme: AcmeSettings { caa_identities: vec![CA_DOMAIN.to_owned()], ..AcmeSettings::of(&urls.acme_url) },
+                issuing: wishes.issuing(&profiles, &urls),
+                acme: wishes.acme(&urls),
                 default_profile: profiles[0].name.clone(),
                 profiles,
                 default_policy: PolicyRules::default(),
@@ -239,7 +274,12 @@ impl Folder {
     }
 
     /// Tells scripts that the server is ready, where it is and how to get in.
-    pub fn write_dev_json(&self, installation: &Installation, demo: &Demo) -> Result<(), Failure> {
+    pub fn write_dev_json(
+        &self,
+        installation: &Installation,
+        demo: &Demo,
+        pebble: Option<&PebbleJson>,
+    ) -> Result<(), Failure> {
         let (urls, (http01_port, tls_alpn01_port)) = (installation.urls.clone(), installation.validation.ports());
         let json = DevJson {
             base_url: urls.base_url,
@@ -255,6 +295,7 @@ impl Folder {
             http_url: urls.http_url,
             http01_port,
             tls_alpn01_port,
+            pebble: pebble.cloned(),
         };
         json.write(&self.dev_json())
     }

@@ -1,13 +1,17 @@
 //! `chancery dev`: a server to try things out, which needs nothing and leaves everything in one folder.
 
+mod additions;
 mod demo;
 mod folder;
 mod greeting;
+mod hostile;
 mod json;
+mod pebble;
 mod tls;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 
@@ -16,10 +20,13 @@ use crate::installation::{Addresses, Installation};
 use crate::logging;
 use crate::serve::{self, Flags, Listeners};
 use crate::system::SystemClock;
+use additions::DevAdditions;
 use chancery_domain::Clock;
 use chancery_service::operator::{KeyAlgorithm, NewHierarchy};
 use folder::{Folder, Wishes};
+use hostile::{HostileArgs, Pause};
 pub use json::DevJson;
+use pebble::{Environment, Pebble, PebbleArgs};
 
 /// Where `dev` keeps everything unless it is told otherwise.
 pub const DEFAULT_FOLDER: &str = "./chancery-data";
@@ -56,18 +63,43 @@ pub struct DevArgs {
     /// Take every name for shown: nothing is looked up, and nobody is asked
     #[arg(long)]
     skip_validation: bool,
+    #[command(flatten)]
+    pebble: PebbleArgs,
+    #[command(flatten)]
+    hostile: HostileArgs,
 }
 
 impl DevArgs {
-    fn wishes(&self, listen: Addresses) -> Wishes {
+    fn wishes(&self, listen: Addresses, environment: &Environment) -> Wishes {
         Wishes {
             listen: Some(listen),
             limits: self.limits,
             dns: self.dns,
             http01_port: self.http01_port,
             tls_alpn01_port: self.tls_alpn01_port,
-            skip_validation: self.skip_validation,
+            skip_validation: self.skip_validation || environment.always_valid,
+            force_processing: self.hostile.force_processing,
+            reuse: environment.reuse.unwrap_or(true),
+            one_issuer: self.pebble.pebble,
         }
+    }
+
+    /// The addresses that the certificate of the HTTPS listeners is for.
+    fn listening_on(&self) -> Vec<IpAddr> {
+        let pebble = [self.pebble.pebble_listen, self.pebble.pebble_management_listen];
+        let pebble = pebble.into_iter().filter(|_| self.pebble.pebble);
+        [self.listen].into_iter().chain(pebble).map(|address| address.ip()).collect()
+    }
+
+    /// What Pebble's variables say, where its place is taken.
+    fn environment(&self) -> Result<Environment, Failure> {
+        if self.pebble.pebble { Environment::read() } else { Ok(Environment::default()) }
+    }
+
+    /// How long to wait before a look for an answer.
+    fn pause(&self, environment: &Environment) -> Option<Pause> {
+        let asked = self.hostile.slow_validation.map(|seconds| Pause::For(Duration::from_secs(seconds)));
+        asked.or(environment.pause)
     }
 }
 
@@ -97,6 +129,7 @@ pub fn hierarchy() -> NewHierarchy {
 
 /// Runs until it is told to stop.
 pub fn run(args: &DevArgs) -> Result<(), Failure> {
+    let environment = args.environment()?;
     let folder = Folder::make(&args.data_dir)?;
     let _held = folder.hold()?;
     // It is there only while a server is ready: who waits for it must not find the one of the last time.
@@ -106,25 +139,43 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     let runtime = serve::runtime()?;
     let addresses = Addresses { api: args.listen, http: args.http_listen, admin: args.admin_listen };
     let listeners = runtime.block_on(Listeners::bind(addresses, Flags::COMMAND_LINE))?;
-    let installation = folder.installation(&args.wishes(listeners.addresses()?))?;
+    let pebble_listeners = runtime.block_on(async { args.pebble.bind() })?;
+    let installation = folder.installation(&args.wishes(listeners.addresses()?, &environment))?;
     logging::start(&installation.log);
     let metrics = serve::start_metrics()?;
 
     let now = SystemClock.now();
     let keyring = installation.keyring_or_new(now.as_secs())?;
     let store = installation.open_store(&installation.store)?;
-    tls::ensure(&folder, args.listen.ip(), now)?;
+    tls::ensure(&folder, &args.listening_on(), now)?;
     runtime.block_on(async {
         let assembled = installation.assemble(store, keyring).await?;
         let hierarchy = assembled.services.operator.init_hierarchy(hierarchy()).await?;
         assembled.services.authority.reload().await?;
         folder.write_issuer_root(&hierarchy)?;
         let demo = demo::ensure(&folder, &assembled).await?;
-        let ready = || {
-            folder.write_dev_json(&installation, &demo)?;
-            greeting::print(&folder, &installation, &demo)
+        let place = pebble_listeners.as_ref().map(|listeners| listeners.place(&args.pebble)).transpose()?;
+        let pebble = match pebble_listeners {
+            Some(listeners) => {
+                environment.tell_unheard();
+                let stand_in = pebble::ensure(&folder, &assembled, args.pebble.pebble_eab).await?;
+                let mount = pebble::mount(&installation, &environment, &args.hostile, stand_in);
+                Some(Pebble { listeners, mount, tls_ca: tls::ca(&folder)? })
+            }
+            None => None,
         };
-        serve::run(&installation, &assembled, listeners, metrics, ready).await
+        let mut additions = DevAdditions {
+            assembled: &assembled,
+            faults: args.hostile.faults(0),
+            pause: args.pause(&environment),
+            caa: args.hostile.caa || pebble.is_none(),
+            pebble,
+        };
+        let ready = || {
+            folder.write_dev_json(&installation, &demo, place.as_ref())?;
+            greeting::print(&folder, &installation, &demo, place.as_ref(), &args.hostile)
+        };
+        serve::run(&installation, &assembled, listeners, metrics, &mut additions, ready).await
     })?;
     folder.remove_dev_json()
 }
