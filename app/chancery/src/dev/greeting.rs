@@ -45,8 +45,11 @@ fn greeting(
         let binding = if pebble.eab_required { "required" } else { "optional" };
         line("As Pebble", &format!("{} (EAB {binding}; kid-1, kid-2 and kid-3 are known)", pebble.directory_url));
         line("Management", &format!("{} (the CAs' private keys, too)", pebble.management_url));
-        let (http01, tls_alpn01) = installation.validation.ports();
-        line("Validation", &format!("http-01 on port {http01}, tls-alpn-01 on port {tls_alpn01}"));
+        let looked = match installation.validation.ports() {
+            (0, 0) => "nobody looks: every name is taken for shown".to_owned(),
+            (http01, tls_alpn01) => format!("http-01 on port {http01}, tls-alpn-01 on port {tls_alpn01}"),
+        };
+        line("Validation", &looked);
     }
     let faults = hostile.told();
     if !faults.is_empty() {
