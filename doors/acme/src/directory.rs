@@ -65,6 +65,9 @@ fn meta(door: &Door, profile: &Profile) -> Value {
         "externalAccountRequired": door.mount.stand_in.leaves_binding_to_clients(),
         "profiles": { profile.name.as_str(): profile.description },
     });
+    for other in door.mount.profiles.iter().filter_map(|name| door.services.settings.profile(name)) {
+        meta["profiles"][other.name.as_str()] = other.description.as_str().into();
+    }
     if let Some(terms) = door.terms_of_service() {
         meta["termsOfService"] = terms.into();
     }

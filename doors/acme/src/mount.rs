@@ -3,6 +3,8 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use chancery_domain::ProfileName;
+
 use crate::faults::Faults;
 use crate::layout::Layout;
 use crate::stand_in::StandIn;
@@ -12,6 +14,8 @@ pub struct Mount {
     pub layout: Layout,
     /// Who binds accounts in the stead of clients; nobody in the service.
     pub stand_in: StandIn,
+    /// Profiles that orders may choose here, beside the directory's own.
+    pub profiles: Vec<ProfileName>,
     /// Terms that new accounts have to agree to here, in place of those of the settings.
     pub terms_of_service: Option<String>,
     /// How many orders are listed at a time.
@@ -24,6 +28,7 @@ impl Default for Mount {
         Self {
             layout: Layout::default(),
             stand_in: StandIn::default(),
+            profiles: Vec::new(),
             terms_of_service: None,
             orders_per_page: 100,
             faults: Faults::default(),

@@ -76,7 +76,7 @@ fn a_finalized_order_is_processing_first() {
 
 #[test]
 fn a_slow_look_keeps_the_challenge_waiting() {
-    let Some(pebble) = Pebble::start(&["--skip-validation", "--slow-validation", "2"]) else { return };
+    let Some(pebble) = Pebble::start(&["--skip-validation", "--slow-validation", "4"]) else { return };
     let mut wire = pebble.wire();
     wire.register();
     let (_, order) = wire.order("a.hostile.test");
@@ -84,7 +84,7 @@ fn a_slow_look_keeps_the_challenge_waiting() {
     let seen = wire.post(&authorization, None);
     assert_eq!((&seen.json()["status"], seen.header("retry-after")), (&json!("pending"), Some("1")));
     let (_, took) = wire.wait_for(&authorization, "valid");
-    assert!(took > Duration::from_millis(1200), "{took:?}");
+    assert!(took > Duration::from_secs(1), "{took:?}");
 }
 
 mod slow {

@@ -202,6 +202,28 @@ fn the_management_listener_gives_the_cas_and_their_keys_and_tells_of_certificate
 }
 
 #[test]
+fn the_profiles_and_the_blocked_name_of_pebble_are_there() {
+    let Some(pebble) = Pebble::start(&["--skip-validation"]) else { return };
+    let mut wire = pebble.wire();
+    wire.register();
+    let profiles = wire.directory["meta"]["profiles"].as_object().unwrap();
+    assert_eq!(profiles.keys().collect::<Vec<_>>(), ["default", "shortlived"]);
+    let asked = |name: &str, profile: &str| {
+        let payload = json!({"identifiers": [{"type": "dns", "value": name}], "profile": profile});
+        wire.post(&wire.url("newOrder"), Some(&payload))
+    };
+    for profile in ["default", "shortlived"] {
+        assert_eq!(asked("a.pebble.test", profile).json()["profile"], profile);
+    }
+    assert_eq!(asked("a.pebble.test", "TLS-90d").problem(), "invalidProfile");
+    for name in ["blocked-domain.example", "www.blocked-domain.example"] {
+        let refused = asked(name, "default");
+        assert_eq!((refused.status, refused.problem()), (403, "rejectedIdentifier".to_owned()));
+        assert_eq!(refused.json()["subproblems"][0]["identifier"]["value"], name);
+    }
+}
+
+#[test]
 fn the_variables_of_pebble_are_heard() {
     let environment = [("PEBBLE_VA_ALWAYS_VALID", "1"), ("PEBBLE_WFE_NONCEREJECT", "0"), ("PEBBLE_AUTHZREUSE", "0")];
     let Some(pebble) = Pebble::start_in(&[], &environment) else { return };
@@ -225,7 +247,8 @@ mod slow {
         if !installed("lego") || !installed("certbot") {
             return;
         }
-        let Some(pebble) = Pebble::start(&[]) else { return };
+        // certbot tries again only once.
+        let Some(pebble) = Pebble::start(&["--reject-nonces", "0"]) else { return };
         done(&pebble.lego("lego", &["-d", "a.lego.test", "run"]));
         let root = pebble.fetched("roots/0", CERTIFICATE).display().to_string();
         let chain = pebble.server.folder().join("lego/certificates/a.lego.test.crt");
@@ -251,13 +274,16 @@ mod slow {
         if !installed("lego") || !installed("certbot") {
             return;
         }
-        let Some(pebble) = Pebble::start(&["--pebble-eab"]) else { return };
+        let own = "mine=VGhpcyBpcyBub3QgYSBzZWNyZXQgYXQgYWxsLCBidXQgbG9uZyBlbm91Z2gu";
+        let flags = ["--pebble-eab", "--reject-nonces", "0", "--pebble-eab-key", own];
+        let Some(pebble) = Pebble::start(&flags) else { return };
         assert_eq!(pebble.wire().directory["meta"]["externalAccountRequired"], true);
         let mut wire = pebble.wire();
         assert_eq!(wire.register().problem(), "externalAccountRequired");
         let [kid, hmac] = KID_1;
         done(&pebble.certbot(&["-d", "a.certbot.test", "--eab-kid", kid, "--eab-hmac-key", hmac]));
-        for (name, [kid, hmac]) in [("two", KID_2), ("three", KID_3)] {
+        let (mine, its_key) = own.split_once('=').unwrap();
+        for (name, [kid, hmac]) in [("two", KID_2), ("three", KID_3), ("mine", [mine, its_key])] {
             let domain = format!("{name}.lego.test");
             done(&pebble.lego(name, &["-d", &domain, "--eab", "--kid", kid, "--hmac", hmac, "run"]));
         }

@@ -11,7 +11,7 @@ use clap::Args;
 
 use crate::system::{SystemClock, SystemEntropy};
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Debug)]
 #[command(next_help_heading = "Faults on purpose, for authors of ACME clients")]
 pub struct HostileArgs {
     /// Reject as many of a hundred good nonces with badNonce [default: 0, and 5 on the listener of --pebble]

@@ -8,6 +8,7 @@ mod hostile;
 mod json;
 mod pebble;
 mod tls;
+mod wishes;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -23,15 +24,16 @@ use crate::system::SystemClock;
 use additions::DevAdditions;
 use chancery_domain::Clock;
 use chancery_service::operator::{KeyAlgorithm, NewHierarchy};
-use folder::{Folder, Wishes};
+use folder::Folder;
 use hostile::{HostileArgs, Pause};
 pub use json::DevJson;
 use pebble::{Environment, Pebble, PebbleArgs};
+use wishes::Wishes;
 
 /// Where `dev` keeps everything unless it is told otherwise.
 pub const DEFAULT_FOLDER: &str = "./chancery-data";
 
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub struct DevArgs {
     /// Keep everything in this folder: database, keys, certificates, credentials
     #[arg(long, value_name = "DIR", default_value = DEFAULT_FOLDER)]
@@ -80,7 +82,7 @@ impl DevArgs {
             skip_validation: self.skip_validation || environment.always_valid,
             force_processing: self.hostile.force_processing,
             reuse: environment.reuse.unwrap_or(true),
-            one_issuer: self.pebble.pebble,
+            pebble: self.pebble.pebble,
         }
     }
 
@@ -158,8 +160,8 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
         let pebble = match pebble_listeners {
             Some(listeners) => {
                 environment.tell_unheard();
-                let stand_in = pebble::ensure(&folder, &assembled, args.pebble.pebble_eab).await?;
-                let mount = pebble::mount(&installation, &environment, &args.hostile, stand_in);
+                let stand_in = pebble::ensure(&folder, &assembled, &args.pebble).await?;
+                let mount = pebble::mount(&environment, &args.hostile, stand_in);
                 Some(Pebble { listeners, mount, tls_ca: tls::ca(&folder)? })
             }
             None => None,

@@ -9,6 +9,7 @@ use chancery_service::{
 use data_encoding::{BASE64, BASE64URL_NOPAD};
 use serde::{Deserialize, Serialize};
 
+use super::PebbleArgs;
 use crate::assembly::Assembled;
 use crate::dev::demo;
 use crate::dev::folder::Folder;
@@ -20,7 +21,10 @@ const KNOWN: [(&str, &str); 3] = [
     ("kid-2", "b10lLJs8l1GPIzsLP0s6pMt8O0XVGnfTaCeROxQM0BIt2XrJMDHJZBM5NuQmQJQH"),
     ("kid-3", "HjudV5qnbreN-n9WyFSH-t4HXuEx_XFen45zuxY-G1h6fr74V3cUM_dVlwQZBWmc"),
 ];
+/// The customer of accounts without a binding.
 const UNBOUND: &str = "unbound";
+/// The customer of all keys that the command line names.
+const OTHERS: &str = "others";
 
 /// A credential that is kept from one start to the next.
 #[derive(Clone, Deserialize, Serialize)]
@@ -29,31 +33,54 @@ pub struct Kept {
     hmac_key: String,
 }
 
+/// Reads a key as it stands on the command line.
+pub fn key(text: &str) -> Result<(String, Vec<u8>), String> {
+    let form = "a key is KID=HMAC, with 32 bytes or more in base64url";
+    let (kid, hmac_key) = text.split_once('=').filter(|(kid, _)| !kid.is_empty()).ok_or(form)?;
+    let hmac_key = BASE64URL_NOPAD.decode(hmac_key.as_bytes()).ok().filter(|key| key.len() >= 32).ok_or(form)?;
+    Ok((kid.to_owned(), hmac_key))
+}
+
 /// Finds the customers, or makes those that are not there, or whose credential has ended.
-pub async fn ensure(folder: &Folder, assembled: &Assembled, binding_required: bool) -> Result<StandIn, Failure> {
+pub async fn ensure(folder: &Folder, assembled: &Assembled, args: &PebbleArgs) -> Result<StandIn, Failure> {
     let operator = assembled.services.operator.clone().acting_as("chancery dev");
-    let caller = caller(operator.reseller(demo::CODE).await?);
-    let mut state = folder.state()?;
+    let customers = Customers { folder, assembled, caller: caller(operator.reseller(demo::CODE).await?) };
     let mut stand_in = StandIn::default();
-    for name in KNOWN.iter().map(|(name, _)| *name).chain([UNBOUND]) {
-        let kept = match state.pebble.get(name) {
-            Some(kept) if is_alive(assembled, &caller, kept).await? => kept.clone(),
-            Some(_) | None => make(assembled, &caller, name).await?,
-        };
-        state.pebble.insert(name.to_owned(), kept.clone());
-        let hmac_key = BASE64.decode(kept.hmac_key.as_bytes()).map_err(Failure::failed)?;
-        let credential = StandInCredential { kid: kept.kid, hmac_key };
-        stand_in = match KNOWN.iter().find(|(known, _)| *known == name) {
-            Some((_, hmac_key)) => {
-                let hmac_key = BASE64URL_NOPAD.decode(hmac_key.as_bytes()).map_err(Failure::failed)?;
-                stand_in.for_known(name, hmac_key, credential)
-            }
-            None if binding_required => stand_in,
-            None => stand_in.for_unbound(credential),
-        };
+    for (kid, hmac_key) in KNOWN {
+        let hmac_key = BASE64URL_NOPAD.decode(hmac_key.as_bytes()).map_err(Failure::failed)?;
+        stand_in = stand_in.for_known(kid, hmac_key, customers.credential(kid).await?);
     }
-    folder.save(&state)?;
-    Ok(stand_in)
+    for (kid, hmac_key) in &args.pebble_eab_key {
+        stand_in = stand_in.for_known(kid, hmac_key.clone(), customers.credential(OTHERS).await?);
+    }
+    match args.pebble_eab {
+        true => Ok(stand_in),
+        false => Ok(stand_in.for_unbound(customers.credential(UNBOUND).await?)),
+    }
+}
+
+struct Customers<'a> {
+    folder: &'a Folder,
+    assembled: &'a Assembled,
+    caller: Caller,
+}
+
+impl Customers<'_> {
+    /// The credential of the customer with this name.
+    async fn credential(&self, name: &str) -> Result<StandInCredential, Failure> {
+        let mut state = self.folder.state()?;
+        let kept = match state.pebble.get(name) {
+            Some(kept) if is_alive(self.assembled, &self.caller, kept).await? => kept.clone(),
+            Some(_) | None => {
+                let made = make(self.assembled, &self.caller, name).await?;
+                state.pebble.insert(name.to_owned(), made.clone());
+                self.folder.save(&state)?;
+                made
+            }
+        };
+        let hmac_key = BASE64.decode(kept.hmac_key.as_bytes()).map_err(Failure::failed)?;
+        Ok(StandInCredential { kid: kept.kid, hmac_key })
+    }
 }
 
 /// The demo reseller itself.
@@ -102,4 +129,18 @@ async fn make(assembled: &Assembled, caller: &Caller, name: &str) -> Result<Kept
 /// Without an idempotency key there is nothing to replay.
 fn unheard_of() -> Failure {
     Failure::failed("an answer was replayed that nobody asked for")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_of_the_command_line_is_read() {
+        let (kid, hmac_key) = key("mine=zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W").unwrap();
+        assert_eq!((kid.as_str(), hmac_key.len()), ("mine", 48));
+        for bad in ["", "mine", "=zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG4", "mine=short", "mine=a b"] {
+            assert!(key(bad).is_err(), "{bad}");
+        }
+    }
 }

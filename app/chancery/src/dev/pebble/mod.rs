@@ -1,6 +1,7 @@
 //! `dev --pebble`: what suites that were written for Pebble expect, where they expect it. It is our ACME door, mounted a
 //! second time.
 
+mod choices;
 mod customers;
 mod environment;
 mod listener;
@@ -16,6 +17,8 @@ use chancery_service::Services;
 use clap::Args;
 use tokio::net::TcpListener;
 
+use choices::{DEFAULT, ORDERS_PER_PAGE, REJECTED_NONCES, TERMS};
+pub use choices::{policy, profiles};
 pub use customers::{Kept, ensure};
 pub use environment::Environment;
 use management::Management;
@@ -28,14 +31,8 @@ use crate::failure::Failure;
 use crate::installation::Installation;
 use crate::serve;
 
-/// Pebble rejects as many of a hundred nonces.
-const REJECTED_NONCES: u8 = 5;
-/// Pebble lists as many orders at a time.
-const ORDERS_PER_PAGE: u32 = 3;
-/// Pebble has terms, and wants them to be agreed to.
-const TERMS: &str = "data:text/plain,Certificates%20for%20tests%20alone";
-
-#[derive(Args, Clone, Debug)]
+// It holds keys, so it has no `Debug`.
+#[derive(Args)]
 #[command(next_help_heading = "In place of Pebble")]
 pub struct PebbleArgs {
     /// Serve Pebble's ports and paths as well; whoever reaches them gets certificates, and the CAs' private keys
@@ -50,6 +47,9 @@ pub struct PebbleArgs {
     /// Require external account binding there: kid-1, kid-2 and kid-3 of Pebble's example configuration are known
     #[arg(long, requires = "pebble")]
     pub pebble_eab: bool,
+    /// Know another key there, its HMAC key in base64url; may be given several times
+    #[arg(long, value_name = "KID=HMAC", requires = "pebble", value_parser = customers::key)]
+    pub pebble_eab_key: Vec<(String, Vec<u8>)>,
 }
 
 /// Pebble's two listeners, bound.
@@ -115,7 +115,7 @@ impl Pebble {
         let management = management::router(Management {
             kernel: assembled.kernel.clone(),
             operator: services.operator.clone(),
-            profile: installation.settings.default_profile.clone(),
+            profile: choices::name(DEFAULT),
             tls_ca,
         });
         [(listeners.acme, acme), (listeners.management, finish(management, edge))]
@@ -123,15 +123,11 @@ impl Pebble {
 }
 
 /// How the door is mounted in Pebble's place.
-pub fn mount(
-    installation: &Installation,
-    environment: &Environment,
-    hostile: &HostileArgs,
-    stand_in: StandIn,
-) -> Mount {
+pub fn mount(environment: &Environment, hostile: &HostileArgs, stand_in: StandIn) -> Mount {
     Mount {
-        layout: listener::layout(installation.settings.default_profile.as_str()),
+        layout: listener::layout(DEFAULT),
         stand_in,
+        profiles: profiles().map(|profile| profile.name).into(),
         terms_of_service: Some(TERMS.to_owned()),
         orders_per_page: environment.orders_per_page.map_or(ORDERS_PER_PAGE, Into::into),
         faults: hostile.faults(environment.reject_nonces.unwrap_or(REJECTED_NONCES)),
