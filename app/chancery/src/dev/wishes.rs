@@ -56,6 +56,7 @@ impl Wishes {
         Validation::Checked(Box::new(ValidatorConfig {
             resolvers: self.dns.into_iter().collect(),
             dnssec: Dnssec::Unchecked,
+            plain_case: true,
             http01_port: self.http01_port,
             https_port: self.tls_alpn01_port,
             tls_alpn01_port: self.tls_alpn01_port,
