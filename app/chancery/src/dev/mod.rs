@@ -54,7 +54,7 @@ pub struct DevArgs {
     #[arg(long)]
     limits: bool,
     /// Ask this DNS server, such as 127.0.0.1:8053, for all that is not an address under .test or .localhost
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = server)]
     dns: Option<SocketAddr>,
     /// Look for http-01 answers on this port
     #[arg(long, value_name = "PORT", default_value_t = 5002)]
@@ -103,6 +103,14 @@ impl DevArgs {
         let asked = self.hostile.slow_validation.map(|seconds| Pause::For(Duration::from_secs(seconds)));
         asked.or(environment.pause)
     }
+}
+
+/// The address of a server; without a host, or on localhost, it is on this machine.
+fn server(text: &str) -> Result<SocketAddr, String> {
+    let here = text.strip_prefix("localhost").unwrap_or(text);
+    let here = here.strip_prefix(':').map(|port| format!("127.0.0.1:{port}"));
+    let address = here.as_deref().unwrap_or(text).parse();
+    address.map_err(|_| "a server is an IP address with a port, such as 127.0.0.1:8053".to_owned())
 }
 
 /// The installation in the folder of a `dev`, whether it runs or not.
@@ -180,4 +188,20 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
         serve::run(&installation, &assembled, listeners, metrics, &mut additions, ready).await
     })?;
     folder.remove_dev_json()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_on_this_machine_may_leave_out_its_host() {
+        for text in ["127.0.0.1:8053", ":8053", "localhost:8053"] {
+            assert_eq!(server(text), Ok(SocketAddr::from(([127, 0, 0, 1], 8053))), "{text}");
+        }
+        assert_eq!(server("[::1]:53").unwrap().to_string(), "[::1]:53");
+        for bad in ["", "8053", "localhost", "127.0.0.1", "dns.example:53", "localhosts:53"] {
+            assert!(server(bad).is_err(), "{bad}");
+        }
+    }
 }

@@ -61,10 +61,19 @@ impl Wishes {
             https_port: self.tls_alpn01_port,
             tls_alpn01_port: self.tls_alpn01_port,
             allow_special_addresses: true,
-            builtin_loopback_suffixes: ["test", "localhost"].map(str::to_owned).into(),
+            builtin_loopback_suffixes: self.own_names(),
             ca_domains: vec![CA_DOMAIN.to_owned()],
             ..ValidatorConfig::default()
         }))
+    }
+
+    /// What leads to this machine without being looked up.
+    fn own_names(&self) -> Vec<String> {
+        let mut names = ["test", "localhost"].map(str::to_owned).to_vec();
+        if self.pebble && self.dns.is_none() {
+            names.extend(pebble::own_names());
+        }
+        names
     }
 
     pub fn acme(&self, urls: &PublicUrls) -> AcmeSettings {

@@ -4,6 +4,7 @@
 mod choices;
 mod customers;
 mod environment;
+mod hosts;
 mod listener;
 mod management;
 
@@ -21,6 +22,7 @@ use choices::{DEFAULT, ORDERS_PER_PAGE, REJECTED_NONCES, TERMS};
 pub use choices::{policy, profiles};
 pub use customers::{Kept, ensure};
 pub use environment::Environment;
+pub use hosts::own_names;
 use management::Management;
 
 use super::folder::url;
