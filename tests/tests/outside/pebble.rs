@@ -202,6 +202,25 @@ fn the_management_listener_gives_the_cas_and_their_keys_and_tells_of_certificate
 }
 
 #[test]
+fn a_suite_can_bring_the_certificate_that_it_trusts() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (certificate, key) = (file("cert.pem"), file("key.pem"));
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30"])
+        .args(["-subj", "/CN=minica", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", &key, "-out", &certificate])
+        .output()
+        .unwrap();
+    done(&made);
+    let Some(pebble) = Pebble::start(&["--pebble-certificate", &certificate, "--pebble-key", &key]) else { return };
+    let roots = format!("{}/roots/0", pebble.server.facts["pebble"]["management_url"].as_str().unwrap());
+    for url in [pebble.directory(), roots] {
+        assert_eq!(curl(&certificate, &[&url]).status, 200, "{url}");
+    }
+    assert!(pebble.server.ask("GET", "/v1/account", &json!({}))["items"].is_array(), "the API has its own");
+}
+
+#[test]
 fn the_profiles_and_the_blocked_name_of_pebble_are_there() {
     let Some(pebble) = Pebble::start(&["--skip-validation"]) else { return };
     let mut wire = pebble.wire();

@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use chancery_acme::{Faults, Mount};
 use chancery_service::Services;
 use chancery_workers::Inspector;
-use tokio::net::TcpListener;
 
 use super::hostile::{HostileInspector, Pause};
 use super::pebble::Pebble;
 use crate::assembly::Assembled;
 use crate::installation::Installation;
-use crate::serve::Additions;
+use crate::serve::{AddedDoor, Additions};
 
 pub struct DevAdditions<'a> {
     pub assembled: &'a Assembled,
@@ -34,7 +32,7 @@ impl Additions for DevAdditions<'_> {
         }
     }
 
-    fn doors(&mut self, installation: &Installation, services: &Services) -> Vec<(TcpListener, Router)> {
+    fn doors(&mut self, installation: &Installation, services: &Services) -> Vec<AddedDoor> {
         let pebble = self.pebble.take();
         pebble.map(|pebble| pebble.doors(installation, self.assembled, services).into()).unwrap_or_default()
     }

@@ -170,7 +170,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
                 environment.tell_unheard();
                 let stand_in = pebble::ensure(&folder, &assembled, &args.pebble).await?;
                 let mount = pebble::mount(&environment, &args.hostile, stand_in);
-                Some(Pebble { listeners, mount, tls_ca: tls::ca(&folder)? })
+                Some(Pebble { listeners, mount, tls: args.pebble.tls(), tls_ca: tls::ca(&folder)? })
             }
             None => None,
         };

@@ -8,7 +8,7 @@ use chancery_service::Services;
 use chancery_workers::Inspector;
 use tokio::net::TcpListener;
 
-use crate::installation::Installation;
+use crate::installation::{Installation, TlsFiles};
 
 pub trait Additions {
     /// How ACME is mounted on the service's own listener.
@@ -17,8 +17,16 @@ pub trait Additions {
     /// Who looks at the world, given who would.
     fn inspector(&self, usual: Option<Arc<dyn Inspector>>) -> Option<Arc<dyn Inspector>>;
 
-    /// Further listeners for HTTPS, with what they serve.
-    fn doors(&mut self, installation: &Installation, services: &Services) -> Vec<(TcpListener, Router)>;
+    /// Further listeners for HTTPS.
+    fn doors(&mut self, installation: &Installation, services: &Services) -> Vec<AddedDoor>;
+}
+
+/// A listener, and what it serves.
+pub struct AddedDoor {
+    pub listener: TcpListener,
+    pub router: Router,
+    /// Its own certificate, where it is not that of the service.
+    pub tls: Option<TlsFiles>,
 }
 
 /// What `serve` adds.
@@ -33,7 +41,7 @@ impl Additions for Nothing {
         usual
     }
 
-    fn doors(&mut self, _: &Installation, _: &Services) -> Vec<(TcpListener, Router)> {
+    fn doors(&mut self, _: &Installation, _: &Services) -> Vec<AddedDoor> {
         Vec::new()
     }
 }

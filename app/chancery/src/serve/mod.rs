@@ -24,14 +24,14 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-pub use additions::Additions;
+pub use additions::{AddedDoor, Additions};
 pub use listeners::{Flags, Listeners, bind};
 pub use metrics::start as start_metrics;
 
 use crate::assembly::Assembled;
 use crate::config;
 use crate::failure::Failure;
-use crate::installation::Installation;
+use crate::installation::{Installation, TlsFiles};
 use crate::logging;
 use crate::resolvers;
 use crate::system::{SystemClock, SystemEntropy};
@@ -110,10 +110,7 @@ pub async fn run(
     ready: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
-    let certificate = match &installation.tls {
-        Some(files) => Some(ReloadingCertificate::load(&files.certificate, &files.key).map_err(Failure::usage)?),
-        None => None,
-    };
+    let certificate = installation.tls.as_ref().map(load).transpose()?;
     let validator = installation.validator()?.map(|validator| -> Arc<dyn Inspector> { validator });
     let inspector = additions.inspector(validator);
     let services = match &inspector {
@@ -129,18 +126,11 @@ pub async fn run(
         tracing::warn!(%error, "the revocation lists are not there yet");
     }
     let limits = installation.limits.http;
-    let tls = match &certificate {
-        Some(certificate) => Some(server_config(certificate.clone()).map_err(Failure::failed)?),
-        None => None,
-    };
-    let server = |router| match &tls {
-        Some(tls) => Server::tls(router, tls.clone()),
-        None => Server::plain(router),
-    };
-    let api = server(api(installation, &services, additions.acme()));
+    let api = server(api(installation, &services, additions.acme()), certificate.clone())?;
     let mut doors = JoinSet::new();
-    for (listener, router) in additions.doors(installation, &services) {
-        doors.spawn(server(router).limits(limits).serve(listener, stopped(&stop)));
+    for AddedDoor { listener, router, tls } in additions.doors(installation, &services) {
+        let own = tls.as_ref().map(load).transpose()?;
+        doors.spawn(server(router, own.or(certificate.clone()))?.limits(limits).serve(listener, stopped(&stop)));
     }
     doors.spawn(api.limits(limits).serve(listeners.api, stopped(&stop)));
     doors.spawn(Server::plain(relying(installation, assembled)).limits(limits).serve(listeners.http, stopped(&stop)));
@@ -178,6 +168,18 @@ pub async fn run(
     while tasks.join_next().await.is_some() {}
     tracing::info!("stopped");
     Ok(())
+}
+
+fn load(files: &TlsFiles) -> Result<Arc<ReloadingCertificate>, Failure> {
+    ReloadingCertificate::load(&files.certificate, &files.key).map_err(Failure::usage)
+}
+
+/// Over TLS where there is a certificate.
+fn server(router: Router, certificate: Option<Arc<ReloadingCertificate>>) -> Result<Server, Failure> {
+    match certificate {
+        Some(certificate) => Ok(Server::tls(router, server_config(certificate).map_err(Failure::failed)?)),
+        None => Ok(Server::plain(router)),
+    }
 }
 
 /// Completes once the flag is raised.

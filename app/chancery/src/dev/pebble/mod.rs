@@ -9,9 +9,9 @@ mod listener;
 mod management;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::Router;
 use chancery_acme::{Mount, StandIn};
 use chancery_http::{Door, finish};
 use chancery_service::Services;
@@ -30,8 +30,8 @@ use super::hostile::HostileArgs;
 use super::json::PebbleJson;
 use crate::assembly::Assembled;
 use crate::failure::Failure;
-use crate::installation::Installation;
-use crate::serve;
+use crate::installation::{Installation, TlsFiles};
+use crate::serve::{self, AddedDoor};
 
 // It holds keys, so it has no `Debug`.
 #[derive(Args)]
@@ -52,6 +52,12 @@ pub struct PebbleArgs {
     /// Know another key there, its HMAC key in base64url; may be given several times
     #[arg(long, value_name = "KID=HMAC", requires = "pebble", value_parser = customers::key)]
     pub pebble_eab_key: Vec<(String, Vec<u8>)>,
+    /// Use this certificate chain there, in PEM, such as a suite has for Pebble [default: the one of --listen]
+    #[arg(long, value_name = "FILE", requires = "pebble_key")]
+    pub pebble_certificate: Option<PathBuf>,
+    /// The private key of that certificate
+    #[arg(long, value_name = "FILE", requires_all = ["pebble", "pebble_certificate"])]
+    pub pebble_key: Option<PathBuf>,
 }
 
 /// Pebble's two listeners, bound.
@@ -70,6 +76,12 @@ impl PebbleArgs {
             acme: serve::bind(self.pebble_listen, "--pebble-listen")?,
             management: serve::bind(self.pebble_management_listen, "--pebble-management-listen")?,
         }))
+    }
+
+    /// The certificate that was given.
+    pub fn tls(&self) -> Option<TlsFiles> {
+        let (certificate, key) = self.pebble_certificate.clone().zip(self.pebble_key.clone())?;
+        Some(TlsFiles { certificate, key })
     }
 }
 
@@ -91,19 +103,16 @@ impl Listeners {
 pub struct Pebble {
     pub listeners: Listeners,
     pub mount: Mount,
+    /// Its own certificate, where it was given one.
+    pub tls: Option<TlsFiles>,
     /// Vouches for the listeners; in PEM.
     pub tls_ca: String,
 }
 
 impl Pebble {
     /// Its listeners, with what they serve.
-    pub fn doors(
-        self,
-        installation: &Installation,
-        assembled: &Assembled,
-        services: &Services,
-    ) -> [(TcpListener, Router); 2] {
-        let Self { listeners, mount, tls_ca } = self;
+    pub fn doors(self, installation: &Installation, assembled: &Assembled, services: &Services) -> [AddedDoor; 2] {
+        let Self { listeners, mount, tls, tls_ca } = self;
         let door = Door {
             services: services.clone(),
             urls: Arc::new(installation.urls.clone()),
@@ -120,7 +129,9 @@ impl Pebble {
             profile: choices::name(DEFAULT),
             tls_ca,
         });
-        [(listeners.acme, acme), (listeners.management, finish(management, edge))]
+        let acme = AddedDoor { listener: listeners.acme, router: acme, tls: tls.clone() };
+        let management = AddedDoor { listener: listeners.management, router: finish(management, edge), tls };
+        [acme, management]
     }
 }
 
