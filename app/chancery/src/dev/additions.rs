@@ -7,12 +7,13 @@ use chancery_service::Services;
 use chancery_workers::Inspector;
 
 use super::hostile::{HostileInspector, Pause};
-use super::pebble::Pebble;
+use super::pebble::{Pebble, Renaming};
 use crate::assembly::Assembled;
 use crate::installation::Installation;
 use crate::serve::{AddedDoor, Additions};
 
 pub struct DevAdditions<'a> {
+    pub installation: &'a Installation,
     pub assembled: &'a Assembled,
     pub faults: Faults,
     pub pause: Option<Pause>,
@@ -26,6 +27,13 @@ impl Additions for DevAdditions<'_> {
     }
 
     fn inspector(&self, usual: Option<Arc<dyn Inspector>>) -> Option<Arc<dyn Inspector>> {
+        let usual = match (usual, &self.pebble) {
+            (Some(inspector), Some(pebble)) => {
+                let names = pebble.account_names(self.installation);
+                Some(Arc::new(Renaming { inspector, names }) as Arc<dyn Inspector>)
+            }
+            (usual, _) => usual,
+        };
         match (self.pause, self.caa) {
             (None, true) => usual,
             (pause, caa) => Some(Arc::new(HostileInspector { usual, pause, caa })),

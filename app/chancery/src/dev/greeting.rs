@@ -61,8 +61,14 @@ fn greeting(
     }
     if !installation.listen.api.ip().is_loopback() || pebble.is_some_and(|pebble| pebble.open) {
         let yellow = AnsiColor::Yellow.on_default();
-        let warning =
-            "Other machines can reach this server, and its credentials are in this terminal: do not use it for real.";
+        let warning = match pebble {
+            Some(_) => {
+                "Other machines can reach this server, and fetch the private keys of its CAs: trust them nowhere."
+            }
+            None => {
+                "Other machines can reach this server, and its credentials are in this terminal: do not use it for real."
+            }
+        };
         text.push_str(&format!("\n  {yellow}{warning}{yellow:#}\n"));
     }
     text.push_str(&format!(

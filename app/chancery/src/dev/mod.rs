@@ -175,6 +175,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
             None => None,
         };
         let mut additions = DevAdditions {
+            installation: &installation,
             assembled: &assembled,
             faults: args.hostile.faults(0),
             pause: args.pause(&environment),

@@ -1,6 +1,7 @@
 //! `dev --pebble`: what suites that were written for Pebble expect, where they expect it. It is our ACME door, mounted a
 //! second time.
 
+mod account_names;
 mod choices;
 mod customers;
 mod environment;
@@ -18,6 +19,7 @@ use chancery_service::Services;
 use clap::Args;
 use tokio::net::TcpListener;
 
+pub use account_names::{AccountNames, Renaming};
 use choices::{DEFAULT, ORDERS_PER_PAGE, REJECTED_NONCES, TERMS};
 pub use choices::{policy, profiles};
 pub use customers::{Kept, ensure};
@@ -110,16 +112,29 @@ pub struct Pebble {
 }
 
 impl Pebble {
+    /// Where accounts are there, for whoever calls it as suites do.
+    pub fn account_names(&self, installation: &Installation) -> AccountNames {
+        let port = self.port();
+        let hosts = ["localhost", "127.0.0.1", "[::1]", "pebble"];
+        AccountNames {
+            usual: format!("{}/acme/account/", installation.urls.acme_url),
+            others: hosts.map(|host| format!("https://{host}:{port}/my-account/")).into(),
+        }
+    }
+
+    fn port(&self) -> u16 {
+        self.listeners.acme.local_addr().map_or(0, |address| address.port())
+    }
+
     /// Its listeners, with what they serve.
     pub fn doors(self, installation: &Installation, assembled: &Assembled, services: &Services) -> [AddedDoor; 2] {
+        let usual = format!("localhost:{}", self.port()).parse().expect("a name and a port");
         let Self { listeners, mount, tls, tls_ca } = self;
         let door = Door {
             services: services.clone(),
             urls: Arc::new(installation.urls.clone()),
             limiter: serve::limiter(installation),
         };
-        let port = listeners.acme.local_addr().map_or(0, |address| address.port());
-        let usual = format!("localhost:{port}").parse().expect("a name and a port");
         let edge = serve::edge(installation);
         let around = edge.clone();
         let acme = listener::router(door, mount, usual, move |router| finish(router, around.clone()));
