@@ -11,6 +11,9 @@ pub struct ValidatorConfig {
     /// lists them here.
     pub resolvers: Vec<SocketAddr>,
     pub dnssec: Dnssec,
+    /// Whether names are asked for in lower case: what servers for tests know is often spelled so, and found in no other
+    /// way. Only for `dev`.
+    pub plain_case: bool,
     /// Where http-01 begins: 80, but for tests and `dev`.
     pub http01_port: u16,
     /// A port besides 80 and 443 that redirects may lead to: 443, but for tests and `dev`.
@@ -77,6 +80,7 @@ impl Default for ValidatorConfig {
         Self {
             resolvers: Vec::new(),
             dnssec: Dnssec::Validated { anchors: None },
+            plain_case: false,
             http01_port: 80,
             https_port: 443,
             tls_alpn01_port: 443,

@@ -19,6 +19,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
 
+use crate::config::ValidatorConfig;
 use crate::lookup_error::Failure;
 use crate::pertinent::pertinent;
 
@@ -38,12 +39,18 @@ pub(crate) struct Exchange(Arc<Inner>);
 struct Inner {
     servers: Vec<SocketAddr>,
     patience: Duration,
+    plain_case: bool,
     entropy: Arc<dyn Entropy>,
 }
 
 impl Exchange {
-    pub(crate) fn new(servers: Vec<SocketAddr>, patience: Duration, entropy: Arc<dyn Entropy>) -> Self {
-        Self(Arc::new(Inner { servers, patience, entropy }))
+    pub(crate) fn new(config: &ValidatorConfig, entropy: Arc<dyn Entropy>) -> Self {
+        Self(Arc::new(Inner {
+            servers: config.resolvers.clone(),
+            patience: config.timeouts.dns,
+            plain_case: config.plain_case,
+            entropy,
+        }))
     }
 
     pub(crate) fn has_servers(&self) -> bool {
@@ -90,7 +97,8 @@ impl Exchange {
         let mut question = Message::new(u16::from_be_bytes(entropy.bytes()), MessageType::Query, OpCode::Query);
         question.metadata.recursion_desired = true;
         question.metadata.checking_disabled = signatures;
-        question.add_query(Query::query(mixed_case(name, entropy)?, kind));
+        let name = if self.0.plain_case { name.to_lowercase() } else { mixed_case(name, entropy)? };
+        question.add_query(Query::query(name, kind));
         let mut edns = Edns::new();
         edns.set_max_payload(UDP_PAYLOAD).set_version(0).set_dnssec_ok(signatures);
         question.set_edns(edns);

@@ -30,7 +30,7 @@ pub(crate) struct Addresses {
 
 impl Resolver {
     pub(crate) fn new(config: &ValidatorConfig, entropy: Arc<dyn Entropy>) -> Result<Self, ConfigError> {
-        let exchange = Exchange::new(config.resolvers.clone(), config.timeouts.dns, entropy);
+        let exchange = Exchange::new(config, entropy);
         let validating = match &config.dnssec {
             Dnssec::Unchecked => None,
             Dnssec::Validated { anchors } => Some(Validating::new(exchange.clone(), anchors.as_deref())?),

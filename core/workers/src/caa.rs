@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use chancery_dcv::{FairPlaces, Validator};
-use chancery_domain::{CaaEvidence, ChallengeType, Identifier, OrderId, ValidationProblem};
+use chancery_dcv::FairPlaces;
+use chancery_domain::{ChallengeType, Identifier, OrderId};
 use chancery_service::{CaaAnswer, CaaAsker, CaaAssignment, ServiceError};
 use tokio::task::JoinSet;
 
-use crate::Workers;
+use crate::{CaaVerdict, Inspector, Workers};
 
 /// Names of one order that are asked about at a time.
 const AT_ONCE: usize = 8;
 /// Names that are asked about at a time for those who only want to know.
 const FOR_THE_CURIOUS: usize = 32;
-
-type Answer = Result<CaaEvidence, ValidationProblem>;
 
 impl Workers {
     /// Asks about the names of an order, until one is refused: that ends the order.
@@ -43,9 +41,9 @@ impl Workers {
         }
     }
 
-    async fn caa(&self, whose: &str, name: &CaaAssignment) -> Answer {
-        match &self.validator {
-            Some(validator) => validator.caa(whose, &name.identifier, Some(&name.account_uri), name.method).await,
+    async fn caa(&self, whose: &str, name: &CaaAssignment) -> CaaVerdict {
+        match &self.inspector {
+            Some(inspector) => inspector.caa(whose, &name.identifier, &name.account_uri, name.method).await,
             None => Ok(self.nothing_found()),
         }
     }
@@ -53,13 +51,13 @@ impl Workers {
 
 /// Looks at CAA records for the use cases.
 pub struct Eyes {
-    validator: Arc<Validator>,
+    inspector: Arc<dyn Inspector>,
     places: FairPlaces,
 }
 
 impl Eyes {
-    pub fn new(validator: Arc<Validator>) -> Self {
-        Self { validator, places: FairPlaces::new(FOR_THE_CURIOUS) }
+    pub fn new(inspector: Arc<dyn Inspector>) -> Self {
+        Self { inspector, places: FairPlaces::new(FOR_THE_CURIOUS) }
     }
 }
 
@@ -73,7 +71,7 @@ impl CaaAsker for Eyes {
     ) -> CaaAnswer<'a> {
         Box::pin(async move {
             let _place = self.places.acquire(whose).await;
-            self.validator.caa_for_any(whose, identifier, Some(account_uri), methods).await
+            self.inspector.caa_for_any(whose, identifier, account_uri, methods).await
         })
     }
 }

@@ -6,6 +6,7 @@
 
 mod caa;
 mod held;
+mod inspector;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ pub use caa::Eyes;
 use chancery_dcv::{Check, FairPlaces, Validator};
 use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ValidationProblem};
 use chancery_service::{Assignment, Job, JobKind, Prepared, Report, ServiceError, Services};
+pub use inspector::{CaaVerdict, Inspector, Seen};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -35,7 +37,7 @@ const MOST_ATTEMPTS: i64 = 8;
 pub struct Workers {
     services: Services,
     /// None takes every name for shown: for test environments that say so.
-    validator: Option<Arc<Validator>>,
+    inspector: Option<Arc<dyn Inspector>>,
     clock: Arc<dyn Clock>,
     places: Places,
     held: Held,
@@ -56,7 +58,15 @@ impl Workers {
             validating: FairPlaces::new(VALIDATING),
             issuing: FairPlaces::new(ISSUING),
         };
-        Self { services, validator, clock, places, held: Held::default() }
+        let inspector = validator.map(|validator| -> Arc<dyn Inspector> { validator });
+        Self { services, inspector, clock, places, held: Held::default() }
+    }
+
+    /// With somebody else who looks; for test environments.
+    #[must_use]
+    pub fn looking_with(mut self, inspector: Arc<dyn Inspector>) -> Self {
+        self.inspector = Some(inspector);
+        self
     }
 
     /// With room for other numbers of jobs than usual.
@@ -174,7 +184,7 @@ impl Workers {
     }
 
     async fn look(&self, whose: &str, assignment: &Assignment) -> Report {
-        let Some(validator) = &self.validator else {
+        let Some(inspector) = &self.inspector else {
             return Report { attempts: Vec::new(), outcome: Ok(self.nothing_found()) };
         };
         let Assignment { identifier, kind, token, key_authorization, account_uri, .. } = assignment;
@@ -185,10 +195,10 @@ impl Workers {
             key_authorization: key_authorization.clone(),
         };
         let began = Instant::now();
-        let verified = validator.verify(whose, &check).await;
+        let verified = inspector.verify(whose, &check).await;
         metrics::histogram!("chancery_validation_seconds", "method" => kind.as_str()).record(began.elapsed());
         let outcome = match verified.outcome {
-            Ok(()) => validator.caa(whose, identifier, Some(account_uri), *kind).await,
+            Ok(()) => inspector.caa(whose, identifier, account_uri, *kind).await,
             Err(problem) => Err(problem),
         };
         Report { attempts: verified.attempts, outcome }

@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{AcmeAccount, Contact, ContactError};
-use chancery_http::Door;
 use chancery_jose::Jws;
 use chancery_service::ListRequest;
 use chancery_service::acme::{AccountUpdate, AcmeCaller, NewAcmeAccount, Registered};
@@ -15,6 +14,7 @@ use serde_json::Value;
 
 use crate::directory::find;
 use crate::jws::{by_account, by_key, unreadable};
+use crate::mount::Door;
 use crate::payload;
 use crate::problem::{Problem, ProblemType, subproblem};
 use crate::surroundings::link;
@@ -22,8 +22,6 @@ use crate::urls::Urls;
 
 /// As many ways to reach somebody are enough.
 const MOST_CONTACTS: usize = 10;
-/// As many orders are listed at a time.
-const PAGE: u32 = 100;
 /// A binding is small.
 const MOST_BINDING: usize = 16 * 1024;
 
@@ -35,12 +33,14 @@ pub(crate) async fn register(
     find(&door, &profile)?;
     let (key, signed) = by_key(&door, request).await?;
     let asked: wire::NewAccount = payload::read(&signed.payload)?;
+    let binding = asked.external_account_binding.map(|value| binding(&value)).transpose()?;
     let new = NewAcmeAccount {
+        binding: door.mount.stand_in.bind(binding, &key, &signed.url)?,
         key,
         contacts: contacts(asked.contact.unwrap_or_default())?,
         terms_agreed: asked.terms_of_service_agreed.unwrap_or(false),
         only_existing: asked.only_return_existing.unwrap_or(false),
-        binding: asked.external_account_binding.map(|value| binding(&value)).transpose()?,
+        terms_of_service: door.terms_of_service().map(str::to_owned),
         url: signed.url,
     };
     let (status, account) = match door.services.acme.register(new, signed.origin).await? {
@@ -75,7 +75,7 @@ pub(crate) async fn orders(
     let (by, signed) = by_account(&door, request).await?;
     require_own(&by, &id)?;
     payload::require_empty(&signed.payload)?;
-    let page = door.services.acme.orders(&by, &ListRequest { limit: PAGE, cursor }).await?;
+    let page = door.services.acme.orders(&by, &ListRequest { limit: door.mount.orders_per_page, cursor }).await?;
     let urls = Urls::of(&door);
     let orders = page.items.into_iter().map(|order| urls.order(order)).collect();
     let mut response = Json(wire::Orders { orders }).into_response();

@@ -4,13 +4,13 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{Authorization, AuthorizationId, AuthorizationState, Challenge, ChallengeState, Identifier};
-use chancery_http::Door;
 use chancery_wire::acme as wire;
 use http::StatusCode;
 use http::header::{LOCATION, RETRY_AFTER};
 
 use crate::directory::find;
 use crate::jws::by_account;
+use crate::mount::Door;
 use crate::order::{SOON, name};
 use crate::problem::{Problem, of_validation, view as view_identifier};
 use crate::urls::Urls;

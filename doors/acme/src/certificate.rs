@@ -3,12 +3,12 @@
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chancery_domain::CertificateId;
-use chancery_http::Door;
 use chancery_service::Download;
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 
 use crate::jws::by_account;
+use crate::mount::Door;
 use crate::payload;
 use crate::problem::{Problem, ProblemType};
 

@@ -4,13 +4,13 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{Challenge, ChallengeId, ChallengeState};
-use chancery_http::Door;
 use chancery_wire::acme as wire;
 use http::header::RETRY_AFTER;
 use serde_json::{Map, Value};
 
 use crate::authorization::failure;
 use crate::jws::by_account;
+use crate::mount::Door;
 use crate::order::SOON;
 use crate::payload;
 use crate::problem::Problem;

@@ -3,10 +3,10 @@
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use chancery_domain::Profile;
-use chancery_http::Door;
 use serde_json::{Map, Value, json};
 
 use crate::jws::by_account;
+use crate::mount::Door;
 use crate::payload;
 use crate::problem::Problem;
 use crate::urls::Urls;
@@ -62,11 +62,14 @@ pub(crate) fn find<'a>(door: &'a Door, name: &str) -> Result<&'a Profile, Proble
 fn meta(door: &Door, profile: &Profile) -> Value {
     let settings = &door.services.settings.acme;
     let mut meta = json!({
-        "externalAccountRequired": true,
+        "externalAccountRequired": door.mount.stand_in.leaves_binding_to_clients(),
         "profiles": { profile.name.as_str(): profile.description },
     });
-    if let Some(terms) = &settings.terms_of_service {
-        meta["termsOfService"] = terms.as_str().into();
+    for other in door.mount.profiles.iter().filter_map(|name| door.services.settings.profile(name)) {
+        meta["profiles"][other.name.as_str()] = other.description.as_str().into();
+    }
+    if let Some(terms) = door.terms_of_service() {
+        meta["termsOfService"] = terms.into();
     }
     if let Some(website) = &settings.website {
         meta["website"] = website.as_str().into();

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use chancery_domain::AcmeAccountId;
-use chancery_http::{BodyLimits, Door, Exchange, origin, read_bounded};
+use chancery_http::{BodyLimits, Exchange, origin, read_bounded};
 use chancery_jose::{Algorithm, Jwk, Jws, JwsError};
 use chancery_service::Origin;
 use chancery_service::acme::AcmeCaller;
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 
+use crate::mount::Door;
 use crate::problem::{Problem, ProblemType};
 use crate::urls::Urls;
 

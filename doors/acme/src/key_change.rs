@@ -3,7 +3,6 @@
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
-use chancery_http::Door;
 use chancery_jose::{Jwk, Jws};
 use chancery_service::ServiceError;
 use chancery_service::acme::AcmeError;
@@ -14,6 +13,7 @@ use http::header::LOCATION;
 use crate::account::view;
 use crate::directory::find;
 use crate::jws::{by_account, require_algorithm, unreadable, unverified};
+use crate::mount::Door;
 use crate::payload;
 use crate::problem::{Problem, ProblemType};
 use crate::urls::Urls;

@@ -5,8 +5,11 @@ mod authorization;
 mod certificate;
 mod challenge;
 mod directory;
+mod faults;
 mod jws;
 mod key_change;
+mod layout;
+mod mount;
 mod nonce;
 mod order;
 #[doc(hidden)]
@@ -16,17 +19,30 @@ mod problem;
 mod renewal;
 mod revoke;
 mod service_error;
+mod stand_in;
 mod surroundings;
 mod urls;
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::routing::{any, get, post};
-use chancery_http::Door;
 
+pub use faults::Faults;
+pub use layout::Layout;
+use mount::Door;
+pub use mount::Mount;
 use problem::{Problem, ProblemType};
+pub use stand_in::{StandIn, StandInCredential};
 
-/// Everything below `/acme/`.
-pub fn router(door: Door) -> Router {
+/// Everything below `/acme/`, as the service has it.
+pub fn router(door: chancery_http::Door) -> Router {
+    mounted(door, Arc::new(Mount::default()))
+}
+
+/// The same, mounted otherwise: for test environments. Its routes are the paths inside of its layout.
+pub fn mounted(door: chancery_http::Door, mount: Arc<Mount>) -> Router {
+    let door = Door::new(door, mount);
     let routes = Router::new()
         .route("/acme/{profile}/directory", get(directory::show).post(directory::show_signed))
         .route("/acme/{profile}/new-nonce", get(nonce::give).post(nonce::give_signed))
@@ -50,7 +66,7 @@ pub fn router(door: Door) -> Router {
         .route("/acme/{profile}/{what}/{*rest}", any(nothing))
         .method_not_allowed_fallback(wrong_method)
         .with_state(door.clone());
-    surroundings::around(routes, door)
+    surroundings::around(faults::before(routes, door.clone()), door)
 }
 
 async fn nothing() -> Problem {

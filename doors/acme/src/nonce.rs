@@ -2,12 +2,12 @@
 
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
-use chancery_http::Door;
 use http::header::CACHE_CONTROL;
 use http::{Method, StatusCode};
 
 use crate::directory::find;
 use crate::jws::by_account;
+use crate::mount::Door;
 use crate::payload;
 use crate::problem::Problem;
 use crate::surroundings::give_nonce;

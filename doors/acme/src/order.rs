@@ -3,8 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
-use chancery_domain::{OrderId, OrderState, Timestamp};
-use chancery_http::Door;
+use chancery_domain::{OrderId, OrderState, ProfileName, Timestamp};
 use chancery_jose::base64url;
 use chancery_service::OrderDetails;
 use chancery_service::acme::{AskedName, NewAcmeOrder};
@@ -14,6 +13,7 @@ use http::{HeaderValue, StatusCode};
 
 use crate::directory::find;
 use crate::jws::by_account;
+use crate::mount::Door;
 use crate::payload;
 use crate::problem::{Problem, ProblemType, of_end, of_validation, view as view_identifier};
 use crate::urls::Urls;
@@ -29,15 +29,8 @@ pub(crate) async fn create(
     let profile = find(&door, &profile)?.name.clone();
     let (by, signed) = by_account(&door, request).await?;
     let asked: wire::NewOrder = payload::read(&signed.payload)?;
-    if let Some(wish) = asked.profile.as_deref()
-        && wish != profile.as_str()
-    {
-        let wish: String = wish.chars().take(100).collect();
-        let detail = format!("this directory is for the profile {profile}, not {wish:?}; each profile has its own");
-        return Err(Problem::new(ProblemType::InvalidProfile, StatusCode::BAD_REQUEST, detail));
-    }
     let new = NewAcmeOrder {
-        profile,
+        profile: choose(&door, profile, asked.profile.as_deref())?,
         identifiers: asked.identifiers.into_iter().map(name).collect(),
         not_before: date("notBefore", asked.not_before)?,
         not_after: date("notAfter", asked.not_after)?,
@@ -74,6 +67,17 @@ pub(crate) async fn finalize(
     let details = door.services.acme.finalize(&by, id, csr).await?;
     let location = [(LOCATION, Urls::of(&door).order(id))];
     Ok((location, answer(&details, &door)).into_response())
+}
+
+/// The profile of the directory, or another one where that may be chosen.
+fn choose(door: &Door, own: ProfileName, wish: Option<&str>) -> Result<ProfileName, Problem> {
+    let Some(wish) = wish.filter(|wish| *wish != own.as_str()) else { return Ok(own) };
+    let known = door.mount.profiles.iter().find(|profile| profile.as_str() == wish);
+    known.cloned().ok_or_else(|| {
+        let wish: String = wish.chars().take(100).collect();
+        let detail = format!("this directory is for the profile {own}, not {wish:?}; each profile has its own");
+        Problem::new(ProblemType::InvalidProfile, StatusCode::BAD_REQUEST, detail)
+    })
 }
 
 /// An identifier as it was sent.

@@ -3,12 +3,12 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use chancery_http::Door;
 use chancery_service::acme::{RenewalInfo, RenewalWindow};
 use chancery_wire::acme as wire;
 use http::HeaderValue;
 use http::header::RETRY_AFTER;
 
+use crate::mount::Door;
 use crate::problem::Problem;
 
 pub(crate) async fn show(State(door): State<Door>, Path(certificate): Path<String>) -> Result<Response, Problem> {

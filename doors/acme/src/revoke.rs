@@ -2,7 +2,6 @@
 
 use axum::extract::{Path, Request, State};
 use chancery_domain::RevocationReason;
-use chancery_http::Door;
 use chancery_jose::base64url;
 use chancery_service::acme::{RevocationRequest, Revoker};
 use chancery_wire::acme as wire;
@@ -10,6 +9,7 @@ use http::StatusCode;
 
 use crate::directory::find;
 use crate::jws::{SignedBy, by_either};
+use crate::mount::Door;
 use crate::payload;
 use crate::problem::{Problem, ProblemType};
 

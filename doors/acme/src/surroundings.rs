@@ -6,7 +6,6 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use chancery_http::Door;
 use futures_util::FutureExt;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -14,6 +13,7 @@ use http::header::{
 };
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 
+use crate::mount::Door;
 use crate::problem::Problem;
 use crate::urls::Urls;
 

@@ -1,15 +1,20 @@
 //! Where everything is.
 
 use chancery_domain::{AcmeAccountId, AuthorizationId, CertificateId, ChallengeId, OrderId};
-use chancery_http::{Door, PublicUrls};
 use chancery_service::Settings;
 
+use crate::layout::Layout;
+use crate::mount::Door;
+
 /// The addresses of ACME's resources, as the world knows them.
-pub(crate) struct Urls<'a>(&'a PublicUrls);
+pub(crate) struct Urls<'a> {
+    base: &'a str,
+    layout: &'a Layout,
+}
 
 impl<'a> Urls<'a> {
     pub(crate) fn of(door: &'a Door) -> Self {
-        Self(&door.urls)
+        Self { base: &door.urls.acme_url, layout: &door.mount.layout }
     }
 
     /// Something of one profile.
@@ -23,7 +28,8 @@ impl<'a> Urls<'a> {
 
     /// The account that a URL names, if it is one of ours.
     pub(crate) fn read_account(&self, url: &str) -> Option<AcmeAccountId> {
-        url.strip_prefix(&self.at("account/"))?.parse().ok()
+        let path = self.layout.inside(url.strip_prefix(self.base)?)?;
+        path.strip_prefix("/acme/account/")?.parse().ok()
     }
 
     pub(crate) fn orders(&self, id: AcmeAccountId) -> String {
@@ -58,15 +64,15 @@ impl<'a> Urls<'a> {
     pub(crate) fn index(&self, path: &str, settings: &Settings) -> String {
         let first = path.strip_prefix("/acme/").and_then(|rest| rest.split('/').next()).unwrap_or_default();
         let own = settings.profiles.iter().find(|profile| profile.name.as_str() == first);
-        self.0.acme_directory(own.map_or(settings.default_profile.as_str(), |profile| profile.name.as_str()))
+        self.of_profile(own.map_or(settings.default_profile.as_str(), |profile| profile.name.as_str()), "directory")
     }
 
     /// The full address of what was asked for: its signature must say the same, whatever a proxy has made of it.
     pub(crate) fn asked(&self, path_and_query: &str) -> String {
-        format!("{}{path_and_query}", self.0.acme_url)
+        format!("{}{}", self.base, self.layout.outside(path_and_query))
     }
 
     fn at(&self, rest: &str) -> String {
-        format!("{}/acme/{rest}", self.0.acme_url)
+        self.asked(&format!("/acme/{rest}"))
     }
 }

@@ -26,6 +26,11 @@ impl DevServer {
 
     /// The same, with further arguments.
     pub(crate) fn start_with(arguments: &[&str]) -> Option<Self> {
+        Self::start_in(arguments, &[])
+    }
+
+    /// The same, with variables in its environment.
+    pub(crate) fn start_in(arguments: &[&str], environment: &[(&str, &str)]) -> Option<Self> {
         let binary = tool("CHANCERY_TEST_BINARY")?;
         let folder = tempfile::tempdir().unwrap();
         let log = File::create(folder.path().join("log")).unwrap();
@@ -34,6 +39,7 @@ impl DevServer {
             .arg("--data-dir")
             .arg(folder.path().join("data"))
             .args(arguments)
+            .envs(environment.iter().copied())
             .stdin(Stdio::null())
             .stdout(log.try_clone().unwrap())
             .stderr(log)

@@ -5,5 +5,8 @@ mod acme;
 mod certbot;
 mod dev_server;
 mod docs_page;
+mod hostile;
 mod lego;
+mod pebble;
 mod schemathesis;
+mod wire;

@@ -43,6 +43,16 @@ async fn names_are_asked_for_in_a_case_that_nobody_can_guess() {
 }
 
 #[tokio::test]
+async fn a_server_for_tests_is_asked_in_lower_case() {
+    let mut world = World::new().await;
+    world.config.plain_case = true;
+    world.dns.txt(PLACE, DIGEST);
+    shown(world.verify("example.test", DNS).await);
+    let asked: Vec<_> = world.dns.asked().into_iter().map(|asked| asked.name).collect();
+    assert_eq!(asked, ["_acme-challenge.example.test."]);
+}
+
+#[tokio::test]
 async fn an_answer_in_another_case_is_asked_for_again_over_tcp() {
     let world = World::new().await;
     world.dns.script(PLACE, RecordType::TXT, |question, tcp| {

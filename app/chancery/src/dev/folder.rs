@@ -1,76 +1,30 @@
 //! The folder of a `dev`, and what is where in it.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chancery_dcv::{Dnssec, ValidatorConfig};
-use chancery_domain::{Name, PolicyRules, Profile};
+use chancery_domain::{Name, Profile};
 use chancery_http::{BodyLimits, Limits, PublicUrls};
 use chancery_pki::chain_to_pem;
+use chancery_service::Settings;
 use chancery_service::operator::IssuerDetails;
-use chancery_service::{AcmeSettings, Issuing, Settings};
 use chancery_store::{DatabaseUrl, Options};
 use serde::{Deserialize, Serialize};
 
 use super::demo::Demo;
-use super::json::{self, DevJson};
+use super::json::{self, DevJson, PebbleJson};
+use super::pebble::{self, Kept};
+use super::wishes::Wishes;
 use crate::config::IDEMPOTENCY_WINDOW;
 use crate::failure::Failure;
 use crate::files::{hold, private_folder, remove, unwritable, write};
-use crate::installation::{
-    Addresses, Installation, Kek, LogChoice, LogFormat, Place, Rate, ServerLimits, TlsFiles, Validation,
-};
+use crate::installation::{Addresses, Installation, Kek, LogChoice, LogFormat, Place, Rate, ServerLimits, TlsFiles};
 
 /// The `aud` of a `dev`'s tokens: the same whatever port it listens on.
 pub const AUDIENCE: &str = "https://chancery.test";
-/// What CAA records call a `dev`.
-pub const CA_DOMAIN: &str = "chancery.test";
-
-/// What a `dev` was asked for beside its folder.
-pub struct Wishes {
-    /// The usual addresses where none are given.
-    pub listen: Option<Addresses>,
-    pub limits: bool,
-    /// None asks nobody: then only names under `.test` and `.localhost` resolve.
-    pub dns: Option<SocketAddr>,
-    pub http01_port: u16,
-    pub tls_alpn01_port: u16,
-    pub skip_validation: bool,
-}
-
-impl Default for Wishes {
-    fn default() -> Self {
-        Self {
-            listen: None,
-            limits: false,
-            dns: None,
-            http01_port: 5002,
-            tls_alpn01_port: 5001,
-            skip_validation: false,
-        }
-    }
-}
-
-impl Wishes {
-    fn validation(&self) -> Validation {
-        if self.skip_validation {
-            return Validation::Skipped;
-        }
-        Validation::Checked(Box::new(ValidatorConfig {
-            resolvers: self.dns.into_iter().collect(),
-            dnssec: Dnssec::Unchecked,
-            http01_port: self.http01_port,
-            https_port: self.tls_alpn01_port,
-            tls_alpn01_port: self.tls_alpn01_port,
-            allow_special_addresses: true,
-            builtin_loopback_suffixes: ["test", "localhost"].map(str::to_owned).into(),
-            ca_domains: vec![CA_DOMAIN.to_owned()],
-            ..ValidatorConfig::default()
-        }))
-    }
-}
 
 /// An absolute path to a folder that exists.
 pub struct Folder(PathBuf);
@@ -84,6 +38,9 @@ pub struct State {
     pub client_id: Option<String>,
     pub client_secret: Option<String>,
     pub api_key: Option<String>,
+    /// The credentials that stand in for those of Pebble.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub pebble: BTreeMap<String, Kept>,
 }
 
 impl Folder {
@@ -181,11 +138,16 @@ impl Folder {
     pub fn installation(&self, wishes: &Wishes) -> Result<Installation, Failure> {
         let listen = wishes.listen.or_else(|| self.listening()).unwrap_or_else(usual_addresses);
         let urls = urls(&listen);
-        let database = match self.state()?.database_url {
+        let state = self.state()?;
+        let database = match state.database_url {
             Some(url) => url.parse().map_err(Failure::from)?,
             None => DatabaseUrl::Sqlite(self.0.join("chancery.db")),
         };
-        let profiles = Profile::predefined();
+        let mut profiles = Profile::predefined();
+        // Once there, they stay: what was ordered with them is of them.
+        if wishes.pebble || !state.pebble.is_empty() {
+            profiles.extend(pebble::profiles());
+        }
         let fifty = Rate { per_second: 50.try_into().expect("not zero"), burst: 200.try_into().expect("not zero") };
         Ok(Installation {
             place: Place::Folder(self.0.clone()),
@@ -202,11 +164,11 @@ impl Folder {
                 token_key_notice: Duration::from_secs(3600),
                 api_keys: true,
                 external: Vec::new(),
-                issuing: Issuing::of(&profiles, &urls.base_url, &urls.http_url),
-                acme: AcmeSettings { caa_identities: vec![CA_DOMAIN.to_owned()], ..AcmeSettings::of(&urls.acme_url) },
+                issuing: wishes.issuing(&profiles, &urls),
+                acme: wishes.acme(&urls),
                 default_profile: profiles[0].name.clone(),
                 profiles,
-                default_policy: PolicyRules::default(),
+                default_policy: wishes.policy(),
                 default_policy_name: Name::parse("default").expect("a plain word"),
                 idempotency_window: IDEMPOTENCY_WINDOW,
             },
@@ -231,7 +193,12 @@ impl Folder {
     }
 
     /// Tells scripts that the server is ready, where it is and how to get in.
-    pub fn write_dev_json(&self, installation: &Installation, demo: &Demo) -> Result<(), Failure> {
+    pub fn write_dev_json(
+        &self,
+        installation: &Installation,
+        demo: &Demo,
+        pebble: Option<&PebbleJson>,
+    ) -> Result<(), Failure> {
         let (urls, (http01_port, tls_alpn01_port)) = (installation.urls.clone(), installation.validation.ports());
         let json = DevJson {
             base_url: urls.base_url,
@@ -247,6 +214,7 @@ impl Folder {
             http_url: urls.http_url,
             http01_port,
             tls_alpn01_port,
+            pebble: pebble.cloned(),
         };
         json.write(&self.dev_json())
     }

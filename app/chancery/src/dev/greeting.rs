@@ -4,15 +4,29 @@ use anstyle::{AnsiColor, Style};
 
 use super::demo::Demo;
 use super::folder::{Folder, url};
+use super::hostile::HostileArgs;
+use super::json::PebbleJson;
 use crate::failure::Failure;
 use crate::installation::Installation;
 use crate::print::out;
 
-pub fn print(folder: &Folder, installation: &Installation, demo: &Demo) -> Result<(), Failure> {
-    out(&greeting(folder, installation, demo))
+pub fn print(
+    folder: &Folder,
+    installation: &Installation,
+    demo: &Demo,
+    pebble: Option<&PebbleJson>,
+    hostile: &HostileArgs,
+) -> Result<(), Failure> {
+    out(&greeting(folder, installation, demo, pebble, hostile))
 }
 
-fn greeting(folder: &Folder, installation: &Installation, demo: &Demo) -> String {
+fn greeting(
+    folder: &Folder,
+    installation: &Installation,
+    demo: &Demo,
+    pebble: Option<&PebbleJson>,
+    hostile: &HostileArgs,
+) -> String {
     let (bold, dim) = (Style::new().bold(), Style::new().dimmed());
     let green = AnsiColor::Green.on_default().bold();
     let cyan = AnsiColor::Cyan.on_default();
@@ -27,14 +41,34 @@ fn greeting(folder: &Folder, installation: &Installation, demo: &Demo) -> String
     line("Client secret", demo.client_secret.reveal());
     line("API key", demo.api_key.reveal());
     line("Audience", &installation.settings.audience);
+    if let Some(pebble) = pebble {
+        let binding = if pebble.eab_required { "required" } else { "optional" };
+        line("As Pebble", &format!("{} (EAB {binding}; kid-1, kid-2 and kid-3 are known)", pebble.directory_url));
+        line("Management", &format!("{} (the CAs' private keys, too)", pebble.management_url));
+        let looked = match installation.validation.ports() {
+            (0, 0) => "nobody looks: every name is taken for shown".to_owned(),
+            (http01, tls_alpn01) => format!("http-01 on port {http01}, tls-alpn-01 on port {tls_alpn01}"),
+        };
+        line("Validation", &looked);
+    }
+    let faults = hostile.told();
+    if !faults.is_empty() {
+        line("On purpose", &faults.join(", "));
+    }
     text.push_str(&format!("\n{bold}Try it{bold:#} {dim}(paste these one after the other){dim:#}\n"));
     for (comment, command) in commands(folder, installation, demo) {
         text.push_str(&format!("\n  {dim}# {comment}{dim:#}\n  {cyan}{command}{cyan:#}\n"));
     }
-    if !installation.listen.api.ip().is_loopback() {
+    if !installation.listen.api.ip().is_loopback() || pebble.is_some_and(|pebble| pebble.open) {
         let yellow = AnsiColor::Yellow.on_default();
-        let warning =
-            "Other machines can reach this server, and its credentials are in this terminal: do not use it for real.";
+        let warning = match pebble {
+            Some(_) => {
+                "Other machines can reach this server, and fetch the private keys of its CAs: trust them nowhere."
+            }
+            None => {
+                "Other machines can reach this server, and its credentials are in this terminal: do not use it for real."
+            }
+        };
         text.push_str(&format!("\n  {yellow}{warning}{yellow:#}\n"));
     }
     text.push_str(&format!(

@@ -29,6 +29,20 @@ pub struct DevJson {
     pub http01_port: u16,
     /// Where tls-alpn-01 answers are looked for.
     pub tls_alpn01_port: u16,
+    /// Where Pebble's place is taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pebble: Option<PebbleJson>,
+}
+
+/// What suites that were written for Pebble are to be pointed at.
+#[derive(Clone, Deserialize, Serialize)]
+pub struct PebbleJson {
+    pub directory_url: String,
+    pub management_url: String,
+    pub eab_required: bool,
+    /// Whether other machines can reach it.
+    #[serde(skip)]
+    pub open: bool,
 }
 
 impl DevJson {

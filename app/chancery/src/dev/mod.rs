@@ -1,13 +1,18 @@
 //! `chancery dev`: a server to try things out, which needs nothing and leaves everything in one folder.
 
+mod additions;
 mod demo;
 mod folder;
 mod greeting;
+mod hostile;
 mod json;
+mod pebble;
 mod tls;
+mod wishes;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 
@@ -16,15 +21,19 @@ use crate::installation::{Addresses, Installation};
 use crate::logging;
 use crate::serve::{self, Flags, Listeners};
 use crate::system::SystemClock;
+use additions::DevAdditions;
 use chancery_domain::Clock;
 use chancery_service::operator::{KeyAlgorithm, NewHierarchy};
-use folder::{Folder, Wishes};
+use folder::Folder;
+use hostile::{HostileArgs, Pause};
 pub use json::DevJson;
+use pebble::{Environment, Pebble, PebbleArgs};
+use wishes::Wishes;
 
 /// Where `dev` keeps everything unless it is told otherwise.
 pub const DEFAULT_FOLDER: &str = "./chancery-data";
 
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub struct DevArgs {
     /// Keep everything in this folder: database, keys, certificates, credentials
     #[arg(long, value_name = "DIR", default_value = DEFAULT_FOLDER)]
@@ -45,7 +54,7 @@ pub struct DevArgs {
     #[arg(long)]
     limits: bool,
     /// Ask this DNS server, such as 127.0.0.1:8053, for all that is not an address under .test or .localhost
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = server)]
     dns: Option<SocketAddr>,
     /// Look for http-01 answers on this port
     #[arg(long, value_name = "PORT", default_value_t = 5002)]
@@ -56,19 +65,52 @@ pub struct DevArgs {
     /// Take every name for shown: nothing is looked up, and nobody is asked
     #[arg(long)]
     skip_validation: bool,
+    #[command(flatten)]
+    pebble: PebbleArgs,
+    #[command(flatten)]
+    hostile: HostileArgs,
 }
 
 impl DevArgs {
-    fn wishes(&self, listen: Addresses) -> Wishes {
+    fn wishes(&self, listen: Addresses, environment: &Environment) -> Wishes {
         Wishes {
             listen: Some(listen),
             limits: self.limits,
             dns: self.dns,
             http01_port: self.http01_port,
             tls_alpn01_port: self.tls_alpn01_port,
-            skip_validation: self.skip_validation,
+            skip_validation: self.skip_validation || environment.always_valid,
+            force_processing: self.hostile.force_processing,
+            reuse: environment.reuse.unwrap_or(true),
+            pebble: self.pebble.pebble,
         }
     }
+
+    /// The addresses that the certificate of the HTTPS listeners is for.
+    fn listening_on(&self) -> Vec<IpAddr> {
+        let pebble = [self.pebble.pebble_listen, self.pebble.pebble_management_listen];
+        let pebble = pebble.into_iter().filter(|_| self.pebble.pebble);
+        [self.listen].into_iter().chain(pebble).map(|address| address.ip()).collect()
+    }
+
+    /// What Pebble's variables say, where its place is taken.
+    fn environment(&self) -> Result<Environment, Failure> {
+        if self.pebble.pebble { Environment::read() } else { Ok(Environment::default()) }
+    }
+
+    /// How long to wait before a look for an answer.
+    fn pause(&self, environment: &Environment) -> Option<Pause> {
+        let asked = self.hostile.slow_validation.map(|seconds| Pause::For(Duration::from_secs(seconds)));
+        asked.or(environment.pause)
+    }
+}
+
+/// The address of a server; without a host, or on localhost, it is on this machine.
+fn server(text: &str) -> Result<SocketAddr, String> {
+    let here = text.strip_prefix("localhost").unwrap_or(text);
+    let here = here.strip_prefix(':').map(|port| format!("127.0.0.1:{port}"));
+    let address = here.as_deref().unwrap_or(text).parse();
+    address.map_err(|_| "a server is an IP address with a port, such as 127.0.0.1:8053".to_owned())
 }
 
 /// The installation in the folder of a `dev`, whether it runs or not.
@@ -97,6 +139,7 @@ pub fn hierarchy() -> NewHierarchy {
 
 /// Runs until it is told to stop.
 pub fn run(args: &DevArgs) -> Result<(), Failure> {
+    let environment = args.environment()?;
     let folder = Folder::make(&args.data_dir)?;
     let _held = folder.hold()?;
     // It is there only while a server is ready: who waits for it must not find the one of the last time.
@@ -106,25 +149,60 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     let runtime = serve::runtime()?;
     let addresses = Addresses { api: args.listen, http: args.http_listen, admin: args.admin_listen };
     let listeners = runtime.block_on(Listeners::bind(addresses, Flags::COMMAND_LINE))?;
-    let installation = folder.installation(&args.wishes(listeners.addresses()?))?;
+    let pebble_listeners = runtime.block_on(async { args.pebble.bind() })?;
+    let installation = folder.installation(&args.wishes(listeners.addresses()?, &environment))?;
     logging::start(&installation.log);
     let metrics = serve::start_metrics()?;
 
     let now = SystemClock.now();
     let keyring = installation.keyring_or_new(now.as_secs())?;
     let store = installation.open_store(&installation.store)?;
-    tls::ensure(&folder, args.listen.ip(), now)?;
+    tls::ensure(&folder, &args.listening_on(), now)?;
     runtime.block_on(async {
         let assembled = installation.assemble(store, keyring).await?;
         let hierarchy = assembled.services.operator.init_hierarchy(hierarchy()).await?;
         assembled.services.authority.reload().await?;
         folder.write_issuer_root(&hierarchy)?;
         let demo = demo::ensure(&folder, &assembled).await?;
-        let ready = || {
-            folder.write_dev_json(&installation, &demo)?;
-            greeting::print(&folder, &installation, &demo)
+        let place = pebble_listeners.as_ref().map(|listeners| listeners.place(&args.pebble)).transpose()?;
+        let pebble = match pebble_listeners {
+            Some(listeners) => {
+                environment.tell_unheard();
+                let stand_in = pebble::ensure(&folder, &assembled, &args.pebble).await?;
+                let mount = pebble::mount(&environment, &args.hostile, stand_in);
+                Some(Pebble { listeners, mount, tls: args.pebble.tls(), tls_ca: tls::ca(&folder)? })
+            }
+            None => None,
         };
-        serve::run(&installation, &assembled, listeners, metrics, ready).await
+        let mut additions = DevAdditions {
+            installation: &installation,
+            assembled: &assembled,
+            faults: args.hostile.faults(0),
+            pause: args.pause(&environment),
+            caa: args.hostile.caa || pebble.is_none(),
+            pebble,
+        };
+        let ready = || {
+            folder.write_dev_json(&installation, &demo, place.as_ref())?;
+            greeting::print(&folder, &installation, &demo, place.as_ref(), &args.hostile)
+        };
+        serve::run(&installation, &assembled, listeners, metrics, &mut additions, ready).await
     })?;
     folder.remove_dev_json()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_on_this_machine_may_leave_out_its_host() {
+        for text in ["127.0.0.1:8053", ":8053", "localhost:8053"] {
+            assert_eq!(server(text), Ok(SocketAddr::from(([127, 0, 0, 1], 8053))), "{text}");
+        }
+        assert_eq!(server("[::1]:53").unwrap().to_string(), "[::1]:53");
+        for bad in ["", "8053", "localhost", "127.0.0.1", "dns.example:53", "localhosts:53"] {
+            assert!(server(bad).is_err(), "{bad}");
+        }
+    }
 }

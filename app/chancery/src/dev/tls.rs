@@ -28,8 +28,8 @@ const SERVER_DAYS: u32 = 397;
 const RENEW_BELOW_DAYS: i64 = 30;
 const DAY: i64 = 86_400;
 
-/// Makes sure that there is a certificate for this machine and the listener's address, good for some time.
-pub fn ensure(folder: &Folder, listen: IpAddr, now: Timestamp) -> Result<(), Failure> {
+/// Makes sure that there is a certificate for this machine and the listeners' addresses, good for some time.
+pub fn ensure(folder: &Folder, listen: &[IpAddr], now: Timestamp) -> Result<(), Failure> {
     let names = names(listen);
     private_folder(&folder.tls(""))?;
     if is_good(folder, &names, now) {
@@ -51,12 +51,17 @@ pub fn ensure(folder: &Folder, listen: IpAddr, now: Timestamp) -> Result<(), Fai
     write(&folder.tls("server.pem"), &certificate.to_pem(), 0o644)
 }
 
-fn names(listen: IpAddr) -> Vec<Identifier> {
+/// What vouches for the certificate, in PEM.
+pub fn ca(folder: &Folder) -> Result<String, Failure> {
+    let path = folder.tls("ca.pem");
+    fs::read_to_string(&path).map_err(|error| Failure::failed(format!("cannot read {}: {error}", path.display())))
+}
+
+fn names(listen: &[IpAddr]) -> Vec<Identifier> {
     let mut names = vec![Identifier::Ip(Ipv4Addr::LOCALHOST.into()), Identifier::Ip(Ipv6Addr::LOCALHOST.into())];
-    names.extend(Identifier::parse("localhost"));
-    if !listen.is_unspecified() {
-        names.push(Identifier::Ip(listen));
-    }
+    // In a container beside its clients it may be called as Pebble is there.
+    names.extend(["localhost", "pebble"].into_iter().filter_map(|name| Identifier::parse(name).ok()));
+    names.extend(listen.iter().filter(|ip| !ip.is_unspecified()).map(|ip| Identifier::Ip(*ip)));
     names
 }
 
@@ -133,14 +138,14 @@ mod tests {
     fn a_certificate_is_kept_until_it_has_few_days_left_and_its_ca_longer() {
         let directory = tempfile::tempdir().unwrap();
         let folder = Folder::make(directory.path()).unwrap();
-        ensure(&folder, LOOPBACK, NOW).unwrap();
+        ensure(&folder, &[LOOPBACK], NOW).unwrap();
         let (ca, server) = (read(&folder, "ca.pem"), read(&folder, "server.pem"));
-        ensure(&folder, LOOPBACK, later(360)).unwrap();
+        ensure(&folder, &[LOOPBACK], later(360)).unwrap();
         assert_eq!(read(&folder, "server.pem"), server);
-        ensure(&folder, LOOPBACK, later(370)).unwrap();
+        ensure(&folder, &[LOOPBACK], later(370)).unwrap();
         assert_ne!(read(&folder, "server.pem"), server);
         assert_eq!(read(&folder, "ca.pem"), ca);
-        ensure(&folder, LOOPBACK, later(9 * 365)).unwrap();
+        ensure(&folder, &[LOOPBACK], later(9 * 365)).unwrap();
         assert_ne!(read(&folder, "ca.pem"), ca);
     }
 
@@ -148,11 +153,11 @@ mod tests {
     fn another_address_gets_another_certificate() {
         let directory = tempfile::tempdir().unwrap();
         let folder = Folder::make(directory.path()).unwrap();
-        ensure(&folder, LOOPBACK, NOW).unwrap();
+        ensure(&folder, &[LOOPBACK], NOW).unwrap();
         let (ca, server) = (read(&folder, "ca.pem"), read(&folder, "server.pem"));
-        ensure(&folder, "0.0.0.0".parse().unwrap(), NOW).unwrap();
+        ensure(&folder, &["0.0.0.0".parse().unwrap()], NOW).unwrap();
         assert_eq!(read(&folder, "server.pem"), server);
-        ensure(&folder, "192.0.2.7".parse().unwrap(), NOW).unwrap();
+        ensure(&folder, &["192.0.2.7".parse().unwrap()], NOW).unwrap();
         assert_ne!(read(&folder, "server.pem"), server);
         assert_eq!(read(&folder, "ca.pem"), ca);
     }
@@ -162,12 +167,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let folder = Folder::make(directory.path()).unwrap();
         for (name, text) in [("server.pem", "nonsense"), ("server-key.pem", ""), ("ca-key.pem", "")] {
-            ensure(&folder, LOOPBACK, NOW).unwrap();
+            ensure(&folder, &[LOOPBACK], NOW).unwrap();
             let before = read(&folder, "server.pem");
             fs::write(folder.tls(name), text).unwrap();
-            ensure(&folder, LOOPBACK, NOW).unwrap();
+            ensure(&folder, &[LOOPBACK], NOW).unwrap();
             assert_ne!(read(&folder, "server.pem"), before, "{name}");
-            assert!(is_good(&folder, &names(LOOPBACK), NOW), "{name}");
+            assert!(is_good(&folder, &names(&[LOOPBACK]), NOW), "{name}");
         }
     }
 }

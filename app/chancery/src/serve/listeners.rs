@@ -47,7 +47,8 @@ impl Listeners {
     }
 }
 
-fn bind(address: SocketAddr, flag: &str) -> Result<TcpListener, Failure> {
+/// Listens; `flag` is what a person changes to listen elsewhere.
+pub fn bind(address: SocketAddr, flag: &str) -> Result<TcpListener, Failure> {
     let listen = || {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         // Connections of the last run that still close must not keep us from starting again.

@@ -1,5 +1,6 @@
 //! The running service: listeners, background work, and a stop that loses nothing.
 
+mod additions;
 mod admin;
 mod background;
 mod listeners;
@@ -11,27 +12,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use chancery_acme::Mount;
 use chancery_domain::{Clock, Entropy, Timestamp};
 use chancery_http::tls::{ReloadingCertificate, server_config};
 use chancery_http::{Door, Edge, RateLimiter, RequestIdSource, Server, account_for, finish};
 use chancery_service::Services;
-use chancery_workers::{Eyes, Workers};
+use chancery_workers::{Eyes, Inspector, Workers};
 use clap::Args;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-pub use listeners::{Flags, Listeners};
+pub use additions::{AddedDoor, Additions};
+pub use listeners::{Flags, Listeners, bind};
 pub use metrics::start as start_metrics;
 
 use crate::assembly::Assembled;
 use crate::config;
 use crate::failure::Failure;
-use crate::installation::Installation;
+use crate::installation::{Installation, TlsFiles};
 use crate::logging;
 use crate::resolvers;
 use crate::system::{SystemClock, SystemEntropy};
+use additions::Nothing;
 use admin::Health;
 use signals::Signals;
 
@@ -85,7 +89,7 @@ pub fn start(args: &ServeArgs) -> Result<(), Failure> {
             );
             Ok(())
         };
-        run(&installation, &assembled, listeners, metrics, ready).await
+        run(&installation, &assembled, listeners, metrics, &mut Nothing, ready).await
     })
 }
 
@@ -102,17 +106,16 @@ pub async fn run(
     assembled: &Assembled,
     listeners: Listeners,
     metrics: PrometheusHandle,
+    additions: &mut dyn Additions,
     ready: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let _held = installation.hold_database()?;
     let mut signals = Signals::listen()?;
-    let certificate = match &installation.tls {
-        Some(files) => Some(ReloadingCertificate::load(&files.certificate, &files.key).map_err(Failure::usage)?),
-        None => None,
-    };
-    let validator = installation.validator()?;
-    let services = match &validator {
-        Some(validator) => assembled.services.clone().asking(Arc::new(Eyes::new(validator.clone()))),
+    let certificate = installation.tls.as_ref().map(load).transpose()?;
+    let validator = installation.validator()?.map(|validator| -> Arc<dyn Inspector> { validator });
+    let inspector = additions.inspector(validator);
+    let services = match &inspector {
+        Some(inspector) => assembled.services.clone().asking(Arc::new(Eyes::new(inspector.clone()))),
         None => assembled.services.clone(),
     };
     let health = Health::new(assembled.kernel.clone());
@@ -124,20 +127,24 @@ pub async fn run(
         tracing::warn!(%error, "the revocation lists are not there yet");
     }
     let limits = installation.limits.http;
-    let api = match &certificate {
-        Some(certificate) => {
-            Server::tls(api(installation, &services), server_config(certificate.clone()).map_err(Failure::failed)?)
-        }
-        None => Server::plain(api(installation, &services)),
-    };
+    let api = server(api(installation, &services, additions.acme()), certificate.clone())?;
     let mut doors = JoinSet::new();
+    for AddedDoor { listener, router, tls } in additions.doors(installation, &services) {
+        let own = tls.as_ref().map(load).transpose()?;
+        doors.spawn(server(router, own.or(certificate.clone()))?.limits(limits).serve(listener, stopped(&stop)));
+    }
     doors.spawn(api.limits(limits).serve(listeners.api, stopped(&stop)));
     doors.spawn(Server::plain(relying(installation, assembled)).limits(limits).serve(listeners.http, stopped(&stop)));
     // Watched until the very end: whoever drains us wants to see that we are not ready, rather than nothing.
     let admin = Server::plain(admin::router(health.clone(), metrics.clone())).limits(limits);
     let admin = tokio::spawn(admin.serve(listeners.admin, stopped(&stop_last)));
     let mut tasks = background::start(assembled, certificate.clone(), metrics);
-    tasks.spawn(Workers::new(services, validator, Arc::new(SystemClock)).run(stopped(&stop_last)));
+    let workers = Workers::new(services, None, Arc::new(SystemClock));
+    let workers = match inspector {
+        Some(inspector) => workers.looking_with(inspector),
+        None => workers,
+    };
+    tasks.spawn(workers.run(stopped(&stop_last)));
     let audit = assembled.services.audit.clone();
     let audit_stop = stopped(&stop_last);
     let audit = tokio::spawn(async move { audit.run(audit_stop).await });
@@ -164,6 +171,18 @@ pub async fn run(
     Ok(())
 }
 
+fn load(files: &TlsFiles) -> Result<Arc<ReloadingCertificate>, Failure> {
+    ReloadingCertificate::load(&files.certificate, &files.key).map_err(Failure::usage)
+}
+
+/// Over TLS where there is a certificate.
+fn server(router: Router, certificate: Option<Arc<ReloadingCertificate>>) -> Result<Server, Failure> {
+    match certificate {
+        Some(certificate) => Ok(Server::tls(router, server_config(certificate).map_err(Failure::failed)?)),
+        None => Ok(Server::plain(router)),
+    }
+}
+
 /// Completes once the flag is raised.
 fn stopped(flag: &watch::Sender<bool>) -> impl Future<Output = ()> + Send + 'static {
     let mut raised = flag.subscribe();
@@ -173,19 +192,29 @@ fn stopped(flag: &watch::Sender<bool>) -> impl Future<Output = ()> + Send + 'sta
 }
 
 /// The reseller API, ACME and the token endpoint.
-fn api(installation: &Installation, services: &Services) -> Router {
-    let limiter = installation.limits.rate.map(|rate| Arc::new(RateLimiter::new(rate.per_second, rate.burst)));
+fn api(installation: &Installation, services: &Services, acme: Arc<Mount>) -> Router {
+    let limiter = limiter(installation);
     let door = Door { services: services.clone(), urls: Arc::new(installation.urls.clone()), limiter };
     let router = chancery_reseller::router(door.clone())
         .merge(chancery_identity::router(door.clone()))
-        .merge(chancery_acme::router(door.clone()));
-    finish(account_for(router, door), Edge::new(request_ids()).body_limits(installation.limits.body))
+        .merge(chancery_acme::mounted(door.clone(), acme));
+    finish(account_for(router, door), edge(installation))
 }
 
 /// What relying parties fetch: CRLs, OCSP answers and issuer certificates.
 fn relying(installation: &Installation, assembled: &Assembled) -> Router {
     let router = chancery_relying::router(assembled.services.clone());
-    finish(router, Edge::new(request_ids()).body_limits(installation.limits.body))
+    finish(router, edge(installation))
+}
+
+/// What stands around the routers of an installation.
+pub fn edge(installation: &Installation) -> Edge {
+    Edge::new(request_ids()).body_limits(installation.limits.body)
+}
+
+/// How many requests each reseller may make.
+pub fn limiter(installation: &Installation) -> Option<Arc<RateLimiter>> {
+    installation.limits.rate.map(|rate| Arc::new(RateLimiter::new(rate.per_second, rate.burst)))
 }
 
 fn request_ids() -> RequestIdSource {

@@ -78,6 +78,13 @@ fn a_mistake_is_told_in_one_line_with_the_code_of_a_mistake() {
         (&["client", "disable", "key_123"], "not a lookup of this kind"),
         (&["audit", "--since", "yesterday"], "a time is like"),
         (&["dev", "--listen", "nowhere"], "nowhere"),
+        (&["dev", "--pebble-eab"], "--pebble"),
+        (&["dev", "--reject-nonces", "101"], "101"),
+        (&["dev", "--pebble", "--pebble-eab-key", "mine=short"], "a key is KID=HMAC"),
+        (&["dev", "--caa", "--skip-validation"], "cannot be used with"),
+        // Keys of CAs, and faults, are for `dev` alone.
+        (&["serve", "--config", "x", "--pebble"], "--pebble"),
+        (&["serve", "--config", "x", "--refuse", "1"], "--refuse"),
         (&["serve"], "--config"),
         (&["backup"], "--to"),
         (&["reseller", "list", "--config", "a", "--data-dir", "b"], "cannot be used with"),

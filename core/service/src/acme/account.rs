@@ -22,6 +22,8 @@ pub struct NewAcmeAccount {
     pub key: Jwk,
     pub contacts: Vec<Contact>,
     pub terms_agreed: bool,
+    /// The terms that have to be agreed to where it was asked for, if there are any.
+    pub terms_of_service: Option<String>,
     pub only_existing: bool,
     pub binding: Option<Jws>,
     /// Where it was asked for; the binding must say the same.
@@ -154,7 +156,7 @@ fn register(
         return Err(no_such_account().into());
     }
     require_good_key(&new.key)?;
-    if let Some(terms) = &kernel.settings.acme.terms_of_service
+    if let Some(terms) = &new.terms_of_service
         && !new.terms_agreed
     {
         return Err(AcmeError::TermsNotAgreed(terms.clone()).into());

@@ -1,0 +1,143 @@
+//! On Pebble's listener an account has another URL than on the service's own. CAA records (RFC 8657 `accounturi`) may name
+//! it by any of them.
+
+use std::sync::Arc;
+
+use chancery_dcv::{Check, Verified};
+use chancery_domain::{ChallengeType, Identifier, ProblemKind};
+use chancery_workers::{CaaVerdict, Inspector, Seen};
+
+/// Where accounts are, up to their id.
+#[derive(Clone, Debug, Default)]
+pub struct AccountNames {
+    /// What the use cases say.
+    pub usual: String,
+    pub others: Vec<String>,
+}
+
+impl AccountNames {
+    /// All names of the account that has this one, which comes first.
+    fn of(&self, uri: &str) -> Vec<String> {
+        let id = uri.strip_prefix(self.usual.as_str());
+        let others = id.into_iter().flat_map(|id| self.others.iter().map(move |other| format!("{other}{id}")));
+        std::iter::once(uri.to_owned()).chain(others).collect()
+    }
+}
+
+/// Looks at CAA records once more where they do not name the account as usual.
+pub struct Renaming {
+    pub inspector: Arc<dyn Inspector>,
+    pub names: AccountNames,
+}
+
+#[derive(Clone, Copy)]
+enum After<'a> {
+    This(ChallengeType),
+    AnyOf(&'a [ChallengeType]),
+}
+
+impl Renaming {
+    /// The first answer that is not a refusal; else that to the usual name.
+    async fn ask(&self, whose: &str, identifier: &Identifier, account_uri: &str, after: After<'_>) -> CaaVerdict {
+        let mut first = None;
+        for uri in self.names.of(account_uri) {
+            let answer = match after {
+                After::This(method) => self.inspector.caa(whose, identifier, &uri, method).await,
+                After::AnyOf(methods) => self.inspector.caa_for_any(whose, identifier, &uri, methods).await,
+            };
+            match answer {
+                Err(problem) if problem.kind == ProblemKind::Caa => first = first.or(Some(Err(problem))),
+                other => return other,
+            }
+        }
+        first.expect("an account has a name")
+    }
+}
+
+impl Inspector for Renaming {
+    fn verify<'a>(&'a self, whose: &'a str, check: &'a Check) -> Seen<'a, Verified> {
+        self.inspector.verify(whose, check)
+    }
+
+    fn caa<'a>(
+        &'a self,
+        whose: &'a str,
+        identifier: &'a Identifier,
+        account_uri: &'a str,
+        method: ChallengeType,
+    ) -> Seen<'a, CaaVerdict> {
+        Box::pin(self.ask(whose, identifier, account_uri, After::This(method)))
+    }
+
+    fn caa_for_any<'a>(
+        &'a self,
+        whose: &'a str,
+        identifier: &'a Identifier,
+        account_uri: &'a str,
+        methods: &'a [ChallengeType],
+    ) -> Seen<'a, CaaVerdict> {
+        Box::pin(self.ask(whose, identifier, account_uri, After::AnyOf(methods)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chancery_domain::{CaaEvidence, Timestamp, ValidationProblem};
+
+    use super::*;
+
+    /// Lets one account have certificates.
+    struct Only(&'static str);
+
+    impl Only {
+        fn judge(&self, uri: &str) -> CaaVerdict {
+            let detail = format!("not to {uri}");
+            match uri == self.0 {
+                true => Ok(CaaEvidence { checked_at: Timestamp::from_secs(0), found_at: None, records: Vec::new() }),
+                false => Err(ValidationProblem { kind: ProblemKind::Caa, detail }),
+            }
+        }
+    }
+
+    impl Inspector for Only {
+        fn verify<'a>(&'a self, _: &'a str, _: &'a Check) -> Seen<'a, Verified> {
+            Box::pin(async { Verified { attempts: Vec::new(), outcome: Ok(()) } })
+        }
+
+        fn caa<'a>(&'a self, _: &'a str, _: &'a Identifier, uri: &'a str, _: ChallengeType) -> Seen<'a, CaaVerdict> {
+            Box::pin(async { self.judge(uri) })
+        }
+
+        fn caa_for_any<'a>(
+            &'a self,
+            _: &'a str,
+            _: &'a Identifier,
+            uri: &'a str,
+            _: &'a [ChallengeType],
+        ) -> Seen<'a, CaaVerdict> {
+            Box::pin(async { self.judge(uri) })
+        }
+    }
+
+    #[tokio::test]
+    async fn an_account_is_let_in_by_any_of_its_names() {
+        let name = Identifier::parse("a.test").unwrap();
+        let ask = async |only| {
+            let names = AccountNames {
+                usual: "https://ca.test/acme/account/".to_owned(),
+                others: vec!["https://a/my-account/".to_owned(), "https://b/my-account/".to_owned()],
+            };
+            let renaming = Renaming { inspector: Arc::new(Only(only)), names };
+            let uri = "https://ca.test/acme/account/7";
+            let one = renaming.caa("", &name, uri, ChallengeType::Http01).await;
+            let any = renaming.caa_for_any("", &name, uri, &[ChallengeType::Http01]).await;
+            assert_eq!(one, any);
+            one.map_err(|problem| problem.detail)
+        };
+        for known in ["https://ca.test/acme/account/7", "https://a/my-account/7", "https://b/my-account/7"] {
+            assert!(ask(known).await.is_ok(), "{known}");
+        }
+        let refused = ask("https://b/my-account/8").await;
+        assert_eq!(refused.unwrap_err(), "not to https://ca.test/acme/account/7");
+    }
+}
