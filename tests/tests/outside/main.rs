@@ -2,8 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod acme;
+mod answers;
 mod certbot;
+mod dehydrated;
 mod dev_server;
 mod docs_page;
 mod lego;
 mod schemathesis;
+mod uacme;
