@@ -8,5 +8,6 @@ mod dehydrated;
 mod dev_server;
 mod docs_page;
 mod lego;
+mod libraries;
 mod schemathesis;
 mod uacme;
