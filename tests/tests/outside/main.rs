@@ -3,6 +3,7 @@
 
 mod acme;
 mod answers;
+mod caddy;
 mod certbot;
 mod dehydrated;
 mod dev_server;
