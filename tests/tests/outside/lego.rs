@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use crate::acme::{AcmeServer, Customer, assert_hundred_names, hundred_names, said};
+use crate::acme::{AcmeServer, Customer, hundred_names, said};
 use crate::answers::hook;
 use crate::dev_server::installed;
 
@@ -91,7 +91,7 @@ mod slow {
     }
 
     #[test]
-    fn lego_obtains_a_hundred_names_and_a_wildcard() {
+    fn lego_obtains_many_names_and_a_wildcard() {
         if !installed("lego") {
             return;
         }
@@ -113,11 +113,13 @@ mod slow {
         assert!(answers.are_cleared());
 
         let tls = format!("127.0.0.1:{}", acme.tls_alpn01);
-        let names = hundred_names("lego.test");
-        let names = names.iter().flat_map(|name| ["-d", name]);
-        let by_tls: Vec<_> = ["--tls", "--tls.port", &tls].into_iter().chain(names).chain(["run"]).collect();
+        // Not a hundred: it waits a second or more after each of them.
+        let names: Vec<_> = hundred_names("lego.test").into_iter().take(12).collect();
+        let arguments = names.iter().flat_map(|name| ["-d", name]);
+        let by_tls: Vec<_> = ["--tls", "--tls.port", &tls].into_iter().chain(arguments).chain(["run"]).collect();
         lego.does(&by_tls);
-        assert_hundred_names(&acme.verified(&lego.chain("n1.lego.test")));
+        let shown = acme.verified(&lego.chain("n1.lego.test"));
+        assert_eq!(shown.matches("DNS:").count(), names.len(), "{shown}");
     }
 
     #[test]
