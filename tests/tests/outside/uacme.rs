@@ -17,6 +17,15 @@ struct Uacme<'a> {
 /// the file of trusted CAs differs.
 const TRUSTING: &str = r#"mount --bind "$0" /etc/ssl/certs/ca-certificates.crt && exec "$@""#;
 
+/// Not so in some containers; nothing that could be installed would help there.
+fn has_machines_of_its_own() -> bool {
+    let made = Command::new("unshare").args(["--map-root-user", "--mount", "true"]).output().unwrap();
+    if !made.status.success() {
+        eprintln!("skipped: uacme cannot be made to trust us here: {}", said(&made));
+    }
+    made.status.success()
+}
+
 impl<'a> Uacme<'a> {
     fn new(acme: &'a AcmeServer, answers: &'a Answers) -> Self {
         Self { acme, answers, folder: acme.server.folder().join("uacme") }
@@ -89,7 +98,7 @@ mod slow {
 
     #[test]
     fn uacme_registers_obtains_in_three_ways_rolls_its_key_over_revokes_and_deactivates() {
-        if !installed("uacme") {
+        if !installed("uacme") || !has_machines_of_its_own() {
             return;
         }
         let Some((acme, answers)) = AcmeServer::start_with_answers() else { return };
