@@ -73,6 +73,19 @@ impl AcmeServer {
         self.certificates(customer).iter().map(status).collect()
     }
 
+    /// What OCSP says of the first certificate of a chain.
+    pub(crate) fn ocsp(&self, chain: &Path) -> String {
+        let chain = std::fs::read_to_string(chain).unwrap();
+        let issuer = chain.match_indices("-----BEGIN").nth(1).unwrap().0;
+        let (first, second) = (self.server.folder().join("first.pem"), self.server.folder().join("second.pem"));
+        std::fs::write(&first, &chain[..issuer]).unwrap();
+        std::fs::write(&second, &chain[issuer..]).unwrap();
+        let url = format!("{}/ocsp", self.server.fact("http_url"));
+        let mut openssl = Command::new("openssl");
+        openssl.args(["ocsp", "-no_nonce", "-noverify", "-url", &url, "-issuer"]).arg(second).arg("-cert").arg(first);
+        said(&openssl.output().unwrap())
+    }
+
     /// That a chain leads to our root; what OpenSSL says of its first certificate.
     pub(crate) fn verified(&self, chain: &Path) -> String {
         let verify = Command::new("openssl")
