@@ -33,7 +33,7 @@ install_programs() {
 have() {
     case $1 in
         initdb) [ -n "$(postgres_bin)" ] ;;
-        named) [ -x /usr/sbin/named ] ;;
+        named | update-ca-certificates) [ -x "/usr/sbin/$1" ] ;;
         python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
         *) command -v "$1" >/dev/null ;;
     esac
@@ -62,6 +62,7 @@ install_python_tools() {
     fi
     export CHANCERY_TEST_SCHEMATHESIS=$cache/python/bin/schemathesis
     export CHANCERY_TEST_PKILINT=$cache/python/bin
+    export CHANCERY_TEST_PYTHON=$cache/python/bin/python
 }
 
 install_node_tools() {
@@ -75,6 +76,12 @@ install_node_tools() {
         stamp node "$wanted"
     fi
     export CHANCERY_TEST_NODE_MODULES=$cache/node/node_modules
+}
+
+# Cargo itself knows what is ready.
+build_rust_clients() {
+    CARGO_TARGET_DIR=$cache/rust-clients cargo build --locked --quiet --manifest-path tests/clients/rust/Cargo.toml
+    export CHANCERY_TEST_RUST_CLIENTS=$cache/rust-clients/debug/chancery-rust-clients
 }
 
 # ready PART WANTED: true when the part is what is wanted; otherwise clears the ground for making it.

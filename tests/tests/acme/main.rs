@@ -11,3 +11,4 @@ mod requests;
 mod revocation;
 mod standing;
 mod story;
+mod two_doors;

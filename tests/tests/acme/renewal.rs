@@ -8,7 +8,7 @@ use x509_parser::prelude::{FromDer, ParsedExtension, X509Certificate};
 use crate::common::{problem, stage};
 
 /// How RFC 9773 section 4.1 names a certificate.
-fn name(der: &[u8]) -> String {
+pub(crate) fn name(der: &[u8]) -> String {
     let (_, certificate) = X509Certificate::from_der(der).unwrap();
     let key = certificate.extensions().iter().find_map(|extension| match extension.parsed_extension() {
         ParsedExtension::AuthorityKeyIdentifier(id) => id.key_identifier.as_ref().map(|id| id.0.to_vec()),

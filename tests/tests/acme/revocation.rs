@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::common::{problem, stage};
 
 /// A key of one's own, and a CSR that it has signed.
-fn key_and_csr(name: &str) -> (SigningKey, String) {
+pub(crate) fn key_and_csr(name: &str) -> (SigningKey, String) {
     let folder = tempfile::tempdir().unwrap();
     let key = folder.path().join("key.der");
     let pair = SigningKey::generate().unwrap();

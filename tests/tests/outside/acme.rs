@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
+use crate::answers::Answers;
 use crate::dev_server::{DevServer, free_port};
 
 /// A server, and where it looks for answers to challenges.
@@ -20,6 +21,15 @@ impl AcmeServer {
         let ports = [http01.to_string(), tls_alpn01.to_string()];
         let server = DevServer::start_with(&["--http01-port", &ports[0], "--tls-alpn01-port", &ports[1]])?;
         Some(Self { server, http01, tls_alpn01 })
+    }
+
+    /// The same, with somebody who serves what hooks leave as answers, and records too.
+    pub(crate) fn start_with_answers() -> Option<(Self, Answers)> {
+        let (http01, tls_alpn01) = (free_port(), free_port());
+        let answers = Answers::serve(http01);
+        let [http, tls, dns] = [http01.to_string(), tls_alpn01.to_string(), answers.dns().to_string()];
+        let server = DevServer::start_with(&["--http01-port", &http, "--tls-alpn01-port", &tls, "--dns", &dns])?;
+        Some((Self { server, http01, tls_alpn01 }, answers))
     }
 
     pub(crate) fn directory(&self, profile: &str) -> String {
@@ -48,6 +58,32 @@ impl AcmeServer {
         let items = self.server.ask("GET", &path, &json!({}))["items"].as_array().unwrap().clone();
         assert!(items.iter().all(|item| item["requestedVia"] == "acme"), "{items:?}");
         items
+    }
+
+    /// Revokes one of them, as the reseller.
+    pub(crate) fn revoke(&self, certificate: &Value) {
+        let path = format!("/v1/certificates/{}/revocation", certificate["orderLookup"].as_str().unwrap());
+        let answer = self.server.ask("POST", &path, &json!({"reason": "superseded"}));
+        assert_eq!(answer["status"], "revoked", "{answer}");
+    }
+
+    /// How they stand, newest first.
+    pub(crate) fn statuses(&self, customer: &Customer) -> Vec<String> {
+        let status = |item: &Value| item["status"].as_str().unwrap().to_owned();
+        self.certificates(customer).iter().map(status).collect()
+    }
+
+    /// What OCSP says of the first certificate of a chain.
+    pub(crate) fn ocsp(&self, chain: &Path) -> String {
+        let chain = std::fs::read_to_string(chain).unwrap();
+        let issuer = chain.match_indices("-----BEGIN").nth(1).unwrap().0;
+        let (first, second) = (self.server.folder().join("first.pem"), self.server.folder().join("second.pem"));
+        std::fs::write(&first, &chain[..issuer]).unwrap();
+        std::fs::write(&second, &chain[issuer..]).unwrap();
+        let url = format!("{}/ocsp", self.server.fact("http_url"));
+        let mut openssl = Command::new("openssl");
+        openssl.args(["ocsp", "-no_nonce", "-noverify", "-url", &url, "-issuer"]).arg(second).arg("-cert").arg(first);
+        said(&openssl.output().unwrap())
     }
 
     /// That a chain leads to our root; what OpenSSL says of its first certificate.
@@ -81,4 +117,14 @@ impl Customer {
 /// All that a program has printed.
 pub(crate) fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// As many names as a certificate may have.
+pub(crate) fn hundred_names(domain: &str) -> Vec<String> {
+    (1..=100).map(|number| format!("n{number}.{domain}")).collect()
+}
+
+/// That it has all of those names, and no others.
+pub(crate) fn assert_hundred_names(shown: &str) {
+    assert_eq!(shown.matches("DNS:").count(), 100, "{shown}");
 }

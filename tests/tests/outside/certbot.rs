@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use crate::acme::{AcmeServer, Customer, said};
+use crate::acme::{AcmeServer, Customer, assert_hundred_names, hundred_names, said};
+use crate::answers::{Answers, hook};
 use crate::dev_server::installed;
 
 /// certbot with a configuration of its own.
@@ -18,7 +19,12 @@ impl<'a> Certbot<'a> {
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
-        Command::new("certbot")
+        self.command(arguments).output().unwrap()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut certbot = Command::new("certbot");
+        certbot
             .args(["--non-interactive", "--server", &self.acme.directory("TLS-90d")])
             .arg("--config-dir")
             .arg(self.folder.join("config"))
@@ -27,9 +33,14 @@ impl<'a> Certbot<'a> {
             .arg("--logs-dir")
             .arg(self.folder.join("logs"))
             .args(arguments)
-            .env("REQUESTS_CA_BUNDLE", self.acme.server.fact("ca_bundle"))
-            .output()
-            .unwrap()
+            .env("REQUESTS_CA_BUNDLE", self.acme.server.fact("ca_bundle"));
+        certbot
+    }
+
+    /// The same as `does`, where hooks leave answers.
+    fn does_with_answers(&self, answers: &Answers, arguments: &[&str]) {
+        let output = self.command(arguments).env("CHANCERY_ANSWERS", answers.folder()).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}\n{}", said(&output), self.log());
     }
 
     /// What it prints when it succeeds.
@@ -119,6 +130,33 @@ mod slow {
         certbot.does(&["unregister"]);
         let gone = certbot.fails(&Certbot::obtain(&port, &["-d", "c.certbot.test"]));
         assert!(gone.contains("register"), "{gone}");
+    }
+
+    #[test]
+    fn certbot_obtains_a_hundred_names_and_a_wildcard() {
+        if !installed("certbot") {
+            return;
+        }
+        let Some((acme, answers)) = AcmeServer::start_with_answers() else { return };
+        let customer = acme.customer("certbot@example.com");
+        let certbot = Certbot::new(&acme, "certbot");
+        certbot.does(&Certbot::register(&customer));
+
+        let (auth, cleanup) = (format!("{} auth", hook("certbot-hook")), format!("{} cleanup", hook("certbot-hook")));
+        let by_hooks = ["certonly", "--manual", "--preferred-challenges", "dns", "--manual-auth-hook", &auth];
+        let wild = ["--manual-cleanup-hook", &cleanup, "-d", "*.w.certbot.test", "-d", "w.certbot.test"];
+        certbot.does_with_answers(&answers, &[&by_hooks[..], &wild].concat());
+        let shown = acme.verified(&certbot.chain("w.certbot.test"));
+        assert!(shown.contains("DNS:*.w.certbot.test, DNS:w.certbot.test"), "{shown}");
+        assert!(answers.are_cleared());
+
+        // In a folder that somebody serves; certbot wants to make a path of its own in it.
+        let root = certbot.folder.join("root");
+        std::fs::create_dir_all(root.join(".well-known")).unwrap();
+        std::os::unix::fs::symlink(answers.web(), root.join(".well-known/acme-challenge")).unwrap();
+        let names = hundred_names("certbot.test").join(",");
+        certbot.does(&["certonly", "--webroot", "-w", root.to_str().unwrap(), "-d", &names]);
+        assert_hundred_names(&acme.verified(&certbot.chain("n1.certbot.test")));
     }
 
     #[test]

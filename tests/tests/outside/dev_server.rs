@@ -89,6 +89,15 @@ pub(crate) fn free_port() -> u16 {
     std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }
 
+/// Looks until it is so; panics when half a minute has passed.
+pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        sleep(Duration::from_millis(50));
+    }
+}
+
 /// Whether a program that `scripts/test` installs is there; without it the test is skipped, and says so.
 pub(crate) fn installed(program: &str) -> bool {
     let places = std::env::var_os("PATH").unwrap_or_default();

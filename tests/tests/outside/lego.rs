@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use crate::acme::{AcmeServer, Customer, said};
+use crate::acme::{AcmeServer, Customer, hundred_names, said};
+use crate::answers::hook;
 use crate::dev_server::installed;
 
 struct Lego<'a> {
@@ -19,15 +20,18 @@ impl<'a> Lego<'a> {
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
         let Customer { email, kid, hmac_key, .. } = self.customer;
-        Command::new("lego")
-            .args(["--server", &self.acme.directory(self.profile), "--accept-tos", "--email", email])
+        let mut lego = Command::new("lego");
+        lego.args(["--server", &self.acme.directory(self.profile), "--accept-tos", "--email", email])
             .args(["--eab", "--kid", kid, "--hmac", hmac_key, "--path"])
             .arg(&self.folder)
             .args(arguments)
-            .env("LEGO_CA_CERTIFICATES", self.acme.server.fact("ca_bundle"))
-            .output()
-            .unwrap()
+            .env("LEGO_CA_CERTIFICATES", self.acme.server.fact("ca_bundle"));
+        lego
     }
 
     fn does(&self, arguments: &[&str]) -> String {
@@ -84,6 +88,40 @@ mod slow {
         let seen: Vec<_> = acme.certificates(&customer).iter().map(|item| item["status"].clone()).collect();
         assert_eq!(seen, ["issued", "issued", "revoked", "issued"]);
         assert!(acme.certificates(&customer).iter().all(|item| item["profile"] == "TLS-199d"));
+    }
+
+    #[test]
+    fn lego_obtains_many_names_and_a_wildcard() {
+        if !installed("lego") {
+            return;
+        }
+        let Some((acme, answers)) = AcmeServer::start_with_answers() else { return };
+        let customer = acme.customer("lego@example.com");
+        let lego = Lego::new(&acme, &customer, "lego", "TLS-90d");
+        let resolver = answers.dns().to_string();
+        let by_dns = ["--dns", "exec", "--dns.disable-cp", "--dns.resolvers", &resolver];
+        let wild = ["-d", "*.w.lego.test", "-d", "w.lego.test", "run"];
+        let output = lego
+            .command(&[&by_dns[..], &wild].concat())
+            .env("EXEC_PATH", hook("lego-hook"))
+            // It would wait a minute between two records of one name.
+            .env("EXEC_SEQUENCE_INTERVAL", "1")
+            .env("CHANCERY_ANSWERS", answers.folder())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        let shown = acme.verified(&lego.chain("_.w.lego.test"));
+        assert!(shown.contains("DNS:*.w.lego.test, DNS:w.lego.test"), "{shown}");
+        assert!(answers.are_cleared());
+
+        let tls = format!("127.0.0.1:{}", acme.tls_alpn01);
+        // Not a hundred: it waits a second or more after each of them.
+        let names: Vec<_> = hundred_names("lego.test").into_iter().take(12).collect();
+        let arguments = names.iter().flat_map(|name| ["-d", name]);
+        let by_tls: Vec<_> = ["--tls", "--tls.port", &tls].into_iter().chain(arguments).chain(["run"]).collect();
+        lego.does(&by_tls);
+        let shown = acme.verified(&lego.chain("n1.lego.test"));
+        assert_eq!(shown.matches("DNS:").count(), names.len(), "{shown}");
     }
 
     #[test]

@@ -2,11 +2,16 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod acme;
+mod answers;
+mod caddy;
 mod certbot;
+mod dehydrated;
 mod dev_server;
 mod docs_page;
 mod hostile;
 mod lego;
+mod libraries;
 mod pebble;
 mod schemathesis;
+mod uacme;
 mod wire;
