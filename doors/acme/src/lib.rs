@@ -40,6 +40,7 @@ pub fn router(door: Door) -> Router {
         .route("/acme/authz/{id}", post(authorization::show_or_deactivate))
         .route("/acme/challenge/{id}", post(challenge::show_or_answer))
         .route("/acme/cert/{id}", post(certificate::download))
+        .route("/acme/cert/{id}/{chain}", post(certificate::download_alternate))
         .route("/acme/renewal-info/{certificate}", get(renewal::show))
         .route("/acme", any(nothing))
         .route("/acme/", any(nothing))

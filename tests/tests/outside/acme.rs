@@ -50,6 +50,16 @@ impl AcmeServer {
         items
     }
 
+    /// Whether a chain leads to one of these roots.
+    pub(crate) fn verifies_with(&self, roots: &str, chain: &Path) -> bool {
+        let verify = Command::new("openssl")
+            .args(["verify", "-purpose", "sslserver", "-CAfile", roots, "-untrusted"])
+            .args([chain, chain])
+            .output()
+            .unwrap();
+        verify.status.success()
+    }
+
     /// That a chain leads to our root; what OpenSSL says of its first certificate.
     pub(crate) fn verified(&self, chain: &Path) -> String {
         let verify = Command::new("openssl")

@@ -1,5 +1,6 @@
 //! The certificates made here, seen by others.
 
+mod chains;
 mod common;
 mod contents;
 mod verifiers;

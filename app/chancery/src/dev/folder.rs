@@ -121,6 +121,11 @@ impl Folder {
         self.0.join("issuer-root.pem")
     }
 
+    /// The root that vouches for the issuing CAs as well, for clients that prefer it.
+    pub fn alternate_root(&self) -> PathBuf {
+        self.0.join("issuer-root-x2.pem")
+    }
+
     fn state_path(&self) -> PathBuf {
         self.0.join("dev-state.json")
     }
@@ -251,6 +256,7 @@ impl Folder {
             api_key: demo.api_key.reveal().to_owned(),
             ca_bundle: self.tls("ca.pem"),
             issuer_bundle: self.issuer_root(),
+            alternate_issuer_bundle: self.alternate_root(),
             admin_url: url("http", installation.listen.admin),
             http_url: urls.http_url,
             http01_port,

@@ -1,5 +1,6 @@
 //! `chancery dev`: a server to try things out, which needs nothing and leaves everything in one folder.
 
+mod chains;
 mod demo;
 mod folder;
 mod greeting;
@@ -117,6 +118,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     runtime.block_on(async {
         let assembled = installation.assemble(store, keyring).await?;
         let hierarchy = assembled.services.operator.init_hierarchy(hierarchy()).await?;
+        chains::ensure(&folder, &assembled.services.operator, &hierarchy, now).await?;
         assembled.services.authority.reload().await?;
         folder.write_issuer_root(&hierarchy)?;
         let demo = demo::ensure(&folder, &assembled).await?;
