@@ -16,6 +16,7 @@ mod check;
 mod config;
 mod dial;
 mod dns01;
+mod dns_persist01;
 mod dnssec;
 mod exchange;
 mod fair;

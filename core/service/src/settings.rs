@@ -73,6 +73,11 @@ impl AcmeSettings {
         }
     }
 
+    /// The names that a record for dns-persist-01 may call us by; clients take no more than ten.
+    pub fn issuer_domain_names(&self) -> &[String] {
+        &self.caa_identities[..self.caa_identities.len().min(10)]
+    }
+
     /// The URL of an ACME account; also how CAA records may name it (RFC 8657 `accounturi`).
     pub fn account_url(&self, account: AcmeAccountId) -> String {
         format!("{}/acme/account/{account}", self.url)

@@ -180,6 +180,7 @@ impl Workers {
             kind: *kind,
             token: token.clone(),
             key_authorization: key_authorization.clone(),
+            account_uri: account_uri.clone(),
         };
         let began = Instant::now();
         let verified = validator.verify(whose, &check).await;

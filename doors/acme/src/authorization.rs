@@ -68,7 +68,7 @@ fn view(authorization: &Authorization, door: &Door) -> wire::Authorization {
         identifier,
         status: authorization.status(door.services.now()).to_owned(),
         expires: authorization.expires_at.to_string(),
-        challenges: shown(authorization).into_iter().map(|each| challenge::view(each, door)).collect(),
+        challenges: shown(authorization).into_iter().map(|each| challenge::view(each, authorization, door)).collect(),
         wildcard,
     }
 }

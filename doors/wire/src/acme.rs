@@ -74,7 +74,15 @@ pub struct Challenge {
     pub kind: String,
     pub url: String,
     pub status: String,
-    pub token: String,
+    /// None where nothing has to be published for this challenge alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// dns-persist-01: whom the record is to name.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "accounturi")]
+    pub account_uri: Option<String>,
+    /// dns-persist-01: the CA's names, any of which will do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "issuer-domain-names")]
+    pub issuer_domain_names: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validated: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chancery_dcv::{Dnssec, ValidatorConfig};
-use chancery_domain::{Name, PolicyRules, Profile};
+use chancery_domain::{ChallengeType, Name, PolicyRules, Profile};
 use chancery_http::{BodyLimits, Limits, PublicUrls};
 use chancery_pki::chain_to_pem;
 use chancery_service::operator::IssuerDetails;
@@ -38,6 +38,7 @@ pub struct Wishes {
     pub dns: Option<SocketAddr>,
     pub http01_port: u16,
     pub tls_alpn01_port: u16,
+    pub draft_challenges: bool,
     pub skip_validation: bool,
 }
 
@@ -49,6 +50,7 @@ impl Default for Wishes {
             dns: None,
             http01_port: 5002,
             tls_alpn01_port: 5001,
+            draft_challenges: false,
             skip_validation: false,
         }
     }
@@ -198,7 +200,10 @@ impl Folder {
             Some(url) => url.parse().map_err(Failure::from)?,
             None => DatabaseUrl::Sqlite(self.0.join("chancery.db")),
         };
-        let profiles = Profile::predefined();
+        let mut profiles = Profile::predefined();
+        if wishes.draft_challenges {
+            profiles.iter_mut().for_each(|profile| profile.challenge_types = ChallengeType::ALL.to_vec());
+        }
         let fifty = Rate { per_second: 50.try_into().expect("not zero"), burst: 200.try_into().expect("not zero") };
         Ok(Installation {
             place: Place::Folder(self.0.clone()),

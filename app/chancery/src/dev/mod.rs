@@ -54,6 +54,9 @@ pub struct DevArgs {
     /// Look for tls-alpn-01 answers on this port; redirects to HTTPS may lead there as well
     #[arg(long, value_name = "PORT", default_value_t = 5001)]
     tls_alpn01_port: u16,
+    /// Offer the challenges that are drafts as well: dns-account-01 and dns-persist-01
+    #[arg(long)]
+    draft_challenges: bool,
     /// Take every name for shown: nothing is looked up, and nobody is asked
     #[arg(long)]
     skip_validation: bool,
@@ -67,6 +70,7 @@ impl DevArgs {
             dns: self.dns,
             http01_port: self.http01_port,
             tls_alpn01_port: self.tls_alpn01_port,
+            draft_challenges: self.draft_challenges,
             skip_validation: self.skip_validation,
         }
     }

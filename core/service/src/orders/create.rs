@@ -89,6 +89,7 @@ fn create(
     let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
     let standing = Standing::of(tx, account.id)?;
     standing.judge(tx, settings, account.id, &asked, now)?;
+    standing.require_ways_without_acme(settings, &asked)?;
     let draft = Draft {
         kernel,
         caller,
@@ -312,12 +313,14 @@ impl Draft<'_> {
         };
         let reused = earlier.and_then(|earlier| earlier.validation().cloned().map(|validation| (earlier, validation)));
         // It may hold longer for its own order, policies may have come since, and whoever earned it may have given it up.
-        let allowed = offered(identifier, self.profile, &self.standing.applied(settings));
+        let mut allowed = offered(identifier, self.profile, &self.standing.applied(settings));
+        allowed.retain(|kind| self.has_use_for(*kind, order));
         let reused = match reused {
             Some((earlier, validation)) => {
                 let source = tx.any_authorization(validation.source)?;
                 let reuse = settings.issuing.reuse_of(&self.profile.name, self.now);
                 let holds = self.now < validation.at.plus(reuse)
+                    && validation.method.counts_later()
                     && allowed.contains(&validation.method)
                     && source.is_some_and(|source| source.validation().is_some());
                 holds.then_some((earlier, validation))
@@ -339,6 +342,15 @@ impl Draft<'_> {
         let state = AuthorizationState::Valid(validation);
         let expires_at = earlier.expires_at.min(shown_until);
         Ok(Authorization { state, challenges: vec![shown], expires_at, ..fresh })
+    }
+
+    /// Whether a way to show control can lead to anything here.
+    fn has_use_for(&self, kind: ChallengeType, order: Option<OrderId>) -> bool {
+        let has_account = self.acme.is_some() || !kind.needs_acme_account();
+        // Ahead of an order all is for later ones.
+        let counts = order.is_some() || kind.counts_later();
+        let has_names = kind != ChallengeType::DnsPersist01 || !self.kernel.settings.acme.caa_identities.is_empty();
+        has_account && counts && has_names
     }
 
     fn challenge(&self, authorization: AuthorizationId, kind: ChallengeType, state: ChallengeState) -> Challenge {
