@@ -58,6 +58,8 @@ pub struct AcmeSettings {
     pub single_use: bool,
     /// How long finalizing waits for the certificate before it answers that it is being made.
     pub finalize_wait: Duration,
+    /// Whether control of a name can be shown for all names below it (RFC 9444).
+    pub subdomains: bool,
 }
 
 impl AcmeSettings {
@@ -70,6 +72,7 @@ impl AcmeSettings {
             caa_identities: Vec::new(),
             single_use: false,
             finalize_wait: Duration::from_secs(5),
+            subdomains: false,
         }
     }
 

@@ -25,6 +25,8 @@ const PERSISTENT_RECORDS_HOLD: Duration = Duration::from_secs(8 * 3600);
 pub struct Assignment {
     pub challenge: ChallengeId,
     pub identifier: Identifier,
+    /// Where: at the identifier itself, or at a name above it.
+    pub place: Identifier,
     pub kind: ChallengeType,
     pub token: String,
     pub key_authorization: String,
@@ -106,6 +108,7 @@ fn assignment(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId) -> Result<Optio
     Ok(Some(Assignment {
         challenge: id,
         identifier: authorization.identifier.clone(),
+        place: authorization.shown_at(),
         kind: challenge.kind,
         token: challenge.token.clone(),
         key_authorization: format!("{}.{thumbprint}", challenge.token),

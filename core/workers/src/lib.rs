@@ -174,9 +174,9 @@ impl Workers {
         let Some(validator) = &self.validator else {
             return Report { attempts: Vec::new(), outcome: Ok(self.nothing_found()) };
         };
-        let Assignment { identifier, kind, token, key_authorization, account_uri, .. } = assignment;
+        let Assignment { identifier, place, kind, token, key_authorization, account_uri, .. } = assignment;
         let check = Check {
-            identifier: identifier.clone(),
+            identifier: place.clone(),
             kind: *kind,
             token: token.clone(),
             key_authorization: key_authorization.clone(),

@@ -58,7 +58,7 @@ fn answer(authorization: &Authorization, door: &Door) -> Response {
 }
 
 fn view(authorization: &Authorization, door: &Door) -> wire::Authorization {
-    let (identifier, wildcard) = match &authorization.identifier {
+    let (identifier, wildcard) = match &authorization.shown_at() {
         Identifier::Dns(name) => {
             (wire::Identifier { kind: "dns".to_owned(), value: name.base().to_owned() }, name.is_wildcard())
         }
@@ -70,6 +70,7 @@ fn view(authorization: &Authorization, door: &Door) -> wire::Authorization {
         expires: authorization.expires_at.to_string(),
         challenges: shown(authorization).into_iter().map(|each| challenge::view(each, authorization, door)).collect(),
         wildcard,
+        subdomain_auth_allowed: authorization.namespace.is_some(),
     }
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn challenge(challenge: &Challenge, of: &Authorization, thumbprint: O
         kind: challenge.kind.as_str().to_owned(),
         status: challenge.state.as_str().to_owned(),
         token: challenge.token.clone(),
-        instructions: key_authorization.as_deref().map(|key| instructions(challenge, &of.identifier, key)),
+        instructions: key_authorization.as_deref().map(|key| instructions(challenge, &of.shown_at(), key)),
         key_authorization,
         attempts: challenge.attempts.iter().map(attempt).collect(),
         validated_at: time(validated_at),

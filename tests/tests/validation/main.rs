@@ -9,3 +9,4 @@ mod holding;
 mod reuse;
 mod shown;
 mod site;
+mod subdomains;

@@ -8,3 +8,8 @@ CREATE TABLE issuer_chains (
     PRIMARY KEY (issuer_id, number),
     UNIQUE (issuer_id, fingerprint)
 );
+
+-- The name at which control is shown of all names below it, where it is (RFC 9444).
+ALTER TABLE authorizations ADD COLUMN namespace TEXT COLLATE "C";
+CREATE INDEX authorizations_valid_below ON authorizations (account_id, namespace, expires_at)
+    WHERE state = 'valid' AND namespace IS NOT NULL;

@@ -120,6 +120,7 @@ sections! {
         website: Option<String> = None,
         single_use: bool = false,
         finalize_wait: String = "5s",
+        subdomains: bool = false,
     }
     /// The policy of accounts that no policy applies to; without a rule it permits what the profiles permit.
     Policy {

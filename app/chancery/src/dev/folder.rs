@@ -221,7 +221,11 @@ impl Folder {
                 api_keys: true,
                 external: Vec::new(),
                 issuing: Issuing::of(&profiles, &urls.base_url, &urls.http_url),
-                acme: AcmeSettings { caa_identities: vec![CA_DOMAIN.to_owned()], ..AcmeSettings::of(&urls.acme_url) },
+                acme: AcmeSettings {
+                    caa_identities: vec![CA_DOMAIN.to_owned()],
+                    subdomains: true,
+                    ..AcmeSettings::of(&urls.acme_url)
+                },
                 default_profile: profiles[0].name.clone(),
                 profiles,
                 default_policy: PolicyRules::default(),

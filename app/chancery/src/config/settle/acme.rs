@@ -19,6 +19,7 @@ pub(super) fn settle(acme: &types::Acme, check: &mut Check<'_>) -> Option<AcmeSe
         website: website?,
         single_use: acme.single_use,
         finalize_wait: finalize_wait?,
+        subdomains: acme.subdomains,
         ..AcmeSettings::of("")
     })
 }

@@ -96,7 +96,7 @@ fn a_service_at_an_address_has_no_name_for_caa_records() {
 #[test]
 fn a_service_without_a_name_cannot_be_named_in_records() {
     let profile = "[[profiles.list]]\nname = 'TLS-90d'\nchallenge_types = ['dns-account-01', 'dns-persist-01']";
-    let found = problems_of(&format!("server.base_url = 'https://192.0.2.1'\n{profile}"));
+    let found = problems(&format!("server.base_url = 'https://192.0.2.1'\n{profile}"));
     let named = |problem: &String| problem.starts_with("validation.caa_identities: must have the name");
     assert!(found.len() == 1 && found.iter().all(named), "{found:?}");
     let kinds = &installation(profile).settings.profiles[0].challenge_types;
