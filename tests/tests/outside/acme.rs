@@ -16,9 +16,15 @@ pub(crate) struct AcmeServer {
 
 impl AcmeServer {
     pub(crate) fn start() -> Option<Self> {
+        Self::start_with(&[])
+    }
+
+    /// With further arguments.
+    pub(crate) fn start_with(more: &[&str]) -> Option<Self> {
         let (http01, tls_alpn01) = (free_port(), free_port());
         let ports = [http01.to_string(), tls_alpn01.to_string()];
-        let server = DevServer::start_with(&["--http01-port", &ports[0], "--tls-alpn01-port", &ports[1]])?;
+        let ports = ["--http01-port", &ports[0], "--tls-alpn01-port", &ports[1]];
+        let server = DevServer::start_with(&[&ports, more].concat())?;
         Some(Self { server, http01, tls_alpn01 })
     }
 
