@@ -139,8 +139,8 @@ impl Draft<'_> {
     }
 }
 
-/// Whether control of all names below one can be shown so: by its DNS alone (RFC 9444 section 5, Baseline Requirements
-/// section 3.2.2.4). A record that persists would need a policy of its own.
+/// Whether control of all names below one can be shown so: by its DNS alone (Baseline Requirements section 3.2.2.4;
+/// RFC 9444 section 7.3 leaves it to us). A record that persists would need a policy of its own.
 fn shows_namespaces(kind: ChallengeType) -> bool {
     kind.is_dns() && kind.counts_later()
 }
