@@ -10,6 +10,8 @@ pub struct Check {
     pub token: String,
     /// RFC 8555 section 8.1: the token, a dot and the thumbprint of the account's key.
     pub key_authorization: String,
+    /// The URL of the ACME account, which dns-account-01 and dns-persist-01 are about.
+    pub account_uri: String,
 }
 
 /// How it went.
@@ -21,19 +23,16 @@ pub struct Verified {
 }
 
 impl Check {
-    /// Which methods can show control of what: RFC 8555 section 7.1.3 leaves wildcards to dns-01, RFC 8738 section 7
-    /// takes dns-01 from IP addresses.
+    /// Which methods can show control of what: RFC 8555 section 7.1.3 leaves wildcards to DNS, RFC 8738 section 7
+    /// takes DNS from IP addresses.
     pub(crate) fn is_possible(&self) -> Result<(), ValidationProblem> {
         let refused = |kind, detail: String| Err(ValidationProblem { kind, detail });
-        let method_fits = match (&self.identifier, self.kind) {
-            (Identifier::Dns(_), ChallengeType::Dns01) => true,
-            (Identifier::Dns(name), ChallengeType::Http01 | ChallengeType::TlsAlpn01) => !name.is_wildcard(),
-            (Identifier::Ip(_), ChallengeType::Dns01) => false,
-            (Identifier::Ip(_), ChallengeType::Http01 | ChallengeType::TlsAlpn01) => true,
+        let method_fits = match &self.identifier {
+            Identifier::Dns(name) => self.kind.is_dns() || !name.is_wildcard(),
+            Identifier::Ip(_) => !self.kind.is_dns(),
         };
         if !method_fits {
-            let possible =
-                if matches!(self.identifier, Identifier::Ip(_)) { "http-01 or tls-alpn-01" } else { "dns-01" };
+            let possible = if matches!(self.identifier, Identifier::Ip(_)) { "http-01 or tls-alpn-01" } else { "DNS" };
             let detail = format!("{} can be shown only by {possible}, not by {}", self.identifier, self.kind);
             return refused(ProblemKind::RejectedIdentifier, detail);
         }
@@ -52,20 +51,25 @@ mod tests {
 
     fn possible(identifier: &str, kind: ChallengeType) -> Result<(), ProblemKind> {
         let identifier = Identifier::parse(identifier).unwrap();
-        let check = Check { identifier, kind, token: "t_-0".to_owned(), key_authorization: String::new() };
+        let (token, key_authorization) = ("t_-0".to_owned(), String::new());
+        let check = Check { identifier, kind, token, key_authorization, account_uri: String::new() };
         check.is_possible().map_err(|problem| problem.kind)
     }
 
     #[test]
     fn wildcards_are_for_dns_and_addresses_are_not() {
-        use ChallengeType::{Dns01, Http01, TlsAlpn01};
+        use ChallengeType::{Dns01, DnsAccount01, DnsPersist01, Http01, TlsAlpn01};
         let refused = Err(ProblemKind::RejectedIdentifier);
-        for kind in [Http01, Dns01, TlsAlpn01] {
+        for kind in ChallengeType::ALL.iter().copied() {
             assert_eq!(possible("example.test", kind), Ok(()), "{kind}");
         }
-        for (kind, wildcard, address) in
-            [(Http01, &refused, &Ok(())), (Dns01, &Ok(()), &refused), (TlsAlpn01, &refused, &Ok(()))]
-        {
+        for (kind, wildcard, address) in [
+            (Http01, &refused, &Ok(())),
+            (Dns01, &Ok(()), &refused),
+            (TlsAlpn01, &refused, &Ok(())),
+            (DnsAccount01, &Ok(()), &refused),
+            (DnsPersist01, &Ok(()), &refused),
+        ] {
             assert_eq!(possible("*.example.test", kind), *wildcard, "{kind}");
             assert_eq!(possible("192.0.2.1", kind), *address, "{kind}");
             assert_eq!(possible("2001:db8::1", kind), *address, "{kind}");
@@ -77,8 +81,9 @@ mod tests {
         for token in ["", "../admin", "a/b", "a?b", "a#b", "a b", "a\r\nb", "é"] {
             let identifier = Identifier::parse("example.test").unwrap();
             let kind = ChallengeType::Http01;
-            let check = Check { identifier, kind, token: token.to_owned(), key_authorization: String::new() };
-            assert_eq!(check.is_possible().unwrap_err().kind, ProblemKind::ServerInternal, "{token:?}");
+            let (token, key_authorization) = (token.to_owned(), String::new());
+            let check = Check { identifier, kind, token, key_authorization, account_uri: String::new() };
+            assert_eq!(check.is_possible().unwrap_err().kind, ProblemKind::ServerInternal, "{:?}", check.token);
         }
     }
 }

@@ -1,8 +1,9 @@
-//! dns-01: a TXT record beside a name (RFC 8555 section 8.4).
+//! dns-01: a TXT record beside a name (RFC 8555 section 8.4); dns-account-01: the same, at a place of the account's own
+//! (draft-ietf-acme-dns-account-label section 3.1).
 
 use aws_lc_rs::digest::{SHA256, digest};
-use chancery_domain::{Attempt, Identifier, ProblemKind};
-use data_encoding::BASE64URL_NOPAD;
+use chancery_domain::{Attempt, ChallengeType, Identifier, ProblemKind};
+use data_encoding::{BASE32_NOPAD, BASE64URL_NOPAD};
 use hickory_proto::rr::{RData, RecordType};
 
 use crate::answer::spelled;
@@ -20,8 +21,33 @@ pub(crate) async fn look(resolver: &Resolver, check: &Check, attempt: &mut Attem
     };
     let expected = BASE64URL_NOPAD.encode(digest(&SHA256, check.key_authorization.as_bytes()).as_ref());
     attempt.expected = Some(expected.clone());
-    let place = format!("_acme-challenge.{}", name.base());
-    let answer = match resolver.lookup(&place, RecordType::TXT).await {
+    let place = match check.kind {
+        ChallengeType::DnsAccount01 => format!("{}._acme-challenge.{}", account_label(&check.account_uri), name.base()),
+        ChallengeType::Dns01 | ChallengeType::DnsPersist01 | ChallengeType::Http01 | ChallengeType::TlsAlpn01 => {
+            format!("_acme-challenge.{}", name.base())
+        }
+    };
+    let Texts { found, place } = texts(resolver, &place, attempt).await?;
+    if let Some(right) = found.iter().find(|text| **text == expected.as_bytes()) {
+        attempt.actual = Some(shown(right));
+        return Ok(());
+    }
+    let all: Vec<_> = found.iter().take(MAX_SHOWN).map(|text| shown(text)).collect();
+    attempt.actual = Some(all.join(", "));
+    let detail = format!("no TXT record of {place} is {expected:?}; found: {}", all.join(", "));
+    Err(Refusal::wrong(ProblemKind::IncorrectResponse, detail))
+}
+
+/// What was found at a place, at least one text.
+pub(crate) struct Texts {
+    pub found: Vec<Vec<u8>>,
+    /// The place as it is told, with what it is an alias of.
+    pub place: String,
+}
+
+/// The TXT records at a place.
+pub(crate) async fn texts(resolver: &Resolver, place: &str, attempt: &mut Attempt) -> Result<Texts, Refusal> {
+    let answer = match resolver.lookup(place, RecordType::TXT).await {
         Ok(answer) => answer,
         Err(error) => {
             attempt.dnssec = error.dnssec();
@@ -34,24 +60,34 @@ pub(crate) async fn look(resolver: &Resolver, check: &Check, attempt: &mut Attem
     let owner = spelled(&answer.owner);
     let records = found.iter().take(MAX_SHOWN).map(|text| format!("{owner} TXT {:?}", shown(text)));
     attempt.dns_answers.extend(records);
-    if let Some(right) = found.iter().find(|text| **text == expected.as_bytes()) {
-        attempt.actual = Some(shown(right));
-        return Ok(());
-    }
-    let aka = if answer.aliases.is_empty() { String::new() } else { format!(" (an alias of {owner})") };
+    let place = if answer.aliases.is_empty() { place.to_owned() } else { format!("{place} (an alias of {owner})") };
     if !answer.exists {
-        return Err(Refusal::missing(ProblemKind::Dns, format!("{place}{aka} does not exist (NXDOMAIN)")));
+        return Err(Refusal::missing(ProblemKind::Dns, format!("{place} does not exist (NXDOMAIN)")));
     }
     if found.is_empty() {
-        return Err(Refusal::missing(ProblemKind::Unauthorized, format!("{place}{aka} has no TXT record")));
+        return Err(Refusal::missing(ProblemKind::Unauthorized, format!("{place} has no TXT record")));
     }
-    let all: Vec<_> = found.iter().take(MAX_SHOWN).map(|text| shown(text)).collect();
-    attempt.actual = Some(all.join(", "));
-    let detail = format!("no TXT record of {place}{aka} is {expected:?}; found: {}", all.join(", "));
-    Err(Refusal::wrong(ProblemKind::IncorrectResponse, detail))
+    Ok(Texts { found, place })
+}
+
+/// A label that no other account has: ten bytes of the hash of its URL, in base 32.
+fn account_label(account_uri: &str) -> String {
+    let hash = digest(&SHA256, account_uri.as_bytes());
+    format!("_{}", BASE32_NOPAD.encode(&hash.as_ref()[..10]).to_ascii_lowercase())
 }
 
 /// One record can hold several strings; they are read as one.
 pub(crate) fn joined(data: &RData) -> Option<Vec<u8>> {
     if let RData::TXT(text) = data { Some(text.txt_data.concat()) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_has_a_label_of_its_own() {
+        // The example of the draft.
+        assert_eq!(account_label("https://example.com/acme/acct/ExampleAccount"), "_ujmmovf2vn55tgye");
+    }
 }

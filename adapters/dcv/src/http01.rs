@@ -132,6 +132,7 @@ mod tests {
             kind: ChallengeType::Http01,
             token: "token".to_owned(),
             key_authorization: "token.key".to_owned(),
+            account_uri: String::new(),
         }
     }
 

@@ -1,5 +1,5 @@
-//! Reaches out to applicants: looks whether they control a name (http-01, dns-01, tls-alpn-01) and whether its CAA
-//! records let us issue.
+//! Reaches out to applicants: looks whether they control a name (http-01, dns-01 and its kin, tls-alpn-01) and whether
+//! its CAA records let us issue.
 //!
 //! A [`Validator`] asks resolvers of its own, never the system's; it connects only to addresses that it has resolved
 //! and checked itself, so that no name can point it at a private, loopback or metadata address outside of `dev`;
@@ -16,6 +16,7 @@ mod check;
 mod config;
 mod dial;
 mod dns01;
+mod dns_persist01;
 mod dnssec;
 mod exchange;
 mod fair;

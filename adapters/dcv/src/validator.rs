@@ -15,6 +15,7 @@ use crate::caa_rules::Applicant;
 use crate::check::{Check, Verified};
 use crate::config::{ConfigError, ValidatorConfig};
 use crate::dial::Dialer;
+use crate::dns_persist01;
 use crate::dns01;
 use crate::fair::FairPlaces;
 use crate::http01::Http01;
@@ -173,7 +174,13 @@ impl Validator {
         let seen = async {
             match request.kind {
                 ChallengeType::Http01 => self.http01.look(&self.dialer, request, &mut attempt).await,
-                ChallengeType::Dns01 => dns01::look(&self.dialer.resolver, request, &mut attempt).await,
+                ChallengeType::Dns01 | ChallengeType::DnsAccount01 => {
+                    dns01::look(&self.dialer.resolver, request, &mut attempt).await
+                }
+                ChallengeType::DnsPersist01 => {
+                    let ours = &self.config.ca_domains;
+                    dns_persist01::look(&self.dialer.resolver, request, ours, self.clock.now(), &mut attempt).await
+                }
                 ChallengeType::TlsAlpn01 => self.tls_alpn01.look(&self.dialer, request, &mut attempt).await,
             }
         };

@@ -156,7 +156,8 @@ async fn what_bind_signs_and_serves_is_read_rightly() {
     ] {
         let identifier = Identifier::parse(name).unwrap();
         let (token, key_authorization) = ("token".to_owned(), "token.key".to_owned());
-        let verified = validator.verify("", &Check { identifier, kind: DNS, token, key_authorization }).await;
+        let check = Check { identifier, kind: DNS, token, key_authorization, account_uri: String::new() };
+        let verified = validator.verify("", &check).await;
         assert_eq!(verified.attempts[0].dnssec.as_deref(), Some(dnssec), "{name}: {:?}", verified.outcome);
         assert_eq!(verified.outcome.is_ok(), shown, "{name}: {:?}", verified.outcome);
     }

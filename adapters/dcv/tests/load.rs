@@ -56,6 +56,7 @@ fn check(name: &str) -> Check {
         kind: ChallengeType::Http01,
         token: "token".to_owned(),
         key_authorization: "token.key".to_owned(),
+        account_uri: String::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::{fmt, fmt::Write};
 use aws_lc_rs::digest;
 use der::{
     Decode, Encode,
-    asn1::OctetString,
+    asn1::{ObjectIdentifier, OctetString},
     oid::db::rfc5912::ID_KP_OCSP_SIGNING,
     pem::{self, LineEnding},
     referenced::OwnedToRef,
@@ -120,6 +120,24 @@ impl Certificate {
         self.parsed.tbs_certificate().subject()
     }
 
+    pub(crate) fn issuer(&self) -> &x509_cert::name::Name {
+        self.parsed.tbs_certificate().issuer()
+    }
+
+    /// The name of its issuer as RFC 4514 text.
+    pub fn issuer_text(&self) -> String {
+        self.issuer().to_string()
+    }
+
+    /// Whether it is by the same name that it is for, as a root's is.
+    pub(crate) fn is_self_issued(&self) -> bool {
+        self.issuer() == self.subject()
+    }
+
+    pub(crate) fn signature_oid(&self) -> ObjectIdentifier {
+        self.parsed.signature_algorithm().oid
+    }
+
     /// The first second it is valid, in Unix seconds.
     pub fn not_before(&self) -> i64 {
         seconds(self.parsed.tbs_certificate().validity().not_before)
@@ -181,7 +199,7 @@ pub(crate) fn seconds(time: x509_cert::time::Time) -> i64 {
     i64::try_from(time.to_unix_duration().as_secs()).unwrap_or(i64::MAX)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         write!(text, "{byte:02x}").expect("writing to a string does not fail");
         text

@@ -6,6 +6,7 @@
 //! | what | begins at |
 //! |---|---|
 //! | the CA's own certificates | [`root`], [`issuing`], [`responder_certificate`] |
+//! | further chains above a CA | [`IssuerChain::check`] |
 //! | certificate requests, and everything wrong with one | [`CertificateRequest`] |
 //! | keys that must not be certified | [`SubscriberKey::weaknesses`], [`KeyBlocklist`] |
 //! | subscribers' certificates: planned, drafted, linted, signed | [`Period::plan`], [`Draft::subscriber`], [`Draft::lint`], [`Issuer::sign`] |
@@ -15,6 +16,7 @@
 
 mod acme_identifier;
 mod certificate;
+mod chain;
 mod crl;
 mod csr;
 mod draft;
@@ -42,6 +44,7 @@ mod validity;
 
 pub use acme_identifier::{AcmeIdentifierProblem, check_acme_identifier};
 pub use certificate::{Certificate, CertificateInfo, chain_to_pem, inspect};
+pub use chain::{ChainProblem, IssuerChain};
 pub use crl::{Crl, CrlContents, CrlScope, RevokedCertificate};
 pub use csr::{CertificateRequest, CsrError, CsrProblem, CsrRules, MAX_CSR_BYTES, make_request};
 pub use draft::{Draft, Linted, Signed};
@@ -52,7 +55,7 @@ pub use issuer::Issuer;
 pub use key::{BadKey, BlocklistError, KeyBlocklist, KeyProblem, KnownBadKeys, NoKnownBadKeys, SubscriberKey};
 pub use keys::{PrivateKey, Signer};
 pub use lint::Finding;
-pub use name_rules::{NameProblem, NameRules, read_dns_name};
+pub use name_rules::{NameProblem, NameRules, is_public_suffix, read_dns_name};
 pub use names::CaName;
 pub use ocsp::{
     CertId, CertificateStatus, HashAlgorithm, MAX_OCSP_REQUEST_BYTES, OcspFailure, OcspRequest, OcspTimes, Responder,

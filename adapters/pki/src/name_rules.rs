@@ -195,6 +195,13 @@ enum Suffix {
     Unknown,
 }
 
+/// Whether names right below this one belong to different owners: then nobody controls all of them.
+///
+/// Every top-level domain is such a name, on the public suffix list or not.
+pub fn is_public_suffix(name: &str) -> bool {
+    !is_below_suffix(name)
+}
+
 fn suffix_of(name: &str) -> Suffix {
     match psl::List.suffix(name.as_bytes()).and_then(|suffix| suffix.typ()) {
         Some(Type::Icann) => Suffix::Registry,

@@ -1,8 +1,10 @@
 //! Kinds of keys, told from a public key, and signatures checked with one.
 
 use aws_lc_rs::signature::{
-    ECDSA_P256_SHA256_ASN1, ECDSA_P384_SHA384_ASN1, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey,
-    VerificationAlgorithm,
+    ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA384_ASN1, ECDSA_P256_SHA512_ASN1, ECDSA_P384_SHA256_ASN1,
+    ECDSA_P384_SHA384_ASN1, ECDSA_P384_SHA512_ASN1, ECDSA_P521_SHA256_ASN1, ECDSA_P521_SHA384_ASN1,
+    ECDSA_P521_SHA512_ASN1, ED25519, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384,
+    RSA_PKCS1_2048_8192_SHA512, UnparsedPublicKey, VerificationAlgorithm,
 };
 use chancery_domain::KeyType;
 use der::{
@@ -100,6 +102,32 @@ pub fn verify(spki: &[u8], message: &[u8], signature: &[u8]) -> Result<(), KeyEr
     UnparsedPublicKey::new(algorithm.verification(), spki)
         .verify(message, signature)
         .map_err(|_| KeyError::BadSignature)
+}
+
+/// Whether a signature of anybody's CA verifies; none for a kind of key or signature that we do not know.
+pub(crate) fn verify_any(spki: &[u8], algorithm: ObjectIdentifier, message: &[u8], signature: &[u8]) -> Option<bool> {
+    use rfc5912::{
+        ECDSA_WITH_SHA_256, ECDSA_WITH_SHA_384, ECDSA_WITH_SHA_512, SECP_256_R_1, SECP_384_R_1, SECP_521_R_1,
+        SHA_256_WITH_RSA_ENCRYPTION, SHA_384_WITH_RSA_ENCRYPTION, SHA_512_WITH_RSA_ENCRYPTION,
+    };
+    let shape = Shape::of(SubjectPublicKeyInfoRef::from_der(spki).ok()?);
+    let with: &dyn VerificationAlgorithm = match (shape, algorithm) {
+        (Shape::Rsa(2048..=8192), SHA_256_WITH_RSA_ENCRYPTION) => &RSA_PKCS1_2048_8192_SHA256,
+        (Shape::Rsa(2048..=8192), SHA_384_WITH_RSA_ENCRYPTION) => &RSA_PKCS1_2048_8192_SHA384,
+        (Shape::Rsa(2048..=8192), SHA_512_WITH_RSA_ENCRYPTION) => &RSA_PKCS1_2048_8192_SHA512,
+        (Shape::Ec(SECP_256_R_1), ECDSA_WITH_SHA_256) => &ECDSA_P256_SHA256_ASN1,
+        (Shape::Ec(SECP_256_R_1), ECDSA_WITH_SHA_384) => &ECDSA_P256_SHA384_ASN1,
+        (Shape::Ec(SECP_256_R_1), ECDSA_WITH_SHA_512) => &ECDSA_P256_SHA512_ASN1,
+        (Shape::Ec(SECP_384_R_1), ECDSA_WITH_SHA_256) => &ECDSA_P384_SHA256_ASN1,
+        (Shape::Ec(SECP_384_R_1), ECDSA_WITH_SHA_384) => &ECDSA_P384_SHA384_ASN1,
+        (Shape::Ec(SECP_384_R_1), ECDSA_WITH_SHA_512) => &ECDSA_P384_SHA512_ASN1,
+        (Shape::Ec(SECP_521_R_1), ECDSA_WITH_SHA_256) => &ECDSA_P521_SHA256_ASN1,
+        (Shape::Ec(SECP_521_R_1), ECDSA_WITH_SHA_384) => &ECDSA_P521_SHA384_ASN1,
+        (Shape::Ec(SECP_521_R_1), ECDSA_WITH_SHA_512) => &ECDSA_P521_SHA512_ASN1,
+        (Shape::Other(ID_ED_25519), ID_ED_25519) => &ED25519,
+        (Shape::Rsa(_) | Shape::Ec(_) | Shape::Other(_), _) => return None,
+    };
+    Some(UnparsedPublicKey::new(with, spki).verify(message, signature).is_ok())
 }
 
 /// The kind of any public key, as [`KeyType`] spells it ("ec-p256", "rsa-2048"), or an object identifier.

@@ -35,6 +35,7 @@ migrations! {
     4 "0004_audit_and_idempotency";
     5 "0005_orders";
     6 "0006_acme";
+    7 "0007_acme_extensions";
 }
 
 /// A step that was just done.

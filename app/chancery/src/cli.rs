@@ -42,7 +42,7 @@ pub enum Command {
     ApiKey(Noun<ApiKeyCommand>),
     /// Show the certificate profiles
     Profile(Noun<ProfileCommand>),
-    /// Show, create, rotate, retire and activate the certificate authorities
+    /// Show, create, rotate, retire and activate the certificate authorities, and give them further chains
     Ca(Noun<CaCommand>),
     /// Revoke a certificate of any reseller
     Revoke(At<RevokeArgs>),

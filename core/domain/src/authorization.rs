@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::challenge::{Challenge, ChallengeState};
 use crate::evidence::{Attempt, CaaEvidence, ValidationProblem};
 use crate::id::{AccountId, AcmeAccountId, AuthorizationId, ChallengeId, OrderId, ResellerId};
-use crate::identifier::Identifier;
+use crate::identifier::{DnsName, Identifier};
 use crate::kinds::ChallengeType;
 use crate::time::Timestamp;
 
@@ -20,6 +20,9 @@ pub struct Authorization {
     pub order: Option<OrderId>,
     /// The name as it stands in the order, wildcard and all.
     pub identifier: Identifier,
+    /// The name at which control is shown of all that is below it: the identifier itself or a name above it
+    /// (RFC 9444). None where control is shown of the identifier alone.
+    pub namespace: Option<DnsName>,
     pub state: AuthorizationState,
     /// Empty until codes are asked for.
     pub challenges: Vec<Challenge>,
@@ -81,6 +84,22 @@ impl Authorization {
             AuthorizationState::Invalid { .. } => "invalid",
             AuthorizationState::Deactivated { .. } => "deactivated",
             AuthorizationState::Revoked { .. } => "revoked",
+        }
+    }
+
+    /// What control is looked for of.
+    pub fn shown_at(&self) -> Identifier {
+        self.namespace.clone().map_or_else(|| self.identifier.clone(), Identifier::Dns)
+    }
+
+    /// Whether what is shown at its namespace can be of its identifier.
+    pub(crate) fn is_in_its_namespace(&self) -> bool {
+        match (&self.identifier, &self.namespace) {
+            (_, None) => true,
+            (Identifier::Dns(name), Some(namespace)) => {
+                !name.is_wildcard() && (name == namespace || name.is_below(namespace.as_str()))
+            }
+            (Identifier::Ip(_), Some(_)) => false,
         }
     }
 
@@ -211,6 +230,7 @@ mod tests {
             acme_account: None,
             order: None,
             identifier: Identifier::parse("example.com").unwrap(),
+            namespace: None,
             state: AuthorizationState::Pending,
             challenges: vec![challenge(1, ChallengeType::Http01), challenge(2, ChallengeType::Dns01)],
             expires_at: Timestamp::from_secs(100),

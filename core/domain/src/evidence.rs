@@ -71,6 +71,8 @@ problem_kinds! {
     Dns = "dns",
     /// The response did not match the challenge.
     IncorrectResponse = "incorrectResponse",
+    /// What was found cannot be read as what it is to be.
+    Malformed = "malformed",
     /// The server did not speak TLS as the challenge asks for.
     Tls = "tls",
     /// The response does not show control.

@@ -69,8 +69,10 @@ ids! {
     AuditId = "aud";
 }
 
-/// The low bits of an authorization's id are free: they number its challenges.
-const CHALLENGES: u128 = 0b11;
+/// The low bits of an authorization's id are free: they number its challenges. The first kinds have the lowest two;
+/// the later ones have a bit each, which authorizations from before there were any do not leave free, nor need.
+const FIRST_CHALLENGES: u128 = 0b11;
+const CHALLENGES: u128 = 0b1111;
 
 impl AuthorizationId {
     /// A new id that leaves room for those of its challenges.
@@ -86,12 +88,16 @@ impl ChallengeId {
             ChallengeType::Http01 => 1,
             ChallengeType::Dns01 => 2,
             ChallengeType::TlsAlpn01 => 3,
+            ChallengeType::DnsAccount01 => 0b100,
+            ChallengeType::DnsPersist01 => 0b1000,
         };
-        Self(Uuid::from_u128(authorization.0.as_u128() & !CHALLENGES | place))
+        Self(Uuid::from_u128(authorization.0.as_u128() & !FIRST_CHALLENGES | place))
     }
 
     pub fn authorization(self) -> AuthorizationId {
-        AuthorizationId(Uuid::from_u128(self.0.as_u128() & !CHALLENGES))
+        let bits = self.0.as_u128();
+        let mask = if bits & FIRST_CHALLENGES == 0 { CHALLENGES } else { FIRST_CHALLENGES };
+        AuthorizationId(Uuid::from_u128(bits & !mask))
     }
 }
 
@@ -146,7 +152,12 @@ mod tests {
         let ids = ChallengeType::ALL.iter().map(|kind| ChallengeId::of(authorization, *kind));
         let ids: std::collections::HashSet<_> =
             ids.inspect(|id| assert_eq!(id.authorization(), authorization)).collect();
-        assert_eq!(ids.len(), 3);
+        assert_eq!(ids.len(), ChallengeType::ALL.len());
+        // One from before there were more kinds.
+        let early = AuthorizationId::from_uuid(Uuid::from_u128(u128::MAX - 3));
+        for kind in ChallengeType::USUAL {
+            assert_eq!(ChallengeId::of(early, *kind).authorization(), early);
+        }
     }
 
     #[test]

@@ -90,6 +90,17 @@ impl DnsName {
         self.0.strip_prefix("*.").unwrap_or(&self.0)
     }
 
+    /// The names above this one, the nearest first.
+    pub fn above(&self) -> Vec<Self> {
+        let mut names = Vec::new();
+        let mut rest = self.base();
+        while let Some((_, above)) = rest.split_once('.') {
+            names.push(Self(above.to_owned()));
+            rest = above;
+        }
+        names
+    }
+
     /// Whether this is a name below `parent`, at any depth; no name is below itself, but its wildcard is.
     pub fn is_below(&self, parent: &str) -> bool {
         self.0.strip_suffix(parent).is_some_and(|rest| rest.ends_with('.') && rest.len() > 1)

@@ -51,5 +51,37 @@ kinds! {
         Http01 = "http-01",
         Dns01 = "dns-01",
         TlsAlpn01 = "tls-alpn-01",
+        DnsAccount01 = "dns-account-01",
+        DnsPersist01 = "dns-persist-01",
+    }
+}
+
+impl ChallengeType {
+    /// What a profile offers where nothing else is said: what is not a draft any more.
+    pub const USUAL: &'static [Self] = &[Self::Http01, Self::Dns01, Self::TlsAlpn01];
+
+    /// Whether control is shown by a record in DNS, and so of a whole namespace: of wildcards, and never of an address.
+    pub const fn is_dns(self) -> bool {
+        match self {
+            Self::Dns01 | Self::DnsAccount01 | Self::DnsPersist01 => true,
+            Self::Http01 | Self::TlsAlpn01 => false,
+        }
+    }
+
+    /// Whether it is bound to the URL of an ACME account, and so means nothing without one.
+    pub const fn needs_acme_account(self) -> bool {
+        match self {
+            Self::DnsAccount01 | Self::DnsPersist01 => true,
+            Self::Http01 | Self::Dns01 | Self::TlsAlpn01 => false,
+        }
+    }
+
+    /// Whether what was shown counts for later orders. A record that persists can be looked at anew each time, and may be
+    /// relied on no longer than its TTL (draft-ietf-acme-dns-persist section 7.8).
+    pub const fn counts_later(self) -> bool {
+        match self {
+            Self::DnsPersist01 => false,
+            Self::Http01 | Self::Dns01 | Self::TlsAlpn01 | Self::DnsAccount01 => true,
+        }
     }
 }

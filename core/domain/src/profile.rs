@@ -57,7 +57,7 @@ impl Profile {
             description: format!("TLS server certificate, {validity_days} days"),
             validity_days,
             key_types: vec![KeyType::Rsa2048, KeyType::Rsa3072, KeyType::Rsa4096, KeyType::EcP256, KeyType::EcP384],
-            challenge_types: ChallengeType::ALL.to_vec(),
+            challenge_types: ChallengeType::USUAL.to_vec(),
             allow_wildcards: true,
             allow_ip_addresses: true,
             max_names: 100,

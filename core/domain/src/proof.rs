@@ -76,6 +76,11 @@ impl IssuanceProof {
 
 fn valid<'a>(authorization: &'a Authorization, ages: &EvidenceAges, now: Timestamp) -> Option<&'a Validation> {
     let validation = authorization.validation().filter(|_| now < authorization.expires_at)?;
+    // A web server shows nothing of the names below its own (Baseline Requirements sections 3.2.2.4.19 and 3.2.2.4.20).
+    let of_namespace = authorization.namespace.is_none() || validation.method.is_dns();
+    if !of_namespace || !authorization.is_in_its_namespace() {
+        return None;
+    }
     let too_old = ages.validation.is_some_and(|age| now.since(validation.at) >= age);
     (!too_old && !is_ahead(validation.at, now)).then_some(validation)
 }
@@ -105,6 +110,16 @@ mod tests {
 
     /// What comes of a validation and a look at CAA of these ages, in seconds.
     fn proof(validated: i64, caa_checked: i64) -> Result<IssuanceProof, ProofError> {
+        proof_in(None, ChallengeType::Http01, validated, caa_checked)
+    }
+
+    /// The same, where control was shown of a namespace.
+    fn proof_in(
+        namespace: Option<&str>,
+        method: ChallengeType,
+        validated: i64,
+        caa_checked: i64,
+    ) -> Result<IssuanceProof, ProofError> {
         let nil = Uuid::nil();
         let now = Timestamp::from_secs(NOW);
         let name = Identifier::parse("example.com").unwrap();
@@ -142,9 +157,10 @@ mod tests {
             acme_account: None,
             order: Some(order.id),
             identifier: name,
+            namespace: namespace.map(|name| crate::identifier::DnsName::parse(name).unwrap()),
             state: AuthorizationState::Valid(Validation {
                 at: Timestamp::from_secs(NOW - validated),
-                method: ChallengeType::Http01,
+                method,
                 source: id,
                 caa: CaaEvidence { checked_at, found_at: None, records: Vec::new() },
             }),
@@ -155,6 +171,22 @@ mod tests {
             version: 1,
         };
         IssuanceProof::build(&order, &[authorization], &AGES, now)
+    }
+
+    #[test]
+    fn control_of_a_namespace_is_shown_by_dns_at_or_above_the_name() {
+        use ChallengeType::{Dns01, Http01, TlsAlpn01};
+        for (namespace, method, counts) in [
+            ("example.com", Dns01, true),
+            ("com", Dns01, true),
+            ("example.com", Http01, false),
+            ("example.com", TlsAlpn01, false),
+            ("www.example.com", Dns01, false),
+            ("ample.com", Dns01, false),
+            ("example.org", Dns01, false),
+        ] {
+            assert_eq!(proof_in(Some(namespace), method, 0, 0).is_ok(), counts, "{namespace} {method}");
+        }
     }
 
     #[test]

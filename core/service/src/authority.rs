@@ -5,12 +5,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use chancery_domain::{IssuerId, KeyType, OrderId, ProfileName};
-use chancery_pki::{
-    Certificate, CrlShards, Issuer, IssuerUrls, KeyAlgorithm, PrivateKey, Purpose, SubscriberProfile, chain_to_pem,
-    chain_to_pkcs7,
-};
-use chancery_store::{IssuerKind, IssuerRecord, IssuerState, Tx};
+use chancery_pki::{Certificate, CrlShards, Issuer, IssuerUrls, KeyAlgorithm, PrivateKey, Purpose, SubscriberProfile};
+use chancery_store::{ChainRecord, IssuerKind, IssuerRecord, IssuerState, Tx};
 
+use crate::chains::Chains;
 use crate::error::ServiceError;
 use crate::issuers::{Candidate, IssuerRules, gaps, suitable, turn};
 use crate::kernel::{Kernel, sealed_column};
@@ -27,21 +25,11 @@ pub struct Signing {
     /// All of its addresses; a profile's certificates have those of [`urls_for`](Self::urls_for).
     pub urls: IssuerUrls,
     pub shards: CrlShards,
-    /// From itself up to, and without, the root.
-    pub chain: Vec<Certificate>,
+    /// The ways up from it.
+    pub chains: Chains,
 }
 
 impl Signing {
-    /// The chain in PEM, for those who get a certificate of this issuer.
-    pub fn chain_pem(&self) -> String {
-        chain_to_pem(&self.chain)
-    }
-
-    /// A certificate of this issuer with the chain, as PKCS #7.
-    pub fn pkcs7(&self, certificate: &Certificate) -> Result<Vec<u8>, ServiceError> {
-        chain_to_pkcs7(std::iter::once(certificate).chain(&self.chain)).map_err(ServiceError::internal)
-    }
-
     /// The addresses that stand in the certificates of a profile.
     pub fn urls_for(&self, rules: &IssuerRules) -> IssuerUrls {
         let IssuerUrls { ca_issuers, ocsp, crl } = self.urls.clone();
@@ -64,10 +52,11 @@ impl Authority {
         Ok(authority)
     }
 
-    /// Reads the CAs anew: one may have been added or retired.
+    /// Reads the CAs anew: one may have been added or retired, or have got another chain.
     pub async fn reload(&self) -> Result<(), ServiceError> {
-        let records = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?;
-        self.load(&records)
+        let read = |tx: &mut Tx<'_>| Ok::<_, ServiceError>((tx.issuers()?, tx.chains()?));
+        let (records, chains) = self.kernel.store.read(read).await?;
+        self.load(&records, &chains)
     }
 
     /// Keeps what is in memory up to date: a CA that was added or retired by anybody is so on this node within seconds.
@@ -94,7 +83,7 @@ impl Authority {
         if let Some(known) = self.find(id) {
             return Ok(known);
         }
-        self.load(&tx.issuers()?)?;
+        self.load(&tx.issuers()?, &tx.chains()?)?;
         self.find(id).ok_or_else(|| ServiceError::internal(format!("there is no issuing CA {id}")))
     }
 
@@ -128,12 +117,15 @@ impl Authority {
     }
 
     async fn follow(&self) -> Result<(), ServiceError> {
-        let states = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuing_states()?)).await?;
+        let read = |tx: &mut Tx<'_>| Ok::<_, ServiceError>((tx.issuing_states()?, tx.chain_marks()?));
+        let (states, marks) = self.kernel.store.read(read).await?;
         let loaded = self.loaded();
+        let known = states.iter().filter_map(|(id, _)| loaded.get(id));
+        let same_chains = known.flat_map(|signing| signing.chains.marks(signing.id)).eq(marks);
         let same = |(id, state): &(IssuerId, IssuerState)| {
             loaded.get(id).is_some_and(|signing| signing.active == (*state == IssuerState::Active))
         };
-        if states.len() != loaded.len() || !states.iter().all(same) {
+        if states.len() != loaded.len() || !states.iter().all(same) || !same_chains {
             self.reload().await?;
             tracing::info!(issuers = self.loaded().len(), "the CAs have changed");
         }
@@ -145,10 +137,10 @@ impl Authority {
         self.loaded().values().map(|signing| Open { signing: signing.clone(), now }).collect()
     }
 
-    fn load(&self, records: &[IssuerRecord]) -> Result<(), ServiceError> {
+    fn load(&self, records: &[IssuerRecord], chains: &[ChainRecord]) -> Result<(), ServiceError> {
         let issuing = records.iter().filter(|record| record.kind == IssuerKind::Issuing);
-        let loaded =
-            issuing.map(|record| Ok((record.id, Arc::new(self.open(record)?)))).collect::<Result<_, ServiceError>>()?;
+        let open = |record: &IssuerRecord| Ok((record.id, Arc::new(self.open(record, chains)?)));
+        let loaded = issuing.map(open).collect::<Result<_, ServiceError>>()?;
         *self.issuers.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded);
         Ok(())
     }
@@ -157,7 +149,7 @@ impl Authority {
         self.issuers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn open(&self, record: &IssuerRecord) -> Result<Signing, ServiceError> {
+    fn open(&self, record: &IssuerRecord, chains: &[ChainRecord]) -> Result<Signing, ServiceError> {
         let context = sealed_column("issuers").context(record.id);
         let der = self.kernel.keyring.open(&context, &record.sealed).map_err(ServiceError::internal)?;
         let key = PrivateKey::from_pkcs8(&der).map_err(ServiceError::internal)?;
@@ -176,7 +168,7 @@ impl Authority {
             issuer: Issuer::new(certificate.clone(), Arc::new(key)).map_err(ServiceError::internal)?,
             urls,
             shards,
-            chain: vec![certificate],
+            chains: Chains::of(record.id, certificate, chains)?,
         })
     }
 }

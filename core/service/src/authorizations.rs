@@ -279,7 +279,9 @@ fn with_codes(
     let now = kernel.now();
     let standing = Standing::of(tx, order.account)?;
     let kinds = offered(&authorization.identifier, profile_of(kernel, order)?, &standing.applied(&kernel.settings));
-    let challenges = kinds.into_iter().map(|kind| Challenge {
+    let has_account = authorization.acme_account.is_some();
+    let kinds = kinds.into_iter().filter(|kind| has_account || !kind.needs_acme_account());
+    let challenges = kinds.map(|kind| Challenge {
         id: ChallengeId::of(authorization.id, kind),
         kind,
         token: BASE64URL_NOPAD.encode(&kernel.entropy.bytes::<32>()),

@@ -9,6 +9,7 @@ mod authorizations;
 mod caa;
 mod caller;
 mod certificates;
+mod chains;
 mod credentials;
 mod csr;
 mod cursor;
@@ -47,6 +48,7 @@ pub use authorizations::{AuthorizationDetails, Authorizations, ChallengeDetails}
 pub use caa::{CaaAnswer, CaaAsker};
 pub use caller::{Actor, Caller, Origin};
 pub use certificates::{CertificateDetails, Certificates, Download, Revoked};
+pub use chains::{Chain, Chains};
 pub use chancery_store::{AccountFilter, CertificateFilter, Job, JobKind, OrderFilter, StoreError};
 pub use credentials::{CreatedCredential, CredentialDetails, Credentials};
 pub use cursor::{ListRequest, Listed};

@@ -60,6 +60,8 @@ pub struct AcmeSettings {
     pub finalize_wait: Duration,
     /// How long the answer to a challenge waits for the verdict before it says that somebody looks.
     pub challenge_wait: Duration,
+    /// Whether control of a name can be shown for all names below it (RFC 9444).
+    pub subdomains: bool,
 }
 
 impl AcmeSettings {
@@ -73,7 +75,13 @@ impl AcmeSettings {
             single_use: false,
             finalize_wait: Duration::from_secs(5),
             challenge_wait: Duration::from_secs(1),
+            subdomains: false,
         }
+    }
+
+    /// The names that a record for dns-persist-01 may call us by; clients take no more than ten.
+    pub fn issuer_domain_names(&self) -> &[String] {
+        &self.caa_identities[..self.caa_identities.len().min(10)]
     }
 
     /// The URL of an ACME account; also how CAA records may name it (RFC 8657 `accounturi`).

@@ -1,6 +1,7 @@
 //! What the validation worker asks and tells: what to look for, and what was seen.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chancery_domain::{
     Attempt, CaaEvidence, ChallengeId, ChallengeState, ChallengeType, Identifier, OrderState, ValidationProblem,
@@ -15,11 +16,17 @@ use crate::fault::{self, Step};
 use crate::kernel::Kernel;
 use crate::orders::{fail_order, thumbprint};
 
+/// How long a record that persists is relied on, whatever its TTL, for the order it was looked at for
+/// (Baseline Requirements section 3.2.2.4.22).
+const PERSISTENT_RECORDS_HOLD: Duration = Duration::from_secs(8 * 3600);
+
 /// What has to be looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     pub challenge: ChallengeId,
     pub identifier: Identifier,
+    /// Where: at the identifier itself, or at a name above it.
+    pub place: Identifier,
     pub kind: ChallengeType,
     pub token: String,
     pub key_authorization: String,
@@ -96,6 +103,7 @@ fn assignment(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId) -> Result<Optio
     Ok(Some(Assignment {
         challenge: id,
         identifier: authorization.identifier.clone(),
+        place: authorization.shown_at(),
         kind: challenge.kind,
         token: challenge.token.clone(),
         key_authorization: format!("{}.{thumbprint}", challenge.token),
@@ -116,7 +124,11 @@ fn conclude(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId, report: &Report) 
         Ok(caa) => Verification::Shown(caa.clone()),
         Err(problem) => Verification::Failed(problem.clone()),
     };
-    let keep = kernel.settings.issuing.reuse.max(kernel.settings.issuing.order_lifetime);
+    let issuing = &kernel.settings.issuing;
+    let keep = match authorization.challenge(id) {
+        Some(challenge) if !challenge.kind.counts_later() => issuing.order_lifetime.min(PERSISTENT_RECORDS_HOLD),
+        Some(_) | None => issuing.reuse.max(issuing.order_lifetime),
+    };
     let Ok(authorization) = authorization.conclude(id, report.attempts.clone(), verification, keep, now) else {
         return Ok(());
     };

@@ -187,12 +187,13 @@ impl Workers {
         let Some(inspector) = &self.inspector else {
             return Report { attempts: Vec::new(), outcome: Ok(self.nothing_found()) };
         };
-        let Assignment { identifier, kind, token, key_authorization, account_uri, .. } = assignment;
+        let Assignment { identifier, place, kind, token, key_authorization, account_uri, .. } = assignment;
         let check = Check {
-            identifier: identifier.clone(),
+            identifier: place.clone(),
             kind: *kind,
             token: token.clone(),
             key_authorization: key_authorization.clone(),
+            account_uri: account_uri.clone(),
         };
         let began = Instant::now();
         let verified = inspector.verify(whose, &check).await;

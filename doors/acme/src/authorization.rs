@@ -58,7 +58,7 @@ fn answer(authorization: &Authorization, door: &Door) -> Response {
 }
 
 fn view(authorization: &Authorization, door: &Door) -> wire::Authorization {
-    let (identifier, wildcard) = match &authorization.identifier {
+    let (identifier, wildcard) = match &authorization.shown_at() {
         Identifier::Dns(name) => {
             (wire::Identifier { kind: "dns".to_owned(), value: name.base().to_owned() }, name.is_wildcard())
         }
@@ -68,8 +68,9 @@ fn view(authorization: &Authorization, door: &Door) -> wire::Authorization {
         identifier,
         status: authorization.status(door.services.now()).to_owned(),
         expires: authorization.expires_at.to_string(),
-        challenges: shown(authorization).into_iter().map(|each| challenge::view(each, door)).collect(),
+        challenges: shown(authorization).into_iter().map(|each| challenge::view(each, authorization, door)).collect(),
         wildcard,
+        subdomain_auth_allowed: authorization.namespace.is_some(),
     }
 }
 

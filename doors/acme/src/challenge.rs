@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
-use chancery_domain::{Challenge, ChallengeId, ChallengeState};
+use chancery_domain::{Authorization, Challenge, ChallengeId, ChallengeState, ChallengeType};
 use chancery_wire::acme as wire;
 use http::header::RETRY_AFTER;
 use serde_json::{Map, Value};
@@ -31,7 +31,7 @@ pub(crate) async fn show_or_answer(
         let _nothing_of_interest: Map<String, Value> = payload::read(&signed.payload)?;
         door.services.acme.answer_challenge(&by, id).await?
     };
-    let mut response = Json(view(&details.challenge, &door)).into_response();
+    let mut response = Json(view(&details.challenge, &details.authorization, &door)).into_response();
     link(&mut response, &Urls::of(&door).authorization(details.authorization.id), "up");
     if let ChallengeState::Processing { .. } = details.challenge.state {
         response.headers_mut().insert(RETRY_AFTER, SOON);
@@ -39,16 +39,20 @@ pub(crate) async fn show_or_answer(
     Ok(response)
 }
 
-pub(crate) fn view(challenge: &Challenge, door: &Door) -> wire::Challenge {
+pub(crate) fn view(challenge: &Challenge, of: &Authorization, door: &Door) -> wire::Challenge {
     let validated = match &challenge.state {
         ChallengeState::Valid { at } => Some(at.to_string()),
         ChallengeState::Pending | ChallengeState::Processing { .. } | ChallengeState::Invalid { .. } => None,
     };
+    // draft-ietf-acme-dns-persist section 3.1.
+    let (persistent, settings) = (challenge.kind == ChallengeType::DnsPersist01, &door.services.settings.acme);
     wire::Challenge {
         kind: challenge.kind.as_str().to_owned(),
         url: Urls::of(door).challenge(challenge.id),
         status: challenge.state.as_str().to_owned(),
-        token: challenge.token.clone(),
+        token: (!persistent).then(|| challenge.token.clone()),
+        account_uri: of.acme_account.filter(|_| persistent).map(|id| settings.account_url(id)),
+        issuer_domain_names: if persistent { settings.issuer_domain_names().to_vec() } else { Vec::new() },
         validated,
         error: failure(challenge),
     }

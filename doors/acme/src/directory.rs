@@ -77,5 +77,9 @@ fn meta(door: &Door, profile: &Profile) -> Value {
     if !settings.caa_identities.is_empty() {
         meta["caaIdentities"] = settings.caa_identities.clone().into();
     }
+    // RFC 9444 section 4.4.
+    if settings.subdomains {
+        meta["subdomainAuthAllowed"] = true.into();
+    }
     meta
 }

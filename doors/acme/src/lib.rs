@@ -58,6 +58,7 @@ pub fn mounted(door: chancery_http::Door, mount: Arc<Mount>) -> Router {
         .route("/acme/authz/{id}", post(authorization::show_or_deactivate))
         .route("/acme/challenge/{id}", post(challenge::show_or_answer))
         .route("/acme/cert/{id}", post(certificate::download))
+        .route("/acme/cert/{id}/{chain}", post(certificate::download_alternate))
         .route("/acme/renewal-info/{certificate}", get(renewal::show))
         .route("/acme", any(nothing))
         .route("/acme/", any(nothing))

@@ -81,8 +81,9 @@ fn choose(door: &Door, own: ProfileName, wish: Option<&str>) -> Result<ProfileNa
 }
 
 /// An identifier as it was sent.
-pub(crate) fn name(identifier: wire::Identifier) -> AskedName {
-    AskedName { kind: identifier.kind, value: identifier.value }
+pub(crate) fn name(identifier: wire::AskedIdentifier) -> AskedName {
+    let wire::AskedIdentifier { kind, value, ancestor_domain, subdomain_auth_allowed } = identifier;
+    AskedName { kind, value, ancestor: ancestor_domain, subdomains: subdomain_auth_allowed == Some(true) }
 }
 
 fn answer(details: &OrderDetails, door: &Door) -> Response {

@@ -148,6 +148,7 @@ pub(crate) fn of_validation(problem: &ValidationProblem) -> wire::Problem {
         ProblemKind::Connection
         | ProblemKind::Dns
         | ProblemKind::IncorrectResponse
+        | ProblemKind::Malformed
         | ProblemKind::Tls
         | ProblemKind::BadCsr => StatusCode::BAD_REQUEST,
         ProblemKind::Unauthorized | ProblemKind::Caa | ProblemKind::RejectedIdentifier => StatusCode::FORBIDDEN,

@@ -56,6 +56,12 @@ impl<'a> Urls<'a> {
         self.at(&format!("cert/{id}"))
     }
 
+    /// A certificate with one of its chains; none is the usual one.
+    pub(crate) fn chain(&self, id: CertificateId, number: Option<u32>) -> String {
+        let certificate = self.certificate(id);
+        number.map_or(certificate.clone(), |number| format!("{certificate}/{number}"))
+    }
+
     pub(crate) fn renewal_info(&self) -> String {
         self.at("renewal-info")
     }

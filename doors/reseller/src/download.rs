@@ -3,12 +3,14 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use chancery_domain::{CertificateId, Scope};
-use chancery_http::{ApiError, Authenticated, Door, StrictPath};
-use chancery_service::{Download, Noun, ServiceError};
+use chancery_domain::{CertificateId, Problems, Scope};
+use chancery_http::{ApiError, Authenticated, Door, StrictPath, StrictQuery};
+use chancery_service::{Download, Noun, ServiceError, Signing};
 use chancery_wire::{self as wire, ErrorCode};
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, StatusCode};
+use http::header::{CONTENT_TYPE, LINK, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use serde::Deserialize;
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -20,12 +22,23 @@ pub(crate) fn routes() -> OpenApiRouter<Door> {
     OpenApiRouter::new().routes(routes!(download)).routes(routes!(poll))
 }
 
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ChainQuery {
+    /// The number of another chain above the certificate; `Link: rel="alternate"` leads to those there are.
+    #[param(example = "1")]
+    chain: Option<String>,
+}
+
 /// Downloads a certificate
 ///
 /// By `Accept`: `application/pem-certificate-chain` (where nothing is said), `application/pkix-cert`,
 /// `application/pkcs7-mime`, or `application/json` with the metadata. Not issued yet: 202 with `Retry-After` and the order.
+/// Where the issuing CA has further chains, each is linked to (`Link: rel="alternate"`) and had by its number.
 #[utoipa::path(get, path = "/v1/certificate/{certificate_lookup}", tag = "Certificates",
-    operation_id = "getCertificate", params(("certificate_lookup" = String, Path, description = "The certificate")),
+    operation_id = "getCertificate",
+    params(("certificate_lookup" = String, Path, description = "The certificate"), ChainQuery),
     security(("OAuth2Reseller" = ["reseller", "read:certificate"])),
     responses(
         (status = 200, content(
@@ -38,6 +51,7 @@ async fn download(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     StrictPath(lookup): StrictPath<String>,
+    query: Result<StrictQuery<ChainQuery>, ApiError>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     caller.require(Scope::ReadCertificate)?;
@@ -45,20 +59,21 @@ async fn download(
     let now = door.services.now();
     match door.services.certificates.download(&caller, id).await? {
         Download::Issued { details, certificate, signing } => {
-            let form = Form::accepted(&headers)?;
-            Ok(match form {
-                Form::Pem => {
-                    ([(CONTENT_TYPE, form.media_type())], certificate.to_pem() + &signing.chain_pem()).into_response()
-                }
+            let (number, form) = (read_number(query?.0.chain)?, Form::accepted(&headers)?);
+            let chain = signing.chains.get(number, now).ok_or_else(no_chain)?;
+            let mut response = match form {
+                Form::Pem => ([(CONTENT_TYPE, form.media_type())], certificate.to_pem() + &chain.pem()).into_response(),
                 Form::Der => ([(CONTENT_TYPE, form.media_type())], certificate.as_der().to_vec()).into_response(),
-                Form::Pkcs7 => ([(CONTENT_TYPE, form.media_type())], signing.pkcs7(&certificate)?).into_response(),
+                Form::Pkcs7 => ([(CONTENT_TYPE, form.media_type())], chain.pkcs7(&certificate)?).into_response(),
                 Form::Json => Json(wire::CertificateWithChain {
                     metadata: metadata(&details, now),
                     certificate: certificate.to_pem(),
-                    chain: signing.chain_pem(),
+                    chain: chain.pem(),
                 })
                 .into_response(),
-            })
+            };
+            link_alternates(response.headers_mut(), &door, id, &signing, number);
+            Ok(response)
         }
         Download::NotYet(order) => {
             Ok((StatusCode::ACCEPTED, [(RETRY_AFTER, "1")], Json(order_view::view(&order, now))).into_response())
@@ -69,7 +84,8 @@ async fn download(
 
 /// The same, at the address that is polled after finalization
 #[utoipa::path(get, path = "/certificate/{certificate_lookup}", tag = "Certificates",
-    operation_id = "pollCertificate", params(("certificate_lookup" = String, Path, description = "The certificate")),
+    operation_id = "pollCertificate",
+    params(("certificate_lookup" = String, Path, description = "The certificate"), ChainQuery),
     security(("OAuth2Reseller" = ["reseller", "read:certificate"])),
     responses(
         (status = 200, content(
@@ -82,9 +98,39 @@ async fn poll(
     door: State<Door>,
     caller: Authenticated,
     lookup: StrictPath<String>,
+    query: Result<StrictQuery<ChainQuery>, ApiError>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    download(door, caller, lookup, headers).await
+    download(door, caller, lookup, query, headers).await
+}
+
+/// One spelling a number.
+fn read_number(text: Option<String>) -> Result<Option<u32>, ApiError> {
+    let Some(text) = text else { return Ok(None) };
+    let number = text.parse().ok().filter(|number: &u32| number.to_string() == text);
+    let mut problems = Problems::default();
+    if number.is_none() {
+        problems.add("chain", "invalid_value", "must be the number of a chain, such as 1");
+    }
+    problems.into_result().map_err(ServiceError::Invalid)?;
+    Ok(number)
+}
+
+fn no_chain() -> ApiError {
+    let message = "The certificate has no such chain; those there are stand in the header `Link`.";
+    ApiError::not_found(ErrorCode::CertificateNotFound, message)
+}
+
+/// As ACME does it (RFC 8555 section 7.4.2): each chain leads to the others.
+fn link_alternates(headers: &mut HeaderMap, door: &Door, id: CertificateId, signing: &Signing, shown: Option<u32>) {
+    let all = std::iter::once(None).chain(signing.chains.numbers(door.services.now()).into_iter().map(Some));
+    for other in all.filter(|other| *other != shown) {
+        let query = other.map(|number| format!("?chain={number}")).unwrap_or_default();
+        let link = format!("<{}/v1/certificate/{id}{query}>;rel=\"alternate\"", door.urls.base_url);
+        if let Ok(link) = HeaderValue::from_str(&link) {
+            headers.append(LINK, link);
+        }
+    }
 }
 
 /// The forms a certificate can be had in.

@@ -94,7 +94,7 @@ pub(crate) fn challenge(challenge: &Challenge, of: &Authorization, thumbprint: O
         kind: challenge.kind.as_str().to_owned(),
         status: challenge.state.as_str().to_owned(),
         token: challenge.token.clone(),
-        instructions: key_authorization.as_deref().map(|key| instructions(challenge, &of.identifier, key)),
+        instructions: key_authorization.as_deref().map(|key| instructions(challenge, &of.shown_at(), key)),
         key_authorization,
         attempts: challenge.attempts.iter().map(attempt).collect(),
         validated_at: time(validated_at),
@@ -122,6 +122,18 @@ fn instructions(challenge: &Challenge, name: &Identifier, key_authorization: &st
             record_name: some(format!("_acme-challenge.{host}")),
             record_type: some("TXT".to_owned()),
             record_value: some(BASE64URL_NOPAD.encode(digest(&SHA256, key_authorization.as_bytes()).as_ref())),
+            ..wire::Instructions::default()
+        },
+        // The place has a label of the ACME account, which its client knows.
+        ChallengeType::DnsAccount01 => wire::Instructions {
+            record_type: some("TXT".to_owned()),
+            record_value: some(BASE64URL_NOPAD.encode(digest(&SHA256, key_authorization.as_bytes()).as_ref())),
+            ..wire::Instructions::default()
+        },
+        // What the record says of the ACME account is for its client to know.
+        ChallengeType::DnsPersist01 => wire::Instructions {
+            record_name: some(format!("_validation-persist.{host}")),
+            record_type: some("TXT".to_owned()),
             ..wire::Instructions::default()
         },
         // RFC 8737 section 3: an OCTET STRING of 32 octets.

@@ -52,6 +52,7 @@ fn failed_step(kind: ProblemKind, all_shown: bool) -> &'static str {
         ProblemKind::Connection
         | ProblemKind::Dns
         | ProblemKind::IncorrectResponse
+        | ProblemKind::Malformed
         | ProblemKind::Tls
         | ProblemKind::Unauthorized
         | ProblemKind::RejectedIdentifier
@@ -66,6 +67,7 @@ fn failed_step(kind: ProblemKind, all_shown: bool) -> &'static str {
         ProblemKind::Connection
         | ProblemKind::Dns
         | ProblemKind::IncorrectResponse
+        | ProblemKind::Malformed
         | ProblemKind::Tls
         | ProblemKind::Unauthorized
         | ProblemKind::RejectedIdentifier => "policy",

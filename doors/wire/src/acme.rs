@@ -12,6 +12,19 @@ pub struct Identifier {
     pub value: String,
 }
 
+/// An identifier as a client asks for it (RFC 9444 sections 4.2 and 4.3).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AskedIdentifier {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub value: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ancestor_domain: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subdomain_auth_allowed: Option<bool>,
+}
+
 /// An account object (section 7.1.2). The external account binding is never shown again: not every client can read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -64,6 +77,9 @@ pub struct Authorization {
     pub challenges: Vec<Challenge>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wildcard: bool,
+    /// Whether it is for all names below the identifier as well (RFC 9444 section 4.1).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub subdomain_auth_allowed: bool,
 }
 
 /// A challenge object (section 8).
@@ -74,7 +90,15 @@ pub struct Challenge {
     pub kind: String,
     pub url: String,
     pub status: String,
-    pub token: String,
+    /// None where nothing has to be published for this challenge alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// dns-persist-01: whom the record is to name.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "accounturi")]
+    pub account_uri: Option<String>,
+    /// dns-persist-01: the CA's names, any of which will do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "issuer-domain-names")]
+    pub issuer_domain_names: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validated: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -147,7 +171,7 @@ pub struct AccountUpdate {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewOrder {
-    pub identifiers: Vec<Identifier>,
+    pub identifiers: Vec<AskedIdentifier>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -161,7 +185,7 @@ pub struct NewOrder {
 /// The payload of newAuthz (section 7.4.1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewAuthorization {
-    pub identifier: Identifier,
+    pub identifier: AskedIdentifier,
 }
 
 /// The payload of an update to an authorization (section 7.5.2).

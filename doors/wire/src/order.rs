@@ -156,7 +156,7 @@ pub struct Authorization {
 pub struct Challenge {
     #[schema(example = "chal_01jcq3v9k2e7x8t5m4n6p0r1sw")]
     pub lookup: String,
-    /// `http-01`, `dns-01` or `tls-alpn-01`.
+    /// `http-01`, `dns-01` or `tls-alpn-01`; through ACME also `dns-account-01` or `dns-persist-01`.
     #[serde(rename = "type")]
     #[schema(example = "http-01")]
     pub kind: String,

@@ -69,7 +69,7 @@ policy! {
     /// Only keys of these types: `rsa-2048`, `rsa-3072`, `rsa-4096`, `ec-p256`, `ec-p384`, `ed25519`.
     #[schema(nullable = false, example = json!(["ec-p256"]))]
     allowed_key_types: Vec<String>,
-    /// Only these challenges: `http-01`, `dns-01`, `tls-alpn-01`.
+    /// Only these challenges: `http-01`, `dns-01`, `tls-alpn-01`, `dns-account-01`, `dns-persist-01`.
     #[schema(nullable = false)]
     allowed_challenge_types: Vec<String>,
     /// Most names in one certificate.

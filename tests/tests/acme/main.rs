@@ -3,6 +3,7 @@
 
 mod accounts;
 mod binding;
+mod chains;
 mod common;
 mod hostile;
 mod orders;

@@ -17,9 +17,15 @@ pub(crate) struct AcmeServer {
 
 impl AcmeServer {
     pub(crate) fn start() -> Option<Self> {
+        Self::start_with(&[])
+    }
+
+    /// With further arguments.
+    pub(crate) fn start_with(more: &[&str]) -> Option<Self> {
         let (http01, tls_alpn01) = (free_port(), free_port());
         let ports = [http01.to_string(), tls_alpn01.to_string()];
-        let server = DevServer::start_with(&["--http01-port", &ports[0], "--tls-alpn01-port", &ports[1]])?;
+        let ports = ["--http01-port", &ports[0], "--tls-alpn01-port", &ports[1]];
+        let server = DevServer::start_with(&[&ports, more].concat())?;
         Some(Self { server, http01, tls_alpn01 })
     }
 
@@ -84,6 +90,16 @@ impl AcmeServer {
         let mut openssl = Command::new("openssl");
         openssl.args(["ocsp", "-no_nonce", "-noverify", "-url", &url, "-issuer"]).arg(second).arg("-cert").arg(first);
         said(&openssl.output().unwrap())
+    }
+
+    /// Whether a chain leads to one of these roots.
+    pub(crate) fn verifies_with(&self, roots: &str, chain: &Path) -> bool {
+        let verify = Command::new("openssl")
+            .args(["verify", "-purpose", "sslserver", "-CAfile", roots, "-untrusted"])
+            .args([chain, chain])
+            .output()
+            .unwrap();
+        verify.status.success()
     }
 
     /// That a chain leads to our root; what OpenSSL says of its first certificate.

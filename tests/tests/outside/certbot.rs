@@ -160,6 +160,34 @@ mod slow {
     }
 
     #[test]
+    fn certbot_gets_the_chain_that_it_prefers() {
+        if !installed("certbot") {
+            return;
+        }
+        // Challenges that it does not know are in its way nowhere.
+        let Some(acme) = AcmeServer::start_with(&["--draft-challenges"]) else { return };
+        let customer = acme.customer("certbot@example.com");
+        let certbot = Certbot::new(&acme, "certbot");
+        let port = acme.http01.to_string();
+        certbot.does(&Certbot::register(&customer));
+        let other = acme.server.fact("alternate_issuer_bundle");
+        // Whichever CA signs: the issuer follows the key.
+        for (name, kind) in [("usual", "ecdsa"), ("other", "ecdsa"), ("rsa", "rsa")] {
+            let mut wanted = vec!["-d", "a.certbot.test", "--cert-name", name, "--key-type", kind];
+            if name != "usual" {
+                wanted.extend(["--preferred-chain", "Chancery Dev Root X2"]);
+            }
+            certbot.does(&Certbot::obtain(&port, &wanted));
+            let (bundle, refusing) = match name {
+                "usual" => (acme.server.fact("issuer_bundle"), other),
+                _ => (other, acme.server.fact("issuer_bundle")),
+            };
+            assert!(acme.verifies_with(bundle, &certbot.chain(name)), "{name}");
+            assert!(!acme.verifies_with(refusing, &certbot.chain(name)), "{name}");
+        }
+    }
+
+    #[test]
     fn certbot_is_told_what_is_wrong() {
         if !installed("certbot") {
             return;

@@ -15,6 +15,7 @@ const ACME: &[&str] = &[
     "/acme/account/{id}/orders",
     "/acme/authz/{id}",
     "/acme/cert/{id}",
+    "/acme/cert/{id}/{chain}",
     "/acme/challenge/{id}",
     "/acme/order/{id}",
     "/acme/order/{id}/finalize",

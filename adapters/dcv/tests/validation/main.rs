@@ -4,6 +4,7 @@
 
 mod caa;
 mod dns01;
+mod dns_of_accounts;
 mod dnssec;
 mod dnssec_forged;
 mod http01;

@@ -14,6 +14,8 @@ pub(crate) const KEY_AUTHORIZATION: &str =
     "LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0.9jg46WB3rR_AHD-EBXdN7cBkH1WOu0tA3M9fm21mqTI";
 /// Of the key authorization: SHA-256 in base64url.
 pub(crate) const DIGEST: &str = "LPsIwTo7o8BoG0-vjCyGQGBWSVIPxI-i_X336eUOQZo";
+/// The URL of the ACME account whose key it is.
+pub(crate) const ACCOUNT_URI: &str = "https://example.com/acme/acct/ExampleAccount";
 pub(crate) const PATH: &str = "/.well-known/acme-challenge/LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0";
 
 /// Any port of loopback.
@@ -66,6 +68,7 @@ pub(crate) fn check(identifier: &str, kind: ChallengeType) -> Check {
         kind,
         token: TOKEN.to_owned(),
         key_authorization: KEY_AUTHORIZATION.to_owned(),
+        account_uri: ACCOUNT_URI.to_owned(),
     }
 }
 

@@ -1,6 +1,6 @@
 use chancery_domain::{
-    AccountId, AcmeAccountId, Authorization, AuthorizationId, AuthorizationState, Identifier, OrderId, ResellerId,
-    Timestamp,
+    AccountId, AcmeAccountId, Authorization, AuthorizationId, AuthorizationState, DnsName, Identifier, OrderId,
+    ResellerId, Timestamp,
 };
 
 use super::evidence::{read_challenges, read_validation, write_challenges, write_validation};
@@ -9,7 +9,7 @@ use crate::tx::{Columns, Tx};
 use crate::value::params;
 
 const COLUMNS: &str = "id, reseller_id, account_id, order_id, identifier, state, state_at, validation, challenges,
-    expires_at, created_at, updated_at, version, acme_account_id";
+    expires_at, created_at, updated_at, version, acme_account_id, namespace";
 
 impl Tx<'_> {
     /// Adds an authorization at its place in its order.
@@ -18,7 +18,7 @@ impl Tx<'_> {
         self.execute(
             &format!(
                 "INSERT INTO authorizations ({COLUMNS}, position)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
             ),
             params![
                 authorization.id,
@@ -35,6 +35,7 @@ impl Tx<'_> {
                 authorization.updated_at,
                 authorization.version,
                 authorization.acme_account,
+                authorization.namespace.as_ref().map(DnsName::as_str),
                 position,
             ],
         )?;
@@ -77,6 +78,37 @@ impl Tx<'_> {
              ORDER BY expires_at DESC LIMIT 1"
         );
         self.query_one(&sql, params![account, identifier.to_string(), until, whose(acme_account)], read)
+    }
+
+    /// The same for all names below one.
+    pub fn valid_namespace(
+        &mut self,
+        account: AccountId,
+        acme_account: Option<AcmeAccountId>,
+        namespace: &DnsName,
+        until: Timestamp,
+    ) -> Result<Option<Authorization>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM authorizations
+             WHERE account_id = $1 AND namespace = $2 AND state = 'valid' AND expires_at > $3
+             AND COALESCE(acme_account_id, '') = $4
+             ORDER BY expires_at DESC LIMIT 1"
+        );
+        self.query_one(&sql, params![account, namespace.as_str(), until, whose(acme_account)], read)
+    }
+
+    /// Gives up every earned permission of an ACME account for all names below one.
+    pub fn deactivate_namespace(
+        &mut self,
+        account: AccountId,
+        acme_account: AcmeAccountId,
+        namespace: &DnsName,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE authorizations SET state = 'deactivated', state_at = $3, validation = NULL, updated_at = $3,
+                   version = version + 1
+                   WHERE account_id = $1 AND namespace = $2 AND state = 'valid' AND acme_account_id = $4";
+        self.execute(sql, params![account, namespace.as_str(), now, acme_account]).map(drop)
     }
 
     /// Gives up every earned permission of an ACME account for a name.
@@ -154,5 +186,6 @@ fn read(row: &mut Columns<'_>) -> Result<Authorization, StoreError> {
         updated_at: row.time()?,
         version: row.int()?,
         acme_account: row.through_or_none(str::parse::<AcmeAccountId>)?,
+        namespace: row.through_or_none(DnsName::parse)?,
     })
 }

@@ -15,6 +15,7 @@ mod evidence;
 mod group;
 pub(crate) mod idempotency;
 pub(crate) mod issuer;
+pub(crate) mod issuer_chain;
 pub(crate) mod job;
 mod keys;
 pub(crate) mod order;

@@ -1,7 +1,7 @@
 //! What the service keeps for itself: its secrets, the keys that sign tokens, its issuers.
 
 use chancery_domain::Timestamp;
-use chancery_store::{IssuerKind, IssuerRecord, IssuerState, TokenKey};
+use chancery_store::{ChainRecord, IssuerKind, IssuerRecord, IssuerState, TokenKey};
 
 use crate::common::Database;
 
@@ -78,4 +78,28 @@ pub(crate) async fn an_issuer_is_retired_and_activated_again(db: Database) {
         let changed = IssuerRecord { state, ..issuer.clone() };
         assert!(found.iter().map(issuer_parts).eq([&root, &changed].map(issuer_parts)));
     }
+}
+
+pub(crate) async fn an_issuer_has_each_chain_once_until_it_is_removed(db: Database) {
+    let issuers = [db.make.issuer(), db.make.issuer()];
+    let (one, other) = (issuers[0].id, issuers[1].id);
+    db.put(move |tx| issuers.iter().try_for_each(|issuer| tx.insert_issuer(issuer).map(drop))).await;
+    let now = db.make.now();
+    let chain = |issuer, number, fingerprint: &str| ChainRecord {
+        issuer,
+        number,
+        fingerprint: fingerprint.to_owned(),
+        pem: format!("pem of {fingerprint}"),
+        created_at: now,
+    };
+    let all = [chain(one, 1, "a"), chain(one, 2, "b"), chain(other, 1, "a")];
+    let stored = [all[1].clone(), all[0].clone(), chain(one, 3, "a"), chain(one, 2, "c"), all[2].clone()];
+    let added = db.put(move |tx| stored.iter().map(|chain| tx.insert_chain(chain)).collect::<Result<Vec<_>, _>>());
+    assert_eq!(added.await, [true, true, false, false, true]);
+    assert_eq!(db.get(|tx| tx.chains()).await, all);
+    let marks = all.map(|chain| (chain.issuer, chain.number, chain.fingerprint));
+    assert_eq!(db.get(|tx| tx.chain_marks()).await, marks);
+    assert!(db.put(move |tx| tx.delete_chain(one, 1)).await);
+    assert!(!db.put(move |tx| tx.delete_chain(one, 1)).await);
+    assert_eq!(db.get(|tx| tx.chain_marks()).await, marks[1..]);
 }

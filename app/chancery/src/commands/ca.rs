@@ -1,10 +1,14 @@
-use chancery_domain::{KeyType, Timestamp};
-use chancery_service::operator::{IssuerDetails, KeyAlgorithm};
+use std::fs;
+use std::path::PathBuf;
+
+use chancery_domain::{Clock, KeyType, Timestamp};
+use chancery_service::operator::{ChainDetails, IssuerDetails, KeyAlgorithm};
 use clap::Subcommand;
 
 use super::context::Context;
 use crate::failure::Failure;
 use crate::print::{Record, out, record};
+use crate::system::SystemClock;
 use crate::target::Target;
 
 #[derive(Subcommand, Debug)]
@@ -43,6 +47,21 @@ pub enum CaCommand {
         /// Its id or its name
         ca: String,
     },
+    /// Offer clients a further chain above an issuing CA, for which another root vouches
+    AddChain {
+        /// The id or the name of the issuing CA
+        ca: String,
+        /// PEM: the CA's certificate as the other signed it, then each one's issuer, up to the root
+        #[arg(long, value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Offer a further chain no more
+    RemoveChain {
+        /// The id or the name of the issuing CA
+        ca: String,
+        /// The number of the chain, as `ca show` lists them
+        number: u32,
+    },
 }
 
 pub fn run(target: &Target, command: CaCommand) -> Result<(), Failure> {
@@ -76,6 +95,26 @@ pub fn run(target: &Target, command: CaCommand) -> Result<(), Failure> {
             let active = context.wait(operator.activate_issuer(&ca)).map_err(unknown)?;
             let sentence = format!("{} may issue; every node follows within seconds.", active.name);
             printer.say(&sentence, &shown(&active))
+        }
+        CaCommand::AddChain { ca, file } => {
+            let text = fs::read_to_string(&file)
+                .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
+            let added = context.wait(operator.add_chain(&ca, &text)).map_err(unknown)?;
+            let sentence = format!(
+                "Clients of {ca} are offered chain {}, up to {}, until {}; every node follows within seconds.",
+                added.number,
+                added.root(),
+                Timestamp::from_secs(added.chain.not_after())
+            );
+            printer.say(&sentence, &shown_chain(&added))
+        }
+        CaCommand::RemoveChain { ca, number } => {
+            let removed = context.wait(operator.remove_chain(&ca, number)).map_err(unknown)?;
+            let sentence = format!(
+                "Clients of {ca} are not offered chain {number}, up to {}, any more; every node follows within seconds.",
+                removed.root()
+            );
+            printer.say(&sentence, &shown_chain(&removed))
         }
     }
 }
@@ -112,10 +151,31 @@ fn show(context: &Context, ca: &str, pem: bool) -> Result<(), Failure> {
     let profiles: Vec<_> =
         context.operator.profiles_of(&issuers, issuer.id).iter().map(|name| name.to_string()).collect();
     record.0.push(("profiles", profiles.into()));
+    let chains = context.wait(context.operator.chains_of(issuer.id))?;
     if context.printer.json {
         record.0.push(("certificate", issuer.certificate.to_pem().into()));
+        record.0.push(("chains", serde_json::json!(chains.iter().map(shown_chain).collect::<Vec<_>>())));
+    } else if !chains.is_empty() {
+        record.0.push(("chains", chains.iter().map(chain_line).collect::<Vec<_>>().into()));
     }
     context.printer.record(&record, None)
+}
+
+fn shown_chain(chain: &ChainDetails) -> Record {
+    record! {
+        "number" => chain.number,
+        "root" => chain.root(),
+        "not_after" => Timestamp::from_secs(chain.chain.not_after()).to_string(),
+        "offered" => chain.is_offered(SystemClock.now()),
+        "added_at" => chain.added_at.to_string(),
+        "certificates" => chain.chain.to_pem(),
+    }
+}
+
+fn chain_line(chain: &ChainDetails) -> String {
+    let ends = Timestamp::from_secs(chain.chain.not_after());
+    let verb = if chain.is_offered(SystemClock.now()) { "until" } else { "expired" };
+    format!("{}: up to {} ({verb} {ends})", chain.number, chain.root())
 }
 
 const SEE_LIST: &str = "see `chancery ca list`";

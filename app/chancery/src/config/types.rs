@@ -121,6 +121,7 @@ sections! {
         single_use: bool = false,
         finalize_wait: String = "5s",
         challenge_wait: String = "1s",
+        subdomains: bool = false,
     }
     /// The policy of accounts that no policy applies to; without a rule it permits what the profiles permit.
     Policy {

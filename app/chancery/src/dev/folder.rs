@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chancery_domain::{Name, Profile};
+use chancery_domain::{ChallengeType, Name, Profile};
 use chancery_http::{BodyLimits, Limits, PublicUrls};
 use chancery_pki::chain_to_pem;
 use chancery_service::Settings;
@@ -75,6 +75,11 @@ impl Folder {
 
     pub fn issuer_root(&self) -> PathBuf {
         self.0.join("issuer-root.pem")
+    }
+
+    /// The root that vouches for the issuing CAs as well, for clients that prefer it.
+    pub fn alternate_root(&self) -> PathBuf {
+        self.0.join("issuer-root-x2.pem")
     }
 
     fn state_path(&self) -> PathBuf {
@@ -148,6 +153,9 @@ impl Folder {
         if wishes.pebble || !state.pebble.is_empty() {
             profiles.extend(pebble::profiles());
         }
+        if wishes.draft_challenges {
+            profiles.iter_mut().for_each(|profile| profile.challenge_types = ChallengeType::ALL.to_vec());
+        }
         let fifty = Rate { per_second: 50.try_into().expect("not zero"), burst: 200.try_into().expect("not zero") };
         Ok(Installation {
             place: Place::Folder(self.0.clone()),
@@ -210,6 +218,7 @@ impl Folder {
             api_key: demo.api_key.reveal().to_owned(),
             ca_bundle: self.tls("ca.pem"),
             issuer_bundle: self.issuer_root(),
+            alternate_issuer_bundle: self.alternate_root(),
             admin_url: url("http", installation.listen.admin),
             http_url: urls.http_url,
             http01_port,

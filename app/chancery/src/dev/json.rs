@@ -23,6 +23,8 @@ pub struct DevJson {
     pub ca_bundle: PathBuf,
     /// Verifies issued certificates.
     pub issuer_bundle: PathBuf,
+    /// Verifies them as well, with the alternate chain.
+    pub alternate_issuer_bundle: PathBuf,
     pub admin_url: String,
     pub http_url: String,
     /// Where http-01 answers are looked for; 0 where nobody looks.

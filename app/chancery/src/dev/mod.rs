@@ -1,6 +1,7 @@
 //! `chancery dev`: a server to try things out, which needs nothing and leaves everything in one folder.
 
 mod additions;
+mod chains;
 mod demo;
 mod folder;
 mod greeting;
@@ -62,6 +63,9 @@ pub struct DevArgs {
     /// Look for tls-alpn-01 answers on this port; redirects to HTTPS may lead there as well
     #[arg(long, value_name = "PORT", default_value_t = 5001)]
     tls_alpn01_port: u16,
+    /// Offer the challenges that are drafts as well: dns-account-01 and dns-persist-01
+    #[arg(long)]
+    draft_challenges: bool,
     /// Take every name for shown: nothing is looked up, and nobody is asked
     #[arg(long)]
     skip_validation: bool,
@@ -79,6 +83,7 @@ impl DevArgs {
             dns: self.dns,
             http01_port: self.http01_port,
             tls_alpn01_port: self.tls_alpn01_port,
+            draft_challenges: self.draft_challenges,
             skip_validation: self.skip_validation || environment.always_valid,
             force_processing: self.hostile.force_processing,
             reuse: environment.reuse.unwrap_or(true),
@@ -161,6 +166,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     runtime.block_on(async {
         let assembled = installation.assemble(store, keyring).await?;
         let hierarchy = assembled.services.operator.init_hierarchy(hierarchy()).await?;
+        chains::ensure(&folder, &assembled.services.operator, &hierarchy, now).await?;
         assembled.services.authority.reload().await?;
         folder.write_issuer_root(&hierarchy)?;
         let demo = demo::ensure(&folder, &assembled).await?;

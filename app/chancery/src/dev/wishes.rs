@@ -23,6 +23,8 @@ pub struct Wishes {
     pub dns: Option<SocketAddr>,
     pub http01_port: u16,
     pub tls_alpn01_port: u16,
+    /// Whether profiles offer the challenges that are drafts.
+    pub draft_challenges: bool,
     pub skip_validation: bool,
     /// Whether finalizing answers before the certificate is there.
     pub force_processing: bool,
@@ -40,6 +42,7 @@ impl Default for Wishes {
             dns: None,
             http01_port: 5002,
             tls_alpn01_port: 5001,
+            draft_challenges: false,
             skip_validation: false,
             force_processing: false,
             reuse: true,
@@ -79,6 +82,7 @@ impl Wishes {
     pub fn acme(&self, urls: &PublicUrls) -> AcmeSettings {
         let mut acme = AcmeSettings::of(&urls.acme_url);
         acme.caa_identities = vec![CA_DOMAIN.to_owned()];
+        acme.subdomains = true;
         if self.force_processing {
             acme.finalize_wait = Duration::ZERO;
         }

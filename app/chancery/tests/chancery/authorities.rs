@@ -178,6 +178,60 @@ fn cas_live_through_their_commands() {
 }
 
 #[test]
+fn further_chains_are_added_shown_and_removed() {
+    let place = folder();
+    let dev = Dev::start(place.path());
+    let ca = "Chancery Dev Issuing CA E1";
+    let shown = json_in(place.path(), &["ca", "show", ca]);
+    let chain = &shown["chains"][0];
+    assert_eq!((&chain["number"], &chain["offered"]), (&json!(1), &json!(true)), "{shown}");
+    assert_eq!(chain["root"], "CN=Chancery Dev Root X2,O=Chancery Dev,C=XX");
+    let pem = chain["certificates"].as_str().unwrap();
+    assert!(pem.ends_with(&fs::read_to_string(dev.value("alternate_issuer_bundle")).unwrap()));
+    let text = outcome(chancery().args(["ca", "show", ca, "--data-dir"]).arg(place.path())).stdout;
+    assert!(text.contains("1: up to CN=Chancery Dev Root X2"), "{text}");
+
+    let file = place.path().join("chain.pem");
+    fs::write(&file, pem).unwrap();
+    let add = ["ca", "add-chain", ca, "--file", file.to_str().unwrap()];
+    assert!(refused(place.path(), &add).contains("has this chain already, as number 1"));
+    let other = ["ca", "add-chain", "Chancery Dev Issuing CA E2", "--file", file.to_str().unwrap()];
+    assert!(refused(place.path(), &other).contains("begin with the certificate by which another CA vouches for it"));
+    let removed = json_in(place.path(), &["ca", "remove-chain", ca, "1"]);
+    assert_eq!(removed["root"], chain["root"]);
+    assert!(refused(place.path(), &["ca", "remove-chain", ca, "1"]).contains("has no further chain 1"));
+    assert_eq!(json_in(place.path(), &add)["number"], 1);
+    let audit = json_in(place.path(), &["audit", "--action", "issuer.add_chain"]);
+    assert_eq!(audit.as_array().unwrap().len(), 4);
+
+    // Without its certificates at the end there is no telling whether it is good.
+    fs::write(&file, shown["certificate"].as_str().unwrap()).unwrap();
+    assert!(refused(place.path(), &add).contains("this is the chain that is offered anyway"));
+    fs::write(&file, "nothing").unwrap();
+    assert!(refused(place.path(), &add).contains("not a certificate in PEM"));
+    let nowhere = ["ca", "add-chain", ca, "--file", "/nowhere/chain.pem", "--data-dir"];
+    assert!(outcome(chancery().args(nowhere).arg(place.path())).line(2).contains("cannot read /nowhere/chain.pem"));
+}
+
+#[test]
+fn a_second_start_finds_its_second_root_again() {
+    let place = folder();
+    let mut first = Dev::start(place.path());
+    let root = fs::read(first.value("alternate_issuer_bundle")).unwrap();
+    // A folder of an earlier release has no such chains.
+    for ca in ["E1", "E2", "R1"] {
+        json_in(place.path(), &["ca", "remove-chain", &format!("Chancery Dev Issuing CA {ca}"), "1"]);
+    }
+    first.process.stop();
+    let mut second = Dev::start(place.path());
+    let other = fs::read(second.value("alternate_issuer_bundle")).unwrap();
+    assert_ne!(root, other);
+    second.process.stop();
+    let third = Dev::start(place.path());
+    assert_eq!(fs::read(third.value("alternate_issuer_bundle")).unwrap(), other);
+}
+
+#[test]
 fn what_nobody_can_sign_and_what_is_shortened_is_told_at_the_start() {
     let configured = Configured::initialised(
         "profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\nkey_types = ['ec-p256']\nissuers = ['Nobody']\n\

@@ -74,6 +74,9 @@ impl Acme {
                 tx.save_authorization(&given_up)?;
                 if was_valid {
                     tx.deactivate_valid(given_up.account, acme_account, &given_up.identifier, now)?;
+                    if let Some(namespace) = &given_up.namespace {
+                        tx.deactivate_namespace(given_up.account, acme_account, namespace, now)?;
+                    }
                 }
                 if let Some(order) = order.filter(|order| order.is_open(now)) {
                     let detail = format!("the authorization for {} was deactivated", given_up.identifier);

@@ -1,9 +1,10 @@
 //! Names as ACME clients ask for them (RFC 8555 section 9.7.7, RFC 8738 section 3).
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use chancery_domain::{Identifier, Problem, Profile};
-use chancery_pki::{NameProblem, read_dns_name};
+use chancery_domain::{DnsName, Identifier, Problem, Profile};
+use chancery_pki::{NameProblem, is_public_suffix, read_dns_name};
 
 use super::{AcmeError, RejectedName, Rejection};
 use crate::settings::Settings;
@@ -13,6 +14,10 @@ use crate::settings::Settings;
 pub struct AskedName {
     pub kind: String,
     pub value: String,
+    /// A name above it at which control can be shown (RFC 9444 section 4.3).
+    pub ancestor: Option<String>,
+    /// Whether control is to be shown of all names below it as well (RFC 9444 section 4.2).
+    pub subdomains: bool,
 }
 
 /// Each name once, in order, or everything that is wrong with them. Asking for a name twice, in whatever spelling, is
@@ -46,6 +51,53 @@ pub(super) fn read(settings: &Settings, profile: &Profile, asked: &[AskedName]) 
         }));
     }
     if rejected.is_empty() { Ok(names) } else { Err(AcmeError::Rejected(rejected)) }
+}
+
+/// The names above those that are ordered at which control is to be shown, where the client has named any.
+pub(super) fn ancestors(settings: &Settings, asked: &[AskedName]) -> Result<BTreeMap<Identifier, DnsName>, AcmeError> {
+    let mut ancestors = BTreeMap::new();
+    for name in asked.iter().filter(|_| settings.acme.subdomains) {
+        let (Some(ancestor), Ok(identifier)) = (&name.ancestor, read_one(name)) else { continue };
+        let ancestor = ancestor_of(&identifier, ancestor)?;
+        let known = ancestors.entry(identifier).or_insert_with(|| ancestor.clone());
+        if *known != ancestor {
+            let detail = format!("{} is asked for twice, with different names as its `ancestorDomain`", name.value);
+            return Err(AcmeError::Malformed(detail));
+        }
+    }
+    Ok(ancestors)
+}
+
+/// The name, if it can be one whose whole namespace somebody controls.
+pub(super) fn require_namespace(name: &DnsName) -> Result<(), AcmeError> {
+    if !is_public_suffix(name.as_str()) {
+        return Ok(());
+    }
+    let detail = format!("{name} is a public suffix: nobody controls all names below it");
+    let rejected = RejectedName { identifier: Some(Identifier::Dns(name.clone())), kind: Rejection::Forbidden, detail };
+    Err(AcmeError::Rejected(vec![rejected]))
+}
+
+/// RFC 9444 section 4.3: what is no ancestor is malformed.
+fn ancestor_of(identifier: &Identifier, text: &str) -> Result<DnsName, AcmeError> {
+    let malformed = |why: &str| {
+        let shown: String = text.chars().take(100).collect();
+        AcmeError::Malformed(format!("`ancestorDomain` {shown:?} of {identifier} {why}"))
+    };
+    let Identifier::Dns(name) = identifier else { return Err(malformed("cannot be: an address has none")) };
+    if name.is_wildcard() {
+        return Err(malformed("cannot be: control of a wildcard is shown at its own name; leave it out"));
+    }
+    let ancestor = match read_dns_name(text) {
+        Ok(Identifier::Dns(ancestor)) if !ancestor.is_wildcard() => ancestor,
+        Ok(_) => return Err(malformed("is not a host name")),
+        Err(problem) => return Err(malformed(&format!("is not a host name: {problem}"))),
+    };
+    if !name.is_below(ancestor.as_str()) {
+        return Err(malformed("is not a name above it"));
+    }
+    require_namespace(&ancestor)?;
+    Ok(ancestor)
 }
 
 /// What policies have against an order, name by name where it is about a name.

@@ -77,6 +77,7 @@ impl Acme {
         let who = hold(tx, by)?;
         let profile = rules::profile(&kernel.settings, &new.profile)?;
         let identifiers = names::read(&kernel.settings, profile, &new.identifiers)?;
+        let ancestors = names::ancestors(&kernel.settings, &new.identifiers)?;
         let look = kernel.settings.issuing.certificates.get(&new.profile);
         let mut problems = Problems::default();
         let dates = Dates::of(look, profile.validity_days, now);
@@ -100,7 +101,7 @@ impl Acme {
             metadata: Metadata::default(),
             replaces: new.replaces.clone(),
         });
-        draft.store(tx, order)
+        draft.store_with(tx, order, &ancestors)
     }
 }
 
@@ -121,7 +122,12 @@ fn pre_authorize(
     judged(standing.judge(tx, &kernel.settings, who.customer.id, &request, now), &names)?;
     let draft = who.draft(kernel, by, profile, &standing, now);
     let end = now.plus(kernel.settings.issuing.order_lifetime);
-    let authorization = draft.authorization(tx, None, name, end)?;
+    let namespace = match name {
+        Identifier::Dns(name) if kernel.settings.acme.subdomains && asked.subdomains => Some(name),
+        Identifier::Dns(_) | Identifier::Ip(_) => None,
+    };
+    namespace.map_or(Ok(()), names::require_namespace)?;
+    let authorization = draft.authorization(tx, None, name, namespace, end)?;
     tx.insert_authorization(&authorization, 0)?;
     let detail = json!({"name": name.to_string()});
     kernel.audit(tx, &by.caller, "authorization.create", authorization.id, &detail)?;

@@ -182,7 +182,7 @@ fn key_of(issuer: &IssuerDetails) -> Option<KeyAlgorithm> {
 }
 
 /// By its id or its name; a root does not issue to subscribers and is none of those.
-fn find_issuing<'a>(records: &'a [IssuerRecord], which: &str) -> Result<&'a IssuerRecord, ServiceError> {
+pub(super) fn find_issuing<'a>(records: &'a [IssuerRecord], which: &str) -> Result<&'a IssuerRecord, ServiceError> {
     let found = records.iter().find(|record| record.name == which || record.id.to_string() == which);
     match found {
         Some(record) if record.kind == IssuerKind::Issuing => Ok(record),
@@ -218,7 +218,7 @@ fn numbered(stem: &str, least: u32, records: &[IssuerRecord]) -> String {
     format!("{stem}{next}")
 }
 
-fn refusal(message: impl std::fmt::Display) -> ServiceError {
+pub(super) fn refusal(message: impl std::fmt::Display) -> ServiceError {
     let mut problems = Problems::default();
     problems.add("issuer", "issuer", message);
     ServiceError::Invalid(problems)

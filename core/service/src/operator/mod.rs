@@ -1,5 +1,6 @@
 //! What the operator does at the command line: resellers, their clients and keys, the hierarchy, the key-encryption key.
 
+mod chains;
 mod clients;
 mod hierarchy;
 mod issuers;
@@ -13,6 +14,7 @@ use chancery_domain::{Reseller, ResellerId};
 use chancery_store::Tx;
 use serde_json::Value;
 
+pub use chains::ChainDetails;
 pub use chancery_pki::KeyAlgorithm;
 pub use clients::{NewApiKey, NewClient, NewSecret};
 pub use hierarchy::{IssuerDetails, NewHierarchy};

@@ -1,18 +1,17 @@
 //! A new order: the CSR judged, the policies asked, the authorizations made or reused, all in one unit of work.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    Account, AcmeAccount, Authorization, AuthorizationId, AuthorizationState, CertificateId, CertificateRecord,
-    CertificateState, Challenge, ChallengeId, ChallengeState, ChallengeType, EabCredential, ExternalId, Identifier,
-    Metadata, Order, OrderId, OrderState, Problems, Profile, ProfileName, Scope, Timestamp, Via,
+    Account, AcmeAccount, CertificateId, CertificateRecord, CertificateState, DnsName, EabCredential, ExternalId,
+    Identifier, Metadata, Order, OrderId, OrderState, Problems, Profile, ProfileName, Scope, Timestamp, Via,
 };
 use chancery_pki::{CertificateRequest, SubscriberProfile, ceiling_days};
 use chancery_store::Tx;
-use data_encoding::BASE64URL_NOPAD;
 
-use super::rules::{self, Standing, offered};
+use super::rules::{self, Standing};
 use super::{OrderDetails, Orders, describe};
 use crate::account_lookup::AccountLookup;
 use crate::accounts::{Orderer, account_for_order};
@@ -89,6 +88,7 @@ fn create(
     let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
     let standing = Standing::of(tx, account.id)?;
     standing.judge(tx, settings, account.id, &asked, now)?;
+    standing.require_ways_without_acme(settings, &asked)?;
     let draft = Draft {
         kernel,
         caller,
@@ -237,10 +237,21 @@ impl Draft<'_> {
         }
     }
 
-    pub(crate) fn store(&self, tx: &mut Tx<'_>, mut order: Order) -> Result<OrderDetails, ServiceError> {
+    pub(crate) fn store(&self, tx: &mut Tx<'_>, order: Order) -> Result<OrderDetails, ServiceError> {
+        self.store_with(tx, order, &BTreeMap::new())
+    }
+
+    /// The same, with the names above its own at which control is to be shown.
+    pub(crate) fn store_with(
+        &self,
+        tx: &mut Tx<'_>,
+        mut order: Order,
+        ancestors: &BTreeMap<Identifier, DnsName>,
+    ) -> Result<OrderDetails, ServiceError> {
         let mut authorizations = Vec::with_capacity(order.identifiers.len());
         for identifier in &order.identifiers {
-            authorizations.push(self.authorization(tx, Some(order.id), identifier, order.expires_at)?);
+            let ancestor = ancestors.get(identifier);
+            authorizations.push(self.authorization(tx, Some(order.id), identifier, ancestor, order.expires_at)?);
         }
         // A permission that was earned earlier may end earlier: without it nothing would come of the order any more.
         let ends = authorizations.iter().map(|authorization| authorization.expires_at).min();
@@ -281,79 +292,6 @@ impl Draft<'_> {
             created_at: self.now,
             updated_at: self.now,
             version: 1,
-        }
-    }
-
-    /// A new authorization, born valid where the account has shown control of the name lately. Through ACME it is born
-    /// with its challenges.
-    pub(crate) fn authorization(
-        &self,
-        tx: &mut Tx<'_>,
-        order: Option<OrderId>,
-        identifier: &Identifier,
-        order_end: Timestamp,
-    ) -> Result<Authorization, ServiceError> {
-        let settings = &self.kernel.settings;
-        let acme = self.acme.map(|account| account.id);
-        let earlier = match settings.issuing.reuse.is_zero() {
-            true => None,
-            false => tx.valid_authorization(self.account.id, acme, identifier, self.now)?,
-        };
-        let id = AuthorizationId::with_challenges(self.now, self.kernel.entropy.as_ref());
-        let fresh = Authorization {
-            id,
-            reseller: self.caller.reseller,
-            account: self.account.id,
-            acme_account: acme,
-            order,
-            identifier: identifier.clone(),
-            state: AuthorizationState::Pending,
-            challenges: Vec::new(),
-            expires_at: order_end,
-            created_at: self.now,
-            updated_at: self.now,
-            version: 1,
-        };
-        let reused = earlier.and_then(|earlier| earlier.validation().cloned().map(|validation| (earlier, validation)));
-        // It may hold longer for its own order, policies may have come since, and whoever earned it may have given it up.
-        let allowed = offered(identifier, self.profile, &self.standing.applied(settings));
-        let reused = match reused {
-            Some((earlier, validation)) => {
-                let source = tx.any_authorization(validation.source)?;
-                let reuse = settings.issuing.reuse_of(&self.profile.name, self.now);
-                let holds = self.now < validation.at.plus(reuse)
-                    && allowed.contains(&validation.method)
-                    && source.is_some_and(|source| source.validation().is_some());
-                holds.then_some((earlier, validation))
-            }
-            None => None,
-        };
-        let Some((earlier, validation)) = reused else {
-            let kinds = if acme.is_some() { allowed } else { Vec::new() };
-            let challenges = kinds.into_iter().map(|kind| self.challenge(id, kind, ChallengeState::Pending));
-            return Ok(Authorization { challenges: challenges.collect(), ..fresh });
-        };
-        // For public certificates control counts no longer than its date allows, however long the permission holds.
-        let shown_until = match settings.issuing.longest_reuse(&self.profile.name, self.now) {
-            Some(longest) => validation.at.plus(longest),
-            None => earlier.expires_at,
-        };
-        // The list of challenges of a reused authorization must not be empty: clients look for the one that is valid.
-        let shown = self.challenge(id, validation.method, ChallengeState::Valid { at: validation.at });
-        let state = AuthorizationState::Valid(validation);
-        let expires_at = earlier.expires_at.min(shown_until);
-        Ok(Authorization { state, challenges: vec![shown], expires_at, ..fresh })
-    }
-
-    fn challenge(&self, authorization: AuthorizationId, kind: ChallengeType, state: ChallengeState) -> Challenge {
-        Challenge {
-            id: ChallengeId::of(authorization, kind),
-            kind,
-            token: BASE64URL_NOPAD.encode(&self.kernel.entropy.bytes::<32>()),
-            state,
-            attempts: Vec::new(),
-            created_at: self.now,
-            updated_at: self.now,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Every change to an order or to one of its authorizations locks the order's row first. So two changes to one order
 //! happen one after the other, and nobody can see a valid authorization beside an order that does not know of it.
 
+mod authorize;
 mod create;
 mod ending;
 pub(crate) mod rules;

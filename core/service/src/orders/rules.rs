@@ -75,6 +75,24 @@ impl Standing {
         }
     }
 
+    /// That every name of a reseller's order can be shown: what is bound to an ACME account cannot be for it.
+    pub(crate) fn require_ways_without_acme(
+        &self,
+        settings: &Settings,
+        request: &Request<'_>,
+    ) -> Result<(), ServiceError> {
+        let applied = self.applied(settings);
+        let mut violations = Vec::new();
+        for (place, identifier) in request.identifiers.iter().enumerate() {
+            let ways = offered(identifier, request.profile, &applied);
+            if !ways.is_empty() && ways.iter().all(|kind| kind.needs_acme_account()) {
+                let message = format!("control of {identifier} can be shown through ACME alone");
+                violations.push(Problem::new(format!("identifiers[{place}]"), CHALLENGE_TYPES, message));
+            }
+        }
+        if violations.is_empty() { Ok(()) } else { Err(ServiceError::PolicyViolation(violations)) }
+    }
+
     /// Judges the ways in which control of names is shown: a policy may have come after the codes were made, or after
     /// the choice.
     pub(crate) fn judge_methods<'a>(
@@ -194,11 +212,9 @@ pub(crate) fn offered(identifier: &Identifier, profile: &Profile, applied: &[App
             .iter()
             .all(|policy| policy.rules.allowed_challenge_types.as_ref().is_none_or(|list| list.contains(kind)))
     };
-    let possible = |kind: &ChallengeType| match (identifier, kind) {
-        (Identifier::Ip(_), ChallengeType::Dns01) => false,
-        (Identifier::Dns(name), ChallengeType::Http01 | ChallengeType::TlsAlpn01) => !name.is_wildcard(),
-        (Identifier::Ip(_), ChallengeType::Http01 | ChallengeType::TlsAlpn01)
-        | (Identifier::Dns(_), ChallengeType::Dns01) => true,
+    let possible = |kind: &ChallengeType| match identifier {
+        Identifier::Ip(_) => !kind.is_dns(),
+        Identifier::Dns(name) => kind.is_dns() || !name.is_wildcard(),
     };
     profile.challenge_types.iter().copied().filter(|kind| allowed(kind) && possible(kind)).collect()
 }

@@ -21,6 +21,7 @@ pub(super) fn settle(acme: &types::Acme, check: &mut Check<'_>) -> Option<AcmeSe
         single_use: acme.single_use,
         finalize_wait: finalize_wait?,
         challenge_wait: challenge_wait?,
+        subdomains: acme.subdomains,
         ..AcmeSettings::of("")
     })
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::Secret;
+use chancery_domain::{ChallengeType, Profile, Secret};
 use chancery_pki::KeyBlocklist;
 use chancery_seal::Keyring;
 use chancery_service::{Issuing, Settings};
@@ -42,6 +42,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     let acme = acme::settle(&config.acme, &mut check);
     let issuance =
         issuance::settle(&config.policy, &config.profiles, config.validation.allow_special_addresses, &mut check);
+    require_names_in_records(issuance.as_ref(), validation.as_ref(), &mut check);
     let ca = settle_ca(&config.ca, &mut check);
     let log = settle_log(&config.log, &mut check);
 
@@ -95,6 +96,20 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
         shutdown_delay: server.shutdown_delay,
         log: log.ok_or_else(missing)?,
     })
+}
+
+/// dns-persist-01 is a record that names the CA, which must have a name then.
+fn require_names_in_records(
+    issuance: Option<&issuance::Issuance>,
+    validation: Option<&validation::Validation>,
+    check: &mut Check<'_>,
+) {
+    let (Some(issuance), Some(validation)) = (issuance, validation) else { return };
+    let persistent = |profile: &Profile| profile.challenge_types.contains(&ChallengeType::DnsPersist01);
+    if validation.validator.ca_domains.is_empty() && issuance.profiles.list.iter().any(persistent) {
+        let message = "must have the name by which records for dns-persist-01 call this CA; a profile offers it";
+        check.problems.add("validation.caa_identities", message);
+    }
 }
 
 /// What the checks share: where relative paths start, and what was found wrong so far.

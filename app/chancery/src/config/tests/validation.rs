@@ -3,6 +3,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use chancery_dcv::{Dnssec, ValidatorConfig};
+use chancery_domain::ChallengeType;
 
 use super::*;
 use crate::installation::{Installation, Validation};
@@ -90,6 +91,19 @@ fn a_service_at_an_address_has_no_name_for_caa_records() {
     let installation =
         settle::settle(&config(text), &folder.path().join("c.toml")).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(validator(&installation).ca_domains, Vec::<String>::new());
+}
+
+#[test]
+fn a_service_without_a_name_cannot_be_named_in_records() {
+    let profile = "[[profiles.list]]\nname = 'TLS-90d'\nchallenge_types = ['dns-account-01', 'dns-persist-01']";
+    let found = problems(&format!("server.base_url = 'https://192.0.2.1'\n{profile}"));
+    let named = |problem: &String| problem.starts_with("validation.caa_identities: must have the name");
+    assert!(found.len() == 1 && found.iter().all(named), "{found:?}");
+    let kinds = &installation(profile).settings.profiles[0].challenge_types;
+    assert_eq!(*kinds, [ChallengeType::DnsAccount01, ChallengeType::DnsPersist01]);
+    for profile in &installation("").settings.profiles {
+        assert_eq!(profile.challenge_types, ChallengeType::USUAL);
+    }
 }
 
 #[test]

@@ -1,0 +1,117 @@
+//! Further chains of an issuing CA: others vouch for it, and clients may prefer their roots.
+
+use chancery_domain::{IssuerId, Timestamp};
+use chancery_pki::{Certificate, IssuerChain};
+use chancery_store::{ChainRecord, IssuerKind, IssuerRecord};
+use serde_json::json;
+
+use super::Operator;
+use super::issuers::{find_issuing, refusal};
+use crate::error::ServiceError;
+
+/// A further chain as it is shown.
+#[derive(Clone)]
+pub struct ChainDetails {
+    pub issuer: IssuerId,
+    /// By which clients ask for it.
+    pub number: u32,
+    pub chain: IssuerChain,
+    pub added_at: Timestamp,
+}
+
+impl ChainDetails {
+    /// The name of the root it leads to.
+    pub fn root(&self) -> String {
+        self.chain.root().map(Certificate::issuer_text).unwrap_or_default()
+    }
+
+    /// Whether clients are offered it at this time.
+    pub fn is_offered(&self, now: Timestamp) -> bool {
+        now.as_secs() <= self.chain.not_after()
+    }
+}
+
+impl Operator {
+    /// Adds a chain for an issuing CA, in PEM: its certificate as another CA signed it, or its own where a CA above it
+    /// was signed by another one, and those above, up to the root.
+    pub async fn add_chain(&self, which: &str, pem: &str) -> Result<ChainDetails, ServiceError> {
+        let certificates = Certificate::chain_from_pem(pem).map_err(refusal)?;
+        let (me, which) = (self.clone(), which.to_owned());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let issuers = tx.claim_issuers()?;
+                let issuer = find_issuing(&issuers, &which)?;
+                let chain = me.check(&issuers, issuer, certificates.clone())?;
+                let fingerprint = chain.fingerprint();
+                let existing = tx.chains()?;
+                let others = || existing.iter().filter(|other| other.issuer == issuer.id);
+                if let Some(same) = others().find(|other| other.fingerprint == fingerprint) {
+                    return Err(refusal(format!("{} has this chain already, as number {}", issuer.name, same.number)));
+                }
+                let number = others().map(|other| other.number).max().unwrap_or(0) + 1;
+                let record = ChainRecord {
+                    issuer: issuer.id,
+                    number,
+                    fingerprint,
+                    pem: chain.to_pem(),
+                    created_at: me.kernel.now(),
+                };
+                if !tx.insert_chain(&record)? {
+                    return Err(ServiceError::internal("a chain that was not there is there"));
+                }
+                let made = details(&record)?;
+                let detail = json!({"name": issuer.name, "number": number, "root": made.root()});
+                me.record(tx, None, "issuer.add_chain", issuer.id, &detail)?;
+                Ok(made)
+            })
+            .await
+    }
+
+    /// Removes one: it is not offered any more.
+    pub async fn remove_chain(&self, which: &str, number: u32) -> Result<ChainDetails, ServiceError> {
+        let (me, which) = (self.clone(), which.to_owned());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let issuers = tx.claim_issuers()?;
+                let issuer = find_issuing(&issuers, &which)?;
+                let chains = tx.chains()?;
+                let found = chains.iter().find(|chain| chain.issuer == issuer.id && chain.number == number);
+                let missing = || refusal(format!("{} has no further chain {number}", issuer.name));
+                let removed = details(found.ok_or_else(missing)?)?;
+                tx.delete_chain(issuer.id, number)?;
+                let detail = json!({"name": issuer.name, "number": number, "root": removed.root()});
+                me.record(tx, None, "issuer.remove_chain", issuer.id, &detail)?;
+                Ok(removed)
+            })
+            .await
+    }
+
+    /// The further chains of a CA, by their numbers; those that have expired are among them.
+    pub async fn chains_of(&self, issuer: IssuerId) -> Result<Vec<ChainDetails>, ServiceError> {
+        let chains = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.chains()?)).await?;
+        chains.iter().filter(|chain| chain.issuer == issuer).map(details).collect()
+    }
+
+    fn check(
+        &self,
+        issuers: &[IssuerRecord],
+        issuer: &IssuerRecord,
+        certificates: Vec<Certificate>,
+    ) -> Result<IssuerChain, ServiceError> {
+        let read = |record: &IssuerRecord| Certificate::from_der(&record.certificate).map_err(ServiceError::internal);
+        let roots = issuers.iter().filter(|record| record.kind == IssuerKind::Root).map(read);
+        let roots = roots.collect::<Result<Vec<_>, _>>()?;
+        IssuerChain::check(certificates, &read(issuer)?, &roots, self.kernel.now().as_secs()).map_err(refusal)
+    }
+}
+
+fn details(record: &ChainRecord) -> Result<ChainDetails, ServiceError> {
+    Ok(ChainDetails {
+        issuer: record.issuer,
+        number: record.number,
+        chain: IssuerChain::from_pem(&record.pem).map_err(ServiceError::internal)?,
+        added_at: record.created_at,
+    })
+}

@@ -1,0 +1,146 @@
+//! The authorizations of a new order: made with their challenges, or born of what was shown earlier.
+
+use chancery_domain::{
+    Authorization, AuthorizationId, AuthorizationState, CaaEvidence, Challenge, ChallengeId, ChallengeState,
+    ChallengeType, DnsName, Identifier, OrderId, Timestamp, Validation,
+};
+use chancery_store::Tx;
+use data_encoding::BASE64URL_NOPAD;
+
+use super::create::Draft;
+use super::rules::offered;
+use crate::error::ServiceError;
+
+impl Draft<'_> {
+    /// A new authorization, born valid where the account has shown control of the name lately, or of a namespace it is in.
+    /// Through ACME it is born with its challenges, at the name that is wished for where that can be (RFC 9444).
+    pub(crate) fn authorization(
+        &self,
+        tx: &mut Tx<'_>,
+        order: Option<OrderId>,
+        identifier: &Identifier,
+        wish: Option<&DnsName>,
+        order_end: Timestamp,
+    ) -> Result<Authorization, ServiceError> {
+        let settings = &self.kernel.settings;
+        let acme = self.acme.map(|account| account.id);
+        let mut allowed = offered(identifier, self.profile, &self.standing.applied(settings));
+        allowed.retain(|kind| self.has_use_for(*kind, order));
+        let of_namespaces: Vec<_> = allowed.iter().copied().filter(|kind| shows_namespaces(*kind)).collect();
+        let namespace = wish.filter(|_| !of_namespaces.is_empty()).cloned();
+        let id = AuthorizationId::with_challenges(self.now, self.kernel.entropy.as_ref());
+        let fresh = Authorization {
+            id,
+            reseller: self.caller.reseller,
+            account: self.account.id,
+            acme_account: acme,
+            order,
+            identifier: identifier.clone(),
+            namespace,
+            state: AuthorizationState::Pending,
+            challenges: Vec::new(),
+            expires_at: order_end,
+            created_at: self.now,
+            updated_at: self.now,
+            version: 1,
+        };
+        let Some((earlier, mut validation)) = self.earned(tx, &fresh, &allowed)? else {
+            let kinds = match (acme, &fresh.namespace) {
+                (None, _) => Vec::new(),
+                (Some(_), None) => allowed,
+                (Some(_), Some(_)) => of_namespaces,
+            };
+            let challenges = kinds.into_iter().map(|kind| self.challenge(id, kind, ChallengeState::Pending));
+            return Ok(Authorization { challenges: challenges.collect(), ..fresh });
+        };
+        // For public certificates control counts no longer than its date allows, however long the permission holds.
+        let shown_until = match settings.issuing.longest_reuse(&self.profile.name, self.now) {
+            Some(longest) => validation.at.plus(longest),
+            None => earlier.expires_at,
+        };
+        if earlier.identifier != *identifier {
+            // CAA is asked for each name, whoever controls it.
+            validation.caa = CaaEvidence { checked_at: Timestamp::from_secs(0), found_at: None, records: Vec::new() };
+        }
+        // The list of challenges of a reused authorization must not be empty: clients look for the one that is valid.
+        let shown = self.challenge(id, validation.method, ChallengeState::Valid { at: validation.at });
+        let state = AuthorizationState::Valid(validation);
+        let expires_at = earlier.expires_at.min(shown_until);
+        Ok(Authorization { state, challenges: vec![shown], expires_at, namespace: earlier.namespace, ..fresh })
+    }
+
+    /// A permission that was earned earlier and covers what a new one is for.
+    fn earned(
+        &self,
+        tx: &mut Tx<'_>,
+        fresh: &Authorization,
+        allowed: &[ChallengeType],
+    ) -> Result<Option<(Authorization, Validation)>, ServiceError> {
+        let settings = &self.kernel.settings;
+        if settings.issuing.reuse.is_zero() {
+            return Ok(None);
+        }
+        for earlier in self.candidates(tx, fresh)? {
+            let Some(validation) = earlier.validation().cloned() else { continue };
+            // It may hold longer for its own order, policies may have come since, and whoever earned it may have given
+            // it up.
+            let source = tx.any_authorization(validation.source)?;
+            let reuse = settings.issuing.reuse_of(&self.profile.name, self.now);
+            let holds = self.now < validation.at.plus(reuse)
+                && validation.method.counts_later()
+                && allowed.contains(&validation.method)
+                && source.is_some_and(|source| source.validation().is_some());
+            if holds {
+                return Ok(Some((earlier, validation)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Those for the very name, and then those for what it is in. Ahead of an order a namespace is shown as such.
+    fn candidates(&self, tx: &mut Tx<'_>, fresh: &Authorization) -> Result<Vec<Authorization>, ServiceError> {
+        let (account, acme) = (fresh.account, fresh.acme_account);
+        let subdomains = self.kernel.settings.acme.subdomains;
+        let (mut found, namespaces) = match (&fresh.order, &fresh.namespace, &fresh.identifier) {
+            (None, Some(namespace), _) => (None, vec![namespace.clone()]),
+            (Some(_), _, Identifier::Dns(name)) if subdomains && acme.is_some() && !name.is_wildcard() => {
+                (tx.valid_authorization(account, acme, &fresh.identifier, self.now)?, name.above())
+            }
+            (_, _, identifier) => (tx.valid_authorization(account, acme, identifier, self.now)?, Vec::new()),
+        };
+        // What was shown of a namespace holds for other names only while that is allowed.
+        found = found.filter(|found| subdomains || found.shown_at() == found.identifier);
+        let mut candidates: Vec<_> = found.into_iter().collect();
+        for namespace in namespaces {
+            candidates.extend(tx.valid_namespace(account, acme, &namespace, self.now)?);
+        }
+        Ok(candidates)
+    }
+
+    /// Whether a way to show control can lead to anything here.
+    fn has_use_for(&self, kind: ChallengeType, order: Option<OrderId>) -> bool {
+        let has_account = self.acme.is_some() || !kind.needs_acme_account();
+        // Ahead of an order all is for later ones.
+        let counts = order.is_some() || kind.counts_later();
+        let has_names = kind != ChallengeType::DnsPersist01 || !self.kernel.settings.acme.caa_identities.is_empty();
+        has_account && counts && has_names
+    }
+
+    fn challenge(&self, authorization: AuthorizationId, kind: ChallengeType, state: ChallengeState) -> Challenge {
+        Challenge {
+            id: ChallengeId::of(authorization, kind),
+            kind,
+            token: BASE64URL_NOPAD.encode(&self.kernel.entropy.bytes::<32>()),
+            state,
+            attempts: Vec::new(),
+            created_at: self.now,
+            updated_at: self.now,
+        }
+    }
+}
+
+/// Whether control of all names below one can be shown so: by its DNS alone (Baseline Requirements section 3.2.2.4;
+/// RFC 9444 section 7.3 leaves it to us). A record that persists would need a policy of its own.
+fn shows_namespaces(kind: ChallengeType) -> bool {
+    kind.is_dns() && kind.counts_later()
+}

@@ -1,0 +1,170 @@
+//! Further chains above a certificate (RFC 8555 section 7.4.2).
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chancery_domain::Entropy;
+use chancery_pki::{
+    CaName, CaPolicy, Certificate, Issuer, IssuingCa, KeyAlgorithm, PrivateKey, Serial, Validity, chain_to_pem,
+    issuing, root,
+};
+use chancery_tests::{AcmeClient, Reply, START, World, on_both_databases, path, settings};
+use http::Method;
+
+use crate::common::{problem, stage};
+
+const CA: &str = "Test Issuing E1";
+const DAY: i64 = 86_400;
+
+struct Zeros;
+
+impl Entropy for Zeros {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(7);
+    }
+}
+
+/// A chain for the world's CA up to another root, good for so many days: first the CA, then the root.
+async fn vouched_for(world: &World, root_name: &str, days: u32) -> Vec<Certificate> {
+    let issuers = world.services.operator.issuers().await.unwrap();
+    let ca = &issuers.iter().find(|issuer| issuer.name == CA).unwrap().certificate;
+    let key = PrivateKey::generate(KeyAlgorithm::EcP256).unwrap();
+    let validity = |days| Validity::days(START.as_secs(), days).unwrap();
+    let name = |text: &str| CaName::beside(ca, text).unwrap();
+    let root = root(&key, &name(root_name), validity(3650), Serial::draw(&Zeros)).unwrap();
+    let root = Issuer::new(root, Arc::new(key)).unwrap();
+    let cross = IssuingCa {
+        subject: &name(CA),
+        spki: &ca.spki().unwrap(),
+        validity: validity(days),
+        serial: Serial::draw(&Zeros),
+        policy: CaPolicy::Any,
+        purposes: &[],
+        ca_issuers_url: None,
+        crl_url: None,
+    };
+    vec![issuing(&root, &cross).unwrap(), root.certificate().clone()]
+}
+
+/// Adds such a chain, and gives the certificate that clients are to get.
+async fn add(world: &World, root_name: &str, days: u32) -> Certificate {
+    let chain = vouched_for(world, root_name, days).await;
+    world.services.operator.add_chain(CA, &chain_to_pem(&chain)).await.unwrap();
+    world.services.authority.reload().await.unwrap();
+    chain[0].clone()
+}
+
+fn alternates(reply: &Reply) -> Vec<String> {
+    let links = reply.headers.get_all("link").iter().map(|value| value.to_str().unwrap());
+    let alternate = links.filter_map(|link| link.strip_suffix(">;rel=\"alternate\"")?.strip_prefix('<'));
+    alternate.map(str::to_owned).collect()
+}
+
+async fn issued(world: &World) -> (chancery_tests::Tenant, AcmeClient, String) {
+    world.start_workers();
+    let (tenant, _, client) = stage(world).await;
+    let (_, order) = client.issue(&["example.com"]).await;
+    (tenant, client, order["certificate"].as_str().unwrap().to_owned())
+}
+
+on_both_databases! {
+    async fn every_chain_leads_to_the_others(world: World) {
+        let (_, client, url) = issued(&world).await;
+        let usual = client.read(&url).await;
+        assert_eq!(alternates(&usual), [""; 0]);
+        let first = add(&world, "Root X2", 100).await;
+        let second = add(&world, "Root X3", 200).await;
+
+        let [one, two] = [1, 2].map(|number| format!("{url}/{number}"));
+        let again = client.read(&url).await;
+        assert_eq!((again.text(), alternates(&again)), (usual.text(), vec![one.clone(), two.clone()]));
+        for (number, own, others) in [(&one, &first, [&url, &two]), (&two, &second, [&url, &one])] {
+            let reply = client.read(number).await;
+            assert_eq!(reply.header("content-type"), Some("application/pem-certificate-chain"));
+            let chain = Certificate::chain_from_pem(&reply.text()).unwrap();
+            assert_eq!(chain[0], Certificate::from_pem(&usual.text()).unwrap());
+            assert_eq!(&chain[1..], std::slice::from_ref(own), "the root is not sent");
+            assert_eq!(alternates(&reply).iter().collect::<Vec<_>>(), others);
+        }
+        for unknown in ["0", "3", "01", "+1", "x", "1/1", "4294967297"] {
+            problem(&client.read(&format!("{url}/{unknown}")).await, 404, "malformed");
+        }
+        assert_eq!(world.stranger().get(path(&one)).await.status, 405);
+
+        // One that has expired is not offered; the others keep their numbers.
+        world.clock.advance(Duration::from_secs(100 * DAY.unsigned_abs()));
+        assert_eq!(alternates(&client.read(&url).await), [two.as_str()]);
+        problem(&client.read(&one).await, 404, "malformed");
+        assert_eq!(alternates(&client.read(&two).await), [url.as_str()]);
+        world.services.operator.remove_chain(CA, 2).await.unwrap();
+        world.services.authority.reload().await.unwrap();
+        assert_eq!(alternates(&client.read(&url).await), [""; 0]);
+    }
+
+    async fn another_account_gets_no_chain_of_it(world: World) {
+        let (tenant, _, url) = issued(&world).await;
+        add(&world, "Root X2", 100).await;
+        let credential = tenant.make_account("b@example.com").await;
+        let other = AcmeClient::registered(&world, &credential).await;
+        problem(&other.read(&format!("{url}/1")).await, 404, "malformed");
+    }
+
+    async fn a_running_node_offers_a_new_chain_within_seconds(world: World) {
+        let (_, client, url) = issued(&world).await;
+        let node = world.another_node(settings(), Vec::new()).await;
+        let authority = node.services.authority.clone();
+        let watching = tokio::spawn(async move { authority.watch().await });
+        let client = client.speaking_to(node.stranger());
+        let chain = vouched_for(&world, "Root X2", 100).await;
+        for offered in [true, false] {
+            match offered {
+                true => drop(world.services.operator.add_chain(CA, &chain_to_pem(&chain)).await.unwrap()),
+                false => drop(world.services.operator.remove_chain(CA, 1).await.unwrap()),
+            }
+            let began = Instant::now();
+            while alternates(&client.read(&url).await).is_empty() == offered {
+                assert!(began.elapsed() < Duration::from_secs(5), "a running node follows within 5 seconds");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+        watching.abort();
+    }
+
+    async fn a_chain_is_added_once_and_only_to_its_ca(world: World) {
+        let operator = &world.services.operator;
+        let chain = vouched_for(&world, "Root X2", 100).await;
+        let refused = async |ca: &str, chain: &[Certificate]| {
+            operator.add_chain(ca, &chain_to_pem(chain)).await.err().unwrap().to_string()
+        };
+        let said = refused(CA, &chain[..1]).await;
+        assert!(said.contains("is not in it; add the certificates up to the root"), "{said}");
+        assert!(refused("Test Root", &chain).await.contains("is a root; name an issuing CA"));
+        assert!(refused("nobody", &chain).await.contains("nobody"));
+        assert_eq!(operator.add_chain(CA, &chain_to_pem(&chain)).await.unwrap().number, 1);
+        assert!(refused(CA, &chain).await.contains("has this chain already, as number 1"));
+        assert!(operator.remove_chain(CA, 2).await.is_err());
+        operator.remove_chain(CA, 1).await.unwrap();
+        assert_eq!(operator.add_chain(CA, &chain_to_pem(&chain)).await.unwrap().number, 1);
+    }
+
+    async fn a_reseller_downloads_the_chain_of_its_choice(world: World) {
+        let (tenant, _, url) = issued(&world).await;
+        let cross = add(&world, "Root X2", 100).await;
+        let lookup = url.rsplit('/').next().unwrap();
+        for base in ["/v1/certificate", "/certificate"] {
+            let get = async |query: &str, accept: &str| {
+                tenant.send(Method::GET, &format!("{base}/{lookup}{query}"), &[("accept", accept)], None).await
+            };
+            let usual = get("", "*/*").await;
+            assert_eq!(alternates(&usual), [format!("https://ca.test/v1/certificate/{lookup}?chain=1")]);
+            let other = get("?chain=1", "*/*").await;
+            assert_eq!(Certificate::chain_from_pem(&other.text()).unwrap()[1], cross);
+            assert_eq!(alternates(&other), [format!("https://ca.test/v1/certificate/{lookup}")]);
+            let json = get("?chain=1", "application/json").await.expect(200);
+            assert_eq!(json["chain"], cross.to_pem());
+            assert_eq!(get("?chain=2", "*/*").await.refusal(404), "certificate_not_found");
+            assert_eq!(get("?chain=x", "*/*").await.fields(), ["chain"]);
+            assert_eq!(get("?chains=1", "*/*").await.fields(), ["chains"]);
+        }
+    }
+}
