@@ -1,5 +1,5 @@
 //! On Pebble's listener an account has another URL than on the service's own. CAA records (RFC 8657 `accounturi`) may name
-//! it by any of them.
+//! it by any of them, and so may the records of dns-account-01 and dns-persist-01.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ impl AccountNames {
     }
 }
 
-/// Looks at CAA records once more where they do not name the account as usual.
+/// Looks at records once more where they do not name the account as usual.
 pub struct Renaming {
     pub inspector: Arc<dyn Inspector>,
     pub names: AccountNames,
@@ -54,9 +54,27 @@ impl Renaming {
     }
 }
 
+impl Renaming {
+    /// The first look that finds what it looks for; else that under the usual name. Only some records have the name of the
+    /// account in them.
+    async fn look(&self, whose: &str, check: &Check) -> Verified {
+        let first = self.inspector.verify(whose, check).await;
+        let named = matches!(check.kind, ChallengeType::DnsAccount01 | ChallengeType::DnsPersist01);
+        if first.outcome.is_err() && named {
+            for account_uri in self.names.of(&check.account_uri).into_iter().skip(1) {
+                let other = self.inspector.verify(whose, &Check { account_uri, ..check.clone() }).await;
+                if other.outcome.is_ok() {
+                    return other;
+                }
+            }
+        }
+        first
+    }
+}
+
 impl Inspector for Renaming {
     fn verify<'a>(&'a self, whose: &'a str, check: &'a Check) -> Seen<'a, Verified> {
-        self.inspector.verify(whose, check)
+        Box::pin(self.look(whose, check))
     }
 
     fn caa<'a>(
@@ -100,8 +118,9 @@ mod tests {
     }
 
     impl Inspector for Only {
-        fn verify<'a>(&'a self, _: &'a str, _: &'a Check) -> Seen<'a, Verified> {
-            Box::pin(async { Verified { attempts: Vec::new(), outcome: Ok(()) } })
+        fn verify<'a>(&'a self, _: &'a str, check: &'a Check) -> Seen<'a, Verified> {
+            let outcome = self.judge(&check.account_uri).map(drop);
+            Box::pin(async { Verified { attempts: Vec::new(), outcome } })
         }
 
         fn caa<'a>(&'a self, _: &'a str, _: &'a Identifier, uri: &'a str, _: ChallengeType) -> Seen<'a, CaaVerdict> {
@@ -132,6 +151,17 @@ mod tests {
             let one = renaming.caa("", &name, uri, ChallengeType::Http01).await;
             let any = renaming.caa_for_any("", &name, uri, &[ChallengeType::Http01]).await;
             assert_eq!(one, any);
+            let check = |kind| Check {
+                identifier: name.clone(),
+                kind,
+                token: String::new(),
+                key_authorization: String::new(),
+                account_uri: uri.to_owned(),
+            };
+            for kind in [ChallengeType::DnsAccount01, ChallengeType::DnsPersist01] {
+                assert_eq!(renaming.verify("", &check(kind)).await.outcome, one.clone().map(drop));
+            }
+            assert_eq!(renaming.verify("", &check(ChallengeType::Dns01)).await.outcome.is_ok(), only == uri);
             one.map_err(|problem| problem.detail)
         };
         for known in ["https://ca.test/acme/account/7", "https://a/my-account/7", "https://b/my-account/7"] {
