@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use rusqlite::backup::StepResult;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::StoreError;
@@ -60,14 +61,24 @@ impl Pool {
 
 /// Opens a connection on which every commit waits for the disk.
 pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
-    let mut connection = Connection::open(path)?;
-    connection.busy_handler(Some(wait_for_lock))?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    settle(&mut connection)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    connection.set_prepared_statement_cache_capacity(256);
     Ok(connection)
+}
+
+/// What every connection has in common. Each is used by one thread at a time, and so needs no lock of its own.
+fn settle(connection: &mut Connection) -> Result<(), StoreError> {
+    connection.busy_handler(Some(wait_for_lock))?;
+    connection.set_prepared_statement_cache_capacity(256);
+    // A plan must not depend on parameters: SQLite would make it anew with each, for every table that has a partial
+    // index.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 /// Copies the database through SQLite's own backup, in one step and so from one snapshot: writers need not stop, and
@@ -104,9 +115,8 @@ fn wait_for_lock(asked: i32) -> bool {
 fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let mut connection =
         Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_handler(Some(wait_for_lock))?;
+    settle(&mut connection)?;
     connection.pragma_update(None, "query_only", true)?;
-    connection.set_prepared_statement_cache_capacity(256);
     Ok(connection)
 }
 
