@@ -11,6 +11,7 @@ use chancery_store::{Job, JobKind, Tx};
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::json;
 
+use crate::acme::require_still;
 use crate::caller::Caller;
 use crate::error::{Noun, ServiceError};
 use crate::fault::{self, Step};
@@ -110,6 +111,7 @@ impl Authorizations {
             .write(move |tx| {
                 let (authorization, order) = lock_challenge(tx, &by, id)?;
                 account_of(tx, &authorization)?.require_active()?;
+                require_still(tx, &by)?;
                 let tried = authorization.tried().cloned();
                 let now = kernel.now();
                 let authorization = match authorization.choose(id, now) {

@@ -13,6 +13,8 @@ pub struct Caller {
     pub scopes: ScopeSet,
     /// The ACME account that speaks, and that sees nothing but its own.
     pub acme_account: Option<AcmeAccountId>,
+    /// The thumbprint of the key that it has signed with.
+    pub acme_key: Option<String>,
     pub origin: Origin,
 }
 

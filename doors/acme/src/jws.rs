@@ -87,13 +87,16 @@ async fn verify(door: &Door, request: Request, named: Named) -> Result<Signed, P
     let acme = &door.services.acme;
     match name {
         KeyName::Account(name) => {
+            // Whoever does not show the key is held to a rate by where they come from, as those without an account are.
             let id = account_of(door, &name)?;
-            let found = acme.find(id, origin.clone()).await?;
+            let charge =
+                |problem: Problem| require_rate(door, &parts.extensions, &origin.address).err().unwrap_or(problem);
+            let found = acme.find(id, origin.clone()).await.map_err(|error| charge(error.into()))?;
             let key = Jwk::parse(found.account.jwk.as_bytes()).map_err(|error| {
                 tracing::error!(%error, account = %id, "an account has a key that cannot be read");
                 Problem::internal()
             })?;
-            let payload = jws.verify(&key).map_err(unverified)?.to_vec();
+            let payload = jws.verify(&key).map_err(|error| charge(unverified(error)))?.to_vec();
             let caller = acme.admit(&nonce, found).await?;
             if let Some(exchange) = parts.extensions.get::<Arc<Exchange>>() {
                 exchange.note_caller(&caller.caller);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -27,11 +28,18 @@ impl Responder {
         };
         // Where the unspecified IPv6 address takes IPv4 along, or there is no IPv6 at all, the other one is enough.
         let first = TcpListener::bind((six, port)).await;
+        if let Err(error) = &first
+            && error.kind() == io::ErrorKind::AddrInUse
+        {
+            return Err(io::Error::from(io::ErrorKind::AddrInUse));
+        }
         let port = first.as_ref().ok().and_then(|listener| listener.local_addr().ok()).map_or(port, |at| at.port());
         let second = TcpListener::bind((four, port)).await;
         let mut responder = Self { port, published: Arc::default() };
         match (first, second) {
             (Err(_), Err(error)) => return Err(error),
+            // Another program would be asked in our place.
+            (Ok(_), Err(error)) if !everywhere => return Err(error),
             (first, second) => {
                 for listener in [first, second].into_iter().flatten() {
                     responder.port = listener.local_addr()?.port();
@@ -62,7 +70,12 @@ impl Responder {
     }
 
     async fn listen(self, listener: TcpListener) {
-        while let Ok((stream, _)) = listener.accept().await {
+        loop {
+            let Ok((stream, _)) = listener.accept().await else {
+                // Too many files are open, or somebody hung up: the next one is to be answered all the same.
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                continue;
+            };
             let responder = self.clone();
             tokio::spawn(async move { responder.answer(stream).await });
         }

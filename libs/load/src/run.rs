@@ -115,6 +115,13 @@ impl Enough {
         Self { over: AtomicBool::new(false), left }
     }
 
+    /// One that was begun came to nothing.
+    fn again(&self) {
+        if let Some(left) = &self.left {
+            left.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// Whether one more is to be ordered.
     fn one_more(&self) -> bool {
         let some_left = |left: &AtomicU64| {
@@ -153,6 +160,7 @@ impl Customer {
             match self.next().await {
                 Ok(took) => done.latencies.push(took),
                 Err(error) => {
+                    enough.again();
                     done.failed += 1;
                     done.first_failure.get_or_insert(error);
                     // A server that refuses everything at once is not to be asked as fast as it refuses.

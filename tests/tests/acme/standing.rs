@@ -1,9 +1,13 @@
 //! What is revoked, suspended or ended takes effect with the next request, and the refusal says which it was.
 
+use chancery_domain::ProfileName;
+use chancery_jose::SigningKey;
+use chancery_service::Origin;
+use chancery_service::acme::{AccountUpdate, AskedName, NewAcmeOrder};
 use chancery_tests::{csr_der, lookup, on_both_databases};
 use serde_json::json;
 
-use crate::common::{problem, stage};
+use crate::common::{last, problem, stage};
 
 on_both_databases! {
     async fn a_revoked_credential_takes_its_accounts_with_it(world: World) {
@@ -69,8 +73,54 @@ on_both_databases! {
         assert_eq!(client.finalize(&order, &["example.com"]).await.expect(200)["status"], "processing");
         client.post(&kid, &json!({"status": "deactivated"})).await.expect(200);
         world.work(None).await;
-        let id: chancery_domain::OrderId = crate::common::last(&url).parse().unwrap();
+        let id: chancery_domain::OrderId = last(&url).parse().unwrap();
         let state = world.store.read(move |tx| tx.any_order(id)).await.unwrap().unwrap().state;
         assert!(matches!(state, chancery_domain::OrderState::Invalid { .. }), "{state:?}");
+    }
+
+    async fn what_was_admitted_a_moment_ago_is_asked_again_where_something_is_written(world: World) {
+        for by_key in [true, false] {
+            let (tenant, credential, client) = match by_key {
+                true => stage(&world).await,
+                false => {
+                    let tenant = world.tenant("SECOND").await;
+                    let credential = tenant.post("/v1/account", json!({"customer_email": "b@example.com"})).await.expect(201);
+                    let client = chancery_tests::AcmeClient::registered(&world, &credential).await;
+                    (tenant, credential, client)
+                }
+            };
+            let (url, order) = client.order(&["example.com"]).await;
+            let authorization = order["authorizations"][0].as_str().unwrap();
+            let shown = client.read(authorization).await.expect(200);
+            let (acme, id) = (&world.services.acme, last(client.kid.as_deref().unwrap()).parse().unwrap());
+            let found = acme.find(id, Origin::default()).await.unwrap();
+            let admitted = acme.admit(&client.nonce().await, found).await.unwrap();
+            let told = if by_key {
+                let (old, new) = (client.key.public(), SigningKey::generate().unwrap());
+                acme.change_key(&admitted, old, new.public()).await.unwrap();
+                "another key"
+            } else {
+                let kid = credential["kid"].as_str().unwrap();
+                tenant.delete(&format!("/v1/eab-credential/{kid}")).await.expect(200);
+                "revoked"
+            };
+            let profile = ProfileName::parse("TLS-90d").unwrap();
+            let identifiers = vec![AskedName { kind: "dns".to_owned(), value: "example.org".to_owned(), ancestor: None, subdomains: false }];
+            let new = NewAcmeOrder { profile, identifiers, not_before: None, not_after: None, replaces: None };
+            let challenge = last(shown["challenges"][0]["url"].as_str().unwrap()).parse().unwrap();
+            let csr = chancery_jose::base64url::decode(&csr_der(&["example.com"])).unwrap();
+            let refusals = [
+                acme.new_order(&admitted, new).await.map(drop),
+                acme.answer_challenge(&admitted, challenge).await.map(drop),
+                acme.deactivate_authorization(&admitted, last(authorization).parse().unwrap()).await.map(drop),
+                acme.finalize(&admitted, last(&url).parse().unwrap(), csr).await.map(drop),
+                acme.update_account(&admitted, AccountUpdate { contacts: Some(Vec::new()), terms_agreed: false }).await.map(drop),
+                acme.deactivate_account(&admitted).await.map(drop),
+            ];
+            for (place, refusal) in refusals.into_iter().enumerate() {
+                let refusal = refusal.expect_err(&format!("{place}")).to_string();
+                assert!(refusal.contains(told), "{place}: {refusal}");
+            }
+        }
     }
 }

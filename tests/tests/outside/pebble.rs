@@ -134,6 +134,7 @@ fn everything_leads_back_to_the_name_it_was_asked_by() {
             "externalAccountRequired": true,
             "caaIdentities": ["chancery.test"],
             "profiles": {"TLS-90d": "TLS server certificate, 90 days"},
+            "subdomainAuthAllowed": true,
         })
     );
 }

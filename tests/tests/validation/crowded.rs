@@ -105,7 +105,7 @@ on_both_databases! {
         let account = account(&tenant, "a@example.com").await;
         let reseller = world.store.read(|tx| Ok::<_, ServiceError>(tx.reseller_by_code("DEMO")?)).await.unwrap().unwrap();
         let (code, scopes) = (reseller.code.clone(), ScopeSet::all());
-        let caller = Caller { reseller: reseller.id, code, actor: Actor::Anonymous, scopes, acme_account: None, origin: Origin::default() };
+        let caller = Caller { reseller: reseller.id, code, actor: Actor::Anonymous, scopes, acme_account: None, acme_key: None, origin: Origin::default() };
         let names: Vec<_> = (0..150).map(|number| format!("n{number}.example.test")).collect();
         let names: Vec<_> = names.iter().map(String::as_str).collect();
         let lookup = |text: &str| AccountLookup::parse(text);

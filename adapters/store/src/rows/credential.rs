@@ -53,7 +53,9 @@ impl Tx<'_> {
 
     /// Notes that a credential was in use. Nothing depends on it, so it neither waits nor makes others wait.
     pub fn touch_credential(&mut self, kid: Kid, now: Timestamp) -> Result<(), StoreError> {
-        self.execute("UPDATE eab_credentials SET last_used_at = $2 WHERE kid = $1", params![kid, now]).map(drop)
+        let sql = "UPDATE eab_credentials SET last_used_at = $2
+                   WHERE kid = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
+        self.execute(sql, params![kid, now]).map(drop)
     }
 
     /// The credential, which stays as it is until the unit of work ends: whoever revokes it waits.

@@ -2,6 +2,7 @@
 
 mod process;
 
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -34,11 +35,11 @@ pub struct AcmeArgs {
     #[arg(long, value_name = "KID", requires = "eab_hmac_key")]
     eab_kid: Option<String>,
     /// The HMAC key of the external account binding
-    #[arg(long, value_name = "KEY", requires = "eab_kid")]
+    #[arg(long, value_name = "KEY", requires = "eab_kid", env = "CHANCERY_BENCH_EAB_HMAC_KEY", hide_env_values = true)]
     eab_hmac_key: Option<String>,
     /// How many accounts order at the same time; several numbers are several rounds
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,16,64")]
-    accounts: Vec<usize>,
+    accounts: Vec<NonZero<usize>>,
     /// How long a round takes
     #[arg(long, value_name = "N", default_value_t = 15)]
     seconds: u64,
@@ -79,7 +80,7 @@ async fn acme(args: AcmeArgs) -> Result<(), Failure> {
     let credential = args.eab_kid.zip(args.eab_hmac_key).map(|(kid, hmac_key)| Credential { kid, hmac_key });
     let process = args.process.map(Process::of);
     let mut rounds = Vec::new();
-    for accounts in args.accounts {
+    for accounts in args.accounts.into_iter().map(NonZero::get) {
         let load = Load {
             directory: args.directory.clone(),
             ca_pem: ca_pem.clone(),
@@ -110,8 +111,10 @@ fn shown(accounts: usize, mut outcome: Outcome, used: Option<(process::Used, pro
     let mut at = |share| rounded(outcome.latencies.quantile(share).as_secs_f64() * 1e3);
     let (p50, p95, p99) = (at(0.5), at(0.95), at(0.99));
     // The warming up is in the figures of the process as well, one certificate for each account.
-    let all = outcome.latencies.count() + accounts;
-    let cpu = used.as_ref().map(|(before, after)| rounded((after.cpu - before.cpu).as_secs_f64() * 1e3 / all as f64));
+    let all = outcome.latencies.count() + usize::try_from(outcome.failed).unwrap_or(0) + accounts;
+    let cpu = used
+        .as_ref()
+        .map(|(before, after)| rounded(after.cpu.saturating_sub(before.cpu).as_secs_f64() * 1e3 / all as f64));
     record! {
         "in_flight" => accounts,
         "certificates" => outcome.latencies.count(),

@@ -8,7 +8,7 @@ use chancery_pki::SubscriberKey;
 use chancery_store::Tx;
 use serde_json::{Value, json};
 
-use super::admission::{AcmeCaller, no_such_account, require_reseller, standing};
+use super::admission::{AcmeCaller, no_such_account, require_reseller, require_still, standing};
 use super::{Acme, AcmeError, binding};
 use crate::caller::{Actor, Origin};
 use crate::cursor::{ListName, ListRequest, Listed};
@@ -63,6 +63,7 @@ impl Acme {
             .store
             .write(move |tx| {
                 let before = claim(tx, by.account.id)?;
+                require_still(tx, &by.caller)?;
                 let mut after = before.clone();
                 after.contacts = update.contacts.clone().unwrap_or(after.contacts);
                 if update.terms_agreed && after.terms_agreed_at.is_none() {
@@ -89,7 +90,9 @@ impl Acme {
                 let (id, now) = (by.account.id, kernel.now());
                 // Orders before accounts, as everybody does; and once more when no order can come any more.
                 lock_open_orders(tx, id)?;
-                let account = claim(tx, id)?.deactivate(now)?;
+                let account = claim(tx, id)?;
+                require_still(tx, &by.caller)?;
+                let account = account.deactivate(now)?;
                 tx.save_acme_account(&account)?;
                 let mut cancelled = 0;
                 for order in lock_open_orders(tx, id)?.into_iter().filter(|order| order.is_open(now)) {
@@ -115,6 +118,7 @@ impl Acme {
             .store
             .write(move |tx| {
                 let account = claim(tx, by.account.id)?;
+                require_still(tx, &by.caller)?;
                 if account.thumbprint != old {
                     let message = "`oldKey` is not the key of the account";
                     return Err(AcmeError::Malformed(message.to_owned()).into());

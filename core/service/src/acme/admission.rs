@@ -54,7 +54,11 @@ impl Acme {
         let (admitted, now) = (found.standing?, self.kernel.now());
         if admitted.credential_used_at.is_none_or(|at| now.since(at) >= LAST_USED) {
             let kid = admitted.account.kid;
-            self.kernel.store.write(move |tx| Ok::<_, ServiceError>(tx.touch_credential(kid, now)?)).await?;
+            let touch = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.touch_credential(kid, now)?);
+            // Good to know, and no reason to refuse anybody.
+            if let Err(error) = self.kernel.store.write(touch).await {
+                tracing::warn!(%error, %kid, "could not note that a credential is in use");
+            }
         }
         Ok(admitted)
     }
@@ -87,9 +91,28 @@ pub(super) fn standing(tx: &mut Tx<'_>, account: AcmeAccount, origin: &Origin) -
         actor: Actor::Acme(account.id.to_string()),
         scopes: ScopeSet::all(),
         acme_account: Some(account.id),
+        acme_key: Some(account.thumbprint.clone()),
         origin: origin.clone(),
     };
     Ok(AcmeCaller { account, customer, caller, credential_used_at: credential.last_used_at })
+}
+
+/// That what an ACME account was admitted by is still so, and stays so until the unit of work ends: whoever ends the account
+/// or its credential, or gives it another key, waits. Orders are locked before. Others than ACME accounts pass.
+pub(crate) fn require_still(tx: &mut Tx<'_>, caller: &Caller) -> Result<(), ServiceError> {
+    let Some(id) = caller.acme_account else { return Ok(()) };
+    let account = tx.hold_acme_account(id)?.ok_or_else(no_such_account)?;
+    account.require_active()?;
+    if caller.acme_key.as_ref() != Some(&account.thumbprint) {
+        let message = "the account has another key since a moment ago; sign with the new one";
+        return Err(AcmeError::Unauthorized(message.to_owned()).into());
+    }
+    match tx.hold_credential(account.reseller, account.kid)? {
+        Some(credential) if credential.revoked_at.is_none() => {}
+        _ => return Err(ServiceError::CredentialRevoked(account.kid)),
+    }
+    let reseller = tx.reseller(account.reseller)?;
+    require_reseller(&reseller.ok_or_else(|| ServiceError::internal("an ACME account without its reseller"))?)
 }
 
 pub(super) fn require_reseller(reseller: &Reseller) -> Result<(), ServiceError> {

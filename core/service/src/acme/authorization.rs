@@ -3,7 +3,7 @@
 use chancery_domain::{AuthorizationId, AuthorizationState, ChallengeId, ProblemKind, ValidationProblem};
 use serde_json::json;
 
-use super::{Acme, AcmeCaller, AcmeError};
+use super::{Acme, AcmeCaller, AcmeError, require_still};
 use crate::authorizations::{AuthorizationDetails, ChallengeDetails, lock};
 use crate::error::ServiceError;
 use crate::orders::fail_order;
@@ -59,6 +59,7 @@ impl Acme {
             .store
             .write(move |tx| {
                 let (authorization, order) = lock(tx, &caller, id)?;
+                require_still(tx, &caller)?;
                 let (now, thumbprint) = (kernel.now(), Some(thumbprint.clone()));
                 let was_valid = match &authorization.state {
                     AuthorizationState::Pending => false,

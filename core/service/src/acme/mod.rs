@@ -16,6 +16,7 @@ mod spent;
 use std::sync::Arc;
 
 pub use account::{AccountUpdate, NewAcmeAccount, Registered};
+pub(crate) use admission::require_still;
 pub use admission::{AcmeCaller, Found};
 pub use error::{AcmeError, RejectedName, Rejection};
 pub use names::AskedName;

@@ -16,6 +16,8 @@ use crate::error::ServiceError;
 
 /// How long a nonce can be used. Some clients keep one while a person does something.
 const LIFETIME: Duration = Duration::from_secs(3600);
+/// How far clocks of nodes may be apart, and how long a write may take.
+const LEEWAY: Duration = Duration::from_secs(600);
 /// Nonces forgotten with one commit.
 const BATCH: u32 = 1000;
 
@@ -132,7 +134,8 @@ impl Acme {
 
     /// Forgets used nonces that are too old to be taken again; says how many.
     pub async fn sweep(&self) -> Result<u64, ServiceError> {
-        let now = self.kernel.now();
+        // Another node's clock may be behind, and would take them for fresh.
+        let now = self.kernel.now().minus(LEEWAY);
         let mut forgotten = 0;
         loop {
             let some = self.kernel.store.write(move |tx| Ok::<_, ServiceError>(tx.forget_nonces(now, BATCH)?)).await?;

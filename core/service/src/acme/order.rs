@@ -8,7 +8,7 @@ use chancery_domain::{
 use chancery_store::Tx;
 use serde_json::json;
 
-use super::admission::no_such_account;
+use super::admission::{no_such_account, require_still};
 use super::{Acme, AcmeCaller, AcmeError, AskedName, names, renewal};
 use crate::authorizations::AuthorizationDetails;
 use crate::certificates::Download;
@@ -161,12 +161,11 @@ fn hold(tx: &mut Tx<'_>, by: &AcmeCaller) -> Result<Held, ServiceError> {
     let customer = tx.hold_account(by.account.reseller, by.account.account)?;
     let customer = customer.ok_or_else(|| ServiceError::internal("an ACME account without its customer"))?;
     customer.require_active()?;
-    let account = tx.hold_acme_account(by.account.id)?.ok_or_else(no_such_account)?;
-    account.require_active()?;
-    match tx.hold_credential(account.reseller, account.kid)? {
-        Some(credential) if credential.revoked_at.is_none() => Ok(Held { customer, account, credential }),
-        _ => Err(ServiceError::CredentialRevoked(account.kid)),
-    }
+    require_still(tx, &by.caller)?;
+    let account = tx.acme_account(by.account.id)?.ok_or_else(no_such_account)?;
+    let credential = tx.credential(account.reseller, account.kid)?;
+    let credential = credential.ok_or(ServiceError::CredentialRevoked(account.kid))?;
+    Ok(Held { customer, account, credential })
 }
 
 fn judged<T>(verdict: Result<T, ServiceError>, names: &[Identifier]) -> Result<T, ServiceError> {

@@ -6,7 +6,7 @@ use chancery_jose::Jwk;
 use chancery_pki::Certificate;
 use chancery_store::Tx;
 
-use super::{Acme, AcmeCaller, AcmeError};
+use super::{Acme, AcmeCaller, AcmeError, require_still};
 use crate::caller::{Actor, Origin};
 use crate::certificates::{revocation_detail, revoke};
 use crate::error::ServiceError;
@@ -78,6 +78,7 @@ fn require_right(
         Revoker::Key(key, _) if key.to_spki() == spki => Ok(()),
         Revoker::Key(..) => refuse("the request is signed by another key than that of the certificate"),
         Revoker::Account(by) => {
+            require_still(tx, &by.caller)?;
             let order = tx.order(certificate.reseller, certificate.order)?;
             if order.and_then(|order| order.acme_account) == Some(by.account.id) {
                 return Ok(());

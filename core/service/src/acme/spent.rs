@@ -37,15 +37,20 @@ impl Spent {
 
     /// Takes a nonce that was given out.
     pub(super) fn take(&self, number: u64) -> Taking {
-        let age = self.next.load(Ordering::Acquire).saturating_sub(number);
-        if age > REMEMBERED - LEEWAY {
+        if self.age(number) > REMEMBERED - LEEWAY {
             return Taking::TooOld;
         }
         let (word, mask) = self.place(number);
         match word.fetch_or(mask, Ordering::AcqRel) & mask {
+            // Whoever was held up in between may have met the bit of an heir.
+            0 if self.age(number) > REMEMBERED - LEEWAY => Taking::TooOld,
             0 => Taking::Taken,
             _ => Taking::UsedBefore,
         }
+    }
+
+    fn age(&self, number: u64) -> u64 {
+        self.next.load(Ordering::Acquire).saturating_sub(number)
     }
 
     fn place(&self, number: u64) -> (&AtomicU64, u64) {
@@ -74,7 +79,7 @@ mod tests {
             spent.next();
         }
         assert_eq!(spent.take(second), Taking::TooOld);
-        // The place of the first one is another's by now.
+        // The places of both are others' by now.
         let heir = spent.next();
         assert_eq!(spent.take(heir), Taking::Taken);
     }

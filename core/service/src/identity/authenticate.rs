@@ -175,7 +175,15 @@ pub(crate) fn end_of(claims: &Claims) -> Result<i64, AuthError> {
 }
 
 fn caller(reseller: &Reseller, actor: Actor, scopes: ScopeSet, origin: Origin) -> Caller {
-    Caller { reseller: reseller.id, code: reseller.code.clone(), actor, scopes, acme_account: None, origin }
+    Caller {
+        reseller: reseller.id,
+        code: reseller.code.clone(),
+        actor,
+        scopes,
+        acme_account: None,
+        acme_key: None,
+        origin,
+    }
 }
 
 fn admit(reseller: &Reseller, caller: Caller) -> Result<Caller, AuthError> {

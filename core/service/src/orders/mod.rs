@@ -23,6 +23,7 @@ pub(crate) use ending::{cancel_order, fail_order, put_back_order};
 pub(crate) use rules::{Standing, offered};
 
 use crate::accounts::standing_account;
+use crate::acme::require_still;
 use crate::caller::Caller;
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
@@ -111,6 +112,7 @@ impl Orders {
             .write(move |tx| {
                 let order = lock_own(tx, &by, id)?;
                 let (now, account) = (kernel.now(), standing_account(tx, &order)?);
+                require_still(tx, &by)?;
                 let order = match order.finalize(now) {
                     Ok(Finalization::Accepted(order)) => order,
                     Ok(Finalization::AlreadyAccepted(order)) => {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chancery_dcv::{Check, Verified};
 use chancery_domain::{ChallengeType, Identifier, ProblemKind};
 use chancery_workers::{CaaVerdict, Inspector, Seen};
+use tokio::task::JoinSet;
 
 /// Where accounts are, up to their id.
 #[derive(Clone, Debug, Default)]
@@ -58,17 +59,29 @@ impl Renaming {
     /// The first look that finds what it looks for; else that under the usual name. Only some records have the name of the
     /// account in them.
     async fn look(&self, whose: &str, check: &Check) -> Verified {
-        let first = self.inspector.verify(whose, check).await;
         let named = matches!(check.kind, ChallengeType::DnsAccount01 | ChallengeType::DnsPersist01);
-        if first.outcome.is_err() && named {
-            for account_uri in self.names.of(&check.account_uri).into_iter().skip(1) {
-                let other = self.inspector.verify(whose, &Check { account_uri, ..check.clone() }).await;
-                if other.outcome.is_ok() {
-                    return other;
-                }
-            }
+        if !named {
+            return self.inspector.verify(whose, check).await;
         }
-        first
+        // Side by side: each look goes on for a while where nothing is found.
+        let mut looks = JoinSet::new();
+        for account_uri in self.names.of(&check.account_uri) {
+            let usual = account_uri == check.account_uri;
+            let (inspector, whose) = (self.inspector.clone(), whose.to_owned());
+            let check = Check { account_uri, ..check.clone() };
+            looks.spawn(async move { (usual, inspector.verify(&whose, &check).await) });
+        }
+        let mut usual = None;
+        while let Some(Ok((is_usual, seen))) = looks.join_next().await {
+            if seen.outcome.is_ok() {
+                return seen;
+            }
+            usual = usual.or(is_usual.then_some(seen));
+        }
+        match usual {
+            Some(seen) => seen,
+            None => self.inspector.verify(whose, check).await,
+        }
     }
 }
 

@@ -91,6 +91,7 @@ fn caller(reseller: Reseller) -> Caller {
         actor: Actor::Operator("chancery dev".to_owned()),
         scopes: ScopeSet::all(),
         acme_account: None,
+        acme_key: None,
         origin: Origin::default(),
     }
 }
