@@ -49,6 +49,9 @@ pub struct Validation {
     pub method: ChallengeType,
     /// The authorization for which control was really looked for: another one where this is a reuse.
     pub source: AuthorizationId,
+    /// The namespace that was looked at, where one was. It stands here besides in the authorization: a node that knows
+    /// nothing of namespaces looks at the name alone, and does not write it.
+    pub namespace: Option<DnsName>,
     pub caa: CaaEvidence,
 }
 
@@ -92,8 +95,16 @@ impl Authorization {
         self.namespace.clone().map_or_else(|| self.identifier.clone(), Identifier::Dns)
     }
 
+    /// What was shown, if that is control of what this is a permission for: where it is for a namespace, control was
+    /// shown there, and by a method that shows it.
+    pub fn proven(&self) -> Option<&Validation> {
+        let validation = self.validation().filter(|validation| validation.namespace == self.namespace)?;
+        let of_namespace = self.namespace.is_none() || validation.method.shows_namespaces();
+        (of_namespace && self.is_in_its_namespace()).then_some(validation)
+    }
+
     /// Whether what is shown at its namespace can be of its identifier.
-    pub(crate) fn is_in_its_namespace(&self) -> bool {
+    fn is_in_its_namespace(&self) -> bool {
         match (&self.identifier, &self.namespace) {
             (_, None) => true,
             (Identifier::Dns(name), Some(namespace)) => {
@@ -174,8 +185,8 @@ impl Authorization {
         match verification {
             Verification::Shown(caa) => {
                 challenge.state = ChallengeState::Valid { at: now };
-                self.state =
-                    AuthorizationState::Valid(Validation { at: now, method: challenge.kind, source: self.id, caa });
+                let (method, namespace) = (challenge.kind, self.namespace.clone());
+                self.state = AuthorizationState::Valid(Validation { at: now, method, source: self.id, namespace, caa });
                 self.expires_at = now.plus(keep);
             }
             Verification::Failed(problem) => {

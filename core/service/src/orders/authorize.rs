@@ -26,7 +26,7 @@ impl Draft<'_> {
         let acme = self.acme.map(|account| account.id);
         let mut allowed = offered(identifier, self.profile, &self.standing.applied(settings));
         allowed.retain(|kind| self.has_use_for(*kind, order));
-        let of_namespaces: Vec<_> = allowed.iter().copied().filter(|kind| shows_namespaces(*kind)).collect();
+        let of_namespaces: Vec<_> = allowed.iter().copied().filter(|kind| kind.shows_namespaces()).collect();
         let namespace = wish.filter(|_| !of_namespaces.is_empty()).cloned();
         let id = AuthorizationId::with_challenges(self.now, self.kernel.entropy.as_ref());
         let fresh = Authorization {
@@ -81,7 +81,7 @@ impl Draft<'_> {
             return Ok(None);
         }
         for earlier in self.candidates(tx, fresh)? {
-            let Some(validation) = earlier.validation().cloned() else { continue };
+            let Some(validation) = earlier.proven().cloned() else { continue };
             // It may hold longer for its own order, policies may have come since, and whoever earned it may have given
             // it up.
             let source = tx.any_authorization(validation.source)?;
@@ -137,10 +137,4 @@ impl Draft<'_> {
             updated_at: self.now,
         }
     }
-}
-
-/// Whether control of all names below one can be shown so: by its DNS alone (Baseline Requirements section 3.2.2.4;
-/// RFC 9444 section 7.3 leaves it to us). A record that persists would need a policy of its own.
-fn shows_namespaces(kind: ChallengeType) -> bool {
-    kind.is_dns() && kind.counts_later()
 }
