@@ -15,7 +15,7 @@ pub(super) fn write_identifiers(identifiers: &[Identifier]) -> String {
 
 pub(super) fn read_identifiers(text: &str) -> Result<Vec<Identifier>, StoreError> {
     let texts: Vec<String> = from_json(text)?;
-    texts.iter().map(|text| Identifier::parse(text).map_err(StoreError::corrupt)).collect()
+    texts.iter().map(|text| Identifier::from_stored(text).map_err(StoreError::corrupt)).collect()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -79,7 +79,7 @@ pub(super) fn read_validation(text: &str) -> Result<Validation, StoreError> {
         at: Timestamp::from_millis(stored.at),
         method: stored.method.parse::<ChallengeType>().map_err(StoreError::corrupt)?,
         source: stored.source.parse::<AuthorizationId>().map_err(StoreError::corrupt)?,
-        namespace: stored.shown_at.as_deref().map(DnsName::parse).transpose().map_err(StoreError::corrupt)?,
+        namespace: stored.shown_at.as_deref().map(DnsName::from_stored).transpose().map_err(StoreError::corrupt)?,
         caa: CaaEvidence {
             checked_at: Timestamp::from_millis(stored.caa_at),
             found_at: stored.caa_found_at,
