@@ -1,7 +1,5 @@
 //! The permission to have one name in certificates: to be earned by one of its challenges.
 
-use std::time::Duration;
-
 use crate::challenge::{Challenge, ChallengeState};
 use crate::evidence::{Attempt, CaaEvidence, ValidationProblem};
 use crate::id::{AccountId, AcmeAccountId, AuthorizationId, ChallengeId, OrderId, ResellerId};
@@ -158,13 +156,13 @@ impl Authorization {
         Ok(self)
     }
 
-    /// Takes note of how the verification of the chosen challenge ended. What was shown holds for `keep`.
+    /// Takes note of how the verification of the chosen challenge ended. What was shown holds until a time.
     pub fn conclude(
         mut self,
         id: ChallengeId,
         attempts: Vec<Attempt>,
         verification: Verification,
-        keep: Duration,
+        until: Timestamp,
         now: Timestamp,
     ) -> Result<Self, AuthorizationError> {
         match &self.state {
@@ -187,7 +185,7 @@ impl Authorization {
                 challenge.state = ChallengeState::Valid { at: now };
                 let (method, namespace) = (challenge.kind, self.namespace.clone());
                 self.state = AuthorizationState::Valid(Validation { at: now, method, source: self.id, namespace, caa });
-                self.expires_at = now.plus(keep);
+                self.expires_at = until;
             }
             Verification::Failed(problem) => {
                 challenge.state = ChallengeState::Invalid { at: now, problem };
@@ -256,18 +254,18 @@ mod tests {
     }
 
     const NOW: Timestamp = Timestamp::from_secs(2);
-    const KEEP: Duration = Duration::from_secs(864_000);
+    const UNTIL: Timestamp = Timestamp::from_secs(864_000);
 
     #[test]
     fn one_challenge_is_tried_and_it_decides() {
         let chosen = authorization().choose(id(1), NOW).unwrap();
         assert_eq!(chosen.clone().choose(id(2), NOW), Err(AuthorizationError::AlreadyTried));
         assert_eq!(chosen.clone().choose(id(1), NOW), Err(AuthorizationError::AlreadyTried));
-        let shown = chosen.clone().conclude(id(1), vec![], Verification::Shown(caa()), KEEP, NOW).unwrap();
-        assert_eq!((shown.status(NOW), shown.expires_at), ("valid", NOW.plus(KEEP)));
+        let shown = chosen.clone().conclude(id(1), vec![], Verification::Shown(caa()), UNTIL, NOW).unwrap();
+        assert_eq!((shown.status(NOW), shown.expires_at), ("valid", UNTIL));
         assert_eq!(shown.validation().map(|validation| validation.method), Some(ChallengeType::Http01));
         let problem = ValidationProblem { kind: ProblemKind::Connection, detail: "refused".to_owned() };
-        let failed = chosen.conclude(id(1), vec![], Verification::Failed(problem), KEEP, NOW).unwrap();
+        let failed = chosen.conclude(id(1), vec![], Verification::Failed(problem), UNTIL, NOW).unwrap();
         assert_eq!(failed.status(NOW), "invalid");
         assert_eq!(failed.choose(id(2), NOW), Err(AuthorizationError::AlreadyTried));
     }
@@ -275,14 +273,14 @@ mod tests {
     #[test]
     fn a_challenge_that_was_not_chosen_shows_nothing() {
         let chosen = authorization().choose(id(1), NOW).unwrap();
-        let other = chosen.conclude(id(2), vec![], Verification::Shown(caa()), KEEP, NOW);
+        let other = chosen.conclude(id(2), vec![], Verification::Shown(caa()), UNTIL, NOW);
         assert_eq!(other, Err(AuthorizationError::NotPending));
     }
 
     #[test]
     fn a_verification_that_ends_after_deactivation_shows_nothing() {
         let given_up = authorization().choose(id(1), NOW).unwrap().deactivate(NOW).unwrap();
-        let late = given_up.clone().conclude(id(1), vec![], Verification::Shown(caa()), KEEP, NOW);
+        let late = given_up.clone().conclude(id(1), vec![], Verification::Shown(caa()), UNTIL, NOW);
         assert_eq!(late, Err(AuthorizationError::Deactivated));
         assert_eq!(given_up.deactivate(NOW), Err(AuthorizationError::Deactivated));
     }
