@@ -1,6 +1,6 @@
 //! What is asked of a validator, and what it answers.
 
-use chancery_domain::{Attempt, ChallengeType, Identifier, ProblemKind, ValidationProblem};
+use chancery_domain::{Attempt, ChallengeType, Identifier, ProblemKind, Timestamp, ValidationProblem};
 
 /// A challenge to look at.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub struct Verified {
     /// Every look, the first one first. Empty where the challenge does not fit the identifier.
     pub attempts: Vec<Attempt>,
     pub outcome: Result<(), ValidationProblem>,
+    /// When what was found says that it ends, where it does.
+    pub until: Option<Timestamp>,
 }
 
 impl Check {

@@ -1,4 +1,6 @@
-//! dns-persist-01: a TXT record that stays, and names the CA and the account (draft-ietf-acme-dns-persist).
+//! dns-persist-01: a TXT record that stays, and names the CA and the account (draft-ietf-acme-dns-persist-01).
+//!
+//! Draft -02 has other members; it is not followed.
 
 use chancery_domain::{Attempt, Identifier, ProblemKind, Timestamp};
 
@@ -12,14 +14,17 @@ use crate::text::shown;
 /// No more names than these are told to clients (section 3.1), nor looked for.
 pub(crate) const MAX_ISSUERS: usize = 10;
 
-/// Looks for a record that lets this account have the name from a CA of any of `our` names.
+const FOREVER: Timestamp = Timestamp::from_secs(i64::MAX);
+
+/// Looks for a record that lets this account have the name from a CA of any of `our` names, and says until when, where
+/// the record does.
 pub(crate) async fn look(
     resolver: &Resolver,
     check: &Check,
     our: &[String],
     now: Timestamp,
     attempt: &mut Attempt,
-) -> Result<(), Refusal> {
+) -> Result<Option<Timestamp>, Refusal> {
     let Identifier::Dns(name) = &check.identifier else {
         return Err(Refusal::wrong(ProblemKind::RejectedIdentifier, "an address has no TXT record"));
     };
@@ -29,15 +34,17 @@ pub(crate) async fn look(
     attempt.expected = Some(expected.clone());
     let place = format!("_validation-persist.{}", name.base());
     let Texts { found, place } = texts(resolver, &place, attempt).await?;
-    let mut objections = Vec::new();
+    let (mut permissions, mut objections) = (Vec::new(), Vec::new());
     for text in &found {
-        match applicant.objection(text) {
-            None => {
-                attempt.actual = Some(shown(text));
-                return Ok(());
-            }
-            Some(objection) => objections.push((shown(text), objection)),
+        match applicant.judge(text) {
+            Ok(until) => permissions.push((text, until)),
+            Err(objection) => objections.push((shown(text), objection)),
         }
+    }
+    // Of several the one that holds longest.
+    if let Some((text, until)) = permissions.into_iter().max_by_key(|(_, until)| until.unwrap_or(FOREVER)) {
+        attempt.actual = Some(shown(text));
+        return Ok(until);
     }
     // What comes closest tells most: records of other CAs are none of our business.
     objections.sort_by_key(|(_, objection)| objection.distance());
@@ -79,19 +86,15 @@ enum Objection {
 }
 
 impl Applicant<'_> {
-    /// Why a record does not do; none where it does. What has a tag that we do not know is passed over.
-    fn objection(&self, record: &[u8]) -> Option<Objection> {
-        let Some(value) = IssueValue::parse(record) else { return Some(Objection::Unreadable) };
+    /// Until when a record does, where it says so; or why it does not (section 4.1). What has a tag that we do not know
+    /// is passed over.
+    fn judge(&self, record: &[u8]) -> Result<Option<Timestamp>, Objection> {
+        let value = IssueValue::parse(record).ok_or(Objection::Unreadable)?;
         if !self.our.iter().any(|ours| ours.eq_ignore_ascii_case(value.issuer)) {
-            return Some(Objection::OtherCa(value.issuer.to_owned()));
+            return Err(Objection::OtherCa(value.issuer.to_owned()));
         }
-        self.judge(&value).err()
-    }
-
-    /// Section 4.1.
-    fn judge(&self, value: &IssueValue<'_>) -> Result<(), Objection> {
-        let account = once(value, "accounturi")?.ok_or(Objection::NoAccount)?;
-        let (policy, until) = (once(value, "policy")?, once(value, "persistUntil")?);
+        let account = once(&value, "accounturi")?.ok_or(Objection::NoAccount)?;
+        let (policy, until) = (once(&value, "policy")?, once(&value, "persistUntil")?);
         let until = until.map(|text| seconds(text).ok_or(Objection::NoTime)).transpose()?;
         // As they stand (RFC 3986 section 6.2.1).
         if account != self.account_uri {
@@ -106,7 +109,7 @@ impl Applicant<'_> {
         if self.wildcard && !policy.is_some_and(|policy| policy.eq_ignore_ascii_case("wildcard")) {
             return Err(Objection::NoWildcard);
         }
-        Ok(())
+        Ok(until.map(Timestamp::from_secs))
     }
 
     fn expected(&self) -> String {
@@ -159,7 +162,17 @@ mod tests {
     fn objection(record: &str, wildcard: bool) -> Option<Objection> {
         let our = ["ca.test".to_owned(), "pki.test".to_owned()];
         let now = Timestamp::from_secs(1000);
-        Applicant { our: &our, account_uri: URI, wildcard, now }.objection(record.as_bytes())
+        Applicant { our: &our, account_uri: URI, wildcard, now }.judge(record.as_bytes()).err()
+    }
+
+    #[test]
+    fn a_record_may_say_until_when() {
+        let our = ["ca.test".to_owned()];
+        let applicant = Applicant { our: &our, account_uri: URI, wildcard: false, now: Timestamp::from_secs(1000) };
+        for (end, until) in [("", None), ("; persistUntil=1000", Some(1000)), ("; persistUntil=2000", Some(2000))] {
+            let record = format!("ca.test; accounturi={URI}{end}");
+            assert_eq!(applicant.judge(record.as_bytes()), Ok(until.map(Timestamp::from_secs)), "{end}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{
-    Attempt, CaaEvidence, ChallengeType, Clock, Entropy, Identifier, ProblemKind, ValidationProblem,
+    Attempt, CaaEvidence, ChallengeType, Clock, Entropy, Identifier, ProblemKind, Timestamp, ValidationProblem,
 };
 use http::HeaderValue;
 use tokio::time::{Instant, sleep, timeout};
@@ -73,7 +73,7 @@ impl Validator {
     /// Room is shared fairly between those `whose` looks these are.
     pub async fn verify(&self, whose: &str, request: &Check) -> Verified {
         if let Err(problem) = request.is_possible() {
-            return Verified { attempts: Vec::new(), outcome: Err(problem) };
+            return Verified { attempts: Vec::new(), outcome: Err(problem), until: None };
         }
         let mut attempts = Vec::new();
         let mut pause = FIRST_PAUSE;
@@ -86,9 +86,9 @@ impl Validator {
             drop(turn);
             attempts.push(attempt);
             match outcome {
-                Ok(()) => return Verified { attempts, outcome: Ok(()) },
+                Ok(until) => return Verified { attempts, outcome: Ok(()), until },
                 Err(refusal) if !refusal.look_again || Instant::now() + pause > end => {
-                    return Verified { attempts, outcome: Err(refusal.problem) };
+                    return Verified { attempts, outcome: Err(refusal.problem), until: None };
                 }
                 Err(_) => sleep(pause).await,
             }
@@ -164,7 +164,8 @@ impl Validator {
         outcome
     }
 
-    async fn look(&self, request: &Check) -> (Attempt, Result<(), Refusal>) {
+    /// Looks once. What is found may say until when it counts.
+    async fn look(&self, request: &Check) -> (Attempt, Result<Option<Timestamp>, Refusal>) {
         let mut attempt = Attempt {
             at: self.clock.now().as_millis(),
             perspective: self.config.perspective.clone(),
@@ -173,15 +174,17 @@ impl Validator {
         let patience = self.config.timeouts.look;
         let seen = async {
             match request.kind {
-                ChallengeType::Http01 => self.http01.look(&self.dialer, request, &mut attempt).await,
+                ChallengeType::Http01 => self.http01.look(&self.dialer, request, &mut attempt).await.map(|()| None),
                 ChallengeType::Dns01 | ChallengeType::DnsAccount01 => {
-                    dns01::look(&self.dialer.resolver, request, &mut attempt).await
+                    dns01::look(&self.dialer.resolver, request, &mut attempt).await.map(|()| None)
                 }
                 ChallengeType::DnsPersist01 => {
                     let ours = &self.config.ca_domains;
                     dns_persist01::look(&self.dialer.resolver, request, ours, self.clock.now(), &mut attempt).await
                 }
-                ChallengeType::TlsAlpn01 => self.tls_alpn01.look(&self.dialer, request, &mut attempt).await,
+                ChallengeType::TlsAlpn01 => {
+                    self.tls_alpn01.look(&self.dialer, request, &mut attempt).await.map(|()| None)
+                }
             }
         };
         let outcome = timeout(patience, seen).await;

@@ -10,7 +10,10 @@ use der::{
     pem::{self, LineEnding},
     referenced::OwnedToRef,
 };
-use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, SubjectKeyIdentifier};
+use x509_cert::ext::{
+    Extension,
+    pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, SubjectKeyIdentifier},
+};
 
 use crate::{
     error::PkiError,
@@ -170,6 +173,10 @@ impl Certificate {
         let signature = self.parsed.signature().raw_bytes();
         let named = self.parsed.tbs_certificate().issuer() == issuer.subject();
         Ok(named && verify(&issuer.spki()?, &tbs, signature).is_ok())
+    }
+
+    pub(crate) fn extensions(&self) -> &[Extension] {
+        self.parsed.tbs_certificate().extensions().map_or(&[], Vec::as_slice)
     }
 
     pub(crate) fn basic_constraints(&self) -> Result<Option<BasicConstraints>, PkiError> {

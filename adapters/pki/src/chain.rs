@@ -1,6 +1,14 @@
 //! A further way up from a CA: its certificate, or that of a CA above it, signed by somebody else (cross-signed).
 
 use aws_lc_rs::digest;
+use der::{
+    asn1::ObjectIdentifier,
+    oid::db::rfc5280::{
+        ID_CE_AUTHORITY_KEY_IDENTIFIER, ID_CE_BASIC_CONSTRAINTS, ID_CE_CERTIFICATE_POLICIES,
+        ID_CE_CRL_DISTRIBUTION_POINTS, ID_CE_EXT_KEY_USAGE, ID_CE_KEY_USAGE, ID_CE_NAME_CONSTRAINTS,
+        ID_CE_SUBJECT_ALT_NAME, ID_CE_SUBJECT_KEY_IDENTIFIER, ID_PE_AUTHORITY_INFO_ACCESS,
+    },
+};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::{
@@ -12,6 +20,19 @@ use crate::{
 
 /// More certificates than any chain in use has.
 const LONGEST: usize = 8;
+
+/// Extensions that may be critical: they are checked here, or forbid nothing of what a CA of ours issues.
+const UNDERSTOOD: &[ObjectIdentifier] = &[
+    ID_CE_BASIC_CONSTRAINTS,
+    ID_CE_KEY_USAGE,
+    ID_CE_EXT_KEY_USAGE,
+    ID_CE_CERTIFICATE_POLICIES,
+    ID_CE_SUBJECT_KEY_IDENTIFIER,
+    ID_CE_AUTHORITY_KEY_IDENTIFIER,
+    ID_CE_SUBJECT_ALT_NAME,
+    ID_CE_CRL_DISTRIBUTION_POINTS,
+    ID_PE_AUTHORITY_INFO_ACCESS,
+];
 
 /// A chain from a CA up to a root, each certificate signed by the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +63,12 @@ pub enum ChainProblem {
     PathLength(String),
     #[error("{subject} does not cover {purpose:?}, for which this CA issues (extended key usage)")]
     Purpose { subject: String, purpose: Purpose },
+    #[error("{0} is in the chain twice; give each certificate once")]
+    Twice(String),
+    #[error("{0} has name constraints, which are not supported; ask for one without")]
+    NameConstraints(String),
+    #[error("{subject} has the critical extension {oid}, which is not known here; ask for one without")]
+    Critical { subject: String, oid: ObjectIdentifier },
     #[error("{0} is not valid yet; add the chain when it is")]
     NotYet(String),
     #[error("{0} has expired; ask for a new one")]
@@ -86,7 +113,7 @@ impl IssuerChain {
             certificates.push(parent);
         }
         let chain = Self { certificates };
-        chain.check_each(now)?;
+        chain.check_each(ca, now)?;
         chain.check_links()?;
         match chain.served() {
             [] => Err(ChainProblem::OtherCa { found: subject(ca), ca: "a CA below a root".to_owned() }),
@@ -127,10 +154,17 @@ impl IssuerChain {
     }
 
     /// That each is of a CA which is valid now and may stand where it stands.
-    fn check_each(&self, now: i64) -> Result<(), ChainProblem> {
+    fn check_each(&self, ca: &Certificate, now: i64) -> Result<(), ChainProblem> {
         let mut cas_below = 0_u8;
         for (place, certificate) in self.certificates.iter().enumerate() {
             let is_root = place + 1 == self.certificates.len();
+            if self.certificates[..place].contains(certificate) {
+                return Err(ChainProblem::Twice(subject(certificate)));
+            }
+            check_extensions(certificate)?;
+            if !is_root {
+                check_purposes(certificate, ca)?;
+            }
             let constraints = certificate.basic_constraints()?.filter(|constraints| constraints.ca);
             let constraints = constraints.ok_or_else(|| ChainProblem::NotACa(subject(certificate)))?;
             // Old roots have no key usage at all, which allows every use (RFC 5280 section 6.1.4 (n)).
@@ -177,9 +211,28 @@ fn same_ca(first: &Certificate, ca: &Certificate) -> Result<(), ChainProblem> {
         let expected = ours.as_bytes().iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join(":");
         return Err(ChainProblem::KeyId { subject: subject(first), expected });
     }
+    Ok(())
+}
+
+/// That it allows all that the CA issues for. Verifiers ask that of every CA between, though RFC 5280 does not.
+fn check_purposes(certificate: &Certificate, ca: &Certificate) -> Result<(), ChainProblem> {
     for purpose in Purpose::ALL {
-        if ca.covers(&[purpose])? && !first.covers(&[purpose])? {
-            return Err(ChainProblem::Purpose { subject: subject(first), purpose });
+        if ca.covers(&[purpose])? && !certificate.covers(&[purpose])? {
+            return Err(ChainProblem::Purpose { subject: subject(certificate), purpose });
+        }
+    }
+    Ok(())
+}
+
+/// What is critical and not understood makes a certificate unusable (RFC 5280 section 4.2); name constraints would have to
+/// be compared with every name that the CA certifies.
+fn check_extensions(certificate: &Certificate) -> Result<(), ChainProblem> {
+    for extension in certificate.extensions() {
+        if extension.extn_id == ID_CE_NAME_CONSTRAINTS {
+            return Err(ChainProblem::NameConstraints(subject(certificate)));
+        }
+        if extension.critical && !UNDERSTOOD.contains(&extension.extn_id) {
+            return Err(ChainProblem::Critical { subject: subject(certificate), oid: extension.extn_id });
         }
     }
     Ok(())

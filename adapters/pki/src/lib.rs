@@ -55,7 +55,7 @@ pub use issuer::Issuer;
 pub use key::{BadKey, BlocklistError, KeyBlocklist, KeyProblem, KnownBadKeys, NoKnownBadKeys, SubscriberKey};
 pub use keys::{PrivateKey, Signer};
 pub use lint::Finding;
-pub use name_rules::{NameProblem, NameRules, is_public_suffix, read_dns_name};
+pub use name_rules::{NameProblem, NameRules, is_owned_with, is_public_suffix, read_dns_name, registrable_domain};
 pub use names::CaName;
 pub use ocsp::{
     CertId, CertificateStatus, HashAlgorithm, MAX_OCSP_REQUEST_BYTES, OcspFailure, OcspRequest, OcspTimes, Responder,

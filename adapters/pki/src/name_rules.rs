@@ -202,6 +202,20 @@ pub fn is_public_suffix(name: &str) -> bool {
     !is_below_suffix(name)
 }
 
+/// The part of a name that was registered, one label below its public suffix: above it, names belong to different owners.
+/// None where the name is a public suffix itself.
+pub fn registrable_domain(name: &str) -> Option<&str> {
+    let domain = psl::List.domain(name.as_bytes())?;
+    std::str::from_utf8(domain.as_bytes()).ok()
+}
+
+/// Whether a name and all that is at or below `namespace` have one owner: no public suffix lies between them.
+pub fn is_owned_with(name: &str, namespace: &str) -> bool {
+    let at_or_below =
+        |name: &str, above: &str| name.strip_suffix(above).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    at_or_below(name, namespace) && registrable_domain(name).is_some_and(|domain| at_or_below(namespace, domain))
+}
+
 fn suffix_of(name: &str) -> Suffix {
     match psl::List.suffix(name.as_bytes()).and_then(|suffix| suffix.typ()) {
         Some(Type::Icann) => Suffix::Registry,
@@ -240,6 +254,36 @@ mod tests {
         }
         for good in ["example.com", "*.example.com", "a.co.uk", "*.a.co.uk", "www.ck", "github.io", "*.github.io"] {
             assert_eq!(codes(PUBLIC, &[good]), [""; 0], "{good}");
+        }
+    }
+
+    #[test]
+    fn a_namespace_reaches_no_further_than_one_owner() {
+        for (name, namespace) in [
+            ("a.example.com", "example.com"),
+            ("a.b.example.com", "b.example.com"),
+            ("example.com", "example.com"),
+            ("a.example.test", "example.test"),
+            ("a.b.c.kobe.jp", "b.c.kobe.jp"),
+            ("a.city.kobe.jp", "city.kobe.jp"),
+            ("a.b.github.io", "b.github.io"),
+        ] {
+            assert!(is_owned_with(name, namespace), "{name} {namespace}");
+        }
+        for (name, namespace) in [
+            ("a.example.com", "com"),
+            ("a.example.com", "ample.com"),
+            ("a.example.com", "b.example.com"),
+            ("example.com", "a.example.com"),
+            ("a.b.c.kobe.jp", "c.kobe.jp"),
+            ("a.b.c.kobe.jp", "kobe.jp"),
+            ("a.bucket.s3.amazonaws.com", "s3.amazonaws.com"),
+            ("a.bucket.s3.amazonaws.com", "amazonaws.com"),
+            ("a.b.github.io", "github.io"),
+            ("github.io", "github.io"),
+            ("a.test", "test"),
+        ] {
+            assert!(!is_owned_with(name, namespace), "{name} {namespace}");
         }
     }
 

@@ -52,6 +52,9 @@ const NEWEST: &str = "SELECT COALESCE(MAX(version), 0) FROM schema_migrations";
 /// Any number, as long as every release uses the same: nodes that start together migrate one after the other.
 const POSTGRES_LOCK: i64 = 0x0C4A_17CE;
 
+/// What requests have to do within seconds, a step over a large table need not. Another node may be migrating, too.
+const POSTGRES_PATIENCE: &str = "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '10min'";
+
 /// Applies what is missing. Each step is one transaction with its own mark, so a crash leaves no half of one.
 pub(crate) fn run(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, StoreError> {
     off_runtime(|| apply(url, options))
@@ -84,6 +87,7 @@ fn apply(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, StoreErro
         DatabaseUrl::Postgres(config) => {
             let mut client = postgres_connect(config, &Connector::new(options.postgres_ca.as_deref())?)?;
             let mut transaction = client.transaction()?;
+            transaction.batch_execute(POSTGRES_PATIENCE)?;
             transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&POSTGRES_LOCK])?;
             transaction.batch_execute(TABLE)?;
             let steps = missing(transaction.query_one(NEWEST, &[])?.get(0))?;

@@ -1,7 +1,5 @@
 //! The permission to have one name in certificates: to be earned by one of its challenges.
 
-use std::time::Duration;
-
 use crate::challenge::{Challenge, ChallengeState};
 use crate::evidence::{Attempt, CaaEvidence, ValidationProblem};
 use crate::id::{AccountId, AcmeAccountId, AuthorizationId, ChallengeId, OrderId, ResellerId};
@@ -49,6 +47,9 @@ pub struct Validation {
     pub method: ChallengeType,
     /// The authorization for which control was really looked for: another one where this is a reuse.
     pub source: AuthorizationId,
+    /// The namespace that was looked at, where one was. It stands here besides in the authorization: a node that knows
+    /// nothing of namespaces looks at the name alone, and does not write it.
+    pub namespace: Option<DnsName>,
     pub caa: CaaEvidence,
 }
 
@@ -92,8 +93,16 @@ impl Authorization {
         self.namespace.clone().map_or_else(|| self.identifier.clone(), Identifier::Dns)
     }
 
+    /// What was shown, if that is control of what this is a permission for: where it is for a namespace, control was
+    /// shown there, and by a method that shows it.
+    pub fn proven(&self) -> Option<&Validation> {
+        let validation = self.validation().filter(|validation| validation.namespace == self.namespace)?;
+        let of_namespace = self.namespace.is_none() || validation.method.shows_namespaces();
+        (of_namespace && self.is_in_its_namespace()).then_some(validation)
+    }
+
     /// Whether what is shown at its namespace can be of its identifier.
-    pub(crate) fn is_in_its_namespace(&self) -> bool {
+    fn is_in_its_namespace(&self) -> bool {
         match (&self.identifier, &self.namespace) {
             (_, None) => true,
             (Identifier::Dns(name), Some(namespace)) => {
@@ -147,13 +156,13 @@ impl Authorization {
         Ok(self)
     }
 
-    /// Takes note of how the verification of the chosen challenge ended. What was shown holds for `keep`.
+    /// Takes note of how the verification of the chosen challenge ended. What was shown holds until a time.
     pub fn conclude(
         mut self,
         id: ChallengeId,
         attempts: Vec<Attempt>,
         verification: Verification,
-        keep: Duration,
+        until: Timestamp,
         now: Timestamp,
     ) -> Result<Self, AuthorizationError> {
         match &self.state {
@@ -174,9 +183,9 @@ impl Authorization {
         match verification {
             Verification::Shown(caa) => {
                 challenge.state = ChallengeState::Valid { at: now };
-                self.state =
-                    AuthorizationState::Valid(Validation { at: now, method: challenge.kind, source: self.id, caa });
-                self.expires_at = now.plus(keep);
+                let (method, namespace) = (challenge.kind, self.namespace.clone());
+                self.state = AuthorizationState::Valid(Validation { at: now, method, source: self.id, namespace, caa });
+                self.expires_at = until;
             }
             Verification::Failed(problem) => {
                 challenge.state = ChallengeState::Invalid { at: now, problem };
@@ -245,18 +254,18 @@ mod tests {
     }
 
     const NOW: Timestamp = Timestamp::from_secs(2);
-    const KEEP: Duration = Duration::from_secs(864_000);
+    const UNTIL: Timestamp = Timestamp::from_secs(864_000);
 
     #[test]
     fn one_challenge_is_tried_and_it_decides() {
         let chosen = authorization().choose(id(1), NOW).unwrap();
         assert_eq!(chosen.clone().choose(id(2), NOW), Err(AuthorizationError::AlreadyTried));
         assert_eq!(chosen.clone().choose(id(1), NOW), Err(AuthorizationError::AlreadyTried));
-        let shown = chosen.clone().conclude(id(1), vec![], Verification::Shown(caa()), KEEP, NOW).unwrap();
-        assert_eq!((shown.status(NOW), shown.expires_at), ("valid", NOW.plus(KEEP)));
+        let shown = chosen.clone().conclude(id(1), vec![], Verification::Shown(caa()), UNTIL, NOW).unwrap();
+        assert_eq!((shown.status(NOW), shown.expires_at), ("valid", UNTIL));
         assert_eq!(shown.validation().map(|validation| validation.method), Some(ChallengeType::Http01));
         let problem = ValidationProblem { kind: ProblemKind::Connection, detail: "refused".to_owned() };
-        let failed = chosen.conclude(id(1), vec![], Verification::Failed(problem), KEEP, NOW).unwrap();
+        let failed = chosen.conclude(id(1), vec![], Verification::Failed(problem), UNTIL, NOW).unwrap();
         assert_eq!(failed.status(NOW), "invalid");
         assert_eq!(failed.choose(id(2), NOW), Err(AuthorizationError::AlreadyTried));
     }
@@ -264,14 +273,14 @@ mod tests {
     #[test]
     fn a_challenge_that_was_not_chosen_shows_nothing() {
         let chosen = authorization().choose(id(1), NOW).unwrap();
-        let other = chosen.conclude(id(2), vec![], Verification::Shown(caa()), KEEP, NOW);
+        let other = chosen.conclude(id(2), vec![], Verification::Shown(caa()), UNTIL, NOW);
         assert_eq!(other, Err(AuthorizationError::NotPending));
     }
 
     #[test]
     fn a_verification_that_ends_after_deactivation_shows_nothing() {
         let given_up = authorization().choose(id(1), NOW).unwrap().deactivate(NOW).unwrap();
-        let late = given_up.clone().conclude(id(1), vec![], Verification::Shown(caa()), KEEP, NOW);
+        let late = given_up.clone().conclude(id(1), vec![], Verification::Shown(caa()), UNTIL, NOW);
         assert_eq!(late, Err(AuthorizationError::Deactivated));
         assert_eq!(given_up.deactivate(NOW), Err(AuthorizationError::Deactivated));
     }

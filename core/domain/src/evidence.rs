@@ -96,3 +96,14 @@ pub struct CaaEvidence {
     /// The records, as they would stand in a zone file.
     pub records: Vec<String>,
 }
+
+impl CaaEvidence {
+    /// For a name that was not asked about yet: too old for anything.
+    pub fn unasked() -> Self {
+        Self { checked_at: Timestamp::from_secs(0), found_at: None, records: Vec::new() }
+    }
+
+    pub fn was_asked(&self) -> bool {
+        *self != Self::unasked()
+    }
+}

@@ -39,6 +39,14 @@ impl Identifier {
             Err(_) => DnsName::parse(text).map(Self::Dns),
         }
     }
+
+    /// One that was taken earlier, perhaps by older rules.
+    pub fn from_stored(text: &str) -> Result<Self, IdentifierError> {
+        match text.parse() {
+            Ok(address) => Ok(Self::Ip(address)),
+            Err(_) => DnsName::from_stored(text).map(Self::Dns),
+        }
+    }
 }
 
 impl fmt::Display for Identifier {
@@ -52,6 +60,15 @@ impl fmt::Display for Identifier {
 
 impl DnsName {
     pub fn parse(text: &str) -> Result<Self, IdentifierError> {
+        let name = Self::from_stored(text)?;
+        // RFC 3696 section 2. `192.0.2.1.` would be a name here, and an address wherever it is read again.
+        let last = name.0.rsplit('.').next();
+        let is_number = last.is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
+        if is_number { Err(IdentifierError::Number) } else { Ok(name) }
+    }
+
+    /// One that was taken earlier: names that end in a number once were.
+    pub fn from_stored(text: &str) -> Result<Self, IdentifierError> {
         let text = text.strip_suffix('.').unwrap_or(text);
         if text.is_empty() {
             return Err(IdentifierError::Empty);
@@ -68,10 +85,6 @@ impl DnsName {
             if !is_host_label(label) {
                 return Err(IdentifierError::Label(label.to_owned()));
             }
-        }
-        // RFC 3696 section 2. `192.0.2.1.` would be a name here, and an address wherever it is read again.
-        if ascii.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit())) {
-            return Err(IdentifierError::Number);
         }
         let name = format!("{wildcard}{ascii}");
         if name.len() > 253 { Err(IdentifierError::TooLong) } else { Ok(Self(name)) }
@@ -190,5 +203,8 @@ mod tests {
         }
         assert!(DnsName::parse("192.0.2.1").is_err());
         assert!(DnsName::parse("7.a").is_ok());
+        // What was taken before can still be read.
+        assert_eq!(Identifier::from_stored("a.7").unwrap().to_string(), "a.7");
+        assert!(Identifier::from_stored("a_.7").is_err());
     }
 }

@@ -84,4 +84,11 @@ impl ChallengeType {
             Self::Http01 | Self::Dns01 | Self::TlsAlpn01 | Self::DnsAccount01 => true,
         }
     }
+
+    /// Whether control of all names below one can be shown so: by its DNS alone, as a web server shows nothing of the
+    /// names below its own (Baseline Requirements sections 3.2.2.4.19 and 3.2.2.4.20; RFC 9444 section 7.3 leaves it to
+    /// us). A record that persists would need a policy of its own.
+    pub const fn shows_namespaces(self) -> bool {
+        self.is_dns() && self.counts_later()
+    }
 }

@@ -122,6 +122,15 @@ impl Order {
         matches!(self.state, OrderState::Pending | OrderState::Ready) && now < self.expires_at
     }
 
+    /// An open order ends no later than what it stands on.
+    pub fn end_by(mut self, end: Timestamp, now: Timestamp) -> Self {
+        if end < self.expires_at {
+            self.expires_at = end;
+            self.updated_at = now;
+        }
+        self
+    }
+
     /// Every authorization is valid now.
     pub fn make_ready(mut self, now: Timestamp) -> Self {
         if self.state == OrderState::Pending {

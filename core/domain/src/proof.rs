@@ -75,12 +75,7 @@ impl IssuanceProof {
 }
 
 fn valid<'a>(authorization: &'a Authorization, ages: &EvidenceAges, now: Timestamp) -> Option<&'a Validation> {
-    let validation = authorization.validation().filter(|_| now < authorization.expires_at)?;
-    // A web server shows nothing of the names below its own (Baseline Requirements sections 3.2.2.4.19 and 3.2.2.4.20).
-    let of_namespace = authorization.namespace.is_none() || validation.method.is_dns();
-    if !of_namespace || !authorization.is_in_its_namespace() {
-        return None;
-    }
+    let validation = authorization.proven().filter(|_| now < authorization.expires_at)?;
     let too_old = ages.validation.is_some_and(|age| now.since(validation.at) >= age);
     (!too_old && !is_ahead(validation.at, now)).then_some(validation)
 }
@@ -110,17 +105,18 @@ mod tests {
 
     /// What comes of a validation and a look at CAA of these ages, in seconds.
     fn proof(validated: i64, caa_checked: i64) -> Result<IssuanceProof, ProofError> {
-        proof_in(None, ChallengeType::Http01, validated, caa_checked)
+        proof_in([None, None], ChallengeType::Http01, validated, caa_checked)
     }
 
-    /// The same, where control was shown of a namespace.
+    /// The same, where a namespace is asked for, and one was looked at.
     fn proof_in(
-        namespace: Option<&str>,
+        [asked, looked_at]: [Option<&str>; 2],
         method: ChallengeType,
         validated: i64,
         caa_checked: i64,
     ) -> Result<IssuanceProof, ProofError> {
         let nil = Uuid::nil();
+        let dns_name = |name| crate::identifier::DnsName::parse(name).unwrap();
         let now = Timestamp::from_secs(NOW);
         let name = Identifier::parse("example.com").unwrap();
         let id = AuthorizationId::from_uuid(nil);
@@ -157,11 +153,12 @@ mod tests {
             acme_account: None,
             order: Some(order.id),
             identifier: name,
-            namespace: namespace.map(|name| crate::identifier::DnsName::parse(name).unwrap()),
+            namespace: asked.map(dns_name),
             state: AuthorizationState::Valid(Validation {
                 at: Timestamp::from_secs(NOW - validated),
                 method,
                 source: id,
+                namespace: looked_at.map(dns_name),
                 caa: CaaEvidence { checked_at, found_at: None, records: Vec::new() },
             }),
             challenges: Vec::new(),
@@ -175,17 +172,32 @@ mod tests {
 
     #[test]
     fn control_of_a_namespace_is_shown_by_dns_at_or_above_the_name() {
-        use ChallengeType::{Dns01, Http01, TlsAlpn01};
+        use ChallengeType::{Dns01, DnsAccount01, DnsPersist01, Http01, TlsAlpn01};
         for (namespace, method, counts) in [
             ("example.com", Dns01, true),
             ("com", Dns01, true),
+            ("example.com", DnsAccount01, true),
+            ("example.com", DnsPersist01, false),
             ("example.com", Http01, false),
             ("example.com", TlsAlpn01, false),
             ("www.example.com", Dns01, false),
             ("ample.com", Dns01, false),
             ("example.org", Dns01, false),
         ] {
-            assert_eq!(proof_in(Some(namespace), method, 0, 0).is_ok(), counts, "{namespace} {method}");
+            assert_eq!(proof_in([Some(namespace); 2], method, 0, 0).is_ok(), counts, "{namespace} {method}");
+        }
+    }
+
+    #[test]
+    fn what_was_shown_elsewhere_than_at_the_namespace_does_not_count_for_it() {
+        for (asked, looked_at, counts) in [
+            (Some("example.com"), Some("example.com"), true),
+            (Some("example.com"), None, false),
+            (Some("com"), Some("example.com"), false),
+            (None, Some("example.com"), false),
+        ] {
+            let proof = proof_in([asked, looked_at], ChallengeType::Dns01, 0, 0);
+            assert_eq!(proof.is_ok(), counts, "{asked:?} {looked_at:?}");
         }
     }
 

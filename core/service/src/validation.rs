@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{
-    Attempt, CaaEvidence, ChallengeId, ChallengeState, ChallengeType, Identifier, OrderState, ValidationProblem,
-    Verification,
+    Attempt, CaaEvidence, ChallengeId, ChallengeState, ChallengeType, Identifier, OrderState, Timestamp,
+    ValidationProblem, Verification,
 };
 use chancery_store::{JobKind, Tx};
 use serde_json::json;
@@ -39,6 +39,8 @@ pub struct Assignment {
 pub struct Report {
     pub attempts: Vec<Attempt>,
     pub outcome: Result<CaaEvidence, ValidationProblem>,
+    /// When what was seen says that it ends, where it does.
+    pub until: Option<Timestamp>,
 }
 
 #[derive(Clone)]
@@ -71,6 +73,7 @@ impl Validations {
         let report = Report {
             attempts: Attempt::kept(report.attempts),
             outcome: report.outcome.map_err(ValidationProblem::bounded),
+            until: report.until,
         };
         let concluded = self
             .kernel
@@ -129,7 +132,8 @@ fn conclude(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId, report: &Report) 
         Some(challenge) if !challenge.kind.counts_later() => issuing.order_lifetime.min(PERSISTENT_RECORDS_HOLD),
         Some(_) | None => issuing.reuse.max(issuing.order_lifetime),
     };
-    let Ok(authorization) = authorization.conclude(id, report.attempts.clone(), verification, keep, now) else {
+    let until = report.until.map_or(now.plus(keep), |until| until.min(now.plus(keep)));
+    let Ok(authorization) = authorization.conclude(id, report.attempts.clone(), verification, until, now) else {
         return Ok(());
     };
     tx.save_authorization(&authorization)?;
@@ -147,8 +151,12 @@ fn conclude(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId, report: &Report) 
         }
         Ok(_) if order.state == OrderState::Pending => {
             let all = tx.authorizations(order.id)?.iter().all(|each| each.status(now) == "valid");
-            if all {
-                tx.save_order(&order.make_ready(now))?;
+            let shortened = authorization.expires_at < order.expires_at;
+            let order = order.end_by(authorization.expires_at, now);
+            match all {
+                true => tx.save_order(&order.make_ready(now))?,
+                false if shortened => tx.save_order(&order)?,
+                false => {}
             }
         }
         Ok(_) => {}

@@ -177,7 +177,7 @@ impl Workers {
         let Ok(id) = job.subject.parse::<ChallengeId>() else { return self.services.jobs.drop_unreadable(job).await };
         let Some(assignment) = self.services.validations.begin(id).await? else { return Ok(()) };
         let report = match job.attempts > MOST_ATTEMPTS {
-            true => Report { attempts: Vec::new(), outcome: Err(gave_up()) },
+            true => Report { attempts: Vec::new(), outcome: Err(gave_up()), until: None },
             false => self.look(whose, &assignment).await,
         };
         self.services.validations.conclude(id, report).await
@@ -185,7 +185,7 @@ impl Workers {
 
     async fn look(&self, whose: &str, assignment: &Assignment) -> Report {
         let Some(inspector) = &self.inspector else {
-            return Report { attempts: Vec::new(), outcome: Ok(self.nothing_found()) };
+            return Report { attempts: Vec::new(), outcome: Ok(self.nothing_found()), until: None };
         };
         let Assignment { identifier, place, kind, token, key_authorization, account_uri, .. } = assignment;
         let check = Check {
@@ -202,7 +202,7 @@ impl Workers {
             Ok(()) => inspector.caa(whose, identifier, account_uri, *kind).await,
             Err(problem) => Err(problem),
         };
-        Report { attempts: verified.attempts, outcome }
+        Report { attempts: verified.attempts, outcome, until: verified.until }
     }
 
     async fn issue(&self, whose: &str, job: &Job) -> Result<(), ServiceError> {

@@ -51,7 +51,7 @@ pub(crate) fn view(challenge: &Challenge, of: &Authorization, door: &Door) -> wi
         url: Urls::of(door).challenge(challenge.id),
         status: challenge.state.as_str().to_owned(),
         token: (!persistent).then(|| challenge.token.clone()),
-        account_uri: of.acme_account.filter(|_| persistent).map(|id| settings.account_url(id)),
+        account_uri: of.acme_account.filter(|_| persistent).map(|id| Urls::of(door).account(id)),
         issuer_domain_names: if persistent { settings.issuer_domain_names().to_vec() } else { Vec::new() },
         validated,
         error: failure(challenge),

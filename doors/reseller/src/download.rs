@@ -59,7 +59,7 @@ async fn download(
     let now = door.services.now();
     match door.services.certificates.download(&caller, id).await? {
         Download::Issued { details, certificate, signing } => {
-            let (number, form) = (read_number(query?.0.chain)?, Form::accepted(&headers)?);
+            let (number, form) = (read_number(query)?, Form::accepted(&headers)?);
             let chain = signing.chains.get(number, now).ok_or_else(no_chain)?;
             let mut response = match form {
                 Form::Pem => ([(CONTENT_TYPE, form.media_type())], certificate.to_pem() + &chain.pem()).into_response(),
@@ -76,6 +76,8 @@ async fn download(
             Ok(response)
         }
         Download::NotYet(order) => {
+            // Wrong now as it will be later. Which numbers there are is known only then.
+            read_number(query)?;
             Ok((StatusCode::ACCEPTED, [(RETRY_AFTER, "1")], Json(order_view::view(&order, now))).into_response())
         }
         Download::Never(_) => Err(ApiError::gone(ErrorCode::CertificateGone, "the order ended without a certificate")),
@@ -105,8 +107,8 @@ async fn poll(
 }
 
 /// One spelling a number.
-fn read_number(text: Option<String>) -> Result<Option<u32>, ApiError> {
-    let Some(text) = text else { return Ok(None) };
+fn read_number(query: Result<StrictQuery<ChainQuery>, ApiError>) -> Result<Option<u32>, ApiError> {
+    let Some(text) = query?.0.chain else { return Ok(None) };
     let number = text.parse().ok().filter(|number: &u32| number.to_string() == text);
     let mut problems = Problems::default();
     if number.is_none() {

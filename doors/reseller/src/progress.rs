@@ -18,10 +18,11 @@ pub(crate) fn progress(order: &Order, authorizations: &[Authorization]) -> Vec<w
         OrderState::Cancelled { .. } => (false, None, None),
     };
     let last = |times: Vec<Timestamp>| times.into_iter().max().filter(|_| all_shown);
+    let all_asked = shown.iter().all(|shown| shown.caa.was_asked());
     let reached = [
         ("policy", Some(order.created_at)),
         ("validation", last(shown.iter().map(|shown| shown.at).collect())),
-        ("caa", last(shown.iter().map(|shown| shown.caa.checked_at).collect())),
+        ("caa", last(shown.iter().map(|shown| shown.caa.checked_at).collect()).filter(|_| all_asked)),
         ("sign", issued),
         ("lint", issued),
         ("publish", issued),

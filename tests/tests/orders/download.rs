@@ -112,6 +112,10 @@ on_both_databases! {
                 assert!((1..60).contains(&after));
                 let shown = reply.expect(202);
                 assert_eq!((lookup(&shown), text(&shown, "status")), (lookup(&order), status.to_owned()));
+                // A query that will be wrong later is wrong now.
+                assert_eq!(tenant.get(&format!("{path}?chain=1")).await.status, 202);
+                assert_eq!(tenant.get(&format!("{path}?chain=x")).await.fields(), ["chain"]);
+                assert_eq!(tenant.get(&format!("{path}?chains=1")).await.fields(), ["chains"]);
             }
         };
         waiting("pending").await;
@@ -122,6 +126,9 @@ on_both_databases! {
         waiting("processing").await;
         world.work(None).await;
         assert_eq!(tenant.get(&certificate_path(&order)).await.status, 200);
-        assert_eq!(tenant.get(&certificate_path(&cancelled)).await.refusal(410), "certificate_gone");
+        for query in ["", "?chain=x", "?chains=1"] {
+            let gone = tenant.get(&format!("{}{query}", certificate_path(&cancelled))).await;
+            assert_eq!(gone.refusal(410), "certificate_gone");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_domain::ChallengeType;
+use chancery_domain::{ChallengeType, Clock};
 use chancery_service::{AcmeSettings, Settings};
 use chancery_tests::{AcmeClient, Node, Tenant, World, csr, lookup, on_both_databases, settings};
 use serde_json::{Value, json};
@@ -84,8 +84,25 @@ on_both_databases! {
         let challenge = stage.challenge(&order, "dns-persist-01").await;
         let order = stage.answer(&world, &site, &url, &challenge).await;
         world.advance(Duration::from_secs(9 * 3600));
-        stage.client.finalize(&order, &["example.test"]).await.expect(200);
-        stage.node.work(Some(site.eyes(&world))).await;
+        assert_ne!(stage.client.finalize(&order, &["example.test"]).await.status, 200);
+        assert_eq!(stage.client.read(&url).await.expect(200)["status"], "invalid");
+    }
+
+    async fn neither_authorization_nor_order_outlives_what_the_record_allows(world: World) {
+        let stage = Stage::with(&world, ChallengeType::ALL).await;
+        let site = Site::open().await;
+        let end = world.clock.now().plus(Duration::from_secs(600));
+        let record = format!("ca.test; accounturi={}; persistUntil={}", stage.uri(), end.as_secs());
+        site.dns.txt("_validation-persist.example.test", &record);
+        let (url, order) = stage.client.order(&["example.test", "other.test"]).await;
+        let authorization = order["authorizations"][0].as_str().unwrap();
+        let challenge = stage.challenge(&order, "dns-persist-01").await;
+        let order = stage.answer(&world, &site, &url, &challenge).await;
+        assert_eq!((&order["status"], &order["expires"]), (&json!("pending"), &json!(end.to_string())));
+        let authorization = stage.client.read(authorization).await.expect(200);
+        assert_eq!(authorization["status"], "valid", "{authorization:#}");
+        assert_eq!(authorization["expires"], end.to_string());
+        world.advance(Duration::from_secs(601));
         assert_eq!(stage.client.read(&url).await.expect(200)["status"], "invalid");
     }
 
@@ -148,6 +165,11 @@ on_both_databases! {
         assert!(refused.text().contains("through ACME alone"), "{}", refused.text());
         assert_eq!(refused.status, 400);
         stage.client.order(&["example.test"]).await;
+        // Ahead of an order it would be of no use, and nothing else is offered.
+        let asked = json!({"identifier": {"type": "dns", "value": "example.test"}});
+        let refused = stage.client.post(&stage.client.url("newAuthz"), &asked).await;
+        assert!(refused.text().contains("order it with newOrder"), "{}", refused.text());
+        assert_eq!(refused.expect(403)["type"], "urn:ietf:params:acme:error:rejectedIdentifier");
     }
 
     async fn nothing_of_it_is_offered_unless_a_profile_says_so(world: World) {

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use chancery_domain::{AuthorizationId, AuthorizationState};
 use chancery_service::{AcmeSettings, Settings};
+use chancery_store::Tx;
 use chancery_tests::{AcmeClient, Node, Reply, Tenant, World, on_both_databases, settings};
 use serde_json::{Value, json};
 
@@ -141,9 +143,39 @@ on_both_databases! {
         site.dns.caa("no.example.test", 0, "issue", "other.test").empty("yes.example.test");
         for (name, status) in [("yes.example.test", "valid"), ("no.example.test", "invalid")] {
             let (url, _, _) = stage.order(json!([{"type": "dns", "value": name}])).await;
+            // The reseller sees that it was not asked yet.
+            let path = format!("/v1/order/{}", url.rsplit('/').next().unwrap());
+            let seen = stage.tenant.get(&path).await.expect(200);
+            let (shown, caa) = (&seen["progress"][1], &seen["progress"][2]);
+            assert_eq!((&shown["step"], &shown["status"]), (&json!("validation"), &json!("done")));
+            assert_eq!(*caa, json!({"step": "caa", "status": "waiting"}));
             let order = stage.finalized(&world, &site, &url, name).await;
             assert_eq!(order["status"], status, "{order:#}");
         }
+    }
+
+    async fn what_a_node_concludes_that_knows_no_namespaces_is_not_of_one(world: World) {
+        let stage = Stage::open(&world).await;
+        let site = Site::open().await;
+        let (url, _, authorizations) = stage.order(below("a.example.test", "example.test")).await;
+        stage.show(&site, &authorizations[0], "example.test").await;
+        site.dns.empty("a.example.test");
+        stage.work(&world, &site).await;
+        let order = stage.client.read(&url).await.expect(200);
+        let id = order["authorizations"][0].as_str().unwrap().rsplit('/').next().unwrap();
+        let id: AuthorizationId = id.parse().unwrap();
+        let unit = move |tx: &mut Tx<'_>| {
+            let mut authorization = tx.any_authorization(id)?.unwrap();
+            let AuthorizationState::Valid(validation) = &mut authorization.state else { panic!("{authorization:?}") };
+            assert_eq!(validation.namespace.take().unwrap().as_str(), "example.test");
+            tx.save_authorization(&authorization)
+        };
+        world.store.write(unit).await.unwrap();
+        for name in ["a.example.test", "b.example.test"] {
+            let (_, order, _) = stage.order(json!([{"type": "dns", "value": name}])).await;
+            assert_eq!(order["status"], "pending", "{name}");
+        }
+        assert_eq!(stage.finalized(&world, &site, &url, "a.example.test").await["status"], "invalid");
     }
 
     async fn a_permission_that_was_given_up_counts_for_no_name_below(world: World) {
@@ -216,11 +248,29 @@ on_both_databases! {
             {"type": "dns", "value": "a.b.example.test", "ancestorDomain": "example.test"},
         ]);
         assert!(stage.ask(twice).await.expect(400)["detail"].as_str().unwrap().contains("twice"));
-        for (name, suffix) in [("a.example.co.uk", "co.uk"), ("example.com", "com"), ("a.test", "test")] {
+        for (name, suffix, why) in [
+            ("a.example.co.uk", "co.uk", "co.uk is a public suffix"),
+            ("example.com", "com", "com is a public suffix"),
+            ("a.test", "test", "test is a public suffix"),
+            ("a.b.c.kobe.jp", "kobe.jp", "name b.c.kobe.jp or one below it"),
+            ("a.b.s3.amazonaws.com", "amazonaws.com", "name b.s3.amazonaws.com or one below it"),
+        ] {
             let reply = stage.ask(below(name, suffix)).await;
-            assert!(reply.text().contains("is a public suffix"), "{}", reply.text());
+            assert!(reply.text().contains(why), "{}", reply.text());
             assert_eq!(reply.json()["type"], "urn:ietf:params:acme:error:rejectedIdentifier");
         }
+    }
+
+    async fn control_does_not_reach_below_a_public_suffix(world: World) {
+        let stage = Stage::open(&world).await;
+        let site = Site::open().await;
+        let (_, ahead) = stage.ahead("kobe.jp").await;
+        stage.show(&site, &ahead, "kobe.jp").await;
+        site.dns.empty("kobe.jp").empty("jp");
+        stage.work(&world, &site).await;
+        assert_eq!(stage.ahead("kobe.jp").await.1["status"], "valid");
+        let (_, order, _) = stage.order(json!([{"type": "dns", "value": "a.b.c.kobe.jp"}])).await;
+        assert_eq!(order["status"], "pending");
     }
 
     async fn policies_are_asked_about_the_name_that_is_ordered(world: World) {

@@ -178,8 +178,31 @@ subjectKeyIdentifier=hash"
     assert!(refused(&[&cross, own_root.certificate()]).contains("was not signed by CN=Test Root"));
     let impostor = Elsewhere::new(&P256, "-sha256").read("root");
     assert!(refused(&[&cross, &impostor]).contains("was not signed by CN=Other Root"));
-    assert!(refused(&[&cross, &cross, &root]).contains("was not signed by"));
+    assert!(refused(&[&cross, &cross, &root]).contains("CN=Test Issuing CA 1,O=Ours,C=XX is in the chain twice"));
+    assert!(refused(&[&cross, &root, &root]).contains("CN=Other Root is in the chain twice"));
     assert!(refused(&[&cross, &root, &root, &root, &root, &root, &root, &root, &root]).contains("at most 8"));
+
+    // What a CA between forbids, or what nobody here knows.
+    let through = |extensions: &str| {
+        elsewhere.key("middle", &P256);
+        let middle = elsewhere.sign("root", "/CN=Middle", "middle", &format!("{CA}\n{extensions}"));
+        let below = elsewhere.sign("middle", OURS, "ours", CA);
+        check(&[&below, &middle, &root], &ca)
+    };
+    for (extensions, why) in [
+        ("extendedKeyUsage=clientAuth", "CN=Middle does not cover ServerAuth"),
+        ("nameConstraints=critical,permitted;DNS:example.com", "CN=Middle has name constraints"),
+        ("nameConstraints=permitted;DNS:example.com", "CN=Middle has name constraints"),
+        ("1.2.3.4=critical,ASN1:NULL", "CN=Middle has the critical extension 1.2.3.4"),
+    ] {
+        let problem = through(extensions).unwrap_err().to_string();
+        assert!(problem.contains(why), "{problem}");
+    }
+    for fine in
+        ["extendedKeyUsage=clientAuth,serverAuth", "1.2.3.4=ASN1:NULL", "certificatePolicies=critical,2.23.140.1.2.1"]
+    {
+        assert!(through(fine).is_ok(), "{fine}");
+    }
 
     // Too deep.
     elsewhere.key("flat", &P256);

@@ -178,7 +178,7 @@ fn read(row: &mut Columns<'_>) -> Result<Authorization, StoreError> {
         reseller: row.parsed()?,
         account: row.parsed()?,
         order: row.through_or_none(str::parse::<OrderId>)?,
-        identifier: row.through(Identifier::parse)?,
+        identifier: row.through(Identifier::from_stored)?,
         state: read_state(&row.text()?, row.time()?, row.text_or_none()?)?,
         challenges: row.through(read_challenges)?,
         expires_at: row.time()?,
@@ -186,6 +186,6 @@ fn read(row: &mut Columns<'_>) -> Result<Authorization, StoreError> {
         updated_at: row.time()?,
         version: row.int()?,
         acme_account: row.through_or_none(str::parse::<AcmeAccountId>)?,
-        namespace: row.through_or_none(DnsName::parse)?,
+        namespace: row.through_or_none(DnsName::from_stored)?,
     })
 }

@@ -1,7 +1,7 @@
 //! What was seen, as it is kept: JSON, since nobody searches in it.
 
 use chancery_domain::{
-    Attempt, AuthorizationId, CaaEvidence, Challenge, ChallengeState, ChallengeType, Identifier, ProblemKind,
+    Attempt, AuthorizationId, CaaEvidence, Challenge, ChallengeState, ChallengeType, DnsName, Identifier, ProblemKind,
     Timestamp, Validation, ValidationProblem,
 };
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub(super) fn write_identifiers(identifiers: &[Identifier]) -> String {
 
 pub(super) fn read_identifiers(text: &str) -> Result<Vec<Identifier>, StoreError> {
     let texts: Vec<String> = from_json(text)?;
-    texts.iter().map(|text| Identifier::parse(text).map_err(StoreError::corrupt)).collect()
+    texts.iter().map(|text| Identifier::from_stored(text).map_err(StoreError::corrupt)).collect()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -52,6 +52,8 @@ struct StoredValidation {
     at: i64,
     method: String,
     source: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shown_at: Option<String>,
     caa_at: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     caa_found_at: Option<String>,
@@ -64,6 +66,7 @@ pub(super) fn write_validation(validation: &Validation) -> String {
         at: validation.at.as_millis(),
         method: validation.method.as_str().to_owned(),
         source: validation.source.to_string(),
+        shown_at: validation.namespace.as_ref().map(ToString::to_string),
         caa_at: validation.caa.checked_at.as_millis(),
         caa_found_at: validation.caa.found_at.clone(),
         caa_records: validation.caa.records.clone(),
@@ -76,6 +79,7 @@ pub(super) fn read_validation(text: &str) -> Result<Validation, StoreError> {
         at: Timestamp::from_millis(stored.at),
         method: stored.method.parse::<ChallengeType>().map_err(StoreError::corrupt)?,
         source: stored.source.parse::<AuthorizationId>().map_err(StoreError::corrupt)?,
+        namespace: stored.shown_at.as_deref().map(DnsName::from_stored).transpose().map_err(StoreError::corrupt)?,
         caa: CaaEvidence {
             checked_at: Timestamp::from_millis(stored.caa_at),
             found_at: stored.caa_found_at,

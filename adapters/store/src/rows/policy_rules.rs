@@ -62,8 +62,8 @@ pub fn policy_rules_json(rules: &PolicyRules) -> String {
 pub(super) fn read_rules(text: &str) -> Result<PolicyRules, StoreError> {
     let stored: Stored = serde_json::from_str(text).map_err(StoreError::corrupt)?;
     Ok(PolicyRules {
-        allowed_domains: parse_each(stored.allowed_domains, DomainPattern::parse)?,
-        denied_domains: parse_each(stored.denied_domains, DomainPattern::parse)?,
+        allowed_domains: parse_each(stored.allowed_domains, DomainPattern::from_stored)?,
+        denied_domains: parse_each(stored.denied_domains, DomainPattern::from_stored)?,
         allow_wildcards: stored.allow_wildcards,
         allow_ip_addresses: stored.allow_ip_addresses,
         allowed_profiles: parse_each(stored.allowed_profiles, ProfileName::parse)?,

@@ -194,5 +194,6 @@ conformance! {
     }
     slow {
         a_lock_that_is_not_given_back_is_no_mistake_of_ours,
+        a_migration_waits_for_another_that_takes_long,
     }
 }

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use chancery_store::StoreError;
+use chancery_store::{Options, Store, StoreError, migrations};
 use chancery_testkit::Address;
 
 use crate::common::Database;
@@ -36,4 +36,26 @@ pub(crate) async fn a_lock_that_is_not_given_back_is_no_mistake_of_ours(db: Data
     finish.send(()).unwrap();
     holder.join().unwrap();
     db.put(move |tx| tx.save_reseller(&changed)).await;
+}
+
+/// A node that migrates a large database keeps the others waiting for longer than any request waits.
+pub(crate) async fn a_migration_waits_for_another_that_takes_long(db: Database) {
+    let blank = db.blank();
+    let Address::Postgres(url) = &blank.address else { return };
+    let (locked, told) = std::sync::mpsc::channel();
+    let (finish, finished) = std::sync::mpsc::channel::<()>();
+    let done = thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut other = postgres::Client::connect(url, postgres::NoTls).unwrap();
+            other.execute("SELECT pg_advisory_lock($1)", &[&0x0C4A_17CE_i64]).unwrap();
+            locked.send(()).unwrap();
+            finished.recv().unwrap();
+        });
+        told.recv_timeout(Duration::from_secs(10)).unwrap();
+        let migrating = scope.spawn(|| Store::migrate(&blank.url, &Options::default()));
+        thread::sleep(Duration::from_secs(11));
+        finish.send(()).unwrap();
+        migrating.join().unwrap().unwrap()
+    });
+    assert_eq!(done.len(), migrations().len());
 }

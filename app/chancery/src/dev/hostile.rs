@@ -90,7 +90,7 @@ impl Inspector for HostileInspector {
             }
             match &self.usual {
                 Some(usual) => usual.verify(whose, check).await,
-                None => Verified { attempts: Vec::new(), outcome: Ok(()) },
+                None => Verified { attempts: Vec::new(), outcome: Ok(()), until: None },
             }
         })
     }

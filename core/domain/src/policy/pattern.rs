@@ -31,10 +31,19 @@ enum Unfit {
 
 impl DomainPattern {
     pub fn parse(text: &str) -> Result<Self, PatternError> {
+        Self::read(text, Identifier::parse)
+    }
+
+    /// One that was taken earlier, perhaps by older rules.
+    pub fn from_stored(text: &str) -> Result<Self, PatternError> {
+        Self::read(text, Identifier::from_stored)
+    }
+
+    fn read(text: &str, read: fn(&str) -> Result<Identifier, IdentifierError>) -> Result<Self, PatternError> {
         if text == "**" {
             return Ok(Self::Everything);
         }
-        let name = match Identifier::parse(text) {
+        let name = match read(text) {
             Ok(Identifier::Dns(name)) => Ok(name),
             Ok(Identifier::Ip(_)) => Err(Unfit::Address),
             Err(error) => Err(Unfit::Name(error)),

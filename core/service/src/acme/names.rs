@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use chancery_domain::{DnsName, Identifier, Problem, Profile};
-use chancery_pki::{NameProblem, is_public_suffix, read_dns_name};
+use chancery_pki::{NameProblem, is_owned_with, is_public_suffix, read_dns_name, registrable_domain};
 
 use super::{AcmeError, RejectedName, Rejection};
 use crate::settings::Settings;
@@ -73,9 +73,24 @@ pub(super) fn require_namespace(name: &DnsName) -> Result<(), AcmeError> {
     if !is_public_suffix(name.as_str()) {
         return Ok(());
     }
-    let detail = format!("{name} is a public suffix: nobody controls all names below it");
-    let rejected = RejectedName { identifier: Some(Identifier::Dns(name.clone())), kind: Rejection::Forbidden, detail };
-    Err(AcmeError::Rejected(vec![rejected]))
+    Err(forbidden(name, format!("{name} is a public suffix: nobody controls all names below it")))
+}
+
+/// An ancestor that has another owner than the name has shows nothing of it.
+fn require_one_owner(name: &DnsName, ancestor: &DnsName) -> Result<(), AcmeError> {
+    if is_owned_with(name.as_str(), ancestor.as_str()) {
+        return Ok(());
+    }
+    let highest = registrable_domain(name.as_str()).unwrap_or(name.as_str());
+    Err(forbidden(
+        name,
+        format!("there is a public suffix between {name} and {ancestor}; name {highest} or one below it"),
+    ))
+}
+
+fn forbidden(name: &DnsName, detail: String) -> AcmeError {
+    let identifier = Some(Identifier::Dns(name.clone()));
+    AcmeError::Rejected(vec![RejectedName { identifier, kind: Rejection::Forbidden, detail }])
 }
 
 /// RFC 9444 section 4.3: what is no ancestor is malformed.
@@ -97,6 +112,7 @@ fn ancestor_of(identifier: &Identifier, text: &str) -> Result<DnsName, AcmeError
         return Err(malformed("is not a name above it"));
     }
     require_namespace(&ancestor)?;
+    require_one_owner(name, &ancestor)?;
     Ok(ancestor)
 }
 

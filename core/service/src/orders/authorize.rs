@@ -4,11 +4,13 @@ use chancery_domain::{
     Authorization, AuthorizationId, AuthorizationState, CaaEvidence, Challenge, ChallengeId, ChallengeState,
     ChallengeType, DnsName, Identifier, OrderId, Timestamp, Validation,
 };
+use chancery_pki::is_owned_with;
 use chancery_store::Tx;
 use data_encoding::BASE64URL_NOPAD;
 
 use super::create::Draft;
 use super::rules::offered;
+use crate::acme::{AcmeError, RejectedName, Rejection};
 use crate::error::ServiceError;
 
 impl Draft<'_> {
@@ -26,7 +28,7 @@ impl Draft<'_> {
         let acme = self.acme.map(|account| account.id);
         let mut allowed = offered(identifier, self.profile, &self.standing.applied(settings));
         allowed.retain(|kind| self.has_use_for(*kind, order));
-        let of_namespaces: Vec<_> = allowed.iter().copied().filter(|kind| shows_namespaces(*kind)).collect();
+        let of_namespaces: Vec<_> = allowed.iter().copied().filter(|kind| kind.shows_namespaces()).collect();
         let namespace = wish.filter(|_| !of_namespaces.is_empty()).cloned();
         let id = AuthorizationId::with_challenges(self.now, self.kernel.entropy.as_ref());
         let fresh = Authorization {
@@ -50,6 +52,9 @@ impl Draft<'_> {
                 (Some(_), None) => allowed,
                 (Some(_), Some(_)) => of_namespaces,
             };
+            if acme.is_some() && kinds.is_empty() {
+                return Err(no_way(identifier, order).into());
+            }
             let challenges = kinds.into_iter().map(|kind| self.challenge(id, kind, ChallengeState::Pending));
             return Ok(Authorization { challenges: challenges.collect(), ..fresh });
         };
@@ -60,7 +65,7 @@ impl Draft<'_> {
         };
         if earlier.identifier != *identifier {
             // CAA is asked for each name, whoever controls it.
-            validation.caa = CaaEvidence { checked_at: Timestamp::from_secs(0), found_at: None, records: Vec::new() };
+            validation.caa = CaaEvidence::unasked();
         }
         // The list of challenges of a reused authorization must not be empty: clients look for the one that is valid.
         let shown = self.challenge(id, validation.method, ChallengeState::Valid { at: validation.at });
@@ -81,7 +86,7 @@ impl Draft<'_> {
             return Ok(None);
         }
         for earlier in self.candidates(tx, fresh)? {
-            let Some(validation) = earlier.validation().cloned() else { continue };
+            let Some(validation) = earlier.proven().cloned() else { continue };
             // It may hold longer for its own order, policies may have come since, and whoever earned it may have given
             // it up.
             let source = tx.any_authorization(validation.source)?;
@@ -90,7 +95,7 @@ impl Draft<'_> {
                 && validation.method.counts_later()
                 && allowed.contains(&validation.method)
                 && source.is_some_and(|source| source.validation().is_some());
-            if holds {
+            if holds && has_one_owner(&earlier, &fresh.identifier) {
                 return Ok(Some((earlier, validation)));
             }
         }
@@ -104,7 +109,7 @@ impl Draft<'_> {
         let (mut found, namespaces) = match (&fresh.order, &fresh.namespace, &fresh.identifier) {
             (None, Some(namespace), _) => (None, vec![namespace.clone()]),
             (Some(_), _, Identifier::Dns(name)) if subdomains && acme.is_some() && !name.is_wildcard() => {
-                (tx.valid_authorization(account, acme, &fresh.identifier, self.now)?, name.above())
+                (tx.valid_authorization(account, acme, &fresh.identifier, self.now)?, namespaces_of(name))
             }
             (_, _, identifier) => (tx.valid_authorization(account, acme, identifier, self.now)?, Vec::new()),
         };
@@ -139,8 +144,26 @@ impl Draft<'_> {
     }
 }
 
-/// Whether control of all names below one can be shown so: by its DNS alone (Baseline Requirements section 3.2.2.4;
-/// RFC 9444 section 7.3 leaves it to us). A record that persists would need a policy of its own.
-fn shows_namespaces(kind: ChallengeType) -> bool {
-    kind.is_dns() && kind.counts_later()
+/// The names above one that have the same owner, the nearest first: from the public suffix on, they have others.
+fn namespaces_of(name: &DnsName) -> Vec<DnsName> {
+    name.above().into_iter().take_while(|above| is_owned_with(name.as_str(), above.as_str())).collect()
+}
+
+/// Whether what was shown of a namespace, where it was of one, can be of this name.
+fn has_one_owner(earlier: &Authorization, identifier: &Identifier) -> bool {
+    match (&earlier.namespace, identifier) {
+        (None, _) => true,
+        (Some(namespace), Identifier::Dns(name)) => is_owned_with(name.as_str(), namespace.as_str()),
+        (Some(_), Identifier::Ip(_)) => false,
+    }
+}
+
+/// An authorization without challenges could only expire.
+fn no_way(identifier: &Identifier, order: Option<OrderId>) -> AcmeError {
+    let detail = match order {
+        None => format!("no way to show control of {identifier} ahead of an order is offered; order it with newOrder"),
+        Some(_) => format!("no way to show control of {identifier} is offered; choose another profile"),
+    };
+    let rejected = RejectedName { identifier: Some(identifier.clone()), kind: Rejection::Forbidden, detail };
+    AcmeError::Rejected(vec![rejected])
 }

@@ -133,7 +133,7 @@ mod tests {
     impl Inspector for Only {
         fn verify<'a>(&'a self, _: &'a str, check: &'a Check) -> Seen<'a, Verified> {
             let outcome = self.judge(&check.account_uri).map(drop);
-            Box::pin(async { Verified { attempts: Vec::new(), outcome } })
+            Box::pin(async { Verified { attempts: Vec::new(), outcome, until: None } })
         }
 
         fn caa<'a>(&'a self, _: &'a str, _: &'a Identifier, uri: &'a str, _: ChallengeType) -> Seen<'a, CaaVerdict> {
