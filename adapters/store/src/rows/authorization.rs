@@ -71,13 +71,7 @@ impl Tx<'_> {
         identifier: &Identifier,
         until: Timestamp,
     ) -> Result<Option<Authorization>, StoreError> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM authorizations
-             WHERE account_id = $1 AND identifier = $2 AND state = 'valid' AND expires_at > $3
-             AND COALESCE(acme_account_id, '') = $4
-             ORDER BY expires_at DESC LIMIT 1"
-        );
-        self.query_one(&sql, params![account, identifier.to_string(), until, whose(acme_account)], read)
+        self.longest_valid("identifier", identifier.to_string(), account, acme_account, until)
     }
 
     /// The same for all names below one.
@@ -88,13 +82,24 @@ impl Tx<'_> {
         namespace: &DnsName,
         until: Timestamp,
     ) -> Result<Option<Authorization>, StoreError> {
+        self.longest_valid("namespace", namespace.as_str().to_owned(), account, acme_account, until)
+    }
+
+    fn longest_valid(
+        &mut self,
+        column: &str,
+        name: String,
+        account: AccountId,
+        acme_account: Option<AcmeAccountId>,
+        until: Timestamp,
+    ) -> Result<Option<Authorization>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM authorizations
-             WHERE account_id = $1 AND namespace = $2 AND state = 'valid' AND expires_at > $3
+             WHERE account_id = $1 AND {column} = $2 AND state = 'valid' AND expires_at > $3
              AND COALESCE(acme_account_id, '') = $4
              ORDER BY expires_at DESC LIMIT 1"
         );
-        self.query_one(&sql, params![account, namespace.as_str(), until, whose(acme_account)], read)
+        self.query_one(&sql, params![account, name, until, whose(acme_account)], read)
     }
 
     /// Gives up every earned permission of an ACME account for all names below one.
@@ -105,10 +110,7 @@ impl Tx<'_> {
         namespace: &DnsName,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let sql = "UPDATE authorizations SET state = 'deactivated', state_at = $3, validation = NULL, updated_at = $3,
-                   version = version + 1
-                   WHERE account_id = $1 AND namespace = $2 AND state = 'valid' AND acme_account_id = $4";
-        self.execute(sql, params![account, namespace.as_str(), now, acme_account]).map(drop)
+        self.give_up("namespace", namespace.as_str().to_owned(), account, acme_account, now)
     }
 
     /// Gives up every earned permission of an ACME account for a name.
@@ -119,10 +121,23 @@ impl Tx<'_> {
         identifier: &Identifier,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let sql = "UPDATE authorizations SET state = 'deactivated', state_at = $3, validation = NULL, updated_at = $3,
-                   version = version + 1
-                   WHERE account_id = $1 AND identifier = $2 AND state = 'valid' AND acme_account_id = $4";
-        self.execute(sql, params![account, identifier.to_string(), now, acme_account]).map(drop)
+        self.give_up("identifier", identifier.to_string(), account, acme_account, now)
+    }
+
+    fn give_up(
+        &mut self,
+        column: &str,
+        name: String,
+        account: AccountId,
+        acme_account: AcmeAccountId,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = format!(
+            "UPDATE authorizations SET state = 'deactivated', state_at = $3, validation = NULL, updated_at = $3,
+             version = version + 1
+             WHERE account_id = $1 AND {column} = $2 AND state = 'valid' AND acme_account_id = $4"
+        );
+        self.execute(&sql, params![account, name, now, acme_account]).map(drop)
     }
 
     pub fn save_authorization(&mut self, authorization: &Authorization) -> Result<(), StoreError> {
