@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use chancery_domain::{Account, AccountError, AcmeAccount, AcmeAccountId, Reseller, ScopeSet, Timestamp};
+use chancery_domain::{
+    Account, AccountError, AcmeAccount, AcmeAccountId, EabCredential, Reseller, ScopeSet, Timestamp,
+};
 use chancery_store::Tx;
 
 use super::{Acme, AcmeError};
@@ -100,19 +102,27 @@ pub(super) fn standing(tx: &mut Tx<'_>, account: AcmeAccount, origin: &Origin) -
 /// That what an ACME account was admitted by is still so, and stays so until the unit of work ends: whoever ends the account
 /// or its credential, or gives it another key, waits. Orders are locked before. Others than ACME accounts pass.
 pub(crate) fn require_still(tx: &mut Tx<'_>, caller: &Caller) -> Result<(), ServiceError> {
-    let Some(id) = caller.acme_account else { return Ok(()) };
+    caller.acme_account.map_or(Ok(()), |id| hold_speaker(tx, caller, id).map(drop))
+}
+
+/// The same, of an ACME account; the account and the credential that bound it, as they stay.
+pub(super) fn hold_speaker(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    id: AcmeAccountId,
+) -> Result<(AcmeAccount, EabCredential), ServiceError> {
     let account = tx.hold_acme_account(id)?.ok_or_else(no_such_account)?;
     account.require_active()?;
     if caller.acme_key.as_ref() != Some(&account.thumbprint) {
         let message = "the account has another key since a moment ago; sign with the new one";
         return Err(AcmeError::Unauthorized(message.to_owned()).into());
     }
-    match tx.hold_credential(account.reseller, account.kid)? {
-        Some(credential) if credential.revoked_at.is_none() => {}
-        _ => return Err(ServiceError::CredentialRevoked(account.kid)),
-    }
+    let credential = tx.hold_credential(account.reseller, account.kid)?;
+    let credential = credential.filter(|credential| credential.revoked_at.is_none());
+    let credential = credential.ok_or(ServiceError::CredentialRevoked(account.kid))?;
     let reseller = tx.reseller(account.reseller)?;
-    require_reseller(&reseller.ok_or_else(|| ServiceError::internal("an ACME account without its reseller"))?)
+    require_reseller(&reseller.ok_or_else(|| ServiceError::internal("an ACME account without its reseller"))?)?;
+    Ok((account, credential))
 }
 
 pub(super) fn require_reseller(reseller: &Reseller) -> Result<(), ServiceError> {

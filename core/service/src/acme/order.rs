@@ -8,7 +8,7 @@ use chancery_domain::{
 use chancery_store::Tx;
 use serde_json::json;
 
-use super::admission::{no_such_account, require_still};
+use super::admission::hold_speaker;
 use super::{Acme, AcmeCaller, AcmeError, AskedName, names, renewal};
 use crate::authorizations::AuthorizationDetails;
 use crate::certificates::Download;
@@ -161,10 +161,7 @@ fn hold(tx: &mut Tx<'_>, by: &AcmeCaller) -> Result<Held, ServiceError> {
     let customer = tx.hold_account(by.account.reseller, by.account.account)?;
     let customer = customer.ok_or_else(|| ServiceError::internal("an ACME account without its customer"))?;
     customer.require_active()?;
-    require_still(tx, &by.caller)?;
-    let account = tx.acme_account(by.account.id)?.ok_or_else(no_such_account)?;
-    let credential = tx.credential(account.reseller, account.kid)?;
-    let credential = credential.ok_or(ServiceError::CredentialRevoked(account.kid))?;
+    let (account, credential) = hold_speaker(tx, &by.caller, by.account.id)?;
     Ok(Held { customer, account, credential })
 }
 
