@@ -167,7 +167,12 @@ impl Publication {
         let kept = row.clone();
         if self.kernel.store.write(move |tx| tx.store_crl(&kept, covers, scheduled_at)).await? {
             metrics::counter!("chancery_crls_published_total").increment(1);
-            tracing::info!(%issuer, shard, number, scheduled, bytes = row.der.len(), "published a revocation list");
+            let bytes = row.der.len();
+            // Those of every day are many, and say nothing new.
+            match scheduled {
+                true => tracing::debug!(%issuer, shard, number, bytes, "published a revocation list as every day"),
+                false => tracing::info!(%issuer, shard, number, bytes, "published a revocation list"),
+            }
             self.learn(row);
         }
         Ok(())
