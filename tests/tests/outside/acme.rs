@@ -144,3 +144,15 @@ pub(crate) fn hundred_names(domain: &str) -> Vec<String> {
 pub(crate) fn assert_hundred_names(shown: &str) {
     assert_eq!(shown.matches("DNS:").count(), 100, "{shown}");
 }
+
+/// What a program that succeeded has printed.
+pub(crate) fn succeeded(arguments: &[&str], output: &Output) -> String {
+    assert!(output.status.success(), "{arguments:?}: {}", said(output));
+    said(output)
+}
+
+/// What a program that failed has printed.
+pub(crate) fn failed(arguments: &[&str], output: &Output) -> String {
+    assert!(!output.status.success(), "{arguments:?}: {}", said(output));
+    said(output)
+}

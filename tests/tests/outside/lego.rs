@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use crate::acme::{AcmeServer, Customer, hundred_names, said};
+use crate::acme::{AcmeServer, Customer, failed, hundred_names, said, succeeded};
 use crate::answers::hook;
 use crate::dev_server::installed;
 
@@ -35,15 +35,11 @@ impl<'a> Lego<'a> {
     }
 
     fn does(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", said(&output));
-        said(&output)
+        succeeded(arguments, &self.run(arguments))
     }
 
     fn fails(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(!output.status.success(), "{arguments:?}: {}", said(&output));
-        said(&output)
+        failed(arguments, &self.run(arguments))
     }
 
     fn chain(&self, name: &str) -> PathBuf {

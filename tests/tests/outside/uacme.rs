@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::acme::{AcmeServer, Customer, assert_hundred_names, hundred_names, said};
+use crate::acme::{AcmeServer, Customer, assert_hundred_names, failed, hundred_names, said, succeeded};
 use crate::answers::{Answers, hook};
 use crate::dev_server::installed;
 
@@ -46,15 +46,11 @@ impl<'a> Uacme<'a> {
     }
 
     fn does(&self, challenge: &str, arguments: &[&str]) -> String {
-        let output = self.run(challenge, arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", said(&output));
-        said(&output)
+        succeeded(arguments, &self.run(challenge, arguments))
     }
 
     fn fails(&self, arguments: &[&str]) -> String {
-        let output = self.run("http-01", arguments);
-        assert!(!output.status.success(), "{arguments:?}: {}", said(&output));
-        said(&output)
+        failed(arguments, &self.run("http-01", arguments))
     }
 
     fn chain(&self, name: &str) -> PathBuf {
