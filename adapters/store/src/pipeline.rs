@@ -10,6 +10,7 @@ use tokio_postgres::{Client, Error, Row, Statement};
 
 use crate::error::StoreError;
 use crate::prepared::Prepared;
+use crate::unit::Kind;
 use crate::value::Value;
 
 /// Writes that are kept back; more are sent, so that memory and the order of polling stay bounded.
@@ -22,13 +23,6 @@ pub(crate) struct Connection {
     prepared: Prepared<Statement>,
     /// A transaction that changed nothing is still to be ended.
     lingers: bool,
-}
-
-/// What a transaction may do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Read,
-    Write,
 }
 
 /// Why a statement, or one that was kept back before it, was not done.
@@ -68,6 +62,8 @@ impl Connection {
         let begin = match (self.lingers, kind) {
             (false, Kind::Write) => "BEGIN",
             (true, Kind::Write) => "ROLLBACK; BEGIN",
+            (false, Kind::Note) => "BEGIN; SET LOCAL synchronous_commit = off",
+            (true, Kind::Note) => "ROLLBACK; BEGIN; SET LOCAL synchronous_commit = off",
             (false, Kind::Read) => "BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ",
             (true, Kind::Read) => "ROLLBACK; BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ",
         };

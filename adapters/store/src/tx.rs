@@ -120,6 +120,20 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// The same for some of the tables of a join, held one after the other in the order they are named in.
+    pub(crate) fn query_held_of<T>(
+        &mut self,
+        tables: &str,
+        sql: &str,
+        params: &[Value],
+        read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        match self.session {
+            Session::Sqlite(_) => self.query_one(sql, params, read),
+            Session::Postgres(_) => self.query_one(&format!("{sql} FOR SHARE OF {tables}"), params, read),
+        }
+    }
+
     /// Like `query`, and nobody else can hold, claim or change the rows until this transaction ends.
     ///
     /// For rows that the unit is going to write. Two units that both held such a row first would each wait for the

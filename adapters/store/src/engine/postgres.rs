@@ -8,10 +8,10 @@ use tokio::runtime::Runtime;
 use tokio_postgres::{Client, Config};
 
 use crate::error::StoreError;
-use crate::pipeline::{Connection, Kind, NotCommitted};
+use crate::pipeline::{Connection, NotCommitted};
 use crate::store::Options;
 use crate::tx::{Session, Tx, is_conflict, is_unknown, note};
-use crate::unit::Unit;
+use crate::unit::{Kind, Unit};
 
 use super::enqueue;
 use super::tls::Connector;
@@ -21,19 +21,19 @@ const ATTEMPTS: u32 = 12;
 
 /// Threads that own connections, and make new ones when those break.
 pub(crate) struct Pool {
-    queue: Sender<(Box<dyn Unit>, bool)>,
+    queue: Sender<(Box<dyn Unit>, Kind)>,
 }
 
 impl Pool {
     pub(crate) fn open(config: &Config, options: &Options) -> Result<Self, StoreError> {
-        let (queue, jobs) = bounded::<(Box<dyn Unit>, bool)>(options.queue);
+        let (queue, jobs) = bounded::<(Box<dyn Unit>, Kind)>(options.queue);
         let connector = Connector::new(options.postgres_ca.as_deref())?;
         for _ in 0..options.connections.max(2) {
             let mut worker = Worker { config: config.clone(), connector: connector.clone(), connection: None };
             let jobs: Receiver<_> = jobs.clone();
             let spawned = thread::Builder::new().name("store-postgres".to_owned()).spawn(move || {
-                for (unit, write) in &jobs {
-                    worker.handle(unit, write);
+                for (unit, kind) in &jobs {
+                    worker.handle(unit, kind);
                     if jobs.is_empty() {
                         worker.rest();
                     }
@@ -44,8 +44,8 @@ impl Pool {
         Ok(Self { queue })
     }
 
-    pub(crate) fn send(&self, unit: Box<dyn Unit>, write: bool) -> Result<(), StoreError> {
-        enqueue(&self.queue, (unit, write))
+    pub(crate) fn send(&self, unit: Box<dyn Unit>, kind: Kind) -> Result<(), StoreError> {
+        enqueue(&self.queue, (unit, kind))
     }
 }
 
@@ -97,12 +97,12 @@ enum Run {
 }
 
 impl Worker {
-    fn handle(&mut self, mut unit: Box<dyn Unit>, write: bool) {
+    fn handle(&mut self, mut unit: Box<dyn Unit>, kind: Kind) {
         let started = Instant::now();
         let mut attempt = 0;
         let outcome = loop {
             attempt += 1;
-            match self.run(unit.as_mut(), write) {
+            match self.run(unit.as_mut(), kind) {
                 Run::Done(outcome) => break outcome,
                 Run::Cut(error) => break Err(error),
                 Run::Again(error) if attempt >= ATTEMPTS => break Err(error),
@@ -114,17 +114,20 @@ impl Worker {
             }
         };
         unit.settle(outcome);
-        let kind = if write { "write" } else { "read" };
+        let kind = match kind {
+            Kind::Read => "read",
+            Kind::Write | Kind::Note => "write",
+        };
         metrics::histogram!("chancery_store_unit_seconds", "kind" => kind).record(started.elapsed());
     }
 
-    fn run(&mut self, unit: &mut dyn Unit, write: bool) -> Run {
+    fn run(&mut self, unit: &mut dyn Unit, kind: Kind) -> Run {
         let fresh = self.connection.is_none();
         let connection = match self.connection() {
             Ok(connection) => connection,
             Err(error) => return Run::Done(Err(error)),
         };
-        match run_once(connection, unit, write) {
+        match run_once(connection, unit, kind) {
             Run::Cut(error) => {
                 self.connection = None;
                 // A connection that had been idle may have died long ago: that says nothing about the database now.
@@ -156,8 +159,8 @@ impl Worker {
     }
 }
 
-fn run_once(connection: &mut Connection, unit: &mut dyn Unit, write: bool) -> Run {
-    let mut tx = Tx::new(Session::Postgres(connection.begin(if write { Kind::Write } else { Kind::Read })));
+fn run_once(connection: &mut Connection, unit: &mut dyn Unit, kind: Kind) -> Run {
+    let mut tx = Tx::new(Session::Postgres(connection.begin(kind)));
     let keep = unit.run(&mut tx);
     let (conflicted, cut, failed) = (tx.conflicted(), tx.cut(), tx.failed());
     let Session::Postgres(transaction) = tx.into_session() else {
@@ -166,7 +169,7 @@ fn run_once(connection: &mut Connection, unit: &mut dyn Unit, write: bool) -> Ru
     if let (true, Some(error)) = (cut, failed) {
         return Run::Cut(error);
     }
-    if !keep || !write {
+    if !keep || kind == Kind::Read {
         transaction.abandon();
         let stale = StoreError::Stale { table: "rows", id: "of this unit".to_owned() };
         return if conflicted { Run::Again(stale) } else { Run::Done(Ok(())) };
