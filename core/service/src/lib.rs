@@ -14,6 +14,7 @@ mod credentials;
 mod csr;
 mod cursor;
 mod error;
+mod failures;
 pub mod fault;
 mod groups;
 pub mod identity;
@@ -22,6 +23,7 @@ mod issuance_rules;
 mod issuers;
 mod jobs;
 mod kernel;
+mod limits;
 mod members;
 mod ocsp;
 mod ocsp_responder;
@@ -59,6 +61,7 @@ pub use issuance::{CaaAssignment, Issuance, Prepared};
 pub use issuers::{IssuerRef, IssuerRefError, IssuerRules};
 pub use jobs::Jobs;
 pub use kernel::Kernel;
+pub use limits::{Caps, Decision, Limit, LimitSettings, Limits, Rate, client_network};
 pub use ocsp::{CacheableAnswer, Ocsp, OcspAnswer};
 pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
 pub use operator::Operator;
@@ -88,6 +91,7 @@ pub struct Services {
     pub authority: Arc<Authority>,
     pub answers: Answers,
     pub audit: Audit,
+    pub limits: Limits,
     pub operator: Operator,
     pub settings: Arc<Settings>,
     kernel: Arc<Kernel>,
@@ -114,6 +118,7 @@ impl Services {
             authority,
             answers: Answers::new(kernel.clone()),
             audit: Audit::new(kernel.clone()),
+            limits: kernel.limits.clone(),
             operator: Operator::new(kernel.clone()),
             settings: kernel.settings.clone(),
             kernel,

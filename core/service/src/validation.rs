@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{
-    Attempt, CaaEvidence, ChallengeId, ChallengeState, ChallengeType, Identifier, OrderState, Timestamp,
+    Attempt, CaaEvidence, ChallengeId, ChallengeState, ChallengeType, Identifier, OrderState, ProblemKind, Timestamp,
     ValidationProblem, Verification,
 };
 use chancery_store::{JobKind, Tx};
@@ -12,8 +12,10 @@ use serde_json::json;
 
 use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
+use crate::failures;
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
+use crate::limits::Limit;
 use crate::orders::{fail_order, thumbprint};
 
 /// How long a record that persists is relied on, whatever its TTL, for the order it was looked at for
@@ -80,17 +82,19 @@ impl Validations {
             .store
             .write(move |tx| {
                 if !tx.holds_job(JobKind::Validate, &id.to_string(), &kernel.node)? {
-                    return Ok(());
+                    return Ok(None);
                 }
-                conclude(&kernel, tx, id, &report)?;
+                let failed = conclude(&kernel, tx, id, &report)?;
                 tx.finish_job(JobKind::Validate, id)?;
                 fault::reached(Step::Concluding);
-                Ok(())
+                Ok(failed)
             })
             .await;
         fault::reached(Step::Concluded);
         self.kernel.decided.tell(id);
-        concluded
+        concluded.map(|failed: Option<String>| {
+            failed.into_iter().for_each(|whom| self.kernel.limits.charge(Limit::FailedValidations, &whom));
+        })
     }
 }
 
@@ -114,15 +118,21 @@ fn assignment(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId) -> Result<Optio
     }))
 }
 
-fn conclude(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId, report: &Report) -> Result<(), ServiceError> {
+/// Gives whose validation of which name has failed, if it has by the applicant's fault.
+fn conclude(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    id: ChallengeId,
+    report: &Report,
+) -> Result<Option<String>, ServiceError> {
     let now = kernel.now();
-    let Some(authorization) = tx.any_authorization(id.authorization())? else { return Ok(()) };
+    let Some(authorization) = tx.any_authorization(id.authorization())? else { return Ok(None) };
     let order = match authorization.order {
         Some(order) => tx.lock_order(order)?,
         None => None,
     };
     // Read again: it may have changed while we waited for the order.
-    let Some(authorization) = tx.any_authorization(id.authorization())? else { return Ok(()) };
+    let Some(authorization) = tx.any_authorization(id.authorization())? else { return Ok(None) };
     let verification = match &report.outcome {
         Ok(caa) => Verification::Shown(caa.clone()),
         Err(problem) => Verification::Failed(problem.clone()),
@@ -134,7 +144,7 @@ fn conclude(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId, report: &Report) 
     };
     let until = report.until.map_or(now.plus(keep), |until| until.min(now.plus(keep)));
     let Ok(authorization) = authorization.conclude(id, report.attempts.clone(), verification, until, now) else {
-        return Ok(());
+        return Ok(None);
     };
     tx.save_authorization(&authorization)?;
     let detail = match &report.outcome {
@@ -143,7 +153,13 @@ fn conclude(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId, report: &Report) 
     };
     let (actor, origin) = (Actor::Service, Origin::default());
     kernel.audit_as(tx, Some(authorization.reseller), &actor, &origin, "challenge.validate", id, &detail)?;
-    let Some(order) = order else { return Ok(()) };
+    let failed = match &report.outcome {
+        Err(problem) if problem.kind != ProblemKind::ServerInternal => {
+            Some(failures::whom(authorization.account, &authorization.identifier))
+        }
+        Err(_) | Ok(_) => None,
+    };
+    let Some(order) = order else { return Ok(failed) };
     match &report.outcome {
         Err(problem) => {
             let detail = format!("{}: {}", authorization.identifier, problem.detail);
@@ -161,5 +177,5 @@ fn conclude(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId, report: &Report) 
         }
         Ok(_) => {}
     }
-    Ok(())
+    Ok(failed)
 }

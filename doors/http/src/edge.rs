@@ -18,6 +18,7 @@ use crate::{
     body::BodyLimits,
     error::ApiError,
     metrics,
+    proxies::TrustedProxies,
     request_id::{RequestId, RequestIdSource, X_REQUEST_ID},
     security,
     server::{OverTls, PeerAddr},
@@ -28,17 +29,24 @@ use crate::{
 pub struct Edge {
     request_ids: RequestIdSource,
     body: BodyLimits,
+    proxies: TrustedProxies,
 }
 
 impl Edge {
     /// With the default limits for bodies.
     pub fn new(request_ids: RequestIdSource) -> Self {
-        Self { request_ids, body: BodyLimits::default() }
+        Self { request_ids, body: BodyLimits::default(), proxies: TrustedProxies::default() }
     }
 
     /// Replaces the limits for bodies.
     pub fn body_limits(mut self, limits: BodyLimits) -> Self {
         self.body = limits;
+        self
+    }
+
+    /// Believes these proxies when they say whose request they pass on.
+    pub fn trusting(mut self, proxies: TrustedProxies) -> Self {
+        self.proxies = proxies;
         self
     }
 }
@@ -56,11 +64,15 @@ pub fn finish(router: Router, edge: Edge) -> Router {
 
 async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next) -> Response {
     let id = RequestId::of(request.headers(), &edge.request_ids);
+    let peer = request.extensions().get::<PeerAddr>();
+    let peer = peer.map(|PeerAddr(peer)| PeerAddr(edge.proxies.client(*peer, request.headers())));
     let extensions = request.extensions_mut();
+    if let Some(peer) = peer {
+        extensions.insert(peer);
+    }
     extensions.insert(id.clone());
     extensions.insert(edge.body);
     let tls = extensions.get::<OverTls>().is_some();
-    let peer = extensions.get::<PeerAddr>().copied();
     let route = extensions.get::<MatchedPath>().cloned();
     let method = metrics::method_label(request.method());
     let route = route.as_ref().map_or(metrics::UNMATCHED, MatchedPath::as_str);

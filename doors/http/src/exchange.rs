@@ -7,12 +7,12 @@ use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use chancery_service::{Actor, Caller, Refusal};
+use chancery_service::{Actor, Caller, Decision, Refusal};
 use http::{Method, StatusCode};
 
 use crate::caller::origin;
 use crate::door::Door;
-use crate::rate::Decision;
+use crate::rate::apply_rate;
 
 /// Filled in by the extractors; found in the request's extensions.
 #[derive(Default)]
@@ -65,7 +65,7 @@ async fn around(State(door): State<Door>, request: Request, next: Next) -> Respo
 
     let mut response = next.run(Request::from_parts(parts, body)).await;
     if let Some(decision) = exchange.rate.get() {
-        decision.apply(response.headers_mut());
+        apply_rate(decision, response.headers_mut());
     }
     if is_refusal(&method, response.status()) {
         let caller = exchange.caller.get();

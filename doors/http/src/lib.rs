@@ -16,6 +16,7 @@ mod paging;
 #[doc(hidden)]
 pub mod parsers;
 mod path;
+mod proxies;
 mod query;
 mod rate;
 mod request_id;
@@ -35,8 +36,9 @@ pub use metrics::describe_metrics;
 pub use once::RequestKey;
 pub use paging::list_request;
 pub use path::StrictPath;
+pub use proxies::{Network, ProxyHeader, TrustedProxies};
 pub use query::StrictQuery;
-pub use rate::{Decision, RateLimiter};
+pub use rate::{apply_rate, or_refuse};
 pub use request_id::{RequestId, RequestIdSource, X_REQUEST_ID};
 pub use server::{Drained, Limits, OverTls, PeerAddr, Server};
 pub use service_error::problem;

@@ -9,6 +9,7 @@ mod docs;
 mod download;
 mod eab;
 mod group;
+mod limits;
 mod member;
 mod missing;
 mod openapi;
@@ -50,5 +51,6 @@ fn operations() -> OpenApiRouter<Door> {
         .merge(certificate::routes())
         .merge(download::routes())
         .merge(csr::routes())
+        .merge(limits::routes())
         .merge(version::routes())
 }

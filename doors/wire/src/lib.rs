@@ -9,6 +9,7 @@ mod certificate;
 mod eab;
 mod error;
 mod group;
+mod limits;
 mod list;
 mod order;
 mod policy;
@@ -26,6 +27,7 @@ pub use group::{
     AccountGroupList, AccountGroupMemberList, AccountGroupRecord, ResellerAccountGroupMembersRequest,
     ResellerAccountGroupRequest,
 };
+pub use limits::{Cap, LimitList, RateLimit};
 pub use list::NamedReference;
 pub use order::{
     Attempt, Authorization, Challenge, Challenges, Instructions, Order, OrderList, Problem, ProgressStep,

@@ -47,6 +47,7 @@ mod connector;
 mod eab;
 mod error;
 mod group;
+mod limits;
 mod member;
 mod order;
 mod page;

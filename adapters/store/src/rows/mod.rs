@@ -22,6 +22,7 @@ pub(crate) mod order;
 mod policy;
 pub(crate) mod policy_rules;
 pub(crate) mod quota;
+pub(crate) mod rate_bucket;
 mod reseller;
 pub(crate) mod sealed;
 mod service_secret;

@@ -51,6 +51,8 @@ sections! {
         allow_public_admin: bool = false,
         drain: String = "30s",
         shutdown_delay: String = "0s",
+        trusted_proxies: Vec<String> = Vec::new(),
+        proxy_header: String = "x-forwarded-for",
         tls: Tls = Tls::default(),
     }
     /// The certificate of the HTTPS listener.
@@ -92,6 +94,18 @@ sections! {
     Limits {
         requests_per_second: i64 = 50,
         burst: i64 = 200,
+        new_accounts_per_address: String = "500/1h",
+        new_accounts_per_credential: String = "500/1h",
+        new_orders_per_address: String = "10000/1h",
+        new_orders_per_account: String = "3000/1h",
+        failed_validations: String = "20/1h",
+        tokens_per_address: String = "120/1m",
+        unauthorized_per_address: String = "300/1m",
+        diagnoses: String = "60/1m",
+        failures_to_pause: i64 = 100,
+        open_orders: i64 = 10_000,
+        policies: i64 = 1000,
+        help_url: Option<String> = None,
         connections: i64 = 10_000,
         connections_per_peer: i64 = 0,
         body_bytes: i64 = 262_144,

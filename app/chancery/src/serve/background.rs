@@ -48,6 +48,11 @@ pub fn start(
         let ocsp = ocsp.clone();
         async move { ocsp.watch().await }
     }));
+    let limits = assembled.services.limits.clone();
+    tasks.spawn(keep("limits", move || {
+        let limits = limits.clone();
+        async move { limits.run().await }
+    }));
     for fetcher in &assembled.fetchers {
         let fetcher = fetcher.clone();
         tasks.spawn(keep("external keys", move || fetcher.clone().run()));
