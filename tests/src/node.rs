@@ -10,7 +10,7 @@ use chancery_http::{Door, Edge, PublicUrls, account_for, finish};
 use chancery_seal::Keyring;
 use chancery_service::identity::External;
 use chancery_service::operator::{KeyAlgorithm, NewHierarchy};
-use chancery_service::{Authority, Identity, Job, Kernel, LimitSettings, Services, Settings};
+use chancery_service::{Authority, Identity, Job, Kernel, Services, Settings};
 use chancery_store::{Options, Store};
 use chancery_testkit::{FrozenClock, SeededEntropy};
 use chancery_workers::Workers;
@@ -49,7 +49,7 @@ impl Node {
         let identity = Identity::new(kernel.clone(), external).await.expect("an identity");
         let authority = Authority::new(kernel.clone()).await.expect("an authority");
         let services = Services::new(kernel, identity, authority);
-        if services.settings.limits != LimitSettings::none() {
+        if services.limits.settings().has_rates() {
             let limits = services.limits.clone();
             tokio::spawn(async move { limits.run().await });
         }

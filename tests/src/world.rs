@@ -167,6 +167,13 @@ pub fn settings() -> Settings {
         default_policy: PolicyRules::default(),
         default_policy_name: Name::parse("operator default").expect("a name"),
         idempotency_window: Duration::from_secs(86_400),
-        limits: LimitSettings::none(),
+        limits: limits(),
     }
+}
+
+/// No rates, and a name is soon paused.
+fn limits() -> LimitSettings {
+    let mut limits = LimitSettings::none();
+    limits.caps.failures_to_pause = 5;
+    limits
 }

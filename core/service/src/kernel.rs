@@ -13,6 +13,8 @@ use crate::acme::Nonces;
 use crate::cursor::Cursors;
 use crate::error::ServiceError;
 use crate::limits::Limits;
+use crate::open_orders::OpenOrders;
+use crate::pauses::KnownPauses;
 use crate::settings::Settings;
 use crate::waiting::Waiting;
 
@@ -28,6 +30,8 @@ pub struct Kernel {
     pub(crate) cursors: Cursors,
     pub(crate) nonces: Nonces,
     pub(crate) limits: Limits,
+    pub(crate) pauses: KnownPauses,
+    pub(crate) open_orders: OpenOrders,
     /// Who waits in this process for an order to end, and for a challenge to be decided.
     pub(crate) ended: Waiting<OrderId>,
     pub(crate) decided: Waiting<ChallengeId>,
@@ -69,6 +73,8 @@ impl Kernel {
             cursors,
             nonces,
             limits,
+            pauses: KnownPauses::default(),
+            open_orders: OpenOrders::default(),
             ended: Waiting::default(),
             decided: Waiting::default(),
             node,

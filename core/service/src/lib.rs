@@ -28,10 +28,12 @@ mod members;
 mod ocsp;
 mod ocsp_responder;
 mod once;
+mod open_orders;
 pub mod operator;
 mod orders;
 #[doc(hidden)]
 pub mod parsers;
+mod pauses;
 mod policies;
 mod publication;
 mod settings;
@@ -66,6 +68,7 @@ pub use ocsp::{CacheableAnswer, Ocsp, OcspAnswer};
 pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
 pub use operator::Operator;
 pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
+pub use pauses::Pauses;
 pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
 pub use publication::{CrlName, Publication, PublishedCrl};
 pub use settings::{AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings};
@@ -79,6 +82,7 @@ pub struct Services {
     pub credentials: Credentials,
     pub groups: Groups,
     pub policies: Policies,
+    pub pauses: Pauses,
     pub orders: Orders,
     pub authorizations: Authorizations,
     pub validations: Validations,
@@ -107,6 +111,7 @@ impl Services {
             credentials: Credentials::new(kernel.clone()),
             groups: Groups::new(kernel.clone()),
             policies: Policies::new(kernel.clone()),
+            pauses: Pauses::new(kernel.clone()),
             orders: Orders::new(kernel.clone()),
             authorizations: Authorizations::new(kernel.clone()),
             validations: Validations::new(kernel.clone()),

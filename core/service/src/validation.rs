@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{
-    Attempt, CaaEvidence, ChallengeId, ChallengeState, ChallengeType, Identifier, OrderState, ProblemKind, Timestamp,
+    Attempt, CaaEvidence, ChallengeId, ChallengeState, ChallengeType, Identifier, OrderState, Timestamp,
     ValidationProblem, Verification,
 };
 use chancery_store::{JobKind, Tx};
@@ -12,10 +12,9 @@ use serde_json::json;
 
 use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
-use crate::failures;
+use crate::failures::{self, Failed};
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
-use crate::limits::Limit;
 use crate::orders::{fail_order, thumbprint};
 
 /// How long a record that persists is relied on, whatever its TTL, for the order it was looked at for
@@ -92,9 +91,7 @@ impl Validations {
             .await;
         fault::reached(Step::Concluded);
         self.kernel.decided.tell(id);
-        concluded.map(|failed: Option<String>| {
-            failed.into_iter().for_each(|whom| self.kernel.limits.charge(Limit::FailedValidations, &whom));
-        })
+        concluded.map(|failed: Option<Failed>| failed.into_iter().for_each(|failed| failed.note(&self.kernel)))
     }
 }
 
@@ -118,13 +115,13 @@ fn assignment(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId) -> Result<Optio
     }))
 }
 
-/// Gives whose validation of which name has failed, if it has by the applicant's fault.
+/// Gives what has failed, if it has by the applicant's fault.
 fn conclude(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     id: ChallengeId,
     report: &Report,
-) -> Result<Option<String>, ServiceError> {
+) -> Result<Option<Failed>, ServiceError> {
     let now = kernel.now();
     let Some(authorization) = tx.any_authorization(id.authorization())? else { return Ok(None) };
     let order = match authorization.order {
@@ -154,10 +151,11 @@ fn conclude(
     let (actor, origin) = (Actor::Service, Origin::default());
     kernel.audit_as(tx, Some(authorization.reseller), &actor, &origin, "challenge.validate", id, &detail)?;
     let failed = match &report.outcome {
-        Err(problem) if problem.kind != ProblemKind::ServerInternal => {
-            Some(failures::whom(authorization.account, &authorization.identifier))
+        Ok(_) => {
+            failures::forgive(kernel, tx, &authorization)?;
+            None
         }
-        Err(_) | Ok(_) => None,
+        Err(problem) => failures::count(kernel, tx, &authorization, problem)?,
     };
     let Some(order) = order else { return Ok(failed) };
     match &report.outcome {

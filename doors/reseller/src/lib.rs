@@ -18,6 +18,7 @@ mod order;
 mod order_view;
 #[doc(hidden)]
 pub mod parsers;
+mod pause;
 mod policy;
 mod policy_rules;
 mod progress;
@@ -51,6 +52,7 @@ fn operations() -> OpenApiRouter<Door> {
         .merge(certificate::routes())
         .merge(download::routes())
         .merge(csr::routes())
+        .merge(pause::routes())
         .merge(limits::routes())
         .merge(version::routes())
 }

@@ -12,6 +12,7 @@ mod group;
 mod limits;
 mod list;
 mod order;
+mod pause;
 mod policy;
 mod token;
 mod version;
@@ -33,6 +34,7 @@ pub use order::{
     Attempt, Authorization, Challenge, Challenges, Instructions, Order, OrderList, Problem, ProgressStep,
     ResellerOrderRequest,
 };
+pub use pause::{PauseList, PauseRecord};
 pub use policy::{
     AppliedPolicy, IdentifierInput, IssuancePolicy, IssuancePolicyRecord, PolicyEvaluation, PolicyEvaluationRequest,
     PolicyList, TypedIdentifier,

@@ -5,12 +5,10 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use axum::{Extension, Router};
-use chancery_domain::{ChallengeId, ProblemKind, ValidationProblem};
 use chancery_http::PeerAddr;
-use chancery_service::{Limit, LimitSettings, Rate, Report, Services, Settings};
+use chancery_service::{Limit, LimitSettings, Rate, Settings};
 use chancery_testkit::TestStore;
-use chancery_tests::{Tenant, World, lookup, settings};
-use serde_json::Value;
+use chancery_tests::{World, settings};
 
 pub(crate) fn number(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).unwrap()
@@ -39,22 +37,4 @@ pub(crate) async fn worlds(settings: &Settings) -> Vec<World> {
 pub(crate) fn from(router: &Router, address: &str) -> Router {
     let peer = SocketAddr::new(address.parse().unwrap(), 40_000);
     router.clone().layer(Extension(PeerAddr(peer)))
-}
-
-/// Orders a name, has it validated, and the validation fails.
-pub(crate) async fn fail(services: &Services, tenant: &Tenant, account: &str, name: &str) -> Value {
-    let order = tenant.make_order(account, &[name]).await;
-    fail_order(services, tenant, &order).await;
-    order
-}
-
-pub(crate) async fn fail_order(services: &Services, tenant: &Tenant, order: &Value) {
-    for authorization in order["authorizations"].as_array().unwrap() {
-        let codes = tenant.codes(&lookup(authorization)).await;
-        let challenge = lookup(&codes[0]);
-        tenant.post_empty(&format!("/v1/challenge/{challenge}")).await.expect(200);
-        let problem = ValidationProblem { kind: ProblemKind::Connection, detail: "nobody answers".to_owned() };
-        let report = Report { attempts: Vec::new(), outcome: Err(problem), until: None };
-        services.validations.conclude(challenge.parse::<ChallengeId>().unwrap(), report).await.unwrap();
-    }
 }

@@ -6,7 +6,7 @@ use chancery_service::Limit;
 use chancery_tests::{AcmeClient, csr, identifiers, lookup};
 use serde_json::json;
 
-use crate::common::{fail, hourly, limited, worlds};
+use crate::common::{hourly, limited, worlds};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_that_fails_is_tried_so_many_times_in_an_hour() {
@@ -16,7 +16,7 @@ async fn a_name_that_fails_is_tried_so_many_times_in_an_hour() {
         let client = AcmeClient::registered(&world, &account).await;
         let account = lookup(&account);
         for _ in 0..3 {
-            fail(&world.services, &tenant, &account, "broken.test").await;
+            world.fail(&tenant, &account, "broken.test").await;
         }
         let order = json!({"account_lookup": account, "csr": csr(&["broken.test"])});
         let refused = tenant.post("/v1/order", order.clone()).await;

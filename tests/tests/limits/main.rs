@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod addresses;
+mod caps;
 mod common;
 mod failing;
 mod nodes;
 mod orders;
+mod pauses;

@@ -83,6 +83,8 @@ pub(crate) fn operations() -> Vec<Operation> {
         operation(Method::GET, "/v1/eab-credential", ReadAccount, &[], Body::None, 200),
         operation(Method::GET, "/v1/eab-credential/{kid}", ReadAccount, &[Kind::Credential], Body::None, 200),
         operation(Method::DELETE, "/v1/eab-credential/{kid}", WriteAccount, &[Kind::Credential], Body::None, 200),
+        operation(Method::GET, "/v1/pause", ReadOrder, &[], Body::None, 200),
+        operation(Method::DELETE, "/v1/pause/{lookup}", WriteOrder, &[Kind::Pause], Body::None, 200),
         operation(Method::GET, "/v1/limits", ReadAccount, &[], Body::None, 200),
         operation(Method::GET, "/v1/order", ReadOrder, &[], Body::None, 200),
         operation(Method::POST, "/v1/order", WriteOrder, &[], Body::Naming(order), 201),

@@ -12,6 +12,7 @@ mod credential;
 pub(crate) mod crl;
 mod epoch;
 mod evidence;
+mod failing_name;
 mod group;
 pub(crate) mod idempotency;
 pub(crate) mod issuer;

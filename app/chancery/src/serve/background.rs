@@ -48,6 +48,11 @@ pub fn start(
         let ocsp = ocsp.clone();
         async move { ocsp.watch().await }
     }));
+    let pauses = assembled.services.pauses.clone();
+    tasks.spawn(keep("pauses", move || {
+        let pauses = pauses.clone();
+        async move { pauses.watch().await }
+    }));
     let limits = assembled.services.limits.clone();
     tasks.spawn(keep("limits", move || {
         let limits = limits.clone();

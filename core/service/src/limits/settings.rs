@@ -67,6 +67,10 @@ impl LimitSettings {
         self
     }
 
+    pub fn has_rates(&self) -> bool {
+        !self.rates.is_empty()
+    }
+
     /// The rate of a limit, where there is one.
     pub fn rate(&self, limit: Limit) -> Option<Rate> {
         self.rates.get(limit.as_str()).copied()
