@@ -31,5 +31,6 @@ pub use rows::quota::Counted;
 pub use rows::rate_bucket::{BucketAnswer, BucketWish};
 pub use rows::sealed::{SEALED_COLUMNS, SealedColumn, SealedValue};
 pub use rows::token_key::TokenKey;
+pub use rows::usage::{UsageBy, UsageFilter, UsageRow};
 pub use store::{Options, Store};
 pub use tx::Tx;

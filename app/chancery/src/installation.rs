@@ -123,6 +123,8 @@ pub struct ExternalKeys {
 pub struct ServerLimits {
     pub http: Limits,
     pub body: BodyLimits,
+    /// Requests under way at a time, on each listener.
+    pub requests_at_once: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,6 +13,7 @@ mod chains;
 mod credentials;
 mod csr;
 mod cursor;
+mod diagnosis;
 mod error;
 mod failures;
 pub mod fault;
@@ -38,6 +39,7 @@ mod policies;
 mod publication;
 mod settings;
 mod timed;
+mod usage;
 mod validation;
 mod waiting;
 
@@ -49,13 +51,16 @@ pub use acme::Acme;
 pub use audit::{Audit, Refusal};
 pub use authority::{Authority, Signing};
 pub use authorizations::{AuthorizationDetails, Authorizations, ChallengeDetails};
-pub use caa::{CaaAnswer, CaaAsker};
+pub use caa::{CaaAnswer, CaaAsker, WebAnswer};
 pub use caller::{Actor, Caller, Origin};
 pub use certificates::{CertificateDetails, Certificates, Download, Revoked};
 pub use chains::{Chain, Chains};
-pub use chancery_store::{AccountFilter, CertificateFilter, Job, JobKind, OrderFilter, StoreError};
+pub use chancery_store::{
+    AccountFilter, CertificateFilter, Job, JobKind, OrderFilter, StoreError, UsageBy, UsageRow,
+};
 pub use credentials::{CreatedCredential, CredentialDetails, Credentials};
 pub use cursor::{ListRequest, Listed};
+pub use diagnosis::{Diagnoses, Diagnosis, DiagnosisRequest};
 pub use error::{Noun, ServiceError};
 pub use groups::{GroupDetails, GroupInput, Groups};
 pub use identity::Identity;
@@ -72,6 +77,7 @@ pub use pauses::Pauses;
 pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
 pub use publication::{CrlName, Publication, PublishedCrl};
 pub use settings::{AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings};
+pub use usage::{Usage, UsageRequest};
 pub use validation::{Assignment, Report, Validations};
 
 /// Every use case there is, for the doors to hold. Clones share one core.
@@ -96,6 +102,8 @@ pub struct Services {
     pub answers: Answers,
     pub audit: Audit,
     pub limits: Limits,
+    pub usage: Usage,
+    pub diagnoses: Diagnoses,
     pub operator: Operator,
     pub settings: Arc<Settings>,
     kernel: Arc<Kernel>,
@@ -124,16 +132,19 @@ impl Services {
             answers: Answers::new(kernel.clone()),
             audit: Audit::new(kernel.clone()),
             limits: kernel.limits.clone(),
+            usage: Usage::new(kernel.clone()),
+            diagnoses: Diagnoses::new(kernel.clone()),
             operator: Operator::new(kernel.clone()),
             settings: kernel.settings.clone(),
             kernel,
         }
     }
 
-    /// With somebody who can ask what CAA records say; without, they are left out of the verdict on a CSR.
+    /// With somebody who can ask what CAA records say and whether names are reached; without, that is left out.
     #[must_use]
     pub fn asking(mut self, asker: Arc<dyn CaaAsker>) -> Self {
-        self.certificates.caa = Some(asker);
+        self.certificates.caa = Some(asker.clone());
+        self.diagnoses.asker = Some(asker);
         self
     }
 

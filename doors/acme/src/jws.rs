@@ -9,7 +9,7 @@ use chancery_jose::{Algorithm, Jwk, Jws, JwsError};
 use chancery_service::acme::AcmeCaller;
 use chancery_service::{Limit, Origin, client_network};
 use http::StatusCode;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 
 use crate::mount::Door;
 use crate::problem::{Problem, ProblemType};
@@ -74,6 +74,10 @@ async fn verify(door: &Door, request: Request, named: Named) -> Result<Signed, P
         let detail = "the Content-Type must be application/jose+json";
         return Err(Problem::new(ProblemType::Malformed, StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     }
+    if parts.headers.get(CONTENT_ENCODING).is_some_and(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        let detail = "send the body as it is, without Content-Encoding";
+        return Err(Problem::new(ProblemType::Malformed, StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+    }
     let limits = parts.extensions.get::<BodyLimits>().copied().unwrap_or_default();
     let body = read_bounded(body, limits).await?;
     let url = Urls::of(door).asked(parts.uri.path_and_query().map_or("/", |path| path.as_str()));
@@ -109,6 +113,7 @@ async fn verify(door: &Door, request: Request, named: Named) -> Result<Signed, P
             let caller = acme.admit(&nonce, found).await?;
             if let Some(exchange) = parts.extensions.get::<Arc<Exchange>>() {
                 exchange.note_caller(&caller.caller);
+                exchange.claim_place(&parts.extensions, caller.caller.reseller)?;
             }
             let reseller = caller.caller.reseller.to_string();
             rate::require(door, &parts.extensions, Limit::Requests, &reseller).await?;

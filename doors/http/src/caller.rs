@@ -49,6 +49,9 @@ impl FromRequestParts<Door> for Authenticated {
                 limits.charge(Limit::RefusalsOfAddress, &network);
             }
         })?;
+        if let Some(exchange) = &exchange {
+            exchange.claim_place(&parts.extensions, caller.reseller)?;
+        }
         let decision = limits.take(Limit::Requests, &caller.reseller.to_string()).await;
         if let (Some(exchange), Some(decision)) = (&exchange, decision) {
             exchange.note_rate(decision);

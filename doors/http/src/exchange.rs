@@ -7,11 +7,14 @@ use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::Response;
+use chancery_domain::ResellerId;
 use chancery_service::{Actor, Caller, Decision, Refusal};
-use http::{Method, StatusCode};
+use http::{Extensions, Method, StatusCode};
 
 use crate::caller::origin;
 use crate::door::Door;
+use crate::error::ApiError;
+use crate::load::{Load, UnderWay};
 use crate::rate::apply_rate;
 
 /// Filled in by the extractors; found in the request's extensions.
@@ -19,6 +22,7 @@ use crate::rate::apply_rate;
 pub struct Exchange {
     caller: OnceLock<Caller>,
     rate: OnceLock<Decision>,
+    under_way: OnceLock<UnderWay>,
 }
 
 /// Why a request was refused, for the audit trail; found in the response's extensions.
@@ -41,6 +45,13 @@ impl Exchange {
     pub fn note_caller(&self, caller: &Caller) {
         // Only one caller can have authenticated: a second note would be the same.
         let _already = self.caller.set(caller.clone());
+    }
+
+    /// Takes a place for a request of this reseller, until it is answered; refuses where others have to have it.
+    pub fn claim_place(&self, extensions: &Extensions, reseller: ResellerId) -> Result<(), ApiError> {
+        let Some(load) = extensions.get::<Load>() else { return Ok(()) };
+        let _already = self.under_way.set(load.claim(reseller)?);
+        Ok(())
     }
 
     /// Notes how the caller stands with its request rate, for the headers.

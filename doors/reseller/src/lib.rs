@@ -5,6 +5,7 @@ mod authorization;
 mod certificate;
 mod certificate_csv;
 mod csr;
+mod diagnose;
 mod docs;
 mod download;
 mod eab;
@@ -23,6 +24,7 @@ mod policy;
 mod policy_rules;
 mod progress;
 mod selector;
+mod usage;
 mod version;
 
 use axum::Router;
@@ -52,6 +54,8 @@ fn operations() -> OpenApiRouter<Door> {
         .merge(certificate::routes())
         .merge(download::routes())
         .merge(csr::routes())
+        .merge(usage::routes())
+        .merge(diagnose::routes())
         .merge(pause::routes())
         .merge(limits::routes())
         .merge(version::routes())

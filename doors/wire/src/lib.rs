@@ -6,6 +6,7 @@
 mod account;
 pub mod acme;
 mod certificate;
+mod diagnosis;
 mod eab;
 mod error;
 mod group;
@@ -15,6 +16,7 @@ mod order;
 mod pause;
 mod policy;
 mod token;
+mod usage;
 mod version;
 
 pub use account::{Account, AccountList, AccountWithGroups, ResellerAccountRequest, ResellerUpdateAccountRequest};
@@ -22,6 +24,7 @@ pub use certificate::{
     CertificateMetadata, CertificateSummaryList, CertificateWithChain, ReasonInput, ResellerRevokeCertificateRequest,
     ResellerValidateCsrRequest,
 };
+pub use diagnosis::{CaaFinding, Diagnosis, DiagnosisReport, DiagnosisRequest, HttpFinding};
 pub use eab::{EabAuthorization, EabCredentialList, EabCredentialRequest};
 pub use error::{ErrorCode, ErrorResponse, FieldProblem, SuccessResponse};
 pub use group::{
@@ -40,4 +43,5 @@ pub use policy::{
     PolicyList, TypedIdentifier,
 };
 pub use token::{TokenErrorResponse, TokenResponse};
+pub use usage::{UsageItem, UsageReport};
 pub use version::Version;

@@ -60,6 +60,7 @@ mod response;
 mod tls;
 mod token;
 mod transport;
+mod usage;
 mod version;
 
 pub use account::{AccountQuery, Accounts};
@@ -76,6 +77,7 @@ pub use policy::Policies;
 pub use request::RawRequest;
 pub use response::{Replayable, Response};
 pub use token::ClientCredentials;
+pub use usage::UsageQuery;
 
 pub use bytes::Bytes;
 /// The shapes of requests and answers.

@@ -28,6 +28,7 @@ mod reseller;
 pub(crate) mod sealed;
 mod service_secret;
 pub(crate) mod token_key;
+pub(crate) mod usage;
 mod walk;
 
 use chancery_domain::PageRequest;

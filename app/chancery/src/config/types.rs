@@ -107,6 +107,7 @@ sections! {
         policies: i64 = 1000,
         help_url: Option<String> = None,
         connections: i64 = 10_000,
+        requests_at_once: i64 = 4096,
         connections_per_peer: i64 = 0,
         body_bytes: i64 = 262_144,
         body_time: String = "20s",

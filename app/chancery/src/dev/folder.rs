@@ -184,7 +184,7 @@ impl Folder {
             validation: wishes.validation(),
             blocklist: None,
             external_keys: Vec::new(),
-            limits: ServerLimits { http: Limits::default(), body: BodyLimits::default() },
+            limits: ServerLimits { http: Limits::default(), body: BodyLimits::default(), requests_at_once: None },
             proxies: TrustedProxies::default(),
             shutdown_delay: Duration::ZERO,
             log: LogChoice { format: LogFormat::Auto, level: "info".to_owned() },

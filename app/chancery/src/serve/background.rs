@@ -48,6 +48,11 @@ pub fn start(
         let ocsp = ocsp.clone();
         async move { ocsp.watch().await }
     }));
+    let usage = assembled.services.usage.clone();
+    tasks.spawn(keep("usage", move || {
+        let usage = usage.clone();
+        async move { usage.watch().await }
+    }));
     let pauses = assembled.services.pauses.clone();
     tasks.spawn(keep("pauses", move || {
         let pauses = pauses.clone();

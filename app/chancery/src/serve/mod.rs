@@ -208,7 +208,11 @@ fn relying(installation: &Installation, assembled: &Assembled) -> Router {
 
 /// What stands around the routers of an installation.
 pub fn edge(installation: &Installation) -> Edge {
-    Edge::new(request_ids()).body_limits(installation.limits.body).trusting(installation.proxies.clone())
+    let edge = Edge::new(request_ids()).body_limits(installation.limits.body).trusting(installation.proxies.clone());
+    match installation.limits.requests_at_once {
+        Some(most) => edge.at_most(most),
+        None => edge,
+    }
 }
 
 fn request_ids() -> RequestIdSource {

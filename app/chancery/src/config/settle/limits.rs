@@ -15,6 +15,7 @@ pub(super) fn settle(limits: &types::Limits, check: &mut Check<'_>) -> Option<(S
     let granted = settle_granted(limits, check);
     let connections = check.number("limits.connections", limits.connections, 1_usize, 1_000_000);
     let per_peer = check.number("limits.connections_per_peer", limits.connections_per_peer, 0_usize, 1_000_000);
+    let at_once = check.number("limits.requests_at_once", limits.requests_at_once, 0_usize, 1_000_000);
     let body_bytes = check.number("limits.body_bytes", limits.body_bytes, 1024_usize, 16 * 1024 * 1024);
     let header_bytes = check.number("limits.header_bytes", limits.header_bytes, 8192_usize, 1024 * 1024);
     let mut time = |setting: &str, text: &str| check.span(setting, text, seconds(1), minutes(10));
@@ -32,6 +33,7 @@ pub(super) fn settle(limits: &types::Limits, check: &mut Check<'_>) -> Option<(S
             header_bytes: header_bytes?,
             ..Limits::default()
         },
+        requests_at_once: at_once.filter(|most| *most > 0),
         body: BodyLimits { max_bytes: body_bytes?, time: body_time?, ..BodyLimits::default() },
     };
     Some((server, granted?))
