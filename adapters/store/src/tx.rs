@@ -1,8 +1,9 @@
 //! What a unit of work does its work with: statements, and rows read column by column.
 
 use chancery_domain::Timestamp;
-use postgres::Statement;
+use tokio_postgres::Statement;
 
+use crate::engine::PostgresTransaction;
 use crate::error::StoreError;
 use crate::prepared::Prepared;
 use crate::value::Value;
@@ -17,7 +18,7 @@ pub struct Tx<'a> {
 
 pub(crate) enum Session<'a> {
     Sqlite(&'a rusqlite::Connection),
-    Postgres { transaction: postgres::Transaction<'a>, prepared: &'a mut Prepared<Statement> },
+    Postgres { transaction: PostgresTransaction<'a>, prepared: &'a mut Prepared<Statement> },
 }
 
 impl<'a> Tx<'a> {
@@ -197,10 +198,10 @@ fn bind(statement: &mut rusqlite::CachedStatement<'_>, params: &[Value]) -> Resu
 }
 
 fn prepare(
-    transaction: &mut postgres::Transaction<'_>,
+    transaction: &mut PostgresTransaction<'_>,
     prepared: &mut Prepared<Statement>,
     sql: &str,
-) -> Result<Statement, postgres::Error> {
+) -> Result<Statement, tokio_postgres::Error> {
     if let Some(statement) = prepared.get(sql) {
         return Ok(statement);
     }
@@ -209,39 +210,42 @@ fn prepare(
     Ok(statement)
 }
 
-fn refs(params: &[Value]) -> Vec<&(dyn postgres::types::ToSql + Sync)> {
+fn refs(params: &[Value]) -> Vec<&(dyn tokio_postgres::types::ToSql + Sync)> {
     params.iter().map(|value| value as _).collect()
 }
 
 /// Remembers what somebody else's change may be the cause of: serialization failures and deadlocks (SQLSTATE class
 /// 40), and keys that were free (23505) or rows that were unused (23503) when the unit looked. It is then run again, and
 /// finds things as they are now.
-fn note(conflicted: &mut bool, cut: &mut bool, error: postgres::Error) -> StoreError {
+fn note(conflicted: &mut bool, cut: &mut bool, error: tokio_postgres::Error) -> StoreError {
     *cut |= is_cut(&error);
     *conflicted |= error.code().is_some_and(|code| matches!(code.code(), "23503" | "23505") || is_conflict(code));
     error.into()
 }
 
-/// Whether the connection is of no more use: closed, or told so by a server that shuts down or has crashed. The driver
-/// notices the end of the stream only later.
-pub(crate) fn is_cut(error: &postgres::Error) -> bool {
-    error.as_db_error().is_none_or(|problem| matches!(problem.code().code(), "57P01" | "57P02" | "57P03"))
+/// Whether the connection is of no more use: closed, or told so by a server that shuts down, has crashed or is a standby
+/// by now (25006). The driver notices the end of the stream only later.
+pub(crate) fn is_cut(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_none_or(|problem| {
+        let code = problem.code().code();
+        matches!(code, "57P01" | "57P02" | "57P03" | "57P05" | "25006") || code.starts_with("08")
+    })
 }
 
 /// Serialization failures and deadlocks: nothing was kept, so it can be run again.
-pub(crate) fn is_conflict(code: &postgres::error::SqlState) -> bool {
+pub(crate) fn is_conflict(code: &tokio_postgres::error::SqlState) -> bool {
     code.code().starts_with("40") && !is_unknown(code)
 }
 
 /// Whether the server itself does not know what became of it (`statement_completion_unknown`). PostgreSQL never says so;
 /// others that speak its protocol do, of a commit.
-pub(crate) fn is_unknown(code: &postgres::error::SqlState) -> bool {
+pub(crate) fn is_unknown(code: &tokio_postgres::error::SqlState) -> bool {
     code.code() == "40003"
 }
 
 enum Row<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
-    Postgres(&'a postgres::Row),
+    Postgres(&'a tokio_postgres::Row),
 }
 
 /// The columns of one row, taken from left to right.

@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use chancery_domain::Timestamp;
-use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
 /// One parameter of a statement.

@@ -1,10 +1,12 @@
 //! PostgreSQL: threads with a connection each; a unit of work is a transaction.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use postgres::{Client, Config, IsolationLevel, Statement};
+use tokio_postgres::{Config, Statement};
 
 use crate::error::StoreError;
 use crate::prepared::Prepared;
@@ -12,23 +14,33 @@ use crate::store::Options;
 use crate::tx::{Session, Tx, is_conflict, is_cut, is_unknown};
 use crate::unit::Unit;
 
+use super::client::Client;
 use super::enqueue;
 use super::tls::Connector;
 
+/// How long a unit may take once it has been begun, with all that it waits for.
+const UNIT: Duration = Duration::from_secs(15);
 /// How often a unit is run again after a conflict before its caller hears of it.
 const ATTEMPTS: u32 = 12;
 
 /// Threads that own connections, and make new ones when those break.
 pub(crate) struct Pool {
     queue: Sender<(Box<dyn Unit>, bool)>,
+    refusing: Arc<AtomicBool>,
 }
 
 impl Pool {
     pub(crate) fn open(config: &Config, options: &Options) -> Result<Self, StoreError> {
         let (queue, jobs) = bounded::<(Box<dyn Unit>, bool)>(options.queue);
         let connector = Connector::new(options.postgres_ca.as_deref())?;
+        let refusing = Arc::new(AtomicBool::new(false));
         for _ in 0..options.connections.max(2) {
-            let mut worker = Worker { config: config.clone(), connector: connector.clone(), connection: None };
+            let mut worker = Worker {
+                config: config.clone(),
+                connector: connector.clone(),
+                connection: None,
+                refusing: refusing.clone(),
+            };
             let jobs: Receiver<_> = jobs.clone();
             let spawned = thread::Builder::new().name("store-postgres".to_owned()).spawn(move || {
                 for (unit, write) in jobs {
@@ -37,30 +49,17 @@ impl Pool {
             });
             spawned.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         }
-        Ok(Self { queue })
+        Ok(Self { queue, refusing })
+    }
+
+    /// Whether the last thing that was to be written could not be, as when the server's disk is full.
+    pub(crate) fn is_refusing(&self) -> bool {
+        self.refusing.load(Ordering::Relaxed)
     }
 
     pub(crate) fn send(&self, unit: Box<dyn Unit>, write: bool) -> Result<(), StoreError> {
         enqueue(&self.queue, (unit, write))
     }
-}
-
-/// Opens one connection; the attempt is given up after a few seconds.
-pub(crate) fn connect(config: &Config, connector: &Connector) -> Result<Client, StoreError> {
-    let mut config = config.clone();
-    let patience = config.get_connect_timeout().copied().unwrap_or(Duration::from_secs(3));
-    config.application_name("chancery").connect_timeout(patience);
-    config.keepalives_idle(Duration::from_secs(15)).tcp_user_timeout(Duration::from_secs(15));
-    let mut client = config.connect(connector.clone())?;
-    // One plan for each statement, made once: with our indexes the values make no difference to it, and planning a list
-    // anew each time takes longer than reading it. Compiling it to machine code, which the server does when it expects
-    // a long list and not a page of one, takes a hundred times as long. And no disk of today is four times slower where it
-    // jumps: the planner would read a whole table in order rather than a page of it by its index.
-    client.batch_execute(
-        "SET lock_timeout = '10s'; SET statement_timeout = '30s'; SET synchronous_commit = on;
-         SET plan_cache_mode = force_generic_plan; SET jit = off; SET random_page_cost = 1.1",
-    )?;
-    Ok(client)
 }
 
 struct Connection {
@@ -72,6 +71,7 @@ struct Worker {
     config: Config,
     connector: Connector,
     connection: Option<Connection>,
+    refusing: Arc<AtomicBool>,
 }
 
 /// How one run of a unit ended.
@@ -85,14 +85,17 @@ enum Run {
 
 impl Worker {
     fn handle(&mut self, mut unit: Box<dyn Unit>, write: bool) {
+        if !unit.begin() {
+            return;
+        }
         let started = Instant::now();
         let mut attempt = 0;
         let outcome = loop {
             attempt += 1;
-            match self.run(unit.as_mut(), write) {
+            match self.run(unit.as_mut(), write, started + UNIT) {
                 Run::Done(outcome) => break outcome,
                 Run::Cut(error) => break Err(error),
-                Run::Again(error) if attempt >= ATTEMPTS => break Err(error),
+                Run::Again(error) if attempt >= ATTEMPTS || started.elapsed() >= UNIT => break Err(error),
                 Run::Again(_) => {
                     metrics::counter!("chancery_store_conflicts_total").increment(1);
                     // Two that keep meeting must not keep in step: the thread's own number sets them apart.
@@ -105,13 +108,15 @@ impl Worker {
         metrics::histogram!("chancery_store_unit_seconds", "kind" => kind).record(started.elapsed());
     }
 
-    fn run(&mut self, unit: &mut dyn Unit, write: bool) -> Run {
+    fn run(&mut self, unit: &mut dyn Unit, write: bool, deadline: Instant) -> Run {
         let fresh = self.connection.is_none();
+        let refusing = self.refusing.clone();
         let connection = match self.connection() {
             Ok(connection) => connection,
             Err(error) => return Run::Done(Err(error)),
         };
-        match run_once(connection, unit, write) {
+        connection.client.set_deadline(deadline);
+        match run_once(connection, unit, write, &refusing) {
             Run::Cut(error) => {
                 self.connection = None;
                 // A connection that had been idle may have died long ago: that says nothing about the database now.
@@ -128,7 +133,7 @@ impl Worker {
         match &mut self.connection {
             Some(connection) => Ok(connection),
             empty @ None => {
-                let client = connect(&self.config, &self.connector)?;
+                let client = Client::connect(&self.config, &self.connector)?;
                 Ok(empty.insert(Connection { client, prepared: Prepared::default() }))
             }
         }
@@ -139,13 +144,9 @@ impl Worker {
     }
 }
 
-fn run_once(connection: &mut Connection, unit: &mut dyn Unit, write: bool) -> Run {
+fn run_once(connection: &mut Connection, unit: &mut dyn Unit, write: bool, refusing: &AtomicBool) -> Run {
     let Connection { client, prepared } = connection;
-    let mut builder = client.build_transaction();
-    if !write {
-        builder = builder.read_only(true).isolation_level(IsolationLevel::RepeatableRead);
-    }
-    let transaction = match builder.start() {
+    let transaction = match client.begin(write) {
         Ok(transaction) => transaction,
         Err(error) => return refused(error),
     };
@@ -155,6 +156,9 @@ fn run_once(connection: &mut Connection, unit: &mut dyn Unit, write: bool) -> Ru
     let Session::Postgres { transaction, .. } = tx.into_session() else {
         return Run::Done(Err(StoreError::Database("the session changed under the transaction".to_owned())));
     };
+    if write && matches!(failed, Some(StoreError::Unavailable(_))) {
+        refusing.store(true, Ordering::Relaxed);
+    }
     if let (true, Some(error)) = (cut, failed) {
         return Run::Cut(error);
     }
@@ -167,7 +171,12 @@ fn run_once(connection: &mut Connection, unit: &mut dyn Unit, write: bool) -> Ru
         };
     }
     match transaction.commit() {
-        Ok(()) => Run::Done(Ok(())),
+        Ok(()) => {
+            if write {
+                refusing.store(false, Ordering::Relaxed);
+            }
+            Run::Done(Ok(()))
+        }
         Err(error) if error.code().is_some_and(is_conflict) => Run::Again(error.into()),
         Err(error) if !write => refused(error),
         Err(error) if error.code().is_some_and(is_unknown) => Run::Done(Err(StoreError::Unknown(error.to_string()))),
@@ -180,6 +189,6 @@ fn run_once(connection: &mut Connection, unit: &mut dyn Unit, write: bool) -> Ru
 }
 
 /// How a run ended that the database did not let begin, or end.
-fn refused(error: postgres::Error) -> Run {
+fn refused(error: tokio_postgres::Error) -> Run {
     if is_cut(&error) { Run::Cut(error.into()) } else { Run::Done(Err(error.into())) }
 }
