@@ -43,7 +43,6 @@ pub(crate) struct Begun {
     pub(crate) authorization: String,
     pub(crate) challenge: String,
     pub(crate) token: String,
-    pub(crate) key_authorization: String,
     pub(crate) finalize: String,
 }
 
@@ -132,7 +131,7 @@ impl Agent {
         let (token, challenge) = (text(&http["token"]), text(&http["url"]));
         let key_authorization = format!("{token}.{}", self.0.key.public().thumbprint());
         self.0.site.publish(&token, &key_authorization);
-        Begun { order, name, authorization, challenge, token, key_authorization, finalize }
+        Begun { order, name, authorization, challenge, token, finalize }
     }
 
     /// Says that the challenge can be verified.

@@ -116,6 +116,11 @@ impl Cluster {
         answer.json().unwrap()
     }
 
+    /// The reseller's client, with its secret.
+    pub(crate) fn client(&self) -> &Value {
+        &self.client
+    }
+
     pub(crate) fn directory(&self) -> String {
         format!("{}/acme/TLS-90d/directory", self.base_url)
     }

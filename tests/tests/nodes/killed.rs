@@ -45,7 +45,7 @@ mod slow {
         no_jobs_left(&postgres, LEASE + NOTICED).await;
         ledger.check(&agents, &postgres.url("ca")).await;
         eprintln!("{kills} kills, {} certificates, {:?}", ledger.certificates(), ledger.heard());
-        assert!(kills > 4 && ledger.certificates() > FLOWS);
+        assert!(kills > 2 && ledger.certificates() > FLOWS);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -109,6 +109,20 @@ impl Postgres {
         }
     }
 
+    /// A database as SQL that the driver can run.
+    pub(crate) fn dump(&self, database: &str) -> String {
+        let mut command = self.command("pg_dump");
+        command.args(["--inserts", "--no-owner", "--no-privileges", "--dbname"]).arg(self.url(database));
+        let dumped = command.output().unwrap();
+        assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
+        String::from_utf8(dumped.stdout).unwrap()
+    }
+
+    /// Every statement, where the settings ask for that log.
+    pub(crate) fn statement_log(&self) -> String {
+        fs::read_to_string(self.data().join("log/all.json")).unwrap()
+    }
+
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
