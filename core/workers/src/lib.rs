@@ -79,7 +79,7 @@ impl Workers {
         self
     }
 
-    /// Works until `stop`; what is under way then is left to its lease.
+    /// Works until `stop`; what is under way then is left to other nodes.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Some(mut fresh) = self.services.jobs.take_fresh() else { return };
         let mut at_work = JoinSet::new();
@@ -108,6 +108,18 @@ impl Workers {
                     }
                 });
             }
+        }
+        at_work.shutdown().await;
+        while let Ok(job) = fresh.try_recv() {
+            self.held.take(job);
+        }
+        let left = self.held.all();
+        if left.is_empty() {
+            return;
+        }
+        tracing::info!(jobs = left.len(), "leaving jobs to other nodes");
+        if let Err(error) = self.services.jobs.let_go(left).await {
+            tracing::warn!(%error, "could not let go of jobs: they are taken over when their leases end");
         }
     }
 

@@ -30,7 +30,7 @@ struct Inner {
     key: Arc<SigningKey>,
     kid: String,
     nonce: Mutex<Option<String>>,
-    orders: AtomicU32,
+    orders: Arc<AtomicU32>,
     site: Site,
     ledger: Arc<Ledger>,
     csr_key: PrivateKey,
@@ -69,7 +69,7 @@ impl Agent {
             key,
             kid: String::new(),
             nonce: Mutex::default(),
-            orders: AtomicU32::new(0),
+            orders: Arc::default(),
             site: cluster.site.clone(),
             ledger,
             csr_key: PrivateKey::generate(KeyAlgorithm::EcP256).unwrap(),
@@ -100,7 +100,7 @@ impl Agent {
             key,
             kid: me.kid.clone(),
             nonce: Mutex::default(),
-            orders: AtomicU32::new(1000),
+            orders: me.orders.clone(),
             site: me.site.clone(),
             ledger: me.ledger.clone(),
             csr_key: PrivateKey::generate(KeyAlgorithm::EcP256).unwrap(),
@@ -129,7 +129,7 @@ impl Agent {
         let challenges = shown["challenges"].as_array().unwrap();
         let http = challenges.iter().find(|challenge| challenge["type"] == "http-01").unwrap();
         let (token, challenge) = (text(&http["token"]), text(&http["url"]));
-        let key_authorization = format!("{token}.{}", self.0.key.public().thumbprint());
+        let key_authorization = format!("{token}.{}", self.thumbprint());
         self.0.site.publish(&token, &key_authorization);
         Begun { order, name, authorization, challenge, token, finalize }
     }
@@ -209,6 +209,10 @@ impl Agent {
             false => header.insert("kid".to_owned(), self.0.kid.as_str().into()),
         };
         jws::sign_flattened(header, payload, self.0.key.as_ref()).unwrap().to_string()
+    }
+
+    pub(crate) fn thumbprint(&self) -> String {
+        self.0.key.public().thumbprint()
     }
 
     pub(crate) fn account(&self) -> &str {

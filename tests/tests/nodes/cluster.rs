@@ -64,6 +64,7 @@ impl Cluster {
             site.port
         );
         fs::write(&config, text).unwrap();
+        let is_new = there.is_none();
         let client = match there {
             Some((keys, client)) => {
                 fs::copy(keys, folder.path().join("kek.json")).unwrap();
@@ -92,7 +93,9 @@ impl Cluster {
         };
         cluster.nodes.iter_mut().for_each(Node::start);
         cluster.nodes.iter_mut().for_each(Node::wait_until_ready);
-        cluster.credential = cluster.new_customer("nodes@example.com").await;
+        if is_new {
+            cluster.credential = cluster.new_customer("nodes@example.com").await;
+        }
         Some(cluster)
     }
 
@@ -198,6 +201,13 @@ impl Node {
         let mut child = self.child.take().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    /// SIGTERM: it ends by itself.
+    pub(crate) fn stop(&mut self) {
+        self.signal("TERM");
+        let ended = self.child.take().unwrap().wait().unwrap();
+        assert!(ended.success(), "{ended}: {}", self.log());
     }
 
     pub(crate) fn signal(&self, name: &str) {

@@ -78,18 +78,23 @@ mod slow {
         let agent = Agent::register(&cluster, 0, ledger.clone()).await;
         let (sleeper, other) = (agent.speaking_to(&cluster.nodes[0].api), agent.speaking_to(&cluster.nodes[1].api));
         let begun = sleeper.begin().await;
-        // What it sees is wrong; the other sees what is right.
-        let held = cluster.site.hold(&begun.token, "this is not the answer");
+        let right = format!("{}.{}", begun.token, agent.thumbprint());
+        let first = cluster.site.hold(&begun.token, "this is not the answer");
         sleeper.answer(&begun).await;
-        held.asked().await;
+        first.asked().await;
         cluster.nodes[0].signal("STOP");
-        held.let_go();
-        other.wait(&begun.authorization, &["valid"]).await;
-        // It wakes while the order is ready, and tells what it saw.
+        // The other takes over, and sees what is right; the sleeper sees what is wrong, however often it looks.
+        let second = cluster.site.hold(&begun.token, &right);
+        cluster.site.publish(&begun.token, "this is not the answer");
+        second.asked().await;
+        // It wakes while the other is still at it, and has something to tell first.
         cluster.nodes[0].signal("CONT");
+        first.let_go();
         tokio::time::sleep(Duration::from_secs(3)).await;
         let seen = other.read(&begun.authorization).await;
-        assert_eq!(seen["status"], "valid", "{seen}");
+        assert_eq!(seen["status"], "pending", "{seen}");
+        second.let_go();
+        other.wait(&begun.authorization, &["valid"]).await;
         other.complete(&begun).await;
         // It goes on with what is new.
         sleeper.issue().await;

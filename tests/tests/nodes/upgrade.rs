@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chancery_client::RawRequest;
 use chancery_store::{DatabaseUrl, Options, Store, migrations};
@@ -63,6 +63,38 @@ mod slow {
         let said = cluster.nodes[0].is_refused();
         assert!(said.contains("needs a program that knows 9001") && said.contains("run the newer release"), "{said}");
         agents[0].speaking_to(&cluster.nodes[1].api).issue().await;
+    }
+
+    /// As nodes are replaced, one after the other.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nodes_that_are_stopped_and_started_in_turn_keep_nobody_waiting() {
+        let Some(postgres) = Postgres::start(&[]) else { return };
+        let Some(mut cluster) = Cluster::start(&postgres.url("ca"), 3).await else { return };
+        let ledger = Arc::new(Ledger::default());
+        let agents = Agent::crowd(&cluster, 8, &ledger).await;
+        let load = Load::begin(&agents);
+        let slow = Agent::register(&cluster, 8, ledger.clone()).await;
+        for place in 0..3 {
+            let at_this = slow.speaking_to(&cluster.nodes[place].api);
+            let begun = at_this.begin().await;
+            let held = cluster.site.hold(&begun.token, "whatever");
+            at_this.answer(&begun).await;
+            held.asked().await;
+            let node = &mut cluster.nodes[place];
+            tokio::task::block_in_place(|| node.stop());
+            let stopped = Instant::now();
+            // Long before its lease ends.
+            slow.wait(&begun.authorization, &["valid"]).await;
+            assert!(stopped.elapsed() < Duration::from_secs(6), "{:?}", stopped.elapsed());
+            slow.complete(&begun).await;
+            node.start();
+            tokio::task::block_in_place(|| node.wait_until_ready());
+        }
+        load.finish().await;
+        let heard = ledger.heard();
+        assert!(heard.answers.keys().all(|status| matches!(status, 200 | 201)), "{heard:?}");
+        let agents: Vec<_> = agents.into_iter().chain([slow]).collect();
+        ledger.check(&agents, &postgres.url("ca")).await;
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -141,7 +173,7 @@ mod slow {
         let waiting = tokio::task::spawn_blocking(move || migrate(&other));
         for _ in 0..20 {
             tokio::time::sleep(Duration::from_millis(300)).await;
-            let began = std::time::Instant::now();
+            let began = Instant::now();
             let _ = tokio::task::block_in_place(|| texts(&url, "SELECT name FROM schema_migrations"));
             assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
         }
