@@ -210,7 +210,11 @@ fn missing(found: i64, needed: i64) -> Result<&'static [Migration], StoreError> 
         return Err(StoreError::NewerSchema { found, known, needed });
     }
     if found > known {
-        tracing::warn!(found, known, "the database was brought forward by a newer release, which leaves room for this one");
+        tracing::warn!(
+            found,
+            known,
+            "the database was brought forward by a newer release, which leaves room for this one"
+        );
     }
     let done = migrations().iter().take_while(|step| step.version <= found).count();
     Ok(&migrations()[done..])

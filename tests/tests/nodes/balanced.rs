@@ -55,7 +55,15 @@ mod slow {
         };
         for turn in 0..2 {
             let mut command = Command::new(&certbot);
-            command.args(["certonly", "--non-interactive", "--agree-tos", "--server", &directory, "--email", "a@example.com"]);
+            command.args([
+                "certonly",
+                "--non-interactive",
+                "--agree-tos",
+                "--server",
+                &directory,
+                "--email",
+                "a@example.com",
+            ]);
             command.args(["--eab-kid", &kid, "--eab-hmac-key", &hmac_key, "--webroot", "--webroot-path"]).arg(&webroot);
             command.args(["-d", &format!("c{turn}.nodes.test"), "-d", &format!("d{turn}.nodes.test")]);
             for (flag, name) in [("--config-dir", "config"), ("--work-dir", "work"), ("--logs-dir", "logs")] {
@@ -64,7 +72,11 @@ mod slow {
             run(command);
             let mut command = Command::new(&lego);
             command.args(["--server", &directory, "--accept-tos", "--email", "b@example.com", "--eab", "--kid", &kid]);
-            command.args(["--hmac", &hmac_key, "--http", "--http.webroot"]).arg(&webroot).arg("--path").arg(place.join("lego"));
+            command
+                .args(["--hmac", &hmac_key, "--http", "--http.webroot"])
+                .arg(&webroot)
+                .arg("--path")
+                .arg(place.join("lego"));
             command.args(["-d", &format!("l{turn}.nodes.test"), "-d", &format!("m{turn}.nodes.test"), "run"]);
             run(command);
         }
@@ -128,10 +140,20 @@ async fn revocation_is_told_everywhere(cluster: &Cluster, chain: &str) {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
     for node in &cluster.nodes {
         loop {
-            let said = openssl(&place, &[
-                "ocsp", "-no_nonce", "-noverify", "-issuer", "issuer.pem", "-cert", "leaf.pem", "-url",
-                &format!("http://{}/ocsp", node.http),
-            ]);
+            let said = openssl(
+                &place,
+                &[
+                    "ocsp",
+                    "-no_nonce",
+                    "-noverify",
+                    "-issuer",
+                    "issuer.pem",
+                    "-cert",
+                    "leaf.pem",
+                    "-url",
+                    &format!("http://{}/ocsp", node.http),
+                ],
+            );
             std::fs::write(place.join("list.crl"), fetch(&node.http, path)).unwrap();
             let listed = openssl(&place, &["crl", "-inform", "DER", "-noout", "-text", "-in", "list.crl"]);
             if said.contains("leaf.pem: revoked") && listed.contains(&serial) {

@@ -267,7 +267,8 @@ fn balance(nginx: &Path, folder: &Path, nodes: &[Node], api: u16, http: u16) -> 
         nodes.iter().map(|node| format!("server {} max_fails=0; ", address(node))).collect()
     };
     let place = folder.display();
-    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(|of| format!("{of}_temp_path {place}/{of};"));
+    let temporary =
+        ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(|of| format!("{of}_temp_path {place}/{of};"));
     let server = |port: u16, name: &str| {
         format!(
             "server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://{name}; proxy_http_version 1.1;

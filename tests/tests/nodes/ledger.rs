@@ -75,7 +75,8 @@ impl Ledger {
         }
         *heard.answers.entry(status).or_default() += 1;
         let kind = answer.header("content-type").unwrap_or_default();
-        let well_told = kind.starts_with("application/problem+json") && answer.text().contains("urn:ietf:params:acme:error:");
+        let well_told =
+            kind.starts_with("application/problem+json") && answer.text().contains("urn:ietf:params:acme:error:");
         if status == 503 && (answer.retry_after().is_none() || !well_told) {
             heard.complaints.push(format!("{url}: {:?} {}", answer.headers, answer.text()));
         }

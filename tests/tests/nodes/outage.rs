@@ -31,7 +31,11 @@ mod slow {
         for turn in 0..3 {
             tokio::time::sleep(Duration::from_secs(2)).await;
             // Once as an operator does it, and then as crashes do.
-            if turn == 0 { postgres.stop() } else { postgres.crash() }
+            if turn == 0 {
+                postgres.stop()
+            } else {
+                postgres.crash()
+            }
             cluster.until_all_say(503, Duration::from_secs(3)).await;
             // Relying parties need no database.
             relying(&cluster, &ledger.chains()[0]);

@@ -207,7 +207,8 @@ fn is_root() -> bool {
 
 /// Debian keeps them off the PATH.
 fn programs() -> Option<PathBuf> {
-    let mut versions: Vec<PathBuf> = fs::read_dir("/usr/lib/postgresql").ok()?.flatten().map(|entry| entry.path()).collect();
+    let mut versions: Vec<PathBuf> =
+        fs::read_dir("/usr/lib/postgresql").ok()?.flatten().map(|entry| entry.path()).collect();
     versions.sort_by_key(|path| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok()));
     versions.into_iter().rev().map(|path| path.join("bin")).find(|path| path.join("initdb").is_file())
 }

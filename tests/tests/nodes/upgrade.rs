@@ -155,9 +155,12 @@ mod slow {
         // And what it writes without knowing better is taken.
         assert_eq!(lost(&then, &now), Vec::<String>::new());
         // The check itself is worth something.
-        execute(&now, "ALTER TABLE jobs ADD COLUMN strict TEXT NOT NULL; ALTER TABLE orders ALTER COLUMN csr SET NOT NULL;
+        execute(
+            &now,
+            "ALTER TABLE jobs ADD COLUMN strict TEXT NOT NULL; ALTER TABLE orders ALTER COLUMN csr SET NOT NULL;
                        ALTER TABLE certificates DROP COLUMN subject; CREATE UNIQUE INDEX strict ON orders (kid);
-                       ALTER TABLE orders ADD CONSTRAINT short CHECK (length(kid) < 100)");
+                       ALTER TABLE orders ADD CONSTRAINT short CHECK (length(kid) < 100)",
+        );
         assert_eq!(lost(&then, &now).len(), 5, "{:#?}", lost(&then, &now));
     }
 
@@ -187,7 +190,13 @@ mod slow {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_snapshot_is_made_anew() {
     let Some(folder) = std::env::var_os(SNAPSHOT).map(PathBuf::from) else { return };
-    let logged = ["logging_collector=on", "log_destination=jsonlog", "log_statement=all", "log_filename=all", "log_rotation_size=0"];
+    let logged = [
+        "logging_collector=on",
+        "log_destination=jsonlog",
+        "log_statement=all",
+        "log_filename=all",
+        "log_rotation_size=0",
+    ];
     let Some(postgres) = Postgres::start(&logged) else { return };
     let Some(cluster) = Cluster::start(&postgres.url("ca"), 2).await else { return };
     let ledger = Arc::new(Ledger::default());

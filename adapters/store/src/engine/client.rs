@@ -69,7 +69,10 @@ impl Client {
         let patience = config.get_connect_timeout().copied().unwrap_or(CONNECT);
         config.application_name("chancery").connect_timeout(patience);
         // A connection whose other end has gone is noticed while it is idle, too.
-        config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5)).keepalives_retries(3);
+        config
+            .keepalives_idle(Duration::from_secs(15))
+            .keepalives_interval(Duration::from_secs(5))
+            .keepalives_retries(3);
         config.tcp_user_timeout(Duration::from_secs(15));
         // After a failover the old server may be there again, as a standby.
         config.target_session_attrs(tokio_postgres::config::TargetSessionAttrs::ReadWrite);

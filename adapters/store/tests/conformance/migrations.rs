@@ -30,13 +30,15 @@ pub(crate) async fn a_newer_schema_is_refused_unless_it_leaves_room_for_this_pro
     let known = newest();
     let opened = |migrate| db.another(&Options { migrate, ..Options::default() });
     db.raw(&format!("INSERT INTO schema_migrations (version, name, needs) VALUES ({}, 'adds', 0)", known + 1)).unwrap();
-    db.raw(&format!("INSERT INTO schema_migrations (version, name, needs) VALUES ({}, 'drops', {known})", known + 2)).unwrap();
+    db.raw(&format!("INSERT INTO schema_migrations (version, name, needs) VALUES ({}, 'drops', {known})", known + 2))
+        .unwrap();
     for migrate in [true, false] {
         opened(migrate).unwrap().ping().await.unwrap();
     }
     for needs in [(known + 1).to_string(), "NULL".to_owned()] {
         let newer = known + 3;
-        db.raw(&format!("INSERT INTO schema_migrations (version, name, needs) VALUES ({newer}, 'more', {needs})")).unwrap();
+        db.raw(&format!("INSERT INTO schema_migrations (version, name, needs) VALUES ({newer}, 'more', {needs})"))
+            .unwrap();
         for migrate in [true, false] {
             let refused = opened(migrate).err();
             assert!(
