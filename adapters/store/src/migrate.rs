@@ -3,7 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::engine::{Connector, DatabaseUrl, PostgresClient, PostgresTransaction, sqlite_open};
+use tokio_postgres::Transaction;
+
+use crate::engine::{Connector, DatabaseUrl, postgres_open, postgres_runtime, sqlite_open};
 use crate::error::StoreError;
 use crate::store::Options;
 
@@ -107,17 +109,19 @@ fn apply(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, StoreErro
             connection.execute_batch("COMMIT")?;
             Ok(applied(steps))
         }
-        DatabaseUrl::Postgres(config) => {
-            let mut client = PostgresClient::connect(config, &Connector::new(options.postgres_ca.as_deref())?)?;
+        DatabaseUrl::Postgres(config) => postgres_runtime()?.block_on(async {
+            let (mut client, _) = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
             let began = Instant::now();
             loop {
-                match step_on_postgres(client.begin_patiently()?) {
-                    Err(Refusal::Locked(_)) if began.elapsed() < POSTGRES_TRIES_FOR => thread::sleep(POSTGRES_AGAIN),
+                match step_on_postgres(client.transaction().await?).await {
+                    Err(Refusal::Locked(_)) if began.elapsed() < POSTGRES_TRIES_FOR => {
+                        tokio::time::sleep(POSTGRES_AGAIN).await;
+                    }
                     Err(Refusal::Locked(error) | Refusal::Other(error)) => return Err(error),
                     Ok(steps) => return Ok(applied(steps)),
                 }
             }
-        }
+        }),
     }
 }
 
@@ -135,33 +139,30 @@ impl From<tokio_postgres::Error> for Refusal {
     }
 }
 
-fn step_on_postgres(mut transaction: PostgresTransaction<'_>) -> Result<&'static [Migration], Refusal> {
-    match try_steps(&mut transaction) {
-        Ok(steps) => transaction.commit().map(|()| steps).map_err(Refusal::from),
-        Err(refusal) => {
-            transaction.rollback()?;
-            Err(refusal)
-        }
+async fn step_on_postgres(transaction: Transaction<'_>) -> Result<&'static [Migration], Refusal> {
+    let steps = try_steps(&transaction).await;
+    match steps {
+        Ok(_) => transaction.commit().await?,
+        Err(_) => transaction.rollback().await?,
     }
+    steps
 }
 
-fn try_steps(transaction: &mut PostgresTransaction<'_>) -> Result<&'static [Migration], Refusal> {
-    transaction.batch_execute(POSTGRES_PATIENCE)?;
-    transaction.execute_text("SELECT pg_advisory_xact_lock($1)", &[&POSTGRES_LOCK])?;
-    transaction.batch_execute(POSTGRES_POLITELY)?;
-    transaction.batch_execute(TABLE)?;
-    if transaction.query_one(HAS_COLUMN_POSTGRES, &[])?.get::<_, i64>(0) == 0 {
-        transaction.batch_execute(COLUMN)?;
+async fn try_steps(transaction: &Transaction<'_>) -> Result<&'static [Migration], Refusal> {
+    transaction.batch_execute(POSTGRES_PATIENCE).await?;
+    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&POSTGRES_LOCK]).await?;
+    transaction.batch_execute(POSTGRES_POLITELY).await?;
+    transaction.batch_execute(TABLE).await?;
+    if transaction.query_one(HAS_COLUMN_POSTGRES, &[]).await?.get::<_, i64>(0) == 0 {
+        transaction.batch_execute(COLUMN).await?;
     }
-    let found = transaction.query_one(NEWEST, &[])?.get(0);
-    let needed = transaction.query_one(NEEDED, &[&newest()])?.get(0);
+    let found = transaction.query_one(NEWEST, &[]).await?.get(0);
+    let needed = transaction.query_one(NEEDED, &[&newest()]).await?.get(0);
     let steps = missing(found, needed).map_err(Refusal::Other)?;
     for step in steps {
-        transaction.batch_execute(step.postgres)?;
-        transaction.execute_text(
-            "INSERT INTO schema_migrations (version, name, needs) VALUES ($1, $2, $3)",
-            &[&step.version, &step.name, &step.needs],
-        )?;
+        transaction.batch_execute(step.postgres).await?;
+        let mark = "INSERT INTO schema_migrations (version, name, needs) VALUES ($1, $2, $3)";
+        transaction.execute(mark, &[&step.version, &step.name, &step.needs]).await?;
     }
     Ok(steps)
 }
@@ -178,13 +179,16 @@ fn compare(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {
             let told = marked && number(HAS_COLUMN_SQLITE, &[])? == 1;
             (found, if told { number(NEEDED, &[newest()])? } else { found })
         }
-        DatabaseUrl::Postgres(config) => {
-            let mut client = PostgresClient::connect(config, &Connector::new(options.postgres_ca.as_deref())?)?;
-            let marked = client.query_one("SELECT to_regclass('schema_migrations') IS NOT NULL", &[])?.get(0);
-            let found = if marked { client.query_one(NEWEST, &[])?.get(0) } else { 0 };
-            let told = marked && client.query_one(HAS_COLUMN_POSTGRES, &[])?.get::<_, i64>(0) == 1;
-            (found, if told { client.query_one(NEEDED, &[&newest()])?.get(0) } else { found })
-        }
+        DatabaseUrl::Postgres(config) => postgres_runtime()?.block_on(async {
+            let (client, _) = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
+            let marked = "SELECT to_regclass('schema_migrations') IS NOT NULL";
+            if !client.query_one(marked, &[]).await?.get::<_, bool>(0) {
+                return Ok::<(i64, i64), StoreError>((0, 0));
+            }
+            let found = client.query_one(NEWEST, &[]).await?.get(0);
+            let told = client.query_one(HAS_COLUMN_POSTGRES, &[]).await?.get::<_, i64>(0) == 1;
+            Ok((found, if told { client.query_one(NEEDED, &[&newest()]).await?.get(0) } else { found }))
+        })?,
     };
     match missing(found, needed)? {
         [] => Ok(()),
@@ -192,7 +196,7 @@ fn compare(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {
     }
 }
 
-/// The PostgreSQL driver has a runtime of its own inside, and panics on a thread that already drives one.
+/// PostgreSQL is spoken to by a runtime of its own, and a thread drives one runtime at a time.
 fn off_runtime<T: Send>(work: impl FnOnce() -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
     let panicked = |_| Err(StoreError::Database("the migration panicked".to_owned()));
     thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(panicked))

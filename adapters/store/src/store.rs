@@ -7,7 +7,7 @@ use crate::engine::{DatabaseUrl, PostgresPool, SqlitePool};
 use crate::error::StoreError;
 use crate::migrate::{self, Applied};
 use crate::tx::Tx;
-use crate::unit::{Reply, Unit, pack};
+use crate::unit::{Kind, Reply, Unit, pack};
 
 /// How long a unit may wait for a connection to PostgreSQL before it is given up. SQLite's writer is always at work.
 const TURN: Duration = Duration::from_secs(5);
@@ -84,7 +84,20 @@ impl Store {
         E: From<StoreError> + Send + 'static,
     {
         let (unit, reply) = pack(unit);
-        self.send(unit, true).map_err(E::from)?;
+        self.send(unit, Kind::Write).map_err(E::from)?;
+        self.wait(reply).await
+    }
+
+    /// Like [`Store::write`], for what need not outlast a crash of the database's machine: where PostgreSQL has it, the
+    /// disk is not waited for. Everybody sees it at once all the same, and it survives whatever happens to this process.
+    pub async fn note<T, E, F>(&self, unit: F) -> Result<T, E>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (unit, reply) = pack(unit);
+        self.send(unit, Kind::Note).map_err(E::from)?;
         self.wait(reply).await
     }
 
@@ -96,7 +109,7 @@ impl Store {
         E: From<StoreError> + Send + 'static,
     {
         let (unit, reply) = pack(unit);
-        self.send(unit, false).map_err(E::from)?;
+        self.send(unit, Kind::Read).map_err(E::from)?;
         self.wait(reply).await
     }
 
@@ -111,7 +124,7 @@ impl Store {
         let (unit, reply) = pack(unit);
         match self.backend.as_ref() {
             Backend::Sqlite(pool) => pool.glance(unit),
-            Backend::Postgres(pool) => pool.send(unit, false),
+            Backend::Postgres(pool) => pool.send(unit, Kind::Read),
         }
         .map_err(E::from)?;
         self.wait(reply).await
@@ -137,10 +150,10 @@ impl Store {
         }
     }
 
-    fn send(&self, unit: Box<dyn Unit>, write: bool) -> Result<(), StoreError> {
+    fn send(&self, unit: Box<dyn Unit>, kind: Kind) -> Result<(), StoreError> {
         match self.backend.as_ref() {
-            Backend::Sqlite(pool) => pool.send(unit, write),
-            Backend::Postgres(pool) => pool.send(unit, write),
+            Backend::Sqlite(pool) => pool.send(unit, kind),
+            Backend::Postgres(pool) => pool.send(unit, kind),
         }
     }
 

@@ -9,6 +9,15 @@ use tokio::sync::oneshot;
 use crate::error::StoreError;
 use crate::tx::Tx;
 
+/// What a unit of work does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    /// A write that counts at once but need not outlast a crash of the database's machine.
+    Note,
+}
+
 /// A closure whose result waits until the transaction around it has ended.
 pub(crate) trait Unit: Send {
     /// Whether it is still to be done: whoever waits may have given it up, and been told that nothing was kept.

@@ -22,7 +22,9 @@ mod slow {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn i5_the_database_is_restarted_under_load() {
-        let Some(mut postgres) = Postgres::start(&[]) else { return };
+        // Nothing reaches the disk but what somebody waits for.
+        let lazy = ["wal_writer_delay=10s", "wal_writer_flush_after=1GB"];
+        let Some(mut postgres) = Postgres::start(&lazy) else { return };
         let Some(cluster) = Cluster::start(&postgres.url("ca"), 3).await else { return };
         let ledger = Arc::new(Ledger::default());
         let agents = Agent::crowd(&cluster, FLOWS, &ledger).await;
@@ -57,16 +59,20 @@ mod slow {
         let ledger = Arc::new(Ledger::default());
         let agents = Agent::crowd(&cluster, FLOWS, &ledger).await;
         let load = Load::begin(&agents);
-        for turn in 0..20 {
+        for turn in 0..24 {
             tokio::time::sleep(Duration::from_millis(400)).await;
-            match turn % 2 {
-                0 => tokio::task::block_in_place(|| postgres.cut_connections()),
-                _ => {
-                    proxy.set(Way::Cut);
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    proxy.set(Way::Open);
+            let way = match turn % 4 {
+                0 => {
+                    tokio::task::block_in_place(|| postgres.cut_connections());
+                    continue;
                 }
-            }
+                1 => Way::Cut,
+                2 => Way::LosesCommits,
+                _ => Way::LosesAnswers,
+            };
+            proxy.set(way);
+            tokio::time::sleep(Duration::from_millis(150)).await;
+            proxy.set(Way::Open);
         }
         is_back(&cluster, &agents[0]).await;
         load.finish().await;

@@ -17,6 +17,10 @@ pub(crate) enum Way {
     Swallowed,
     /// Connections end, and new ones end at once.
     Cut,
+    /// A connection ends when it is to commit; the server does not hear of it.
+    LosesCommits,
+    /// A connection ends when it has committed; the server's answer is lost.
+    LosesAnswers,
 }
 
 pub(crate) struct Proxy {
@@ -58,8 +62,8 @@ async fn accept(listener: TcpListener, way: watch::Sender<Way>, target: Arc<Mute
             let (far_in, far_out) = far.into_split();
             // When one direction has ended, so has the connection.
             tokio::select! {
-                () = pass(near_in, far_out, way.clone()) => {}
-                () = pass(far_in, near_out, way) => {}
+                () = pass(near_in, far_out, way.clone(), b"COMMIT") => {}
+                () = pass(far_in, near_out, way, b"no server says this") => {}
             }
         });
     }
@@ -69,6 +73,7 @@ async fn pass(
     mut from: tokio::net::tcp::OwnedReadHalf,
     mut to: tokio::net::tcp::OwnedWriteHalf,
     mut way: watch::Receiver<Way>,
+    commit: &[u8],
 ) {
     let mut bytes = vec![0; 64 * 1024];
     loop {
@@ -76,7 +81,7 @@ async fn pass(
         match now {
             Way::Cut => return,
             Way::Swallowed => return std::future::pending().await,
-            Way::Open | Way::Slow(_) => {}
+            Way::Open | Way::Slow(_) | Way::LosesCommits | Way::LosesAnswers => {}
         }
         let read = tokio::select! {
             _ = way.changed() => continue,
@@ -85,8 +90,14 @@ async fn pass(
         if let Way::Slow(delay) = now {
             tokio::time::sleep(delay).await;
         }
+        let commits = matches!(read, Ok(read) if bytes[..read].windows(commit.len()).any(|part| part == commit));
         match read {
             Ok(0) | Err(_) => return,
+            Ok(_) if commits && now == Way::LosesCommits => return,
+            Ok(read) if commits && now == Way::LosesAnswers => {
+                let _ = to.write_all(&bytes[..read]).await;
+                return;
+            }
             Ok(read) if to.write_all(&bytes[..read]).await.is_err() => return,
             Ok(_) => {}
         }

@@ -112,8 +112,11 @@ mod slow {
         let path = format!("/v1/certificates?account_lookup={account}");
         let list: Value = reseller.raw(RawRequest::new(Method::GET, path)).await.unwrap().json().unwrap();
         let chains = facts["chains"].as_array().unwrap();
-        assert_eq!(list["items"].as_array().unwrap().len(), chains.len(), "{list}");
-        for item in list["items"].as_array().unwrap() {
+        // One was only ordered.
+        let issued: Vec<_> =
+            list["items"].as_array().unwrap().iter().filter(|item| item["serialNumber"].is_string()).collect();
+        assert_eq!(issued.len(), chains.len(), "{list}");
+        for item in issued {
             let path = format!("/v1/certificate/{}", item["lookup"].as_str().unwrap_or_else(|| panic!("{item}")));
             let fetched = reseller.raw(RawRequest::new(Method::GET, path)).await.unwrap();
             let leaf = fetched.text().split_inclusive("-----END CERTIFICATE-----").next().unwrap().trim().to_owned();

@@ -1,13 +1,11 @@
 //! The two databases: threads that own connections and run units of work on them.
 
-mod client;
 mod postgres;
 mod sqlite;
 mod tls;
 mod url;
 
-pub(crate) use client::{Client as PostgresClient, Transaction as PostgresTransaction};
-pub(crate) use postgres::Pool as PostgresPool;
+pub(crate) use postgres::{Pool as PostgresPool, open as postgres_open, runtime as postgres_runtime};
 pub(crate) use sqlite::{Pool as SqlitePool, backup as sqlite_backup, open as sqlite_open};
 pub(crate) use tls::Connector;
 pub use url::DatabaseUrl;

@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::error::StoreError;
 use crate::store::Options;
 use crate::tx::{Session, Tx};
-use crate::unit::Unit;
+use crate::unit::{Kind, Unit};
 
 use super::enqueue;
 
@@ -47,15 +47,19 @@ impl Pool {
 
     /// Reads at once on this thread, or on another where all connections for that are in use.
     pub(crate) fn glance(&self, mut unit: Box<dyn Unit>) -> Result<(), StoreError> {
-        let Ok(connection) = self.idle.1.try_recv() else { return self.send(unit, false) };
+        let Ok(connection) = self.idle.1.try_recv() else { return self.send(unit, Kind::Read) };
         let ended = read(&connection, unit.as_mut());
         drop(self.idle.0.send(connection));
         unit.settle(ended);
         Ok(())
     }
 
-    pub(crate) fn send(&self, unit: Box<dyn Unit>, write: bool) -> Result<(), StoreError> {
-        enqueue(if write { &self.writes } else { &self.reads }, unit)
+    pub(crate) fn send(&self, unit: Box<dyn Unit>, kind: Kind) -> Result<(), StoreError> {
+        let queue = match kind {
+            Kind::Read => &self.reads,
+            Kind::Write | Kind::Note => &self.writes,
+        };
+        enqueue(queue, unit)
     }
 }
 
