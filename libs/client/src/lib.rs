@@ -48,6 +48,7 @@ mod eab;
 mod error;
 mod group;
 mod member;
+mod metadata;
 mod order;
 mod page;
 mod path;
@@ -62,17 +63,18 @@ mod version;
 
 pub use account::{AccountQuery, Accounts};
 pub use builder::{BuildError, ClientBuilder};
-pub use certificate::{CertificateQuery, Certificates, Fetched, Revoked};
+pub use certificate::{CertificateForm, CertificateQuery, Certificates, Downloaded, Fetched, Revoked};
 pub use client::Client;
 pub use eab::EabCredentials;
 pub use error::{Error, TransportError};
 pub use group::AccountGroups;
+pub use metadata::ServiceMetadata;
 pub use order::{OrderQuery, Orders};
 pub use page::{PageQuery, Pages};
 pub use policy::Policies;
 pub use request::RawRequest;
 pub use response::{Replayable, Response};
-pub use token::ClientCredentials;
+pub use token::{AccessToken, ClientCredentials};
 
 pub use bytes::Bytes;
 /// The shapes of requests and answers.
