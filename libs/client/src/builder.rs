@@ -116,7 +116,9 @@ impl ClientBuilder {
             Identity::None => Authorization::Anonymous,
             Identity::ApiKey(key) => fixed(&key)?,
             Identity::Token(token) => fixed(&format!("Bearer {token}"))?,
-            Identity::Credentials(credentials) => Authorization::Fetched(Box::new(Tokens::new(credentials, self.kept)?)),
+            Identity::Credentials(credentials) => {
+                Authorization::Fetched(Box::new(Tokens::new(credentials, self.kept)?))
+            }
         };
         let encrypted =
             base.is_https() || matches!(&authorization, Authorization::Fetched(tokens) if tokens.is_https());

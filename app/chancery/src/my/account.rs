@@ -7,6 +7,7 @@ use chancery_client::wire::{Account, AccountWithGroups, ResellerAccountRequest, 
 use clap::Subcommand;
 
 use super::ask;
+use super::credentials::flag;
 use super::named::group_lookup;
 use super::session::Session;
 use super::show::{ListArgs, OrTrouble};
@@ -102,7 +103,11 @@ pub async fn run(session: &Session, command: AccountCommand) -> Result<(), Failu
             };
             let account = accounts.create(&request).await.or_trouble(&session.trouble)?;
             session.show.thing(&account, || created(&account))?;
-            session.show.note("\nThe HMAC key is shown only now. For commands to paste: chancery my eab create ACCOUNT");
+            session.show.note(&format!(
+                "\nThe HMAC key is shown only now. For another one, with commands to paste: chancery my eab create {}{}",
+                account.email,
+                flag(&session.trouble.profile)
+            ));
             Ok(())
         }
         AccountCommand::List { email, suspended, active, include_terminated, list } => {
@@ -126,10 +131,11 @@ pub async fn run(session: &Session, command: AccountCommand) -> Result<(), Failu
             if request == ResellerUpdateAccountRequest::default() {
                 return Err(Failure::usage("nothing to change was named").advise("--help lists what can be changed"));
             }
-            change(session, &account, request).await
+            let done = accounts.update(account, &request).await.or_trouble(&session.trouble)?;
+            session.show.done(&done.message)
         }
-        AccountCommand::Suspend { account } => change(session, &account, suspended(true)).await,
-        AccountCommand::Resume { account } => change(session, &account, suspended(false)).await,
+        AccountCommand::Suspend { account } => set_suspended(session, &account, true).await,
+        AccountCommand::Resume { account } => set_suspended(session, &account, false).await,
         AccountCommand::Terminate { account, yes } => {
             let found = accounts.get(&account).await.or_trouble(&session.trouble)?.account;
             ask::confirm(&format!("end the account of {} ({}) for good", found.email, found.lookup), yes)?;
@@ -157,13 +163,13 @@ pub fn row(account: &Account) -> Vec<Cell> {
     ]
 }
 
-async fn change(session: &Session, account: &str, request: ResellerUpdateAccountRequest) -> Result<(), Failure> {
-    let done = session.client.accounts().update(account, &request).await.or_trouble(&session.trouble)?;
-    session.show.done(&done.message)
-}
-
-fn suspended(suspended: bool) -> ResellerUpdateAccountRequest {
-    ResellerUpdateAccountRequest { suspended: Some(suspended), ..Default::default() }
+async fn set_suspended(session: &Session, account: &str, suspended: bool) -> Result<(), Failure> {
+    let request = ResellerUpdateAccountRequest { suspended: Some(suspended), ..Default::default() };
+    session.client.accounts().update(account, &request).await.or_trouble(&session.trouble)?;
+    session.show.done(&match suspended {
+        true => format!("{account} is suspended: nothing is ordered or issued for it."),
+        false => format!("{account} goes on where it stood."),
+    })
 }
 
 fn created(account: &Account) -> String {

@@ -39,7 +39,9 @@ pub fn confirm(what: &str, yes: bool) -> Result<(), Failure> {
     if !somebody_is_there() {
         return Err(Failure::usage(format!("not done without being asked: {what}")).advise("add --yes to do it"));
     }
-    let answer = line(&format!("{what} [y/N]"))?;
+    let mut letters = what.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase()).into_iter();
+    let answer = line(&format!("{}? [y/N]", first.chain(letters).collect::<String>()))?;
     match matches!(answer.to_lowercase().as_str(), "y" | "yes") {
         true => Ok(()),
         false => Err(Failure::failed("nothing was done")),

@@ -158,7 +158,9 @@ async fn download(session: &Session, lookup: &str, format: Format, chain: Option
     Ok(match format {
         Format::Leaf => parsed()?.certificate.into_bytes(),
         Format::Chain => parsed()?.chain.into_bytes(),
-        Format::Json => format!("{}\n", serde_json::to_string_pretty(&parsed()?).map_err(Failure::failed)?).into_bytes(),
+        Format::Json => {
+            format!("{}\n", serde_json::to_string_pretty(&parsed()?).map_err(Failure::failed)?).into_bytes()
+        }
         Format::Pem | Format::Der | Format::Pkcs7 => bytes.to_vec(),
     })
 }

@@ -131,7 +131,8 @@ pub async fn run(session: &Session, command: GroupCommand) -> Result<(), Failure
         }
         GroupCommand::Remove { group, accounts } => {
             let accounts = account_lookups(session, accounts).await?;
-            let done = groups.remove_members(group_lookup(session, &group).await?, accounts).await.or_trouble(trouble)?;
+            let done =
+                groups.remove_members(group_lookup(session, &group).await?, accounts).await.or_trouble(trouble)?;
             session.show.done(&done.message)
         }
         GroupCommand::Move { from, to, accounts } => {

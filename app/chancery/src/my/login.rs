@@ -73,7 +73,9 @@ pub async fn login(args: &SessionArgs, login: LoginArgs) -> Result<(), Failure> 
     let shown = whoami::describe(&session).await;
     session.show.thing(&shown, || format!("You are logged in.\n\n{}", shown.told()))?;
     if credentials.default.as_deref() != Some(&profile) {
-        session.show.note(&format!("\nName it with each command ({}), or set CHANCERY_PROFILE.", flag(&profile).trim()));
+        session
+            .show
+            .note(&format!("\nName it with each command ({}), or set CHANCERY_PROFILE.", flag(&profile).trim()));
     }
     Ok(())
 }
@@ -82,9 +84,9 @@ pub fn logout(args: &SessionArgs, logout: &LogoutArgs) -> Result<(), Failure> {
     let mut credentials = Credentials::read()?;
     let names: Vec<String> = match logout.all {
         true => credentials.profiles.keys().cloned().collect(),
-        false => vec![
-            args.named_profile()?.or_else(|| credentials.default.clone()).unwrap_or_else(|| USUAL.to_owned()),
-        ],
+        false => {
+            vec![args.named_profile()?.or_else(|| credentials.default.clone()).unwrap_or_else(|| USUAL.to_owned())]
+        }
     };
     for name in &names {
         credentials.find(name)?;
@@ -128,7 +130,12 @@ pub fn profiles(args: &SessionArgs, wanted: ProfilesArgs) -> Result<(), Failure>
     let columns = [Column::Whole("profile"), Column::Text("url"), Column::Whole("client id"), Column::Whole("default")];
     args.show().list(&Listed { items, next_cursor: None }, &columns, |profile: &Profile| {
         let default = if profile.default { "yes" } else { "" };
-        vec![profile.name.as_str().into(), profile.url.as_str().into(), profile.client_id.as_str().into(), default.into()]
+        vec![
+            profile.name.as_str().into(),
+            profile.url.as_str().into(),
+            profile.client_id.as_str().into(),
+            default.into(),
+        ]
     })
 }
 

@@ -9,6 +9,7 @@ use clap::Subcommand;
 use super::ask;
 use super::named::{group_lookup, policy_lookup};
 use super::policy_rules::{RuleArgs, read, request, shown};
+use super::recipes::quoted;
 use super::session::Session;
 use super::show::{ListArgs, OrTrouble};
 use super::table::{Cell, Column, details};
@@ -101,7 +102,10 @@ pub async fn run(session: &Session, command: PolicyCommand) -> Result<(), Failur
             policy.name = name.unwrap_or(policy.name);
             let made = policies.create(&rules.over(policy)).await.or_trouble(trouble)?;
             session.show.thing(&made, || shown(&made))?;
-            session.show.note("\nIt applies once it is assigned: chancery my policy assign POLICY --group GROUP");
+            session.show.note(&format!(
+                "\nIt applies once it is assigned: chancery my policy assign {} --group GROUP",
+                quoted(&made.name)
+            ));
             Ok(())
         }
         PolicyCommand::List { list } => {
@@ -184,8 +188,7 @@ fn told(judged: &PolicyEvaluation) -> String {
         ("policies asked", Cell::list(judged.policies.iter().map(|policy| &policy.name))),
     ]);
     for problem in &judged.violations {
-        let by = problem.policy.as_ref().map(|policy| format!(" ({policy})")).unwrap_or_default();
-        text.push_str(&format!("  {}: {}{by}\n", problem.field, problem.message));
+        text.push_str(&format!("  {}\n", problem.message));
     }
     text
 }

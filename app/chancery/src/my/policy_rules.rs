@@ -205,7 +205,8 @@ mod tests {
             allowed_domains: Some(vec!["a.example".to_owned()]),
             ..Default::default()
         };
-        let flags = RuleArgs { wildcards: Some(false), allow_domains: vec!["b.example".to_owned()], ..Default::default() };
+        let flags =
+            RuleArgs { wildcards: Some(false), allow_domains: vec!["b.example".to_owned()], ..Default::default() };
         let after = flags.over(before);
         assert_eq!((after.allow_wildcards, after.max_names), (Some(false), Some(5)));
         assert_eq!(after.allowed_domains, Some(vec!["b.example".to_owned()]));

@@ -1,8 +1,9 @@
 //! A line that tells what is being waited for: moving on a terminal, written once for each change elsewhere.
 
 use std::io::{self, IsTerminal, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+const TICK: Duration = Duration::from_millis(200);
 const FRAMES: [char; 4] = ['|', '/', '-', '\\'];
 
 pub struct Progress {
@@ -18,6 +19,19 @@ impl Progress {
     pub fn begin(silent: bool) -> Self {
         let moving = io::stderr().is_terminal() && !silent;
         Self { moving, silent, began: Instant::now(), last: String::new(), frame: 0 }
+    }
+
+    /// Waits, and shows that it does.
+    pub async fn pause(&mut self, pause: Duration, text: &str) {
+        let end = Instant::now() + pause;
+        loop {
+            self.tell(text);
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left.min(TICK)).await;
+        }
     }
 
     pub fn tell(&mut self, text: &str) {

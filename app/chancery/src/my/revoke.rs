@@ -41,7 +41,8 @@ pub async fn run(session: &Session, args: RevokeArgs) -> Result<(), Failure> {
         },
     };
     ask::confirm(&format!("revoke the certificate for {} for good", names.join(", ")), args.yes)?;
-    let request = ResellerRevokeCertificateRequest { reason: args.reason.map(ReasonInput::Name), comment: args.comment };
+    let request =
+        ResellerRevokeCertificateRequest { reason: args.reason.map(ReasonInput::Name), comment: args.comment };
     match certificates.revoke(&order, &request).await.or_trouble(trouble)? {
         Revoked::Accepted(certificate) => session.show.thing(&certificate, || {
             format!("{} is revoked; revocation lists and OCSP show it within seconds.\n", certificate.lookup)

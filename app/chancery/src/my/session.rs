@@ -93,8 +93,7 @@ impl Session {
             builder = builder.kept_token(token);
         }
         let client = builder.build().map_err(unusable)?;
-        let trouble =
-            Trouble { url: login.url.clone(), profile: profile.clone().unwrap_or_else(|| USUAL.to_owned()) };
+        let trouble = Trouble { url: login.url.clone(), profile: profile.clone().unwrap_or_else(|| USUAL.to_owned()) };
         Ok(Self { client, login, profile, trouble, show: args.show(), kept })
     }
 

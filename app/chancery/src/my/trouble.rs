@@ -79,10 +79,11 @@ fn kind(status: StatusCode) -> Kind {
     }
 }
 
-/// The message, and every problem that was found.
+/// The message, and every problem that was found, unless the message has it already.
 fn said(body: &ErrorResponse) -> String {
-    let problems: Vec<_> = body.errors.iter().map(|problem| format!("{}: {}", problem.field, problem.message)).collect();
     let message = body.message.trim_end_matches('.');
+    let problems = body.errors.iter().filter(|problem| !message.contains(problem.message.as_str()));
+    let problems: Vec<_> = problems.map(|problem| format!("{}: {}", problem.field, problem.message)).collect();
     if problems.is_empty() { message.to_owned() } else { format!("{message}: {}", problems.join("; ")) }
 }
 
@@ -105,8 +106,12 @@ fn advice(code: ErrorCode) -> Option<&'static str> {
         ErrorCode::OrderGone | ErrorCode::CertificateGone | ErrorCode::AuthorizationGone => {
             Some("order again: `chancery my order create`")
         }
-        ErrorCode::PolicyViolation => Some("`chancery my policy try` tells beforehand; `chancery my policy show` has the rules"),
-        ErrorCode::InternalError => Some("the fault is the service's; tell its operator the request id (--json shows it)"),
+        ErrorCode::PolicyViolation => {
+            Some("`chancery my policy try` tells beforehand; `chancery my policy show` has the rules")
+        }
+        ErrorCode::InternalError => {
+            Some("the fault is the service's; tell its operator the request id (--json shows it)")
+        }
         ErrorCode::MalformedJson
         | ErrorCode::InvalidRequest
         | ErrorCode::UnknownField

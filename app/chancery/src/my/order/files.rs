@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use der::pem::LineEnding;
 use serde::{Deserialize, Serialize};
 
+use super::journal::Journal;
 use crate::failure::Failure;
 use crate::files::{unwritable, write};
 
@@ -78,8 +79,7 @@ pub fn keep_key(folder: &Path, first_name: &str, key: &PrivateKey, replace: bool
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&waiting);
         let written = file.and_then(|mut file| file.write_all(pem.as_bytes()).and_then(|()| file.sync_all()));
         written.map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => Failure::usage(format!("{} is the key of an order under way", waiting.display()))
-                .advise("go on with that order: chancery my order resume ORDER; or add --force to drop its key"),
+            ErrorKind::AlreadyExists => under_way(&waiting),
             _ => unwritable("write", &waiting, &error),
         })?;
     }
@@ -128,6 +128,14 @@ impl NewKey {
         })?;
         fs::remove_file(&self.waiting).map_err(|error| unwritable("remove", &self.waiting, &error))
     }
+}
+
+fn under_way(waiting: &Path) -> Failure {
+    let order = Journal::of_key(waiting).unwrap_or_else(|| "ORDER".to_owned());
+    Failure::usage(format!("{} is the key of an order under way", waiting.display())).advise(format!(
+        "go on with that order: chancery my order resume {order}; or give it up: chancery my order cancel {order}; or \
+         drop its key with --force"
+    ))
 }
 
 fn taken(path: &Path) -> Failure {

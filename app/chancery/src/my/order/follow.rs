@@ -7,7 +7,7 @@ use chancery_client::wire::{CertificateWithChain, Order};
 use chancery_client::{Error, Fetched, StatusCode};
 use clap::Args;
 use serde::Serialize;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 use super::files::Files;
 use super::journal::Journal;
@@ -73,6 +73,8 @@ impl Follow<'_> {
         tokio::select! {
             done = self.to_the_end(order) => done,
             _ = tokio::signal::ctrl_c() => {
+                // Below the ^C of the terminal.
+                self.session.show.note("");
                 Err(self.later(Kind::Interrupted, &lookup, "stopped; the order stands where it stood"))
             }
         }
@@ -82,32 +84,43 @@ impl Follow<'_> {
         let mut pages = Pages::default();
         if order.status == "pending" {
             let publications = self.publications(&order).await?;
+            let waiting: Vec<_> = publications.iter().filter(|one| !one.looked_at).cloned().collect();
             if !self.is_published(&order, &publications, &mut pages).await? {
-                self.show_what_to_publish(&order, &publications)?;
+                self.show_what_to_publish(&order, &waiting)?;
                 return Err(self.later(Kind::Waiting, &order.lookup, "the order waits until this is published"));
             }
-            for publication in &publications {
+            for publication in &waiting {
                 self.have_looked_at(publication).await?;
             }
         }
-        let certificate = self.wait(&order.lookup).await?;
-        drop(pages);
+        let certificate = match self.wait(&order.lookup).await {
+            Err(Ended::Later(failure)) => return Err(failure),
+            Err(Ended::ForGood(failure)) => {
+                pages.remove();
+                Journal::give_up(&order.lookup)?;
+                return Err(failure);
+            }
+            Ok(certificate) => certificate,
+        };
+        pages.remove();
         self.files.finish(&format!("{}{}", certificate.certificate, certificate.chain))?;
         Journal::forget(&order.lookup)?;
         let order = self.session.client.orders().get(&order.lookup).await.or_trouble(&self.session.trouble)?;
         self.tell(&order, &certificate)
     }
 
-    /// What has to be shown still. A name that is being looked at already needs nothing more.
+    /// What has to be shown still, or is being looked at.
     pub async fn publications(&self, order: &Order) -> Result<Vec<Publication>, Failure> {
         let mut publications = Vec::new();
         for authorization in order.authorizations.iter().filter(|one| one.status == "pending") {
-            if authorization.challenges.iter().any(|challenge| challenge.status != "pending") {
+            if let Some(publication) = Publication::under_way(authorization) {
+                publications.push(publication);
                 continue;
             }
             let asked = self.session.client.orders().challenges(&authorization.lookup).await;
             let offered = asked.or_trouble(&self.session.trouble)?.challenges;
-            publications.push(Publication::choose(authorization, offered, self.args.challenge.as_deref())?);
+            let (wanted, resume) = (self.args.challenge.as_deref(), self.resume_command(&order.lookup));
+            publications.push(Publication::choose(authorization, offered, wanted, &resume)?);
         }
         Ok(publications)
     }
@@ -118,18 +131,18 @@ impl Follow<'_> {
         publications: &[Publication],
         pages: &mut Pages,
     ) -> Result<bool, Failure> {
-        if publications.is_empty() || self.args.published {
-            return Ok(true);
-        }
-        if let Some(webroot) = &self.args.webroot
-            && pages.write(webroot, publications)?
-        {
+        let all_pages = match &self.args.webroot {
+            Some(webroot) if !publications.is_empty() => pages.write(webroot, publications)?,
+            Some(_) | None => false,
+        };
+        if all_pages || self.args.published || publications.iter().all(|one| one.looked_at) {
             return Ok(true);
         }
         if self.session.show.json || !ask::somebody_is_there() {
             return Ok(false);
         }
-        self.show_what_to_publish(order, publications)?;
+        let waiting: Vec<_> = publications.iter().filter(|one| !one.looked_at).cloned().collect();
+        self.show_what_to_publish(order, &waiting)?;
         let question = format!(
             "\nPress Enter when it can be seen from outside (or Ctrl-C, and later: {})",
             self.resume_command(&order.lookup)
@@ -157,13 +170,18 @@ impl Follow<'_> {
     }
 
     /// Until the certificate is there, asking for it as soon as that can be done.
-    async fn wait(&self, lookup: &str) -> Result<Box<CertificateWithChain>, Failure> {
+    async fn wait(&self, lookup: &str) -> Result<Box<CertificateWithChain>, Ended> {
         let (client, trouble) = (&self.session.client, &self.session.trouble);
         let end = Instant::now() + Duration::from_secs(self.args.timeout);
         let mut progress = Progress::begin(self.session.show.json);
         let mut pause = FIRST_PAUSE;
         loop {
-            let order = client.orders().get(lookup).await.or_trouble(trouble)?;
+            let order = match client.orders().get(lookup).await {
+                Err(error @ Error::Api { status: StatusCode::GONE, .. }) => {
+                    return Err(Ended::ForGood(trouble.explain(error)));
+                }
+                seen => seen.or_trouble(trouble)?,
+            };
             match order.status.as_str() {
                 "ready" => {
                     client.orders().finalize(lookup).await.or_trouble(trouble)?;
@@ -171,24 +189,22 @@ impl Follow<'_> {
                     continue;
                 }
                 "valid" => {
-                    if let Fetched::Issued(certificate) =
-                        client.certificates().get(&order.certificate_lookup).await.or_trouble(trouble)?
-                    {
+                    let fetched = client.certificates().get(&order.certificate_lookup).await.or_trouble(trouble)?;
+                    if let Fetched::Issued(certificate) = fetched {
                         return Ok(certificate);
                     }
                 }
-                "invalid" => return Err(failed(&order)),
+                "invalid" => return Err(Ended::ForGood(failed(&order))),
                 "cancelled" | "expired" => {
-                    return Err(Failure::of(Kind::Missing, format!("the order is {}", order.status))
-                        .advise("order again: chancery my order create"));
+                    let failure = Failure::of(Kind::Missing, format!("the order is {}", order.status));
+                    return Err(Ended::ForGood(failure.advise("order again: chancery my order create")));
                 }
                 _ => {}
             }
             if Instant::now() > end {
-                return Err(self.later(Kind::Waiting, lookup, &format!("the order is {} still", order.status)));
+                return Err(self.later(Kind::Waiting, lookup, &format!("the order is {} still", order.status)).into());
             }
-            progress.tell(&waits_for(&order));
-            sleep(pause).await;
+            progress.pause(pause, &waits_for(&order)).await;
             pause = (pause * 3 / 2).min(LONGEST_PAUSE);
         }
     }
@@ -215,6 +231,20 @@ impl Follow<'_> {
 
     fn resume_command(&self, lookup: &str) -> String {
         format!("chancery my order resume {lookup}{}", flag(&self.session.trouble.profile))
+    }
+}
+
+/// How waiting ended without a certificate.
+enum Ended {
+    /// The order stands, and can be gone on with.
+    Later(Failure),
+    /// There will be none.
+    ForGood(Failure),
+}
+
+impl From<Failure> for Ended {
+    fn from(failure: Failure) -> Self {
+        Self::Later(failure)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What an order under way will need to go on, kept until it is done.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,24 @@ impl Journal {
         let Some(path) = path(order)? else { return Ok(()) };
         private_folder(&folder()?)?;
         write(&path, &serde_json::to_string_pretty(self).map_err(Failure::failed)?, 0o600)
+    }
+
+    /// The order that has begun with this new key, if it is known.
+    pub fn of_key(waiting: &Path) -> Option<String> {
+        let orders = fs::read_dir(folder().ok()?).ok()?.filter_map(Result::ok);
+        let mut orders = orders.filter_map(|entry| entry.path().file_stem()?.to_str().map(str::to_owned));
+        orders.find(|order| {
+            let journal = Self::find(order).ok().flatten();
+            journal.and_then(|journal| journal.files.key).is_some_and(|key| key.waiting == waiting)
+        })
+    }
+
+    /// The order has ended without a certificate: a key that was made for it is of no use to anybody.
+    pub fn give_up(order: &str) -> Result<(), Failure> {
+        if let Some(key) = Self::find(order)?.and_then(|journal| journal.files.key) {
+            remove(&key.waiting)?;
+        }
+        Self::forget(order)
     }
 
     pub fn forget(order: &str) -> Result<(), Failure> {

@@ -68,6 +68,7 @@ pub async fn run(session: &Session, command: OrderCommand) -> Result<(), Failure
         }
         OrderCommand::Cancel { order } => {
             let order = orders.cancel(order).await.or_trouble(&session.trouble)?;
+            journal::Journal::give_up(&order.lookup)?;
             session.show.thing(&order, || format!("{} is {}.\n", order.lookup, order.status))
         }
     }

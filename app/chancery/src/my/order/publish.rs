@@ -19,6 +19,9 @@ const FOLDER: &str = ".well-known/acme-challenge";
 pub struct Publication {
     pub name: String,
     pub challenge: Challenge,
+    /// Whether it is being looked at already: nobody has to be asked for it any more.
+    #[serde(skip)]
+    pub looked_at: bool,
 }
 
 impl Publication {
@@ -27,6 +30,7 @@ impl Publication {
         authorization: &Authorization,
         offered: Vec<Challenge>,
         wanted: Option<&str>,
+        resume: &str,
     ) -> Result<Self, Failure> {
         let name = name(authorization);
         let kinds: Vec<_> = offered.iter().map(|challenge| challenge.kind.clone()).collect();
@@ -34,11 +38,17 @@ impl Publication {
         let kind = order.into_iter().find(|kind| kinds.iter().any(|offered| offered == kind));
         let challenge = offered.into_iter().find(|challenge| Some(challenge.kind.as_str()) == kind);
         let challenge = challenge.ok_or_else(|| {
-            let kinds = kinds.join(", ");
+            let kinds = kinds.join(" or ");
             Failure::usage(format!("{name} cannot be shown by {}", wanted.unwrap_or("any challenge known here")))
-                .advise(format!("choose another with --challenge; there are: {kinds}"))
+                .advise(format!("go on with: {resume} --challenge, and {kinds}"))
         })?;
-        Ok(Self { name, challenge })
+        Ok(Self { name, challenge, looked_at: false })
+    }
+
+    /// What an earlier command has had looked at, and is looked at still.
+    pub fn under_way(authorization: &Authorization) -> Option<Self> {
+        let challenge = authorization.challenges.iter().find(|challenge| challenge.status != "pending")?.clone();
+        Some(Self { name: name(authorization), challenge, looked_at: true })
     }
 
     /// The page of http-01, if it is to be shown so.
@@ -78,7 +88,7 @@ pub fn instructions(publications: &[Publication]) -> String {
     text
 }
 
-/// Pages in the folder of a web server; they are removed when nobody has to see them any more.
+/// Pages in the folder of a web server. They stay when a command ends before its order: they may be looked at still.
 #[derive(Default)]
 pub struct Pages {
     written: Vec<PathBuf>,
@@ -103,8 +113,9 @@ impl Pages {
     }
 }
 
-impl Drop for Pages {
-    fn drop(&mut self) {
+impl Pages {
+    /// When nobody has to see them any more.
+    pub fn remove(&self) {
         for path in &self.written {
             // A page that stays does no harm.
             let _ = fs::remove_file(path);
