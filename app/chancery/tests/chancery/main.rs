@@ -9,6 +9,7 @@ mod configuration;
 mod dev;
 mod my;
 mod operator;
+mod packaging;
 mod relying;
 mod serve;
 mod setup;
