@@ -47,11 +47,13 @@ mod connector;
 mod eab;
 mod error;
 mod group;
+mod limits;
 mod member;
 mod metadata;
 mod order;
 mod page;
 mod path;
+mod pause;
 mod policy;
 mod query;
 mod request;
@@ -59,6 +61,7 @@ mod response;
 mod tls;
 mod token;
 mod transport;
+mod usage;
 mod version;
 
 pub use account::{AccountQuery, Accounts};
@@ -71,10 +74,12 @@ pub use group::AccountGroups;
 pub use metadata::ServiceMetadata;
 pub use order::{OrderQuery, Orders};
 pub use page::{PageQuery, Pages};
+pub use pause::Pauses;
 pub use policy::Policies;
 pub use request::RawRequest;
 pub use response::{Replayable, Response};
 pub use token::{AccessToken, ClientCredentials};
+pub use usage::UsageQuery;
 
 pub use bytes::Bytes;
 /// The shapes of requests and answers.

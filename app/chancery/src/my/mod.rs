@@ -9,6 +9,7 @@ mod credentials;
 mod csr;
 mod eab;
 mod group;
+mod insight;
 mod login;
 mod named;
 mod order;
@@ -90,6 +91,15 @@ enum Work {
     Revoke(revoke::RevokeArgs),
     /// Tell what stands against a CSR, without ordering
     CheckCsr(csr::CsrArgs),
+    /// Tell what would happen to names: policies, CAA, DNSSEC, the web server
+    Diagnose(insight::DiagnoseArgs),
+    /// List the names that are paused because their validation failed too often, and lift pauses
+    #[command(subcommand, alias = "pauses")]
+    Pause(insight::PauseCommand),
+    /// Count the certificates that were issued
+    Usage(insight::UsageArgs),
+    /// Show how much you may do, and what is left of it
+    Limits,
 }
 
 pub fn run(args: MyArgs) -> Result<(), Failure> {
@@ -127,6 +137,10 @@ impl Work {
             Self::Certificate(command) => certificate::run(session, command).await,
             Self::Revoke(args) => revoke::run(session, args).await,
             Self::CheckCsr(args) => csr::run(session, args).await,
+            Self::Diagnose(args) => insight::diagnose(session, args).await,
+            Self::Pause(command) => insight::pause(session, command).await,
+            Self::Usage(args) => insight::usage(session, args).await,
+            Self::Limits => insight::limits(session).await,
         }
     }
 }

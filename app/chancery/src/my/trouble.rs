@@ -99,6 +99,8 @@ fn advice(code: ErrorCode) -> Option<&'static str> {
         ErrorCode::AuthorizationNotFound | ErrorCode::ChallengeNotFound => {
             Some("`chancery my order show ORDER` lists those of an order")
         }
+        ErrorCode::PauseNotFound => Some("see `chancery my pause list`"),
+        ErrorCode::NamePaused => Some("mend why they failed (`chancery my pause list`), then `chancery my pause lift`"),
         ErrorCode::AccountConflict => Some("`chancery my account show EMAIL` shows the one that has it"),
         ErrorCode::AccountSuspended => Some("let it go on with `chancery my account resume`"),
         ErrorCode::OrderNotReady => Some("`chancery my order resume ORDER` goes on where it stands"),
@@ -128,6 +130,7 @@ fn advice(code: ErrorCode) -> Option<&'static str> {
         | ErrorCode::AccountTerminated
         | ErrorCode::QuotaExceeded
         | ErrorCode::RateLimited
+        | ErrorCode::TooMany
         | ErrorCode::IdempotencyKeyReused
         | ErrorCode::IdempotencyInProgress
         | ErrorCode::InvalidIdempotencyKey

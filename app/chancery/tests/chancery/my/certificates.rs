@@ -60,3 +60,29 @@ fn a_certificate_is_found_fetched_in_every_form_and_revoked() {
     assert_eq!((&revoked["status"], &revoked["revocationReason"]), (&"revoked".into(), &"superseded".into()));
     assert!(shop.my(&["revoke", order, "--yes"]).ok().stdout.contains("was revoked before"));
 }
+
+#[test]
+fn how_much_was_issued_and_what_stands_in_the_way_can_be_asked() {
+    let shop = Shop::open_with(&["--skip-validation"]);
+    let account = shop.account();
+    shop.json(&["order", "create", "a.test", "--published", "--account", &account]);
+    let usage = shop.json(&["usage", "--by", "profile", "--account", "admin@customer.example"]);
+    assert_eq!((&usage["items"][0]["profile"], &usage["items"][0]["issued"]), (&"TLS-90d".into(), &1.into()));
+    let table = shop.my(&["usage", "--by", "day,account"]).ok().stdout;
+    assert!(table.contains(&account) && !table.contains("profile"), "{table}");
+    assert!(shop.json(&["limits"])["rates"].is_array());
+    shop.my(&["limits"]).ok();
+
+    assert_eq!(shop.json(&["pause", "list"])["items"].as_array().unwrap().len(), 0);
+    let unknown = shop.refused(5, &["pause", "lift", "pau_01jcq3v9k2e7x8t5m4n6p0r1sw"]);
+    assert!(unknown["advice"].as_str().unwrap().contains("my pause list"), "{unknown}");
+
+    let found = shop.json(&["diagnose", "a.test", "--account", &account]);
+    assert_eq!((&found["items"][0]["name"], &found["items"][0]["clear"]), (&"a.test".into(), &true.into()));
+    shop.my(&["policy", "create", "None", "--deny-domain", "**"]).ok();
+    shop.my(&["group", "create", "All"]).ok();
+    shop.my(&["policy", "assign", "None", "--group", "All"]).ok();
+    shop.my(&["group", "add", "All", &account]).ok();
+    let found = shop.my(&["diagnose", "a.test", "--account", &account]);
+    assert!(found.code == 1 && found.stdout.contains("a.test: would fail"), "{found:?}");
+}
