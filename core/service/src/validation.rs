@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
+use crate::failures::{self, Failed};
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
 use crate::orders::{fail_order, thumbprint};
@@ -82,16 +83,16 @@ impl Validations {
                 // Orders are locked before jobs.
                 let order = tx.lock_order_of(id.authorization())?;
                 if !tx.conclude_job(JobKind::Validate, id, &kernel.node)? {
-                    return Ok(());
+                    return Ok(None);
                 }
-                conclude(&kernel, tx, id, order, &report)?;
+                let failed = conclude(&kernel, tx, id, order, &report)?;
                 fault::reached(Step::Concluding);
-                Ok(())
+                Ok(failed)
             })
             .await;
         fault::reached(Step::Concluded);
         self.kernel.decided.tell(id);
-        concluded
+        concluded.map(|failed: Option<Failed>| failed.into_iter().for_each(|failed| failed.note(&self.kernel)))
     }
 }
 
@@ -115,20 +116,21 @@ fn assignment(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId) -> Result<Optio
     }))
 }
 
+/// Gives what has failed, if it has by the applicant's fault.
 fn conclude(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     id: ChallengeId,
     order: Option<Order>,
     report: &Report,
-) -> Result<(), ServiceError> {
+) -> Result<Option<Failed>, ServiceError> {
     let now = kernel.now();
     let together = match &order {
         Some(order) => tx.authorizations(order.id)?,
         None => tx.any_authorization(id.authorization())?.into_iter().collect(),
     };
     let (decided, others): (Vec<_>, Vec<_>) = together.into_iter().partition(|each| each.id == id.authorization());
-    let Some(authorization) = decided.into_iter().next() else { return Ok(()) };
+    let Some(authorization) = decided.into_iter().next() else { return Ok(None) };
     let verification = match &report.outcome {
         Ok(caa) => Verification::Shown(caa.clone()),
         Err(problem) => Verification::Failed(problem.clone()),
@@ -140,7 +142,7 @@ fn conclude(
     };
     let until = report.until.map_or(now.plus(keep), |until| until.min(now.plus(keep)));
     let Ok(authorization) = authorization.conclude(id, report.attempts.clone(), verification, until, now) else {
-        return Ok(());
+        return Ok(None);
     };
     tx.save_authorization(&authorization)?;
     let detail = match &report.outcome {
@@ -149,7 +151,14 @@ fn conclude(
     };
     let (actor, origin) = (Actor::Service, Origin::default());
     kernel.audit_as(tx, Some(authorization.reseller), &actor, &origin, "challenge.validate", id, &detail)?;
-    let Some(order) = order else { return Ok(()) };
+    let failed = match &report.outcome {
+        Ok(_) => {
+            failures::forgive(kernel, tx, &authorization)?;
+            None
+        }
+        Err(problem) => failures::count(kernel, tx, &authorization, problem)?,
+    };
+    let Some(order) = order else { return Ok(failed) };
     match &report.outcome {
         Err(problem) => {
             let detail = format!("{}: {}", authorization.identifier, problem.detail);
@@ -167,5 +176,5 @@ fn conclude(
         }
         Ok(_) => {}
     }
-    Ok(())
+    Ok(failed)
 }
