@@ -78,8 +78,12 @@ fn every_command_that_is_shown_exists_with_its_flags() {
     };
     let (mut known, mut wrong, mut count) = (BTreeMap::new(), Vec::new(), 0);
     for (path, page) in pages() {
-        let shell = page.blocks.iter().filter(|(language, _)| language == "sh").map(|(_, text)| text);
-        for command in shell.chain(&page.spans).flat_map(|text| commands(text)) {
+        let shell = page.blocks.iter().filter_map(|(language, text)| match language.as_str() {
+            "sh" => Some(text.clone()),
+            "console" => Some(typed(text)),
+            _ => None,
+        });
+        for command in shell.chain(page.spans).flat_map(|text| commands(&text)) {
             count += 1;
             wrong.extend(unknown(&command, &mut known, &mut help).map(|what| format!("{path}: {what}")));
         }
@@ -134,6 +138,7 @@ fn a_command_that_is_not_there_is_found() {
         assert!(tell(bad).is_some(), "{bad}");
     }
     assert!(commands("cd chancery && chancery.example.toml").is_empty());
+    assert_eq!(commands(&typed("$ chancery ca\nchancery no\n$ chancery ca \\\n  show\nchancery no\n")).len(), 2);
 }
 
 fn root() -> PathBuf {
@@ -291,12 +296,13 @@ fn settings(text: &str, commented: bool) -> BTreeSet<String> {
 
 /// The setting that a text between backticks means, if it means one: `server.listen`, `acme.subdomains = true`.
 fn named_setting(span: &str, known: &BTreeSet<String>) -> Option<String> {
-    const FILES: [&str; 7] = ["sh", "rs", "pem", "json", "toml", "md", "py"];
+    // Files, and what the audit trail calls actions.
+    const NOT_SETTINGS: [&str; 10] = ["sh", "rs", "pem", "json", "toml", "md", "py", "create", "replace", "delete"];
     let name = span.split(" = ").next()?;
     let (section, last) = (name.split('.').next()?, name.rsplit('.').next()?);
     let plain =
         name.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "_.".contains(letter));
-    (plain && name.contains('.') && known.contains(section) && !FILES.contains(&last)).then(|| name.to_owned())
+    (plain && name.contains('.') && known.contains(section) && !NOT_SETTINGS.contains(&last)).then(|| name.to_owned())
 }
 
 /// What `--help` says there is.
@@ -316,6 +322,17 @@ impl Help {
         let flags = words.filter(|word| word.starts_with("--")).map(|word| word.trim_end_matches(',').to_owned());
         Self { commands, flags: flags.map(|flag| flag.trim_end_matches("...").to_owned()).collect() }
     }
+}
+
+/// What was typed of a session in a terminal: the lines after `$ `, and those that go on after a `\\`.
+fn typed(text: &str) -> String {
+    let mut goes_on = false;
+    let typed = text.lines().filter_map(|line| {
+        let line = if goes_on { Some(line) } else { line.strip_prefix("$ ") };
+        goes_on = line.is_some_and(|line| line.ends_with('\\'));
+        line
+    });
+    typed.map(|line| format!("{line}\n")).collect()
 }
 
 /// The commands of ours in a shell's text, each as the words after `chancery`.
