@@ -95,7 +95,12 @@ impl Tx<'_> {
         let columns =
             [column(by.account, "counted.account_id"), column(by.group, "group_id"), column(by.profile, "profile")];
         let columns = columns.map(|column| format!("CAST({column} AS TEXT)"));
-        let asked = [(by.day, "counted.day"), (by.account, "counted.account_id"), (by.group, "group_id"), (by.profile, "profile")];
+        let asked = [
+            (by.day, "counted.day"),
+            (by.account, "counted.account_id"),
+            (by.group, "group_id"),
+            (by.profile, "profile"),
+        ];
         let asked: Vec<_> = asked.into_iter().filter(|(asked, _)| *asked).map(|(_, name)| name).collect();
         let grouped = match asked.is_empty() {
             true => String::new(),
