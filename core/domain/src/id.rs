@@ -67,6 +67,7 @@ ids! {
     AcmeAccountId = "acme";
     IssuerId = "iss";
     AuditId = "aud";
+    OperatorKeyId = "opk";
 }
 
 /// The low bits of an authorization's id are free: they number its challenges. The first kinds have the lowest two;

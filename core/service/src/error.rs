@@ -111,6 +111,7 @@ pub enum Noun {
     Reseller,
     Client,
     ApiKey,
+    OperatorKey,
 }
 
 impl fmt::Display for Noun {
@@ -130,6 +131,7 @@ impl fmt::Display for Noun {
             Self::Reseller => "reseller",
             Self::Client => "client",
             Self::ApiKey => "API key",
+            Self::OperatorKey => "operator key",
         })
     }
 }

@@ -10,6 +10,7 @@ mod caa;
 mod caller;
 mod certificates;
 mod chains;
+pub mod console;
 mod credentials;
 mod csr;
 mod cursor;
@@ -31,6 +32,7 @@ mod orders;
 #[doc(hidden)]
 pub mod parsers;
 mod policies;
+mod policy_draft;
 mod publication;
 mod settings;
 mod timed;
@@ -49,7 +51,10 @@ pub use caa::{CaaAnswer, CaaAsker};
 pub use caller::{Actor, Caller, Origin};
 pub use certificates::{CertificateDetails, Certificates, Download, Revoked};
 pub use chains::{Chain, Chains};
-pub use chancery_store::{AccountFilter, CertificateFilter, Job, JobKind, OrderFilter, StoreError};
+pub use chancery_store::{
+    AccountFilter, AuditFilter, AuditRecord, CertificateFilter, Job, JobKind, OrderFilter, Outcome as AuditOutcome, StoreError,
+};
+pub use console::Console;
 pub use credentials::{CreatedCredential, CredentialDetails, Credentials};
 pub use cursor::{ListRequest, Listed};
 pub use error::{Noun, ServiceError};
@@ -64,6 +69,7 @@ pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
 pub use operator::Operator;
 pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
 pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
+pub use policy_draft::PolicyDraft;
 pub use publication::{CrlName, Publication, PublishedCrl};
 pub use settings::{AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings};
 pub use validation::{Assignment, Report, Validations};
@@ -88,6 +94,7 @@ pub struct Services {
     pub authority: Arc<Authority>,
     pub answers: Answers,
     pub audit: Audit,
+    pub console: Console,
     pub operator: Operator,
     pub settings: Arc<Settings>,
     kernel: Arc<Kernel>,
@@ -114,6 +121,7 @@ impl Services {
             authority,
             answers: Answers::new(kernel.clone()),
             audit: Audit::new(kernel.clone()),
+            console: Console::new(kernel.clone()),
             operator: Operator::new(kernel.clone()),
             settings: kernel.settings.clone(),
             kernel,

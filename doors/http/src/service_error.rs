@@ -74,7 +74,7 @@ fn not_found(noun: Noun) -> ErrorCode {
         Noun::Challenge => ErrorCode::ChallengeNotFound,
         Noun::Certificate => ErrorCode::CertificateNotFound,
         // The operator's nouns: no caller of a door can ask for them.
-        Noun::Issuer | Noun::Reseller | Noun::Client | Noun::ApiKey => ErrorCode::NotFound,
+        Noun::Issuer | Noun::Reseller | Noun::Client | Noun::ApiKey | Noun::OperatorKey => ErrorCode::NotFound,
     }
 }
 

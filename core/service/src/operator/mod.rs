@@ -4,6 +4,7 @@ mod chains;
 mod clients;
 mod hierarchy;
 mod issuers;
+mod keys;
 mod reseal;
 mod resellers;
 mod revocation;
@@ -19,6 +20,7 @@ pub use chancery_pki::KeyAlgorithm;
 pub use clients::{NewApiKey, NewClient, NewSecret};
 pub use hierarchy::{IssuerDetails, NewHierarchy};
 pub use issuers::RotatedIssuer;
+pub use keys::NewOperatorKey;
 pub use reseal::Resealed;
 pub use revocation::{CertificateRef, OperatorRevocation};
 
