@@ -5,8 +5,8 @@ use clap_complete::Shell;
 
 use crate::commands::{
     api_key::ApiKeyCommand, audit::AuditArgs, backup::BackupArgs, bench::BenchCommand, ca::CaCommand,
-    client::ClientCommand, demo::DemoArgs, kek::KekCommand, operator_key::OperatorKeyCommand, profile::ProfileCommand, reseller::ResellerCommand,
-    revoke::RevokeArgs, setup::InitArgs,
+    client::ClientCommand, demo::DemoArgs, kek::KekCommand, operator_key::OperatorKeyCommand, profile::ProfileCommand,
+    reseller::ResellerCommand, revoke::RevokeArgs, setup::InitArgs,
 };
 use crate::dev::DevArgs;
 use crate::serve::ServeArgs;

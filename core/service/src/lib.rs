@@ -52,7 +52,8 @@ pub use caller::{Actor, Caller, Origin};
 pub use certificates::{CertificateDetails, Certificates, Download, Revoked};
 pub use chains::{Chain, Chains};
 pub use chancery_store::{
-    AccountFilter, AuditFilter, AuditRecord, CertificateFilter, Job, JobKind, OrderFilter, Outcome as AuditOutcome, StoreError,
+    AccountFilter, AuditFilter, AuditRecord, CertificateFilter, Job, JobKind, OrderFilter, Outcome as AuditOutcome,
+    StoreError,
 };
 pub use console::Console;
 pub use credentials::{CreatedCredential, CredentialDetails, Credentials};

@@ -18,11 +18,7 @@ use crate::text::moment;
 const PAGE: u32 = 50;
 const PATH: &str = "/console/audit";
 
-pub(crate) async fn page(
-    State(door): State<Door>,
-    who: SignedIn,
-    Query(query): Query,
-) -> Result<Response, Refused> {
+pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let now = door.services.now();
     let request = ListRequest { limit: PAGE, cursor: query.filled("cursor").map(str::to_owned) };
     let found = door.services.audit.list_own(&who.caller, asked(&query), &request).await?;
@@ -103,7 +99,13 @@ pub(crate) fn table(records: &[AuditRecord], now: Timestamp) -> Markup {
 
 /// Where a thing has a page, its name leads there.
 fn subject(text: &str) -> Markup {
-    let place = [("acc_", "customers"), ("grp_", "groups"), ("pol_", "policies"), ("ord_", "orders"), ("cert_", "certificates")];
+    let place = [
+        ("acc_", "customers"),
+        ("grp_", "groups"),
+        ("pol_", "policies"),
+        ("ord_", "orders"),
+        ("cert_", "certificates"),
+    ];
     match place.iter().find(|(prefix, _)| text.starts_with(prefix)) {
         Some((_, page)) if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') => {
             html! { a.mono href={ "/console/" (page) "/" (text) } { (text) } }

@@ -19,11 +19,7 @@ const WEEKS: u32 = 12;
 const SHOWN: u32 = 200;
 const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-pub(crate) async fn page(
-    State(door): State<Door>,
-    who: SignedIn,
-    Query(query): Query,
-) -> Result<Response, Refused> {
+pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let now = door.services.now();
     let asked = query.filled("day").and_then(|text| Timestamp::parse(&format!("{text}T00:00:00Z")));
     let from = query.filled("from").and_then(|text| Timestamp::parse(&format!("{text}T00:00:00Z"))).unwrap_or(now);

@@ -162,7 +162,9 @@ fn ceiling(most: i64) -> i64 {
 }
 
 fn level(count: i64, most: i64) -> i64 {
-    if count == 0 { 0 } else { ((count * 4 + most - 1) / most.max(1)).clamp(1, 4) }
+    // Where there are few, one is not many.
+    let most = most.max(4);
+    (count * 4 + most - 1) / most
 }
 
 fn short(number: i64) -> String {
@@ -185,7 +187,7 @@ mod tests {
     #[test]
     fn the_fullest_day_is_the_darkest() {
         assert_eq!([0, 1, 50, 99, 100].map(|count| level(count, 100)), [0, 1, 2, 4, 4]);
-        assert_eq!(level(1, 1), 4);
+        assert_eq!(level(1, 1), 1);
     }
 
     #[test]

@@ -27,7 +27,11 @@ pub(crate) enum Whose {
 /// The pages that are always at hand: path, words, and the drawing in front of them.
 const RESELLER: &[(&str, &str, &str)] = &[
     ("/console", "Overview", "M3 13h8V3H3zM13 21h8V11h-8zM3 21h8v-6H3zM13 3v6h8V3z"),
-    ("/console/customers", "Customers", "M16 11a4 4 0 1 0-4-4M8 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM2 20c0-3 3-5 6-5s6 2 6 5M15 15c4 0 7 2 7 5"),
+    (
+        "/console/customers",
+        "Customers",
+        "M16 11a4 4 0 1 0-4-4M8 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM2 20c0-3 3-5 6-5s6 2 6 5M15 15c4 0 7 2 7 5",
+    ),
     ("/console/certificates", "Certificates", "M5 3h14v12H5zM9 7h6M9 11h4M15 15v6l-2-2-2 2v-6"),
     ("/console/calendar", "Calendar", "M4 5h16v16H4zM4 10h16M8 3v4M16 3v4"),
     ("/console/orders", "Orders", "M6 3h9l4 4v14H6zM14 3v5h5M9 13h6M9 17h6"),

@@ -6,12 +6,16 @@ mod audit;
 mod calendar;
 mod certificates;
 mod charts;
+mod clients;
 mod customers;
 mod form;
+mod groups;
 mod layout;
+mod operator;
 mod orders;
 mod overview;
 mod parts;
+mod policies;
 mod query;
 mod refused;
 mod session;
@@ -43,7 +47,11 @@ pub fn router(door: Door) -> Router {
         .route("/console/audit", get(audit::page))
         .merge(customers::routes())
         .merge(certificates::routes())
-        .merge(orders::routes());
+        .merge(orders::routes())
+        .merge(groups::routes())
+        .merge(policies::routes())
+        .merge(clients::routes())
+        .merge(operator::routes());
     pages.layer(middleware::from_fn(refused::render)).with_state(door)
 }
 

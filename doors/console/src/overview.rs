@@ -97,7 +97,10 @@ fn ending(certificates: &[CertificateRecord], now: Timestamp) -> Markup {
 
 fn failed(orders: &[OrderDetails], now: Timestamp) -> Markup {
     if orders.is_empty() {
-        return empty("Nothing has failed.", html! { "Orders whose names could not be shown appear here, with what was seen." });
+        return empty(
+            "Nothing has failed.",
+            html! { "Orders whose names could not be shown appear here, with what was seen." },
+        );
     }
     html! {
         table.cards {

@@ -85,10 +85,14 @@ impl Complaints {
     pub(crate) fn of(error: ServiceError) -> Result<Self, ServiceError> {
         let of_field = |field: &str, error: &ServiceError| Self(vec![(field.to_owned(), sentence(&error.to_string()))]);
         match error {
-            ServiceError::Invalid(Problems(problems)) | ServiceError::PolicyViolation(problems) => Ok(Self::from_problems(problems)),
+            ServiceError::Invalid(Problems(problems)) | ServiceError::PolicyViolation(problems) => {
+                Ok(Self::from_problems(problems))
+            }
             ServiceError::NameInUse(..) => Ok(of_field("name", &error)),
             ServiceError::EmailInUse(_) => Ok(of_field("email", &error)),
-            ServiceError::ExternalIdInUse(_) | ServiceError::OrderExternalIdInUse(_) => Ok(of_field("external_id", &error)),
+            ServiceError::ExternalIdInUse(_) | ServiceError::OrderExternalIdInUse(_) => {
+                Ok(of_field("external_id", &error))
+            }
             ServiceError::QuotaExceeded { problem, .. } => Ok(Self::from_problems(vec![problem])),
             other => Err(other),
         }
@@ -138,37 +142,46 @@ pub(crate) struct Field<'a> {
 impl Field<'_> {
     /// One line of text; `kind` is that of HTML.
     pub(crate) fn line(&self, kind: &str, required: bool) -> Markup {
-        self.framed(html! {
-            input id={ "f-" (self.name) } name=(self.name) type=(kind) value=(self.value) required[required]
-                autocomplete="off" aria-describedby=[self.described()] aria-invalid=[self.invalid()];
-        }, required)
+        self.framed(
+            html! {
+                input id={ "f-" (self.name) } name=(self.name) type=(kind) value=(self.value) required[required]
+                    autocomplete="off" aria-describedby=[self.described()] aria-invalid=[self.invalid()];
+            },
+            !required,
+        )
     }
 
     /// Several lines of text.
     pub(crate) fn lines(&self, rows: u32, required: bool) -> Markup {
-        self.framed(html! {
-            textarea id={ "f-" (self.name) } name=(self.name) rows=(rows) required[required] spellcheck="false"
-                aria-describedby=[self.described()] aria-invalid=[self.invalid()] { (self.value) }
-        }, required)
+        self.framed(
+            html! {
+                textarea id={ "f-" (self.name) } name=(self.name) rows=(rows) required[required] spellcheck="false"
+                    aria-describedby=[self.described()] aria-invalid=[self.invalid()] { (self.value) }
+            },
+            !required,
+        )
     }
 
     /// One of several values, each with its words.
     pub(crate) fn choice(&self, options: &[(String, String)]) -> Markup {
-        self.framed(html! {
-            select id={ "f-" (self.name) } name=(self.name) aria-describedby=[self.described()]
-                aria-invalid=[self.invalid()] {
-                @for (value, words) in options {
-                    option value=(value) selected[value == self.value] { (words) }
+        self.framed(
+            html! {
+                select id={ "f-" (self.name) } name=(self.name) aria-describedby=[self.described()]
+                    aria-invalid=[self.invalid()] {
+                    @for (value, words) in options {
+                        option value=(value) selected[value == self.value] { (words) }
+                    }
                 }
-            }
-        }, false)
+            },
+            false,
+        )
     }
 
-    fn framed(&self, control: Markup, required: bool) -> Markup {
+    fn framed(&self, control: Markup, optional: bool) -> Markup {
         let wrong = self.complaints.about(self.name);
         html! {
             div class={ "field" @if !wrong.is_empty() { " wrong" } } {
-                label for={ "f-" (self.name) } { (self.label) @if required { span.needed { " (needed)" } } }
+                label for={ "f-" (self.name) } { (self.label) @if optional { span.needed { " (optional)" } } }
                 @if !self.hint.is_empty() { p.hint id={ "h-" (self.name) } { (self.hint) } }
                 (control)
                 @if !wrong.is_empty() {

@@ -37,12 +37,17 @@ impl Refused {
 
     /// A form that came from elsewhere, or from a page of another session.
     pub(crate) fn forged() -> Self {
-        let message = "This form was not sent from a page of this session. Go back, load the page again, and try again.";
+        let message =
+            "This form was not sent from a page of this session. Go back, load the page again, and try again.";
         Self::new(StatusCode::FORBIDDEN, "Not accepted", message)
     }
 
     pub(crate) fn too_many() -> Self {
-        Self::new(StatusCode::TOO_MANY_REQUESTS, "One moment", "That were many requests. Wait a moment and load the page again.")
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "One moment",
+            "That were many requests. Wait a moment and load the page again.",
+        )
     }
 
     /// A form without what it always has.
@@ -64,7 +69,9 @@ impl Refused {
                 format!("You are signed in with a client that does not have the scope {scope}."),
             ),
             ServiceError::NotFound(..) => Self::not_found(message),
-            ServiceError::Account(AccountError::Suspended) => Self::incomplete("The customer is suspended. Resume it first."),
+            ServiceError::Account(AccountError::Suspended) => {
+                Self::incomplete("The customer is suspended. Resume it first.")
+            }
             ServiceError::Account(AccountError::Terminated(_))
             | ServiceError::CredentialRevoked(_)
             | ServiceError::CredentialExpired(_)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
+use chancery_domain::ClientId;
 use chancery_http::{BodyLimits, Door, Exchange, origin, read_bounded};
 use chancery_service::console::{Person, Session};
 use chancery_service::{Caller, Operator as Operating};
@@ -24,6 +25,7 @@ pub(crate) const SESSION: &str = "__Host-chancery-session";
 pub(crate) struct SignedIn {
     pub(crate) caller: Caller,
     pub(crate) context: Context,
+    pub(crate) client: ClientId,
 }
 
 /// The operator.
@@ -56,6 +58,8 @@ pub(crate) struct Posted {
 pub(crate) struct Signed {
     pub(crate) session: Session,
     pub(crate) token: String,
+    pub(crate) context: Context,
+    pub(crate) form: Fields,
 }
 
 impl FromRequestParts<Door> for SignedIn {
@@ -65,7 +69,7 @@ impl FromRequestParts<Door> for SignedIn {
         let (session, _) = resume(parts, door).await?;
         let context = Context::of(&session, parts);
         match session.person {
-            Person::Client { caller, .. } => Ok(Self { caller, context }),
+            Person::Client { id, caller, .. } => Ok(Self { caller, context, client: id }),
             Person::Operator { .. } => Err(Refused::redirect("/console/operator")),
         }
     }
@@ -80,8 +84,9 @@ impl FromRequestParts<Door> for Operator {
         match session.person {
             // Whoever is no operator is not told that there are such pages.
             Person::Client { .. } => Err(Refused::not_found("There is no such page.")),
-            Person::Operator { name, .. } => {
-                Ok(Self { operator: door.services.operator.clone().acting_as(name.as_str()), context })
+            Person::Operator { name, origin, .. } => {
+                let operator = door.services.operator.clone().acting_as(name.as_str()).acting_from(origin);
+                Ok(Self { operator, context })
             }
         }
     }
@@ -118,8 +123,9 @@ impl FromRequest<Door> for OperatorChange {
         let (session, context, form, _) = changing(request, door).await?;
         match session.person {
             Person::Client { .. } => Err(Refused::not_found("There is no such page.")),
-            Person::Operator { name, .. } => {
-                Ok(Self { operator: door.services.operator.clone().acting_as(name.as_str()), context, form })
+            Person::Operator { name, origin, .. } => {
+                let operator = door.services.operator.clone().acting_as(name.as_str()).acting_from(origin);
+                Ok(Self { operator, context, form })
             }
         }
     }
@@ -129,8 +135,8 @@ impl FromRequest<Door> for Signed {
     type Rejection = Refused;
 
     async fn from_request(request: Request, door: &Door) -> Result<Self, Refused> {
-        let (session, _, _, token) = changing(request, door).await?;
-        Ok(Self { session, token })
+        let (session, context, form, token) = changing(request, door).await?;
+        Ok(Self { session, token, context, form })
     }
 }
 

@@ -81,10 +81,9 @@ fn set_cookie(response: &mut Response, text: &str) {
 fn refused(refusal: &SignInRefusal, theme: Theme, next: &str, id: &str, operator: bool) -> Response {
     let status = match refusal {
         SignInRefusal::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
-        SignInRefusal::Client
-        | SignInRefusal::Operator
-        | SignInRefusal::Suspended(_)
-        | SignInRefusal::Service(_) => StatusCode::UNAUTHORIZED,
+        SignInRefusal::Client | SignInRefusal::Operator | SignInRefusal::Suspended(_) | SignInRefusal::Service(_) => {
+            StatusCode::UNAUTHORIZED
+        }
     };
     let message = sentence(&refusal.to_string());
     // Only what is a client id: a secret that was put in its place must neither be written down nor shown.

@@ -115,6 +115,9 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped() {
-        assert_eq!(["0", "999", "1,000", "-1,234,567"], [0, 999, 1000, -1_234_567].map(grouped).each_ref().map(String::as_str));
+        assert_eq!(
+            ["0", "999", "1,000", "-1,234,567"],
+            [0, 999, 1000, -1_234_567].map(grouped).each_ref().map(String::as_str)
+        );
     }
 }

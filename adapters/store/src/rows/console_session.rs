@@ -68,9 +68,7 @@ impl Tx<'_> {
     /// Ends every session of a holder, and says how many there were.
     pub fn delete_console_sessions(&mut self, holder: SessionHolder) -> Result<u64, StoreError> {
         match holder {
-            SessionHolder::Client(id) => {
-                self.execute("DELETE FROM console_sessions WHERE client_id = $1", params![id])
-            }
+            SessionHolder::Client(id) => self.execute("DELETE FROM console_sessions WHERE client_id = $1", params![id]),
             SessionHolder::Operator(id) => {
                 self.execute("DELETE FROM console_sessions WHERE operator_key_id = $1", params![id])
             }

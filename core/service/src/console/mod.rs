@@ -1,6 +1,7 @@
 //! People at the console: who is signed in, and what they look at first.
 
 mod attempts;
+mod clients;
 mod overview;
 mod sign_in;
 

@@ -14,7 +14,8 @@ use crate::query::Query;
 use crate::refused::Refused;
 use crate::session::SignedIn;
 
-const HEADER: &str = "lookup,status,names,customer,profile,serial,issuer,notBefore,notAfter,revokedAt,order,createdAt\r\n";
+const HEADER: &str =
+    "lookup,status,names,customer,profile,serial,issuer,notBefore,notAfter,revokedAt,order,createdAt\r\n";
 const PAGE: u32 = 1000;
 
 enum Next {

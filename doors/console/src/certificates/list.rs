@@ -19,11 +19,7 @@ const PATH: &str = "/console/certificates";
 /// A certificate that ends within so many days is told so.
 const SOON: i64 = 14 * 86_400;
 
-pub(crate) async fn page(
-    State(door): State<Door>,
-    who: SignedIn,
-    Query(query): Query,
-) -> Result<Response, Refused> {
+pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let now = door.services.now();
     let (account, filter) = asked(&query, now);
     let request = ListRequest { limit: PAGE, cursor: query.filled("cursor").map(str::to_owned) };
@@ -32,12 +28,15 @@ pub(crate) async fn page(
         let keep = |name: &'static str| (name, query.text(name));
         link(PATH, &[keep("q"), keep("status"), keep("profile"), keep("customer"), ("cursor", cursor)])
     };
-    let export = link("/console/certificates.csv", &[
-        ("q", query.text("q")),
-        ("status", query.text("status")),
-        ("profile", query.text("profile")),
-        ("customer", query.text("customer")),
-    ]);
+    let export = link(
+        "/console/certificates.csv",
+        &[
+            ("q", query.text("q")),
+            ("status", query.text("status")),
+            ("profile", query.text("profile")),
+            ("customer", query.text("customer")),
+        ],
+    );
     let profiles: Vec<_> = door.services.settings.profiles.iter().map(|profile| profile.name.to_string()).collect();
     let body = html! {
         (heading("Certificates", html! { "Everything that was ordered for your customers, newest first." }, html! {
@@ -75,7 +74,11 @@ pub(super) fn asked(query: &Fields, now: Timestamp) -> (Option<AccountLookup>, C
     let name = query.filled("q").filter(|_| serial.is_none());
     let name = name.map(|name| Identifier::parse(name).map_or_else(|_| name.to_owned(), |name| name.to_string()));
     let filter = CertificateFilter {
-        statuses: query.filled("status").and_then(|status| status.parse::<CertificateStatus>().ok()).into_iter().collect(),
+        statuses: query
+            .filled("status")
+            .and_then(|status| status.parse::<CertificateStatus>().ok())
+            .into_iter()
+            .collect(),
         name,
         serial,
         profile: query.filled("profile").map(str::to_owned),
@@ -120,13 +123,21 @@ fn filters(query: &Fields, profiles: &[String]) -> Markup {
 fn nothing(query: &Fields, more: bool) -> Markup {
     let narrowed = ["q", "status", "profile", "customer"].iter().any(|name| query.filled(name).is_some());
     match (more, narrowed) {
-        (true, _) => empty("Nothing among these.", html! { "There are older certificates to look through: see the next page." }),
-        (false, true) => empty("No certificate fits.", html! {
-            "A name is looked for as a whole, such as " code { "www.example.com" } ". " a href=(PATH) { "Show all certificates" } "."
-        }),
-        (false, false) => empty("No certificates yet.", html! {
-            "Create a customer, and paste its key into an ACME client. " a href="/console/customers/new" { "New customer" } "."
-        }),
+        (true, _) => {
+            empty("Nothing among these.", html! { "There are older certificates to look through: see the next page." })
+        }
+        (false, true) => empty(
+            "No certificate fits.",
+            html! {
+                "A name is looked for as a whole, such as " code { "www.example.com" } ". " a href=(PATH) { "Show all certificates" } "."
+            },
+        ),
+        (false, false) => empty(
+            "No certificates yet.",
+            html! {
+                "Create a customer, and paste its key into an ACME client. " a href="/console/customers/new" { "New customer" } "."
+            },
+        ),
     }
 }
 

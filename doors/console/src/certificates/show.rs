@@ -24,17 +24,15 @@ const FORMS: &[(&str, &str, &str)] = &[
     ("cert.p7b", "application/pkcs7-mime; smime-type=certs-only", "PKCS #7"),
 ];
 
-pub(crate) async fn page(
-    State(door): State<Door>,
-    who: SignedIn,
-    Path(id): Path<String>,
-) -> Result<Response, Refused> {
+pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Path(id): Path<String>) -> Result<Response, Refused> {
     let id = read_id(&id)?;
     let now = door.services.now();
     match door.services.certificates.download(&who.caller, id).await? {
         // It has nothing to show yet, and its order has.
         Download::NotYet(order) => Ok(see_other(&format!("/console/orders/{}", order.order.id))),
-        Download::Never(details) => Ok(who.context.page("Certificate", body(&who.context, &who.caller, &details, None, now))),
+        Download::Never(details) => {
+            Ok(who.context.page("Certificate", body(&who.context, &who.caller, &details, None, now)))
+        }
         Download::Issued { details, certificate, .. } => {
             let pem = certificate.to_pem();
             Ok(who.context.page("Certificate", body(&who.context, &who.caller, &details, Some(&pem), now)))
@@ -50,7 +48,8 @@ pub(crate) async fn download(
     let id = read_id(&id)?;
     let missing = || Refused::not_found("There is no such file.");
     let (name, kind, _) = FORMS.iter().find(|(name, ..)| *name == file).ok_or_else(missing)?;
-    let Download::Issued { certificate, signing, .. } = door.services.certificates.download(&who.caller, id).await? else {
+    let Download::Issued { certificate, signing, .. } = door.services.certificates.download(&who.caller, id).await?
+    else {
         return Err(missing());
     };
     let chain = signing.chains.get(None, door.services.now()).ok_or_else(missing)?;

@@ -7,8 +7,8 @@ use chancery_http::Door;
 use chancery_service::{Ending, Noun, ServiceError};
 
 use super::show::{self, Wrong};
-use crate::refused::Refused;
 use crate::parts::Complaints;
+use crate::refused::Refused;
 use crate::session::{Change, see_other};
 
 pub(crate) async fn edit(

@@ -17,11 +17,7 @@ use crate::text::moment;
 const PAGE: u32 = 50;
 const PATH: &str = "/console/customers";
 
-pub(crate) async fn page(
-    State(door): State<Door>,
-    who: SignedIn,
-    Query(query): Query,
-) -> Result<Response, Refused> {
+pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let now = door.services.now();
     let found = match query.filled("q") {
         Some(text) => {
@@ -78,16 +74,22 @@ fn search(query: &Fields) -> Markup {
 
 fn table(accounts: &[Account], query: &Fields, now: Timestamp) -> Markup {
     if accounts.is_empty() && query.filled("q").is_some() {
-        return empty("Nobody goes by that name.", html! {
-            "The search looks for the beginning of an e-mail address, or for a whole lookup, key id, number or reference. "
-            a href=(PATH) { "Show all customers" } "."
-        });
+        return empty(
+            "Nobody goes by that name.",
+            html! {
+                "The search looks for the beginning of an e-mail address, or for a whole lookup, key id, number or reference. "
+                a href=(PATH) { "Show all customers" } "."
+            },
+        );
     }
     if accounts.is_empty() {
-        return empty("No customers yet.", html! {
-            "A customer gets an ACME key to paste into certbot, lego, Caddy and others. "
-            a href="/console/customers/new" { "Create the first one" } "."
-        });
+        return empty(
+            "No customers yet.",
+            html! {
+                "A customer gets an ACME key to paste into certbot, lego, Caddy and others. "
+                a href="/console/customers/new" { "Create the first one" } "."
+            },
+        );
     }
     html! {
         table.cards {

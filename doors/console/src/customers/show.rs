@@ -40,11 +40,7 @@ struct Known {
     now: Timestamp,
 }
 
-pub(crate) async fn page(
-    State(door): State<Door>,
-    who: SignedIn,
-    Path(id): Path<String>,
-) -> Result<Response, Refused> {
+pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Path(id): Path<String>) -> Result<Response, Refused> {
     let id = read_id(&id)?;
     shown(&door, &who.caller, &who.context, id, None).await
 }

@@ -72,11 +72,7 @@ pub(crate) async fn unassign(
     Ok(done(&id, "unassigned"))
 }
 
-pub(crate) async fn add(
-    State(door): State<Door>,
-    Path(id): Path<String>,
-    change: Change,
-) -> Result<Response, Refused> {
+pub(crate) async fn add(State(door): State<Door>, Path(id): Path<String>, change: Change) -> Result<Response, Refused> {
     let accounts = change.form.entries("accounts");
     match door.services.groups.add_members(&change.caller, read_id(&id)?, accounts).await {
         Ok(_) => Ok(done(&id, "added")),

@@ -16,11 +16,7 @@ use crate::text::{moment, plural};
 
 const PATH: &str = "/console/groups";
 
-pub(crate) async fn page(
-    State(door): State<Door>,
-    who: SignedIn,
-    Query(query): Query,
-) -> Result<Response, Refused> {
+pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let request = ListRequest { limit: 50, cursor: query.filled("cursor").map(str::to_owned) };
     let found = door.services.groups.list(&who.caller, &request).await?;
     let now = door.services.now();

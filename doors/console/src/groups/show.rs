@@ -49,7 +49,8 @@ pub(super) async fn shown(
     let few = ListRequest { limit: 200, cursor: None };
     let policies = services.policies.list(caller, &few).await?.items;
     let policies = policies.into_iter().map(|of| (of.policy.id.to_string(), of.policy.name.to_string()));
-    let policies: Vec<_> = policies.filter(|(id, _)| details.policies.iter().all(|(known, _)| known.to_string() != *id)).collect();
+    let policies: Vec<_> =
+        policies.filter(|(id, _)| details.policies.iter().all(|(known, _)| known.to_string() != *id)).collect();
     let others = services.groups.list(caller, &few).await?.items.into_iter().filter(|of| of.group.id != id);
     let others: Vec<_> = others.map(|of| (of.group.id.to_string(), of.group.name.to_string())).collect();
     let status = if wrong.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };

@@ -23,11 +23,15 @@ pub(super) fn of(challenge: &Challenge, now: Timestamp) -> Markup {
 }
 
 fn look(attempt: &Attempt, now: Timestamp) -> Markup {
-    let line = |name: &str, value: &Option<String>| html! {
-        @if let Some(value) = value { (fact(name, html! { span.mono { (value) } })) }
+    let line = |name: &str, value: &Option<String>| {
+        html! {
+            @if let Some(value) = value { (fact(name, html! { span.mono { (value) } })) }
+        }
     };
-    let list = |name: &str, values: &[String]| html! {
-        @if !values.is_empty() { (fact(name, html! { @for value in values { span.mono { (value) } br; } })) }
+    let list = |name: &str, values: &[String]| {
+        html! {
+            @if !values.is_empty() { (fact(name, html! { @for value in values { span.mono { (value) } br; } })) }
+        }
     };
     html! {
         div.attempt {

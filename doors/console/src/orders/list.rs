@@ -18,11 +18,7 @@ const PAGE: u32 = 50;
 const PATH: &str = "/console/orders";
 const STATUSES: &[&str] = &["pending", "ready", "processing", "valid", "invalid", "cancelled", "expired"];
 
-pub(crate) async fn page(
-    State(door): State<Door>,
-    who: SignedIn,
-    Query(query): Query,
-) -> Result<Response, Refused> {
+pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let now = door.services.now();
     let status = query.filled("status").filter(|status| STATUSES.contains(status)).map(str::to_owned);
     let external_id = query.filled("q").map(str::to_owned);
@@ -41,7 +37,15 @@ pub(crate) async fn page(
         }
     };
     let keep = |cursor: &str| {
-        link(PATH, &[("status", query.text("status")), ("q", query.text("q")), ("customer", query.text("customer")), ("cursor", cursor)])
+        link(
+            PATH,
+            &[
+                ("status", query.text("status")),
+                ("q", query.text("q")),
+                ("customer", query.text("customer")),
+                ("cursor", cursor),
+            ],
+        )
     };
     let body = html! {
         (heading("Orders", html! { "How each certificate came about, or why it did not." }, html! {}))

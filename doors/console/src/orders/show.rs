@@ -15,11 +15,7 @@ use crate::refused::Refused;
 use crate::session::{Change, SignedIn, see_other};
 use crate::text::{exact, moment};
 
-pub(crate) async fn page(
-    State(door): State<Door>,
-    who: SignedIn,
-    Path(id): Path<String>,
-) -> Result<Response, Refused> {
+pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Path(id): Path<String>) -> Result<Response, Refused> {
     let details = door.services.orders.show(&who.caller, read_id(&id)?).await?;
     let may_write = who.caller.scopes.contains(Scope::WriteOrder);
     Ok(who.context.page("Order", body(&door, &who.context, &details, may_write)))
@@ -55,7 +51,9 @@ fn body(door: &Door, context: &Context, details: &OrderDetails, may_write: bool)
     let moving = match &order.state {
         OrderState::Processing { .. } => true,
         OrderState::Pending => authorizations.iter().any(|each| each.tried().is_some()) && order.is_open(now),
-        OrderState::Ready | OrderState::Valid { .. } | OrderState::Invalid { .. } | OrderState::Cancelled { .. } => false,
+        OrderState::Ready | OrderState::Valid { .. } | OrderState::Invalid { .. } | OrderState::Cancelled { .. } => {
+            false
+        }
     };
     html! {
         (trail("/console/orders", "Orders"))

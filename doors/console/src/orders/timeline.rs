@@ -93,27 +93,33 @@ fn of_name(authorization: &Authorization, now: Timestamp) -> Markup {
         | AuthorizationState::Revoked { at } => (Mark::Failed, Some(*at)),
     };
     let title = format!("Control of {}", authorization.identifier);
-    step(mark, &title, at, now, html! {
-        p {
-            (pill(authorization.status(now)))
-            @match authorization.validation() {
-                Some(validation) => {
-                    " by " (validation.method)
-                    @if validation.source != authorization.id { ", shown for an earlier order" }
-                    @if validation.caa.was_asked() {
-                        ". CAA: " @match &validation.caa.found_at {
-                            Some(name) => { "allowed by the records of " (name) }
-                            None => "no records"
+    step(
+        mark,
+        &title,
+        at,
+        now,
+        html! {
+            p {
+                (pill(authorization.status(now)))
+                @match authorization.validation() {
+                    Some(validation) => {
+                        " by " (validation.method)
+                        @if validation.source != authorization.id { ", shown for an earlier order" }
+                        @if validation.caa.was_asked() {
+                            ". CAA: " @match &validation.caa.found_at {
+                                Some(name) => { "allowed by the records of " (name) }
+                                None => "no records"
+                            }
                         }
                     }
-                }
-                None => {
-                    @if tried.is_none() && authorization.status(now) == "pending" { " No challenge was chosen yet." }
+                    None => {
+                        @if tried.is_none() && authorization.status(now) == "pending" { " No challenge was chosen yet." }
+                    }
                 }
             }
-        }
-        @for challenge in authorization.challenges.iter().filter(|challenge| challenge.was_tried()) {
-            (attempts::of(challenge, now))
-        }
-    })
+            @for challenge in authorization.challenges.iter().filter(|challenge| challenge.was_tried()) {
+                (attempts::of(challenge, now))
+            }
+        },
+    )
 }

@@ -64,10 +64,19 @@ pub(super) fn filled(policy: &Policy) -> Fields {
         let texts: Vec<_> = list.iter().flatten().map(ToString::to_string).collect();
         texts.join("\n")
     };
-    fields = fields.with("allowed_domains", lines(&rules.allowed_domains)).with("denied_domains", lines(&rules.denied_domains));
+    fields = fields
+        .with("allowed_domains", lines(&rules.allowed_domains))
+        .with("denied_domains", lines(&rules.denied_domains));
     let switches = [rules.issuance_enabled, rules.allow_wildcards, rules.allow_ip_addresses];
     for ((name, _), value) in SWITCHES.iter().zip(switches) {
-        fields = fields.with(name, match value { Some(true) => "yes", Some(false) => "no", None => "" });
+        fields = fields.with(
+            name,
+            match value {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "",
+            },
+        );
     }
     let numbers = [
         rules.max_names,

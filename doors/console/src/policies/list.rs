@@ -18,11 +18,7 @@ use crate::text::moment;
 
 const PATH: &str = "/console/policies";
 
-pub(crate) async fn page(
-    State(door): State<Door>,
-    who: SignedIn,
-    Query(query): Query,
-) -> Result<Response, Refused> {
+pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let request = ListRequest { limit: 50, cursor: query.filled("cursor").map(str::to_owned) };
     let found = door.services.policies.list(&who.caller, &request).await?;
     let now = door.services.now();
@@ -91,7 +87,8 @@ fn told(rules: &PolicyRules) -> Markup {
             words.push(format!("{what} {shown}{}", if texts.len() > 3 { ", …" } else { "" }));
         }
     };
-    let texts = |of: &Option<Vec<_>>| of.as_ref().map(|all| all.iter().map(ToString::to_string).collect::<Vec<String>>());
+    let texts =
+        |of: &Option<Vec<_>>| of.as_ref().map(|all| all.iter().map(ToString::to_string).collect::<Vec<String>>());
     list("only", texts(&rules.allowed_domains));
     list("not", texts(&rules.denied_domains));
     list("profiles", rules.allowed_profiles.as_ref().map(|all| all.iter().map(ToString::to_string).collect()));

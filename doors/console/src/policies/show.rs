@@ -14,11 +14,7 @@ use crate::parts::{Complaints, confirmed, trail};
 use crate::refused::Refused;
 use crate::session::SignedIn;
 
-pub(crate) async fn page(
-    State(door): State<Door>,
-    who: SignedIn,
-    Path(id): Path<String>,
-) -> Result<Response, Refused> {
+pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Path(id): Path<String>) -> Result<Response, Refused> {
     shown(&door, &who.caller, &who.context, &id, None, &Complaints::default()).await
 }
 

@@ -14,11 +14,7 @@ use crate::refused::{Refused, sentence};
 use crate::session::SignedIn;
 use crate::text::plural;
 
-pub(crate) async fn page(
-    State(door): State<Door>,
-    who: SignedIn,
-    Query(query): Query,
-) -> Result<Response, Refused> {
+pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let answer = match query.has("customer") {
         false => Ok(None),
         true => match read(&query) {
