@@ -48,3 +48,8 @@ if (waiting) {
 for (const select of document.querySelectorAll('.filters select')) {
   select.addEventListener('change', () => select.form.requestSubmit());
 }
+
+// On a narrow screen the pages are a row that scrolls: the one that is open is brought into it.
+const here = document.querySelector('.side [aria-current]');
+const row = here?.closest('nav');
+if (row && row.scrollWidth > row.clientWidth) row.scrollLeft = here.offsetLeft - row.offsetLeft - 16;

@@ -72,7 +72,7 @@ pub(crate) fn days(title: &str, days: &[DayOfOrders]) -> Markup {
     let all: i64 = days.iter().map(sum).sum();
     let step = (WIDTH - 36.0) / days.len().max(1) as f64;
     html! {
-        svg.chart viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img"
+        svg.chart.days viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img"
             aria-label={ (title) ": " (plural(all, "order")) " in " (days.len()) " days" } {
             @for part in 0..=2 {
                 @let value = top * part / 2;
@@ -92,7 +92,7 @@ pub(crate) fn days(title: &str, days: &[DayOfOrders]) -> Markup {
                     }
                 }
                 @if place % 2 == (days.len() + 1) % 2 {
-                    text x=(rounded(x + step * 0.32)) y="182" text-anchor="middle" { (short_date(day.day)) }
+                    text.thin[place % 4 != (days.len() + 3) % 4] x=(rounded(x + step * 0.32)) y="184" text-anchor="middle" { (short_date(day.day)) }
                 }
             }
         }

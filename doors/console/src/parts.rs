@@ -181,7 +181,7 @@ impl Field<'_> {
         let wrong = self.complaints.about(self.name);
         html! {
             div class={ "field" @if !wrong.is_empty() { " wrong" } } {
-                label for={ "f-" (self.name) } { (self.label) @if optional { span.needed { " (optional)" } } }
+                label for={ "f-" (self.name) } { (self.label) @if optional { span.needed.optional { " (optional)" } } }
                 @if !self.hint.is_empty() { p.hint id={ "h-" (self.name) } { (self.hint) } }
                 (control)
                 @if !wrong.is_empty() {

@@ -62,8 +62,8 @@ on_both_databases! {
         let to = browser.done("/console/policies", &rules).await;
         let policy = to.trim_start_matches("/console/policies/").split('?').next().unwrap().to_owned();
         let kept = tenant.get(&format!("/v1/policy/{policy}")).await.expect(200);
-        assert_eq!(kept["allowed_domains"], serde_json::json!(["*.example.com", "example.org"]), "{kept}");
-        assert_eq!((&kept["allow_wildcards"], &kept["max_names"]), (&false.into(), &3.into()));
+        assert_eq!(kept["allowedDomains"], serde_json::json!(["*.example.com", "example.org"]), "{kept}");
+        assert_eq!((&kept["allowWildcards"], &kept["maxNames"]), (&false.into(), &3.into()));
         // The form shows what is kept: saved as it is, nothing changes.
         let page = browser.look(&format!("/console/policies/{policy}")).await;
         assert!(page.contains("*.example.com\nexample.org"), "{page}");

@@ -8,7 +8,10 @@ use crate::browser::Browser;
 /// The pages of a reseller that has one of everything.
 async fn pages(world: &World, tenant: &Tenant) -> Vec<String> {
     let account = lookup(&tenant.make_account("anna@example.com").await);
-    let (group, policy) = (tenant.make_group("Retail").await, tenant.make_policy("Short", serde_json::json!({"max_validity_days": 30})).await);
+    let (group, policy) = (
+        tenant.make_group("Retail").await,
+        tenant.make_policy("Short", serde_json::json!({"max_validity_days": 30})).await,
+    );
     tenant.add_members(&group, &[account.clone()]).await;
     tenant.assign(&group, &policy).await;
     let order = world.issue(tenant, &account, &["www.example.com", "example.com"]).await;
@@ -16,13 +19,36 @@ async fn pages(world: &World, tenant: &Tenant) -> Vec<String> {
     let certificate = certificate.map_or_else(|| panic!("{order}"), str::to_owned);
     let open = lookup(&tenant.make_order(&account, &["open.example.com"]).await);
     let mut paths: Vec<String> = [
-        "", "/customers", "/customers?q=anna", "/customers?q=nobody", "/customers?status=all", "/customers/new",
-        "/certificates", "/certificates?q=www.example.com&status=issued", "/certificates?q=nothing.example", "/certificates.csv",
-        "/calendar", "/calendar?day=2027-01-01", "/orders", "/orders?status=pending", "/orders?customer=nobody",
-        "/groups", "/groups/new", "/policies", "/policies/new", "/policies/try",
-        "/policies/try?customer=anna@example.com&names=www.example.com", "/clients", "/audit", "/audit?outcome=refused",
-    ].map(|path| format!("/console{path}")).into();
-    for (noun, id) in [("customers", &account), ("groups", &group), ("policies", &policy), ("certificates", &certificate)] {
+        "",
+        "/customers",
+        "/customers?q=anna",
+        "/customers?q=nobody",
+        "/customers?status=all",
+        "/customers/new",
+        "/certificates",
+        "/certificates?q=www.example.com&status=issued",
+        "/certificates?q=nothing.example",
+        "/certificates.csv",
+        "/calendar",
+        "/calendar?day=2027-01-01",
+        "/orders",
+        "/orders?status=pending",
+        "/orders?customer=nobody",
+        "/groups",
+        "/groups/new",
+        "/policies",
+        "/policies/new",
+        "/policies/try",
+        "/policies/try?customer=anna@example.com&names=www.example.com",
+        "/clients",
+        "/audit",
+        "/audit?outcome=refused",
+    ]
+    .map(|path| format!("/console{path}"))
+    .into();
+    for (noun, id) in
+        [("customers", &account), ("groups", &group), ("policies", &policy), ("certificates", &certificate)]
+    {
         paths.push(format!("/console/{noun}/{id}"));
     }
     for file in ["fullchain.pem", "cert.pem", "chain.pem", "cert.cer", "cert.p7b"] {

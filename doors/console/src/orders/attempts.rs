@@ -10,7 +10,8 @@ pub(super) fn of(challenge: &Challenge, now: Timestamp) -> Markup {
     let count = challenge.attempts.len();
     let failed = matches!(challenge.state, ChallengeState::Invalid { .. });
     html! {
-        @if let ChallengeState::Invalid { problem, .. } = &challenge.state {
+        // The last look says the same.
+        @if let (0, ChallengeState::Invalid { problem, .. }) = (count, &challenge.state) {
             p.break { strong { (problem.kind.as_str()) } ": " (problem.detail) }
         }
         @if count > 0 {

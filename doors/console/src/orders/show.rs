@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chancery_domain::{OrderId, OrderState, Scope};
 use chancery_http::Door;
-use chancery_service::{Noun, OrderDetails, ServiceError};
+use chancery_service::{AccountLookup, Noun, OrderDetails, ServiceError};
 use maud::{Markup, html};
 
 use super::list::names;
@@ -18,7 +18,9 @@ use crate::text::{exact, moment};
 pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Path(id): Path<String>) -> Result<Response, Refused> {
     let details = door.services.orders.show(&who.caller, read_id(&id)?).await?;
     let may_write = who.caller.scopes.contains(Scope::WriteOrder);
-    Ok(who.context.page("Order", body(&door, &who.context, &details, may_write)))
+    let customer = door.services.accounts.find_any(&who.caller, AccountLookup::Id(details.order.account)).await?;
+    let customer = customer.map(|account| account.email.to_string()).unwrap_or_default();
+    Ok(who.context.page("Order", body(&door, &who.context, &details, &customer, may_write)))
 }
 
 pub(crate) async fn cancel(
@@ -45,7 +47,7 @@ fn read_id(id: &str) -> Result<OrderId, ServiceError> {
     id.parse().map_err(|_| ServiceError::not_found(Noun::Order))
 }
 
-fn body(door: &Door, context: &Context, details: &OrderDetails, may_write: bool) -> Markup {
+fn body(door: &Door, context: &Context, details: &OrderDetails, customer: &str, may_write: bool) -> Markup {
     let OrderDetails { order, authorizations, .. } = details;
     let now = door.services.now();
     let moving = match &order.state {
@@ -60,7 +62,7 @@ fn body(door: &Door, context: &Context, details: &OrderDetails, may_write: bool)
         div.title data-refresh=[moving.then_some("3")] { h1 { "Order for " (names(order)) } (pill(order.status(now))) }
         section.card { dl.facts {
             (fact("Names", html! { ul.tags { @for name in &order.identifiers { li.tag { (name) } } } }))
-            (fact("Customer", html! { a.mono href={ "/console/customers/" (order.account) } { (order.account) } }))
+            (fact("Customer", html! { a href={ "/console/customers/" (order.account) } { (customer) } }))
             (fact("Profile", html! { (order.profile) }))
             (fact("Ordered", html! { (moment(order.created_at, now)) " through " (order.via.as_str()) }))
             (fact("Expires", html! { (exact(order.expires_at)) }))

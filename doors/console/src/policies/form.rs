@@ -121,7 +121,7 @@ pub(super) fn fields(form: &Fields, complaints: &Complaints, settings: &Settings
             (field("allowed_domains", "Allowed domains", "One on a line: example.com, *.example.com for all below it, ** for all. Empty: all.").lines(4, false))
             (field("denied_domains", "Denied domains", "What is denied is denied, whatever is allowed.").lines(4, false))
         }
-        div.grid {
+        div.grid.three {
             @for (name, label) in SWITCHES {
                 (field(name, label, "").choice(&[
                     (String::new(), "No rule".to_owned()), ("yes".to_owned(), "Allowed".to_owned()), ("no".to_owned(), "Not allowed".to_owned()),
@@ -140,6 +140,6 @@ pub(super) fn fields(form: &Fields, complaints: &Complaints, settings: &Settings
                 }
             }
         }
-        div.grid { @for (name, label, hint) in NUMBERS { (field(name, label, hint).line("number", false)) } }
+        div.grid.three { @for (name, label, hint) in NUMBERS { (field(name, label, hint).line("number", false)) } }
     }
 }
