@@ -152,7 +152,7 @@ pub(crate) fn bare(title: &str, theme: Theme, body: Markup) -> Document {
                 p.brand { (mark()) span { "Chancery" } }
                 (body)
             }
-            (themes(theme, "/console"))
+            footer { (themes(theme, "/console")) }
         }
     };
     document(title, theme, content)

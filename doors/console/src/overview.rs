@@ -60,7 +60,7 @@ fn numbers(summary: &Summary) -> Markup {
     }
 }
 
-fn shares(summary: &Summary) -> [Share; 4] {
+fn shares(summary: &Summary) -> [Share; 5] {
     let share = |class, words, number, status: &str| Share {
         class,
         words,
@@ -70,6 +70,7 @@ fn shares(summary: &Summary) -> [Share; 4] {
     [
         share("s-issued", "valid", summary.valid, "issued"),
         share("s-pending", "pending", summary.pending, "pending"),
+        share("s-expired", "expired", summary.expired, "expired"),
         share("s-revoked", "revoked", summary.revoked, "revoked"),
         share("s-cancelled", "cancelled", summary.cancelled, "cancelled"),
     ]

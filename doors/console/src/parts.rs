@@ -76,6 +76,16 @@ pub(crate) fn confirmed(words: &str, body: Markup) -> Markup {
     }
 }
 
+/// The same for what does no harm.
+pub(crate) fn opened(words: &str, open: bool, body: Markup) -> Markup {
+    html! {
+        details.confirm open[open] {
+            summary.button.plain { (words) }
+            div.inner { (body) }
+        }
+    }
+}
+
 /// What stands against a form, field by field.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Complaints(pub(crate) Vec<(String, String)>);

@@ -54,6 +54,7 @@ pub struct Summary {
     pub pending: Counted,
     pub revoked: Counted,
     pub cancelled: Counted,
+    pub expired: Counted,
     /// Of those that are valid, how many end within thirty days.
     pub ending_soon: Counted,
     /// Oldest day first.
@@ -81,7 +82,8 @@ impl Console {
                 let pending = all(tx, CountedState::Pending)?;
                 let revoked = all(tx, CountedState::Revoked)?;
                 let cancelled = all(tx, CountedState::Cancelled)?;
-                let later = [ever(now), Span { from: now, until: now.plus(DAY * 30) }];
+                let past = Span { from: Timestamp::from_millis(0), until: now };
+                let later = [ever(now), Span { from: now, until: now.plus(DAY * 30) }, past];
                 let ends = tx.count_expiring(reseller, &later, MOST)?;
                 let per_day = |tx: &mut Tx<'_>, state| tx.count_certificates(reseller, state, &spans, MOST_OF_DAY);
                 let (issued_on, pending_on) = (per_day(tx, CountedState::Issued)?, per_day(tx, CountedState::Pending)?);
@@ -98,6 +100,7 @@ impl Console {
                 Ok(Summary {
                     valid: of(MOST)(ends.first().copied().unwrap_or(0)),
                     ending_soon: of(MOST)(ends.get(1).copied().unwrap_or(0)),
+                    expired: of(MOST)(ends.get(2).copied().unwrap_or(0)),
                     pending,
                     revoked,
                     cancelled,

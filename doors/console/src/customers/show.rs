@@ -17,7 +17,7 @@ use crate::certificates::{self, nothing_asked};
 use crate::form::Fields;
 use crate::layout::Context;
 use crate::orders;
-use crate::parts::{Complaints, Field, confirmed, empty, fact, pill, trail};
+use crate::parts::{Complaints, Field, confirmed, empty, fact, opened, pill, trail};
 use crate::query::link;
 use crate::refused::Refused;
 use crate::session::SignedIn;
@@ -175,20 +175,19 @@ fn keys(context: &Context, account: &Account, credentials: &[CredentialDetails],
 fn new_key(context: &Context, account: &Account) -> Markup {
     let nothing = Complaints::default();
     let field = |name, label, hint| Field { name, label, hint, value: "", complaints: &nothing };
-    html! {
-        details.confirm {
-            summary.button.plain { "New key" }
-            div.inner {
-                form method="post" action={ "/console/customers/" (account.id) "/credentials" } {
-                    (context.token())
-                    (field("label", "Label", "Such as the name of a server.").line("text", false))
-                    (field("days", "Ends after days", "Empty: it does not end by itself.").line("number", false))
-                    (field("max_bindings", "How many ACME accounts it may bind", "Empty: as many as come.").line("number", false))
-                    button.primary type="submit" { "Create key" }
-                }
+    opened(
+        "New key",
+        false,
+        html! {
+            form method="post" action={ "/console/customers/" (account.id) "/credentials" } {
+                (context.token())
+                (field("label", "Label", "Such as the name of a server.").line("text", false))
+                (field("days", "Ends after days", "Empty: it does not end by itself.").line("number", false))
+                (field("max_bindings", "How many ACME accounts it may bind", "Empty: as many as come.").line("number", false))
+                button.primary type="submit" { "Create key" }
             }
-        }
-    }
+        },
+    )
 }
 
 fn edit(context: &Context, account: &Account, wrong: Option<Wrong>) -> Markup {

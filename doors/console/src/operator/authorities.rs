@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use crate::parts::{heading, pill};
 use crate::refused::Refused;
 use crate::session::Operator;
-use crate::text::{ago, moment, on_day};
+use crate::text::{ago, moment, on_day, short_date};
 
 pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Response, Refused> {
     let now = door.services.now();
@@ -80,7 +80,7 @@ fn lists_of(services: &Services, id: chancery_domain::IssuerId, root: bool, now:
         @else {
             @if soonest.is_some_and(|end| end > now) { (pill("valid")) } @else { (pill("failed")) }
             @if let (Some(made), Some(end)) = (oldest, soonest) {
-                span.sub { (names.len()) ", made " (moment(made, now)) ", good " (ago(end, now)) }
+                span.sub { (names.len()) ", made " (moment(made, now)) ", good until " (short_date(end)) }
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::audit;
 use crate::parts::{empty, heading};
 use crate::refused::Refused;
 use crate::session::Operator;
-use crate::text::{date, grouped, plural};
+use crate::text::{date, grouped};
 
 pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Response, Refused> {
     let services = &door.services;
@@ -46,7 +46,6 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
             @if refused.is_empty() { (empty("Nothing was refused.", html! { "Refusals of every reseller appear here." })) }
             @else { (audit::table(&refused, now)) }
         }
-        p.muted { "Profiles: " (plural(services.settings.profiles.len() as i64, "profile")) ", default " (services.settings.default_profile) "." }
     };
     Ok(who.context.page("Overview", body))
 }

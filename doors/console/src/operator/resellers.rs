@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use crate::clients::status;
 use crate::form::Fields;
 use crate::layout::Context;
-use crate::parts::{Complaints, Field, confirmed, empty, fact, heading, pill, trail};
+use crate::parts::{Complaints, Field, empty, fact, heading, opened, pill, trail};
 use crate::refused::Refused;
 use crate::session::{Operator, OperatorChange, see_other};
 use crate::text::{moment, on_day};
@@ -166,7 +166,7 @@ fn table(context: &Context, reseller: &Reseller, clients: &[Client], now: Timest
                         }
                         td data-label="Ends" { @match client.expires_at { Some(end) => (on_day(end)), None => span.muted { "never" } } }
                         td.end {
-                            (confirmed("Change…", html! {
+                            (opened("Change…", false, html! {
                                 form method="post" action=(at("rotate")) {
                                     (context.token())
                                     @if client.disabled { button.small type="submit" formaction=(at("enable")) { "Enable" } }
@@ -189,26 +189,23 @@ fn new_client(context: &Context, action: &str, wrong: Option<(Complaints, Fields
     let field = |name, label, hint| Field { name, label, hint, value: form.text(name), complaints: &complaints };
     let chosen = form.all("scope");
     html! {
-        details.confirm open[open] {
-            summary.button.plain { "New client" }
-            div.inner {
-                form method="post" action=(action) {
-                    (context.token())
-                    (complaints.others(&["name", "days"]))
-                    (field("name", "Name", "What it is for.").line("text", true))
-                    (field("days", "Ends after days", "Empty: it does not end by itself.").line("number", false))
-                    fieldset.checks.columns {
-                        legend { "Scopes" span.needed { " (none ticked: all)" } }
-                        @for scope in Scope::ALL {
-                            div.check {
-                                input type="checkbox" id={ "scope-" (scope) } name="scope" value=(scope) checked[chosen.contains(&scope.to_string())];
-                                label for={ "scope-" (scope) } { (scope) }
-                            }
+        (opened("New client", open, html! {
+            form method="post" action=(action) {
+                (context.token())
+                (complaints.others(&["name", "days"]))
+                (field("name", "Name", "What it is for.").line("text", true))
+                (field("days", "Ends after days", "Empty: it does not end by itself.").line("number", false))
+                fieldset.checks.columns {
+                    legend { "Scopes" span.needed { " (none ticked: all)" } }
+                    @for scope in Scope::ALL {
+                        div.check {
+                            input type="checkbox" id={ "scope-" (scope) } name="scope" value=(scope) checked[chosen.contains(&scope.to_string())];
+                            label for={ "scope-" (scope) } { (scope) }
                         }
                     }
-                    button.primary type="submit" { "Create client" }
                 }
+                button.primary type="submit" { "Create client" }
             }
-        }
+        }))
     }
 }
