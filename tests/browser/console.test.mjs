@@ -10,6 +10,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { accessSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -23,17 +24,26 @@ const PHONE = { width: 390, height: 844 };
 const LOOKS = { light: { colorScheme: 'light' }, dark: { colorScheme: 'dark' }, phone: { viewport: PHONE, hasTouch: true } };
 
 describe('the console', { skip: missing }, () => {
-  let browser, dev, axe, things;
+  let browser, dev, axe, things, site;
+  const answers = new Map();
 
   before(async () => {
     const require = createRequire(join(modules, 'from-here.js'));
     dev = JSON.parse(readFileSync(devJson, 'utf8'));
     axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
     browser = await require('playwright-core').chromium.launch({ executablePath: chromium(), args: ['--no-sandbox', '--headless'] });
+    // The customers' web server: it answers for those names that are to be shown, and for no others.
+    site = createServer((request, response) => {
+      const answer = answers.get(request.url);
+      response.writeHead(answer ? 200 : 404).end(answer ?? 'nothing here');
+    }).listen(dev.http01_port, '127.0.0.1');
     things = await furnish();
   });
 
-  after(() => browser?.close());
+  after(async () => {
+    await browser?.close();
+    site?.close();
+  });
 
   // A page of a browser of its own, and what the browser complains of: errors, refusals by the policy, failed loads.
   async function open(options = {}) {
@@ -71,33 +81,44 @@ describe('the console', { skip: missing }, () => {
     return found.flatMap(({ id, impact, nodes }) => nodes.map(({ target, failureSummary }) => `${impact} ${id} at ${target}: ${failureSummary}`));
   }
 
-  // Through the API, with a name that nothing answers for: one customer, group, policy, and an order that fails.
+  // Through the API: one customer, group and policy, an order that fails and one that comes to a certificate.
   async function furnish() {
     const { page } = await open();
-    await page.goto(at('/sign-in'));
     const call = (method, path, body) => page.evaluate(async ([method, path, body, key]) => {
       const answer = await fetch(path, { method, headers: { authorization: key, 'content-type': 'application/json' }, body: body && JSON.stringify(body) });
       if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
       return answer.json();
     }, [method, path, body, dev.api_key]);
+    const ends = async (order, status) => {
+      const deadline = Date.now() + 60_000;
+      while ((await call('GET', `/v1/order/${order.lookup}`)).status === status) {
+        assert.ok(Date.now() < deadline, `the order stays ${status}`);
+        await new Promise((wake) => setTimeout(wake, 200));
+      }
+    };
     // The policy lets no page of the console fetch; another page of this server may.
     await page.goto(`${dev.base_url}/docs`);
     const account = await call('POST', '/v1/account', { customer_email: 'first@customer.example', external_id: 'C-1' });
     const group = await call('POST', '/v1/account-group', { name: 'Retail' });
     const policy = await call('POST', '/v1/policy', { name: 'Names only', allow_wildcards: false });
-    const order = await call('POST', '/v1/order', { account_lookup: account.lookup, csr: csr('failing.customer.test') });
-    const codes = await call('POST', `/v1/authz/${order.authorizations[0].lookup}/challenges`);
-    await call('POST', `/v1/challenge/${codes.challenges.find((one) => one.type === 'http-01').lookup}`);
-    const deadline = Date.now() + 60_000;
-    while ((await call('GET', `/v1/order/${order.lookup}`)).status === 'pending') {
-      assert.ok(Date.now() < deadline, 'the order does not fail');
-      await new Promise((wake) => setTimeout(wake, 300));
-    }
+    const ordered = async (name, shown) => {
+      const order = await call('POST', '/v1/order', { account_lookup: account.lookup, csr: csr(name) });
+      const codes = await call('POST', `/v1/authz/${order.authorizations[0].lookup}/challenges`);
+      const challenge = codes.challenges.find((one) => one.type === 'http-01');
+      if (shown) answers.set(`/.well-known/acme-challenge/${challenge.token}`, challenge.keyAuthorization);
+      await call('POST', `/v1/challenge/${challenge.lookup}`);
+      await ends(order, 'pending');
+      return order;
+    };
+    const failed = await ordered('failing.customer.test', false);
+    const good = await ordered('www.customer.test', true);
+    await call('POST', `/v1/order/${good.lookup}/finalize`);
+    await ends(good, 'processing');
     await page.context().close();
-    return { account: account.lookup, group: group.lookup, policy: policy.lookup, order: order.lookup };
+    return { account: account.lookup, group: group.lookup, policy: policy.lookup, order: failed.lookup, certificate: good.certificateLookup };
   }
 
-  const pages = () => ['', '/customers', '/customers/new', `/customers/${things.account}`, '/certificates', '/calendar', '/orders', `/orders/${things.order}`,
+  const pages = () => ['', '/customers', '/customers/new', `/customers/${things.account}`, '/certificates', `/certificates/${things.certificate}`, '/calendar', '/orders', `/orders/${things.order}`,
     '/groups', '/groups/new', `/groups/${things.group}`, '/policies', '/policies/new', `/policies/${things.policy}`,
     '/policies/try?customer=first%40customer.example&names=*.customer.test', '/clients', '/audit'];
   const operatorPages = ['/operator', '/operator/resellers', '/operator/resellers/DEMO', '/operator/authorities', '/operator/audit'];
@@ -178,6 +199,22 @@ describe('the console', { skip: missing }, () => {
     assert.match(story, /Control of failing\.customer\.test/);
     assert.match(story, /http:\/\/failing\.customer\.test/);
     assert.match(await page.textContent('.title'), /invalid/);
+  });
+
+  test('downloads a certificate, and revokes it', async () => {
+    const { page } = await open();
+    await signIn(page);
+    await page.goto(at('/certificates?q=www.customer.test'));
+    await page.click('table.cards a:text("www.customer.test")');
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('text=With its chain, PEM')]);
+    assert.equal(download.suggestedFilename(), 'fullchain.pem');
+    assert.match(readFileSync(await download.path(), 'utf8'), /^-----BEGIN CERTIFICATE-----/);
+    await page.click('text=Revoke…');
+    await page.selectOption('#f-reason', 'superseded');
+    await page.check('#sure');
+    await page.click('text=Revoke the certificate');
+    assert.equal(await page.textContent('.notice'), 'Revoked.');
+    assert.match(await page.textContent('.title'), /revoked/);
   });
 
   test('says that a secret is wrong, and keeps the way that was asked for', async () => {

@@ -10,7 +10,7 @@ mod slow {
     #[test]
     fn the_console_works_in_a_browser() {
         let Some(modules) = tool("CHANCERY_TEST_NODE_MODULES") else { return };
-        // Nobody answers there: names cannot be shown, and the pages say so.
+        // The test itself answers there, for some names.
         let Some(server) = DevServer::start_with(&["--http01-port", &free_port().to_string()]) else { return };
         let output = Command::new("node")
             .args(["--test", concat!(env!("CARGO_MANIFEST_DIR"), "/browser/console.test.mjs")])
