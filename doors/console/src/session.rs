@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use chancery_domain::ClientId;
 use chancery_http::{BodyLimits, Door, Exchange, origin, read_bounded};
 use chancery_service::console::{Person, Session};
-use chancery_service::{Caller, Operator as Operating};
+use chancery_service::{Caller, Limit, Operator as Operating};
 use http::header::{COOKIE, HOST, LOCATION, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -168,14 +168,15 @@ async fn resume(parts: &mut Parts, door: &Door) -> Result<(Session, String), Ref
         if let Some(exchange) = exchange {
             exchange.note_caller(caller);
         }
-        if let Some(limiter) = &door.limiter {
-            let decision = limiter.check(caller.reseller);
-            if let Some(exchange) = exchange {
-                exchange.note_rate(decision);
-            }
-            if !decision.allowed() {
-                return Err(Refused::too_many());
-            }
+        if let Some(exchange) = exchange {
+            exchange.claim_place(&parts.extensions, caller.reseller).map_err(|_| Refused::too_many())?;
+        }
+        let decision = door.services.limits.take(Limit::Requests, &caller.reseller.to_string()).await;
+        if let (Some(exchange), Some(decision)) = (exchange, decision) {
+            exchange.note_rate(decision);
+        }
+        if decision.is_some_and(|decision| !decision.allowed()) {
+            return Err(Refused::too_many());
         }
     }
     Ok((session, token))

@@ -5,6 +5,7 @@ mod clients;
 mod hierarchy;
 mod issuers;
 mod keys;
+mod pauses;
 mod reseal;
 mod resellers;
 mod revocation;
