@@ -58,6 +58,7 @@ const NOTICES: &[(&str, &str)] = &[
     ("revoked", "Revoked."),
     ("cancelled", "The order is cancelled."),
     ("finalized", "The certificate is being issued."),
+    ("lifted", "Lifted: new orders are taken again."),
     ("assigned", "The policy is assigned."),
     ("unassigned", "The policy is taken off."),
     ("added", "Added."),

@@ -120,6 +120,23 @@ on_both_databases! {
         assert_eq!(tenant.show_order(&ready).await["status"], "valid");
     }
 
+    async fn a_name_that_is_paused_is_seen_and_lifted(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        let id = lookup(&tenant.make_account("anna@example.com").await);
+        for _ in 0..5 {
+            world.fail(&tenant, &id, "broken.test").await;
+        }
+        let page = browser.look("/console/orders").await;
+        assert!(page.contains("Paused names") && page.contains("nobody answers"), "{page}");
+        let pause = page.split("/console/pauses/").nth(1).unwrap().split('/').next().unwrap();
+        let mut stranger = Browser::of(&world, &world.tenant("SOUTH").await).await;
+        assert_eq!(stranger.post(&format!("/console/pauses/{pause}/lift"), &[]).await.status, 404);
+        browser.done(&format!("/console/pauses/{pause}/lift"), &[]).await;
+        assert!(!browser.look("/console/orders").await.contains("Paused names"));
+        assert!(browser.look("/console").await.contains("broken.test"), "what has failed is on the overview");
+    }
+
     async fn the_overview_counts_what_there_is(world: World) {
         let tenant = world.tenant("NORTH").await;
         let mut browser = Browser::of(&world, &tenant).await;

@@ -7,6 +7,7 @@ use chancery_http::Door;
 use chancery_service::{AccountLookup, ListRequest, Listed, OrderDetails, OrderFilter};
 use maud::{Markup, html};
 
+use super::pauses;
 use crate::form::Fields;
 use crate::parts::{empty, heading, pager, pill};
 use crate::query::{Query, link};
@@ -47,8 +48,11 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
             ],
         )
     };
+    let first = ListRequest { limit: 20, cursor: None };
+    let paused = door.services.pauses.list(&who.caller, &first).await?.items;
     let body = html! {
         (heading("Orders", html! { "How each certificate came about, or why it did not." }, html! {}))
+        (pauses::card(&who.context, &paused, now))
         (filters(&query))
         @if found.items.is_empty() {
             (empty("No orders here.", html! { "They come from your customers' ACME clients and from your own calls of the API. " a href=(PATH) { "Show all orders" } "." }))

@@ -2,6 +2,7 @@
 
 mod attempts;
 mod list;
+mod pauses;
 mod show;
 mod timeline;
 
@@ -14,6 +15,7 @@ pub(crate) use list::table;
 pub(crate) fn routes() -> Router<Door> {
     Router::new()
         .route("/console/orders", get(list::page))
+        .route("/console/pauses/{id}/lift", post(pauses::lift))
         .route("/console/orders/{id}", get(show::page))
         .route("/console/orders/{id}/cancel", post(show::cancel))
         .route("/console/orders/{id}/finalize", post(show::finalize))
