@@ -14,7 +14,7 @@ on_both_databases! {
         let account = lookup(&tenant.post("/v1/account", body).await.expect(201));
         let group = lookup(&tenant.post("/v1/account-group", json!({"name": HOSTILE, "description": HOSTILE})).await.expect(200));
         let policy = tenant.make_policy(HOSTILE, json!({"description": HOSTILE})).await;
-        tenant.add_members(&group, &[account.clone()]).await;
+        tenant.add_members(&group, std::slice::from_ref(&account)).await;
         tenant.assign(&group, &policy).await;
         let mut browser = Browser::of(&world, &tenant).await;
         let query = "%3Cscript%3Ealert(1)%3C/script%3E%22%27%3E";

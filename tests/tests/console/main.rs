@@ -1,4 +1,5 @@
 //! The console, as a browser meets it: pages, forms, cookies.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod browser;
 mod changes;

@@ -12,7 +12,7 @@ async fn pages(world: &World, tenant: &Tenant) -> Vec<String> {
         tenant.make_group("Retail").await,
         tenant.make_policy("Short", serde_json::json!({"max_validity_days": 30})).await,
     );
-    tenant.add_members(&group, &[account.clone()]).await;
+    tenant.add_members(&group, std::slice::from_ref(&account)).await;
     tenant.assign(&group, &policy).await;
     let order = world.issue(tenant, &account, &["www.example.com", "example.com"]).await;
     let certificate = order["certificateLookup"].as_str().or(order["certificate_lookup"].as_str());
