@@ -20,6 +20,7 @@ use crate::pause::Pauses;
 use crate::policy::Policies;
 use crate::request::RawRequest;
 use crate::response::Response;
+use crate::token::AccessToken;
 use crate::transport::Transport;
 
 /// Speaks to one service as one reseller. Clones share connections and token.
@@ -108,6 +109,11 @@ impl Client {
     /// What the client sends as `Authorization` now, fetched where need be; nothing for a client without credentials.
     pub async fn authorization(&self) -> Result<Option<HeaderValue>, Error> {
         self.in_time(self.shared.authorization.current(&self.shared.transport)).await
+    }
+
+    /// The access token that was fetched, for a later client to begin with; nothing is fetched for this.
+    pub async fn access_token(&self) -> Option<AccessToken> {
+        self.shared.authorization.known().await
     }
 
     /// Sends the request of a typed operation, after a 401 once more with another token, and brings an answer of 2xx.

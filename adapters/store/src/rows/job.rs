@@ -112,6 +112,12 @@ impl Tx<'_> {
         Ok(self.execute(sql, params)? == 1)
     }
 
+    /// Gives a job up that is this node's, so that another can take it over at once.
+    pub fn let_job_go(&mut self, job: &Job, node: &str, now: Timestamp) -> Result<(), StoreError> {
+        let sql = "UPDATE jobs SET run_at = $4 WHERE kind = $1 AND subject = $2 AND lease = $3 AND run_at > $4";
+        self.put(sql, params![job.kind.as_str(), job.subject.as_str(), node, now])
+    }
+
     /// Removes a job that is done; `false` where it is not this node's any more.
     pub fn conclude_job(&mut self, kind: JobKind, subject: impl ToString, node: &str) -> Result<bool, StoreError> {
         let sql = "DELETE FROM jobs WHERE kind = $1 AND subject = $2 AND lease = $3";

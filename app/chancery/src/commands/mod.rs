@@ -9,6 +9,7 @@ pub mod client;
 mod context;
 pub mod demo;
 pub mod kek;
+pub mod man;
 pub mod openapi;
 pub mod operator_key;
 pub mod pause;

@@ -39,6 +39,9 @@ use additions::Nothing;
 use admin::Health;
 use signals::Signals;
 
+/// How long the last things that are to be written may take.
+const LAST: Duration = Duration::from_secs(10);
+
 #[derive(Args, Debug)]
 pub struct ServeArgs {
     /// The configuration file; chancery.example.toml explains every setting
@@ -144,7 +147,7 @@ pub async fn run(
         Some(inspector) => workers.looking_with(inspector),
         None => workers,
     };
-    tasks.spawn(workers.run(stopped(&stop_last)));
+    let workers = tokio::spawn(workers.run(stopped(&stop_last)));
     let audit = assembled.services.audit.clone();
     let audit_stop = stopped(&stop_last);
     let audit = tokio::spawn(async move { audit.run(audit_stop).await });
@@ -161,9 +164,12 @@ pub async fn run(
     tasks.abort_all();
     stop_last.send_replace(true);
     // A database that does not answer must not keep the process.
-    let flushed = tokio::time::timeout(Duration::from_secs(10), audit).await;
+    let (flushed, let_go) = tokio::join!(tokio::time::timeout(LAST, audit), tokio::time::timeout(LAST, workers));
     if flushed.is_err() {
         tracing::error!("gave up writing the last refusals to the audit trail");
+    }
+    if let_go.is_err() {
+        tracing::warn!("gave up letting go of jobs");
     }
     admin.abort();
     while tasks.join_next().await.is_some() {}
