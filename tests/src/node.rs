@@ -58,7 +58,8 @@ impl Node {
         let door = Door { services: services.clone(), urls };
         let routes = chancery_reseller::router(door.clone())
             .merge(chancery_identity::router(door.clone()))
-            .merge(chancery_acme::router(door.clone()));
+            .merge(chancery_acme::router(door.clone()))
+            .merge(chancery_console::router(door.clone()));
         let ids = Arc::new(move || format!("req-{}", numbers.number()));
         let router = finish(account_for(routes, door), Edge::new(ids.clone()));
         let relying = finish(chancery_relying::router(services.clone()), Edge::new(ids));

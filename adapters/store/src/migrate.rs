@@ -47,6 +47,7 @@ migrations! {
     6 "0006_acme";
     7 "0007_acme_extensions";
     9 "0009_limits";
+    12 "0012_console";
 }
 
 /// A step that was just done.

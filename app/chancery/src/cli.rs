@@ -7,8 +7,8 @@ use clap_complete::Shell;
 
 use crate::commands::{
     api_key::ApiKeyCommand, audit::AuditArgs, backup::BackupArgs, bench::BenchCommand, ca::CaCommand,
-    client::ClientCommand, demo::DemoArgs, kek::KekCommand, pause::PauseCommand, profile::ProfileCommand,
-    reseller::ResellerCommand, revoke::RevokeArgs, setup::InitArgs,
+    client::ClientCommand, demo::DemoArgs, kek::KekCommand, operator_key::OperatorKeyCommand, pause::PauseCommand,
+    profile::ProfileCommand, reseller::ResellerCommand, revoke::RevokeArgs, setup::InitArgs,
 };
 use crate::dev::DevArgs;
 use crate::my::MyArgs;
@@ -44,6 +44,8 @@ pub enum Command {
     Client(Noun<ClientCommand>),
     /// Create, list and revoke API keys, where `identity.api_keys` allows them
     ApiKey(Noun<ApiKeyCommand>),
+    /// Create, list and revoke the keys by which people sign in to the console as the operator
+    OperatorKey(Noun<OperatorKeyCommand>),
     /// Show the certificate profiles
     Profile(Noun<ProfileCommand>),
     /// Show, create, rotate, retire and activate the certificate authorities, and give them further chains

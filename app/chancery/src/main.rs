@@ -68,6 +68,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Client(noun) => commands::client::run(&noun.target, noun.command),
         Command::Pause(noun) => commands::pause::run(&noun.target, noun.command),
         Command::ApiKey(noun) => commands::api_key::run(&noun.target, noun.command),
+        Command::OperatorKey(noun) => commands::operator_key::run(&noun.target, noun.command),
         Command::Profile(noun) => commands::profile::run(&noun.target, noun.command),
         Command::Ca(noun) => commands::ca::run(&noun.target, noun.command),
         Command::Revoke(at) => commands::revoke::run(&at.target, at.args),

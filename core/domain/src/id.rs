@@ -67,6 +67,7 @@ ids! {
     AcmeAccountId = "acme";
     IssuerId = "iss";
     AuditId = "aud";
+    OperatorKeyId = "opk";
     /// A name that is paused for a customer.
     PauseId = "pau";
 }

@@ -38,7 +38,7 @@ pub use acme_account::{AcmeAccount, AcmeAccountError, AcmeAccountState, Contact,
 pub use authorization::{Authorization, AuthorizationError, AuthorizationState, Validation, Verification};
 pub use certificate::{CertificateRecord, CertificateState, CertificateStatus, Issued, Revocation, RevocationReason};
 pub use challenge::{Challenge, ChallengeState};
-pub use client::{ApiKey, Client, ClientError, ClientSecret, SecretHash};
+pub use client::{ApiKey, Client, ClientError, ClientSecret, OperatorKey, SecretHash};
 pub use credential::{CredentialStatus, EabCredential, EabTerms, Kid};
 pub use email::EmailAddress;
 pub use entropy::Entropy;
@@ -46,7 +46,7 @@ pub use evidence::{Attempt, CaaEvidence, ProblemKind, ValidationProblem};
 pub use group::Group;
 pub use id::{
     AccountId, AcmeAccountId, ApiKeyId, AuditId, AuthorizationId, CertificateId, ChallengeId, ClientId, EabId, GroupId,
-    IdError, IssuerId, OrderId, PauseId, PolicyId, ResellerId, TokenKeyId,
+    IdError, IssuerId, OperatorKeyId, OrderId, PauseId, PolicyId, ResellerId, TokenKeyId,
 };
 pub use identifier::{DnsName, Identifier, IdentifierError};
 pub use kinds::{ChallengeType, KeyType};

@@ -122,6 +122,7 @@ pub enum Noun {
     Reseller,
     Client,
     ApiKey,
+    OperatorKey,
     Pause,
 }
 
@@ -142,6 +143,7 @@ impl fmt::Display for Noun {
             Self::Reseller => "reseller",
             Self::Client => "client",
             Self::ApiKey => "API key",
+            Self::OperatorKey => "operator key",
             Self::Pause => "pause",
         })
     }

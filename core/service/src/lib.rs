@@ -10,6 +10,7 @@ mod caa;
 mod caller;
 mod certificates;
 mod chains;
+pub mod console;
 mod credentials;
 mod csr;
 mod cursor;
@@ -36,6 +37,7 @@ mod orders;
 pub mod parsers;
 mod pauses;
 mod policies;
+mod policy_draft;
 mod publication;
 mod settings;
 mod timed;
@@ -55,7 +57,11 @@ pub use caa::{CaaAnswer, CaaAsker, WebAnswer};
 pub use caller::{Actor, Caller, Origin};
 pub use certificates::{CertificateDetails, Certificates, Download, Revoked};
 pub use chains::{Chain, Chains};
-pub use chancery_store::{AccountFilter, CertificateFilter, Job, JobKind, OrderFilter, StoreError, UsageBy, UsageRow};
+pub use chancery_store::{
+    AccountFilter, AuditFilter, AuditRecord, CertificateFilter, Job, JobKind, OrderFilter, Outcome as AuditOutcome,
+    StoreError, UsageBy, UsageRow,
+};
+pub use console::Console;
 pub use credentials::{CreatedCredential, CredentialDetails, Credentials};
 pub use cursor::{ListRequest, Listed};
 pub use diagnosis::{Diagnoses, Diagnosis, DiagnosisRequest};
@@ -73,6 +79,7 @@ pub use operator::Operator;
 pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
 pub use pauses::Pauses;
 pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
+pub use policy_draft::PolicyDraft;
 pub use publication::{CrlName, Publication, PublishedCrl};
 pub use settings::{AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings};
 pub use usage::{Usage, UsageRequest};
@@ -99,6 +106,7 @@ pub struct Services {
     pub authority: Arc<Authority>,
     pub answers: Answers,
     pub audit: Audit,
+    pub console: Console,
     pub limits: Limits,
     pub usage: Usage,
     pub diagnoses: Diagnoses,
@@ -129,6 +137,7 @@ impl Services {
             authority,
             answers: Answers::new(kernel.clone()),
             audit: Audit::new(kernel.clone()),
+            console: Console::new(kernel.clone()),
             limits: kernel.limits.clone(),
             usage: Usage::new(kernel.clone()),
             diagnoses: Diagnoses::new(kernel.clone()),

@@ -85,7 +85,7 @@ fn not_found(noun: Noun) -> ErrorCode {
         Noun::Certificate => ErrorCode::CertificateNotFound,
         Noun::Pause => ErrorCode::PauseNotFound,
         // The operator's nouns: no caller of a door can ask for them.
-        Noun::Issuer | Noun::Reseller | Noun::Client | Noun::ApiKey => ErrorCode::NotFound,
+        Noun::Issuer | Noun::Reseller | Noun::Client | Noun::ApiKey | Noun::OperatorKey => ErrorCode::NotFound,
     }
 }
 

@@ -61,6 +61,14 @@ impl Tx<'_> {
         Ok(self.query_one(sql, params![now, beyond(now, lease)], |_| Ok(()))?.is_some())
     }
 
+    /// How many jobs there are, and how many of them are due; counted up to `most` each.
+    pub fn count_jobs(&mut self, now: Timestamp, most: i64) -> Result<(i64, i64), StoreError> {
+        let sql = "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM jobs LIMIT $1) AS every),
+                   (SELECT COUNT(*) FROM (SELECT 1 FROM jobs WHERE run_at <= $2 LIMIT $1) AS due)";
+        let counts = self.query_one(sql, params![most, now], |row| Ok((row.int()?, row.int()?)))?;
+        Ok(counts.unwrap_or_default())
+    }
+
     /// Takes up to `most` jobs whose time has come, for `lease`. No two nodes get the same one. No lease reaches far
     /// beyond now: one that does was given by a clock that was ahead, and does not count.
     pub fn lease_jobs(

@@ -9,6 +9,7 @@ mod clients;
 mod common;
 mod conflicts;
 mod connections;
+mod console;
 mod credentials;
 mod groups;
 mod held;
@@ -65,6 +66,13 @@ conformance! {
         an_api_key_keeps_every_field,
         an_api_key_is_revoked_once,
         the_epoch_grows_and_never_goes_back,
+    }
+    console {
+        a_session_keeps_every_field,
+        sessions_end_one_by_one_by_holder_and_by_age,
+        an_operator_key_keeps_every_field_and_is_revoked_once,
+        counts_stop_at_their_ceiling,
+        accounts_are_found_by_the_beginning_of_their_address,
     }
     accounts {
         keeps_every_field,

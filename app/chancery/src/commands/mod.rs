@@ -11,6 +11,7 @@ pub mod demo;
 pub mod kek;
 pub mod man;
 pub mod openapi;
+pub mod operator_key;
 pub mod pause;
 pub mod profile;
 pub mod reseller;

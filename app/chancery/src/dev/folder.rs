@@ -38,6 +38,8 @@ pub struct State {
     pub client_id: Option<String>,
     pub client_secret: Option<String>,
     pub api_key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operator_key: Option<String>,
     /// The credentials that stand in for those of Pebble.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub pebble: BTreeMap<String, Kept>,
@@ -213,6 +215,8 @@ impl Folder {
             client_id: demo.client_id.clone(),
             client_secret: demo.client_secret.reveal().to_owned(),
             api_key: demo.api_key.reveal().to_owned(),
+            console_url: format!("{}{}", installation.urls.base_url, chancery_console::PATH),
+            operator_key: demo.operator_key.reveal().to_owned(),
             ca_bundle: self.tls("ca.pem"),
             issuer_bundle: self.issuer_root(),
             alternate_issuer_bundle: self.alternate_root(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_http::tls::ReloadingCertificate;
-use chancery_service::{Acme, Answers};
+use chancery_service::{Acme, Answers, Console};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::task::JoinSet;
 
@@ -12,6 +12,7 @@ use crate::assembly::Assembled;
 
 const CERTIFICATE_LOOK: Duration = Duration::from_secs(5);
 const ANSWERS_SWEEP: Duration = Duration::from_secs(3600);
+const SESSIONS_SWEEP: Duration = Duration::from_secs(3600);
 const NONCES_SWEEP: Duration = Duration::from_secs(300);
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
 /// How long something that failed rests before it begins anew.
@@ -36,6 +37,8 @@ pub fn start(
     }));
     let answers = assembled.services.answers.clone();
     tasks.spawn(keep("answers", move || sweep(answers.clone())));
+    let console = assembled.services.console.clone();
+    tasks.spawn(keep("sessions", move || forget_sessions(console.clone())));
     let acme = assembled.services.acme.clone();
     tasks.spawn(keep("nonces", move || forget_nonces(acme.clone())));
     let publication = assembled.services.publication.clone();
@@ -105,6 +108,17 @@ async fn sweep(answers: Answers) {
             Err(error) => tracing::warn!(%error, "could not forget old answers"),
         }
         tokio::time::sleep(ANSWERS_SWEEP).await;
+    }
+}
+
+async fn forget_sessions(console: Console) {
+    loop {
+        match console.sweep().await {
+            Ok(0) => {}
+            Ok(forgotten) => tracing::debug!(forgotten, "forgot sessions of the console that have ended"),
+            Err(error) => tracing::warn!(%error, "could not forget old sessions"),
+        }
+        tokio::time::sleep(SESSIONS_SWEEP).await;
     }
 }
 
