@@ -132,7 +132,8 @@ impl Groups {
         self.change_policy(caller, id, policy, "account_group.assign_policy", |kernel, tx, id, policy| {
             let new = tx.assign_policy(id, policy, kernel.now())?;
             if new && tx.policies_of_group_up_to(id, MOST_POLICIES + 1)? > i64::from(MOST_POLICIES) {
-                let message = format!("the group has {MOST_POLICIES} policies, and no more are looked at for one order");
+                let message =
+                    format!("the group has {MOST_POLICIES} policies, and no more are looked at for one order");
                 return Err(ServiceError::TooMany(message));
             }
             Ok(new)

@@ -55,9 +55,7 @@ pub use caa::{CaaAnswer, CaaAsker, WebAnswer};
 pub use caller::{Actor, Caller, Origin};
 pub use certificates::{CertificateDetails, Certificates, Download, Revoked};
 pub use chains::{Chain, Chains};
-pub use chancery_store::{
-    AccountFilter, CertificateFilter, Job, JobKind, OrderFilter, StoreError, UsageBy, UsageRow,
-};
+pub use chancery_store::{AccountFilter, CertificateFilter, Job, JobKind, OrderFilter, StoreError, UsageBy, UsageRow};
 pub use credentials::{CreatedCredential, CredentialDetails, Credentials};
 pub use cursor::{ListRequest, Listed};
 pub use diagnosis::{Diagnoses, Diagnosis, DiagnosisRequest};

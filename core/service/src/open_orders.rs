@@ -49,6 +49,7 @@ pub(crate) fn require_room(kernel: &Kernel, tx: &mut Tx<'_>, account: AccountId)
         return Ok(());
     }
     kernel.open_orders.look_again(account, most);
-    let message = format!("the account has {most} orders that wait to be finalized; finalize or cancel some of them first");
+    let message =
+        format!("the account has {most} orders that wait to be finalized; finalize or cancel some of them first");
     Err(ServiceError::TooMany(message))
 }

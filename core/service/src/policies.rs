@@ -89,7 +89,9 @@ impl Policies {
             };
             let most = kernel.limits.settings().caps.policies;
             if most > 0 && tx.policies_up_to(by.reseller, most)? >= i64::from(most) {
-                return Err(ServiceError::TooMany(format!("there are {most} policies, and no more are kept; delete some first")));
+                return Err(ServiceError::TooMany(format!(
+                    "there are {most} policies, and no more are kept; delete some first"
+                )));
             }
             if !tx.insert_policy(&policy)? {
                 return Err(ServiceError::NameInUse(Noun::Policy, policy.name.to_string()));

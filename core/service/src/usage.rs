@@ -55,7 +55,8 @@ impl Usage {
             let account = account.as_ref().map(|lookup| lookup.find(tx, reseller)).transpose()?;
             let profile = profile.as_ref().map(ToString::to_string);
             let most = MOST_ROWS + 1;
-            let filter = UsageFilter { days: (from, to), account: account.map(|account| account.id), profile, by, most };
+            let filter =
+                UsageFilter { days: (from, to), account: account.map(|account| account.id), profile, by, most };
             Ok::<_, ServiceError>(tx.usage(reseller, &filter)?)
         };
         let rows = self.kernel.store.read(read).await?;

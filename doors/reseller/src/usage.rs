@@ -93,7 +93,9 @@ fn read(query: UsageQuery, now: Timestamp) -> Result<UsageRequest, ServiceError>
             "account" => by.account = true,
             "group" => by.group = true,
             "profile" => by.profile = true,
-            _ => problems.add("by", "unknown", "must be day, account, group or profile, or several with commas between"),
+            _ => {
+                problems.add("by", "unknown", "must be day, account, group or profile, or several with commas between")
+            }
         }
     }
     if query.format.is_some_and(|format| !matches!(format.as_str(), "csv" | "json")) {

@@ -28,7 +28,10 @@ async fn an_account_has_so_many_open_orders_and_cancelling_makes_room() {
         let refused = tenant.post("/v1/order", order.clone()).await;
         assert_eq!(refused.refusal(409), "too_many");
         let acme = client.post(&client.url("newOrder"), &json!({"identifiers": identifiers(&["more.test"])})).await;
-        assert_eq!((acme.status.as_u16(), &acme.json()["type"]), (429, &json!("urn:ietf:params:acme:error:rateLimited")));
+        assert_eq!(
+            (acme.status.as_u16(), &acme.json()["type"]),
+            (429, &json!("urn:ietf:params:acme:error:rateLimited"))
+        );
         let other = lookup(&tenant.make_account("b@example.com").await);
         tenant.make_order(&other, &["more.test"]).await;
         tenant.delete(&format!("/v1/order/{last}")).await.expect(200);

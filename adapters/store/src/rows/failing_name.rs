@@ -18,7 +18,11 @@ const MOST_REMEMBERED: i64 = 100_000;
 impl Tx<'_> {
     /// Counts a failure, and gives how many there were in a row and whether the name is paused already. A success in
     /// between, or so long a time without a failure, begins a new row: nothing is written where all goes well.
-    pub fn count_failure(&mut self, failure: &Failure, forgotten: Duration) -> Result<(PauseId, i64, bool), StoreError> {
+    pub fn count_failure(
+        &mut self,
+        failure: &Failure,
+        forgotten: Duration,
+    ) -> Result<(PauseId, i64, bool), StoreError> {
         let anew = "(failing_names.paused_at IS NULL AND (failing_names.last_failed_at < $8 OR EXISTS (
             SELECT 1 FROM authorizations WHERE authorizations.account_id = $3 AND identifier = $4 AND state = 'valid'
                 AND state_at > failing_names.last_failed_at)))";
@@ -34,9 +38,8 @@ impl Tx<'_> {
         let Failure { id, reseller, account, name, problem, at } = failure;
         let params =
             params![*id, *reseller, *account, name.to_string(), 1_i64, problem.as_str(), *at, at.minus(forgotten)];
-        let counted = self.query_one(&sql, params, |row| {
-            Ok((row.parsed()?, row.int()?, row.int_or_none()?.is_some()))
-        })?;
+        let counted =
+            self.query_one(&sql, params, |row| Ok((row.parsed()?, row.int()?, row.int_or_none()?.is_some())))?;
         counted.ok_or_else(|| StoreError::corrupt("failing_names"))
     }
 
