@@ -6,6 +6,7 @@
 mod engine;
 mod error;
 mod migrate;
+mod pipeline;
 mod prepared;
 mod rows;
 mod store;
@@ -26,6 +27,7 @@ pub use rows::issuer::{IssuerKind, IssuerRecord, IssuerState};
 pub use rows::issuer_chain::ChainRecord;
 pub use rows::job::{Job, JobKind};
 pub use rows::order::OrderFilter;
+pub use rows::party::Party;
 pub use rows::policy_rules::policy_rules_json;
 pub use rows::quota::Counted;
 pub use rows::rate_bucket::{BucketAnswer, BucketWish};

@@ -8,7 +8,7 @@ use crate::engine::{DatabaseUrl, PostgresPool, SqlitePool};
 use crate::error::StoreError;
 use crate::migrate::{self, Applied};
 use crate::tx::Tx;
-use crate::unit::{Unit, pack};
+use crate::unit::{Kind, Unit, pack};
 
 /// How to open a store.
 #[derive(Clone, Debug)]
@@ -82,7 +82,20 @@ impl Store {
         E: From<StoreError> + Send + 'static,
     {
         let (unit, reply) = pack(unit);
-        self.send(unit, true).map_err(E::from)?;
+        self.send(unit, Kind::Write).map_err(E::from)?;
+        wait(reply).await
+    }
+
+    /// Like [`Store::write`], for what need not outlast a crash of the database's machine: where PostgreSQL has it, the
+    /// disk is not waited for. Everybody sees it at once all the same, and it survives whatever happens to this process.
+    pub async fn note<T, E, F>(&self, unit: F) -> Result<T, E>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (unit, reply) = pack(unit);
+        self.send(unit, Kind::Note).map_err(E::from)?;
         wait(reply).await
     }
 
@@ -94,7 +107,7 @@ impl Store {
         E: From<StoreError> + Send + 'static,
     {
         let (unit, reply) = pack(unit);
-        self.send(unit, false).map_err(E::from)?;
+        self.send(unit, Kind::Read).map_err(E::from)?;
         wait(reply).await
     }
 
@@ -109,7 +122,7 @@ impl Store {
         let (unit, reply) = pack(unit);
         match self.backend.as_ref() {
             Backend::Sqlite(pool) => pool.glance(unit),
-            Backend::Postgres(pool) => pool.send(unit, false),
+            Backend::Postgres(pool) => pool.send(unit, Kind::Read),
         }
         .map_err(E::from)?;
         wait(reply).await
@@ -130,10 +143,10 @@ impl Store {
         }
     }
 
-    fn send(&self, unit: Box<dyn Unit>, write: bool) -> Result<(), StoreError> {
+    fn send(&self, unit: Box<dyn Unit>, kind: Kind) -> Result<(), StoreError> {
         match self.backend.as_ref() {
-            Backend::Sqlite(pool) => pool.send(unit, write),
-            Backend::Postgres(pool) => pool.send(unit, write),
+            Backend::Sqlite(pool) => pool.send(unit, kind),
+            Backend::Postgres(pool) => pool.send(unit, kind),
         }
     }
 }

@@ -7,6 +7,15 @@ use tokio::sync::oneshot;
 use crate::error::StoreError;
 use crate::tx::Tx;
 
+/// What a unit of work does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    /// A write that counts at once but need not outlast a crash of the database's machine.
+    Note,
+}
+
 /// A closure whose result waits until the transaction around it has ended.
 pub(crate) trait Unit: Send {
     /// Runs the closure; `true` when its changes are to be kept. They are not when the database refused something,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{
-    Attempt, CaaEvidence, ChallengeId, ChallengeState, ChallengeType, Identifier, OrderState, Timestamp,
+    Attempt, CaaEvidence, ChallengeId, ChallengeState, ChallengeType, Identifier, Order, OrderState, Timestamp,
     ValidationProblem, Verification,
 };
 use chancery_store::{JobKind, Tx};
@@ -80,11 +80,12 @@ impl Validations {
             .kernel
             .store
             .write(move |tx| {
-                if !tx.holds_job(JobKind::Validate, &id.to_string(), &kernel.node)? {
+                // Orders are locked before jobs.
+                let order = tx.lock_order_of(id.authorization())?;
+                if !tx.conclude_job(JobKind::Validate, id, &kernel.node)? {
                     return Ok(None);
                 }
-                let failed = conclude(&kernel, tx, id, &report)?;
-                tx.finish_job(JobKind::Validate, id)?;
+                let failed = conclude(&kernel, tx, id, order, &report)?;
                 fault::reached(Step::Concluding);
                 Ok(failed)
             })
@@ -120,16 +121,16 @@ fn conclude(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     id: ChallengeId,
+    order: Option<Order>,
     report: &Report,
 ) -> Result<Option<Failed>, ServiceError> {
     let now = kernel.now();
-    let Some(authorization) = tx.any_authorization(id.authorization())? else { return Ok(None) };
-    let order = match authorization.order {
-        Some(order) => tx.lock_order(order)?,
-        None => None,
+    let together = match &order {
+        Some(order) => tx.authorizations(order.id)?,
+        None => tx.any_authorization(id.authorization())?.into_iter().collect(),
     };
-    // Read again: it may have changed while we waited for the order.
-    let Some(authorization) = tx.any_authorization(id.authorization())? else { return Ok(None) };
+    let (decided, others): (Vec<_>, Vec<_>) = together.into_iter().partition(|each| each.id == id.authorization());
+    let Some(authorization) = decided.into_iter().next() else { return Ok(None) };
     let verification = match &report.outcome {
         Ok(caa) => Verification::Shown(caa.clone()),
         Err(problem) => Verification::Failed(problem.clone()),
@@ -164,7 +165,7 @@ fn conclude(
             fail_order(tx, order, ValidationProblem { kind: problem.kind, detail }, now)?;
         }
         Ok(_) if order.state == OrderState::Pending => {
-            let all = tx.authorizations(order.id)?.iter().all(|each| each.status(now) == "valid");
+            let all = authorization.status(now) == "valid" && others.iter().all(|each| each.status(now) == "valid");
             let shortened = authorization.expires_at < order.expires_at;
             let order = order.end_by(authorization.expires_at, now);
             match all {

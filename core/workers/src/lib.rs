@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub use caa::Eyes;
 use chancery_dcv::{Check, FairPlaces, Validator};
 use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ValidationProblem};
-use chancery_service::{Assignment, Job, JobKind, Prepared, Report, ServiceError, Services};
+use chancery_service::{Assignment, Job, JobKind, Report, ServiceError, Services};
 pub use inspector::{CaaVerdict, Inspector, Seen};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -211,13 +211,10 @@ impl Workers {
         if job.attempts > MOST_ATTEMPTS {
             return issuance.fail(id, gave_up()).await;
         }
-        loop {
-            match issuance.prepare(id).await? {
-                Prepared::Done => return Ok(()),
-                Prepared::Drafted => return issuance.sign(id).await,
-                Prepared::AskCaa(names) => self.ask_caa(whose, id, names).await?,
-            }
+        while let Some(names) = issuance.issue(id).await? {
+            self.ask_caa(whose, id, names).await?;
         }
+        Ok(())
     }
 
     fn nothing_found(&self) -> CaaEvidence {

@@ -38,8 +38,8 @@ pub struct Job {
 }
 
 impl Tx<'_> {
-    /// Adds a job that `node` begins at once and has until the lease ends; then it is anybody's. `false` when the
-    /// subject has such a job already.
+    /// Adds a job that `node` begins at once and has until the lease ends; then it is anybody's. A subject that
+    /// has such a job already keeps that one.
     pub fn enqueue(
         &mut self,
         kind: JobKind,
@@ -47,13 +47,12 @@ impl Tx<'_> {
         node: &str,
         now: Timestamp,
         lease: Duration,
-    ) -> Result<bool, StoreError> {
-        let added = self.execute(
+    ) -> Result<(), StoreError> {
+        self.put(
             "INSERT INTO jobs (kind, subject, run_at, attempts, lease, created_at) VALUES ($1, $2, $3, 1, $4, $5)
              ON CONFLICT DO NOTHING",
             params![kind.as_str(), subject.to_string(), now.plus(lease), node, now],
-        )?;
-        Ok(added == 1)
+        )
     }
 
     /// Whether any job's time has come, or lies so far ahead that it comes from a clock that was wrong.
@@ -105,10 +104,16 @@ impl Tx<'_> {
         Ok(self.execute(sql, params)? == 1)
     }
 
+    /// Removes a job that is done; `false` where it is not this node's any more.
+    pub fn conclude_job(&mut self, kind: JobKind, subject: impl ToString, node: &str) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM jobs WHERE kind = $1 AND subject = $2 AND lease = $3";
+        Ok(self.execute(sql, params![kind.as_str(), subject.to_string(), node])? == 1)
+    }
+
     /// Removes a job that is done, or that nothing can be done about.
     pub fn finish_job(&mut self, kind: JobKind, subject: impl ToString) -> Result<(), StoreError> {
         let sql = "DELETE FROM jobs WHERE kind = $1 AND subject = $2";
-        self.execute(sql, params![kind.as_str(), subject.to_string()]).map(drop)
+        self.put(sql, params![kind.as_str(), subject.to_string()])
     }
 }
 

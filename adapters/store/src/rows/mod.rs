@@ -20,6 +20,7 @@ pub(crate) mod issuer_chain;
 pub(crate) mod job;
 mod keys;
 pub(crate) mod order;
+pub(crate) mod party;
 mod policy;
 pub(crate) mod policy_rules;
 pub(crate) mod quota;

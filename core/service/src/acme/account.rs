@@ -162,7 +162,8 @@ fn register(
 ) -> Result<Registered, ServiceError> {
     let thumbprint = new.key.thumbprint();
     if let Some(known) = tx.acme_account_by_key(&thumbprint)? {
-        return standing(tx, known, origin).map(|known| Registered::Existing(known.account));
+        let party = tx.party(known.id)?.ok_or_else(no_such_account)?;
+        return standing(party, origin).map(|known| Registered::Existing(known.account));
     }
     if new.only_existing {
         return Err(no_such_account().into());
