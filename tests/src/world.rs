@@ -174,6 +174,6 @@ pub fn settings() -> Settings {
 /// No rates, and a name is soon paused.
 fn limits() -> LimitSettings {
     let mut limits = LimitSettings::none();
-    limits.caps.failures_to_pause = 5;
+    limits.caps.failures_to_pause = 3;
     limits
 }
