@@ -65,6 +65,17 @@ pub(crate) fn check(url: &DatabaseUrl, options: &Options) -> Result<(), StoreErr
     off_runtime(|| compare(url, options))
 }
 
+/// The other connections that a PostgreSQL server has from this program.
+pub(crate) fn others(url: &DatabaseUrl, options: &Options) -> Result<i64, StoreError> {
+    let DatabaseUrl::Postgres(config) = url else { return Ok(0) };
+    off_runtime(|| {
+        let mut client = postgres_connect(config, &Connector::new(options.postgres_ca.as_deref())?)?;
+        let sql = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'chancery'
+                   AND datname = current_database() AND pid <> pg_backend_pid()";
+        Ok(client.query_one(sql, &[])?.get(0))
+    })
+}
+
 fn apply(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, StoreError> {
     match url {
         DatabaseUrl::Sqlite(path) => {

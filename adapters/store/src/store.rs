@@ -1,10 +1,12 @@
 //! The store that the rest of the program holds.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use chancery_domain::Timestamp;
 use tokio::sync::oneshot;
 
-use crate::engine::{DatabaseUrl, PostgresPool, SqlitePool};
+use crate::engine::{DatabaseUrl, PostgresPool, SqlitePool, sqlite_copy};
 use crate::error::StoreError;
 use crate::migrate::{self, Applied};
 use crate::tx::Tx;
@@ -120,14 +122,35 @@ impl Store {
         self.read(|tx| tx.identity_epoch().map(drop)).await
     }
 
-    /// Copies a SQLite database, while it is in use, into a new file that is consistent and complete.
-    pub fn backup(&self, to: &std::path::Path) -> Result<(), StoreError> {
+    /// Copies a SQLite database, while it is in use, into a new file that is consistent and complete, and knows when it
+    /// was made.
+    pub fn backup(&self, to: &Path, now: Timestamp) -> Result<(), StoreError> {
         match self.url.as_ref() {
-            DatabaseUrl::Sqlite(path) => crate::engine::sqlite_backup(path, to),
+            DatabaseUrl::Sqlite(path) => sqlite_copy::backup(path, to, now.as_millis()),
             DatabaseUrl::Postgres(_) => {
                 Err(StoreError::Url("back a PostgreSQL database up with pg_dump or its own archiving".to_owned()))
             }
         }
+    }
+
+    /// What is wrong with a SQLite file itself; nothing, where all is well. Changes nothing.
+    pub fn inspect_file(path: &Path) -> Result<Vec<String>, StoreError> {
+        sqlite_copy::inspect(path)
+    }
+
+    /// Copies a SQLite file that nobody looks after, with what may still be in the log beside it.
+    pub fn copy_file(from: &Path, to: &Path) -> Result<(), StoreError> {
+        sqlite_copy::copy(from, to)
+    }
+
+    /// Ends the use of a SQLite file: when this is done, all of it is in the one file, on the disk, and nobody has it open.
+    pub fn close_file(path: &Path) -> Result<(), StoreError> {
+        sqlite_copy::close(path)
+    }
+
+    /// How many other connections of this program there are to a PostgreSQL database; on SQLite a lock tells.
+    pub fn others(url: &DatabaseUrl, options: &Options) -> Result<i64, StoreError> {
+        migrate::others(url, options)
     }
 
     fn send(&self, unit: Box<dyn Unit>, write: bool) -> Result<(), StoreError> {

@@ -6,7 +6,7 @@ use clap_complete::Shell;
 use crate::commands::{
     api_key::ApiKeyCommand, audit::AuditArgs, backup::BackupArgs, bench::BenchCommand, ca::CaCommand,
     client::ClientCommand, demo::DemoArgs, kek::KekCommand, profile::ProfileCommand, reseller::ResellerCommand,
-    revoke::RevokeArgs, setup::InitArgs,
+    restore::RestoreArgs, revoke::RevokeArgs, setup::InitArgs,
 };
 use crate::dev::DevArgs;
 use crate::serve::ServeArgs;
@@ -52,6 +52,8 @@ pub enum Command {
     Audit(At<AuditArgs>),
     /// Copy the database, while it is in use, into a new file
     Backup(At<BackupArgs>),
+    /// Put a backup in the place of the database, and make it fit for service
+    Restore(At<RestoreArgs>),
     /// Bring the database's schema up to date
     Migrate(At<Nothing>),
     /// Check a configuration file, and the environment over it, without starting anything

@@ -59,6 +59,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Kek(noun) => commands::kek::run(&noun.target, noun.command),
         Command::Audit(at) => commands::audit::run(&at.target, at.args),
         Command::Backup(at) => commands::backup::run(&at.target, &at.args),
+        Command::Restore(at) => commands::restore::run(&at.target, &at.args),
         Command::Migrate(at) => commands::setup::migrate(&at.target),
         Command::CheckConfig(target) => commands::setup::check_config(&target),
         Command::Bench(command) => commands::bench::run(command),

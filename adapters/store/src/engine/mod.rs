@@ -2,11 +2,12 @@
 
 mod postgres;
 mod sqlite;
+pub(crate) mod sqlite_copy;
 mod tls;
 mod url;
 
 pub(crate) use postgres::{Pool as PostgresPool, connect as postgres_connect};
-pub(crate) use sqlite::{Pool as SqlitePool, backup as sqlite_backup, open as sqlite_open};
+pub(crate) use sqlite::{Pool as SqlitePool, open as sqlite_open};
 pub(crate) use tls::Connector;
 pub use url::DatabaseUrl;
 

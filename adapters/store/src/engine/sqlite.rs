@@ -1,13 +1,11 @@
 //! SQLite: one writer that commits many units of work with one fsync, and a few readers.
 
-use std::fs;
 use std::num::NonZero;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use rusqlite::backup::StepResult;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -81,30 +79,6 @@ fn settle(connection: &mut Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Copies the database through SQLite's own backup, in one step and so from one snapshot: writers need not stop, and
-/// a copy in several steps would begin again after each of their commits.
-pub(crate) fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
-    if to.exists() {
-        return Err(StoreError::Url(format!("{} exists already; name a new file", to.display())));
-    }
-    let copied = copy(from, to);
-    if copied.is_err() {
-        // Half a copy is worse than none, and would be in the way of the next.
-        drop(fs::remove_file(to));
-    }
-    copied
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
-    let source = open_reader(from)?;
-    let mut target = Connection::open(to)?;
-    let backup = rusqlite::backup::Backup::new(&source, &mut target)?;
-    match backup.step(-1)? {
-        StepResult::Done => Ok(()),
-        unfinished => Err(StoreError::Unavailable(format!("the database could not be copied now ({unfinished:?})"))),
-    }
-}
-
 /// Asks again every millisecond for five seconds. SQLite's own waiting grows to 100 ms a time, and then an operator's
 /// command hardly ever meets the short moment between two commits of a busy server.
 fn wait_for_lock(asked: i32) -> bool {
@@ -112,7 +86,7 @@ fn wait_for_lock(asked: i32) -> bool {
     asked < 5000
 }
 
-fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let mut connection =
         Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     settle(&mut connection)?;

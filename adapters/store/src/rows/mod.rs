@@ -23,6 +23,7 @@ mod policy;
 pub(crate) mod policy_rules;
 pub(crate) mod quota;
 mod reseller;
+mod restoration;
 pub(crate) mod sealed;
 mod service_secret;
 pub(crate) mod token_key;

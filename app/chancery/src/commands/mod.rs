@@ -12,6 +12,7 @@ pub mod kek;
 pub mod openapi;
 pub mod profile;
 pub mod reseller;
+pub mod restore;
 pub mod revoke;
 pub mod setup;
 

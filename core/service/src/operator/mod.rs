@@ -6,7 +6,9 @@ mod hierarchy;
 mod issuers;
 mod reseal;
 mod resellers;
+mod restoration;
 mod revocation;
+mod secrets;
 
 use std::sync::Arc;
 
@@ -20,7 +22,9 @@ pub use clients::{NewApiKey, NewClient, NewSecret};
 pub use hierarchy::{IssuerDetails, NewHierarchy};
 pub use issuers::RotatedIssuer;
 pub use reseal::Resealed;
+pub use restoration::Restored;
 pub use revocation::{CertificateRef, OperatorRevocation};
+pub use secrets::Secrets;
 
 use crate::caller::{Actor, Origin};
 use crate::error::{Noun, ServiceError};
