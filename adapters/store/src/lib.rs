@@ -13,7 +13,7 @@ mod tx;
 mod unit;
 mod value;
 
-pub use engine::DatabaseUrl;
+pub use engine::{DatabaseUrl, Facts};
 pub use error::StoreError;
 pub use migrate::{Applied, migrations};
 pub use rows::account::AccountFilter;

@@ -47,7 +47,7 @@ pub struct Applied {
 
 const TABLE: &str =
     "CREATE TABLE IF NOT EXISTS schema_migrations (version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL)";
-const NEWEST: &str = "SELECT COALESCE(MAX(version), 0) FROM schema_migrations";
+pub(crate) const NEWEST: &str = "SELECT COALESCE(MAX(version), 0) FROM schema_migrations";
 
 /// Any number, as long as every release uses the same: nodes that start together migrate one after the other.
 const POSTGRES_LOCK: i64 = 0x0C4A_17CE;
@@ -136,12 +136,12 @@ fn compare(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {
 }
 
 /// The PostgreSQL driver has a runtime of its own inside, and panics on a thread that already drives one.
-fn off_runtime<T: Send>(work: impl FnOnce() -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
+pub(crate) fn off_runtime<T: Send>(work: impl FnOnce() -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
     let panicked = |_| Err(StoreError::Database("the migration panicked".to_owned()));
     thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(panicked))
 }
 
-fn newest() -> i64 {
+pub(crate) fn newest() -> i64 {
     migrations().last().map_or(0, |step| step.version)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chancery_domain::Timestamp;
 use tokio::sync::oneshot;
 
-use crate::engine::{DatabaseUrl, PostgresPool, SqlitePool, sqlite_copy};
+use crate::engine::{DatabaseUrl, Facts, PostgresPool, SqlitePool, facts, sqlite_copy};
 use crate::error::StoreError;
 use crate::migrate::{self, Applied};
 use crate::tx::Tx;
@@ -146,6 +146,20 @@ impl Store {
     /// Ends the use of a SQLite file: when this is done, all of it is in the one file, on the disk, and nobody has it open.
     pub fn close_file(path: &Path) -> Result<(), StoreError> {
         sqlite_copy::close(path)
+    }
+
+    /// What can be said of a database without changing anything.
+    pub fn facts(url: &DatabaseUrl, options: &Options) -> Result<Facts, StoreError> {
+        facts::facts(url, options)
+    }
+
+    /// Opens the database for somebody who only looks: nothing is changed or made, not even a file beside it.
+    pub fn open_untouched(url: &DatabaseUrl, options: &Options) -> Result<Self, StoreError> {
+        let backend = match url {
+            DatabaseUrl::Sqlite(path) => Backend::Sqlite(SqlitePool::open_untouched(path, options)?),
+            DatabaseUrl::Postgres(config) => Backend::Postgres(PostgresPool::open(config, options)?),
+        };
+        Ok(Self { backend: Arc::new(backend), url: Arc::new(url.clone()) })
     }
 
     /// How many other connections of this program there are to a PostgreSQL database; on SQLite a lock tells.

@@ -5,8 +5,8 @@ use clap_complete::Shell;
 
 use crate::commands::{
     api_key::ApiKeyCommand, audit::AuditArgs, backup::BackupArgs, bench::BenchCommand, ca::CaCommand,
-    client::ClientCommand, demo::DemoArgs, kek::KekCommand, profile::ProfileCommand, reseller::ResellerCommand,
-    restore::RestoreArgs, revoke::RevokeArgs, setup::InitArgs,
+    client::ClientCommand, demo::DemoArgs, doctor::DoctorArgs, kek::KekCommand, profile::ProfileCommand,
+    reseller::ResellerCommand, restore::RestoreArgs, revoke::RevokeArgs, setup::InitArgs,
 };
 use crate::dev::DevArgs;
 use crate::serve::ServeArgs;
@@ -58,6 +58,8 @@ pub enum Command {
     Migrate(At<Nothing>),
     /// Check a configuration file, and the environment over it, without starting anything
     CheckConfig(ConfigTarget),
+    /// Look at a deployment, changing nothing, and say what is wrong with it and what to do
+    Doctor(At<DoctorArgs>),
     /// Bring load to an ACME server, and tell how it held
     #[command(subcommand)]
     Bench(BenchCommand),

@@ -62,6 +62,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Restore(at) => commands::restore::run(&at.target, &at.args),
         Command::Migrate(at) => commands::setup::migrate(&at.target),
         Command::CheckConfig(target) => commands::setup::check_config(&target),
+        Command::Doctor(at) => commands::doctor::run(&at.target, &at.args),
         Command::Bench(command) => commands::bench::run(command),
         Command::Openapi => commands::openapi::run(),
         Command::Completions { shell } => {

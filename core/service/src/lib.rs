@@ -14,6 +14,7 @@ mod credentials;
 mod csr;
 mod cursor;
 mod error;
+mod examination;
 pub mod fault;
 mod groups;
 pub mod identity;
@@ -53,6 +54,7 @@ pub use chancery_store::{AccountFilter, CertificateFilter, Job, JobKind, OrderFi
 pub use credentials::{CreatedCredential, CredentialDetails, Credentials};
 pub use cursor::{ListRequest, Listed};
 pub use error::{Noun, ServiceError};
+pub use examination::{Examination, ExaminedIssuer, ExaminedList, examine};
 pub use groups::{GroupDetails, GroupInput, Groups};
 pub use identity::Identity;
 pub use issuance::{CaaAssignment, Issuance, Prepared};

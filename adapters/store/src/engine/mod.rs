@@ -1,11 +1,13 @@
 //! The two databases: threads that own connections and run units of work on them.
 
+pub(crate) mod facts;
 mod postgres;
 mod sqlite;
 pub(crate) mod sqlite_copy;
 mod tls;
 mod url;
 
+pub use facts::Facts;
 pub(crate) use postgres::{Pool as PostgresPool, connect as postgres_connect};
 pub(crate) use sqlite::{Pool as SqlitePool, open as sqlite_open};
 pub(crate) use tls::Connector;

@@ -15,6 +15,7 @@ use crate::tx::{Session, Tx};
 use crate::unit::Unit;
 
 use super::enqueue;
+use super::facts::open_untouched;
 
 /// Threads with connections of their own. They end when the pool is dropped, after what was queued is done.
 pub(crate) struct Pool {
@@ -41,6 +42,15 @@ impl Pool {
             drop(idle.0.send(open_reader(path)?));
         }
         Ok(Self { writes, reads, idle })
+    }
+
+    /// A pool that only reads, and leaves no file beside the database; whatever is to be written is refused.
+    pub(crate) fn open_untouched(path: &Path, options: &Options) -> Result<Self, StoreError> {
+        let (writes, _) = bounded(0);
+        let (reads, queue) = bounded(options.queue);
+        let reader = open_untouched(path)?;
+        spawn("store-reader", move || read_loop(&reader, &queue))?;
+        Ok(Self { writes, reads, idle: bounded(0) })
     }
 
     /// Reads at once on this thread, or on another where all connections for that are in use.
@@ -70,7 +80,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
 }
 
 /// What every connection has in common. Each is used by one thread at a time, and so needs no lock of its own.
-fn settle(connection: &mut Connection) -> Result<(), StoreError> {
+pub(super) fn settle(connection: &mut Connection) -> Result<(), StoreError> {
     connection.busy_handler(Some(wait_for_lock))?;
     connection.set_prepared_statement_cache_capacity(256);
     // A plan must not depend on parameters: SQLite would make it anew with each, for every table that has a partial

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use rusqlite::backup::StepResult;
 
+use super::facts::open_untouched;
 use super::sqlite::{open, open_reader};
 use crate::error::StoreError;
 
@@ -53,7 +54,7 @@ fn stamp(copy: &Path, now: i64) -> Result<(), StoreError> {
 
 /// What is wrong with the file itself: pages that do not fit together, rows that point nowhere. Nothing is changed.
 pub(crate) fn inspect(path: &Path) -> Result<Vec<String>, StoreError> {
-    let connection = open_reader(path)?;
+    let connection = open_untouched(path)?;
     let mut findings = Vec::new();
     let mut check = connection.prepare(&format!("PRAGMA integrity_check({FINDINGS})"))?;
     let mut rows = check.query([])?;

@@ -36,6 +36,9 @@ pub struct RestoreArgs {
 /// How far the clock of a backup may be ahead of ours.
 const LEEWAY: Duration = Duration::from_secs(60);
 
+/// The files of a database, by what their names end in: the log, its index, and the database itself.
+const PARTS: [&str; 3] = ["-wal", "-shm", ""];
+
 /// What was lost, and what a person has to do about it.
 const LOST: &str = "What happened after that is not in the database any more:
 - Revocations: look for them in the last CRLs that you or others have kept, and repeat them (chancery revoke --serial).
@@ -97,7 +100,8 @@ fn put_back(
     let draft = folder.join("restored.db");
     let prepared = prepare(target, installation, from, &draft);
     let placed = prepared.and_then(|settled| {
-        let aside = if path.exists() { Some(move_aside(path)?) } else { None };
+        // A log without its database would be taken for the new one's.
+        let aside = if PARTS.iter().any(|part| beside(path, part).exists()) { Some(move_aside(path)?) } else { None };
         fs::hard_link(&draft, path).map_err(|error| unwritable("write", path, &error))?;
         sync_folder(path);
         Ok((settled, aside))
@@ -174,7 +178,7 @@ fn require_sound(path: &Path) -> Result<(), Failure> {
 /// Renames a database and the files that belong to it. What was the database stays one, under the new name.
 fn move_aside(path: &Path) -> Result<PathBuf, Failure> {
     let aside = beside(path, &format!(".replaced-{}", SystemClock.now().as_secs()));
-    for part in ["-wal", "-shm", ""] {
+    for part in PARTS {
         let (old, new) = (beside(path, part), beside(&aside, part));
         if old.exists() {
             fs::rename(&old, &new).map_err(|error| unwritable("rename", &old, &error))?;
@@ -210,7 +214,7 @@ fn tell(target: &Target, settled: &Settled, done: &str, aside: Option<&Path>) ->
     };
     let when = match (restored.copy_of, age) {
         (Some(copy_of), Some(age)) => {
-            format!("as it was at {copy_of}, {} ago", span::show(Duration::from_secs(age.as_secs())))
+            format!("as it was at {copy_of}, {} ago", span::roughly(age))
         }
         _ => "as it was at a time that nothing in it tells".to_owned(),
     };

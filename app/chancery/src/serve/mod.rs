@@ -3,6 +3,7 @@
 mod additions;
 mod admin;
 mod background;
+mod descriptors;
 mod listeners;
 mod metrics;
 mod signals;
@@ -110,6 +111,7 @@ pub async fn run(
     ready: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let _held = installation.hold_database()?;
+    descriptors::raise_limit();
     let mut signals = Signals::listen()?;
     let certificate = installation.tls.as_ref().map(load).transpose()?;
     let validator = installation.validator()?.map(|validator| -> Arc<dyn Inspector> { validator });

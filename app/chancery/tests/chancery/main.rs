@@ -7,6 +7,7 @@ mod authorities;
 mod command_line;
 mod configuration;
 mod dev;
+mod doctor;
 mod operator;
 mod ordering;
 mod relying;

@@ -9,11 +9,10 @@ use serde_json::{Value, json};
 use crate::ordering::*;
 use crate::support::*;
 
-/// Takes the database away, as a broken disk does; keys and settings stay.
+/// Takes the database away, as a careless hand does; keys, settings, and what SQLite keeps beside it stay.
 fn lose_database(folder: &Path) {
-    for name in ["chancery.db", "chancery.db-wal", "chancery.db-shm", "chancery.db.lock"] {
-        let _ = fs::remove_file(folder.join(name));
-    }
+    fs::remove_file(folder.join("chancery.db")).unwrap();
+    fs::write(folder.join("chancery.db-wal"), "a log of another database").unwrap();
 }
 
 /// The numbers of all lists of all CAs, as they are served.
@@ -64,6 +63,7 @@ fn what_was_backed_up_is_served_again_and_numbers_only_grow() {
     }
     assert!(!place.join("chancery.db.restoring").exists());
 
+    assert!(!place.join("chancery.db-wal").exists(), "the log of the lost database would be taken for this one's");
     let mut dev = Dev::start_with(place, &["--skip-validation"]);
     let path = |ordered: &Ordered| format!("/v1/certificate/{}", ordered.certificate);
     assert_eq!(dev.curl(&path(&kept), &[]).body, kept.chain);

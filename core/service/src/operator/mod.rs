@@ -8,7 +8,7 @@ mod reseal;
 mod resellers;
 mod restoration;
 mod revocation;
-mod secrets;
+pub(crate) mod secrets;
 
 use std::sync::Arc;
 
