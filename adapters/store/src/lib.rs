@@ -6,6 +6,7 @@
 mod engine;
 mod error;
 mod migrate;
+mod pipeline;
 mod prepared;
 mod rows;
 mod store;

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use crate::engine::{Connector, DatabaseUrl, postgres_connect, sqlite_open};
+use crate::engine::{Connector, DatabaseUrl, postgres_open, postgres_runtime, sqlite_open};
 use crate::error::StoreError;
 use crate::store::Options;
 
@@ -69,10 +69,12 @@ pub(crate) fn check(url: &DatabaseUrl, options: &Options) -> Result<(), StoreErr
 pub(crate) fn others(url: &DatabaseUrl, options: &Options) -> Result<i64, StoreError> {
     let DatabaseUrl::Postgres(config) = url else { return Ok(0) };
     off_runtime(|| {
-        let mut client = postgres_connect(config, &Connector::new(options.postgres_ca.as_deref())?)?;
-        let sql = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'chancery'
-                   AND datname = current_database() AND pid <> pg_backend_pid()";
-        Ok(client.query_one(sql, &[])?.get(0))
+        postgres_runtime()?.block_on(async {
+            let client = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
+            let sql = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'chancery'
+                       AND datname = current_database() AND pid <> pg_backend_pid()";
+            Ok(client.query_one(sql, &[]).await?.get(0))
+        })
     })
 }
 
@@ -95,23 +97,21 @@ fn apply(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, StoreErro
             connection.execute_batch("COMMIT")?;
             Ok(applied(steps))
         }
-        DatabaseUrl::Postgres(config) => {
-            let mut client = postgres_connect(config, &Connector::new(options.postgres_ca.as_deref())?)?;
-            let mut transaction = client.transaction()?;
-            transaction.batch_execute(POSTGRES_PATIENCE)?;
-            transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&POSTGRES_LOCK])?;
-            transaction.batch_execute(TABLE)?;
-            let steps = missing(transaction.query_one(NEWEST, &[])?.get(0))?;
+        DatabaseUrl::Postgres(config) => postgres_runtime()?.block_on(async {
+            let mut client = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
+            let transaction = client.transaction().await?;
+            transaction.batch_execute(POSTGRES_PATIENCE).await?;
+            transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&POSTGRES_LOCK]).await?;
+            transaction.batch_execute(TABLE).await?;
+            let steps = missing(transaction.query_one(NEWEST, &[]).await?.get(0))?;
             for step in steps {
-                transaction.batch_execute(step.postgres)?;
-                transaction.execute(
-                    "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)",
-                    &[&step.version, &step.name],
-                )?;
+                transaction.batch_execute(step.postgres).await?;
+                let mark = "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)";
+                transaction.execute(mark, &[&step.version, &step.name]).await?;
             }
-            transaction.commit()?;
+            transaction.commit().await?;
             Ok(applied(steps))
-        }
+        }),
     }
 }
 
@@ -123,11 +123,16 @@ fn compare(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {
                 connection.prepare("SELECT 1 FROM sqlite_master WHERE name = 'schema_migrations'")?.exists([])?;
             if marked { connection.query_row(NEWEST, [], |row| row.get(0))? } else { 0 }
         }
-        DatabaseUrl::Postgres(config) => {
-            let mut client = postgres_connect(config, &Connector::new(options.postgres_ca.as_deref())?)?;
-            let marked = client.query_one("SELECT to_regclass('schema_migrations') IS NOT NULL", &[])?.get(0);
-            if marked { client.query_one(NEWEST, &[])?.get(0) } else { 0 }
-        }
+        DatabaseUrl::Postgres(config) => postgres_runtime()?.block_on(async {
+            let client = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
+            let marked = "SELECT to_regclass('schema_migrations') IS NOT NULL";
+            let found = if client.query_one(marked, &[]).await?.get(0) {
+                client.query_one(NEWEST, &[]).await?.get(0)
+            } else {
+                0
+            };
+            Ok::<i64, StoreError>(found)
+        })?,
     };
     match missing(found)? {
         [] => Ok(()),
@@ -135,7 +140,7 @@ fn compare(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {
     }
 }
 
-/// The PostgreSQL driver has a runtime of its own inside, and panics on a thread that already drives one.
+/// PostgreSQL is spoken to by a runtime of its own, and a thread drives one runtime at a time.
 pub(crate) fn off_runtime<T: Send>(work: impl FnOnce() -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
     let panicked = |_| Err(StoreError::Database("the migration panicked".to_owned()));
     thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(panicked))

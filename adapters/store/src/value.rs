@@ -2,8 +2,8 @@
 
 use bytes::BytesMut;
 use chancery_domain::Timestamp;
-use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use rusqlite::types::{ToSqlOutput, ValueRef};
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 /// One parameter of a statement.
 #[derive(Clone, Debug)]

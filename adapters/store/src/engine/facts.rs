@@ -6,10 +6,16 @@ use chancery_domain::Timestamp;
 use rusqlite::{Connection, OpenFlags};
 
 use super::sqlite::settle;
-use super::{DatabaseUrl, postgres_connect, tls::Connector};
+use super::{DatabaseUrl, postgres_open, postgres_runtime, tls::Connector};
 use crate::error::StoreError;
 use crate::migrate::{NEWEST, newest, off_runtime};
 use crate::store::Options;
+
+const SERVER: &str = "SELECT current_setting('server_version'), current_setting('server_version_num')::bigint / 10000,
+    (extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_is_in_recovery(),
+    to_regclass('schema_migrations') IS NOT NULL";
+const UNSAFE: &str = "SELECT name || ' = ' || setting FROM pg_settings
+    WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name";
 
 /// A database as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +38,7 @@ pub struct Facts {
 pub(crate) fn facts(url: &DatabaseUrl, options: &Options) -> Result<Facts, StoreError> {
     off_runtime(|| match url {
         DatabaseUrl::Sqlite(path) => of_sqlite(path),
-        DatabaseUrl::Postgres(config) => of_postgres(config, options),
+        DatabaseUrl::Postgres(config) => postgres_runtime()?.block_on(of_postgres(config, options)),
     })
 }
 
@@ -69,21 +75,12 @@ fn of_sqlite(path: &Path) -> Result<Facts, StoreError> {
     })
 }
 
-fn of_postgres(config: &postgres::Config, options: &Options) -> Result<Facts, StoreError> {
-    let mut client = postgres_connect(config, &Connector::new(options.postgres_ca.as_deref())?)?;
-    let row = client.query_one(
-        "SELECT current_setting('server_version'), current_setting('server_version_num')::bigint / 10000,
-         (extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_is_in_recovery(),
-         to_regclass('schema_migrations') IS NOT NULL",
-        &[],
-    )?;
+async fn of_postgres(config: &tokio_postgres::Config, options: &Options) -> Result<Facts, StoreError> {
+    let client = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
+    let row = client.query_one(SERVER, &[]).await?;
     let version: String = row.get(0);
-    let schema = if row.get(4) { client.query_one(NEWEST, &[])?.get(0) } else { 0 };
-    let off = client.query(
-        "SELECT name || ' = ' || setting FROM pg_settings
-         WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name",
-        &[],
-    )?;
+    let schema = if row.get(4) { client.query_one(NEWEST, &[]).await?.get(0) } else { 0 };
+    let off = client.query(UNSAFE, &[]).await?;
     Ok(Facts {
         software: format!("PostgreSQL {}", version.split(' ').next().unwrap_or_default()),
         server_release: Some(row.get(1)),

@@ -4,12 +4,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use postgres::{Client, Config, IsolationLevel, Statement};
+use tokio::runtime::Runtime;
+use tokio_postgres::{Client, Config};
 
 use crate::error::StoreError;
-use crate::prepared::Prepared;
+use crate::pipeline::{Connection, Kind, NotCommitted};
 use crate::store::Options;
-use crate::tx::{Session, Tx, is_conflict, is_cut, is_unknown};
+use crate::tx::{Session, Tx, is_conflict, is_unknown, note};
 use crate::unit::Unit;
 
 use super::enqueue;
@@ -31,8 +32,11 @@ impl Pool {
             let mut worker = Worker { config: config.clone(), connector: connector.clone(), connection: None };
             let jobs: Receiver<_> = jobs.clone();
             let spawned = thread::Builder::new().name("store-postgres".to_owned()).spawn(move || {
-                for (unit, write) in jobs {
+                for (unit, write) in &jobs {
                     worker.handle(unit, write);
+                    if jobs.is_empty() {
+                        worker.rest();
+                    }
                 }
             });
             spawned.map_err(|error| StoreError::Unavailable(error.to_string()))?;
@@ -46,27 +50,36 @@ impl Pool {
 }
 
 /// Opens one connection; the attempt is given up after a few seconds.
-pub(crate) fn connect(config: &Config, connector: &Connector) -> Result<Client, StoreError> {
+fn connect(config: &Config, connector: &Connector) -> Result<Connection, StoreError> {
+    let runtime = runtime()?;
+    let client = runtime.block_on(open(config, connector))?;
+    Ok(Connection::new(runtime, client))
+}
+
+/// A runtime for the thread that owns a connection.
+pub(crate) fn runtime() -> Result<Runtime, StoreError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| StoreError::Unavailable(error.to_string()))
+}
+
+pub(crate) async fn open(config: &Config, connector: &Connector) -> Result<Client, StoreError> {
     let mut config = config.clone();
     let patience = config.get_connect_timeout().copied().unwrap_or(Duration::from_secs(3));
     config.application_name("chancery").connect_timeout(patience);
     config.keepalives_idle(Duration::from_secs(15)).tcp_user_timeout(Duration::from_secs(15));
-    let mut client = config.connect(connector.clone())?;
-    // One plan for each statement, made once: with our indexes the values make no difference to it, and planning a list
-    // anew each time takes longer than reading it. Compiling it to machine code, which the server does when it expects
-    // a long list and not a page of one, takes a hundred times as long. And no disk of today is four times slower where it
-    // jumps: the planner would read a whole table in order rather than a page of it by its index.
-    client.batch_execute(
-        "SET lock_timeout = '10s'; SET statement_timeout = '30s'; SET synchronous_commit = on;
-         SET plan_cache_mode = force_generic_plan; SET jit = off; SET random_page_cost = 1.1",
-    )?;
+    let (client, line) = config.connect(connector.clone()).await?;
+    // It is driven whenever its thread waits for an answer; how it ended is told to whoever asks next.
+    tokio::spawn(line);
+    client.batch_execute(SETTINGS).await?;
     Ok(client)
 }
 
-struct Connection {
-    client: Client,
-    prepared: Prepared<Statement>,
-}
+/// One plan for each statement, made once: with our indexes the values make no difference to it, and planning a list
+/// anew each time takes longer than reading it. Compiling it to machine code, which the server does when it expects
+/// a long list and not a page of one, takes a hundred times as long. And no disk of today is four times slower where it
+/// jumps: the planner would read a whole table in order rather than a page of it by its index.
+const SETTINGS: &str = "SET lock_timeout = '10s'; SET statement_timeout = '30s'; SET synchronous_commit = on;
+    SET plan_cache_mode = force_generic_plan; SET jit = off; SET random_page_cost = 1.1";
 
 struct Worker {
     config: Config,
@@ -122,15 +135,19 @@ impl Worker {
     }
 
     fn connection(&mut self) -> Result<&mut Connection, StoreError> {
-        if self.connection.as_ref().is_some_and(|connection| connection.client.is_closed()) {
+        if self.connection.as_ref().is_some_and(Connection::is_closed) {
             self.connection = None;
         }
         match &mut self.connection {
             Some(connection) => Ok(connection),
-            empty @ None => {
-                let client = connect(&self.config, &self.connector)?;
-                Ok(empty.insert(Connection { client, prepared: Prepared::default() }))
-            }
+            empty @ None => Ok(empty.insert(connect(&self.config, &self.connector)?)),
+        }
+    }
+
+    /// Ends what lingers of the last transaction. The connection is given up where that fails.
+    fn rest(&mut self) {
+        if self.connection.as_mut().is_some_and(|connection| connection.rest().is_err()) {
+            self.connection = None;
         }
     }
 
@@ -140,46 +157,39 @@ impl Worker {
 }
 
 fn run_once(connection: &mut Connection, unit: &mut dyn Unit, write: bool) -> Run {
-    let Connection { client, prepared } = connection;
-    let mut builder = client.build_transaction();
-    if !write {
-        builder = builder.read_only(true).isolation_level(IsolationLevel::RepeatableRead);
-    }
-    let transaction = match builder.start() {
-        Ok(transaction) => transaction,
-        Err(error) => return refused(error),
-    };
-    let mut tx = Tx::new(Session::Postgres { transaction, prepared });
+    let mut tx = Tx::new(Session::Postgres(connection.begin(if write { Kind::Write } else { Kind::Read })));
     let keep = unit.run(&mut tx);
     let (conflicted, cut, failed) = (tx.conflicted(), tx.cut(), tx.failed());
-    let Session::Postgres { transaction, .. } = tx.into_session() else {
+    let Session::Postgres(transaction) = tx.into_session() else {
         return Run::Done(Err(StoreError::Database("the session changed under the transaction".to_owned())));
     };
     if let (true, Some(error)) = (cut, failed) {
         return Run::Cut(error);
     }
-    if !keep {
+    if !keep || !write {
+        transaction.abandon();
         let stale = StoreError::Stale { table: "rows", id: "of this unit".to_owned() };
-        return match transaction.rollback() {
-            Ok(()) if conflicted => Run::Again(stale),
-            Ok(()) => Run::Done(Ok(())),
-            Err(error) => refused(error),
-        };
+        return if conflicted { Run::Again(stale) } else { Run::Done(Ok(())) };
     }
     match transaction.commit() {
         Ok(()) => Run::Done(Ok(())),
-        Err(error) if error.code().is_some_and(is_conflict) => Run::Again(error.into()),
-        Err(error) if !write => refused(error),
-        Err(error) if error.code().is_some_and(is_unknown) => Run::Done(Err(StoreError::Unknown(error.to_string()))),
-        Err(error) => Run::Done(Err(match StoreError::from(error) {
+        Err(NotCommitted::Refused(refusal)) => {
+            let (mut conflicted, mut cut) = (false, false);
+            let error = note(&mut conflicted, &mut cut, refusal);
+            match (cut, conflicted) {
+                (true, _) => Run::Cut(error),
+                (false, true) => Run::Again(error),
+                (false, false) => Run::Done(Err(error)),
+            }
+        }
+        Err(NotCommitted::Commit(error)) if error.code().is_some_and(is_conflict) => Run::Again(error.into()),
+        Err(NotCommitted::Commit(error)) if error.code().is_some_and(is_unknown) => {
+            Run::Done(Err(StoreError::Unknown(error.to_string())))
+        }
+        Err(NotCommitted::Commit(error)) => Run::Done(Err(match StoreError::from(error) {
             // No answer, or one from a server that was going down, perhaps after the commit: nobody knows.
             StoreError::Unavailable(said) => StoreError::Unknown(said),
             answered => answered,
         })),
     }
-}
-
-/// How a run ended that the database did not let begin, or end.
-fn refused(error: postgres::Error) -> Run {
-    if is_cut(&error) { Run::Cut(error.into()) } else { Run::Done(Err(error.into())) }
 }

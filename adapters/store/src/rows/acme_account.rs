@@ -89,7 +89,7 @@ impl Tx<'_> {
     pub fn revoke_acme_accounts(&mut self, account: AccountId, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE acme_accounts SET state = 'revoked', state_at = $2, updated_at = $2, version = version + 1
                    WHERE account_id = $1 AND state = 'active'";
-        self.execute(sql, params![account, now]).map(drop)
+        self.put(sql, params![account, now])
     }
 }
 

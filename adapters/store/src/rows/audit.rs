@@ -72,7 +72,7 @@ impl Tx<'_> {
     /// zero byte, which PostgreSQL cannot keep.
     pub fn append_audit(&mut self, record: &AuditRecord) -> Result<(), StoreError> {
         let text = |text: &str| text.replace('\0', "\u{fffd}");
-        self.execute(
+        self.put(
             &format!("INSERT INTO audit ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"),
             params![
                 record.id,

@@ -108,7 +108,7 @@ impl Tx<'_> {
     /// Removes a job that is done, or that nothing can be done about.
     pub fn finish_job(&mut self, kind: JobKind, subject: impl ToString) -> Result<(), StoreError> {
         let sql = "DELETE FROM jobs WHERE kind = $1 AND subject = $2";
-        self.execute(sql, params![kind.as_str(), subject.to_string()]).map(drop)
+        self.put(sql, params![kind.as_str(), subject.to_string()])
     }
 }
 

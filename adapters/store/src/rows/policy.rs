@@ -95,8 +95,8 @@ impl Tx<'_> {
 
     /// Removes a policy and takes it off its groups.
     pub fn delete_policy(&mut self, id: PolicyId) -> Result<(), StoreError> {
-        self.execute("DELETE FROM group_policies WHERE policy_id = $1", params![id])?;
-        self.execute("DELETE FROM policies WHERE id = $1", params![id]).map(drop)
+        self.put("DELETE FROM group_policies WHERE policy_id = $1", params![id])?;
+        self.put("DELETE FROM policies WHERE id = $1", params![id])
     }
 }
 

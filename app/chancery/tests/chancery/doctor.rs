@@ -237,7 +237,8 @@ fn files_that_others_can_read_are_told() {
 fn a_clock_that_is_behind_is_told() {
     let patient = Patient::well();
     let config = fs::File::options().write(true).open(patient.configured.path()).unwrap();
-    let (then, later) = (config.metadata().unwrap().modified().unwrap(), SystemTime::now() + Duration::from_secs(3600));
+    let then = config.metadata().unwrap().modified().unwrap();
+    let later = then + Duration::from_secs(3600);
     config.set_modified(later).unwrap();
     patient.doctor().only("problem", "clock", "NTP");
     config.set_modified(then).unwrap();
