@@ -29,6 +29,7 @@ pub use rows::job::{Job, JobKind};
 pub use rows::order::OrderFilter;
 pub use rows::policy_rules::policy_rules_json;
 pub use rows::quota::Counted;
+pub use rows::retention::{EndedAfter, EndedOrder, Kept};
 pub use rows::sealed::{SEALED_COLUMNS, SealedColumn, SealedValue};
 pub use rows::token_key::TokenKey;
 pub use store::{Options, Store};

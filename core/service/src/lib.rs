@@ -33,6 +33,7 @@ mod orders;
 pub mod parsers;
 mod policies;
 mod publication;
+mod retention;
 mod settings;
 mod timed;
 mod validation;
@@ -67,6 +68,7 @@ pub use operator::Operator;
 pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
 pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
 pub use publication::{CrlName, Publication, PublishedCrl};
+pub use retention::{Retention, Sweeper, Swept};
 pub use settings::{AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings};
 pub use validation::{Assignment, Report, Validations};
 
@@ -89,6 +91,7 @@ pub struct Services {
     pub ocsp: Ocsp,
     pub authority: Arc<Authority>,
     pub answers: Answers,
+    pub retention: Sweeper,
     pub audit: Audit,
     pub operator: Operator,
     pub settings: Arc<Settings>,
@@ -115,6 +118,7 @@ impl Services {
             ocsp: Ocsp::new(kernel.clone(), authority.clone()),
             authority,
             answers: Answers::new(kernel.clone()),
+            retention: Sweeper::new(kernel.clone()),
             audit: Audit::new(kernel.clone()),
             operator: Operator::new(kernel.clone()),
             settings: kernel.settings.clone(),

@@ -2,3 +2,4 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod restoring;
+mod retention;

@@ -24,6 +24,7 @@ pub(crate) mod policy_rules;
 pub(crate) mod quota;
 mod reseller;
 mod restoration;
+pub(crate) mod retention;
 pub(crate) mod sealed;
 mod service_secret;
 pub(crate) mod token_key;

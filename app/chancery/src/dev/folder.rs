@@ -178,6 +178,7 @@ impl Folder {
                 profiles,
                 default_policy: wishes.policy(),
                 default_policy_name: Name::parse("default").expect("a plain word"),
+                retention: chancery_service::Retention::default(),
                 idempotency_window: IDEMPOTENCY_WINDOW,
             },
             urls,

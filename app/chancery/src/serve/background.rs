@@ -38,6 +38,11 @@ pub fn start(
     tasks.spawn(keep("answers", move || sweep(answers.clone())));
     let acme = assembled.services.acme.clone();
     tasks.spawn(keep("nonces", move || forget_nonces(acme.clone())));
+    let retention = assembled.services.retention.clone();
+    tasks.spawn(keep("retention", move || {
+        let retention = retention.clone();
+        async move { retention.watch().await }
+    }));
     let publication = assembled.services.publication.clone();
     tasks.spawn(keep("publication", move || {
         let publication = publication.clone();
