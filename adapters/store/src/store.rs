@@ -117,6 +117,20 @@ impl Store {
         wait(reply).await
     }
 
+    /// Whether the database can be relied on: no damage was met, it answers, and it takes what is written.
+    pub async fn check(&self, who: &str, now: Timestamp) -> Result<(), StoreError> {
+        let damage = match self.backend.as_ref() {
+            Backend::Sqlite(pool) => pool.damage(),
+            Backend::Postgres(_) => None,
+        };
+        if let Some(damage) = damage {
+            return Err(damage);
+        }
+        self.ping().await?;
+        let who = who.to_owned();
+        self.write(move |tx| tx.probe(&who, now)).await
+    }
+
     /// Whether a trivial question is answered.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.read(|tx| tx.identity_epoch().map(drop)).await

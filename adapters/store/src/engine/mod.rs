@@ -5,6 +5,7 @@ mod postgres;
 mod sqlite;
 pub(crate) mod sqlite_copy;
 mod tls;
+mod trouble;
 mod url;
 
 pub use facts::Facts;

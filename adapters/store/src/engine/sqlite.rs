@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ use crate::unit::Unit;
 
 use super::enqueue;
 use super::facts::open_untouched;
+use super::trouble::{Told, Trouble};
 
 /// Threads with connections of their own. They end when the pool is dropped, after what was queued is done.
 pub(crate) struct Pool {
@@ -23,17 +25,19 @@ pub(crate) struct Pool {
     reads: Sender<Box<dyn Unit>>,
     /// Connections for those who read on their own thread, as long as nobody uses them.
     idle: (Sender<Connection>, Receiver<Connection>),
+    trouble: Arc<Trouble>,
 }
 
 impl Pool {
     pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, StoreError> {
         let (writes, write_queue) = bounded(options.queue);
         let (reads, read_queue) = bounded(options.queue);
-        let (writer, group) = (open(path)?, options.group.max(1));
-        spawn("store-writer", move || write_loop(&writer, &write_queue, group))?;
+        let trouble = Arc::new(Trouble::default());
+        let (writer, group, seen) = (open(path)?, options.group.max(1), trouble.clone());
+        spawn("store-writer", move || write_loop(&writer, &write_queue, group, &seen))?;
         for _ in 0..options.connections.max(1) {
-            let (reader, queue) = (open_reader(path)?, read_queue.clone());
-            spawn("store-reader", move || read_loop(&reader, &queue))?;
+            let (reader, queue, seen) = (open_reader(path)?, read_queue.clone(), trouble.clone());
+            spawn("store-reader", move || read_loop(&reader, &queue, &seen))?;
         }
         let glancing = thread::available_parallelism().map_or(2, NonZero::get);
         let idle = bounded(glancing);
@@ -41,7 +45,12 @@ impl Pool {
             // There is room for each, and the other end is here.
             drop(idle.0.send(open_reader(path)?));
         }
-        Ok(Self { writes, reads, idle })
+        Ok(Self { writes, reads, idle, trouble })
+    }
+
+    /// What was found to be damaged, if anything was since the start.
+    pub(crate) fn damage(&self) -> Option<StoreError> {
+        self.trouble.damage()
     }
 
     /// A pool that only reads, and leaves no file beside the database; whatever is to be written is refused.
@@ -49,14 +58,16 @@ impl Pool {
         let (writes, _) = bounded(0);
         let (reads, queue) = bounded(options.queue);
         let reader = open_untouched(path)?;
-        spawn("store-reader", move || read_loop(&reader, &queue))?;
-        Ok(Self { writes, reads, idle: bounded(0) })
+        let trouble = Arc::new(Trouble::default());
+        let seen = trouble.clone();
+        spawn("store-reader", move || read_loop(&reader, &queue, &seen))?;
+        Ok(Self { writes, reads, idle: bounded(0), trouble })
     }
 
     /// Reads at once on this thread, or on another where all connections for that are in use.
     pub(crate) fn glance(&self, mut unit: Box<dyn Unit>) -> Result<(), StoreError> {
         let Ok(connection) = self.idle.1.try_recv() else { return self.send(unit, false) };
-        let ended = read(&connection, unit.as_mut());
+        let ended = read(&connection, unit.as_mut(), &self.trouble);
         drop(self.idle.0.send(connection));
         unit.settle(ended);
         Ok(())
@@ -109,40 +120,42 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), StoreEr
     spawned.map(drop).map_err(|error| StoreError::Unavailable(error.to_string()))
 }
 
-fn read_loop(connection: &Connection, queue: &Receiver<Box<dyn Unit>>) {
+fn read_loop(connection: &Connection, queue: &Receiver<Box<dyn Unit>>, trouble: &Trouble) {
     for mut unit in queue {
-        let ended = read(connection, unit.as_mut());
+        let ended = read(connection, unit.as_mut(), trouble);
         unit.settle(ended);
     }
 }
 
 /// Runs a unit on one snapshot.
-fn read(connection: &Connection, unit: &mut dyn Unit) -> Result<(), StoreError> {
+fn read(connection: &Connection, unit: &mut dyn Unit, trouble: &Trouble) -> Result<(), StoreError> {
     let started = Instant::now();
     let snapshot = run(connection, "BEGIN");
     if snapshot.is_ok() {
-        unit.run(&mut Tx::new(Session::Sqlite(connection)));
+        let mut tx = Tx::new(Session::Sqlite(connection));
+        unit.run(&mut tx);
+        trouble.note(tx.failed().as_ref());
     }
     let ended = snapshot.and_then(|()| run(connection, "COMMIT"));
     if ended.is_err() && !connection.is_autocommit() {
         drop(connection.execute_batch("ROLLBACK"));
     }
     metrics::histogram!("chancery_store_unit_seconds", "kind" => "read").record(started.elapsed());
-    Ok(ended?)
+    ended.map_err(StoreError::from).inspect_err(|error| trouble.note(Some(error)))
 }
 
 /// Takes what is waiting, runs it in one transaction, commits once. Under load the group grows by itself, because
 /// units queue up while the disk is busy with the commit before; alone, a unit waits for nobody.
-fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Unit>>, group: usize) {
+fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Unit>>, group: usize, trouble: &Trouble) {
+    let mut told = Told::default();
     while let Ok(first) = queue.recv() {
         let mut units = vec![first];
         units.extend(queue.try_iter().take(group - 1));
         let started = Instant::now();
         metrics::histogram!("chancery_store_group_commit_units").record(units.len() as f64);
-        let committed = commit_together(connection, &mut units);
-        if let Err(error) = &committed {
-            tracing::error!(%error, units = units.len(), "could not commit a group of units of work");
-        }
+        let committed = commit_together(connection, &mut units, trouble);
+        told.tell(committed.as_ref().err(), units.len());
+        trouble.note(committed.as_ref().err());
         for unit in units {
             unit.settle(committed.clone());
         }
@@ -150,24 +163,26 @@ fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Unit>>, group: u
     }
 }
 
-fn commit_together(connection: &Connection, units: &mut [Box<dyn Unit>]) -> Result<(), StoreError> {
+fn commit_together(connection: &Connection, units: &mut [Box<dyn Unit>], trouble: &Trouble) -> Result<(), StoreError> {
     run(connection, "BEGIN IMMEDIATE")?;
-    let committed = run_each(connection, units).and_then(|()| Ok(run(connection, "COMMIT")?));
+    let committed = run_each(connection, units, trouble).and_then(|()| Ok(run(connection, "COMMIT")?));
     if committed.is_err() && !connection.is_autocommit() {
         drop(connection.execute_batch("ROLLBACK"));
     }
     committed
 }
 
-fn run_each(connection: &Connection, units: &mut [Box<dyn Unit>]) -> Result<(), StoreError> {
+fn run_each(connection: &Connection, units: &mut [Box<dyn Unit>], trouble: &Trouble) -> Result<(), StoreError> {
     for unit in units {
         run(connection, "SAVEPOINT unit")?;
-        let keep = unit.run(&mut Tx::new(Session::Sqlite(connection)));
+        let mut tx = Tx::new(Session::Sqlite(connection));
+        let keep = unit.run(&mut tx);
+        let failed = tx.failed();
+        trouble.note(failed.as_ref());
         // On a full disk or an I/O error SQLite rolls the whole transaction back by itself: then all of the group is lost.
         if connection.is_autocommit() {
-            return Err(StoreError::Unavailable(
-                "the database rolled the transaction back (disk full or failing?)".into(),
-            ));
+            let unknown = || StoreError::Unavailable("the database rolled the transaction back".to_owned());
+            return Err(failed.unwrap_or_else(unknown));
         }
         if !keep {
             run(connection, "ROLLBACK TO unit")?;

@@ -179,6 +179,13 @@ impl Tx<'_> {
         Ok(self.execute(sql, params![name, holder, until, now, beyond])? == 1)
     }
 
+    /// Writes something that means nothing: it tells whether writing is possible.
+    pub fn probe(&mut self, holder: &str, now: Timestamp) -> Result<(), StoreError> {
+        let sql = "INSERT INTO leases (name, holder, until) VALUES ('probe', $1, $2)
+                   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until";
+        self.execute(sql, params![holder, now]).map(drop)
+    }
+
     fn note_kept(&mut self, name: &str, from: Timestamp) -> Result<(), StoreError> {
         let sql = "INSERT INTO epochs (name, value) VALUES ($1, $2)
                    ON CONFLICT (name) DO UPDATE SET value = excluded.value";

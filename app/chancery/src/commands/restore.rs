@@ -170,7 +170,7 @@ fn require_sound(path: &Path) -> Result<(), Failure> {
     };
     match Store::inspect_file(path) {
         Ok(findings) => findings.first().map_or(Ok(()), |first| Err(damaged(first))),
-        Err(StoreError::Corrupt(said)) => Err(damaged(&said)),
+        Err(StoreError::Damaged(said)) => Err(damaged(&said)),
         Err(other) => Err(Failure::failed(format!("cannot be read: {other}"))),
     }
 }
