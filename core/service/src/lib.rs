@@ -35,6 +35,7 @@ mod policies;
 mod publication;
 mod retention;
 mod settings;
+mod termination;
 mod timed;
 mod validation;
 mod waiting;

@@ -3,6 +3,7 @@
 
 mod clock;
 mod disk;
+mod ending;
 mod restoring;
 mod retention;
 mod scarcity;

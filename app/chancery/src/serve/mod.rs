@@ -147,9 +147,7 @@ pub async fn run(
         None => workers,
     };
     tasks.spawn(workers.run(stopped(&stop_last)));
-    let audit = assembled.services.audit.clone();
-    let audit_stop = stopped(&stop_last);
-    let audit = tokio::spawn(async move { audit.run(audit_stop).await });
+    let audit = tokio::spawn(background::write_refusals(assembled.services.audit.clone(), stop_last.subscribe()));
 
     health.set_ready(true);
     ready()?;
