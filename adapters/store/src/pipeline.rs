@@ -4,31 +4,38 @@
 //! sent along with what does: the beginning of a transaction with its first question, writes with the next question or
 //! with the commit, and the end of a transaction that changed nothing with the beginning of the next.
 
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
 use futures_util::future::{join, join_all};
 use tokio::runtime::Runtime;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
 use tokio_postgres::{Client, Error, Row, Statement};
 
 use crate::error::StoreError;
 use crate::prepared::Prepared;
+use crate::unit::Kind;
 use crate::value::Value;
 
 /// Writes that are kept back; more are sent, so that memory and the order of polling stay bounded.
 const MOST_KEPT: usize = 24;
 
+/// How long a server may take to begin a transaction or to drop it, which is no work. So a connection that has died
+/// without a word is found out soon.
+const BEGIN: Duration = Duration::from_secs(3);
+/// How long it may say nothing to statements or a commit. Longer than the server itself allows a statement: what the server
+/// says of it is better told.
+const ANSWER: Duration = Duration::from_secs(10);
+
 /// A connection with its prepared statements.
 pub(crate) struct Connection {
     runtime: Runtime,
     client: Client,
+    line: Line,
     prepared: Prepared<Statement>,
     /// A transaction that changed nothing is still to be ended.
     lingers: bool,
-}
-
-/// What a transaction may do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Read,
-    Write,
 }
 
 /// Why a statement, or one that was kept back before it, was not done.
@@ -55,8 +62,14 @@ pub(crate) enum NotCommitted {
 }
 
 impl Connection {
-    pub(crate) fn new(runtime: Runtime, client: Client) -> Self {
-        Self { runtime, client, prepared: Prepared::default(), lingers: false }
+    pub(crate) fn new(runtime: Runtime, client: Client, line: AbortHandle) -> Self {
+        let line = Line { open: line, deadline: None };
+        Self { runtime, client, line, prepared: Prepared::default(), lingers: false }
+    }
+
+    /// From now on everything must have ended by this time.
+    pub(crate) fn set_deadline(&mut self, deadline: Instant) {
+        self.line.deadline = Some(deadline);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -68,6 +81,8 @@ impl Connection {
         let begin = match (self.lingers, kind) {
             (false, Kind::Write) => "BEGIN",
             (true, Kind::Write) => "ROLLBACK; BEGIN",
+            (false, Kind::Note) => "BEGIN; SET LOCAL synchronous_commit = off",
+            (true, Kind::Note) => "ROLLBACK; BEGIN; SET LOCAL synchronous_commit = off",
             (false, Kind::Read) => "BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ",
             (true, Kind::Read) => "ROLLBACK; BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ",
         };
@@ -76,19 +91,51 @@ impl Connection {
 
     /// Ends a transaction that lingers, for want of a next one.
     pub(crate) fn rest(&mut self) -> Result<(), Error> {
+        // It is part of no unit of work, and has its own time.
+        self.line.deadline = None;
+        self.end_lingering()
+    }
+
+    fn end_lingering(&mut self) -> Result<(), Error> {
         if !std::mem::take(&mut self.lingers) {
             return Ok(());
         }
-        self.runtime.block_on(self.client.batch_execute("ROLLBACK"))
+        self.runtime.block_on(self.line.answer(BEGIN, self.client.batch_execute("ROLLBACK")))
     }
 
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
         if let Some(statement) = self.prepared.get(sql) {
             return Ok(statement);
         }
-        let statement = self.runtime.block_on(self.client.prepare(sql))?;
+        // Where the one that lingers was refused, the server prepares nothing before it has ended.
+        self.end_lingering()?;
+        let statement = self.runtime.block_on(self.line.answer(BEGIN, self.client.prepare(sql)))?;
         self.prepared.keep(sql, statement.clone());
         Ok(statement)
+    }
+}
+
+/// What carries the messages of a connection.
+struct Line {
+    open: AbortHandle,
+    /// When a unit of work must have ended, whatever it waits for.
+    deadline: Option<Instant>,
+}
+
+impl Line {
+    /// Waits for an answer. Where none comes in time we hang up, and the answer is that the connection is closed.
+    async fn answer<T>(&self, patience: Duration, asked: impl Future<Output = T>) -> T {
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let patience = left.map_or(patience, |left| patience.min(left));
+        let mut asked = pin!(asked);
+        match timeout(patience, &mut asked).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                tracing::warn!(seconds = patience.as_secs(), "the database did not answer; connection given up");
+                self.open.abort();
+                asked.await
+            }
+        }
     }
 }
 
@@ -164,19 +211,20 @@ impl Transaction<'_> {
     ) -> (Result<(), Refusal>, Result<T, Error>) {
         let begin = self.begin.take();
         let kept = std::mem::take(&mut self.kept);
-        let Connection { runtime, client, lingers, .. } = &mut *self.connection;
+        let Connection { runtime, client, line, lingers, .. } = &mut *self.connection;
         *lingers = false;
-        let client = &*client;
+        let (client, line) = (&*client, &*line);
         // Each is polled once in turn before any is polled again, and a statement is on its way once it was polled.
-        let (begun, (kept, last)) = runtime.block_on(join(
+        let all = join(
             async {
                 match begin {
-                    Some(sql) => client.batch_execute(sql).await,
+                    Some(sql) => line.answer(BEGIN, client.batch_execute(sql)).await,
                     None => Ok(()),
                 }
             },
             join(join_all(kept.into_iter().map(|kept| kept.send(client))), last(client)),
-        ));
+        );
+        let (begun, (kept, last)) = runtime.block_on(line.answer(ANSWER, all));
         // The first refusal is the cause of those behind it.
         let before = begun.map_err(Refusal::Database).and_then(|()| kept.into_iter().collect());
         (before, last)
@@ -208,7 +256,8 @@ impl Transaction<'_> {
     fn begin_alone(&mut self) -> Result<(), Error> {
         let Some(begin) = self.begin.take() else { return Ok(()) };
         self.connection.lingers = false;
-        self.connection.runtime.block_on(self.connection.client.batch_execute(begin))
+        let Connection { runtime, client, line, .. } = &*self.connection;
+        runtime.block_on(line.answer(BEGIN, client.batch_execute(begin)))
     }
 
     /// Drops a transaction that changed nothing, or is not to. The server is told with the next one, or by

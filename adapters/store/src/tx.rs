@@ -120,6 +120,20 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// The same for some of the tables of a join, held one after the other in the order they are named in.
+    pub(crate) fn query_held_of<T>(
+        &mut self,
+        tables: &str,
+        sql: &str,
+        params: &[Value],
+        read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        match self.session {
+            Session::Sqlite(_) => self.query_one(sql, params, read),
+            Session::Postgres(_) => self.query_one(&format!("{sql} FOR SHARE OF {tables}"), params, read),
+        }
+    }
+
     /// Like `query`, and nobody else can hold, claim or change the rows until this transaction ends.
     ///
     /// For rows that the unit is going to write. Two units that both held such a row first would each wait for the
@@ -245,10 +259,13 @@ pub(crate) fn note(conflicted: &mut bool, cut: &mut bool, refusal: Refusal) -> S
     }
 }
 
-/// Whether the connection is of no more use: closed, or told so by a server that shuts down or has crashed. The driver
-/// notices the end of the stream only later.
+/// Whether the connection is of no more use: closed, or told so by a server that shuts down, has crashed or is a standby
+/// by now (25006). The driver notices the end of the stream only later.
 pub(crate) fn is_cut(error: &tokio_postgres::Error) -> bool {
-    error.as_db_error().is_none_or(|problem| matches!(problem.code().code(), "57P01" | "57P02" | "57P03"))
+    error.as_db_error().is_none_or(|problem| {
+        let code = problem.code().code();
+        matches!(code, "57P01" | "57P02" | "57P03" | "57P05" | "25006" | "25P03") || code.starts_with("08")
+    })
 }
 
 /// Serialization failures and deadlocks: nothing was kept, so it can be run again.

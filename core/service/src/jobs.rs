@@ -60,6 +60,14 @@ impl Jobs {
         Ok(())
     }
 
+    /// Gives all of these up that are this node's: it stops, and nobody need wait for their leases to end.
+    pub async fn let_go(&self, jobs: Vec<Job>) -> Result<(), ServiceError> {
+        let (kernel, now) = (self.kernel.clone(), self.kernel.now());
+        let give_up =
+            move |tx: &mut Tx<'_>| jobs.iter().try_for_each(|job| Ok(tx.let_job_go(job, &kernel.node, now)?));
+        self.kernel.store.write(give_up).await
+    }
+
     /// Whose job it is; none where its subject is gone.
     pub async fn reseller(&self, job: &Job) -> Result<Option<ResellerId>, ServiceError> {
         let job = job.clone();

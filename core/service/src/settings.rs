@@ -7,6 +7,7 @@ use chancery_domain::{AccountId, AcmeAccountId, IssuerId, Name, PolicyRules, Pro
 use chancery_pki::{CrlShards, NameRules, SubscriberProfile, reuse_ceiling_days};
 
 use crate::issuers::IssuerRules;
+use crate::limits::LimitSettings;
 use crate::retention::Retention;
 
 /// No setting makes tokens live longer.
@@ -38,6 +39,7 @@ pub struct Settings {
     pub idempotency_window: Duration,
     /// How long what has ended is kept.
     pub retention: Retention,
+    pub limits: LimitSettings,
 }
 
 impl Settings {

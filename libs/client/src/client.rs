@@ -16,9 +16,11 @@ use crate::eab::EabCredentials;
 use crate::error::{Error, TransportError};
 use crate::group::AccountGroups;
 use crate::order::Orders;
+use crate::pause::Pauses;
 use crate::policy::Policies;
 use crate::request::RawRequest;
 use crate::response::Response;
+use crate::token::AccessToken;
 use crate::transport::Transport;
 
 /// Speaks to one service as one reseller. Clones share connections and token.
@@ -49,6 +51,11 @@ impl Client {
     /// Account groups, who is in them, and which policies they have.
     pub fn groups(&self) -> AccountGroups<'_> {
         AccountGroups { client: self }
+    }
+
+    /// Names that are paused, because their validation failed too often.
+    pub fn pauses(&self) -> Pauses<'_> {
+        Pauses { client: self }
     }
 
     /// Certificate orders, their authorizations and challenges.
@@ -102,6 +109,11 @@ impl Client {
     /// What the client sends as `Authorization` now, fetched where need be; nothing for a client without credentials.
     pub async fn authorization(&self) -> Result<Option<HeaderValue>, Error> {
         self.in_time(self.shared.authorization.current(&self.shared.transport)).await
+    }
+
+    /// The access token that was fetched, for a later client to begin with; nothing is fetched for this.
+    pub async fn access_token(&self) -> Option<AccessToken> {
+        self.shared.authorization.known().await
     }
 
     /// Sends the request of a typed operation, after a 401 once more with another token, and brings an answer of 2xx.

@@ -176,7 +176,7 @@ async fn what_is_to_be_kept_for_ever_is() {
         ..Retention::default()
     };
     let settings = chancery_service::Settings { retention: for_ever, ..settings() };
-    let world = World::over(chancery_testkit::TestStore::sqlite(), settings, Vec::new(), None).await;
+    let world = World::over(chancery_testkit::TestStore::sqlite(), settings, Vec::new()).await;
     let tenant = world.tenant("DEMO").await;
     let account = lookup(&tenant.make_account("a@example.com").await);
     tenant.make_order(&account, &["a.test"]).await;

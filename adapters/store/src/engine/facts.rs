@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::sqlite::settle;
 use super::{DatabaseUrl, postgres_open, postgres_runtime, tls::Connector};
 use crate::error::StoreError;
-use crate::migrate::{NEWEST, newest, off_runtime};
+use crate::migrate::{HAS_COLUMN_POSTGRES, HAS_COLUMN_SQLITE, NEEDED, NEWEST, newest, off_runtime};
 use crate::store::Options;
 
 const SERVER: &str = "SELECT current_setting('server_version'), current_setting('server_version_num')::bigint / 10000,
@@ -27,6 +27,8 @@ pub struct Facts {
     /// The newest migration that was applied, and the newest that this program knows.
     pub schema: i64,
     pub known_schema: i64,
+    /// What those that this program does not know need of a program.
+    pub needed_schema: i64,
     /// The time by its own clock, where it has one.
     pub time: Option<Timestamp>,
     /// Settings without which a commit may be lost, that are off.
@@ -64,11 +66,17 @@ pub(crate) fn open_untouched(path: &Path) -> Result<Connection, StoreError> {
 fn of_sqlite(path: &Path) -> Result<Facts, StoreError> {
     let connection = open_untouched(path)?;
     let marked = connection.prepare("SELECT 1 FROM sqlite_master WHERE name = 'schema_migrations'")?.exists([])?;
+    let number = |sql: &str, params: &[i64]| -> Result<i64, StoreError> {
+        Ok(connection.query_row(sql, rusqlite::params_from_iter(params), |row| row.get(0))?)
+    };
+    let schema = if marked { number(NEWEST, &[])? } else { 0 };
+    let told = marked && number(HAS_COLUMN_SQLITE, &[])? == 1;
     Ok(Facts {
         software: format!("SQLite {}", rusqlite::version()),
         server_release: None,
-        schema: if marked { connection.query_row(NEWEST, [], |row| row.get(0))? } else { 0 },
+        schema,
         known_schema: newest(),
+        needed_schema: if told { number(NEEDED, &[newest()])? } else { schema },
         time: None,
         unsafe_settings: Vec::new(),
         standby: false,
@@ -76,16 +84,20 @@ fn of_sqlite(path: &Path) -> Result<Facts, StoreError> {
 }
 
 async fn of_postgres(config: &tokio_postgres::Config, options: &Options) -> Result<Facts, StoreError> {
-    let client = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
+    let (client, _) = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
     let row = client.query_one(SERVER, &[]).await?;
     let version: String = row.get(0);
-    let schema = if row.get(4) { client.query_one(NEWEST, &[]).await?.get(0) } else { 0 };
+    let marked = row.get::<_, bool>(4);
+    let schema = if marked { client.query_one(NEWEST, &[]).await?.get(0) } else { 0 };
+    let told = marked && client.query_one(HAS_COLUMN_POSTGRES, &[]).await?.get::<_, i64>(0) == 1;
+    let needed_schema = if told { client.query_one(NEEDED, &[&newest()]).await?.get(0) } else { schema };
     let off = client.query(UNSAFE, &[]).await?;
     Ok(Facts {
         software: format!("PostgreSQL {}", version.split(' ').next().unwrap_or_default()),
         server_release: Some(row.get(1)),
         schema,
         known_schema: newest(),
+        needed_schema,
         time: Some(Timestamp::from_millis(row.get(2))),
         unsafe_settings: off.iter().map(|row| row.get(0)).collect(),
         standby: row.get(3),

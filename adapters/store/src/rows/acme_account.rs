@@ -5,7 +5,8 @@ use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
 
-const COLUMNS: &str = "id, reseller_id, account_id, kid, jwk, thumbprint, contacts, terms_agreed_at, state, state_at,
+pub(super) const COLUMNS: &str =
+    "id, reseller_id, account_id, kid, jwk, thumbprint, contacts, terms_agreed_at, state, state_at,
     created_at, updated_at, version";
 
 impl Tx<'_> {
@@ -120,7 +121,7 @@ fn read_state(state: &str, at: Timestamp) -> Result<AcmeAccountState, StoreError
     }
 }
 
-fn read(row: &mut Columns<'_>) -> Result<AcmeAccount, StoreError> {
+pub(super) fn read(row: &mut Columns<'_>) -> Result<AcmeAccount, StoreError> {
     Ok(AcmeAccount {
         id: row.parsed()?,
         reseller: row.parsed()?,

@@ -7,7 +7,8 @@ use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
 
-const COLUMNS: &str = "id, number, reseller_id, account_id, kid, is_root, label, expires_at, max_bindings, bindings,
+pub(super) const COLUMNS: &str =
+    "id, number, reseller_id, account_id, kid, is_root, label, expires_at, max_bindings, bindings,
     last_used_at, revoked_at, created_at, updated_at, version";
 
 impl Tx<'_> {
@@ -116,7 +117,7 @@ impl Tx<'_> {
     }
 }
 
-fn read(row: &mut Columns<'_>) -> Result<EabCredential, StoreError> {
+pub(super) fn read(row: &mut Columns<'_>) -> Result<EabCredential, StoreError> {
     Ok(EabCredential {
         id: row.parsed()?,
         number: AccountNumber(row.int()?),

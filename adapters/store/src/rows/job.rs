@@ -38,8 +38,8 @@ pub struct Job {
 }
 
 impl Tx<'_> {
-    /// Adds a job that `node` begins at once and has until the lease ends; then it is anybody's. `false` when the
-    /// subject has such a job already.
+    /// Adds a job that `node` begins at once and has until the lease ends; then it is anybody's. A subject that
+    /// has such a job already keeps that one.
     pub fn enqueue(
         &mut self,
         kind: JobKind,
@@ -47,13 +47,12 @@ impl Tx<'_> {
         node: &str,
         now: Timestamp,
         lease: Duration,
-    ) -> Result<bool, StoreError> {
-        let added = self.execute(
+    ) -> Result<(), StoreError> {
+        self.put(
             "INSERT INTO jobs (kind, subject, run_at, attempts, lease, created_at) VALUES ($1, $2, $3, 1, $4, $5)
              ON CONFLICT DO NOTHING",
             params![kind.as_str(), subject.to_string(), now.plus(lease), node, now],
-        )?;
-        Ok(added == 1)
+        )
     }
 
     /// Whether any job's time has come, or lies so far ahead that it comes from a clock that was wrong.
@@ -103,6 +102,18 @@ impl Tx<'_> {
                    AND (run_at < $4 OR run_at > $5)";
         let params = params![job.kind.as_str(), job.subject.as_str(), node, now.plus(lease), beyond(now, lease)];
         Ok(self.execute(sql, params)? == 1)
+    }
+
+    /// Gives a job up that is this node's, so that another can take it over at once.
+    pub fn let_job_go(&mut self, job: &Job, node: &str, now: Timestamp) -> Result<(), StoreError> {
+        let sql = "UPDATE jobs SET run_at = $4 WHERE kind = $1 AND subject = $2 AND lease = $3 AND run_at > $4";
+        self.put(sql, params![job.kind.as_str(), job.subject.as_str(), node, now])
+    }
+
+    /// Removes a job that is done; `false` where it is not this node's any more.
+    pub fn conclude_job(&mut self, kind: JobKind, subject: impl ToString, node: &str) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM jobs WHERE kind = $1 AND subject = $2 AND lease = $3";
+        Ok(self.execute(sql, params![kind.as_str(), subject.to_string(), node])? == 1)
     }
 
     /// Removes a job that is done, or that nothing can be done about.

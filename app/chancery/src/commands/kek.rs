@@ -143,7 +143,7 @@ fn keyring_file(context: &Context) -> Result<PathBuf, Failure> {
     match &context.installation.kek {
         Kek::File(path) => Ok(path.clone()),
         Kek::Text(_) => Err(Failure::usage("a single key from the environment cannot be rotated")
-            .advise("move it into a keyring file (keys.kek_file) first; docs/operations.md says how")),
+            .advise("move it into a keyring file (keys.kek_file) first; docs/rotation.md says how")),
     }
 }
 

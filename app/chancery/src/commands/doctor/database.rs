@@ -50,7 +50,7 @@ pub(super) fn look(installation: &Installation, thorough: bool, now: Timestamp, 
         Ok(keyring) => keyring,
         Err(failure) => return report.problem("keys", failure.to_string(), "bring the keyring file from its backup"),
     };
-    if facts.schema != facts.known_schema {
+    if facts.schema < facts.known_schema || is_too_new(&facts) {
         return;
     }
     let examined = serve::runtime().map_err(|error| error.to_string()).and_then(|runtime| {
@@ -77,6 +77,11 @@ fn judge_facts(database: &DatabaseUrl, facts: &Facts, migrate: bool, report: &mu
     report.well("database", format!("{database} answers ({software})"));
     match schema.cmp(known_schema) {
         std::cmp::Ordering::Equal => report.well("schema", format!("version {schema}")),
+        std::cmp::Ordering::Greater if !is_too_new(facts) => report.warn(
+            "schema",
+            format!("version {schema} is of a newer release, which leaves room for this one"),
+            "finish the upgrade when it suits you",
+        ),
         std::cmp::Ordering::Greater => report.problem(
             "schema",
             format!("version {schema} is of a newer release; this one knows up to {known_schema}"),
@@ -111,6 +116,11 @@ fn judge_facts(database: &DatabaseUrl, facts: &Facts, migrate: bool, report: &mu
     if facts.unsafe_settings.is_empty() {
         report.well("durability", "every commit waits for the disk");
     }
+}
+
+/// Whether a newer release has changed what this one relies on.
+fn is_too_new(facts: &Facts) -> bool {
+    facts.schema > facts.known_schema && facts.needed_schema > facts.known_schema
 }
 
 fn judge_clock(time: Option<Timestamp>, now: Timestamp, report: &mut Report) {
@@ -238,6 +248,7 @@ mod tests {
             server_release: Some(15),
             schema: 7,
             known_schema: 7,
+            needed_schema: 0,
             time: None,
             unsafe_settings: Vec::new(),
             standby: false,
@@ -253,6 +264,8 @@ mod tests {
         assert_eq!(problems(Facts { unsafe_settings, ..well.clone() }), ["durability"]);
         assert_eq!(problems(Facts { standby: true, ..well.clone() }), ["database"]);
         assert_eq!(problems(Facts { server_release: Some(14), ..well.clone() }), ["database"]);
+        assert_eq!(problems(Facts { schema: 8, needed_schema: 7, ..well.clone() }), Vec::<&str>::new());
+        assert_eq!(problems(Facts { schema: 8, needed_schema: 8, ..well.clone() }), ["schema"]);
         assert_eq!(problems(Facts { schema: 0, ..well }), ["schema"]);
     }
 
