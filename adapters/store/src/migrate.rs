@@ -47,11 +47,8 @@ migrations! {
     6 "0006_acme";
     7 "0007_acme_extensions";
     9 "0009_limits";
-<<<<<<< HEAD
-    12 "0012_console";
-=======
     10 "0010_retention";
->>>>>>> hard
+    12 "0012_console";
 }
 
 /// A step that was just done.

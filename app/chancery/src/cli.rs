@@ -7,13 +7,9 @@ use clap_complete::Shell;
 
 use crate::commands::{
     api_key::ApiKeyCommand, audit::AuditArgs, backup::BackupArgs, bench::BenchCommand, ca::CaCommand,
-<<<<<<< HEAD
-    client::ClientCommand, demo::DemoArgs, doctor::DoctorArgs, kek::KekCommand, operator_key::OperatorKeyCommand, pause::PauseCommand,
-    profile::ProfileCommand, reseller::ResellerCommand, restore::RestoreArgs, revoke::RevokeArgs, setup::InitArgs,
-=======
-    client::ClientCommand, demo::DemoArgs, doctor::DoctorArgs, kek::KekCommand, pause::PauseCommand,
-    profile::ProfileCommand, reseller::ResellerCommand, restore::RestoreArgs, revoke::RevokeArgs, setup::InitArgs,
->>>>>>> hard
+    client::ClientCommand, demo::DemoArgs, doctor::DoctorArgs, kek::KekCommand, operator_key::OperatorKeyCommand,
+    pause::PauseCommand, profile::ProfileCommand, reseller::ResellerCommand, restore::RestoreArgs, revoke::RevokeArgs,
+    setup::InitArgs,
 };
 use crate::dev::DevArgs;
 use crate::my::MyArgs;

@@ -60,15 +60,11 @@ pub use caa::{CaaAnswer, CaaAsker, WebAnswer};
 pub use caller::{Actor, Caller, Origin};
 pub use certificates::{CertificateDetails, Certificates, Download, Revoked};
 pub use chains::{Chain, Chains};
-<<<<<<< HEAD
 pub use chancery_store::{
     AccountFilter, AuditFilter, AuditRecord, CertificateFilter, Job, JobKind, OrderFilter, Outcome as AuditOutcome,
     StoreError, UsageBy, UsageRow,
 };
 pub use console::Console;
-=======
-pub use chancery_store::{AccountFilter, CertificateFilter, Job, JobKind, OrderFilter, StoreError, UsageBy, UsageRow};
->>>>>>> hard
 pub use credentials::{CreatedCredential, CredentialDetails, Credentials};
 pub use cursor::{ListRequest, Listed};
 pub use diagnosis::{Diagnoses, Diagnosis, DiagnosisRequest};

@@ -4,11 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_http::tls::ReloadingCertificate;
-<<<<<<< HEAD
 use chancery_service::{Acme, Answers, Audit, Console};
-=======
-use chancery_service::{Acme, Answers, Audit};
->>>>>>> hard
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
