@@ -128,6 +128,14 @@ impl Store {
         wait(reply).await
     }
 
+    /// Units of work that wait for a thread.
+    pub fn waiting(&self) -> usize {
+        match self.backend.as_ref() {
+            Backend::Sqlite(pool) => pool.waiting(),
+            Backend::Postgres(pool) => pool.waiting(),
+        }
+    }
+
     /// Whether a trivial question is answered.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.read(|tx| tx.identity_epoch().map(drop)).await

@@ -18,6 +18,7 @@ use crate::error::{Noun, ServiceError};
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
 use crate::orders::cancel_order;
+use crate::telling;
 
 /// What a new account is to be.
 #[derive(Clone, Debug)]
@@ -147,21 +148,22 @@ impl Accounts {
     /// all at once.
     pub async fn terminate(&self, caller: &Caller, id: AccountId, ending: Ending) -> Result<(), ServiceError> {
         caller.require(Scope::WriteAccount)?;
-        let (kernel, caller) = (self.kernel.clone(), caller.clone());
-        self.kernel
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let cancelled = self
+            .kernel
             .store
             .write(move |tx| {
                 let now = kernel.now();
                 // Groups and orders before accounts, as everybody does, so that no two units wait for each other.
                 tx.claim_groups_of_account(id)?;
                 tx.lock_open_orders(id, now)?;
-                let before = claim_live(tx, &caller, id)?;
+                let before = claim_live(tx, &by, id)?;
                 let after = before.clone().terminate(now)?;
                 tx.save_account(&after)?;
                 tx.revoke_credentials(id, now)?;
                 tx.revoke_acme_accounts(id, now)?;
                 tx.remove_memberships(id, now)?;
-                let cancelled = cancel_open_orders(&kernel, tx, &caller, id)?;
+                let cancelled = cancel_open_orders(&kernel, tx, &by, id)?;
                 if ending.revoke_certificates {
                     tx.revoke_all(id, RevocationReason::CessationOfOperation, now)?;
                 }
@@ -169,11 +171,14 @@ impl Accounts {
                     "before": describe(&before),
                     "after": describe(&after),
                     "revokeCertificates": ending.revoke_certificates,
-                    "cancelledOrders": cancelled,
+                    "cancelledOrders": cancelled.len(),
                 });
-                kernel.audit(tx, &caller, "account.terminate", id, &detail)
+                kernel.audit(tx, &by, "account.terminate", id, &detail)?;
+                Ok::<_, ServiceError>(cancelled)
             })
-            .await
+            .await?;
+        telling::cancelled(caller, &cancelled, "the account was terminated");
+        Ok(())
     }
 }
 
@@ -183,14 +188,14 @@ fn cancel_open_orders(
     tx: &mut Tx<'_>,
     caller: &Caller,
     account: AccountId,
-) -> Result<usize, ServiceError> {
+) -> Result<Vec<Order>, ServiceError> {
     let now = kernel.now();
-    let mut cancelled = 0;
+    let mut cancelled = Vec::new();
     // Read again: since the account was claimed, no order can have come.
     for order in tx.lock_open_orders(account, now)? {
         let order = cancel_order(tx, order, now)?;
         kernel.audit(tx, caller, "order.cancel", order.id, &json!({"because": "account.terminate"}))?;
-        cancelled += 1;
+        cancelled.push(order);
     }
     Ok(cancelled)
 }

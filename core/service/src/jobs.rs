@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{ChallengeId, ResellerId};
-use chancery_store::{Job, JobKind, Tx};
+use chancery_store::{Backlog, Job, JobKind, Tx};
 use tokio::sync::mpsc;
 
 use crate::error::ServiceError;
@@ -14,6 +14,8 @@ use crate::kernel::Kernel;
 const MOST: u32 = 64;
 /// Jobs that are renewed in one unit of work.
 const MOST_RENEWED: usize = 128;
+/// Jobs that are counted.
+const MOST_COUNTED: u32 = 10_000;
 
 #[derive(Clone)]
 pub struct Jobs {
@@ -76,6 +78,17 @@ impl Jobs {
             })
         };
         self.kernel.store.glance(read).await
+    }
+
+    /// How many jobs of each kind wait or are at work, on all nodes, and for how long the oldest has.
+    pub async fn backlog(&self) -> Result<Vec<(JobKind, i64, Duration)>, ServiceError> {
+        let backlog = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.backlog(MOST_COUNTED)?)).await?;
+        let now = self.kernel.now();
+        let of = |kind: JobKind| {
+            let found = backlog.iter().find(|backlog| backlog.kind == kind);
+            found.map_or((kind, 0, Duration::ZERO), |Backlog { jobs, oldest, .. }| (kind, *jobs, now.since(*oldest)))
+        };
+        Ok(JobKind::ALL.map(of).to_vec())
     }
 
     /// How long a job is a node's own unless it holds on to it.

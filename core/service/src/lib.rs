@@ -33,6 +33,7 @@ pub mod parsers;
 mod policies;
 mod publication;
 mod settings;
+mod telling;
 mod timed;
 mod validation;
 mod waiting;

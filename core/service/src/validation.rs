@@ -75,6 +75,7 @@ impl Validations {
             outcome: report.outcome.map_err(ValidationProblem::bounded),
             until: report.until,
         };
+        let problem = report.outcome.as_ref().err().cloned();
         let concluded = self
             .kernel
             .store
@@ -82,16 +83,24 @@ impl Validations {
                 // Orders are locked before jobs.
                 let order = tx.lock_order_of(id.authorization())?;
                 if !tx.conclude_job(JobKind::Validate, id, &kernel.node)? {
-                    return Ok(());
+                    return Ok(None);
                 }
-                conclude(&kernel, tx, id, order, &report)?;
+                let decided = conclude(&kernel, tx, id, order, &report)?;
                 fault::reached(Step::Concluding);
-                Ok(())
+                Ok::<_, ServiceError>(decided)
             })
             .await;
         fault::reached(Step::Concluded);
         self.kernel.decided.tell(id);
-        concluded
+        if let Some(Decided { method, ends_order }) = concluded? {
+            let outcome = problem.as_ref().map_or("valid", |problem| problem.kind.as_str());
+            metrics::counter!("chancery_validations_total", "method" => method.as_str(), "outcome" => outcome)
+                .increment(1);
+            if let Some(problem) = &problem {
+                self.kernel.tell_not_shown(id.authorization(), ends_order, problem).await;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -115,20 +124,28 @@ fn assignment(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId) -> Result<Optio
     }))
 }
 
+/// A challenge that has its verdict.
+struct Decided {
+    method: ChallengeType,
+    /// Its order has failed with it.
+    ends_order: bool,
+}
+
+/// None where the verdict comes too late to change anything.
 fn conclude(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     id: ChallengeId,
     order: Option<Order>,
     report: &Report,
-) -> Result<(), ServiceError> {
+) -> Result<Option<Decided>, ServiceError> {
     let now = kernel.now();
     let together = match &order {
         Some(order) => tx.authorizations(order.id)?,
         None => tx.any_authorization(id.authorization())?.into_iter().collect(),
     };
     let (decided, others): (Vec<_>, Vec<_>) = together.into_iter().partition(|each| each.id == id.authorization());
-    let Some(authorization) = decided.into_iter().next() else { return Ok(()) };
+    let Some(authorization) = decided.into_iter().next() else { return Ok(None) };
     let verification = match &report.outcome {
         Ok(caa) => Verification::Shown(caa.clone()),
         Err(problem) => Verification::Failed(problem.clone()),
@@ -140,8 +157,10 @@ fn conclude(
     };
     let until = report.until.map_or(now.plus(keep), |until| until.min(now.plus(keep)));
     let Ok(authorization) = authorization.conclude(id, report.attempts.clone(), verification, until, now) else {
-        return Ok(());
+        return Ok(None);
     };
+    let ends_order = order.as_ref().is_some_and(is_under_way) && report.outcome.is_err();
+    let decided = authorization.challenge(id).map(|challenge| Decided { method: challenge.kind, ends_order });
     tx.save_authorization(&authorization)?;
     let detail = match &report.outcome {
         Ok(_) => json!({"name": authorization.identifier.to_string(), "shown": true}),
@@ -149,7 +168,7 @@ fn conclude(
     };
     let (actor, origin) = (Actor::Service, Origin::default());
     kernel.audit_as(tx, Some(authorization.reseller), &actor, &origin, "challenge.validate", id, &detail)?;
-    let Some(order) = order else { return Ok(()) };
+    let Some(order) = order else { return Ok(decided) };
     match &report.outcome {
         Err(problem) => {
             let detail = format!("{}: {}", authorization.identifier, problem.detail);
@@ -167,5 +186,13 @@ fn conclude(
         }
         Ok(_) => {}
     }
-    Ok(())
+    Ok(decided)
+}
+
+/// Whether an order can still fail.
+fn is_under_way(order: &Order) -> bool {
+    match order.state {
+        OrderState::Pending | OrderState::Ready | OrderState::Processing { .. } => true,
+        OrderState::Valid { .. } | OrderState::Invalid { .. } | OrderState::Cancelled { .. } => false,
+    }
 }

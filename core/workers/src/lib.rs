@@ -162,7 +162,9 @@ impl Workers {
         metrics::counter!("chancery_jobs_total", "kind" => job.kind.as_str(), "outcome" => outcome).increment(1);
         if let Err(error) = done {
             // Its lease ends soon, and then it is tried again.
-            tracing::warn!(%error, kind = job.kind.as_str(), subject = job.subject, attempts = job.attempts, "a job did not end");
+            let order = (job.kind == JobKind::Issue).then_some(job.subject.as_str());
+            let (kind, subject, attempts) = (job.kind.as_str(), job.subject.as_str(), job.attempts);
+            tracing::warn!(%error, order, kind, subject, attempts, "a job did not end");
         }
     }
 

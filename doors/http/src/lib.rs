@@ -31,7 +31,6 @@ pub use edge::{Edge, finish};
 pub use error::ApiError;
 pub use exchange::{Exchange, RefusalNote, account_for};
 pub use json::{JsonBody, OptionalJsonBody};
-pub use metrics::describe_metrics;
 pub use once::RequestKey;
 pub use paging::list_request;
 pub use path::StrictPath;

@@ -34,7 +34,8 @@ impl Health {
         self.ready.store(ready, Ordering::SeqCst);
     }
 
-    async fn database(&self) -> Result<(), String> {
+    /// Whether the database answers, and why not.
+    pub(super) async fn database(&self) -> Result<(), String> {
         match tokio::time::timeout(PATIENCE, self.kernel.store.ping()).await {
             Ok(answered) => answered.map_err(|error| error.to_string()),
             Err(_) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
@@ -57,8 +58,8 @@ impl Health {
 pub fn router(health: Health, metrics: PrometheusHandle) -> Router {
     Router::new()
         .route("/livez", get(|| async { "ok\n" }))
+        .route("/metrics", get(render).with_state((health.clone(), metrics)))
         .route("/readyz", get(readyz).with_state(health))
-        .route("/metrics", get(render).with_state(metrics))
         .fallback(|| async { (StatusCode::NOT_FOUND, "There are /livez, /readyz and /metrics here.\n") })
 }
 
@@ -75,6 +76,8 @@ async fn readyz(State(health): State<Health>) -> Response {
     (status, Json(body)).into_response()
 }
 
-async fn render(State(metrics): State<PrometheusHandle>) -> impl IntoResponse {
+async fn render(State((health, metrics)): State<(Health, PrometheusHandle)>) -> impl IntoResponse {
+    // Of the moment: it comes and goes within milliseconds.
+    metrics::gauge!("chancery_store_units_waiting").set(health.kernel.store.waiting() as f64);
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics.render())
 }

@@ -3,6 +3,8 @@
 mod additions;
 mod admin;
 mod background;
+mod catalogue;
+mod gauges;
 mod listeners;
 mod metrics;
 mod signals;
@@ -118,6 +120,7 @@ pub async fn run(
         Some(inspector) => assembled.services.clone().asking(Arc::new(Eyes::new(inspector.clone()))),
         None => assembled.services.clone(),
     };
+    metrics::introduce_profiles(&installation.settings.profiles);
     let health = Health::new(assembled.kernel.clone());
     let (stop, _) = watch::channel(false);
     let (stop_last, _) = watch::channel(false);
@@ -138,7 +141,7 @@ pub async fn run(
     // Watched until the very end: whoever drains us wants to see that we are not ready, rather than nothing.
     let admin = Server::plain(admin::router(health.clone(), metrics.clone())).limits(limits);
     let admin = tokio::spawn(admin.serve(listeners.admin, stopped(&stop_last)));
-    let mut tasks = background::start(assembled, certificate.clone(), metrics);
+    let mut tasks = background::start(assembled, &health, certificate.clone(), metrics);
     let workers = Workers::new(services, None, Arc::new(SystemClock));
     let workers = match inspector {
         Some(inspector) => workers.looking_with(inspector),
