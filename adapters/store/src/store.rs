@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
+use tracing::Instrument;
 
 use crate::engine::{DatabaseUrl, PostgresPool, SqlitePool};
 use crate::error::StoreError;
 use crate::migrate::{self, Applied};
 use crate::tx::Tx;
 use crate::unit::{Kind, Unit, pack};
+
+/// The target of spans that only traces are made of; disabled, they cost a look at a flag.
+const SPANS: &str = "chancery::span";
 
 /// How to open a store.
 #[derive(Clone, Debug)]
@@ -81,9 +85,10 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        let span = tracing::trace_span!(target: SPANS, "store.write");
         let (unit, reply) = pack(unit);
         self.send(unit, Kind::Write).map_err(E::from)?;
-        wait(reply).await
+        wait(reply).instrument(span).await
     }
 
     /// Like [`Store::write`], for what need not outlast a crash of the database's machine: where PostgreSQL has it, the
@@ -94,9 +99,10 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        let span = tracing::trace_span!(target: SPANS, "store.note");
         let (unit, reply) = pack(unit);
         self.send(unit, Kind::Note).map_err(E::from)?;
-        wait(reply).await
+        wait(reply).instrument(span).await
     }
 
     /// Runs a unit of work that only reads, on one consistent snapshot.
@@ -106,9 +112,10 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        let span = tracing::trace_span!(target: SPANS, "store.read");
         let (unit, reply) = pack(unit);
         self.send(unit, Kind::Read).map_err(E::from)?;
-        wait(reply).await
+        wait(reply).instrument(span).await
     }
 
     /// Like [`Store::read`], for a few rows by their keys: to read them takes less than to have another thread do it, so
@@ -119,13 +126,14 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        let span = tracing::trace_span!(target: SPANS, "store.glance");
         let (unit, reply) = pack(unit);
-        match self.backend.as_ref() {
+        span.in_scope(|| match self.backend.as_ref() {
             Backend::Sqlite(pool) => pool.glance(unit),
             Backend::Postgres(pool) => pool.send(unit, Kind::Read),
-        }
+        })
         .map_err(E::from)?;
-        wait(reply).await
+        wait(reply).instrument(span).await
     }
 
     /// Units of work that wait for a thread.

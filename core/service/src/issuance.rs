@@ -30,7 +30,7 @@ use crate::fault::{self, Step};
 use crate::issuance_rules::{
     Parties, ages, as_problem, require_short, require_uncompromised, standing_authorizations, unprovable,
 };
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, SPANS};
 use crate::orders::{Standing, days_between, fail_order, put_back_order};
 use crate::telling;
 use crate::timed::Timed;
@@ -147,7 +147,8 @@ impl Issuance {
     async fn sign_and_keep(&self, work: Work) -> Result<(), ServiceError> {
         let id = work.order.id;
         fault::reached(Step::ToSign);
-        let signed = match self.sign_draft(&work) {
+        let span = tracing::trace_span!(target: SPANS, "sign");
+        let signed = match span.in_scope(|| self.sign_draft(&work)) {
             Ok(signed) => signed,
             Err(reason) => {
                 tracing::error!(order = %id, %reason, "a draft could not be signed");

@@ -8,7 +8,7 @@ use chancery_store::{Backlog, Job, JobKind, Tx};
 use tokio::sync::mpsc;
 
 use crate::error::ServiceError;
-use crate::kernel::Kernel;
+use crate::kernel::{Fresh, Kernel};
 
 /// Jobs that a node takes over at a time.
 const MOST: u32 = 64;
@@ -28,7 +28,7 @@ impl Jobs {
     }
 
     /// The jobs that are to be begun at once; there is one receiver.
-    pub fn take_fresh(&self) -> Option<mpsc::UnboundedReceiver<Job>> {
+    pub fn take_fresh(&self) -> Option<mpsc::UnboundedReceiver<Fresh>> {
         self.kernel.take_jobs()
     }
 

@@ -14,13 +14,16 @@ use std::time::{Duration, Instant};
 pub use caa::Eyes;
 use chancery_dcv::{Check, FairPlaces, Validator};
 use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ValidationProblem};
-use chancery_service::{Assignment, Job, JobKind, Report, ServiceError, Services};
+use chancery_service::{Assignment, Fresh, Job, JobKind, Report, ServiceError, Services};
 pub use inspector::{CaaVerdict, Inspector, Seen};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tracing::{Instrument, Span};
 
 use crate::held::Held;
 
+/// The target of spans that only traces are made of; disabled, they cost a look at a flag.
+const SPANS: &str = "chancery::span";
 /// How often a node looks for jobs that another has left behind.
 const PATROL: Duration = Duration::from_secs(1);
 /// Jobs at work at a time in this process; the others wait without costing a connection or a thread. Each kind has
@@ -86,23 +89,26 @@ impl Workers {
         tokio::pin!(stop, holding);
         loop {
             let jobs = tokio::select! {
-                Some(job) = fresh.recv() => vec![job],
+                Some(fresh) = fresh.recv() => vec![fresh],
                 _ = patrol.tick() => self.left_behind().await,
                 Some(_) = at_work.join_next() => continue,
                 () = &mut holding => continue,
                 () = &mut stop => break,
             };
             // One that is at work here already is done once more when it ends, and not beside itself.
-            for job in jobs.into_iter().filter_map(|job| self.held.take(job)) {
+            for Fresh { job, span } in jobs {
+                let Some(job) = self.held.take(job) else { continue };
                 let me = self.clone();
-                at_work.spawn(async move {
+                let span = traced(&span, &job);
+                let work = async move {
                     let _guard = me.held.guard(&job);
                     let mut next = Some(job);
                     while let Some(job) = next {
                         me.work_in_turn(&job).await;
                         next = me.held.release(&job);
                     }
-                });
+                };
+                at_work.spawn(work.instrument(span));
             }
         }
     }
@@ -168,11 +174,12 @@ impl Workers {
         }
     }
 
-    async fn left_behind(&self) -> Vec<Job> {
-        self.services.jobs.lease().await.unwrap_or_else(|error| {
+    async fn left_behind(&self) -> Vec<Fresh> {
+        let left = self.services.jobs.lease().await.unwrap_or_else(|error| {
             tracing::warn!(%error, "could not look for jobs that were left behind");
             Vec::new()
-        })
+        });
+        left.into_iter().map(|job| Fresh { job, span: Span::none() }).collect()
     }
 
     async fn validate(&self, whose: &str, job: &Job) -> Result<(), ServiceError> {
@@ -198,10 +205,14 @@ impl Workers {
             account_uri: account_uri.clone(),
         };
         let began = Instant::now();
-        let verified = inspector.verify(whose, &check).await;
+        let span = tracing::trace_span!(target: SPANS, "validation.look", method = kind.as_str());
+        let verified = inspector.verify(whose, &check).instrument(span).await;
         metrics::histogram!("chancery_validation_seconds", "method" => kind.as_str()).record(began.elapsed());
         let outcome = match verified.outcome {
-            Ok(()) => inspector.caa(whose, identifier, account_uri, *kind).await,
+            Ok(()) => {
+                let span = tracing::trace_span!(target: SPANS, "validation.caa");
+                inspector.caa(whose, identifier, account_uri, *kind).instrument(span).await
+            }
             Err(problem) => Err(problem),
         };
         Report { attempts: verified.attempts, outcome, until: verified.until }
@@ -222,6 +233,12 @@ impl Workers {
     fn nothing_found(&self) -> CaaEvidence {
         CaaEvidence { checked_at: self.clock.now(), found_at: None, records: Vec::new() }
     }
+}
+
+/// The span of a job, in the trace of whoever began it.
+fn traced(begun_in: &Span, job: &Job) -> Span {
+    let (kind, subject) = (job.kind.as_str(), job.subject.as_str());
+    tracing::trace_span!(target: SPANS, parent: begun_in, "job", kind, subject)
 }
 
 fn gave_up() -> ValidationProblem {

@@ -11,7 +11,8 @@ use axum::{
 use chancery_wire::ErrorCode;
 use futures_util::FutureExt;
 use http::{Method, StatusCode};
-use tracing::{Instrument, error, info_span};
+use tracing::field::Empty;
+use tracing::{Instrument, error, info_span, trace_span};
 
 use crate::{
     access,
@@ -22,6 +23,9 @@ use crate::{
     security,
     server::{OverTls, PeerAddr},
 };
+
+/// The target of spans that only traces are made of; disabled, they cost a look at a flag.
+pub const SPANS: &str = "chancery::span";
 
 /// What [`finish`] puts around a router.
 #[derive(Clone)]
@@ -66,6 +70,9 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
     let route = route.as_ref().map_or(metrics::UNMATCHED, MatchedPath::as_str);
 
     let span = info_span!("request", request_id = %id);
+    let traced =
+        trace_span!(target: SPANS, parent: None, "http.request", method, route, status = Empty, request_id = %id);
+    let whole = traced.clone();
     let answer = async {
         let watch = metrics::Watch::start();
         let mut response = match AssertUnwindSafe(next.run(request)).catch_unwind().await {
@@ -77,11 +84,12 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
         };
         security::apply(response.headers_mut(), tls);
         response.headers_mut().insert(X_REQUEST_ID, id.header_value());
+        traced.record("status", response.status().as_u16());
         let took = watch.stop(method, route, response.status());
         access::log(method, route, response.status(), took, &id, peer);
         response
     };
-    id.scope(answer.instrument(span)).await
+    id.scope(answer.instrument(whole).instrument(span)).await
 }
 
 async fn no_such_path() -> ApiError {

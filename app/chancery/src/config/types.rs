@@ -38,6 +38,7 @@ sections! {
         profiles: Profiles = Profiles::default(),
         ca: Ca = Ca::default(),
         log: Log = Log::default(),
+        telemetry: Telemetry = Telemetry::default(),
     }
     /// Where we listen, and under which addresses the world reaches us.
     Server {
@@ -172,6 +173,10 @@ sections! {
     Log {
         format: String = "auto",
         level: String = "info",
+    }
+    /// Traces.
+    Telemetry {
+        otlp_endpoint: Option<String> = None,
     }
 }
 

@@ -95,6 +95,7 @@ pub const METRICS: &[Metric] = &[
     of("chancery_acme_accounts_total", Counter, Unit::Count, &[], "ACME accounts registered."),
     of("chancery_acme_problems_total", Counter, Unit::Count, &[("type", Come)], "Requests of ACME clients refused."),
     of("chancery_audit_refusals_dropped_total", Counter, Unit::Count, &[], "Refusals missing from the audit trail."),
+    of("chancery_trace_spans_dropped_total", Counter, Unit::Count, &[], "Spans that the collector of traces did not get."),
 
     of("chancery_orders_created_total", Counter, Unit::Count, &[("via", Are(&["reseller", "acme"]))], "Orders taken."),
     of("chancery_orders_ended_total", Counter, Unit::Count, &[("outcome", AreProblemsAnd(&["valid", "cancelled"]))],

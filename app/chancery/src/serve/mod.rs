@@ -54,7 +54,7 @@ pub struct ServeArgs {
 /// Starts the service that a configuration describes, and runs it until it is told to stop.
 pub fn start(args: &ServeArgs) -> Result<(), Failure> {
     let mut installation = config::load(&args.config, args.database_url.as_deref())?;
-    logging::start(&installation.log);
+    let _sending = logging::start(&installation.log, installation.telemetry.as_ref())?;
     for warning in installation.warnings(SystemClock.now().as_secs()) {
         tracing::warn!("{warning}");
     }

@@ -15,3 +15,4 @@ mod serve;
 mod setup;
 mod stopping;
 mod support;
+mod traces;

@@ -74,9 +74,9 @@ fn the_page_lists_what_a_server_shows() {
     let place = folder();
     let mut dev = Dev::start_with(place.path(), &["--http01-port", &free_port().to_string()]);
     assert_eq!(run(&["demo", "--data-dir", &place.path().display().to_string()]).code, 0);
-    let profile = dev.value("acme_url").trim_end_matches("/directory").to_owned();
-    let refused =
-        curl(&["--cacert", dev.value("ca_bundle"), "-X", "POST", "-d", "{}", &format!("{profile}/new-account")]);
+    let directory = curl(&["--cacert", dev.value("ca_bundle"), dev.value("acme_url")]).json();
+    let url = directory["newAccount"].as_str().unwrap();
+    let refused = curl(&["--cacert", dev.value("ca_bundle"), "-X", "POST", "-d", "{}", url]);
     assert!((400..500).contains(&refused.status), "{refused:?}");
     let listed = documented();
     assert!(listed.len() > 30, "{listed:?}");
@@ -193,7 +193,7 @@ fn promtool_agrees() {
     said(promtool(&["test", "rules", "alerts_test.yml"], &place));
     let plain = |query: &String| query.replace("$job", "x").replace("$instance", "x");
     let rules =
-        queries().iter().enumerate().map(|(at, query)| json!({"record": format!("r{at}"), "expr": plain(query)}));
+        queries().into_iter().enumerate().map(|(at, query)| json!({"record": format!("r{at}"), "expr": plain(&query)}));
     let rules = json!({"groups": [{"name": "dashboard", "rules": rules.collect::<Vec<_>>()}]});
     fs::write(folder.path().join("dashboard.yml"), rules.to_string()).unwrap();
     said(promtool(&["check", "rules", "dashboard.yml"], folder.path()));

@@ -196,7 +196,7 @@ fn what_policies_people_and_states_have_against_an_order_is_found_by_its_id() {
 
     // And one that refuses to take the order at all has no id, but the reseller and the reason.
     let body = json!({"account_lookup": account, "csr": csr(keys.path(), "forbidden.test")});
-    assert_eq!(dev.ask("POST", "/v1/order", Some(body)).status, 403);
+    assert_eq!(dev.ask("POST", "/v1/order", Some(body)).status, 400);
     let log = dev.process.log();
     let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let told: Vec<_> = lines.filter(|line| line["message"] == "order refused" && line["step"] == "order").collect();
