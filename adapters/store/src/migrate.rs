@@ -36,6 +36,7 @@ migrations! {
     5 "0005_orders";
     6 "0006_acme";
     7 "0007_acme_extensions";
+    9 "0009_limits";
 }
 
 /// A step that was just done.

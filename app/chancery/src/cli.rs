@@ -5,8 +5,8 @@ use clap_complete::Shell;
 
 use crate::commands::{
     api_key::ApiKeyCommand, audit::AuditArgs, backup::BackupArgs, bench::BenchCommand, ca::CaCommand,
-    client::ClientCommand, demo::DemoArgs, kek::KekCommand, profile::ProfileCommand, reseller::ResellerCommand,
-    revoke::RevokeArgs, setup::InitArgs,
+    client::ClientCommand, demo::DemoArgs, kek::KekCommand, pause::PauseCommand, profile::ProfileCommand,
+    reseller::ResellerCommand, revoke::RevokeArgs, setup::InitArgs,
 };
 use crate::dev::DevArgs;
 use crate::serve::ServeArgs;
@@ -46,6 +46,8 @@ pub enum Command {
     Ca(Noun<CaCommand>),
     /// Revoke a certificate of any reseller
     Revoke(At<RevokeArgs>),
+    /// List and lift pauses: names whose validation failed too often
+    Pause(Noun<PauseCommand>),
     /// List, rotate and prune the key-encryption keys
     Kek(Noun<KekCommand>),
     /// Read the audit trail: who did, or was refused, what

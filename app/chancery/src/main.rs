@@ -53,6 +53,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Init(at) => commands::setup::init(&at.target, &at.args),
         Command::Reseller(noun) => commands::reseller::run(&noun.target, noun.command),
         Command::Client(noun) => commands::client::run(&noun.target, noun.command),
+        Command::Pause(noun) => commands::pause::run(&noun.target, noun.command),
         Command::ApiKey(noun) => commands::api_key::run(&noun.target, noun.command),
         Command::Profile(noun) => commands::profile::run(&noun.target, noun.command),
         Command::Ca(noun) => commands::ca::run(&noun.target, noun.command),

@@ -67,6 +67,8 @@ ids! {
     AcmeAccountId = "acme";
     IssuerId = "iss";
     AuditId = "aud";
+    /// A name that is paused for a customer.
+    PauseId = "pau";
 }
 
 /// The low bits of an authorization's id are free: they number its challenges. The first kinds have the lowest two;

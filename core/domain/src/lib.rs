@@ -21,6 +21,7 @@ mod kinds;
 mod metadata;
 mod order;
 mod page;
+mod pause;
 pub mod policy;
 mod problem;
 mod profile;
@@ -45,13 +46,14 @@ pub use evidence::{Attempt, CaaEvidence, ProblemKind, ValidationProblem};
 pub use group::Group;
 pub use id::{
     AccountId, AcmeAccountId, ApiKeyId, AuditId, AuthorizationId, CertificateId, ChallengeId, ClientId, EabId, GroupId,
-    IdError, IssuerId, OrderId, PolicyId, ResellerId, TokenKeyId,
+    IdError, IssuerId, OrderId, PauseId, PolicyId, ResellerId, TokenKeyId,
 };
 pub use identifier::{DnsName, Identifier, IdentifierError};
 pub use kinds::{ChallengeType, KeyType};
 pub use metadata::Metadata;
 pub use order::{Finalization, Order, OrderError, OrderState, Via};
 pub use page::{PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, Page, PageRequest};
+pub use pause::{Failure, Pause};
 pub use policy::{Policy, PolicyRules};
 pub use problem::{Problem, Problems};
 pub use profile::{Profile, ProfileName};

@@ -13,7 +13,9 @@ mod chains;
 mod credentials;
 mod csr;
 mod cursor;
+mod diagnosis;
 mod error;
+mod failures;
 pub mod fault;
 mod groups;
 pub mod identity;
@@ -22,19 +24,23 @@ mod issuance_rules;
 mod issuers;
 mod jobs;
 mod kernel;
+mod limits;
 mod members;
 mod ocsp;
 mod ocsp_responder;
 mod once;
+mod open_orders;
 pub mod operator;
 mod orders;
 #[doc(hidden)]
 pub mod parsers;
+mod pauses;
 mod policies;
 mod publication;
 mod settings;
 mod telling;
 mod timed;
+mod usage;
 mod validation;
 mod waiting;
 
@@ -46,13 +52,14 @@ pub use acme::Acme;
 pub use audit::{Audit, Refusal};
 pub use authority::{Authority, Signing};
 pub use authorizations::{AuthorizationDetails, Authorizations, ChallengeDetails};
-pub use caa::{CaaAnswer, CaaAsker};
+pub use caa::{CaaAnswer, CaaAsker, WebAnswer};
 pub use caller::{Actor, Caller, Origin};
 pub use certificates::{CertificateDetails, Certificates, Download, Revoked};
 pub use chains::{Chain, Chains};
-pub use chancery_store::{AccountFilter, CertificateFilter, Job, JobKind, OrderFilter, StoreError};
+pub use chancery_store::{AccountFilter, CertificateFilter, Job, JobKind, OrderFilter, StoreError, UsageBy, UsageRow};
 pub use credentials::{CreatedCredential, CredentialDetails, Credentials};
 pub use cursor::{ListRequest, Listed};
+pub use diagnosis::{Diagnoses, Diagnosis, DiagnosisRequest};
 pub use error::{Noun, ServiceError};
 pub use groups::{GroupDetails, GroupInput, Groups};
 pub use identity::Identity;
@@ -60,13 +67,16 @@ pub use issuance::{CaaAssignment, Issuance, Prepared};
 pub use issuers::{IssuerRef, IssuerRefError, IssuerRules};
 pub use jobs::Jobs;
 pub use kernel::{Fresh, Kernel};
+pub use limits::{Caps, Decision, Limit, LimitSettings, Limits, Rate, client_network};
 pub use ocsp::{CacheableAnswer, Ocsp, OcspAnswer};
 pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
 pub use operator::Operator;
 pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
+pub use pauses::Pauses;
 pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
 pub use publication::{CrlName, Publication, PublishedCrl};
 pub use settings::{AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings};
+pub use usage::{Usage, UsageRequest};
 pub use validation::{Assignment, Report, Validations};
 
 /// Every use case there is, for the doors to hold. Clones share one core.
@@ -77,6 +87,7 @@ pub struct Services {
     pub credentials: Credentials,
     pub groups: Groups,
     pub policies: Policies,
+    pub pauses: Pauses,
     pub orders: Orders,
     pub authorizations: Authorizations,
     pub validations: Validations,
@@ -89,6 +100,9 @@ pub struct Services {
     pub authority: Arc<Authority>,
     pub answers: Answers,
     pub audit: Audit,
+    pub limits: Limits,
+    pub usage: Usage,
+    pub diagnoses: Diagnoses,
     pub operator: Operator,
     pub settings: Arc<Settings>,
     kernel: Arc<Kernel>,
@@ -104,6 +118,7 @@ impl Services {
             credentials: Credentials::new(kernel.clone()),
             groups: Groups::new(kernel.clone()),
             policies: Policies::new(kernel.clone()),
+            pauses: Pauses::new(kernel.clone()),
             orders: Orders::new(kernel.clone()),
             authorizations: Authorizations::new(kernel.clone()),
             validations: Validations::new(kernel.clone()),
@@ -115,16 +130,20 @@ impl Services {
             authority,
             answers: Answers::new(kernel.clone()),
             audit: Audit::new(kernel.clone()),
+            limits: kernel.limits.clone(),
+            usage: Usage::new(kernel.clone()),
+            diagnoses: Diagnoses::new(kernel.clone()),
             operator: Operator::new(kernel.clone()),
             settings: kernel.settings.clone(),
             kernel,
         }
     }
 
-    /// With somebody who can ask what CAA records say; without, they are left out of the verdict on a CSR.
+    /// With somebody who can ask what CAA records say and whether names are reached; without, that is left out.
     #[must_use]
     pub fn asking(mut self, asker: Arc<dyn CaaAsker>) -> Self {
-        self.certificates.caa = Some(asker);
+        self.certificates.caa = Some(asker.clone());
+        self.diagnoses.asker = Some(asker);
         self
     }
 

@@ -7,6 +7,7 @@ use chancery_domain::{AccountId, AcmeAccountId, IssuerId, Name, PolicyRules, Pro
 use chancery_pki::{CrlShards, NameRules, SubscriberProfile, reuse_ceiling_days};
 
 use crate::issuers::IssuerRules;
+use crate::limits::LimitSettings;
 
 /// No setting makes tokens live longer.
 pub const LONGEST_TOKEN_LIFETIME: Duration = Duration::from_secs(7 * 86_400);
@@ -35,6 +36,7 @@ pub struct Settings {
     pub acme: AcmeSettings,
     /// How long an answer can be replayed by its idempotency key.
     pub idempotency_window: Duration,
+    pub limits: LimitSettings,
 }
 
 impl Settings {

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
+use crate::failures::{self, Failed};
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
 use crate::orders::{fail_order, thumbprint};
@@ -92,10 +93,11 @@ impl Validations {
             .await;
         fault::reached(Step::Concluded);
         self.kernel.decided.tell(id);
-        if let Some(Decided { method, ends_order }) = concluded? {
+        if let Some(Decided { method, ends_order, failed }) = concluded? {
             let outcome = problem.as_ref().map_or("valid", |problem| problem.kind.as_str());
             metrics::counter!("chancery_validations_total", "method" => method.as_str(), "outcome" => outcome)
                 .increment(1);
+            failed.into_iter().for_each(|failed| failed.note(&self.kernel));
             if let Some(problem) = &problem {
                 self.kernel.tell_not_shown(id.authorization(), ends_order, problem).await;
             }
@@ -129,6 +131,8 @@ struct Decided {
     method: ChallengeType,
     /// Its order has failed with it.
     ends_order: bool,
+    /// What has failed, if it has by the applicant's fault.
+    failed: Option<Failed>,
 }
 
 /// None where the verdict comes too late to change anything.
@@ -160,7 +164,6 @@ fn conclude(
         return Ok(None);
     };
     let ends_order = order.as_ref().is_some_and(is_under_way) && report.outcome.is_err();
-    let decided = authorization.challenge(id).map(|challenge| Decided { method: challenge.kind, ends_order });
     tx.save_authorization(&authorization)?;
     let detail = match &report.outcome {
         Ok(_) => json!({"name": authorization.identifier.to_string(), "shown": true}),
@@ -168,6 +171,15 @@ fn conclude(
     };
     let (actor, origin) = (Actor::Service, Origin::default());
     kernel.audit_as(tx, Some(authorization.reseller), &actor, &origin, "challenge.validate", id, &detail)?;
+    let failed = match &report.outcome {
+        Ok(_) => {
+            failures::forgive(kernel, tx, &authorization)?;
+            None
+        }
+        Err(problem) => failures::count(kernel, tx, &authorization, problem)?,
+    };
+    let challenge = authorization.challenge(id);
+    let decided = challenge.map(|challenge| Decided { method: challenge.kind, ends_order, failed });
     let Some(order) = order else { return Ok(decided) };
     match &report.outcome {
         Err(problem) => {

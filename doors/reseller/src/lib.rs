@@ -5,10 +5,12 @@ mod authorization;
 mod certificate;
 mod certificate_csv;
 mod csr;
+mod diagnose;
 mod docs;
 mod download;
 mod eab;
 mod group;
+mod limits;
 mod member;
 mod missing;
 mod openapi;
@@ -17,10 +19,12 @@ mod order;
 mod order_view;
 #[doc(hidden)]
 pub mod parsers;
+mod pause;
 mod policy;
 mod policy_rules;
 mod progress;
 mod selector;
+mod usage;
 mod version;
 
 use axum::Router;
@@ -50,5 +54,9 @@ fn operations() -> OpenApiRouter<Door> {
         .merge(certificate::routes())
         .merge(download::routes())
         .merge(csr::routes())
+        .merge(usage::routes())
+        .merge(diagnose::routes())
+        .merge(pause::routes())
+        .merge(limits::routes())
         .merge(version::routes())
 }

@@ -6,13 +6,17 @@
 mod account;
 pub mod acme;
 mod certificate;
+mod diagnosis;
 mod eab;
 mod error;
 mod group;
+mod limits;
 mod list;
 mod order;
+mod pause;
 mod policy;
 mod token;
+mod usage;
 mod version;
 
 pub use account::{Account, AccountList, AccountWithGroups, ResellerAccountRequest, ResellerUpdateAccountRequest};
@@ -20,20 +24,24 @@ pub use certificate::{
     CertificateMetadata, CertificateSummaryList, CertificateWithChain, ReasonInput, ResellerRevokeCertificateRequest,
     ResellerValidateCsrRequest,
 };
+pub use diagnosis::{CaaFinding, Diagnosis, DiagnosisReport, DiagnosisRequest, HttpFinding};
 pub use eab::{EabAuthorization, EabCredentialList, EabCredentialRequest};
 pub use error::{ErrorCode, ErrorResponse, FieldProblem, SuccessResponse};
 pub use group::{
     AccountGroupList, AccountGroupMemberList, AccountGroupRecord, ResellerAccountGroupMembersRequest,
     ResellerAccountGroupRequest,
 };
+pub use limits::{Cap, LimitList, RateLimit};
 pub use list::NamedReference;
 pub use order::{
     Attempt, Authorization, Challenge, Challenges, Instructions, Order, OrderList, Problem, ProgressStep,
     ResellerOrderRequest,
 };
+pub use pause::{PauseList, PauseRecord};
 pub use policy::{
     AppliedPolicy, IdentifierInput, IssuancePolicy, IssuancePolicyRecord, PolicyEvaluation, PolicyEvaluationRequest,
     PolicyList, TypedIdentifier,
 };
 pub use token::{TokenErrorResponse, TokenResponse};
+pub use usage::{UsageItem, UsageReport};
 pub use version::Version;

@@ -16,6 +16,7 @@ use crate::eab::EabCredentials;
 use crate::error::{Error, TransportError};
 use crate::group::AccountGroups;
 use crate::order::Orders;
+use crate::pause::Pauses;
 use crate::policy::Policies;
 use crate::request::RawRequest;
 use crate::response::Response;
@@ -49,6 +50,11 @@ impl Client {
     /// Account groups, who is in them, and which policies they have.
     pub fn groups(&self) -> AccountGroups<'_> {
         AccountGroups { client: self }
+    }
+
+    /// Names that are paused, because their validation failed too often.
+    pub fn pauses(&self) -> Pauses<'_> {
+        Pauses { client: self }
     }
 
     /// Certificate orders, their authorizations and challenges.

@@ -47,10 +47,12 @@ mod connector;
 mod eab;
 mod error;
 mod group;
+mod limits;
 mod member;
 mod order;
 mod page;
 mod path;
+mod pause;
 mod policy;
 mod query;
 mod request;
@@ -58,6 +60,7 @@ mod response;
 mod tls;
 mod token;
 mod transport;
+mod usage;
 mod version;
 
 pub use account::{AccountQuery, Accounts};
@@ -69,10 +72,12 @@ pub use error::{Error, TransportError};
 pub use group::AccountGroups;
 pub use order::{OrderQuery, Orders};
 pub use page::{PageQuery, Pages};
+pub use pause::Pauses;
 pub use policy::Policies;
 pub use request::RawRequest;
 pub use response::{Replayable, Response};
 pub use token::ClientCredentials;
+pub use usage::UsageQuery;
 
 pub use bytes::Bytes;
 /// The shapes of requests and answers.

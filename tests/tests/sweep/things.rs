@@ -19,6 +19,7 @@ pub(crate) enum Kind {
     Authorization,
     Challenge,
     Certificate,
+    Pause,
 }
 
 impl Kind {
@@ -36,10 +37,11 @@ impl Kind {
             Self::Authorization => "authz_00000000000000000000000000",
             Self::Challenge => "chal_00000000000000000000000000",
             Self::Certificate => "cert_00000000000000000000000000",
+            Self::Pause => "pau_00000000000000000000000000",
         }
     }
 
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Account,
         Self::Credential,
         Self::Group,
@@ -51,6 +53,7 @@ impl Kind {
         Self::Authorization,
         Self::Challenge,
         Self::Certificate,
+        Self::Pause,
     ];
 }
 
@@ -72,7 +75,9 @@ impl Things {
         let order = owner.make_order(&account, &["open.test"]).await;
         let authorization = lookup(&order["authorizations"][0]);
         let challenge = lookup(&owner.codes(&authorization).await[0]);
+        let pause = world.pause(owner, &account, "paused.test").await;
         Self(BTreeMap::from([
+            (Kind::Pause, pause),
             (Kind::Order, lookup(&order)),
             (Kind::ReadyOrder, lookup(&ready)),
             (Kind::IssuedOrder, lookup(&issued)),

@@ -33,6 +33,13 @@ const AUTHORIZATIONS: &str = "(SELECT string_agg(authorizations.id, ',' ORDER BY
 static SELECT: LazyLock<String> = LazyLock::new(|| format!("SELECT {COLUMNS}, {AUTHORIZATIONS} FROM orders"));
 
 impl Tx<'_> {
+    /// How many orders of an account wait to be finalized, counted up to so many.
+    pub fn open_orders_up_to(&mut self, account: AccountId, most: u32, now: Timestamp) -> Result<i64, StoreError> {
+        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE account_id = $1 AND state IN ('pending', 'ready')
+                   AND expires_at > $2 AND finalized_at IS NULL LIMIT $3) AS counted";
+        Ok(self.query_one(sql, params![account, now, most], |row| row.int())?.unwrap_or(0))
+    }
+
     /// Adds an order; `false` when its external id is taken. Its authorizations are added by themselves.
     pub fn insert_order(&mut self, order: &Order) -> Result<bool, StoreError> {
         let (state, state_at, problem) = write_state(&order.state);

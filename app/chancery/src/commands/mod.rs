@@ -10,6 +10,7 @@ mod context;
 pub mod demo;
 pub mod kek;
 pub mod openapi;
+pub mod pause;
 pub mod profile;
 pub mod reseller;
 pub mod revoke;

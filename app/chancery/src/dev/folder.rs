@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chancery_domain::{ChallengeType, Name, Profile};
-use chancery_http::{BodyLimits, Limits, PublicUrls};
+use chancery_http::{BodyLimits, Limits, PublicUrls, TrustedProxies};
 use chancery_pki::chain_to_pem;
-use chancery_service::Settings;
 use chancery_service::operator::IssuerDetails;
+use chancery_service::{LimitSettings, Settings};
 use chancery_store::{DatabaseUrl, Options};
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ use super::wishes::Wishes;
 use crate::config::IDEMPOTENCY_WINDOW;
 use crate::failure::Failure;
 use crate::files::{hold, private_folder, remove, unwritable, write};
-use crate::installation::{Addresses, Installation, Kek, LogChoice, LogFormat, Place, Rate, ServerLimits, TlsFiles};
+use crate::installation::{Addresses, Installation, Kek, LogChoice, LogFormat, Place, ServerLimits, TlsFiles};
 
 /// The `aud` of a `dev`'s tokens: the same whatever port it listens on.
 pub const AUDIENCE: &str = "https://chancery.test";
@@ -156,7 +156,6 @@ impl Folder {
         if wishes.draft_challenges {
             profiles.iter_mut().for_each(|profile| profile.challenge_types = ChallengeType::ALL.to_vec());
         }
-        let fifty = Rate { per_second: 50.try_into().expect("not zero"), burst: 200.try_into().expect("not zero") };
         Ok(Installation {
             place: Place::Folder(self.0.clone()),
             listen,
@@ -179,16 +178,14 @@ impl Folder {
                 default_policy: wishes.policy(),
                 default_policy_name: Name::parse("default").expect("a plain word"),
                 idempotency_window: IDEMPOTENCY_WINDOW,
+                limits: if wishes.limits { LimitSettings::usual() } else { LimitSettings::none() },
             },
             urls,
             validation: wishes.validation(),
             blocklist: None,
             external_keys: Vec::new(),
-            limits: ServerLimits {
-                http: Limits::default(),
-                body: BodyLimits::default(),
-                rate: wishes.limits.then_some(fifty),
-            },
+            limits: ServerLimits { http: Limits::default(), body: BodyLimits::default(), requests_at_once: None },
+            proxies: TrustedProxies::default(),
             shutdown_delay: Duration::ZERO,
             log: LogChoice { format: LogFormat::Auto, level: "info".to_owned() },
             telemetry: None,

@@ -51,6 +51,21 @@ pub fn start(
         let ocsp = ocsp.clone();
         async move { ocsp.watch().await }
     }));
+    let usage = assembled.services.usage.clone();
+    tasks.spawn(keep("usage", move || {
+        let usage = usage.clone();
+        async move { usage.watch().await }
+    }));
+    let pauses = assembled.services.pauses.clone();
+    tasks.spawn(keep("pauses", move || {
+        let pauses = pauses.clone();
+        async move { pauses.watch().await }
+    }));
+    let limits = assembled.services.limits.clone();
+    tasks.spawn(keep("limits", move || {
+        let limits = limits.clone();
+        async move { limits.run().await }
+    }));
     for fetcher in &assembled.fetchers {
         let fetcher = fetcher.clone();
         tasks.spawn(keep("external keys", move || fetcher.clone().run()));

@@ -3,6 +3,7 @@
 //! A label has few values, all of our own making or of the operator's: never one of a customer, of a name or of a path.
 
 use chancery_domain::{ChallengeType, ProblemKind};
+use chancery_service::Limit;
 use metrics::Unit;
 
 /// What is measured.
@@ -32,6 +33,8 @@ pub enum Values {
     Methods,
     /// These, and every kind of problem.
     AreProblemsAnd(&'static [&'static str]),
+    /// The limits on rates.
+    Limits,
     /// A route, a status, a profile, a CA: known when they come.
     Come,
 }
@@ -45,13 +48,14 @@ impl Values {
             Self::AreProblemsAnd(values) => {
                 Some(values.iter().copied().chain(ProblemKind::ALL.iter().map(|kind| kind.as_str())).collect())
             }
+            Self::Limits => Some(Limit::ALL.iter().map(|limit| limit.as_str()).collect()),
             Self::Come => None,
         }
     }
 }
 
 use Kind::{Counter, Gauge, Histogram};
-use Values::{Are, AreProblemsAnd, Come, Methods};
+use Values::{Are, AreProblemsAnd, Come, Limits, Methods};
 
 const fn of(
     name: &'static str,
@@ -91,7 +95,9 @@ pub const METRICS: &[Metric] = &[
     of("chancery_http_connections", Gauge, Unit::Count, &[], "Open connections."),
     of("chancery_http_connections_refused_total", Counter, Unit::Count, &[("reason", REFUSED)],
         "Connections refused or cut."),
-    of("chancery_http_rate_limited_total", Counter, Unit::Count, &[], "Requests refused for their rate."),
+    of("chancery_http_overload_total", Counter, Unit::Count, &[("reason", Are(&["full", "share"]))],
+        "Requests refused since there were too many at once."),
+    of("chancery_http_rate_limited_total", Counter, Unit::Count, &[("limit", Limits)], "Requests refused for their rate."),
     of("chancery_acme_accounts_total", Counter, Unit::Count, &[], "ACME accounts registered."),
     of("chancery_acme_problems_total", Counter, Unit::Count, &[("type", Come)], "Requests of ACME clients refused."),
     of("chancery_audit_refusals_dropped_total", Counter, Unit::Count, &[], "Refusals missing from the audit trail."),

@@ -92,7 +92,7 @@ mod tests {
     fn series_are_every_combination_of_the_labels() {
         let jobs = METRICS.iter().find(|metric| metric.name == "chancery_jobs_total").unwrap();
         assert_eq!(series(jobs).len(), 4);
-        let none = METRICS.iter().find(|metric| metric.name == "chancery_http_rate_limited_total").unwrap();
+        let none = METRICS.iter().find(|metric| metric.name == "chancery_store_conflicts_total").unwrap();
         assert_eq!(series(none), [Vec::new()]);
         let later = METRICS.iter().find(|metric| metric.name == "chancery_certificates_issued_total").unwrap();
         assert!(series(later).is_empty());

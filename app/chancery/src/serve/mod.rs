@@ -17,7 +17,7 @@ use axum::Router;
 use chancery_acme::Mount;
 use chancery_domain::{Clock, Entropy, Timestamp};
 use chancery_http::tls::{ReloadingCertificate, server_config};
-use chancery_http::{Door, Edge, RateLimiter, RequestIdSource, Server, account_for, finish};
+use chancery_http::{Door, Edge, RequestIdSource, Server, account_for, finish};
 use chancery_service::Services;
 use chancery_workers::{Eyes, Inspector, Workers};
 use clap::Args;
@@ -196,8 +196,7 @@ fn stopped(flag: &watch::Sender<bool>) -> impl Future<Output = ()> + Send + 'sta
 
 /// The reseller API, ACME and the token endpoint.
 fn api(installation: &Installation, services: &Services, acme: Arc<Mount>) -> Router {
-    let limiter = limiter(installation);
-    let door = Door { services: services.clone(), urls: Arc::new(installation.urls.clone()), limiter };
+    let door = Door { services: services.clone(), urls: Arc::new(installation.urls.clone()) };
     let router = chancery_reseller::router(door.clone())
         .merge(chancery_identity::router(door.clone()))
         .merge(chancery_acme::mounted(door.clone(), acme));
@@ -212,12 +211,11 @@ fn relying(installation: &Installation, assembled: &Assembled) -> Router {
 
 /// What stands around the routers of an installation.
 pub fn edge(installation: &Installation) -> Edge {
-    Edge::new(request_ids()).body_limits(installation.limits.body)
-}
-
-/// How many requests each reseller may make.
-pub fn limiter(installation: &Installation) -> Option<Arc<RateLimiter>> {
-    installation.limits.rate.map(|rate| Arc::new(RateLimiter::new(rate.per_second, rate.burst)))
+    let edge = Edge::new(request_ids()).body_limits(installation.limits.body).trusting(installation.proxies.clone());
+    match installation.limits.requests_at_once {
+        Some(most) => edge.at_most(most),
+        None => edge,
+    }
 }
 
 fn request_ids() -> RequestIdSource {

@@ -12,6 +12,7 @@ use super::{Acme, AcmeCaller, AcmeError, AskedName, names, renewal};
 use crate::authorizations::AuthorizationDetails;
 use crate::certificates::Download;
 use crate::error::ServiceError;
+use crate::failures::require_worth_trying;
 use crate::kernel::Kernel;
 use crate::orders::{Dates, Draft, Standing, Wanted, rules};
 use crate::telling::{self, About};
@@ -137,6 +138,7 @@ fn pre_authorize(
     };
     namespace.map_or(Ok(()), names::require_namespace)?;
     let authorization = draft.authorization(tx, None, name, namespace, end)?;
+    require_worth_trying(kernel, std::slice::from_ref(&authorization))?;
     tx.insert_authorization(&authorization, 0)?;
     let detail = json!({"name": name.to_string()});
     kernel.audit(tx, &by.caller, "authorization.create", authorization.id, &detail)?;

@@ -4,6 +4,7 @@ mod chains;
 mod clients;
 mod hierarchy;
 mod issuers;
+mod pauses;
 mod reseal;
 mod resellers;
 mod revocation;
