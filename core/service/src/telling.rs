@@ -105,8 +105,9 @@ impl Kernel {
 
     /// Looks up what a line says of an order. What cannot be looked up is left out.
     async fn line(&self, about: About, by: Option<&Caller>) -> Line {
+        // Where only warnings are logged, few of these are: nothing is looked up for them.
         if !tracing::enabled!(tracing::Level::INFO) {
-            return Line::default();
+            return Line::about(about);
         }
         let code = by.map(|caller| caller.code.clone());
         let known = Line { reseller: code.as_ref().map(ToString::to_string), ..Line::about(about) };
