@@ -10,7 +10,7 @@ use chancery_http::{Door, Edge, PublicUrls, account_for, finish};
 use chancery_seal::Keyring;
 use chancery_service::identity::External;
 use chancery_service::operator::{KeyAlgorithm, NewHierarchy};
-use chancery_service::{Authority, Identity, Job, Kernel, Services, Settings};
+use chancery_service::{Authority, Fresh, Identity, Kernel, Services, Settings};
 use chancery_store::{Options, Store};
 use chancery_testkit::{FrozenClock, SeededEntropy};
 use chancery_workers::Workers;
@@ -84,9 +84,9 @@ impl Node {
     }
 
     /// Does the jobs that this node has just taken on, and those that come of them.
-    pub async fn work_fresh(&self, fresh: &mut UnboundedReceiver<Job>) {
+    pub async fn work_fresh(&self, fresh: &mut UnboundedReceiver<Fresh>) {
         let workers = Workers::new(self.services.clone(), None, self.clock.clone());
-        while let Ok(job) = fresh.try_recv() {
+        while let Ok(Fresh { job, .. }) = fresh.try_recv() {
             workers.work(job).await;
         }
     }

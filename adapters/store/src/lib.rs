@@ -26,7 +26,7 @@ pub use rows::crl::{CrlFacts, CrlHead, CrlRow};
 pub use rows::idempotency::StoredAnswer;
 pub use rows::issuer::{IssuerKind, IssuerRecord, IssuerState};
 pub use rows::issuer_chain::ChainRecord;
-pub use rows::job::{Job, JobKind};
+pub use rows::job::{Backlog, Job, JobKind};
 pub use rows::order::OrderFilter;
 pub use rows::overview::{CountedState, Span};
 pub use rows::party::Party;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::Timestamp;
+use tracing::Instrument;
 
 use crate::engine::{DatabaseUrl, Facts, PostgresPool, SqlitePool, facts, sqlite_copy};
 use crate::error::StoreError;
@@ -14,6 +15,9 @@ use crate::unit::{Kind, Reply, Unit, pack};
 
 /// How long a unit may wait for a connection to PostgreSQL before it is given up. SQLite's writer is always at work.
 const TURN: Duration = Duration::from_secs(5);
+
+/// The target of spans that only traces are made of; disabled, they cost a look at a flag.
+const SPANS: &str = "chancery::span";
 
 /// How to open a store.
 #[derive(Clone, Debug)]
@@ -86,9 +90,10 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        let span = tracing::trace_span!(target: SPANS, "store.write");
         let (unit, reply) = pack(unit);
         self.send(unit, Kind::Write).map_err(E::from)?;
-        self.wait(reply).await
+        self.wait(reply).instrument(span).await
     }
 
     /// Like [`Store::write`], for what need not outlast a crash of the database's machine: where PostgreSQL has it, the
@@ -99,9 +104,10 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        let span = tracing::trace_span!(target: SPANS, "store.note");
         let (unit, reply) = pack(unit);
         self.send(unit, Kind::Note).map_err(E::from)?;
-        self.wait(reply).await
+        self.wait(reply).instrument(span).await
     }
 
     /// Runs a unit of work that only reads, on one consistent snapshot.
@@ -111,9 +117,10 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        let span = tracing::trace_span!(target: SPANS, "store.read");
         let (unit, reply) = pack(unit);
         self.send(unit, Kind::Read).map_err(E::from)?;
-        self.wait(reply).await
+        self.wait(reply).instrument(span).await
     }
 
     /// Like [`Store::read`], for a few rows by their keys: to read them takes less than to have another thread do it, so
@@ -124,13 +131,22 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        let span = tracing::trace_span!(target: SPANS, "store.glance");
         let (unit, reply) = pack(unit);
-        match self.backend.as_ref() {
+        span.in_scope(|| match self.backend.as_ref() {
             Backend::Sqlite(pool) => pool.glance(unit),
             Backend::Postgres(pool) => pool.send(unit, Kind::Read),
-        }
+        })
         .map_err(E::from)?;
-        self.wait(reply).await
+        self.wait(reply).instrument(span).await
+    }
+
+    /// Units of work that wait for a thread.
+    pub fn waiting(&self) -> usize {
+        match self.backend.as_ref() {
+            Backend::Sqlite(pool) => pool.waiting(),
+            Backend::Postgres(pool) => pool.waiting(),
+        }
     }
 
     /// Whether the database can be relied on: no damage was met, it answers, and it takes what is written.

@@ -14,6 +14,8 @@ use chancery_pki::{KeyBlocklist, ceiling_days};
 use chancery_service::{ExternalProvider, Settings};
 use chancery_store::{DatabaseUrl, Options};
 
+use crate::telemetry::Telemetry;
+
 /// What the service is to be.
 pub struct Installation {
     pub place: Place,
@@ -35,6 +37,8 @@ pub struct Installation {
     /// How long after a signal to stop new connections are still taken.
     pub shutdown_delay: Duration,
     pub log: LogChoice,
+    /// Where traces go; nowhere without.
+    pub telemetry: Option<Telemetry>,
 }
 
 impl Installation {

@@ -1,18 +1,24 @@
-//! The log: readable in a terminal, JSON elsewhere, always on standard error.
+//! The log: readable in a terminal, JSON elsewhere, always on standard error. And traces, where somebody collects them.
 
 use std::io::IsTerminal;
 
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt;
+use tracing::Subscriber;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, fmt, registry};
 
+use crate::failure::Failure;
 use crate::installation::{LogChoice, LogFormat};
+use crate::telemetry::{self, Sending, Telemetry};
 
 /// The DNS library warns of each answer that it does not like, in full, and whoever orders a certificate can send those;
 /// what was wrong is in the challenge's attempts.
 const QUIET: &str = "hickory_net=off,hickory_proto=off";
 
 /// Starts logging as it was chosen; `RUST_LOG` goes over the level. A second call does nothing.
-pub fn start(choice: &LogChoice) {
+/// Traces are sent until what is given back is dropped.
+pub fn start(choice: &LogChoice, telemetry: Option<&Telemetry>) -> Result<Option<Sending>, Failure> {
     let filter = EnvFilter::try_from_default_env().or_else(|_| EnvFilter::try_new(format!("{QUIET},{}", choice.level)));
     let filter = filter.unwrap_or_else(|_| EnvFilter::new("info"));
     let terminal = std::io::stderr().is_terminal();
@@ -21,12 +27,25 @@ pub fn start(choice: &LogChoice) {
         LogFormat::Human => true,
         LogFormat::Json => false,
     };
-    let builder = fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let colours = human && terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     // Whoever started it first keeps it: there is one log a process.
-    let _ = if human {
-        let colours = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        builder.with_ansi(colours).with_target(false).try_init()
-    } else {
-        builder.json().flatten_event(true).with_current_span(true).with_span_list(false).try_init()
+    let Some(telemetry) = telemetry else {
+        // The filter is the whole registry's: what nobody logs is not even made.
+        let _ = registry().with(lines(human, colours)).with(filter).try_init();
+        return Ok(None);
     };
+    let (traces, sending) = telemetry::start(telemetry)?;
+    let _ = registry().with(lines(human, colours).with_filter(filter)).with(traces).try_init();
+    Ok(Some(sending))
+}
+
+fn lines<S>(human: bool, colours: bool) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+{
+    let lines = fmt::layer().with_writer(std::io::stderr);
+    match human {
+        true => lines.with_ansi(colours).with_target(false).boxed(),
+        false => lines.json().flatten_event(true).with_current_span(true).with_span_list(false).boxed(),
+    }
 }

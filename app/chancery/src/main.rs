@@ -17,6 +17,7 @@ mod resolvers;
 mod serve;
 mod system;
 mod target;
+mod telemetry;
 
 use std::process::ExitCode;
 

@@ -17,6 +17,7 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
+use crate::telling;
 use crate::termination;
 
 /// What a new account is to be.
@@ -172,15 +173,16 @@ impl Accounts {
     pub async fn terminate(&self, caller: &Caller, id: AccountId, ending: Ending) -> Result<(), ServiceError> {
         caller.require(Scope::WriteAccount)?;
         let ended = termination::end_most(&self.kernel, caller, id, ending).await?;
-        let (kernel, caller) = (self.kernel.clone(), caller.clone());
-        self.kernel
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let cancelled = self
+            .kernel
             .store
             .write(move |tx| {
                 let now = kernel.now();
                 // Groups and orders before accounts, as everybody does, so that no two units wait for each other.
                 tx.claim_groups_of_account(id)?;
                 let open = tx.lock_open_orders(id, now, u32::MAX)?;
-                let before = claim_live(tx, &caller, id)?;
+                let before = claim_live(tx, &by, id)?;
                 let after = before.clone().terminate(now)?;
                 tx.save_account(&after)?;
                 tx.revoke_credentials(id, now)?;
@@ -189,22 +191,25 @@ impl Accounts {
                 drop(open);
                 // Read again: since the account was claimed, no order can have come.
                 let rest = tx.lock_open_orders(id, now, u32::MAX)?;
-                let cancelled = ended.cancelled + termination::cancel(&kernel, tx, &caller, rest)?;
+                let cancelled = termination::cancel(&kernel, tx, &by, rest)?;
                 let mut revoked = ended.revoked;
                 if ending.revoke_certificates {
-                    revoked += termination::revoke(&kernel, tx, &caller, id, u32::MAX)?;
+                    revoked += termination::revoke(&kernel, tx, &by, id, u32::MAX)?;
                     tx.forget_active(id)?;
                 }
                 let detail = json!({
                     "before": describe(&before),
                     "after": describe(&after),
                     "revokeCertificates": ending.revoke_certificates,
-                    "cancelledOrders": cancelled,
+                    "cancelledOrders": ended.cancelled + cancelled.len(),
                     "revokedCertificates": revoked,
                 });
-                kernel.audit(tx, &caller, "account.terminate", id, &detail)
+                kernel.audit(tx, &by, "account.terminate", id, &detail)?;
+                Ok::<_, ServiceError>(cancelled)
             })
-            .await
+            .await?;
+        telling::cancelled(caller, &cancelled, termination::BECAUSE);
+        Ok(())
     }
 }
 

@@ -177,7 +177,7 @@ const SECRET: usize = 40;
 
 /// As `storable`, and with what may be a secret left out: a caller who mixes up its papers has them quoted back in the
 /// refusal, and the trail outlives the refusal.
-fn discreet(text: &str) -> String {
+pub(crate) fn discreet(text: &str) -> String {
     let inner = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;

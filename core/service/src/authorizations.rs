@@ -17,6 +17,7 @@ use crate::error::{Noun, ServiceError};
 use crate::fault::{self, Step};
 use crate::kernel::{Kernel, sealed_column};
 use crate::orders::{Standing, cancel_order, offered, thumbprint};
+use crate::telling::{self, About};
 
 /// An authorization, and the thumbprint that its key authorizations end in.
 #[derive(Clone, Debug)]
@@ -67,11 +68,12 @@ impl Authorizations {
         id: AuthorizationId,
     ) -> Result<AuthorizationDetails, ServiceError> {
         caller.require(Scope::WriteAuthorization)?;
-        let (kernel, caller) = (self.kernel.clone(), caller.clone());
-        self.kernel
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let generated = self
+            .kernel
             .store
             .write(move |tx| {
-                let (authorization, order) = lock(tx, &caller, id)?;
+                let (authorization, order) = lock(tx, &by, id)?;
                 require_alive(&kernel, &authorization, order.as_ref())?;
                 let thumbprint = account_thumbprint(&kernel, tx, &authorization)?;
                 // Those of an order that has failed still tell what became of them.
@@ -85,10 +87,14 @@ impl Authorizations {
                 let authorization = with_codes(&kernel, tx, authorization, &order)?;
                 tx.save_authorization(&authorization)?;
                 let count = authorization.challenges.len();
-                kernel.audit(tx, &caller, "authorization.generate_challenges", id, &json!({"challenges": count}))?;
+                kernel.audit(tx, &by, "authorization.generate_challenges", id, &json!({"challenges": count}))?;
                 Ok(AuthorizationDetails { authorization, thumbprint: Some(thumbprint) })
             })
-            .await
+            .await;
+        match generated {
+            Ok(generated) => Ok(generated),
+            Err(error) => Err(self.kernel.tell_refused(caller, About::Authorization(id), "authorization", error).await),
+        }
     }
 
     pub async fn show_challenge(&self, caller: &Caller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
@@ -139,7 +145,14 @@ impl Authorizations {
                 let names = order.map_or(1, |order| order.identifiers.len());
                 Ok::<_, ServiceError>(Chosen { details: of_challenge(tx, &by, authorization, id)?, names })
             })
-            .await?;
+            .await;
+        let chosen = match chosen {
+            Ok(chosen) => chosen,
+            Err(error) => {
+                let about = About::Authorization(id.authorization());
+                return Err(self.kernel.tell_refused(caller, about, "challenge", error).await);
+            }
+        };
         fault::reached(Step::Chosen);
         let reseller = Some(caller.reseller);
         self.kernel.start(Job { kind: JobKind::Validate, subject: id.to_string(), attempts: 1, reseller });
@@ -149,11 +162,12 @@ impl Authorizations {
     /// Gives the permission up, and cancels the order it belongs to where that is still open.
     pub async fn deactivate(&self, caller: &Caller, id: ChallengeId) -> Result<AuthorizationDetails, ServiceError> {
         caller.require(Scope::WriteChallenge)?;
-        let (kernel, caller) = (self.kernel.clone(), caller.clone());
-        self.kernel
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let given_up = self
+            .kernel
             .store
             .write(move |tx| {
-                let (authorization, order) = lock_challenge(tx, &caller, id)?;
+                let (authorization, order) = lock_challenge(tx, &by, id)?;
                 let now = kernel.now();
                 if account_of(tx, &authorization)?.deleted_at.is_some() {
                     return Err(AuthorizationError::Deactivated.into());
@@ -161,16 +175,29 @@ impl Authorizations {
                 if authorization.status(now) == "expired" {
                     return Err(AuthorizationError::Expired(authorization.expires_at).into());
                 }
-                match order.filter(|order| order.is_open(now)) {
-                    Some(open) => drop(cancel_order(tx, open, now)?),
-                    None => tx.save_authorization(&authorization.deactivate(now)?)?,
-                }
-                kernel.audit(tx, &caller, "challenge.deactivate", id, &json!({}))?;
-                let authorization = own(tx, &caller, id.authorization())?;
-                let thumbprint = shown_thumbprint(tx, &caller, &authorization)?;
-                Ok(AuthorizationDetails { authorization, thumbprint })
+                let cancelled = match order.filter(|order| order.is_open(now)) {
+                    Some(open) => Some(cancel_order(tx, open, now)?),
+                    None => {
+                        tx.save_authorization(&authorization.deactivate(now)?)?;
+                        None
+                    }
+                };
+                kernel.audit(tx, &by, "challenge.deactivate", id, &json!({}))?;
+                let authorization = own(tx, &by, id.authorization())?;
+                let thumbprint = shown_thumbprint(tx, &by, &authorization)?;
+                Ok((AuthorizationDetails { authorization, thumbprint }, cancelled))
             })
-            .await
+            .await;
+        match given_up {
+            Ok((given_up, cancelled)) => {
+                telling::cancelled(caller, &cancelled, "a permission of it was given up");
+                Ok(given_up)
+            }
+            Err(error) => {
+                let about = About::Authorization(id.authorization());
+                Err(self.kernel.tell_refused(caller, about, "challenge", error).await)
+            }
+        }
     }
 }
 

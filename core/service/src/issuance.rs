@@ -30,8 +30,9 @@ use crate::fault::{self, Step};
 use crate::issuance_rules::{
     Parties, ages, as_problem, require_short, require_uncompromised, standing_authorizations, unprovable,
 };
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, SPANS};
 use crate::orders::{Standing, days_between, fail_order, put_back_order};
+use crate::telling;
 use crate::timed::Timed;
 
 /// What has to happen next with an order.
@@ -146,7 +147,8 @@ impl Issuance {
     async fn sign_and_keep(&self, work: Work) -> Result<(), ServiceError> {
         let id = work.order.id;
         fault::reached(Step::ToSign);
-        let signed = match self.sign_draft(&work) {
+        let span = tracing::trace_span!(target: SPANS, "sign");
+        let signed = match span.in_scope(|| self.sign_draft(&work)) {
             Ok(signed) => signed,
             Err(reason) => {
                 tracing::error!(order = %id, %reason, "a draft could not be signed");
@@ -157,33 +159,38 @@ impl Issuance {
         fault::reached(Step::Signed);
         let (me, der) = (self.clone(), signed.certificate().as_der().to_vec());
         let kept = self.kernel.store.write(move |tx| me.keep(tx, &work, &der)).await;
-        if kept.is_ok() {
+        if let Ok(kept) = &kept {
             fault::reached(Step::Kept);
             self.announce(id);
+            kept.iter().for_each(telling::issued);
         }
         match kept {
             Err(error) => self.settle(id, error).await,
-            Ok(()) => Ok(()),
+            Ok(_) => Ok(()),
         }
     }
 
     /// Ends an order that cannot be issued. A verdict that comes too late, because the order has ended or the job is
     /// another node's by now, changes nothing.
     pub async fn fail(&self, id: OrderId, problem: ValidationProblem) -> Result<(), ServiceError> {
-        let me = self.clone();
+        let (me, why) = (self.clone(), problem.clone());
         let failed = self
             .kernel
             .store
             .write(move |tx| {
-                let Some(order) = me.claim(tx, id)? else { return Ok(()) };
+                let Some(order) = me.claim(tx, id)? else { return Ok(false) };
                 let order = fail_order(tx, order, problem.clone(), me.kernel.now())?;
                 let (actor, origin) = (Actor::Service, Origin::default());
                 let detail = json!({"problem": problem.to_string()});
-                me.kernel.audit_as(tx, Some(order.reseller), &actor, &origin, "order.fail", id, &detail)
+                me.kernel.audit_as(tx, Some(order.reseller), &actor, &origin, "order.fail", id, &detail)?;
+                Ok::<_, ServiceError>(true)
             })
             .await;
         self.announce(id);
-        failed
+        if failed? {
+            self.kernel.tell_failed(id, "issuance", &why).await;
+        }
+        Ok(())
     }
 
     /// What becomes of an order for which nothing was issued: an error that may pass is given back, and the job is tried
@@ -191,6 +198,9 @@ impl Issuance {
     async fn settle(&self, id: OrderId, error: ServiceError) -> Result<(), ServiceError> {
         if let ServiceError::Account(AccountError::Suspended) = error {
             return self.put_back(id).await;
+        }
+        if let ServiceError::Internal(reason) = &error {
+            tracing::error!(order = %id, %reason, "an order could not be issued");
         }
         match as_problem(&error) {
             Some(problem) => self.fail(id, problem).await,
@@ -205,16 +215,20 @@ impl Issuance {
             .kernel
             .store
             .write(move |tx| {
-                let Some(order) = me.claim(tx, id)? else { return Ok(()) };
+                let Some(order) = me.claim(tx, id)? else { return Ok(false) };
                 let reseller = order.reseller;
                 let dropped = put_back_order(tx, order, me.kernel.now())?;
                 let (actor, origin) = (Actor::Service, Origin::default());
                 let detail = json!({"because": "suspended", "droppedSerial": dropped});
-                me.kernel.audit_as(tx, Some(reseller), &actor, &origin, "order.put_back", id, &detail)
+                me.kernel.audit_as(tx, Some(reseller), &actor, &origin, "order.put_back", id, &detail)?;
+                Ok::<_, ServiceError>(true)
             })
             .await;
         self.announce(id);
-        back
+        if back? {
+            self.kernel.tell_put_back(id, "the account or its reseller is suspended").await;
+        }
+        Ok(())
     }
 
     /// Tells those who wait for the order that it has ended.
@@ -354,11 +368,11 @@ impl Issuance {
     }
 
     /// Keeps the certificate, unless account, credential, order or key have changed so that nothing may be issued any
-    /// more.
-    fn keep(&self, tx: &mut Tx<'_>, work: &Work, der: &[u8]) -> Result<(), ServiceError> {
+    /// more. Gives the order that has it; none where the job is another node's by now.
+    fn keep(&self, tx: &mut Tx<'_>, work: &Work, der: &[u8]) -> Result<Option<Order>, ServiceError> {
         let (kernel, now) = (&self.kernel, self.kernel.now());
         let id = work.order.id;
-        let Some(order) = self.claim_last(tx, id)? else { return Ok(()) };
+        let Some(order) = self.claim_last(tx, id)? else { return Ok(None) };
         Parties::hold(tx, &order)?.require_standing(&order)?;
         require_uncompromised(tx, &work.request)?;
         let authorizations = standing_authorizations(tx, id)?;
@@ -384,7 +398,7 @@ impl Issuance {
         let (actor, origin) = (Actor::Service, Origin::default());
         kernel.audit_as(tx, Some(order.reseller), &actor, &origin, "certificate.issue", id, &detail)?;
         fault::reached(Step::Keeping);
-        Ok(())
+        Ok(Some(order))
     }
 }
 

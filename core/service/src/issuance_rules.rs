@@ -140,8 +140,7 @@ pub(crate) fn as_problem(error: &ServiceError) -> Option<ValidationProblem> {
         ServiceError::PolicyViolation(problems) => {
             problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ")
         }
-        ServiceError::Internal(reason) => {
-            tracing::error!(%reason, "an order could not be issued");
+        ServiceError::Internal(_) => {
             "the service could not issue the certificate; the operator has been told".to_owned()
         }
         other => other.to_string(),

@@ -4,16 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{ChallengeId, ResellerId};
-use chancery_store::{Job, JobKind, Tx};
+use chancery_store::{Backlog, Job, JobKind, Tx};
 use tokio::sync::mpsc;
 
 use crate::error::ServiceError;
-use crate::kernel::Kernel;
+use crate::kernel::{Fresh, Kernel};
 
 /// Jobs that a node takes over at a time.
 const MOST: u32 = 64;
 /// Jobs that are renewed in one unit of work.
 const MOST_RENEWED: usize = 128;
+/// Jobs that are counted.
+const MOST_COUNTED: u32 = 10_000;
 
 #[derive(Clone)]
 pub struct Jobs {
@@ -26,7 +28,7 @@ impl Jobs {
     }
 
     /// The jobs that are to be begun at once; there is one receiver.
-    pub fn take_fresh(&self) -> Option<mpsc::UnboundedReceiver<Job>> {
+    pub fn take_fresh(&self) -> Option<mpsc::UnboundedReceiver<Fresh>> {
         self.kernel.take_jobs()
     }
 
@@ -90,6 +92,17 @@ impl Jobs {
             })
         };
         self.kernel.store.glance(read).await
+    }
+
+    /// How many jobs of each kind wait or are at work, on all nodes, and for how long the oldest has.
+    pub async fn backlog(&self) -> Result<Vec<(JobKind, i64, Duration)>, ServiceError> {
+        let backlog = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.backlog(MOST_COUNTED)?)).await?;
+        let now = self.kernel.now();
+        let of = |kind: JobKind| {
+            let found = backlog.iter().find(|backlog| backlog.kind == kind);
+            found.map_or((kind, 0, Duration::ZERO), |Backlog { jobs, oldest, .. }| (kind, *jobs, now.since(*oldest)))
+        };
+        Ok(JobKind::ALL.map(of).to_vec())
     }
 
     /// How long a job is a node's own unless it holds on to it.

@@ -8,6 +8,7 @@ use chancery_pki::KeyBlocklist;
 use chancery_seal::Keyring;
 use chancery_store::{Job, JobKind, SEALED_COLUMNS, SealedColumn, Store, StoreError, Tx};
 use tokio::sync::mpsc;
+use tracing::Span;
 
 use crate::acme::Nonces;
 use crate::cursor::Cursors;
@@ -17,6 +18,15 @@ use crate::open_orders::OpenOrders;
 use crate::pauses::KnownPauses;
 use crate::settings::Settings;
 use crate::waiting::Waiting;
+
+/// The target of spans that only traces are made of; disabled, they cost a look at a flag.
+pub(crate) const SPANS: &str = "chancery::span";
+
+/// A job that is to be begun at once, and the span that it was begun in.
+pub struct Fresh {
+    pub job: Job,
+    pub span: Span,
+}
 
 /// Store, clock, randomness, keys and settings, handed to each use case.
 pub struct Kernel {
@@ -37,8 +47,8 @@ pub struct Kernel {
     pub(crate) decided: Waiting<ChallengeId>,
     /// This process, as its jobs are leased to.
     pub(crate) node: String,
-    jobs: mpsc::UnboundedSender<Job>,
-    waiting: Mutex<Option<mpsc::UnboundedReceiver<Job>>>,
+    jobs: mpsc::UnboundedSender<Fresh>,
+    waiting: Mutex<Option<mpsc::UnboundedReceiver<Fresh>>>,
 }
 
 impl Kernel {
@@ -84,7 +94,7 @@ impl Kernel {
     }
 
     /// The jobs that are to be begun at once; there is one receiver.
-    pub fn take_jobs(&self) -> Option<mpsc::UnboundedReceiver<Job>> {
+    pub fn take_jobs(&self) -> Option<mpsc::UnboundedReceiver<Fresh>> {
         self.waiting.lock().ok().and_then(|mut waiting| waiting.take())
     }
 
@@ -96,7 +106,10 @@ impl Kernel {
 
     /// Begins a job whose unit of work is durable. Where nobody listens, its lease runs out and a worker finds it.
     pub(crate) fn start(&self, job: Job) {
-        if self.jobs.send(job).is_err() {
+        // Whoever began it is in the trace of it.
+        let traced = tracing::enabled!(target: SPANS, tracing::Level::TRACE);
+        let span = if traced { Span::current() } else { Span::none() };
+        if self.jobs.send(Fresh { job, span }).is_err() {
             tracing::debug!("no worker listens in this process");
         }
     }

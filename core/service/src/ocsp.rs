@@ -127,10 +127,16 @@ impl Ocsp {
         let next_update = now.plus(LIFE).min(ends);
         let (at, until) = (now.as_secs(), next_update.as_secs());
         let times = OcspTimes { produced_at: at, this_update: at, next_update: until };
-        let status = |serial: &Serial| match known.get(serial.as_bytes()) {
-            Some(Standing::Issued) => CertificateStatus::Good,
-            Some(Standing::Revoked { at, reason }) => CertificateStatus::Revoked { at: at.as_secs(), reason: *reason },
-            Some(Standing::NotIssued) | None => CertificateStatus::Unknown,
+        let status = |serial: &Serial| {
+            let (said, status) = match known.get(serial.as_bytes()) {
+                Some(Standing::Issued) => ("good", CertificateStatus::Good),
+                Some(Standing::Revoked { at, reason }) => {
+                    ("revoked", CertificateStatus::Revoked { at: at.as_secs(), reason: *reason })
+                }
+                Some(Standing::NotIssued) | None => ("unknown", CertificateStatus::Unknown),
+            };
+            metrics::counter!("chancery_ocsp_statuses_total", "status" => said).increment(1);
+            status
         };
         let der = responder.respond(request, times, status).map_err(ServiceError::internal)?;
         let hash = digest::digest(&digest::SHA256, &der);

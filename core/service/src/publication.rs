@@ -13,7 +13,7 @@ use chancery_domain::{IssuerId, Timestamp};
 use chancery_pki::{
     Certificate, Crl, CrlContents, CrlScope, CrlShards, Issuer, PrivateKey, RevokedCertificate, Serial,
 };
-use chancery_store::{CrlEntry, CrlFacts, CrlHead, CrlRow, IssuerKind, IssuerRecord, StoreError, Tx};
+use chancery_store::{CrlEntry, CrlFacts, CrlHead, CrlRow, IssuerKind, IssuerRecord, IssuerState, StoreError, Tx};
 
 use crate::authority::Authority;
 use crate::error::ServiceError;
@@ -53,6 +53,14 @@ pub struct PublishedCrl {
 struct Memory {
     crls: HashMap<(IssuerId, CrlName), Arc<PublishedCrl>>,
     certificates: HashMap<IssuerId, Arc<[u8]>>,
+    cas: HashMap<IssuerId, Ca>,
+}
+
+/// A CA, for those who watch.
+struct Ca {
+    name: String,
+    active: bool,
+    not_after: i64,
 }
 
 #[derive(Clone)]
@@ -83,7 +91,7 @@ impl Publication {
             if let Err(error) = self.look().await {
                 tracing::warn!(%error, "could not look after the revocation lists");
             }
-            self.tell_age();
+            self.tell_ages();
             tokio::time::sleep(LOOK).await;
         }
     }
@@ -116,12 +124,22 @@ impl Publication {
         Ok(())
     }
 
-    /// Tells how old the oldest list is: past a day, something keeps us from making lists.
-    fn tell_age(&self) {
+    /// Tells how old the oldest lists are: past a day, something keeps us from making lists. And when the CAs end.
+    fn tell_ages(&self) {
         let memory = self.memory.read().unwrap_or_else(PoisonError::into_inner);
-        let oldest = memory.crls.values().map(|crl| crl.this_update).min();
-        let age = oldest.map_or(Duration::ZERO, |oldest| self.kernel.now().since(oldest));
-        metrics::gauge!("chancery_crl_oldest_age_seconds").set(age.as_secs_f64());
+        let age = |oldest: Option<Timestamp>| oldest.map_or(Duration::ZERO, |oldest| self.kernel.now().since(oldest));
+        let oldest = age(memory.crls.values().map(|crl| crl.this_update).min());
+        metrics::gauge!("chancery_crl_oldest_age_seconds").set(oldest.as_secs_f64());
+        for (id, ca) in &memory.cas {
+            let name = || ca.name.clone();
+            metrics::gauge!("chancery_ca_active", "ca" => name()).set(f64::from(u8::from(ca.active)));
+            metrics::gauge!("chancery_ca_not_after_timestamp_seconds", "ca" => name()).set(ca.not_after as f64);
+            let lists = || memory.crls.iter().filter(|((issuer, _), _)| issuer == id).map(|(_, crl)| crl);
+            let Some(ends) = lists().map(|crl| crl.next_update).min() else { continue };
+            let oldest = age(lists().map(|crl| crl.this_update).min());
+            metrics::gauge!("chancery_crl_age_seconds", "ca" => name()).set(oldest.as_secs_f64());
+            metrics::gauge!("chancery_crl_next_update_timestamp_seconds", "ca" => name()).set(ends.as_secs() as f64);
+        }
     }
 
     /// The CAs, whose certificates are remembered, and their lists.
@@ -131,6 +149,13 @@ impl Publication {
         let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
         for issuer in &issuers {
             memory.certificates.entry(issuer.id).or_insert_with(|| issuer.certificate.as_slice().into());
+            let active = issuer.state == IssuerState::Active;
+            if let Some(known) = memory.cas.get_mut(&issuer.id) {
+                known.active = active;
+            } else if let Ok(certificate) = Certificate::from_der(&issuer.certificate) {
+                let ca = Ca { name: issuer.name.clone(), active, not_after: certificate.not_after() };
+                memory.cas.insert(issuer.id, ca);
+            }
         }
         Ok((issuers, heads))
     }

@@ -11,9 +11,11 @@ use crate::caller::Caller;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::orders::cancel_order;
+use crate::telling;
 
 /// What is ended in one unit of work, as long as there is more.
 const FEW: u32 = 100;
+pub(crate) const BECAUSE: &str = "the account was terminated";
 const REASON: RevocationReason = RevocationReason::CessationOfOperation;
 
 /// How many were ended.
@@ -33,8 +35,8 @@ pub(crate) async fn end_most(
     let mut ended = Ended::default();
     while kernel.store.read(many_orders(kernel, id)).await? {
         let (kernel, caller) = (kernel.clone(), caller.clone());
-        let store = kernel.store.clone();
-        ended.cancelled += store
+        let (store, by) = (kernel.store.clone(), caller.clone());
+        let cancelled = store
             .write(move |tx| {
                 // Orders before accounts, as everybody does.
                 let few = tx.lock_open_orders(id, kernel.now(), FEW)?;
@@ -42,6 +44,8 @@ pub(crate) async fn end_most(
                 cancel(&kernel, tx, &caller, few)
             })
             .await?;
+        telling::cancelled(&by, &cancelled, BECAUSE);
+        ended.cancelled += cancelled.len();
     }
     while ending.revoke_certificates && kernel.store.read(many_certificates(kernel, id)).await? {
         let (kernel, caller) = (kernel.clone(), caller.clone());
@@ -62,13 +66,14 @@ pub(crate) fn cancel(
     tx: &mut Tx<'_>,
     caller: &Caller,
     orders: Vec<Order>,
-) -> Result<usize, ServiceError> {
-    let count = orders.len();
+) -> Result<Vec<Order>, ServiceError> {
+    let mut cancelled = Vec::with_capacity(orders.len());
     for order in orders {
         let order = cancel_order(tx, order, kernel.now())?;
         kernel.audit(tx, caller, "order.cancel", order.id, &json!({"because": "account.terminate"}))?;
+        cancelled.push(order);
     }
-    Ok(count)
+    Ok(cancelled)
 }
 
 /// Revokes up to `most` certificates, each with a line of its own in the trail.

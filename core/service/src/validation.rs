@@ -76,6 +76,7 @@ impl Validations {
             outcome: report.outcome.map_err(ValidationProblem::bounded),
             until: report.until,
         };
+        let problem = report.outcome.as_ref().err().cloned();
         let concluded = self
             .kernel
             .store
@@ -85,14 +86,23 @@ impl Validations {
                 if !tx.conclude_job(JobKind::Validate, id, &kernel.node)? {
                     return Ok(None);
                 }
-                let failed = conclude(&kernel, tx, id, order, &report)?;
+                let decided = conclude(&kernel, tx, id, order, &report)?;
                 fault::reached(Step::Concluding);
-                Ok(failed)
+                Ok::<_, ServiceError>(decided)
             })
             .await;
         fault::reached(Step::Concluded);
         self.kernel.decided.tell(id);
-        concluded.map(|failed: Option<Failed>| failed.into_iter().for_each(|failed| failed.note(&self.kernel)))
+        if let Some(Decided { method, ends_order, failed }) = concluded? {
+            let outcome = problem.as_ref().map_or("valid", |problem| problem.kind.as_str());
+            metrics::counter!("chancery_validations_total", "method" => method.as_str(), "outcome" => outcome)
+                .increment(1);
+            failed.into_iter().for_each(|failed| failed.note(&self.kernel));
+            if let Some(problem) = &problem {
+                self.kernel.tell_not_shown(id.authorization(), ends_order, problem).await;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -116,14 +126,23 @@ fn assignment(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId) -> Result<Optio
     }))
 }
 
-/// Gives what has failed, if it has by the applicant's fault.
+/// A challenge that has its verdict.
+struct Decided {
+    method: ChallengeType,
+    /// Its order has failed with it.
+    ends_order: bool,
+    /// What has failed, if it has by the applicant's fault.
+    failed: Option<Failed>,
+}
+
+/// None where the verdict comes too late to change anything.
 fn conclude(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     id: ChallengeId,
     order: Option<Order>,
     report: &Report,
-) -> Result<Option<Failed>, ServiceError> {
+) -> Result<Option<Decided>, ServiceError> {
     let now = kernel.now();
     let together = match &order {
         Some(order) => tx.authorizations(order.id)?,
@@ -144,6 +163,7 @@ fn conclude(
     let Ok(authorization) = authorization.conclude(id, report.attempts.clone(), verification, until, now) else {
         return Ok(None);
     };
+    let ends_order = order.as_ref().is_some_and(is_under_way) && report.outcome.is_err();
     tx.save_authorization(&authorization)?;
     let detail = match &report.outcome {
         Ok(_) => json!({"name": authorization.identifier.to_string(), "shown": true}),
@@ -158,7 +178,9 @@ fn conclude(
         }
         Err(problem) => failures::count(kernel, tx, &authorization, problem)?,
     };
-    let Some(order) = order else { return Ok(failed) };
+    let challenge = authorization.challenge(id);
+    let decided = challenge.map(|challenge| Decided { method: challenge.kind, ends_order, failed });
+    let Some(order) = order else { return Ok(decided) };
     match &report.outcome {
         Err(problem) => {
             let detail = format!("{}: {}", authorization.identifier, problem.detail);
@@ -176,5 +198,13 @@ fn conclude(
         }
         Ok(_) => {}
     }
-    Ok(failed)
+    Ok(decided)
+}
+
+/// Whether an order can still fail.
+fn is_under_way(order: &Order) -> bool {
+    match order.state {
+        OrderState::Pending | OrderState::Ready | OrderState::Processing { .. } => true,
+        OrderState::Valid { .. } | OrderState::Invalid { .. } | OrderState::Cancelled { .. } => false,
+    }
 }

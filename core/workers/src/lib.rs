@@ -14,13 +14,16 @@ use std::time::{Duration, Instant};
 pub use caa::Eyes;
 use chancery_dcv::{Check, FairPlaces, Validator};
 use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ValidationProblem};
-use chancery_service::{Assignment, Job, JobKind, Report, ServiceError, Services};
+use chancery_service::{Assignment, Fresh, Job, JobKind, Report, ServiceError, Services};
 pub use inspector::{CaaVerdict, Inspector, Seen};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
+use tracing::{Instrument, Span};
 
 use crate::held::Held;
 
+/// The target of spans that only traces are made of; disabled, they cost a look at a flag.
+const SPANS: &str = "chancery::span";
 /// How often a node looks for jobs that another has left behind.
 const PATROL: Duration = Duration::from_secs(1);
 /// How soon something is tried again that failed because the database was not there.
@@ -89,7 +92,7 @@ impl Workers {
         tokio::pin!(stop, patrolling, holding);
         loop {
             let jobs = tokio::select! {
-                Some(job) = fresh.recv() => vec![job],
+                Some(fresh) = fresh.recv() => vec![fresh],
                 Some(jobs) = found.recv() => jobs,
                 Some(_) = at_work.join_next() => continue,
                 () = &mut patrolling => continue,
@@ -97,21 +100,24 @@ impl Workers {
                 () = &mut stop => break,
             };
             // One that is at work here already is done once more when it ends, and not beside itself.
-            for job in jobs.into_iter().filter_map(|job| self.held.take(job)) {
+            for Fresh { job, span } in jobs {
+                let Some(job) = self.held.take(job) else { continue };
                 let me = self.clone();
-                at_work.spawn(async move {
+                let span = traced(&span, &job);
+                let work = async move {
                     let _guard = me.held.guard(&job);
                     let mut next = Some(job);
                     while let Some(job) = next {
                         me.work_in_turn(&job).await;
                         next = me.held.release(&job);
                     }
-                });
+                };
+                at_work.spawn(work.instrument(span));
             }
         }
         at_work.shutdown().await;
-        while let Ok(job) = fresh.try_recv() {
-            self.held.take(job);
+        while let Ok(fresh) = fresh.try_recv() {
+            self.held.take(fresh.job);
         }
         let left = self.held.all();
         if left.is_empty() {
@@ -191,17 +197,22 @@ impl Workers {
         metrics::counter!("chancery_jobs_total", "kind" => job.kind.as_str(), "outcome" => outcome).increment(1);
         if let Err(error) = done {
             // Its lease ends soon, and then it is tried again.
-            tracing::warn!(%error, kind = job.kind.as_str(), subject = job.subject, attempts = job.attempts, "a job did not end");
+            let order = (job.kind == JobKind::Issue).then_some(job.subject.as_str());
+            let (kind, subject, attempts) = (job.kind.as_str(), job.subject.as_str(), job.attempts);
+            tracing::warn!(%error, order, kind, subject, attempts, "a job did not end");
         }
     }
 
     /// Finds what others have left behind, for ever.
-    async fn patrol(&self, found: mpsc::Sender<Vec<Job>>) {
+    async fn patrol(&self, found: mpsc::Sender<Vec<Fresh>>) {
         loop {
             match self.services.jobs.lease().await {
                 Ok(jobs) if jobs.is_empty() => {}
                 // Nobody listens any more where the process stops.
-                Ok(jobs) => drop(found.send(jobs).await),
+                Ok(jobs) => {
+                    let jobs = jobs.into_iter().map(|job| Fresh { job, span: Span::none() });
+                    drop(found.send(jobs.collect()).await);
+                }
                 Err(error) => tracing::warn!(%error, "could not look for jobs that were left behind"),
             }
             tokio::time::sleep(PATROL).await;
@@ -231,10 +242,14 @@ impl Workers {
             account_uri: account_uri.clone(),
         };
         let began = Instant::now();
-        let verified = inspector.verify(whose, &check).await;
+        let span = tracing::trace_span!(target: SPANS, "validation.look", method = kind.as_str());
+        let verified = inspector.verify(whose, &check).instrument(span).await;
         metrics::histogram!("chancery_validation_seconds", "method" => kind.as_str()).record(began.elapsed());
         let outcome = match verified.outcome {
-            Ok(()) => inspector.caa(whose, identifier, account_uri, *kind).await,
+            Ok(()) => {
+                let span = tracing::trace_span!(target: SPANS, "validation.caa");
+                inspector.caa(whose, identifier, account_uri, *kind).instrument(span).await
+            }
             Err(problem) => Err(problem),
         };
         Report { attempts: verified.attempts, outcome, until: verified.until }
@@ -255,6 +270,12 @@ impl Workers {
     fn nothing_found(&self) -> CaaEvidence {
         CaaEvidence { checked_at: self.clock.now(), found_at: None, records: Vec::new() }
     }
+}
+
+/// The span of a job, in the trace of whoever began it.
+fn traced(begun_in: &Span, job: &Job) -> Span {
+    let (kind, subject) = (job.kind.as_str(), job.subject.as_str());
+    tracing::trace_span!(target: SPANS, parent: begun_in, "job", kind, subject)
 }
 
 fn gave_up() -> ValidationProblem {

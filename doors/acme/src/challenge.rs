@@ -4,9 +4,11 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{Authorization, Challenge, ChallengeId, ChallengeState, ChallengeType};
+use chancery_http::SPANS;
 use chancery_wire::acme as wire;
 use http::header::RETRY_AFTER;
 use serde_json::{Map, Value};
+use tracing::{Instrument, trace_span};
 
 use crate::authorization::failure;
 use crate::jws::by_account;
@@ -29,7 +31,7 @@ pub(crate) async fn show_or_answer(
         door.services.acme.challenge(&by, id).await?
     } else {
         let _nothing_of_interest: Map<String, Value> = payload::read(&signed.payload)?;
-        door.services.acme.answer_challenge(&by, id).await?
+        door.services.acme.answer_challenge(&by, id).instrument(trace_span!(target: SPANS, "challenge.choose")).await?
     };
     let mut response = Json(view(&details.challenge, &details.authorization, &door)).into_response();
     link(&mut response, &Urls::of(&door).authorization(details.authorization.id), "up");

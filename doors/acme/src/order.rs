@@ -4,12 +4,14 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{Order, OrderId, OrderState, ProfileName, Timestamp};
+use chancery_http::SPANS;
 use chancery_jose::base64url;
 use chancery_service::acme::{AcmeCaller, AskedName, NewAcmeOrder};
 use chancery_service::{Limit, client_network};
 use chancery_wire::acme as wire;
 use http::header::{LOCATION, RETRY_AFTER};
 use http::{Extensions, HeaderValue, StatusCode};
+use tracing::{Instrument, trace_span};
 
 use crate::directory::find;
 use crate::jws::{Signed, by_account};
@@ -38,7 +40,7 @@ pub(crate) async fn create(
         not_after: date("notAfter", asked.not_after)?,
         replaces: asked.replaces,
     };
-    let order = door.services.acme.new_order(&by, new).await?;
+    let order = door.services.acme.new_order(&by, new).instrument(trace_span!(target: SPANS, "order.create")).await?;
     let location = [(LOCATION, Urls::of(&door).order(order.id))];
     Ok((StatusCode::CREATED, location, answer(&order, &door)).into_response())
 }
@@ -75,7 +77,8 @@ pub(crate) async fn finalize(
         let detail = "`csr` must be the DER of a PKCS #10 request in base64url, without padding and without PEM lines";
         Problem::new(ProblemType::BadCsr, StatusCode::BAD_REQUEST, detail)
     })?;
-    let order = door.services.acme.finalize(&by, id, csr).await?;
+    let span = trace_span!(target: SPANS, "order.finalize");
+    let order = door.services.acme.finalize(&by, id, csr).instrument(span).await?;
     let location = [(LOCATION, Urls::of(&door).order(id))];
     Ok((location, answer(&order, &door)).into_response())
 }

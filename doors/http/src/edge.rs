@@ -12,7 +12,8 @@ use chancery_wire::ErrorCode;
 use futures_util::FutureExt;
 use http::header::{CONNECTION, TRANSFER_ENCODING};
 use http::{HeaderValue, Method, StatusCode, Version};
-use tracing::{Instrument, error, info_span};
+use tracing::field::Empty;
+use tracing::{Instrument, error, info_span, trace_span};
 
 use crate::{
     access,
@@ -25,6 +26,9 @@ use crate::{
     security,
     server::{OverTls, PeerAddr},
 };
+
+/// The target of spans that only traces are made of; disabled, they cost a look at a flag.
+pub const SPANS: &str = "chancery::span";
 
 /// What [`finish`] puts around a router.
 #[derive(Clone)]
@@ -91,6 +95,9 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
     let route = route.as_ref().map_or(metrics::UNMATCHED, MatchedPath::as_str);
 
     let span = info_span!("request", request_id = %id);
+    let traced =
+        trace_span!(target: SPANS, parent: None, "http.request", method, route, status = Empty, request_id = %id);
+    let whole = traced.clone();
     // Whatever follows a body in chunks, a proxy may have taken for a part of it (RFC 9112 sections 6.1 and 11.2): nothing more
     // is read from the connection.
     let chunked = request.version() < Version::HTTP_2 && request.headers().contains_key(TRANSFER_ENCODING);
@@ -112,11 +119,12 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
         if chunked {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
+        traced.record("status", response.status().as_u16());
         let took = watch.stop(method, route, response.status());
         access::log(method, route, response.status(), took, &id, peer);
         response
     };
-    id.scope(answer.instrument(span)).await
+    id.scope(answer.instrument(whole).instrument(span)).await
 }
 
 async fn no_such_path() -> ApiError {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use http::{Method, StatusCode};
-use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics::{counter, gauge, histogram};
 
 /// The route of requests that match none.
 pub(crate) const UNMATCHED: &str = "unmatched";
@@ -11,17 +11,6 @@ pub(crate) const UNMATCHED: &str = "unmatched";
 const REQUESTS: &str = "chancery_http_requests_total";
 const SECONDS: &str = "chancery_http_request_seconds";
 const IN_FLIGHT: &str = "chancery_http_requests_in_flight";
-
-/// Says what this crate's metrics mean, to the recorder that is installed. Call once, after installing it.
-pub fn describe_metrics() {
-    describe_counter!(REQUESTS, "Requests answered, by method, route and status.");
-    describe_histogram!(SECONDS, "Seconds from a request's head to its response's head, by method and route.");
-    describe_gauge!(IN_FLIGHT, "Requests whose response has not begun.");
-    describe_gauge!("chancery_http_connections", "Open connections.");
-    describe_counter!("chancery_http_connections_refused_total", "Connections refused or cut, by reason.");
-    describe_counter!("chancery_http_rate_limited_total", "Requests refused for their rate, by limit.");
-    describe_counter!("chancery_http_overload_total", "Requests turned away for want of room, by reason.");
-}
 
 /// The method as a label: any but the usual are one, since a client can make up more.
 pub(crate) fn method_label(method: &Method) -> &'static str {

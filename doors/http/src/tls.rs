@@ -105,6 +105,11 @@ impl ReloadingCertificate {
         changed.then(|| self.reload())
     }
 
+    /// The certificate that is served now, without its chain.
+    pub fn leaf(&self) -> Option<CertificateDer<'static>> {
+        self.current().cert.first().cloned()
+    }
+
     fn current(&self) -> Arc<CertifiedKey> {
         self.served.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

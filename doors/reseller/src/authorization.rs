@@ -3,10 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 use chancery_domain::{Authorization, AuthorizationId, AuthorizationState, ChallengeId, Scope};
-use chancery_http::{ApiError, Authenticated, Door, StrictPath};
+use chancery_http::{ApiError, Authenticated, Door, SPANS, StrictPath};
 use chancery_service::{AuthorizationDetails, ChallengeDetails, Noun, ServiceError};
 use chancery_wire::{self as wire, ErrorCode};
 use serde::Serialize;
+use tracing::{Instrument, trace_span};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -82,7 +83,8 @@ async fn choose(
     StrictPath(lookup): StrictPath<String>,
 ) -> Result<Json<wire::Challenge>, ApiError> {
     caller.require(Scope::WriteChallenge)?;
-    match door.services.authorizations.choose(&caller, read_challenge_id(&lookup)?).await {
+    let (id, span) = (read_challenge_id(&lookup)?, trace_span!(target: SPANS, "challenge.choose"));
+    match door.services.authorizations.choose(&caller, id).instrument(span).await {
         Ok(details) => Ok(Json(challenge_view(&details))),
         Err(ServiceError::AlreadyTried(details)) => {
             let state = serde_json::to_value(challenge_view(&details)).map_err(|_| ApiError::internal())?;

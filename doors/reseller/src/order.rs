@@ -4,11 +4,14 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{ExternalId, Metadata, OrderId, Problems, ProfileName, Scope, Timestamp};
-use chancery_http::{ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request};
+use chancery_http::{
+    ApiError, Authenticated, Door, JsonBody, RequestKey, SPANS, StrictPath, StrictQuery, list_request,
+};
 use chancery_service::{AccountLookup, Finalized, NewOrder, Noun, OrderDetails, OrderFilter, ServiceError};
 use chancery_wire::{self as wire, ErrorCode};
 use http::StatusCode;
 use serde::Deserialize;
+use tracing::{Instrument, trace_span};
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -100,7 +103,8 @@ async fn create(
     let (bytes, shown) = (body.bytes.clone(), move |made: &OrderDetails| view(made, now));
     key.answer(&door, &caller, &bytes, StatusCode::CREATED, shown, async |once| {
         let (once, new) = (once?, body.read(read_order)?);
-        Ok(door.services.orders.create(&caller, new, once).await?)
+        let span = trace_span!(target: SPANS, "order.create");
+        Ok(door.services.orders.create(&caller, new, once).instrument(span).await?)
     })
     .await
 }
@@ -136,7 +140,8 @@ async fn cancel(
     StrictPath(lookup): StrictPath<String>,
 ) -> Result<Json<wire::Order>, ApiError> {
     caller.require(Scope::WriteOrder)?;
-    let details = door.services.orders.cancel(&caller, read_order_id(&lookup)?).await?;
+    let (id, span) = (read_order_id(&lookup)?, trace_span!(target: SPANS, "order.cancel"));
+    let details = door.services.orders.cancel(&caller, id).instrument(span).await?;
     Ok(Json(view(&details, door.services.now())))
 }
 
@@ -151,7 +156,8 @@ async fn finalize(
     StrictPath(lookup): StrictPath<String>,
 ) -> Result<(StatusCode, Json<wire::Order>), ApiError> {
     caller.require(Scope::WriteOrder)?;
-    let (status, details) = match door.services.orders.finalize(&caller, read_order_id(&lookup)?).await? {
+    let (id, span) = (read_order_id(&lookup)?, trace_span!(target: SPANS, "order.finalize"));
+    let (status, details) = match door.services.orders.finalize(&caller, id).instrument(span).await? {
         Finalized::Accepted(details) => (StatusCode::ACCEPTED, details),
         Finalized::AlreadyAccepted(details) => (StatusCode::ALREADY_REPORTED, details),
     };

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use chancery_domain::{Name, PolicyRules, Profile};
 use chancery_reseller::parsers::policy;
-use chancery_service::{AcmeSettings, Issuing, PolicyInput, Settings};
+use chancery_service::{AcmeSettings, Issuing, LimitSettings, PolicyInput, Retention, Settings};
 use serde_json::json;
 
 use crate::{Form, Target};
@@ -72,6 +72,8 @@ static SETTINGS: LazyLock<Settings> = LazyLock::new(|| {
         acme: AcmeSettings::of("https://ca.test"),
         issuing: Issuing::of(&profiles, "https://ca.test", "http://ca.test"),
         default_profile: profiles[0].name.clone(),
+        retention: Retention::default(),
+        limits: LimitSettings::usual(),
         profiles,
         default_policy: PolicyRules::default(),
         default_policy_name: Name::parse("default").expect("it is a name"),

@@ -11,7 +11,7 @@ on_both_databases! {
         let order = order(&tenant, &account, &["a.example.test"]).await;
         let mut fresh = world.services.jobs.take_fresh().unwrap();
         choose(&tenant, &code(&tenant, &order, "a.example.test", "http-01").await).await;
-        let job = fresh.recv().await.unwrap();
+        let job = fresh.recv().await.unwrap().job;
         let node = world.another_node(chancery_tests::settings(), Vec::new()).await;
         let lease = world.services.jobs.lease_time();
         for _ in 0..4 {

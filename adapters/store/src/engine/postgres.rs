@@ -61,6 +61,10 @@ impl Pool {
     pub(crate) fn send(&self, unit: Box<dyn Unit>, kind: Kind) -> Result<(), StoreError> {
         enqueue(&self.queue, (unit, kind))
     }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.queue.len()
+    }
 }
 
 /// Opens one connection for the thread that is to own it.

@@ -80,6 +80,10 @@ impl Pool {
         };
         enqueue(queue, unit)
     }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.writes.len() + self.reads.len()
+    }
 }
 
 /// Opens a connection on which every commit waits for the disk.

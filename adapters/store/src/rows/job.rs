@@ -18,6 +18,8 @@ pub enum JobKind {
 }
 
 impl JobKind {
+    pub const ALL: [Self; 2] = [Self::Validate, Self::Issue];
+
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Validate => "validate",
@@ -35,6 +37,14 @@ pub struct Job {
     pub attempts: i64,
     /// Whose it is, where whoever began it has said so; the row does not tell.
     pub reseller: Option<ResellerId>,
+}
+
+/// The jobs of a kind that are not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backlog {
+    pub kind: JobKind,
+    pub jobs: i64,
+    pub oldest: Timestamp,
 }
 
 impl Tx<'_> {
@@ -97,6 +107,16 @@ impl Tx<'_> {
         Ok(ours)
     }
 
+    /// How much there is to do, by kind. No more than `most` jobs are counted, those first whose lease ends first: what is
+    /// stuck is among them.
+    pub fn backlog(&mut self, most: u32) -> Result<Vec<Backlog>, StoreError> {
+        let sql = "SELECT kind, COUNT(*), MIN(created_at)
+                   FROM (SELECT kind, created_at FROM jobs ORDER BY run_at LIMIT $1) AS waiting GROUP BY kind";
+        self.query(sql, params![most], |row| {
+            Ok(Backlog { kind: kind(&row.text()?)?, jobs: row.int()?, oldest: row.time()? })
+        })
+    }
+
     /// Whether the job is still this node's: a node that slept past its lease must not finish what another has taken over.
     pub fn holds_job(&mut self, kind: JobKind, subject: &str, node: &str) -> Result<bool, StoreError> {
         let sql = "SELECT kind FROM jobs WHERE kind = $1 AND subject = $2 AND lease = $3";
@@ -136,11 +156,11 @@ fn beyond(now: Timestamp, lease: Duration) -> Timestamp {
     now.plus(lease).plus(lease)
 }
 
+fn kind(text: &str) -> Result<JobKind, StoreError> {
+    let known = JobKind::ALL.into_iter().find(|kind| kind.as_str() == text);
+    known.ok_or_else(|| StoreError::corrupt(format!("jobs.kind {text}")))
+}
+
 fn read(row: &mut Columns<'_>) -> Result<Job, StoreError> {
-    let kind = match row.text()?.as_str() {
-        "validate" => JobKind::Validate,
-        "issue" => JobKind::Issue,
-        other => return Err(StoreError::corrupt(format!("jobs.kind {other}"))),
-    };
-    Ok(Job { kind, subject: row.text()?, attempts: row.int()?, reseller: None })
+    Ok(Job { kind: kind(&row.text()?)?, subject: row.text()?, attempts: row.int()?, reseller: None })
 }

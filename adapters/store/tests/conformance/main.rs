@@ -14,6 +14,7 @@ mod credentials;
 mod groups;
 mod held;
 mod idempotency;
+mod jobs;
 mod lists;
 mod migrations;
 mod neighbours;
@@ -51,6 +52,9 @@ macro_rules! conformance {
 }
 
 conformance! {
+    jobs {
+        the_backlog_is_counted_by_kind_and_knows_the_oldest,
+    }
     resellers {
         keeps_every_field,
         a_code_is_taken_once,

@@ -39,6 +39,7 @@ sections! {
         ca: Ca = Ca::default(),
         retention: Retention = Retention::default(),
         log: Log = Log::default(),
+        telemetry: Telemetry = Telemetry::default(),
     }
     /// Where we listen, and under which addresses the world reaches us.
     Server {
@@ -197,6 +198,10 @@ sections! {
     Log {
         format: String = "auto",
         level: String = "info",
+    }
+    /// Traces.
+    Telemetry {
+        otlp_endpoint: Option<String> = None,
     }
 }
 

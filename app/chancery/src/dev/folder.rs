@@ -191,6 +191,7 @@ impl Folder {
             proxies: TrustedProxies::default(),
             shutdown_delay: Duration::ZERO,
             log: LogChoice { format: LogFormat::Auto, level: "info".to_owned() },
+            telemetry: None,
         })
     }
 

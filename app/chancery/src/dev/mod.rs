@@ -22,6 +22,7 @@ use crate::installation::{Addresses, Installation};
 use crate::logging;
 use crate::serve::{self, Flags, Listeners};
 use crate::system::SystemClock;
+use crate::telemetry::Telemetry;
 use additions::DevAdditions;
 use chancery_domain::Clock;
 use chancery_service::operator::{KeyAlgorithm, NewHierarchy};
@@ -69,6 +70,9 @@ pub struct DevArgs {
     /// Take every name for shown: nothing is looked up, and nobody is asked
     #[arg(long)]
     skip_validation: bool,
+    /// Send traces to this OpenTelemetry collector, such as http://127.0.0.1:4318
+    #[arg(long, value_name = "URL")]
+    otlp_endpoint: Option<String>,
     #[command(flatten)]
     pebble: PebbleArgs,
     #[command(flatten)]
@@ -155,8 +159,9 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     let addresses = Addresses { api: args.listen, http: args.http_listen, admin: args.admin_listen };
     let listeners = runtime.block_on(Listeners::bind(addresses, Flags::COMMAND_LINE))?;
     let pebble_listeners = runtime.block_on(async { args.pebble.bind() })?;
-    let installation = folder.installation(&args.wishes(listeners.addresses()?, &environment))?;
-    logging::start(&installation.log);
+    let mut installation = folder.installation(&args.wishes(listeners.addresses()?, &environment))?;
+    installation.telemetry = args.otlp_endpoint.clone().map(|endpoint| Telemetry { endpoint });
+    let _sending = logging::start(&installation.log, installation.telemetry.as_ref())?;
     let metrics = serve::start_metrics()?;
 
     let now = SystemClock.now();

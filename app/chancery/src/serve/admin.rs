@@ -42,7 +42,7 @@ impl Health {
     }
 
     /// What is asked again within a second gets the same answer: it costs a commit.
-    async fn database(&self) -> Result<(), String> {
+    pub(super) async fn database(&self) -> Result<(), String> {
         let mut last = self.last.lock().await;
         if let Some((at, answer)) = last.as_ref()
             && at.elapsed() < STANDING
@@ -73,8 +73,8 @@ impl Health {
 pub fn router(health: Health, metrics: PrometheusHandle) -> Router {
     Router::new()
         .route("/livez", get(|| async { "ok\n" }))
+        .route("/metrics", get(render).with_state((health.clone(), metrics)))
         .route("/readyz", get(readyz).with_state(health))
-        .route("/metrics", get(render).with_state(metrics))
         .fallback(|| async { (StatusCode::NOT_FOUND, "There are /livez, /readyz and /metrics here.\n") })
 }
 
@@ -91,6 +91,8 @@ async fn readyz(State(health): State<Health>) -> Response {
     (status, Json(body)).into_response()
 }
 
-async fn render(State(metrics): State<PrometheusHandle>) -> impl IntoResponse {
+async fn render(State((health, metrics)): State<(Health, PrometheusHandle)>) -> impl IntoResponse {
+    // Of the moment: it comes and goes within milliseconds.
+    metrics::gauge!("chancery_store_units_waiting").set(health.kernel.store.waiting() as f64);
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics.render())
 }

@@ -9,6 +9,8 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::admin::Health;
+use super::gauges;
 use crate::assembly::Assembled;
 
 const CERTIFICATE_LOOK: Duration = Duration::from_secs(5);
@@ -22,6 +24,7 @@ const RECOVERY: Duration = Duration::from_secs(1);
 /// Starts it all; each goes on until it is aborted.
 pub fn start(
     assembled: &Assembled,
+    health: &Health,
     certificate: Option<Arc<ReloadingCertificate>>,
     metrics: PrometheusHandle,
 ) -> JoinSet<()> {
@@ -76,6 +79,8 @@ pub fn start(
         let fetcher = fetcher.clone();
         tasks.spawn(keep("external keys", move || fetcher.clone().run()));
     }
+    let (health, jobs, served) = (health.clone(), assembled.services.jobs.clone(), certificate.clone());
+    tasks.spawn(keep("gauges", move || gauges::watch(health.clone(), jobs.clone(), served.clone())));
     if let Some(certificate) = certificate {
         tasks.spawn(keep("certificate", move || certificate.clone().watch(CERTIFICATE_LOOK)));
     }

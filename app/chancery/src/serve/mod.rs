@@ -3,7 +3,9 @@
 mod additions;
 mod admin;
 mod background;
+mod catalogue;
 mod descriptors;
+mod gauges;
 mod listeners;
 mod metrics;
 mod signals;
@@ -56,7 +58,7 @@ pub struct ServeArgs {
 /// Starts the service that a configuration describes, and runs it until it is told to stop.
 pub fn start(args: &ServeArgs) -> Result<(), Failure> {
     let mut installation = config::load(&args.config, args.database_url.as_deref())?;
-    logging::start(&installation.log);
+    let _sending = logging::start(&installation.log, installation.telemetry.as_ref())?;
     for warning in installation.warnings(SystemClock.now().as_secs()) {
         tracing::warn!("{warning}");
     }
@@ -123,6 +125,7 @@ pub async fn run(
         Some(inspector) => assembled.services.clone().asking(Arc::new(Eyes::new(inspector.clone()))),
         None => assembled.services.clone(),
     };
+    metrics::introduce_profiles(&installation.settings.profiles);
     let health = Health::new(assembled.kernel.clone());
     let (stop, _) = watch::channel(false);
     let (stop_last, _) = watch::channel(false);
@@ -143,7 +146,7 @@ pub async fn run(
     // Watched until the very end: whoever drains us wants to see that we are not ready, rather than nothing.
     let admin = Server::plain(admin::router(health.clone(), metrics.clone())).limits(limits);
     let admin = tokio::spawn(admin.serve(listeners.admin, stopped(&stop_last)));
-    let mut tasks = background::start(assembled, certificate.clone(), metrics);
+    let mut tasks = background::start(assembled, &health, certificate.clone(), metrics);
     let workers = Workers::new(services, None, Arc::new(SystemClock));
     let workers = match inspector {
         Some(inspector) => workers.looking_with(inspector),

@@ -16,6 +16,7 @@ use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::limits::Limit;
 use crate::orders::cancel_order;
+use crate::telling;
 
 /// What a new account is to be.
 #[derive(Clone, Debug)]
@@ -91,10 +92,12 @@ impl Acme {
 
     /// Ends the account: it cannot be used again, and its open orders are cancelled (RFC 8555 section 7.3.6).
     pub async fn deactivate_account(&self, by: &AcmeCaller) -> Result<AcmeAccount, ServiceError> {
-        let (kernel, by) = (self.kernel.clone(), by.clone());
-        self.kernel
+        let (kernel, who) = (self.kernel.clone(), by.clone());
+        let (account, cancelled) = self
+            .kernel
             .store
             .write(move |tx| {
+                let by = &who;
                 let (id, now) = (by.account.id, kernel.now());
                 // Orders before accounts, as everybody does; and once more when no order can come any more.
                 lock_open_orders(tx, id)?;
@@ -102,18 +105,20 @@ impl Acme {
                 require_still(tx, &by.caller)?;
                 let account = account.deactivate(now)?;
                 tx.save_acme_account(&account)?;
-                let mut cancelled = 0;
+                let mut cancelled = Vec::new();
                 for order in lock_open_orders(tx, id)?.into_iter().filter(|order| order.is_open(now)) {
                     let order = cancel_order(tx, order, now)?;
                     let because = json!({"because": "acme_account.deactivate"});
                     kernel.audit(tx, &by.caller, "order.cancel", order.id, &because)?;
-                    cancelled += 1;
+                    cancelled.push(order);
                 }
-                let detail = json!({"cancelledOrders": cancelled});
+                let detail = json!({"cancelledOrders": cancelled.len()});
                 kernel.audit(tx, &by.caller, "acme_account.deactivate", id, &detail)?;
-                Ok(account)
+                Ok::<_, ServiceError>((account, cancelled))
             })
-            .await
+            .await?;
+        telling::cancelled(&by.caller, &cancelled, "the ACME account was deactivated");
+        Ok(account)
     }
 
     /// Puts another key in the place of the account's (RFC 8555 section 7.3.5). `old` is what the client believes the

@@ -7,6 +7,7 @@ use super::{Acme, AcmeCaller, AcmeError, require_still};
 use crate::authorizations::{AuthorizationDetails, ChallengeDetails, lock};
 use crate::error::ServiceError;
 use crate::orders::fail_order;
+use crate::telling::About;
 
 /// Clients answer the challenges of an order one after the other: where there are more, they are not kept waiting.
 const FEW: usize = 3;
@@ -42,7 +43,8 @@ impl Acme {
              again to try another",
             tried.authorization.identifier
         );
-        Err(AcmeError::Malformed(message).into())
+        let (about, refused) = (About::Authorization(id.authorization()), AcmeError::Malformed(message).into());
+        Err(self.kernel.tell_refused(&by.caller, about, "challenge", refused).await)
     }
 
     /// Gives a permission up, with all there are for the same name: the account cannot get certificates for it without
@@ -55,7 +57,8 @@ impl Acme {
         by.require_active()?;
         let (kernel, caller) = (self.kernel.clone(), by.caller.clone());
         let (acme_account, thumbprint) = (by.account.id, by.account.thumbprint.clone());
-        self.kernel
+        let given_up = self
+            .kernel
             .store
             .write(move |tx| {
                 let (authorization, order) = lock(tx, &caller, id)?;
@@ -68,7 +71,7 @@ impl Acme {
                     AuthorizationState::Invalid { .. }
                     | AuthorizationState::Deactivated { .. }
                     | AuthorizationState::Revoked { .. } => {
-                        return Ok(AuthorizationDetails { authorization, thumbprint });
+                        return Ok((AuthorizationDetails { authorization, thumbprint }, None));
                     }
                 };
                 let given_up = authorization.deactivate(now)?;
@@ -79,14 +82,28 @@ impl Acme {
                         tx.deactivate_namespace(given_up.account, acme_account, namespace, now)?;
                     }
                 }
+                let mut failed = None;
                 if let Some(order) = order.filter(|order| order.is_open(now)) {
                     let detail = format!("the authorization for {} was deactivated", given_up.identifier);
-                    fail_order(tx, order, ValidationProblem { kind: ProblemKind::Unauthorized, detail }, now)?;
+                    let problem = ValidationProblem { kind: ProblemKind::Unauthorized, detail };
+                    failed = Some((order.id, problem.clone()));
+                    fail_order(tx, order, problem, now)?;
                 }
                 let detail = json!({"name": given_up.identifier.to_string()});
                 kernel.audit(tx, &caller, "authorization.deactivate", id, &detail)?;
-                Ok(AuthorizationDetails { authorization: given_up, thumbprint })
+                Ok((AuthorizationDetails { authorization: given_up, thumbprint }, failed))
             })
-            .await
+            .await;
+        match given_up {
+            Err(error) => {
+                Err(self.kernel.tell_refused(&by.caller, About::Authorization(id), "authorization", error).await)
+            }
+            Ok((given_up, failed)) => {
+                if let Some((order, problem)) = &failed {
+                    self.kernel.tell_failed(*order, "authorization", problem).await;
+                }
+                Ok(given_up)
+            }
+        }
     }
 }

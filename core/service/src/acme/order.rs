@@ -15,6 +15,7 @@ use crate::error::ServiceError;
 use crate::failures::require_worth_trying;
 use crate::kernel::Kernel;
 use crate::orders::{Dates, Draft, Standing, Wanted, rules};
+use crate::telling::{self, About};
 
 /// What is ordered.
 #[derive(Clone, Debug)]
@@ -31,8 +32,14 @@ impl Acme {
     /// Creates an order of its own for every request (RFC 8555 section 7.4).
     pub async fn new_order(&self, by: &AcmeCaller, new: NewAcmeOrder) -> Result<Order, ServiceError> {
         by.require_active()?;
-        let (me, by) = (self.clone(), by.clone());
-        self.kernel.store.write(move |tx| me.create(tx, &by, &new)).await
+        let (me, who) = (self.clone(), by.clone());
+        match self.kernel.store.write(move |tx| me.create(tx, &who, &new)).await {
+            Err(error) => Err(self.kernel.tell_refused(&by.caller, About::Nothing, "order", error).await),
+            Ok(order) => {
+                telling::created(&order);
+                Ok(order)
+            }
+        }
     }
 
     /// Creates an authorization ahead of any order (RFC 8555 section 7.4.1).
@@ -47,9 +54,12 @@ impl Acme {
             let message = "a wildcard cannot be authorized ahead of an order; order it with newOrder";
             return Err(AcmeError::Malformed(message.to_owned()).into());
         }
-        let (kernel, by) = (self.kernel.clone(), by.clone());
-        let unit = move |tx: &mut Tx<'_>| pre_authorize(&kernel, tx, &by, &profile, &asked);
-        self.kernel.store.write(unit).await
+        let (kernel, who) = (self.kernel.clone(), by.clone());
+        let unit = move |tx: &mut Tx<'_>| pre_authorize(&kernel, tx, &who, &profile, &asked);
+        match self.kernel.store.write(unit).await {
+            Err(error) => Err(self.kernel.tell_refused(&by.caller, About::Nothing, "authorization", error).await),
+            Ok(made) => Ok(made),
+        }
     }
 
     pub async fn order(&self, by: &AcmeCaller, id: OrderId) -> Result<Order, ServiceError> {

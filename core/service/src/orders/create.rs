@@ -22,6 +22,7 @@ use crate::failures::require_worth_trying;
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
 use crate::open_orders::require_room;
+use crate::telling::{self, About};
 
 /// What is ordered.
 #[derive(Clone, Debug)]
@@ -53,7 +54,16 @@ impl Orders {
         let judged = rules::profile(&kernel.settings, name);
         let judged = judged.and_then(|profile| JudgedCsr::read(&kernel, &new.csr, profile));
         let unit = move |tx: &mut Tx<'_>| create(&kernel, tx, &by, &new, &judged);
-        self.kernel.write_once(caller, once, unit).await
+        let created = self.kernel.write_once(caller, once, unit).await;
+        match created {
+            Err(error) => Err(self.kernel.tell_refused(caller, About::Nothing, "order", error).await),
+            Ok(created) => {
+                if let Outcome::Fresh(details) = &created {
+                    telling::created(&details.order);
+                }
+                Ok(created)
+            }
+        }
     }
 }
 

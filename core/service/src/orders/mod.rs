@@ -29,6 +29,7 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
+use crate::telling::{self, About};
 
 /// An order with its authorizations, and what is needed to show their challenges.
 #[derive(Clone, Debug)]
@@ -152,7 +153,11 @@ impl Orders {
                 kernel.audit(tx, &by, "order.finalize", order.id, &describe(&order))?;
                 Ok(Finalized::Accepted(tell(tx, order)?))
             })
-            .await?;
+            .await;
+        let finalized = match finalized {
+            Ok(finalized) => finalized,
+            Err(error) => return Err(self.kernel.tell_refused(caller, About::Order(id), "finalize", error).await),
+        };
         if let Finalized::Accepted(_) = &finalized {
             fault::reached(Step::Finalized);
             let reseller = Some(caller.reseller);
@@ -164,20 +169,28 @@ impl Orders {
     /// Cancels an order that is not being issued yet: its authorizations are deactivated.
     pub async fn cancel(&self, caller: &Caller, id: OrderId) -> Result<OrderDetails, ServiceError> {
         caller.require(Scope::WriteOrder)?;
-        let (kernel, caller) = (self.kernel.clone(), caller.clone());
-        self.kernel
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let cancelled = self
+            .kernel
             .store
             .write(move |tx| {
-                let order = lock_own(tx, &caller, id)?;
+                let order = lock_own(tx, &by, id)?;
                 match standing_account(tx, &order)?.require_active() {
                     Ok(()) | Err(AccountError::Suspended) => {}
                     Err(gone @ AccountError::Terminated(_)) => return Err(gone.into()),
                 }
                 let order = cancel_order(tx, order, kernel.now())?;
-                kernel.audit(tx, &caller, "order.cancel", order.id, &describe(&order))?;
+                kernel.audit(tx, &by, "order.cancel", order.id, &describe(&order))?;
                 details(tx, order)
             })
-            .await
+            .await;
+        match cancelled {
+            Ok(cancelled) => {
+                telling::cancelled(caller, [&cancelled.order], "as was asked for");
+                Ok(cancelled)
+            }
+            Err(error) => Err(self.kernel.tell_refused(caller, About::Order(id), "cancellation", error).await),
+        }
     }
 }
 

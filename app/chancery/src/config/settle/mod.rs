@@ -23,8 +23,9 @@ use chancery_service::{Issuing, Settings};
 
 use super::problems::Problems;
 use super::span;
-use super::types::{Ca, Config, Keys, Log};
+use super::types::{Ca, Config, Keys, Log, Telemetry as Traces};
 use crate::installation::{Installation, Kek, LogChoice, LogFormat, Place, Validation};
+use crate::telemetry::{self, Telemetry};
 
 /// How long an answer can be replayed by its idempotency key.
 pub const IDEMPOTENCY_WINDOW: Duration = Duration::from_secs(24 * 3600);
@@ -47,6 +48,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     let retention = retention::settle(&config.retention, &mut check);
     let ca = settle_ca(&config.ca, &mut check);
     let log = settle_log(&config.log, &mut check);
+    let telemetry = settle_telemetry(&config.telemetry, &mut check);
 
     if !check.problems.is_empty() {
         return Err(check.problems);
@@ -100,6 +102,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
         proxies: server.proxies,
         shutdown_delay: server.shutdown_delay,
         log: log.ok_or_else(missing)?,
+        telemetry,
     })
 }
 
@@ -198,6 +201,12 @@ fn settle_ca(ca: &Ca, check: &mut Check<'_>) -> Option<CaChoice> {
     let blocklist = ca.key_blocklist.as_deref().map(|path| check.path(path));
     let blocklist = blocklist.and_then(|path| check.problems.take("ca.key_blocklist", KeyBlocklist::load(&path)));
     Some(CaChoice { crl_shards: crl_shards?, blocklist: blocklist.map(Arc::new) })
+}
+
+fn settle_telemetry(traces: &Traces, check: &mut Check<'_>) -> Option<Telemetry> {
+    let endpoint = traces.otlp_endpoint.clone()?;
+    check.problems.take("telemetry.otlp_endpoint", telemetry::client(&endpoint))?;
+    Some(Telemetry { endpoint })
 }
 
 fn settle_log(log: &Log, check: &mut Check<'_>) -> Option<LogChoice> {

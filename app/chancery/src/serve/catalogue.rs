@@ -1,0 +1,144 @@
+//! Every metric there is. `docs/metrics.md` lists the same, which a test makes sure of.
+//!
+//! A label has few values, all of our own making or of the operator's: never one of a customer, of a name or of a path.
+
+use chancery_domain::{ChallengeType, ProblemKind};
+use chancery_service::Limit;
+use metrics::Unit;
+
+/// What is measured.
+pub struct Metric {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub unit: Unit,
+    /// Each label with its values, where they are known beforehand: such series are there from the start, at zero, so
+    /// that whoever watches can tell nothing from not yet.
+    pub labels: &'static [(&'static str, Values)],
+    pub help: &'static str,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+/// The values of a label.
+#[derive(Clone, Copy)]
+pub enum Values {
+    /// These.
+    Are(&'static [&'static str]),
+    /// The ways to show control.
+    Methods,
+    /// These, and every kind of problem.
+    AreProblemsAnd(&'static [&'static str]),
+    /// The limits on rates.
+    Limits,
+    /// A route, a status, a profile, a CA: known when they come.
+    Come,
+}
+
+impl Values {
+    /// None where they are not known yet.
+    pub fn known(self) -> Option<Vec<&'static str>> {
+        match self {
+            Self::Are(values) => Some(values.to_vec()),
+            Self::Methods => Some(ChallengeType::ALL.iter().map(|kind| kind.as_str()).collect()),
+            Self::AreProblemsAnd(values) => {
+                Some(values.iter().copied().chain(ProblemKind::ALL.iter().map(|kind| kind.as_str())).collect())
+            }
+            Self::Limits => Some(Limit::ALL.iter().map(|limit| limit.as_str()).collect()),
+            Self::Come => None,
+        }
+    }
+}
+
+use Kind::{Counter, Gauge, Histogram};
+use Values::{Are, AreProblemsAnd, Come, Limits, Methods};
+
+const fn of(
+    name: &'static str,
+    kind: Kind,
+    unit: Unit,
+    labels: &'static [(&'static str, Values)],
+    help: &'static str,
+) -> Metric {
+    Metric { name, kind, unit, labels, help }
+}
+
+const JOBS: Values = Are(&["validate", "issue"]);
+const REFUSED: Values = Are(&[
+    "limit",
+    "peer_limit",
+    "accept_failed",
+    "handshake_failed",
+    "handshake_timeout",
+    "header_timeout",
+    "response_stalled",
+]);
+const OCSP: Values = Are(&["signed", "remembered", "malformed", "unauthorized", "try_later", "internal_error"]);
+
+#[rustfmt::skip]
+pub const METRICS: &[Metric] = &[
+    of("chancery_build_info", Gauge, Unit::Count, &[("version", Come)], "Always 1; the version is in the label."),
+    of("process_start_time_seconds", Gauge, Unit::Seconds, &[], "When the process began, in Unix seconds."),
+    of("process_resident_memory_bytes", Gauge, Unit::Bytes, &[], "Memory in use."),
+    of("process_open_fds", Gauge, Unit::Count, &[], "Open files and connections."),
+    of("process_max_fds", Gauge, Unit::Count, &[], "Open files and connections that are allowed."),
+
+    of("chancery_http_requests_total", Counter, Unit::Count, &[("method", Come), ("route", Come), ("status", Come)],
+        "Requests answered."),
+    of("chancery_http_request_seconds", Histogram, Unit::Seconds, &[("method", Come), ("route", Come)],
+        "From a request's head to its response's head."),
+    of("chancery_http_requests_in_flight", Gauge, Unit::Count, &[], "Requests whose response has not begun."),
+    of("chancery_http_connections", Gauge, Unit::Count, &[], "Open connections."),
+    of("chancery_http_connections_refused_total", Counter, Unit::Count, &[("reason", REFUSED)],
+        "Connections refused or cut."),
+    of("chancery_http_overload_total", Counter, Unit::Count, &[("reason", Are(&["full", "share"]))],
+        "Requests refused since there were too many at once."),
+    of("chancery_http_rate_limited_total", Counter, Unit::Count, &[("limit", Limits)], "Requests refused for their rate."),
+    of("chancery_acme_accounts_total", Counter, Unit::Count, &[], "ACME accounts registered."),
+    of("chancery_acme_problems_total", Counter, Unit::Count, &[("type", Come)], "Requests of ACME clients refused."),
+    of("chancery_audit_refusals_dropped_total", Counter, Unit::Count, &[], "Refusals missing from the audit trail."),
+    of("chancery_trace_spans_dropped_total", Counter, Unit::Count, &[], "Spans that the collector of traces did not get."),
+
+    of("chancery_orders_created_total", Counter, Unit::Count, &[("via", Are(&["reseller", "acme"]))], "Orders taken."),
+    of("chancery_orders_ended_total", Counter, Unit::Count, &[("outcome", AreProblemsAnd(&["valid", "cancelled"]))],
+        "Orders that have ended: valid, cancelled, or failed with the problem named. Those that expire are not counted."),
+    of("chancery_certificates_issued_total", Counter, Unit::Count, &[("profile", Come)], "Certificates issued."),
+    of("chancery_validations_total", Counter, Unit::Count,
+        &[("method", Methods), ("outcome", AreProblemsAnd(&["valid"]))],
+        "Challenges decided: valid, or failed with the problem named."),
+    of("chancery_validation_seconds", Histogram, Unit::Seconds, &[("method", Methods)],
+        "Looking whether control of a name is shown."),
+    of("chancery_crypto_seconds", Histogram, Unit::Seconds, &[("what", Are(&["csr", "sign"]))],
+        "Judging a CSR; linting and signing a certificate."),
+    of("chancery_jobs_total", Counter, Unit::Count, &[("kind", JOBS), ("outcome", Are(&["done", "failed"]))],
+        "Jobs that this node has worked on; those that failed are tried again."),
+    of("chancery_jobs_waiting", Gauge, Unit::Count, &[("kind", JOBS)],
+        "Jobs that are not done, of all nodes; no more than 10000 are counted."),
+    of("chancery_jobs_oldest_age_seconds", Gauge, Unit::Seconds, &[("kind", JOBS)],
+        "How long the oldest of them has waited."),
+
+    of("chancery_ca_active", Gauge, Unit::Count, &[("ca", Come)], "1 where a CA signs, 0 where it is retired."),
+    of("chancery_ca_not_after_timestamp_seconds", Gauge, Unit::Seconds, &[("ca", Come)],
+        "When a CA's certificate ends, in Unix seconds."),
+    of("chancery_tls_not_after_timestamp_seconds", Gauge, Unit::Seconds, &[],
+        "When the TLS certificate that is served ends, in Unix seconds; only with TLS."),
+    of("chancery_crl_age_seconds", Gauge, Unit::Seconds, &[("ca", Come)], "Age of the oldest revocation list of a CA."),
+    of("chancery_crl_next_update_timestamp_seconds", Gauge, Unit::Seconds, &[("ca", Come)],
+        "When the first revocation list of a CA runs out, in Unix seconds."),
+    of("chancery_crl_oldest_age_seconds", Gauge, Unit::Seconds, &[], "Age of the oldest revocation list of all."),
+    of("chancery_crls_published_total", Counter, Unit::Count, &[], "Revocation lists made by this node."),
+    of("chancery_ocsp_answers_total", Counter, Unit::Count, &[("outcome", OCSP)], "OCSP requests answered."),
+    of("chancery_ocsp_statuses_total", Counter, Unit::Count, &[("status", Are(&["good", "revoked", "unknown"]))],
+        "What newly signed OCSP answers say of certificates."),
+
+    of("chancery_database_up", Gauge, Unit::Count, &[], "1 while the database answers within two seconds."),
+    of("chancery_store_unit_seconds", Histogram, Unit::Seconds, &[("kind", Are(&["read", "write"]))],
+        "A unit of work in the database; on SQLite, writes that share a commit are one."),
+    of("chancery_store_group_commit_units", Histogram, Unit::Count, &[], "Units of work that shared one commit (SQLite)."),
+    of("chancery_store_units_waiting", Gauge, Unit::Count, &[], "Units of work that wait for a connection."),
+    of("chancery_store_conflicts_total", Counter, Unit::Count, &[], "Units of work run again after a conflict (PostgreSQL)."),
+];

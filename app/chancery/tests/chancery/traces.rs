@@ -1,0 +1,188 @@
+//! Traces, as a collector gets them.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::refusals::csr;
+use crate::support::*;
+
+/// Takes OTLP in JSON on a port of its own.
+struct Collector {
+    url: String,
+    spans: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Collector {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let spans = Arc::new(Mutex::new(Vec::new()));
+        let kept = spans.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (stream, kept) = (stream.unwrap(), kept.clone());
+                thread::spawn(move || take(stream, &kept));
+            }
+        });
+        Self { url, spans }
+    }
+
+    fn spans(&self) -> Vec<Value> {
+        self.spans.lock().unwrap().clone()
+    }
+}
+
+/// Reads requests until the connection ends.
+fn take(stream: TcpStream, kept: &Mutex<Vec<Value>>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut stream = stream;
+    loop {
+        let (mut line, mut length) = (String::new(), 0);
+        if reader.read_line(&mut line).unwrap_or(0) == 0 {
+            return;
+        }
+        assert_eq!(line.trim_end(), "POST /v1/traces HTTP/1.1");
+        loop {
+            let mut header = String::new();
+            reader.read_line(&mut header).unwrap();
+            let header = header.trim_end().to_ascii_lowercase();
+            if let Some(told) = header.strip_prefix("content-length: ") {
+                length = told.parse().unwrap();
+            }
+            assert!(!header.starts_with("content-type: ") || header == "content-type: application/json", "{header}");
+            if header.is_empty() {
+                break;
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).unwrap();
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        let resource = &body["resourceSpans"][0];
+        assert_eq!(resource["resource"]["attributes"][0]["value"]["stringValue"], "chancery");
+        kept.lock().unwrap().extend(resource["scopeSpans"][0]["spans"].as_array().unwrap().iter().cloned());
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-type: application/json\r\n\r\n{}").unwrap();
+    }
+}
+
+fn text<'a>(span: &'a Value, field: &str) -> &'a str {
+    span[field].as_str().unwrap_or_else(|| panic!("no {field}: {span}"))
+}
+
+fn attribute<'a>(span: &'a Value, key: &str) -> Option<&'a Value> {
+    let attributes = span["attributes"].as_array().unwrap();
+    attributes.iter().find(|attribute| attribute["key"] == key).map(|attribute| &attribute["value"])
+}
+
+#[test]
+fn an_issuance_is_one_trace_from_the_request_to_the_signature() {
+    let collector = Collector::start();
+    let (place, keys) = (folder(), folder());
+    let mut dev = Dev::start_with(place.path(), &["--skip-validation", "--otlp-endpoint", &collector.url]);
+    let account = dev.make("/v1/account", json!({"customer_email": "a@example.com"}));
+    let made =
+        dev.make("/v1/order", json!({"account_lookup": account["lookup"], "csr": csr(keys.path(), "traced.test")}));
+    let (id, authorization) = (text(&made, "lookup"), text(&made["authorizations"][0], "lookup"));
+    let codes = dev.make(&format!("/v1/authz/{authorization}/challenges"), json!({}));
+    dev.make(&format!("/v1/challenge/{}", text(&codes["challenges"][0], "lookup")), json!({}));
+    let status = |wanted: &str| dev.curl(&format!("/v1/order/{id}"), &[]).json()["status"] == wanted;
+    wait_until("ready", || status("ready"));
+    dev.make(&format!("/v1/order/{id}/finalize"), json!({}));
+    wait_until("valid", || status("valid"));
+    dev.process.stop();
+
+    let spans = collector.spans();
+    let by_id: HashMap<_, _> = spans.iter().map(|span| (text(span, "spanId"), span)).collect();
+    assert_eq!(by_id.len(), spans.len(), "every span has an id of its own, and comes once");
+    let parent = |span: &Value| by_id.get(text(span, "parentSpanId")).copied();
+    let line = |span: &Value| {
+        let mut names = vec![text(span, "name").to_owned()];
+        let mut next = parent(span);
+        while let Some(above) = next {
+            assert_eq!(above["traceId"], span["traceId"]);
+            assert!(text(above, "startTimeUnixNano") <= text(span, "startTimeUnixNano"), "{above} {span}");
+            names.push(text(above, "name").to_owned());
+            next = parent(above);
+        }
+        names.join(" < ")
+    };
+    for span in &spans {
+        let root = span["parentSpanId"] == "";
+        assert!(root || parent(span).is_some(), "its parent did not come: {span}");
+        assert!(text(span, "startTimeUnixNano") <= text(span, "endTimeUnixNano"), "{span}");
+        assert_eq!((text(span, "traceId").len(), text(span, "spanId").len()), (32, 16));
+        if span["name"] == "http.request" {
+            assert!(root && span["kind"] == 2, "{span}");
+            assert!(attribute(span, "status").is_some() && attribute(span, "route").is_some(), "{span}");
+        }
+    }
+    let signed: Vec<_> = spans.iter().filter(|span| span["name"] == "sign").collect();
+    assert_eq!(signed.len(), 1, "{spans:#?}");
+    assert_eq!(line(signed[0]), "sign < job < order.finalize < http.request");
+    let issuance: Vec<_> = spans.iter().filter(|span| span["traceId"] == signed[0]["traceId"]).collect();
+    let root = issuance.iter().find(|span| span["parentSpanId"] == "").unwrap();
+    let route = json!({"stringValue": "/v1/order/{order_lookup}/finalize"});
+    assert_eq!(attribute(root, "route"), Some(&route));
+    assert_eq!(attribute(root, "status"), Some(&json!({"intValue": "202"})));
+    let lines: Vec<_> = issuance.iter().map(|span| line(span)).collect();
+    for expected in ["store.write < order.finalize < http.request", "store.write < job < order.finalize < http.request"]
+    {
+        assert!(lines.iter().any(|line| line == expected), "{expected} is not in {lines:#?}");
+    }
+    let job = issuance.iter().find(|span| span["name"] == "job").unwrap();
+    assert_eq!(attribute(job, "subject"), Some(&json!({"stringValue": id})));
+    let chosen = spans.iter().any(|span| line(span) == "job < challenge.choose < http.request");
+    assert!(chosen, "the validation is in the trace of the choice");
+    // Nothing that was sent is a secret.
+    let sent = Value::from(spans.clone()).to_string();
+    for secret in ["api_key", "client_secret"] {
+        assert!(!sent.contains(dev.value(secret)), "{secret} was sent");
+    }
+}
+
+#[test]
+fn a_collector_that_is_away_changes_nothing() {
+    let place = folder();
+    let nobody = format!("http://127.0.0.1:{}", free_port());
+    let mut dev = Dev::start_with(place.path(), &["--otlp-endpoint", &nobody]);
+    assert_eq!(dev.curl("/v1/account", &[]).status, 200);
+    let admin = dev.value("admin_url").strip_prefix("http://").unwrap().to_owned();
+    dev.process.until("spans dropped", |_| {
+        let page = get(&admin, "/metrics").body;
+        let lost = page.lines().find_map(|line| line.strip_prefix("chancery_trace_spans_dropped_total "));
+        lost.filter(|lost| *lost != "0").map(drop)
+    });
+    dev.process.stop();
+}
+
+#[test]
+fn an_address_that_is_none_is_told() {
+    let place = folder();
+    let folder = place.path().display().to_string();
+    let refused = run(&[
+        "dev",
+        "--data-dir",
+        &folder,
+        "--otlp-endpoint",
+        "collector:4318",
+        "--listen",
+        "127.0.0.1:0",
+        "--http-listen",
+        "127.0.0.1:0",
+        "--admin-listen",
+        "127.0.0.1:0",
+    ]);
+    assert!(refused.line(2).contains("collector"), "{refused:?}");
+}
+
+fn wait_until(what: &str, done: impl Fn() -> bool) {
+    let began = std::time::Instant::now();
+    while !done() {
+        assert!(began.elapsed() < GENEROUS, "waited too long for {what}");
+        thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
