@@ -21,6 +21,7 @@ pub use rows::audit::{AuditFilter, AuditRecord, Outcome};
 pub use rows::certificate::{CrlEntry, DraftRow, Standing};
 pub use rows::certificate_list::CertificateFilter;
 pub use rows::crl::{CrlFacts, CrlHead, CrlRow};
+pub use rows::event::{Expiring, Place, Placed};
 pub use rows::idempotency::StoredAnswer;
 pub use rows::issuer::{IssuerKind, IssuerRecord, IssuerState};
 pub use rows::issuer_chain::ChainRecord;

@@ -36,6 +36,7 @@ migrations! {
     5 "0005_orders";
     6 "0006_acme";
     7 "0007_acme_extensions";
+    8 "0008_events";
 }
 
 /// A step that was just done.

@@ -67,6 +67,9 @@ ids! {
     AcmeAccountId = "acme";
     IssuerId = "iss";
     AuditId = "aud";
+    WebhookId = "whk";
+    WebhookSecretId = "whs";
+    DeliveryId = "dlv";
 }
 
 /// The low bits of an authorization's id are free: they number its challenges. The first kinds have the lowest two;

@@ -13,6 +13,7 @@ mod client;
 mod credential;
 mod email;
 mod entropy;
+mod event;
 mod evidence;
 mod group;
 mod id;
@@ -41,11 +42,12 @@ pub use client::{ApiKey, Client, ClientError, ClientSecret, SecretHash};
 pub use credential::{CredentialStatus, EabCredential, EabTerms, Kid};
 pub use email::EmailAddress;
 pub use entropy::Entropy;
+pub use event::{EventId, EventType};
 pub use evidence::{Attempt, CaaEvidence, ProblemKind, ValidationProblem};
 pub use group::Group;
 pub use id::{
-    AccountId, AcmeAccountId, ApiKeyId, AuditId, AuthorizationId, CertificateId, ChallengeId, ClientId, EabId, GroupId,
-    IdError, IssuerId, OrderId, PolicyId, ResellerId, TokenKeyId,
+    AccountId, AcmeAccountId, ApiKeyId, AuditId, AuthorizationId, CertificateId, ChallengeId, ClientId, DeliveryId,
+    EabId, GroupId, IdError, IssuerId, OrderId, PolicyId, ResellerId, TokenKeyId, WebhookId, WebhookSecretId,
 };
 pub use identifier::{DnsName, Identifier, IdentifierError};
 pub use kinds::{ChallengeType, KeyType};

@@ -17,7 +17,7 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
-use crate::orders::cancel_order;
+use crate::orders::{cancel_order, describe_with};
 
 /// What a new account is to be.
 #[derive(Clone, Debug)]
@@ -162,13 +162,16 @@ impl Accounts {
                 tx.revoke_acme_accounts(id, now)?;
                 tx.remove_memberships(id, now)?;
                 let cancelled = cancel_open_orders(&kernel, tx, &caller, id)?;
-                if ending.revoke_certificates {
-                    tx.revoke_all(id, RevocationReason::CessationOfOperation, now)?;
-                }
+                let revoked = match ending.revoke_certificates {
+                    true => tx.revoke_all(id, RevocationReason::CessationOfOperation, now)?,
+                    false => Vec::new(),
+                };
+                let revoked: Vec<_> = revoked.iter().map(ToString::to_string).collect();
                 let detail = json!({
                     "before": describe(&before),
                     "after": describe(&after),
                     "revokeCertificates": ending.revoke_certificates,
+                    "revokedCertificates": revoked,
                     "cancelledOrders": cancelled,
                 });
                 kernel.audit(tx, &caller, "account.terminate", id, &detail)
@@ -189,7 +192,7 @@ fn cancel_open_orders(
     // Read again: since the account was claimed, no order can have come.
     for order in tx.lock_open_orders(account, now)? {
         let order = cancel_order(tx, order, now)?;
-        kernel.audit(tx, caller, "order.cancel", order.id, &json!({"because": "account.terminate"}))?;
+        kernel.audit(tx, caller, "order.cancel", order.id, &describe_with(&order, "because", "account.terminate"))?;
         cancelled += 1;
     }
     Ok(cancelled)

@@ -5,15 +5,11 @@ use std::sync::Arc;
 use chancery_domain::{AuditId, PageRequest, ResellerId};
 use chancery_store::{AuditFilter, AuditRecord, Outcome, Tx};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 use crate::caller::{Actor, Caller, Origin};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 
-/// Refusals that may wait to be written; beyond that they are counted and dropped, so that an attacker who is refused
-/// a million times costs us neither memory nor the service of others.
-const WAITING: usize = 4096;
 /// Refusals written with one commit.
 const BATCH: usize = 256;
 
@@ -78,14 +74,11 @@ impl Kernel {
 #[derive(Clone)]
 pub struct Audit {
     kernel: Arc<Kernel>,
-    queue: mpsc::Sender<AuditRecord>,
-    waiting: Arc<std::sync::Mutex<Option<mpsc::Receiver<AuditRecord>>>>,
 }
 
 impl Audit {
     pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
-        let (queue, receiver) = mpsc::channel(WAITING);
-        Self { kernel, queue, waiting: Arc::new(std::sync::Mutex::new(Some(receiver))) }
+        Self { kernel }
     }
 
     /// Notes a refusal; never waits.
@@ -105,15 +98,12 @@ impl Audit {
             detail: json!({"status": refusal.status, "code": refusal.code, "message": discreet(&refusal.message)})
                 .to_string(),
         };
-        if self.queue.try_send(record).is_err() {
-            metrics::counter!("chancery_audit_refusals_dropped_total").increment(1);
-        }
+        self.kernel.write_later(record);
     }
 
     /// Writes refusals down until every handle is gone. Runs once, in a task of its own.
     pub async fn run(&self, stop: impl Future<Output = ()>) {
-        let taken = self.waiting.lock().ok().and_then(|mut waiting| waiting.take());
-        let Some(mut receiver) = taken else { return };
+        let Some(mut receiver) = self.kernel.take_refusals() else { return };
         tokio::pin!(stop);
         loop {
             let mut batch = Vec::new();

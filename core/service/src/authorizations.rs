@@ -16,7 +16,7 @@ use crate::caller::Caller;
 use crate::error::{Noun, ServiceError};
 use crate::fault::{self, Step};
 use crate::kernel::{Kernel, sealed_column};
-use crate::orders::{Standing, cancel_order, lock_own, offered, thumbprint};
+use crate::orders::{Standing, cancel_order, describe_with, lock_own, offered, thumbprint};
 
 /// An authorization, and the thumbprint that its key authorizations end in.
 #[derive(Clone, Debug)]
@@ -160,11 +160,20 @@ impl Authorizations {
                 if authorization.status(now) == "expired" {
                     return Err(AuthorizationError::Expired(authorization.expires_at).into());
                 }
+                let mut detail = json!({
+                    "name": authorization.identifier.to_string(),
+                    "account": authorization.account.to_string(),
+                    "order": order.as_ref().map(|order| order.id.to_string()),
+                });
                 match order.filter(|order| order.is_open(now)) {
-                    Some(open) => drop(cancel_order(tx, open, now)?),
+                    Some(open) => {
+                        detail["orderBecame"] = "cancelled".into();
+                        detail["orderDetail"] = describe_with(&open, "because", "challenge.deactivate");
+                        cancel_order(tx, open, now)?;
+                    }
                     None => tx.save_authorization(&authorization.deactivate(now)?)?,
                 }
-                kernel.audit(tx, &caller, "challenge.deactivate", id, &json!({}))?;
+                kernel.audit(tx, &caller, "challenge.deactivate", id, &detail)?;
                 let authorization = own(tx, &caller, id.authorization())?;
                 let thumbprint = thumbprint(tx, authorization.account, authorization.acme_account)?;
                 Ok(AuthorizationDetails { authorization, thumbprint })

@@ -111,6 +111,9 @@ pub enum Noun {
     Reseller,
     Client,
     ApiKey,
+    Event,
+    Webhook,
+    Delivery,
 }
 
 impl fmt::Display for Noun {
@@ -130,6 +133,9 @@ impl fmt::Display for Noun {
             Self::Reseller => "reseller",
             Self::Client => "client",
             Self::ApiKey => "API key",
+            Self::Event => "event",
+            Self::Webhook => "webhook",
+            Self::Delivery => "delivery",
         })
     }
 }

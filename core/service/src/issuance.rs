@@ -32,7 +32,7 @@ use crate::issuance_rules::{
     ages, as_problem, require_short, require_standing, require_uncompromised, standing_authorizations, unprovable,
 };
 use crate::kernel::Kernel;
-use crate::orders::{Standing, days_between, fail_order, put_back_order};
+use crate::orders::{Standing, days_between, describe_with, fail_order, put_back_order};
 use crate::timed::Timed;
 
 /// What has to happen next with an order.
@@ -155,7 +155,7 @@ impl Issuance {
                 let Some(order) = me.claim(tx, id)? else { return Ok(()) };
                 let order = fail_order(tx, order, problem.clone(), me.kernel.now())?;
                 let (actor, origin) = (Actor::Service, Origin::default());
-                let detail = json!({"problem": problem.to_string()});
+                let detail = describe_with(&order, "problem", problem.to_string());
                 me.kernel.audit_as(tx, Some(order.reseller), &actor, &origin, "order.fail", id, &detail)
             })
             .await;
@@ -183,10 +183,10 @@ impl Issuance {
             .store
             .write(move |tx| {
                 let Some(order) = me.claim(tx, id)? else { return Ok(()) };
-                let reseller = order.reseller;
+                let (reseller, mut detail) = (order.reseller, describe_with(&order, "because", "suspended"));
                 let dropped = put_back_order(tx, order, me.kernel.now())?;
                 let (actor, origin) = (Actor::Service, Origin::default());
-                let detail = json!({"because": "suspended", "droppedSerial": dropped});
+                detail["droppedSerial"] = json!(dropped);
                 me.kernel.audit_as(tx, Some(reseller), &actor, &origin, "order.put_back", id, &detail)
             })
             .await;
@@ -351,7 +351,10 @@ impl Issuance {
         let order = order.complete(now)?;
         tx.save_order(&order)?;
         tx.finish_job(JobKind::Issue, id)?;
-        let detail = json!({"serial": issued.serial, "certificate": order.certificate.to_string()});
+        let mut detail = describe_with(&order, "serial", issued.serial.as_str());
+        detail["fingerprint"] = issued.fingerprint.as_str().into();
+        detail["notBefore"] = issued.not_before.to_string().into();
+        detail["notAfter"] = issued.not_after.to_string().into();
         let (actor, origin) = (Actor::Service, Origin::default());
         kernel.audit_as(tx, Some(order.reseller), &actor, &origin, "certificate.issue", id, &detail)?;
         fault::reached(Step::Keeping);

@@ -6,7 +6,7 @@ use aws_lc_rs::hmac;
 use chancery_domain::{ChallengeId, Clock, Entropy, OrderId, Timestamp};
 use chancery_pki::KeyBlocklist;
 use chancery_seal::Keyring;
-use chancery_store::{Job, JobKind, SEALED_COLUMNS, SealedColumn, Store, Tx};
+use chancery_store::{AuditRecord, Job, JobKind, SEALED_COLUMNS, SealedColumn, Store, Tx};
 use tokio::sync::mpsc;
 
 use crate::acme::Nonces;
@@ -14,6 +14,10 @@ use crate::cursor::Cursors;
 use crate::error::ServiceError;
 use crate::settings::Settings;
 use crate::waiting::Waiting;
+
+/// Refusals that may wait to be written; beyond that they are counted and dropped, so that an attacker who is refused
+/// a million times costs us neither memory nor the service of others.
+const UNWRITTEN: usize = 4096;
 
 /// Store, clock, randomness, keys and settings, handed to each use case.
 pub struct Kernel {
@@ -33,6 +37,8 @@ pub struct Kernel {
     pub(crate) node: String,
     jobs: mpsc::UnboundedSender<Job>,
     waiting: Mutex<Option<mpsc::UnboundedReceiver<Job>>>,
+    refusals: mpsc::Sender<AuditRecord>,
+    unwritten: Mutex<Option<mpsc::Receiver<AuditRecord>>>,
 }
 
 impl Kernel {
@@ -55,6 +61,8 @@ impl Kernel {
         };
         let node = entropy.uuid_v4().to_string();
         let (jobs, receiver) = mpsc::unbounded_channel();
+        store.write(|tx| tx.settle_positions()).await.map_err(ServiceError::from)?;
+        let (refusals, unwritten) = mpsc::channel(UNWRITTEN);
         let (settings, waiting) = (Arc::new(settings), Mutex::new(Some(receiver)));
         Ok(Arc::new(Self {
             store,
@@ -70,6 +78,8 @@ impl Kernel {
             node,
             jobs,
             waiting,
+            refusals,
+            unwritten: Mutex::new(Some(unwritten)),
         }))
     }
 
@@ -89,6 +99,18 @@ impl Kernel {
         if self.jobs.send(job).is_err() {
             tracing::debug!("no worker listens in this process");
         }
+    }
+
+    /// Has a refusal written down soon; never waits.
+    pub(crate) fn write_later(&self, record: AuditRecord) {
+        if self.refusals.try_send(record).is_err() {
+            metrics::counter!("chancery_audit_refusals_dropped_total").increment(1);
+        }
+    }
+
+    /// The refusals that are to be written down; there is one receiver.
+    pub(crate) fn take_refusals(&self) -> Option<mpsc::Receiver<AuditRecord>> {
+        self.unwritten.lock().ok().and_then(|mut unwritten| unwritten.take())
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -14,6 +14,7 @@ mod credentials;
 mod csr;
 mod cursor;
 mod error;
+mod events;
 pub mod fault;
 mod groups;
 pub mod identity;
@@ -32,6 +33,7 @@ mod orders;
 pub mod parsers;
 mod policies;
 mod publication;
+mod refused;
 mod settings;
 mod timed;
 mod validation;
@@ -53,6 +55,7 @@ pub use chancery_store::{AccountFilter, CertificateFilter, Job, JobKind, OrderFi
 pub use credentials::{CreatedCredential, CredentialDetails, Credentials};
 pub use cursor::{ListRequest, Listed};
 pub use error::{Noun, ServiceError};
+pub use events::{Event, EventFilter, Events, Expiry};
 pub use groups::{GroupDetails, GroupInput, Groups};
 pub use identity::Identity;
 pub use issuance::{CaaAssignment, Issuance, Prepared};
@@ -88,6 +91,8 @@ pub struct Services {
     pub authority: Arc<Authority>,
     pub answers: Answers,
     pub audit: Audit,
+    pub events: Events,
+    pub expiry: Expiry,
     pub operator: Operator,
     pub settings: Arc<Settings>,
     kernel: Arc<Kernel>,
@@ -114,6 +119,8 @@ impl Services {
             authority,
             answers: Answers::new(kernel.clone()),
             audit: Audit::new(kernel.clone()),
+            events: Events::new(kernel.clone()),
+            expiry: Expiry::new(kernel.clone()),
             operator: Operator::new(kernel.clone()),
             settings: kernel.settings.clone(),
             kernel,

@@ -73,6 +73,9 @@ fn not_found(noun: Noun) -> ErrorCode {
         Noun::Authorization => ErrorCode::AuthorizationNotFound,
         Noun::Challenge => ErrorCode::ChallengeNotFound,
         Noun::Certificate => ErrorCode::CertificateNotFound,
+        Noun::Event => ErrorCode::EventNotFound,
+        Noun::Webhook => ErrorCode::WebhookNotFound,
+        Noun::Delivery => ErrorCode::DeliveryNotFound,
         // The operator's nouns: no caller of a door can ask for them.
         Noun::Issuer | Noun::Reseller | Noun::Client | Noun::ApiKey => ErrorCode::NotFound,
     }

@@ -8,6 +8,7 @@ mod csr;
 mod docs;
 mod download;
 mod eab;
+mod event;
 mod group;
 mod member;
 mod missing;
@@ -50,5 +51,6 @@ fn operations() -> OpenApiRouter<Door> {
         .merge(certificate::routes())
         .merge(download::routes())
         .merge(csr::routes())
+        .merge(event::routes())
         .merge(version::routes())
 }

@@ -8,6 +8,7 @@ pub mod acme;
 mod certificate;
 mod eab;
 mod error;
+mod event;
 mod group;
 mod list;
 mod order;
@@ -22,6 +23,7 @@ pub use certificate::{
 };
 pub use eab::{EabAuthorization, EabCredentialList, EabCredentialRequest};
 pub use error::{ErrorCode, ErrorResponse, FieldProblem, SuccessResponse};
+pub use event::{Event, EventList};
 pub use group::{
     AccountGroupList, AccountGroupMemberList, AccountGroupRecord, ResellerAccountGroupMembersRequest,
     ResellerAccountGroupRequest,

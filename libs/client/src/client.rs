@@ -14,6 +14,7 @@ use crate::builder::ClientBuilder;
 use crate::certificate::Certificates;
 use crate::eab::EabCredentials;
 use crate::error::{Error, TransportError};
+use crate::event::Events;
 use crate::group::AccountGroups;
 use crate::order::Orders;
 use crate::policy::Policies;
@@ -59,6 +60,11 @@ impl Client {
     /// Certificates: listed, fetched, revoked.
     pub fn certificates(&self) -> Certificates<'_> {
         Certificates { client: self }
+    }
+
+    /// What has happened.
+    pub fn events(&self) -> Events<'_> {
+        Events { client: self }
     }
 
     /// Issuance policies.

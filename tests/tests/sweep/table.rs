@@ -4,8 +4,8 @@
 use std::sync::LazyLock;
 
 use chancery_domain::Scope::{
-    self, ReadAccount, ReadAuthorization, ReadCertificate, ReadChallenge, ReadOrder, WriteAccount, WriteAuthorization,
-    WriteCertificate, WriteChallenge, WriteOrder,
+    self, ReadAccount, ReadAuthorization, ReadCertificate, ReadChallenge, ReadEvent, ReadOrder, WriteAccount,
+    WriteAuthorization, WriteCertificate, WriteChallenge, WriteOrder,
 };
 use chancery_tests::csr;
 use http::Method;
@@ -98,6 +98,8 @@ pub(crate) fn operations() -> Vec<Operation> {
         operation(Method::POST, REVOCATION, WriteCertificate, &[Kind::IssuedOrder], Body::Plain(json!({})), 202),
         operation(Method::GET, DOWNLOAD, ReadCertificate, &[Kind::Certificate], Body::None, 200),
         operation(Method::GET, BARE_DOWNLOAD, ReadCertificate, &[Kind::Certificate], Body::None, 200),
+        operation(Method::GET, "/v1/event", ReadEvent, &[], Body::None, 200),
+        operation(Method::GET, "/v1/event/{lookup}", ReadEvent, &[Kind::Event], Body::None, 200),
     ]
 }
 

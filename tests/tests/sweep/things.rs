@@ -19,6 +19,7 @@ pub(crate) enum Kind {
     Authorization,
     Challenge,
     Certificate,
+    Event,
 }
 
 impl Kind {
@@ -36,10 +37,11 @@ impl Kind {
             Self::Authorization => "authz_00000000000000000000000000",
             Self::Challenge => "chal_00000000000000000000000000",
             Self::Certificate => "cert_00000000000000000000000000",
+            Self::Event => "evt_00000000000000000000000000",
         }
     }
 
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Account,
         Self::Credential,
         Self::Group,
@@ -51,6 +53,7 @@ impl Kind {
         Self::Authorization,
         Self::Challenge,
         Self::Certificate,
+        Self::Event,
     ];
 }
 
@@ -72,7 +75,9 @@ impl Things {
         let order = owner.make_order(&account, &["open.test"]).await;
         let authorization = lookup(&order["authorizations"][0]);
         let challenge = lookup(&owner.codes(&authorization).await[0]);
+        let events = owner.get("/v1/event?limit=1").await.expect(200);
         Self(BTreeMap::from([
+            (Kind::Event, events["items"][0]["id"].as_str().unwrap().to_owned()),
             (Kind::Order, lookup(&order)),
             (Kind::ReadyOrder, lookup(&ready)),
             (Kind::IssuedOrder, lookup(&issued)),

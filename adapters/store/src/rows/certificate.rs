@@ -227,20 +227,22 @@ impl Tx<'_> {
         account: AccountId,
         reason: RevocationReason,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Vec<CertificateId>, StoreError> {
         let revoked = self.query(
             "UPDATE certificates SET state = 'revoked', state_at = $2, revoked_at = $2, revocation_reason = $3,
              updated_at = $2, version = version + 1
-             WHERE account_id = $1 AND state = 'issued' AND not_after >= $2 RETURNING issuer_id, crl_shard",
+             WHERE account_id = $1 AND state = 'issued' AND not_after >= $2 RETURNING issuer_id, crl_shard, id",
             params![account, now, i64::from(reason.code())],
-            |row| Ok((row.text()?, row.int()?)),
+            |row| Ok(((row.text()?, row.int()?), row.parsed::<CertificateId>()?)),
         )?;
+        let (lists, revoked): (BTreeSet<_>, Vec<_>) = revoked.into_iter().unzip();
         // Certificates before lists, as with a single one, and each list once, sorted: no two units wait for each other.
-        for (issuer, shard) in BTreeSet::from_iter(revoked) {
+        for (issuer, shard) in lists {
             let issuer = issuer.parse().map_err(|_| StoreError::corrupt("certificates.issuer_id"))?;
             self.count_revocations(issuer, shard)?;
         }
-        self.execute("DELETE FROM active_until_day WHERE account_id = $1", params![account]).map(drop)
+        self.execute("DELETE FROM active_until_day WHERE account_id = $1", params![account])?;
+        Ok(revoked)
     }
 
     /// The hash of a certificate's public key.

@@ -11,6 +11,7 @@ mod client;
 mod credential;
 pub(crate) mod crl;
 mod epoch;
+pub(crate) mod event;
 mod evidence;
 mod group;
 pub(crate) mod idempotency;

@@ -15,6 +15,7 @@ use crate::certificates::Download;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::orders::{Dates, Draft, OrderDetails, Standing, Wanted, rules};
+use crate::refused::Refused;
 
 /// What is ordered.
 #[derive(Clone, Debug)]
@@ -31,8 +32,10 @@ impl Acme {
     /// Creates an order of its own for every request (RFC 8555 section 7.4).
     pub async fn new_order(&self, by: &AcmeCaller, new: NewAcmeOrder) -> Result<OrderDetails, ServiceError> {
         by.require_active()?;
-        let (me, by) = (self.clone(), by.clone());
-        self.kernel.store.write(move |tx| me.create(tx, &by, &new)).await
+        let (me, who, refused) = (self.clone(), by.clone(), Refused::default());
+        let noted = refused.clone();
+        let made = self.kernel.store.write(move |tx| me.create(tx, &who, &new, &noted)).await;
+        made.inspect_err(|_| refused.tell(&self.kernel, &by.caller))
     }
 
     /// Creates an authorization ahead of any order (RFC 8555 section 7.4.1).
@@ -72,7 +75,13 @@ impl Acme {
         self.certificates.download(&by.caller, id).await
     }
 
-    fn create(&self, tx: &mut Tx<'_>, by: &AcmeCaller, new: &NewAcmeOrder) -> Result<OrderDetails, ServiceError> {
+    fn create(
+        &self,
+        tx: &mut Tx<'_>,
+        by: &AcmeCaller,
+        new: &NewAcmeOrder,
+        refused: &Refused,
+    ) -> Result<OrderDetails, ServiceError> {
         let (kernel, now) = (self.kernel.as_ref(), self.kernel.now());
         let who = hold(tx, by)?;
         let profile = rules::profile(&kernel.settings, &new.profile)?;
@@ -87,7 +96,8 @@ impl Acme {
         }
         let asked = Request { profile, identifiers: &identifiers, key_type: None, challenge_type: None, validity_days };
         let standing = Standing::of(tx, who.customer.id)?;
-        judged(standing.judge(tx, &kernel.settings, who.customer.id, &asked, now), &identifiers)?;
+        let verdict = standing.judge(tx, &kernel.settings, who.customer.id, &asked, now);
+        judged(refused.note(who.customer.id, profile, &identifiers, verdict), &identifiers)?;
         if let Some(replaces) = &new.replaces {
             renewal::require_replaceable(self, tx, by, replaces, &identifiers)?;
         }

@@ -1,0 +1,8 @@
+//! What resellers are told of: the feed of events, and webhooks.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+mod common;
+mod expiring;
+mod feed;
+mod following;
+mod refusals;
