@@ -31,5 +31,6 @@ pub use rows::policy_rules::policy_rules_json;
 pub use rows::quota::Counted;
 pub use rows::sealed::{SEALED_COLUMNS, SealedColumn, SealedValue};
 pub use rows::token_key::TokenKey;
+pub use rows::webhook::WebhookSecret;
 pub use store::{Options, Store};
 pub use tx::Tx;

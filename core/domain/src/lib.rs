@@ -32,6 +32,7 @@ mod secret;
 mod special_address;
 mod text;
 mod time;
+mod webhook;
 
 pub use account::{Account, AccountChange, AccountError, AccountNumber, AccountStatus};
 pub use acme_account::{AcmeAccount, AcmeAccountError, AcmeAccountState, Contact, ContactError};
@@ -61,6 +62,9 @@ pub use proof::{EvidenceAges, IssuanceProof, ProofError};
 pub use reseller::{Reseller, ResellerCode};
 pub use scope::{Scope, ScopeSet};
 pub use secret::Secret;
-pub use special_address::special_use;
+pub use special_address::{set_aside, special_use};
 pub use text::{Description, ExternalId, Label, Name, TextError};
 pub use time::{Clock, Timestamp};
+pub use webhook::{
+    Attempted, Delivery, DeliveryState, Webhook, WebhookState, WebhookUrl, WebhookUrlError, WebhookUrlRules,
+};

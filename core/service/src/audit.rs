@@ -53,9 +53,25 @@ impl Kernel {
         subject: impl ToString,
         detail: &Value,
     ) -> Result<(), ServiceError> {
+        self.audit_record(tx, reseller, actor, origin, action, subject, detail).map(drop)
+    }
+
+    /// The same, and gives the name of the record.
+    #[allow(clippy::too_many_arguments, reason = "one for each column; a struct would only name them twice")]
+    pub(crate) fn audit_record(
+        &self,
+        tx: &mut Tx<'_>,
+        reseller: Option<ResellerId>,
+        actor: &Actor,
+        origin: &Origin,
+        action: &str,
+        subject: impl ToString,
+        detail: &Value,
+    ) -> Result<AuditId, ServiceError> {
         let now = self.now();
-        Ok(tx.append_audit(&AuditRecord {
-            id: AuditId::new(now, self.entropy.as_ref()),
+        let id = AuditId::new(now, self.entropy.as_ref());
+        tx.append_audit(&AuditRecord {
+            id,
             at: now,
             reseller,
             actor_kind: actor.kind().to_owned(),
@@ -66,7 +82,8 @@ impl Kernel {
             subject: subject.to_string(),
             outcome: Outcome::Done,
             detail: detail.to_string(),
-        })?)
+        })?;
+        Ok(id)
     }
 }
 

@@ -70,6 +70,9 @@ pub enum ServiceError {
     /// The certificate of an order cannot be issued.
     #[error("the certificate cannot be issued: {0}")]
     Unissuable(ValidationProblem),
+    /// There are as many as there may be.
+    #[error("there are {1} of the kind {0} already, and no more may be; delete one first")]
+    TooMany(Noun, u32),
     /// The cursor was altered, or made for another list or filter.
     #[error("the cursor does not belong to this list and filter; start again without it")]
     BadCursor,

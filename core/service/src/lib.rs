@@ -38,6 +38,7 @@ mod settings;
 mod timed;
 mod validation;
 mod waiting;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -68,8 +69,9 @@ pub use operator::Operator;
 pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
 pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
 pub use publication::{CrlName, Publication, PublishedCrl};
-pub use settings::{AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings};
+pub use settings::{AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings, WebhookSettings};
 pub use validation::{Assignment, Report, Validations};
+pub use webhooks::{Dispatch, Message, NewWebhook, NewWebhookSecret, Round, Sent, WebhookChange, Webhooks};
 
 /// Every use case there is, for the doors to hold. Clones share one core.
 #[derive(Clone)]
@@ -93,6 +95,8 @@ pub struct Services {
     pub audit: Audit,
     pub events: Events,
     pub expiry: Expiry,
+    pub webhooks: Webhooks,
+    pub dispatch: Dispatch,
     pub operator: Operator,
     pub settings: Arc<Settings>,
     kernel: Arc<Kernel>,
@@ -121,6 +125,8 @@ impl Services {
             audit: Audit::new(kernel.clone()),
             events: Events::new(kernel.clone()),
             expiry: Expiry::new(kernel.clone()),
+            webhooks: Webhooks::new(kernel.clone()),
+            dispatch: Dispatch::new(kernel.clone()),
             operator: Operator::new(kernel.clone()),
             settings: kernel.settings.clone(),
             kernel,

@@ -41,6 +41,7 @@ impl From<ServiceError> for ApiError {
             ServiceError::OrderExternalIdInUse(_) => Self::bad_request(ErrorCode::ExternalIdInUse, message)
                 .with_errors(vec![FieldProblem::new("external_id", "in_use", "is taken")]),
             ServiceError::Unissuable(_) => Self::bad_request(ErrorCode::InvalidRequest, message),
+            ServiceError::TooMany(..) => Self::bad_request(ErrorCode::TooManyWebhooks, message),
             ServiceError::BadCursor => Self::bad_request(ErrorCode::InvalidCursor, message),
             ServiceError::IdempotencyKeyReused => Self::unprocessable(ErrorCode::IdempotencyKeyReused, message),
             ServiceError::Store(error) => store(&error),

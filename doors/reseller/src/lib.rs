@@ -5,6 +5,7 @@ mod authorization;
 mod certificate;
 mod certificate_csv;
 mod csr;
+mod delivery;
 mod docs;
 mod download;
 mod eab;
@@ -23,6 +24,7 @@ mod policy_rules;
 mod progress;
 mod selector;
 mod version;
+mod webhook;
 
 use axum::Router;
 use chancery_http::Door;
@@ -52,5 +54,7 @@ fn operations() -> OpenApiRouter<Door> {
         .merge(download::routes())
         .merge(csr::routes())
         .merge(event::routes())
+        .merge(webhook::routes())
+        .merge(delivery::routes())
         .merge(version::routes())
 }

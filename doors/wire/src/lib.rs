@@ -15,6 +15,7 @@ mod order;
 mod policy;
 mod token;
 mod version;
+mod webhook;
 
 pub use account::{Account, AccountList, AccountWithGroups, ResellerAccountRequest, ResellerUpdateAccountRequest};
 pub use certificate::{
@@ -39,3 +40,6 @@ pub use policy::{
 };
 pub use token::{TokenErrorResponse, TokenResponse};
 pub use version::Version;
+pub use webhook::{
+    Delivery, DeliveryList, UpdateWebhookRequest, Webhook, WebhookList, WebhookRequest, WebhookWithSecret,
+};

@@ -21,6 +21,7 @@ use crate::policy::Policies;
 use crate::request::RawRequest;
 use crate::response::Response;
 use crate::transport::Transport;
+use crate::webhook::Webhooks;
 
 /// Speaks to one service as one reseller. Clones share connections and token.
 #[derive(Clone)]
@@ -65,6 +66,11 @@ impl Client {
     /// What has happened.
     pub fn events(&self) -> Events<'_> {
         Events { client: self }
+    }
+
+    /// Where you are told of what happens.
+    pub fn webhooks(&self) -> Webhooks<'_> {
+        Webhooks { client: self }
     }
 
     /// Issuance policies.

@@ -60,6 +60,7 @@ mod tls;
 mod token;
 mod transport;
 mod version;
+mod webhook;
 
 pub use account::{AccountQuery, Accounts};
 pub use builder::{BuildError, ClientBuilder};
@@ -75,6 +76,7 @@ pub use policy::Policies;
 pub use request::RawRequest;
 pub use response::{Replayable, Response};
 pub use token::ClientCredentials;
+pub use webhook::Webhooks;
 
 pub use bytes::Bytes;
 /// The shapes of requests and answers.

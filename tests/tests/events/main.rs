@@ -3,6 +3,10 @@
 
 mod common;
 mod expiring;
+mod failing;
 mod feed;
 mod following;
+mod nodes;
+mod receiver;
 mod refusals;
+mod webhooks;

@@ -20,6 +20,8 @@ pub(crate) enum Kind {
     Challenge,
     Certificate,
     Event,
+    Webhook,
+    Delivery,
 }
 
 impl Kind {
@@ -38,10 +40,12 @@ impl Kind {
             Self::Challenge => "chal_00000000000000000000000000",
             Self::Certificate => "cert_00000000000000000000000000",
             Self::Event => "evt_00000000000000000000000000",
+            Self::Webhook => "whk_00000000000000000000000000",
+            Self::Delivery => "dlv_00000000000000000000000000",
         }
     }
 
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 14] = [
         Self::Account,
         Self::Credential,
         Self::Group,
@@ -54,6 +58,8 @@ impl Kind {
         Self::Challenge,
         Self::Certificate,
         Self::Event,
+        Self::Webhook,
+        Self::Delivery,
     ];
 }
 
@@ -75,8 +81,13 @@ impl Things {
         let order = owner.make_order(&account, &["open.test"]).await;
         let authorization = lookup(&order["authorizations"][0]);
         let challenge = lookup(&owner.codes(&authorization).await[0]);
+        let webhook = owner.post("/v1/webhook", json!({"url": "https://hooks.example.com/"})).await.expect(201);
+        let webhook = lookup(&webhook);
+        let delivery = lookup(&owner.post_empty(&format!("/v1/webhook/{webhook}/test")).await.expect(202));
         let events = owner.get("/v1/event?limit=1").await.expect(200);
         Self(BTreeMap::from([
+            (Kind::Webhook, webhook),
+            (Kind::Delivery, delivery),
             (Kind::Event, events["items"][0]["id"].as_str().unwrap().to_owned()),
             (Kind::Order, lookup(&order)),
             (Kind::ReadyOrder, lookup(&ready)),

@@ -10,6 +10,7 @@ pub(crate) mod certificate_list;
 mod client;
 mod credential;
 pub(crate) mod crl;
+mod delivery;
 mod epoch;
 pub(crate) mod event;
 mod evidence;
@@ -28,6 +29,7 @@ pub(crate) mod sealed;
 mod service_secret;
 pub(crate) mod token_key;
 mod walk;
+pub(crate) mod webhook;
 
 use chancery_domain::PageRequest;
 

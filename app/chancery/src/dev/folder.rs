@@ -6,11 +6,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chancery_domain::{ChallengeType, Name, Profile};
+use chancery_domain::{ChallengeType, Name, Profile, WebhookUrlRules};
 use chancery_http::{BodyLimits, Limits, PublicUrls};
 use chancery_pki::chain_to_pem;
-use chancery_service::Settings;
 use chancery_service::operator::IssuerDetails;
+use chancery_service::{Settings, WebhookSettings};
 use chancery_store::{DatabaseUrl, Options};
 use serde::{Deserialize, Serialize};
 
@@ -179,6 +179,7 @@ impl Folder {
                 default_policy: wishes.policy(),
                 default_policy_name: Name::parse("default").expect("a plain word"),
                 idempotency_window: IDEMPOTENCY_WINDOW,
+                webhooks: WebhookSettings::of(WebhookUrlRules { plain_http: true, special_addresses: true }),
             },
             urls,
             validation: wishes.validation(),

@@ -3,7 +3,7 @@
 
 use chancery_domain::{ChallengeId, EventId, EventType, Timestamp};
 use chancery_store::{AuditRecord, Outcome};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Something that happened to a reseller's things.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +16,23 @@ pub struct Event {
     /// The lookup of what it happened to.
     pub subject: String,
     pub data: Map<String, Value>,
+}
+
+impl Event {
+    /// As it stands in the feed and in messages.
+    pub fn to_json(&self) -> Value {
+        let mut told = json!({
+            "id": self.id.to_string(),
+            "type": self.kind.as_str(),
+            "timestamp": self.at.to_string(),
+            "subject": self.subject,
+            "data": self.data,
+        });
+        if let Some(account) = &self.account {
+            told["account"] = account.as_str().into();
+        }
+        told
+    }
 }
 
 const ACCOUNT: &[&str] = &["email", "status", "externalId", "kid"];

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{ChallengeType, Profile, Secret};
+use chancery_domain::{ChallengeType, Profile, Secret, WebhookUrlRules};
 use chancery_pki::KeyBlocklist;
 use chancery_seal::Keyring;
-use chancery_service::{Issuing, Settings};
+use chancery_service::{Issuing, Settings, WebhookSettings};
 
 use super::problems::Problems;
 use super::span;
@@ -88,6 +88,10 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
             default_policy: issuance.default_policy,
             default_policy_name: issuance.default_policy_name,
             idempotency_window: IDEMPOTENCY_WINDOW,
+            webhooks: WebhookSettings::of(WebhookUrlRules {
+                plain_http: false,
+                special_addresses: config.validation.allow_special_addresses,
+            }),
         },
         validation: Validation::Checked(Box::new(validation.validator)),
         blocklist: ca.blocklist,
