@@ -61,7 +61,9 @@ impl Kernel {
         };
         let node = entropy.uuid_v4().to_string();
         let (jobs, receiver) = mpsc::unbounded_channel();
-        store.write(|tx| tx.settle_positions()).await.map_err(ServiceError::from)?;
+        if store.is_shared() {
+            store.write(|tx| tx.settle_positions()).await.map_err(ServiceError::from)?;
+        }
         let (refusals, unwritten) = mpsc::channel(UNWRITTEN);
         let (settings, waiting) = (Arc::new(settings), Mutex::new(Some(receiver)));
         Ok(Arc::new(Self {

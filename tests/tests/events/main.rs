@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod common;
+mod documented;
 mod expiring;
 mod failing;
 mod feed;

@@ -96,10 +96,8 @@ impl Tx<'_> {
 
     /// Sees to it that positions go on growing: a database that was restored into another cluster counts its transactions
     /// from there, and what is written next must not come before what was there.
+    /// For PostgreSQL alone.
     pub fn settle_positions(&mut self) -> Result<(), StoreError> {
-        if !self.is_postgres() {
-            return Ok(());
-        }
         let restored = "SELECT setval('audit_base', newest + 1)
             FROM (SELECT max(position) AS newest FROM (SELECT position FROM audit ORDER BY id DESC LIMIT 1000) AS last)
                 AS known
