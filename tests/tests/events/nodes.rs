@@ -19,6 +19,7 @@ on_both_databases! {
         let round = dying.services.dispatch.begin(due[0]).await.unwrap().unwrap();
         assert_eq!(round.messages.len(), 1);
         assert_eq!(round.webhook.to_string(), lookup(&webhook));
+        assert!(world.services.dispatch.begin(due[0]).await.unwrap().is_none(), "nor by force");
         drop((round, dying));
         courier(&world).deliver_all().await;
         assert!(receiver.take().is_empty(), "while it is leased nobody else tells it");
