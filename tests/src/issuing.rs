@@ -1,5 +1,7 @@
 //! Orders and certificates to begin a test with, made through the interface as a reseller makes them.
 
+use chancery_domain::{ProblemKind, ValidationProblem};
+use chancery_service::{Report, Services};
 use serde_json::{Value, json};
 
 use crate::csr::csr;
@@ -53,5 +55,34 @@ impl World {
         let order = tenant.show_order(&order).await;
         assert_eq!(order["status"], "valid", "{order}");
         order
+    }
+
+    /// The lookup of a pause: validations of the name fail as often as it takes.
+    pub async fn pause(&self, tenant: &Tenant, account: &str, name: &str) -> String {
+        for _ in 0..self.services.settings.limits.caps.failures_to_pause {
+            self.fail(tenant, account, name).await;
+        }
+        let pauses = tenant.get("/v1/pause").await.expect(200);
+        let found = pauses["items"].as_array().expect("a list").iter().find(|pause| pause["name"] == name);
+        lookup(found.expect("a pause"))
+    }
+
+    /// An order for a name whose validation has failed.
+    pub async fn fail(&self, tenant: &Tenant, account: &str, name: &str) -> Value {
+        let order = tenant.make_order(account, &[name]).await;
+        fail_all(&self.services, tenant, &order).await;
+        order
+    }
+}
+
+/// Has the validations of an order fail, at the node with these services.
+pub async fn fail_all(services: &Services, tenant: &Tenant, order: &Value) {
+    for authorization in order["authorizations"].as_array().expect("a list") {
+        let challenge = lookup(&tenant.codes(&lookup(authorization)).await[0]);
+        tenant.post_empty(&format!("/v1/challenge/{challenge}")).await.expect(200);
+        let problem = ValidationProblem { kind: ProblemKind::Connection, detail: "nobody answers".to_owned() };
+        let report = Report { attempts: Vec::new(), outcome: Err(problem), until: None };
+        let challenge = challenge.parse().expect("a lookup");
+        services.validations.conclude(challenge, report).await.expect("a conclusion");
     }
 }

@@ -11,6 +11,7 @@ mod world;
 
 pub use acme::{ACME_URL, AcmeClient, csr_der, der, identifiers, path};
 pub use csr::{csr, csr_with};
+pub use issuing::fail_all;
 pub use making::lookup;
 pub use node::Node;
 pub use tenant::{Reply, Tenant};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use chancery_dcv::Validator;
 use chancery_domain::Entropy;
-use chancery_http::{Door, Edge, PublicUrls, RateLimiter, account_for, finish};
+use chancery_http::{Door, Edge, PublicUrls, account_for, finish};
 use chancery_seal::Keyring;
 use chancery_service::identity::External;
 use chancery_service::operator::{KeyAlgorithm, NewHierarchy};
@@ -41,12 +41,7 @@ pub(crate) struct Parts {
 }
 
 impl Node {
-    pub(crate) async fn start(
-        parts: Parts,
-        settings: Settings,
-        external: Vec<External>,
-        limiter: Option<RateLimiter>,
-    ) -> Self {
+    pub(crate) async fn start(parts: Parts, settings: Settings, external: Vec<External>) -> Self {
         let Parts { store, clock, keyring, urls, seed, entropy } = parts;
         let numbers = Arc::new(SeededEntropy::new(seed));
         let entropy = entropy.unwrap_or_else(|| numbers.clone());
@@ -54,12 +49,17 @@ impl Node {
         let identity = Identity::new(kernel.clone(), external).await.expect("an identity");
         let authority = Authority::new(kernel.clone()).await.expect("an authority");
         let services = Services::new(kernel, identity, authority);
+        if services.limits.settings().has_rates() {
+            let limits = services.limits.clone();
+            tokio::spawn(async move { limits.run().await });
+        }
         services.operator.init_hierarchy(hierarchy()).await.expect("a hierarchy");
         services.authority.reload().await.expect("a hierarchy that opens");
-        let door = Door { services: services.clone(), urls, limiter: limiter.map(Arc::new) };
+        let door = Door { services: services.clone(), urls };
         let routes = chancery_reseller::router(door.clone())
             .merge(chancery_identity::router(door.clone()))
-            .merge(chancery_acme::router(door.clone()));
+            .merge(chancery_acme::router(door.clone()))
+            .merge(chancery_console::router(door.clone()));
         let ids = Arc::new(move || format!("req-{}", numbers.number()));
         let router = finish(account_for(routes, door), Edge::new(ids.clone()));
         let relying = finish(chancery_relying::router(services.clone()), Edge::new(ids));
@@ -80,7 +80,7 @@ impl Node {
             seed,
             entropy: None,
         };
-        Self::start(parts, settings(), Vec::new(), None).await
+        Self::start(parts, settings(), Vec::new()).await
     }
 
     /// Does the jobs that this node has just taken on, and those that come of them.

@@ -42,6 +42,12 @@ impl Tenant {
         Self { router, ..self.clone() }
     }
 
+    /// The same somebody, speaking to another router.
+    #[must_use]
+    pub fn hears_by(&self, router: Router) -> Self {
+        self.at(router)
+    }
+
     /// Gets a token as the seed describes it, and sends it from now on.
     pub async fn sign_in(&mut self) {
         let reply = self.ask_token(json!({})).await;

@@ -8,11 +8,11 @@ use std::time::Duration;
 use axum::Router;
 use chancery_dcv::Validator;
 use chancery_domain::{Entropy, Name, PolicyRules, Profile, ResellerCode, ScopeSet, Timestamp, WebhookUrlRules};
-use chancery_http::{PublicUrls, RateLimiter};
+use chancery_http::PublicUrls;
 use chancery_seal::Keyring;
 use chancery_service::identity::External;
 use chancery_service::operator::NewClient;
-use chancery_service::{AcmeSettings, Issuing, Services, Settings, WebhookSettings};
+use chancery_service::{AcmeSettings, Issuing, LimitSettings, Services, Settings, WebhookSettings};
 use chancery_store::{Options, Store};
 use chancery_testkit::{FrozenClock, TestStore};
 use chancery_workers::Workers;
@@ -39,23 +39,18 @@ pub const START: Timestamp = Timestamp::from_secs(1_800_000_000);
 
 impl World {
     pub async fn sqlite() -> Self {
-        Self::over(TestStore::sqlite(), settings(), Vec::new(), None).await
+        Self::over(TestStore::sqlite(), settings(), Vec::new()).await
     }
 
     pub async fn postgres() -> Option<Self> {
         match TestStore::postgres() {
-            Some(store) => Some(Self::over(store, settings(), Vec::new(), None).await),
+            Some(store) => Some(Self::over(store, settings(), Vec::new()).await),
             None => None,
         }
     }
 
-    /// With settings, external providers and a rate limit of the test's own choice.
-    pub async fn over(
-        store: TestStore,
-        settings: Settings,
-        external: Vec<External>,
-        limiter: Option<RateLimiter>,
-    ) -> Self {
+    /// With settings and external providers of the test's own choice.
+    pub async fn over(store: TestStore, settings: Settings, external: Vec<External>) -> Self {
         let keys = tempfile::tempdir().expect("a temporary folder");
         let keyring = Keyring::create(keys.path().join("kek.json"), START.as_secs()).expect("a new keyring");
         let urls = Arc::new(urls());
@@ -68,7 +63,7 @@ impl World {
             seed: 7,
             entropy: None,
         };
-        let Node { router, relying, services, .. } = Node::start(first, settings, external, limiter).await;
+        let Node { router, relying, services, .. } = Node::start(first, settings, external).await;
         Self { router, relying, services, clock, keyring, store, urls, seeds: AtomicU64::new(8), keys }
     }
 
@@ -86,7 +81,7 @@ impl World {
         let store: Store = self.store.another(&Options::default()).expect("the database opens twice");
         let (clock, keyring, urls) = (self.clock.clone(), self.keyring.clone(), self.urls.clone());
         let seed = self.seeds.fetch_add(1, Ordering::Relaxed);
-        Node::start(Parts { store, clock, keyring, urls, seed, entropy }, settings, external, None).await
+        Node::start(Parts { store, clock, keyring, urls, seed, entropy }, settings, external).await
     }
 
     /// Where the key-encryption keys are, for another process.
@@ -173,5 +168,13 @@ pub fn settings() -> Settings {
         default_policy_name: Name::parse("operator default").expect("a name"),
         idempotency_window: Duration::from_secs(86_400),
         webhooks: WebhookSettings::of(WebhookUrlRules { plain_http: true, special_addresses: true }),
+        limits: limits(),
     }
+}
+
+/// No rates, and a name is soon paused.
+fn limits() -> LimitSettings {
+    let mut limits = LimitSettings::none();
+    limits.caps.failures_to_pause = 5;
+    limits
 }

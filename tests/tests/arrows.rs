@@ -49,6 +49,11 @@ const ARROWS: &[(&str, Reach, &str)] = &[
         Only(&["chancery-http", "chancery-wire", "chancery-service", "chancery-domain", "chancery-jose"]),
         "a door translates: it calls use cases, never an adapter and never another door",
     ),
+    (
+        "chancery-console",
+        Only(&["chancery-http", "chancery-service", "chancery-domain"]),
+        "a door translates: it calls use cases, never an adapter and never another door",
+    ),
     ("chancery-domain", Only(&[]), "rules are pure and depend on nothing"),
     (
         "chancery-service",
@@ -135,6 +140,7 @@ const OUTSIDE: &[(&[&str], Place, &str)] = &[
             "chancery-identity",
             "chancery-relying",
             "chancery-acme",
+            "chancery-console",
             "chancery-dcv",
             "chancery-idp",
             "chancery-publish",

@@ -28,6 +28,9 @@ use crate::tls_alpn01::{ACME_TLS, TlsAlpn01};
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 
+/// What a look is for that is not for a challenge.
+const PROBE: &str = "chancery-diagnosis";
+
 /// Checks control of names, and their CAA records. Share one: it bounds how much is under way at once.
 ///
 /// No call panics or hangs, whatever the other side does: a look ends after [`Timeouts::look`](crate::Timeouts), a
@@ -120,6 +123,21 @@ impl Validator {
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
+    }
+
+    /// Looks once at the web server of a name, where http-01 would, for a page that is not there: what is worth knowing
+    /// is whether anybody answers, and from where.
+    pub async fn probe(&self, whose: &str, identifier: &Identifier) -> Attempt {
+        let check = Check {
+            identifier: identifier.clone(),
+            kind: ChallengeType::Http01,
+            token: PROBE.to_owned(),
+            key_authorization: format!("{PROBE}.nobody"),
+            account_uri: String::new(),
+        };
+        let _turn = self.room.acquire(whose).await;
+        let (attempt, _) = self.look(&check).await;
+        Attempt { expected: None, ..attempt }
     }
 
     /// Asks once whether we may issue after any of these validations.

@@ -15,9 +15,11 @@ pub enum StoreError {
     /// A row does not hold what the code expects.
     #[error("the database holds something unexpected in {0}")]
     Corrupt(String),
-    /// The database was written by a newer release.
-    #[error("the database has schema version {found}, this program knows up to {known}: run the newer release")]
-    NewerSchema { found: i64, known: i64 },
+    /// The database was changed by a newer release in a way that this program cannot work with.
+    #[error(
+        "the database has schema version {found}, which needs a program that knows {needed}; this one knows up to {known}: run the newer release"
+    )]
+    NewerSchema { found: i64, known: i64, needed: i64 },
     /// The database lacks migrations and this program was told not to apply them.
     #[error("the database has schema version {found}, this program needs {known}: run `chancery migrate`")]
     OlderSchema { found: i64, known: i64 },
@@ -64,8 +66,8 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-impl From<postgres::Error> for StoreError {
-    fn from(error: postgres::Error) -> Self {
+impl From<tokio_postgres::Error> for StoreError {
+    fn from(error: tokio_postgres::Error) -> Self {
         let Some(problem) = error.as_db_error() else {
             return Self::Unavailable(error.to_string());
         };

@@ -1,14 +1,16 @@
 //! The store that the rest of the program holds.
 
 use std::sync::Arc;
-
-use tokio::sync::oneshot;
+use std::time::Duration;
 
 use crate::engine::{DatabaseUrl, PostgresPool, SqlitePool};
 use crate::error::StoreError;
 use crate::migrate::{self, Applied};
 use crate::tx::Tx;
-use crate::unit::{Unit, pack};
+use crate::unit::{Kind, Reply, Unit, pack};
+
+/// How long a unit may wait for a connection to PostgreSQL before it is given up. SQLite's writer is always at work.
+const TURN: Duration = Duration::from_secs(5);
 
 /// How to open a store.
 #[derive(Clone, Debug)]
@@ -82,8 +84,21 @@ impl Store {
         E: From<StoreError> + Send + 'static,
     {
         let (unit, reply) = pack(unit);
-        self.send(unit, true).map_err(E::from)?;
-        wait(reply).await
+        self.send(unit, Kind::Write).map_err(E::from)?;
+        self.wait(reply).await
+    }
+
+    /// Like [`Store::write`], for what need not outlast a crash of the database's machine: where PostgreSQL has it, the
+    /// disk is not waited for. Everybody sees it at once all the same, and it survives whatever happens to this process.
+    pub async fn note<T, E, F>(&self, unit: F) -> Result<T, E>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (unit, reply) = pack(unit);
+        self.send(unit, Kind::Note).map_err(E::from)?;
+        self.wait(reply).await
     }
 
     /// Runs a unit of work that only reads, on one consistent snapshot.
@@ -94,8 +109,8 @@ impl Store {
         E: From<StoreError> + Send + 'static,
     {
         let (unit, reply) = pack(unit);
-        self.send(unit, false).map_err(E::from)?;
-        wait(reply).await
+        self.send(unit, Kind::Read).map_err(E::from)?;
+        self.wait(reply).await
     }
 
     /// Like [`Store::read`], for a few rows by their keys: to read them takes less than to have another thread do it, so
@@ -109,15 +124,20 @@ impl Store {
         let (unit, reply) = pack(unit);
         match self.backend.as_ref() {
             Backend::Sqlite(pool) => pool.glance(unit),
-            Backend::Postgres(pool) => pool.send(unit, false),
+            Backend::Postgres(pool) => pool.send(unit, Kind::Read),
         }
         .map_err(E::from)?;
-        wait(reply).await
+        self.wait(reply).await
     }
 
-    /// Whether a trivial question is answered.
+    /// Whether a trivial question is answered; and, where the last thing that was to be written could not be, whether
+    /// something can be written now.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.read(|tx| tx.identity_epoch().map(drop)).await
+        self.read(|tx| tx.identity_epoch().map(drop)).await?;
+        match self.backend.as_ref() {
+            Backend::Postgres(pool) if pool.is_refusing() => self.write(|tx| tx.try_to_write()).await,
+            Backend::Postgres(_) | Backend::Sqlite(_) => Ok(()),
+        }
     }
 
     /// Copies a SQLite database, while it is in use, into a new file that is consistent and complete.
@@ -130,14 +150,27 @@ impl Store {
         }
     }
 
-    fn send(&self, unit: Box<dyn Unit>, write: bool) -> Result<(), StoreError> {
+    fn send(&self, unit: Box<dyn Unit>, kind: Kind) -> Result<(), StoreError> {
         match self.backend.as_ref() {
-            Backend::Sqlite(pool) => pool.send(unit, write),
-            Backend::Postgres(pool) => pool.send(unit, write),
+            Backend::Sqlite(pool) => pool.send(unit, kind),
+            Backend::Postgres(pool) => pool.send(unit, kind),
         }
     }
-}
 
-async fn wait<T, E: From<StoreError>>(reply: oneshot::Receiver<Result<T, E>>) -> Result<T, E> {
-    reply.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the store is shutting down".to_owned()).into()))
+    async fn wait<T, E: From<StoreError>>(&self, reply: Reply<T, E>) -> Result<T, E> {
+        let Reply { mut answer, turn } = reply;
+        let answer = match self.backend.as_ref() {
+            Backend::Sqlite(_) => answer.await,
+            Backend::Postgres(_) => match tokio::time::timeout(TURN, &mut answer).await {
+                Ok(answer) => answer,
+                Err(_) if turn.take() => {
+                    let busy = "no connection was free for it in time".to_owned();
+                    return Err(StoreError::Unavailable(busy).into());
+                }
+                // It is being done, and that ends in time.
+                Err(_) => answer.await,
+            },
+        };
+        answer.unwrap_or_else(|_| Err(StoreError::Unavailable("the store is shutting down".to_owned()).into()))
+    }
 }

@@ -1,10 +1,9 @@
 //! What a unit of work does its work with: statements, and rows read column by column.
 
 use chancery_domain::Timestamp;
-use postgres::Statement;
 
 use crate::error::StoreError;
-use crate::prepared::Prepared;
+use crate::pipeline::{Refusal, Transaction};
 use crate::value::Value;
 
 /// A transaction on either database. The questions it can be asked live in `rows/`, one file a noun.
@@ -17,7 +16,7 @@ pub struct Tx<'a> {
 
 pub(crate) enum Session<'a> {
     Sqlite(&'a rusqlite::Connection),
-    Postgres { transaction: postgres::Transaction<'a>, prepared: &'a mut Prepared<Statement> },
+    Postgres(Transaction<'a>),
 }
 
 impl<'a> Tx<'a> {
@@ -49,10 +48,26 @@ impl<'a> Tx<'a> {
     pub(crate) fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64, StoreError> {
         let result = match &mut self.session {
             Session::Sqlite(connection) => execute_sqlite(connection, sql, params),
-            Session::Postgres { transaction, prepared } => prepare(transaction, prepared, sql)
-                .and_then(|statement| transaction.execute(&statement, &refs(params)))
-                .map_err(|error| note(&mut self.conflicted, &mut self.cut, error)),
+            Session::Postgres(transaction) => {
+                transaction.execute(sql, params).map_err(|error| note(&mut self.conflicted, &mut self.cut, error))
+            }
         };
+        self.noting(result)
+    }
+
+    /// Runs a statement of which nothing has to be known but that it was done, which is certain when the unit has ended
+    /// well. PostgreSQL hears of it with whatever is asked next.
+    pub(crate) fn put(&mut self, sql: &str, params: &[Value]) -> Result<(), StoreError> {
+        let result = match &mut self.session {
+            Session::Sqlite(connection) => execute_sqlite(connection, sql, params).map(drop),
+            Session::Postgres(transaction) => {
+                transaction.put(sql, params).map_err(|error| note(&mut self.conflicted, &mut self.cut, error))
+            }
+        };
+        self.noting(result)
+    }
+
+    fn noting<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         result.inspect_err(|error| self.failed = self.failed.take().or_else(|| Some(error.clone())))
     }
 
@@ -69,14 +84,14 @@ impl<'a> Tx<'a> {
         }
         let result = match &mut self.session {
             Session::Sqlite(connection) => query_sqlite(connection, sql, params, read),
-            Session::Postgres { transaction, prepared } => prepare(transaction, prepared, sql)
-                .and_then(|statement| transaction.query(&statement, &refs(params)))
+            Session::Postgres(transaction) => transaction
+                .query(sql, params)
                 .map_err(|error| note(&mut self.conflicted, &mut self.cut, error))
                 .and_then(|rows| {
                     rows.iter().map(|row| read(&mut Columns { row: Row::Postgres(row), next: 0 })).collect()
                 }),
         };
-        result.inspect_err(|error| self.failed = self.failed.take().or_else(|| Some(error.clone())))
+        self.noting(result)
     }
 
     /// The first row, where there is one.
@@ -101,7 +116,21 @@ impl<'a> Tx<'a> {
     ) -> Result<Option<T>, StoreError> {
         match self.session {
             Session::Sqlite(_) => self.query_one(sql, params, read),
-            Session::Postgres { .. } => self.query_one(&format!("{sql} FOR SHARE"), params, read),
+            Session::Postgres(_) => self.query_one(&format!("{sql} FOR SHARE"), params, read),
+        }
+    }
+
+    /// The same for some of the tables of a join, held one after the other in the order they are named in.
+    pub(crate) fn query_held_of<T>(
+        &mut self,
+        tables: &str,
+        sql: &str,
+        params: &[Value],
+        read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        match self.session {
+            Session::Sqlite(_) => self.query_one(sql, params, read),
+            Session::Postgres(_) => self.query_one(&format!("{sql} FOR SHARE OF {tables}"), params, read),
         }
     }
 
@@ -117,7 +146,7 @@ impl<'a> Tx<'a> {
     ) -> Result<Vec<T>, StoreError> {
         match self.session {
             Session::Sqlite(_) => self.query(sql, params, read),
-            Session::Postgres { .. } => self.query(&format!("{sql} FOR UPDATE"), params, read),
+            Session::Postgres(_) => self.query(&format!("{sql} FOR UPDATE"), params, read),
         }
     }
 
@@ -130,7 +159,7 @@ impl<'a> Tx<'a> {
     ) -> Result<Vec<T>, StoreError> {
         match self.session {
             Session::Sqlite(_) => self.query(sql, params, read),
-            Session::Postgres { .. } => self.query(&format!("{sql} FOR UPDATE SKIP LOCKED"), params, read),
+            Session::Postgres(_) => self.query(&format!("{sql} FOR UPDATE SKIP LOCKED"), params, read),
         }
     }
 
@@ -142,11 +171,18 @@ impl<'a> Tx<'a> {
         sql: &str,
         params: &[Value],
     ) -> Result<(), StoreError> {
-        if self.execute(sql, params)? == 1 {
-            return Ok(());
-        }
-        self.conflicted = true;
-        Err(StoreError::Stale { table, id: id.to_string() })
+        let stale = StoreError::Stale { table, id: id.to_string() };
+        let result = match &mut self.session {
+            Session::Sqlite(connection) => execute_sqlite(connection, sql, params).and_then(|changed| match changed {
+                1 => Ok(()),
+                _ => Err(note(&mut self.conflicted, &mut self.cut, Refusal::Stale(stale))),
+            }),
+            Session::Postgres(transaction) => {
+                let put = transaction.put_guarded(sql, params, stale);
+                put.map_err(|error| note(&mut self.conflicted, &mut self.cut, error))
+            }
+        };
+        self.noting(result)
     }
 
     /// Whether this is PostgreSQL, for the few statements that have to differ.
@@ -158,7 +194,7 @@ impl<'a> Tx<'a> {
     pub(crate) fn next_number(&mut self, sequence: &'static str) -> Result<i64, StoreError> {
         let (sql, name) = match self.session {
             Session::Sqlite(_) => ("UPDATE sequences SET value = value + 1 WHERE name = $1 RETURNING value", sequence),
-            Session::Postgres { .. } => ("SELECT nextval($1::text::regclass)", sequence),
+            Session::Postgres(_) => ("SELECT nextval($1::text::regclass)", sequence),
         };
         self.query_one(sql, &[Value::from(name)], |columns| columns.int())?
             .ok_or_else(|| StoreError::corrupt(format!("sequence {sequence}")))
@@ -201,52 +237,47 @@ fn bind(statement: &mut rusqlite::CachedStatement<'_>, params: &[Value]) -> Resu
     Ok(())
 }
 
-fn prepare(
-    transaction: &mut postgres::Transaction<'_>,
-    prepared: &mut Prepared<Statement>,
-    sql: &str,
-) -> Result<Statement, postgres::Error> {
-    if let Some(statement) = prepared.get(sql) {
-        return Ok(statement);
-    }
-    let statement = transaction.prepare(sql)?;
-    prepared.keep(sql, statement.clone());
-    Ok(statement)
-}
-
-fn refs(params: &[Value]) -> Vec<&(dyn postgres::types::ToSql + Sync)> {
-    params.iter().map(|value| value as _).collect()
-}
-
 /// Remembers what somebody else's change may be the cause of: serialization failures and deadlocks (SQLSTATE class
 /// 40), and keys that were free (23505) or rows that were unused (23503) when the unit looked. It is then run again, and
 /// finds things as they are now.
-fn note(conflicted: &mut bool, cut: &mut bool, error: postgres::Error) -> StoreError {
-    *cut |= is_cut(&error);
-    *conflicted |= error.code().is_some_and(|code| matches!(code.code(), "23503" | "23505") || is_conflict(code));
-    error.into()
+pub(crate) fn note(conflicted: &mut bool, cut: &mut bool, refusal: Refusal) -> StoreError {
+    match refusal {
+        Refusal::Stale(stale) => {
+            *conflicted = true;
+            stale
+        }
+        Refusal::Database(error) => {
+            *cut |= is_cut(&error);
+            *conflicted |=
+                error.code().is_some_and(|code| matches!(code.code(), "23503" | "23505") || is_conflict(code));
+            error.into()
+        }
+    }
 }
 
-/// Whether the connection is of no more use: closed, or told so by a server that shuts down or has crashed. The driver
-/// notices the end of the stream only later.
-pub(crate) fn is_cut(error: &postgres::Error) -> bool {
-    error.as_db_error().is_none_or(|problem| matches!(problem.code().code(), "57P01" | "57P02" | "57P03"))
+/// Whether the connection is of no more use: closed, or told so by a server that shuts down, has crashed or is a standby
+/// by now (25006). The driver notices the end of the stream only later.
+pub(crate) fn is_cut(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_none_or(|problem| {
+        let code = problem.code().code();
+        matches!(code, "57P01" | "57P02" | "57P03" | "57P05" | "25006" | "25P03") || code.starts_with("08")
+    })
 }
 
 /// Serialization failures and deadlocks: nothing was kept, so it can be run again.
-pub(crate) fn is_conflict(code: &postgres::error::SqlState) -> bool {
+pub(crate) fn is_conflict(code: &tokio_postgres::error::SqlState) -> bool {
     code.code().starts_with("40") && !is_unknown(code)
 }
 
 /// Whether the server itself does not know what became of it (`statement_completion_unknown`). PostgreSQL never says so;
 /// others that speak its protocol do, of a commit.
-pub(crate) fn is_unknown(code: &postgres::error::SqlState) -> bool {
+pub(crate) fn is_unknown(code: &tokio_postgres::error::SqlState) -> bool {
     code.code() == "40003"
 }
 
 enum Row<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
-    Postgres(&'a postgres::Row),
+    Postgres(&'a tokio_postgres::Row),
 }
 
 /// The columns of one row, taken from left to right.

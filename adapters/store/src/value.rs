@@ -2,8 +2,8 @@
 
 use bytes::BytesMut;
 use chancery_domain::Timestamp;
-use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use rusqlite::types::{ToSqlOutput, ValueRef};
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 /// One parameter of a statement.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ macro_rules! from_display {
     )*};
 }
 
-from_display! { ResellerId ClientId ApiKeyId TokenKeyId AccountId EabId GroupId PolicyId OrderId AuthorizationId ChallengeId CertificateId AcmeAccountId IssuerId AuditId WebhookId WebhookSecretId DeliveryId Kid }
+from_display! { ResellerId ClientId ApiKeyId TokenKeyId AccountId EabId GroupId PolicyId OrderId AuthorizationId ChallengeId CertificateId AcmeAccountId IssuerId AuditId WebhookId WebhookSecretId DeliveryId OperatorKeyId PauseId Kid }
 
 impl<T: Into<Self>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Self {

@@ -56,7 +56,7 @@ fn child() {
     // Another seed for each round, and none of them the parent's.
     let make = Arc::new(Builders::seeded(1 + std::env::var(ROUND).unwrap().parse::<u32>().unwrap()));
     let store = Store::open(&url, &Options { migrate: false, ..Options::default() }).unwrap();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
     runtime.block_on(async {
         let writers: Vec<_> =
             (0..WRITERS).map(|_| tokio::spawn(write_for_ever(store.clone(), reseller, Arc::clone(&make)))).collect();
@@ -94,7 +94,7 @@ fn kill_again_and_again(store: &TestStore) {
         Address::Sqlite(path) => format!("sqlite://{}", path.display()),
         Address::Postgres(url) => url,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let patience = SeededEntropy::new(u64::from(ROUNDS));
     let (make, mut rounds) = (Builders::seeded(0), Vec::new());
     for round in 0..ROUNDS {

@@ -1,14 +1,17 @@
 //! The command line: what can be asked, and how it is explained.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::commands::{
     api_key::ApiKeyCommand, audit::AuditArgs, backup::BackupArgs, bench::BenchCommand, ca::CaCommand,
-    client::ClientCommand, demo::DemoArgs, kek::KekCommand, profile::ProfileCommand, reseller::ResellerCommand,
-    revoke::RevokeArgs, setup::InitArgs,
+    client::ClientCommand, demo::DemoArgs, kek::KekCommand, operator_key::OperatorKeyCommand, pause::PauseCommand,
+    profile::ProfileCommand, reseller::ResellerCommand, revoke::RevokeArgs, setup::InitArgs,
 };
 use crate::dev::DevArgs;
+use crate::my::MyArgs;
 use crate::serve::ServeArgs;
 use crate::target::{ConfigTarget, Target};
 
@@ -17,8 +20,9 @@ use crate::target::{ConfigTarget, Target};
 /// Try it:      chancery dev
 /// Run it:      chancery init --config chancery.toml, then chancery serve --config chancery.toml
 /// Operate it:  chancery reseller create, chancery client create, chancery audit, …
+/// Use it:      chancery my login, then chancery my order create, … (for resellers, from anywhere)
 #[derive(Parser)]
-#[command(name = "chancery", version, verbatim_doc_comment, disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = "chancery", version = env!("CHANCERY_VERSION"), verbatim_doc_comment, disable_help_subcommand = true, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -40,12 +44,16 @@ pub enum Command {
     Client(Noun<ClientCommand>),
     /// Create, list and revoke API keys, where `identity.api_keys` allows them
     ApiKey(Noun<ApiKeyCommand>),
+    /// Create, list and revoke the keys by which people sign in to the console as the operator
+    OperatorKey(Noun<OperatorKeyCommand>),
     /// Show the certificate profiles
     Profile(Noun<ProfileCommand>),
     /// Show, create, rotate, retire and activate the certificate authorities, and give them further chains
     Ca(Noun<CaCommand>),
     /// Revoke a certificate of any reseller
     Revoke(At<RevokeArgs>),
+    /// List and lift pauses: names whose validation failed too often
+    Pause(Noun<PauseCommand>),
     /// List, rotate and prune the key-encryption keys
     Kek(Noun<KekCommand>),
     /// Read the audit trail: who did, or was refused, what
@@ -59,8 +67,19 @@ pub enum Command {
     /// Bring load to an ACME server, and tell how it held
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// As a reseller, at a service somewhere: accounts, EAB credentials, policies, orders, certificates
+    ///
+    /// These commands speak to a service over the network, with a reseller's own client id and secret. All others work on
+    /// an installation, on its own machine.
+    My(Box<MyArgs>),
     /// Print the OpenAPI document of the reseller API
     Openapi,
+    /// Write the manual pages of all commands
+    Man {
+        /// The folder for them, such as /usr/local/share/man/man1
+        #[arg(long, value_name = "DIR")]
+        dir: PathBuf,
+    },
     /// Print a completion script for a shell
     Completions {
         /// Such as: chancery completions bash > /etc/bash_completion.d/chancery

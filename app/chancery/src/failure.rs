@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use chancery_service::ServiceError;
 use chancery_store::StoreError;
+use serde_json::{Value, json};
 
 /// What a command tells a person when it could not be done.
 #[derive(Debug)]
@@ -12,25 +13,56 @@ pub struct Failure {
     kind: Kind,
     what: String,
     advice: Option<String>,
+    /// What a service said to it, for scripts.
+    answer: Option<Box<Value>>,
 }
 
+/// What kind of failure it is: each has its exit code. The operator's commands know the first two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// It was tried and did not work: exit code 1.
+pub enum Kind {
+    /// It was tried and did not work.
     Failed,
-    /// It cannot work as it was asked for or configured: exit code 2.
+    /// It cannot work as it was asked for or configured.
     Usage,
+    /// It goes on later: something has to be done first.
+    Waiting,
+    /// The credentials are not accepted, or do not suffice.
+    Denied,
+    /// What was named is not there, or no longer.
+    Missing,
+    /// No service answers.
+    Unreachable,
+    /// Somebody pressed Ctrl-C.
+    Interrupted,
+}
+
+impl Kind {
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Waiting => 3,
+            Self::Denied => 4,
+            Self::Missing => 5,
+            Self::Unreachable => 6,
+            Self::Interrupted => 130,
+        }
+    }
 }
 
 impl Failure {
     /// Something that went wrong although it was asked for rightly.
     pub fn failed(what: impl fmt::Display) -> Self {
-        Self { kind: Kind::Failed, what: what.to_string(), advice: None }
+        Self::of(Kind::Failed, what)
     }
 
     /// A command, a configuration or a place that cannot work.
     pub fn usage(what: impl fmt::Display) -> Self {
-        Self { kind: Kind::Usage, what: what.to_string(), advice: None }
+        Self::of(Kind::Usage, what)
+    }
+
+    pub fn of(kind: Kind, what: impl fmt::Display) -> Self {
+        Self { kind, what: what.to_string(), advice: None, answer: None }
     }
 
     /// Adds what the person can do about it.
@@ -39,11 +71,26 @@ impl Failure {
         Self { advice: Some(advice.to_string()), ..self }
     }
 
+    /// Adds what a service said to it.
+    #[must_use]
+    pub fn answered(self, answer: Value) -> Self {
+        Self { answer: Some(Box::new(answer)), ..self }
+    }
+
     pub fn exit_code(&self) -> ExitCode {
-        match self.kind {
-            Kind::Failed => ExitCode::from(1),
-            Kind::Usage => ExitCode::from(2),
+        ExitCode::from(self.kind.code())
+    }
+
+    /// The same for scripts; members that are not there are left out.
+    pub fn to_json(&self) -> Value {
+        let mut error = json!({"exitCode": self.kind.code(), "message": one_line(&self.what)});
+        if let Some(advice) = &self.advice {
+            error["advice"] = one_line(advice).into();
         }
+        if let Some(answer) = &self.answer {
+            error["answer"] = Value::clone(answer);
+        }
+        json!({"error": error})
     }
 }
 
@@ -96,5 +143,13 @@ mod tests {
     fn is_one_line_with_what_to_do() {
         let failure = Failure::usage("port 1 is\n taken").advise("choose another");
         assert_eq!(failure.to_string(), "port 1 is taken; choose another");
+    }
+
+    #[test]
+    fn scripts_are_told_the_same() {
+        let failure = Failure::of(Kind::Missing, "there is no such\norder").answered(json!({"status": 404}));
+        let told = json!({"exitCode": 5, "message": "there is no such order", "answer": {"status": 404}});
+        assert_eq!(failure.to_json(), json!({"error": told}));
+        assert_eq!(Failure::usage("x").advise("y").to_json()["error"]["advice"], "y");
     }
 }

@@ -15,7 +15,12 @@ pub fn private_folder(path: &Path) -> Result<(), Failure> {
 
 /// Puts a file in place at once, so that nobody ever reads half of it; the old one, if any, is replaced.
 pub fn write(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
-    replace(path, text, mode).map_err(|error| unwritable("write", path, &error))
+    write_bytes(path, text.as_bytes(), mode)
+}
+
+/// The same for what is not text.
+pub fn write_bytes(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Failure> {
+    replace(path, bytes, mode).map_err(|error| unwritable("write", path, &error))
 }
 
 /// Removes a file, if it is there.
@@ -43,7 +48,7 @@ pub fn unwritable(action: &str, path: &Path, error: &io::Error) -> Failure {
     failure.advise("choose a place that this user may write to")
 }
 
-fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let mut draft = path.as_os_str().to_owned();
     draft.push(".new");
     let draft = Path::new(&draft);
@@ -53,7 +58,7 @@ fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
         Ok(()) | Err(_) => {}
     }
     let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(draft)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(draft, path)?;
     File::open(path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))?.sync_all()

@@ -3,14 +3,13 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_dcv::ValidatorConfig;
 use chancery_domain::Secret;
-use chancery_http::{BodyLimits, Limits, PublicUrls};
+use chancery_http::{BodyLimits, Limits, PublicUrls, TrustedProxies};
 use chancery_pki::{KeyBlocklist, ceiling_days};
 use chancery_service::{ExternalProvider, Settings};
 use chancery_store::{DatabaseUrl, Options};
@@ -31,6 +30,8 @@ pub struct Installation {
     pub blocklist: Option<Arc<KeyBlocklist>>,
     pub external_keys: Vec<ExternalKeys>,
     pub limits: ServerLimits,
+    /// Who is believed about where requests come from.
+    pub proxies: TrustedProxies,
     /// How long after a signal to stop new connections are still taken.
     pub shutdown_delay: Duration,
     pub log: LogChoice,
@@ -122,15 +123,8 @@ pub struct ExternalKeys {
 pub struct ServerLimits {
     pub http: Limits,
     pub body: BodyLimits,
-    /// None: no limit.
-    pub rate: Option<Rate>,
-}
-
-/// Requests a second of one reseller, and how many at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rate {
-    pub per_second: NonZeroU32,
-    pub burst: NonZeroU32,
+    /// Requests under way at a time, on each listener.
+    pub requests_at_once: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ mod failure;
 mod files;
 mod installation;
 mod logging;
+mod my;
 mod print;
 mod resolvers;
 mod serve;
@@ -31,17 +32,30 @@ use failure::Failure;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let outcome = match Cli::try_parse() {
-        Ok(cli) => dispatch(cli.command),
-        Err(error) => explain(&error),
+    let (outcome, json) = match Cli::try_parse() {
+        Ok(Cli { command: Command::My(args) }) => {
+            let json = args.json();
+            (my::run(*args), json)
+        }
+        Ok(cli) => (dispatch(cli.command), false),
+        Err(error) => (explain(&error), asks_for_json()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            anstream::eprintln!("chancery: {failure}");
+            match json {
+                true => eprintln!("{}", failure.to_json()),
+                false => anstream::eprintln!("chancery: {failure}"),
+            }
             failure.exit_code()
         }
     }
+}
+
+/// Whether a script waits for the answer of a reseller's command that could not be understood.
+fn asks_for_json() -> bool {
+    let mut arguments = std::env::args_os().skip(1);
+    arguments.next().is_some_and(|first| first == "my") && arguments.any(|argument| argument == "--json")
 }
 
 fn dispatch(command: Command) -> Result<(), Failure> {
@@ -52,7 +66,9 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Init(at) => commands::setup::init(&at.target, &at.args),
         Command::Reseller(noun) => commands::reseller::run(&noun.target, noun.command),
         Command::Client(noun) => commands::client::run(&noun.target, noun.command),
+        Command::Pause(noun) => commands::pause::run(&noun.target, noun.command),
         Command::ApiKey(noun) => commands::api_key::run(&noun.target, noun.command),
+        Command::OperatorKey(noun) => commands::operator_key::run(&noun.target, noun.command),
         Command::Profile(noun) => commands::profile::run(&noun.target, noun.command),
         Command::Ca(noun) => commands::ca::run(&noun.target, noun.command),
         Command::Revoke(at) => commands::revoke::run(&at.target, at.args),
@@ -62,6 +78,8 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Migrate(at) => commands::setup::migrate(&at.target),
         Command::CheckConfig(target) => commands::setup::check_config(&target),
         Command::Bench(command) => commands::bench::run(command),
+        Command::My(args) => my::run(*args),
+        Command::Man { dir } => commands::man::run(&dir),
         Command::Openapi => commands::openapi::run(),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use subtle::ConstantTimeEq;
 
-use crate::id::{ApiKeyId, ClientId, ResellerId};
+use crate::id::{ApiKeyId, ClientId, OperatorKeyId, ResellerId};
 use crate::scope::ScopeSet;
 use crate::text::Name;
 use crate::time::Timestamp;
@@ -103,6 +103,17 @@ pub struct ApiKey {
     pub reseller: ResellerId,
     pub name: Name,
     pub scopes: ScopeSet,
+    pub hash: SecretHash,
+    pub revoked_at: Option<Timestamp>,
+    pub created_at: Timestamp,
+}
+
+/// By which a person signs in to the console as the operator.
+#[derive(Clone)]
+pub struct OperatorKey {
+    pub id: OperatorKeyId,
+    /// Who has it: stands in the audit trail.
+    pub name: Name,
     pub hash: SecretHash,
     pub revoked_at: Option<Timestamp>,
     pub created_at: Timestamp,

@@ -70,6 +70,9 @@ ids! {
     WebhookId = "whk";
     WebhookSecretId = "whs";
     DeliveryId = "dlv";
+    OperatorKeyId = "opk";
+    /// A name that is paused for a customer.
+    PauseId = "pau";
 }
 
 /// The low bits of an authorization's id are free: they number its challenges. The first kinds have the lowest two;

@@ -22,6 +22,7 @@ mod kinds;
 mod metadata;
 mod order;
 mod page;
+mod pause;
 pub mod policy;
 mod problem;
 mod profile;
@@ -39,7 +40,7 @@ pub use acme_account::{AcmeAccount, AcmeAccountError, AcmeAccountState, Contact,
 pub use authorization::{Authorization, AuthorizationError, AuthorizationState, Validation, Verification};
 pub use certificate::{CertificateRecord, CertificateState, CertificateStatus, Issued, Revocation, RevocationReason};
 pub use challenge::{Challenge, ChallengeState};
-pub use client::{ApiKey, Client, ClientError, ClientSecret, SecretHash};
+pub use client::{ApiKey, Client, ClientError, ClientSecret, OperatorKey, SecretHash};
 pub use credential::{CredentialStatus, EabCredential, EabTerms, Kid};
 pub use email::EmailAddress;
 pub use entropy::Entropy;
@@ -48,13 +49,15 @@ pub use evidence::{Attempt, CaaEvidence, ProblemKind, ValidationProblem};
 pub use group::Group;
 pub use id::{
     AccountId, AcmeAccountId, ApiKeyId, AuditId, AuthorizationId, CertificateId, ChallengeId, ClientId, DeliveryId,
-    EabId, GroupId, IdError, IssuerId, OrderId, PolicyId, ResellerId, TokenKeyId, WebhookId, WebhookSecretId,
+    EabId, GroupId, IdError, IssuerId, OperatorKeyId, OrderId, PauseId, PolicyId, ResellerId, TokenKeyId, WebhookId,
+    WebhookSecretId,
 };
 pub use identifier::{DnsName, Identifier, IdentifierError};
 pub use kinds::{ChallengeType, KeyType};
 pub use metadata::Metadata;
 pub use order::{Finalization, Order, OrderError, OrderState, Via};
 pub use page::{PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, Page, PageRequest};
+pub use pause::{Failure, Pause};
 pub use policy::{Policy, PolicyRules};
 pub use problem::{Problem, Problems};
 pub use profile::{Profile, ProfileName};

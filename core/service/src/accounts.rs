@@ -125,6 +125,29 @@ impl Accounts {
         Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
     }
 
+    /// The accounts that a text may mean: the one that goes by this name, or those whose e-mail address begins so.
+    pub async fn search(&self, caller: &Caller, text: &str, most: u32) -> Result<Vec<Account>, ServiceError> {
+        caller.require(Scope::ReadAccount)?;
+        let (reseller, lookup, prefix) = (caller.reseller, AccountLookup::parse(text), text.to_lowercase());
+        let external = ExternalId::parse(text).ok();
+        let read = move |tx: &mut Tx<'_>| {
+            let found = match lookup.find(tx, reseller) {
+                Ok(account) => Some(account),
+                Err(ServiceError::NotFound(..)) => match &external {
+                    Some(external) => tx.account_by_external_id(reseller, external.as_str())?,
+                    None => None,
+                },
+                Err(other) => return Err(other),
+            };
+            let mut accounts = tx.accounts_by_email_prefix(reseller, &prefix, most)?;
+            if let Some(found) = found.filter(|found| accounts.iter().all(|other| other.id != found.id)) {
+                accounts.insert(0, found);
+            }
+            Ok(accounts)
+        };
+        self.kernel.store.read(read).await
+    }
+
     /// Changes what the change names and leaves the rest.
     pub async fn change(&self, caller: &Caller, id: AccountId, change: AccountChange) -> Result<Account, ServiceError> {
         caller.require(Scope::WriteAccount)?;

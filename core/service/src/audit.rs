@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use chancery_domain::{AuditId, PageRequest, ResellerId};
+use chancery_domain::{AuditId, Page, PageRequest, ResellerId, Scope};
 use chancery_store::{AuditFilter, AuditRecord, Outcome, Tx};
 use serde_json::{Value, json};
 
 use crate::caller::{Actor, Caller, Origin};
+use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 
@@ -140,6 +141,21 @@ impl Audit {
     pub async fn list(&self, filter: AuditFilter, page: PageRequest) -> Result<Vec<AuditRecord>, ServiceError> {
         let page = self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.audit(&filter, &page)?)).await?;
         Ok(page.items)
+    }
+
+    /// A page of a reseller's own part of the trail, newest first.
+    pub async fn list_own(
+        &self,
+        caller: &Caller,
+        filter: AuditFilter,
+        request: &ListRequest,
+    ) -> Result<Listed<AuditRecord>, ServiceError> {
+        caller.require(Scope::ReadAccount)?;
+        let filter = AuditFilter { reseller: Some(caller.reseller), ..filter };
+        let list = ListName::new("audit", caller.reseller, &filter);
+        let page = self.kernel.cursors.open(&list, request)?;
+        let read = move |tx: &mut Tx<'_>| Ok::<Page<_>, ServiceError>(tx.audit(&filter, &page)?);
+        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
     }
 
     async fn write(&self, records: Vec<AuditRecord>) {

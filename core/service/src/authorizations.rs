@@ -11,12 +11,12 @@ use chancery_store::{Job, JobKind, Tx};
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::json;
 
-use crate::acme::require_still;
+use crate::acme::hold_applicant;
 use crate::caller::Caller;
 use crate::error::{Noun, ServiceError};
 use crate::fault::{self, Step};
 use crate::kernel::{Kernel, sealed_column};
-use crate::orders::{Standing, cancel_order, describe_with, lock_own, offered, thumbprint};
+use crate::orders::{Standing, cancel_order, describe_with, offered, thumbprint};
 
 /// An authorization, and the thumbprint that its key authorizations end in.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl Authorizations {
         let caller = caller.clone();
         let read = move |tx: &mut Tx<'_>| {
             let authorization = own(tx, &caller, id)?;
-            let thumbprint = thumbprint(tx, authorization.account, authorization.acme_account)?;
+            let thumbprint = shown_thumbprint(tx, &caller, &authorization)?;
             Ok(AuthorizationDetails { authorization, thumbprint })
         };
         self.kernel.store.glance(read).await
@@ -110,8 +110,9 @@ impl Authorizations {
             .store
             .write(move |tx| {
                 let (authorization, order) = lock_challenge(tx, &by, id)?;
-                account_of(tx, &authorization)?.require_active()?;
-                require_still(tx, &by)?;
+                let (account, still) = hold_applicant(tx, &by, authorization.account)?;
+                account.require_active()?;
+                still?;
                 let tried = authorization.tried().cloned();
                 let now = kernel.now();
                 let authorization = match authorization.choose(id, now) {
@@ -136,7 +137,7 @@ impl Authorizations {
                     &json!({"name": authorization.identifier.to_string()}),
                 )?;
                 let names = order.map_or(1, |order| order.identifiers.len());
-                Ok::<_, ServiceError>(Chosen { details: of_challenge(tx, authorization, id)?, names })
+                Ok::<_, ServiceError>(Chosen { details: of_challenge(tx, &by, authorization, id)?, names })
             })
             .await?;
         fault::reached(Step::Chosen);
@@ -175,7 +176,7 @@ impl Authorizations {
                 }
                 kernel.audit(tx, &caller, "challenge.deactivate", id, &detail)?;
                 let authorization = own(tx, &caller, id.authorization())?;
-                let thumbprint = thumbprint(tx, authorization.account, authorization.acme_account)?;
+                let thumbprint = shown_thumbprint(tx, &caller, &authorization)?;
                 Ok(AuthorizationDetails { authorization, thumbprint })
             })
             .await
@@ -199,7 +200,7 @@ pub(crate) fn lock(
     caller: &Caller,
     id: AuthorizationId,
 ) -> Result<(Authorization, Option<Order>), ServiceError> {
-    let order = own(tx, caller, id)?.order.map(|order| lock_own(tx, caller, order)).transpose()?;
+    let order = tx.lock_order_of(id)?;
     Ok((own(tx, caller, id)?, order))
 }
 
@@ -216,17 +217,30 @@ fn lock_challenge(
 
 fn challenge(tx: &mut Tx<'_>, caller: &Caller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
     let authorization = own(tx, caller, id.authorization()).map_err(as_challenge)?;
-    of_challenge(tx, authorization, id)
+    of_challenge(tx, caller, authorization, id)
 }
 
 fn of_challenge(
     tx: &mut Tx<'_>,
+    caller: &Caller,
     authorization: Authorization,
     id: ChallengeId,
 ) -> Result<ChallengeDetails, ServiceError> {
     let challenge = authorization.challenge(id).cloned().ok_or_else(no_such_challenge)?;
-    let thumbprint = thumbprint(tx, authorization.account, authorization.acme_account)?;
+    let thumbprint = shown_thumbprint(tx, caller, &authorization)?;
     Ok(ChallengeDetails { challenge, authorization, thumbprint })
+}
+
+/// The thumbprint that key authorizations end in. Whoever comes with that key has told it already.
+fn shown_thumbprint(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    authorization: &Authorization,
+) -> Result<Option<String>, ServiceError> {
+    match (&caller.acme_key, authorization.acme_account) {
+        (Some(key), Some(owner)) if caller.acme_account == Some(owner) => Ok(Some(key.clone())),
+        (_, owner) => thumbprint(tx, authorization.account, owner),
+    }
 }
 
 fn no_such_challenge() -> ServiceError {

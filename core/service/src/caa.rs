@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{CaaEvidence, ChallengeType, Identifier, Problem, ValidationProblem};
+use chancery_domain::{Attempt, CaaEvidence, ChallengeType, Identifier, Problem, ValidationProblem};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
@@ -15,6 +15,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What CAA records say of one name.
 pub type CaaAnswer<'a> = Pin<Box<dyn Future<Output = Result<CaaEvidence, ValidationProblem>> + Send + 'a>>;
+
+/// What was seen of a web server.
+pub type WebAnswer<'a> = Pin<Box<dyn Future<Output = Attempt> + Send + 'a>>;
 
 /// Somebody who can ask. The use cases themselves speak to no network.
 pub trait CaaAsker: Send + Sync {
@@ -27,6 +30,9 @@ pub trait CaaAsker: Send + Sync {
         account_uri: &'a str,
         methods: &'a [ChallengeType],
     ) -> CaaAnswer<'a>;
+
+    /// What is seen of the web server of a name, where http-01 would look.
+    fn probe<'a>(&'a self, whose: &'a str, identifier: &'a Identifier) -> WebAnswer<'a>;
 }
 
 /// What is to be asked.
@@ -112,6 +118,10 @@ mod tests {
                 let checked_at = chancery_domain::Timestamp::from_secs(0);
                 Ok(CaaEvidence { checked_at, found_at: None, records: Vec::new() })
             })
+        }
+
+        fn probe<'a>(&'a self, _: &'a str, _: &'a Identifier) -> WebAnswer<'a> {
+            Box::pin(async { Attempt::default() })
         }
     }
 

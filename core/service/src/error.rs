@@ -3,12 +3,14 @@
 use std::fmt;
 
 use chancery_domain::{
-    AccountError, AcmeAccountError, AuthorizationError, Kid, OrderError, Problem, Problems, Scope, ValidationProblem,
+    AccountError, AcmeAccountError, AuthorizationError, Identifier, Kid, OrderError, PauseId, Problem, Problems, Scope,
+    ValidationProblem,
 };
 use chancery_store::StoreError;
 
 use crate::acme::AcmeError;
 use crate::authorizations::ChallengeDetails;
+use crate::limits::Decision;
 
 /// Why a use case was not carried out.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -64,6 +66,15 @@ pub enum ServiceError {
     /// A quota is used up.
     #[error("{}", .problem.message)]
     QuotaExceeded { problem: Problem, retry_after: u64 },
+    /// Too many of something in too short a time.
+    #[error("too many {}; try again in {} s", .0.limit.what(), .0.retry_seconds().unwrap_or(1))]
+    RateLimited(Decision),
+    /// There are as many as there may be.
+    #[error("{0}")]
+    TooMany(String),
+    /// Validations of names have failed too often: each with the pause that somebody has to lift.
+    #[error("{}", paused(.0))]
+    Paused(Vec<(Identifier, PauseId)>),
     /// Another order has this external id.
     #[error("an order with the external id {0:?} exists already")]
     OrderExternalIdInUse(String),
@@ -71,8 +82,8 @@ pub enum ServiceError {
     #[error("the certificate cannot be issued: {0}")]
     Unissuable(ValidationProblem),
     /// There are as many as there may be.
-    #[error("there are {1} of the kind {0} already, and no more may be; delete one first")]
-    TooMany(Noun, u32),
+    #[error("there are {0} webhooks already, and no more may be; delete one first")]
+    TooManyWebhooks(u32),
     /// The cursor was altered, or made for another list or filter.
     #[error("the cursor does not belong to this list and filter; start again without it")]
     BadCursor,
@@ -117,6 +128,8 @@ pub enum Noun {
     Event,
     Webhook,
     Delivery,
+    OperatorKey,
+    Pause,
 }
 
 impl fmt::Display for Noun {
@@ -139,6 +152,8 @@ impl fmt::Display for Noun {
             Self::Event => "event",
             Self::Webhook => "webhook",
             Self::Delivery => "delivery",
+            Self::OperatorKey => "operator key",
+            Self::Pause => "pause",
         })
     }
 }
@@ -149,4 +164,12 @@ fn not_found(noun: Noun, which: &[String]) -> String {
     } else {
         format!("there is no {noun} {}", which.join(", "))
     }
+}
+
+fn paused(names: &[(Identifier, PauseId)]) -> String {
+    let all: Vec<_> = names.iter().map(|(name, pause)| format!("{name} ({pause})")).collect();
+    format!(
+        "validation failed too many times in a row, and new orders are paused until somebody lifts it: {}",
+        all.join(", ")
+    )
 }

@@ -19,6 +19,9 @@ pub struct GroupInput {
     pub description: Option<Description>,
 }
 
+/// Policies of one group.
+const MOST_POLICIES: u32 = 100;
+
 /// A group and the policies assigned to it.
 #[derive(Clone, Debug)]
 pub struct GroupDetails {
@@ -127,7 +130,13 @@ impl Groups {
     /// Assigns a policy to the group; doing it twice is fine.
     pub async fn assign_policy(&self, caller: &Caller, id: GroupId, policy: PolicyId) -> Result<(), ServiceError> {
         self.change_policy(caller, id, policy, "account_group.assign_policy", |kernel, tx, id, policy| {
-            Ok(tx.assign_policy(id, policy, kernel.now())?)
+            let new = tx.assign_policy(id, policy, kernel.now())?;
+            if new && tx.policies_of_group_up_to(id, MOST_POLICIES + 1)? > i64::from(MOST_POLICIES) {
+                let message =
+                    format!("the group has {MOST_POLICIES} policies, and no more are looked at for one order");
+                return Err(ServiceError::TooMany(message));
+            }
+            Ok(new)
         })
         .await
     }

@@ -22,14 +22,13 @@ use chancery_pki::{
 use chancery_store::{DraftRow, JobKind, Tx};
 use serde_json::json;
 
-use crate::accounts::standing_account;
 use crate::authority::{Authority, Signing};
 use crate::caller::{Actor, Origin};
 use crate::csr;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
 use crate::issuance_rules::{
-    ages, as_problem, require_short, require_standing, require_uncompromised, standing_authorizations, unprovable,
+    Parties, ages, as_problem, require_short, require_uncompromised, standing_authorizations, unprovable,
 };
 use crate::kernel::Kernel;
 use crate::orders::{Standing, days_between, describe_with, fail_order, put_back_order};
@@ -66,16 +65,34 @@ impl Issuance {
         Self { kernel, authority }
     }
 
+    /// Both steps, one after the other; the names where CAA has to be asked in between, and then this once more.
+    pub async fn issue(&self, id: OrderId) -> Result<Option<Vec<CaaAssignment>>, ServiceError> {
+        match self.draft(id).await? {
+            Drafting::Drafted(Some(work)) => self.sign_and_keep(*work).await.map(|()| None),
+            Drafting::Drafted(None) => self.sign(id).await.map(|()| None),
+            Drafting::AskCaa(names) => Ok(Some(names)),
+            Drafting::Done => Ok(None),
+        }
+    }
+
     /// Step one. An order that cannot be issued is ended here, with the reason.
     pub async fn prepare(&self, id: OrderId) -> Result<Prepared, ServiceError> {
+        Ok(match self.draft(id).await? {
+            Drafting::Drafted(_) => Prepared::Drafted,
+            Drafting::AskCaa(names) => Prepared::AskCaa(names),
+            Drafting::Done => Prepared::Done,
+        })
+    }
+
+    async fn draft(&self, id: OrderId) -> Result<Drafting, ServiceError> {
         let me = self.clone();
-        let prepared = self.kernel.store.write(move |tx| me.prepare_in(tx, id)).await;
-        if let Ok(Prepared::Drafted) = &prepared {
+        let drafted = self.kernel.store.write(move |tx| me.draft_in(tx, id)).await;
+        if let Ok(Drafting::Drafted(_)) = &drafted {
             fault::reached(Step::Drafted);
         }
-        match prepared {
-            Err(error) => self.settle(id, error).await.map(|()| Prepared::Done),
-            prepared => prepared,
+        match drafted {
+            Err(error) => self.settle(id, error).await.map(|()| Drafting::Done),
+            drafted => drafted,
         }
     }
 
@@ -107,7 +124,7 @@ impl Issuance {
             .await
     }
 
-    /// Step two.
+    /// Step two, by itself.
     pub async fn sign(&self, id: OrderId) -> Result<(), ServiceError> {
         let me = self.clone();
         let work = match self.kernel.store.glance(move |tx| me.take_up(tx, id)).await {
@@ -122,6 +139,12 @@ impl Issuance {
             ) => return self.settle(id, error).await,
             Err(other) => return Err(other),
         };
+        self.sign_and_keep(work).await
+    }
+
+    /// Nothing that is signed leaves before it is kept, and whatever was found good for it is looked at again then.
+    async fn sign_and_keep(&self, work: Work) -> Result<(), ServiceError> {
+        let id = work.order.id;
         fault::reached(Step::ToSign);
         let signed = match self.sign_draft(&work) {
             Ok(signed) => signed,
@@ -199,9 +222,9 @@ impl Issuance {
         self.kernel.ended.tell(id);
     }
 
-    fn prepare_in(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Prepared, ServiceError> {
+    fn draft_in(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Drafting, ServiceError> {
         let (kernel, now) = (&self.kernel, self.kernel.now());
-        let Some(order) = self.claim(tx, id)? else { return Ok(Prepared::Done) };
+        let Some(order) = self.claim(tx, id)? else { return Ok(Drafting::Done) };
         let stored = tx.draft(order.certificate)?;
         let standing = Standing::of(tx, order.account)?;
         if stored.is_none() && standing.counts(&kernel.settings) {
@@ -209,9 +232,7 @@ impl Issuance {
             // each other.
             tx.claim_account(order.reseller, order.account)?;
         }
-        let account = standing_account(tx, &order)?;
-        let credential = tx.hold_credential(order.reseller, order.kid)?;
-        require_standing(tx, &order, &account, credential)?;
+        Parties::hold(tx, &order)?.require_standing(&order)?;
         let authorizations = standing_authorizations(tx, id)?;
         let ages = ages(kernel, &order, now);
         let proof = match IssuanceProof::build(&order, &authorizations, &ages, now) {
@@ -226,7 +247,7 @@ impl Issuance {
                         account_uri: kernel.settings.applicant_uri(order.account, order.acme_account),
                     })
                 });
-                return Ok(Prepared::AskCaa(again.collect()));
+                return Ok(Drafting::AskCaa(again.collect()));
             }
             Err(error) => return Err(unprovable(error)),
         };
@@ -255,9 +276,11 @@ impl Issuance {
         };
         let shown = authorizations.iter().filter_map(|each| Some((&each.identifier, each.validation()?.method)));
         standing.judge_methods(&kernel.settings, domain_profile, shown)?;
-        if let Some(stored) = &stored {
-            require_short(stored, verdict.validity_days)?;
-            return Ok(Prepared::Drafted);
+        if let Some(draft) = stored {
+            require_short(&draft, verdict.validity_days)?;
+            let signing = self.authority.find(draft.issuer);
+            let work = signing.map(|signing| Box::new(Work { order, draft, signing, request }));
+            return Ok(Drafting::Drafted(work));
         }
         let signing = self.authority.choose(&order.profile, profile, key.key_type(), id)?;
         let wish = wish(&order, profile, verdict.validity_days, now);
@@ -279,19 +302,31 @@ impl Issuance {
         // Counted with its draft, so that orders side by side cannot all fit under one quota.
         tx.count_issued(order.account, Timestamp::from_secs(period.validity.not_after()), now)?;
         fault::reached(Step::Drafting);
-        Ok(Prepared::Drafted)
+        Ok(Drafting::Drafted(Some(Box::new(Work { order, draft: row, signing, request }))))
     }
 
     /// The order, locked, if it is being issued and the job is ours.
     fn claim(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Option<Order>, ServiceError> {
-        let Some(order) = tx.lock_order(id)? else { return Ok(None) };
-        let processing = matches!(order.state, OrderState::Processing { .. });
-        if !processing {
-            tx.finish_job(JobKind::Issue, id)?;
-            return Ok(None);
-        }
+        let Some(order) = self.processing(tx, id)? else { return Ok(None) };
         let ours = tx.holds_job(JobKind::Issue, &id.to_string(), &self.kernel.node)?;
         Ok(ours.then_some(order))
+    }
+
+    /// The same, where the job is done with this.
+    fn claim_last(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Option<Order>, ServiceError> {
+        let Some(order) = self.processing(tx, id)? else { return Ok(None) };
+        let ours = tx.conclude_job(JobKind::Issue, id, &self.kernel.node)?;
+        Ok(ours.then_some(order))
+    }
+
+    /// The order, locked, if it is being issued; otherwise there is nothing left to do.
+    fn processing(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Option<Order>, ServiceError> {
+        let Some(order) = tx.lock_order(id)? else { return Ok(None) };
+        if let OrderState::Processing { .. } = order.state {
+            return Ok(Some(order));
+        }
+        tx.finish_job(JobKind::Issue, id)?;
+        Ok(None)
     }
 
     fn take_up(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Option<Work>, ServiceError> {
@@ -299,10 +334,7 @@ impl Issuance {
         if !tx.holds_job(JobKind::Issue, &id.to_string(), &self.kernel.node)? {
             return Ok(None);
         }
-        let account = tx.account(order.reseller, order.account)?;
-        let account = account.ok_or_else(|| ServiceError::internal("an order without its account"))?;
-        let credential = tx.credential(order.reseller, order.kid)?;
-        require_standing(tx, &order, &account, credential)?;
+        Parties::of(tx, &order)?.require_standing(&order)?;
         let Some(draft) = tx.draft(order.certificate)? else { return Ok(None) };
         let signing = self.authority.require(tx, draft.issuer)?;
         let request = csr_of(&order)?;
@@ -326,10 +358,8 @@ impl Issuance {
     fn keep(&self, tx: &mut Tx<'_>, work: &Work, der: &[u8]) -> Result<(), ServiceError> {
         let (kernel, now) = (&self.kernel, self.kernel.now());
         let id = work.order.id;
-        let Some(order) = self.claim(tx, id)? else { return Ok(()) };
-        let account = standing_account(tx, &order)?;
-        let credential = tx.hold_credential(order.reseller, order.kid)?;
-        require_standing(tx, &order, &account, credential)?;
+        let Some(order) = self.claim_last(tx, id)? else { return Ok(()) };
+        Parties::hold(tx, &order)?.require_standing(&order)?;
         require_uncompromised(tx, &work.request)?;
         let authorizations = standing_authorizations(tx, id)?;
         IssuanceProof::build(&order, &authorizations, &ages(kernel, &order, now), now).map_err(unprovable)?;
@@ -350,7 +380,6 @@ impl Issuance {
         tx.store_issued(order.certificate, &issued, der, key.sha256(), shard)?;
         let order = order.complete(now)?;
         tx.save_order(&order)?;
-        tx.finish_job(JobKind::Issue, id)?;
         let mut detail = describe_with(&order, "serial", issued.serial.as_str());
         detail["fingerprint"] = issued.fingerprint.as_str().into();
         detail["notBefore"] = issued.not_before.to_string().into();
@@ -360,6 +389,14 @@ impl Issuance {
         fault::reached(Step::Keeping);
         Ok(())
     }
+}
+
+/// How far the first step has come.
+enum Drafting {
+    /// The draft is stored. What signing needs is not there where the CA is not loaded yet.
+    Drafted(Option<Box<Work>>),
+    AskCaa(Vec<CaaAssignment>),
+    Done,
 }
 
 /// A draft that is about to be signed.

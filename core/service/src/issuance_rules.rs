@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use chancery_domain::{
-    Account, AccountError, Authorization, EabCredential, EvidenceAges, Order, OrderId, ProblemKind, ProofError,
-    Timestamp, ValidationProblem,
+    Account, AccountError, AccountId, AcmeAccount, AcmeAccountId, Authorization, EabCredential, EvidenceAges, Kid,
+    Order, OrderId, ProblemKind, ProofError, Reseller, ResellerId, Timestamp, ValidationProblem,
 };
 use chancery_pki::{CertificateRequest, Draft};
-use chancery_store::{DraftRow, Tx};
+use chancery_store::{DraftRow, Party, StoreError, Tx};
 
 use crate::csr;
 use crate::error::ServiceError;
@@ -17,30 +17,64 @@ use crate::orders::days_between;
 /// A CAA look holds for so long (Baseline Requirements section 4.2.2.1).
 const CAA_AGE: Duration = Duration::from_secs(8 * 3600);
 
-/// Nothing is signed for an account that is suspended or gone, nor with a credential that was revoked since it ordered.
-/// One that was revoked before did not order: the account did so under another of its names. What ends the order is told
-/// before what only halts it.
-pub(crate) fn require_standing(
-    tx: &mut Tx<'_>,
-    order: &Order,
-    account: &Account,
+/// Everybody for whom an order stands.
+pub(crate) struct Parties {
+    account: Account,
     credential: Option<EabCredential>,
-) -> Result<(), ServiceError> {
-    if let Err(gone @ AccountError::Terminated(_)) = account.require_active() {
-        return Err(gone.into());
+    acme_account: Option<AcmeAccount>,
+    reseller: Option<Reseller>,
+}
+
+impl Parties {
+    /// As they are.
+    pub(crate) fn of(tx: &mut Tx<'_>, order: &Order) -> Result<Self, ServiceError> {
+        Self::read(tx, order, Tx::party, Tx::account, Tx::credential)
     }
-    if !credential.is_some_and(|credential| credential.revoked_at.is_none() || order.kid_was_revoked) {
-        return Err(ServiceError::CredentialRevoked(order.kid));
+
+    /// As they are, and stay until the unit of work ends.
+    pub(crate) fn hold(tx: &mut Tx<'_>, order: &Order) -> Result<Self, ServiceError> {
+        Self::read(tx, order, Tx::hold_party, Tx::hold_account, Tx::hold_credential)
     }
-    if let Some(id) = order.acme_account {
-        let speaker = tx.acme_account(id)?;
-        speaker.ok_or_else(|| ServiceError::internal("an order without its ACME account"))?.require_active()?;
+
+    fn read<'a>(
+        tx: &mut Tx<'a>,
+        order: &Order,
+        party: fn(&mut Tx<'a>, AcmeAccountId) -> Result<Option<Party>, StoreError>,
+        account: fn(&mut Tx<'a>, ResellerId, AccountId) -> Result<Option<Account>, StoreError>,
+        credential: fn(&mut Tx<'a>, ResellerId, Kid) -> Result<Option<EabCredential>, StoreError>,
+    ) -> Result<Self, ServiceError> {
+        let gone = |whose: &str| ServiceError::internal(format!("an order without its {whose}"));
+        if let Some(id) = order.acme_account {
+            let party = party(tx, id)?.filter(|party| party.account.id == order.account);
+            let Party { acme_account, account, credential, reseller } = party.ok_or_else(|| gone("ACME account"))?;
+            let credential = Some(credential).filter(|credential| credential.kid == order.kid);
+            return Ok(Self { account, credential, acme_account: Some(acme_account), reseller: Some(reseller) });
+        }
+        let account = account(tx, order.reseller, order.account)?.ok_or_else(|| gone("account"))?;
+        let credential = credential(tx, order.reseller, order.kid)?;
+        Ok(Self { account, credential, acme_account: None, reseller: tx.reseller(order.reseller)? })
     }
-    account.require_active()?;
-    // An account has no better standing than its reseller.
-    match tx.reseller(order.reseller)? {
-        Some(reseller) if !reseller.suspended => Ok(()),
-        _ => Err(AccountError::Suspended.into()),
+
+    /// Nothing is signed for an account that is suspended or gone, nor with a credential that was revoked since it ordered.
+    /// One that was revoked before did not order: the account did so under another of its names. What ends the order is told
+    /// before what only halts it.
+    pub(crate) fn require_standing(&self, order: &Order) -> Result<(), ServiceError> {
+        if let Err(gone @ AccountError::Terminated(_)) = self.account.require_active() {
+            return Err(gone.into());
+        }
+        let standing = |credential: &EabCredential| credential.revoked_at.is_none() || order.kid_was_revoked;
+        if !self.credential.as_ref().is_some_and(standing) {
+            return Err(ServiceError::CredentialRevoked(order.kid));
+        }
+        if let Some(speaker) = &self.acme_account {
+            speaker.require_active()?;
+        }
+        self.account.require_active()?;
+        // An account has no better standing than its reseller.
+        match &self.reseller {
+            Some(reseller) if !reseller.suspended => Ok(()),
+            _ => Err(AccountError::Suspended.into()),
+        }
     }
 }
 

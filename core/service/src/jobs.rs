@@ -40,6 +40,12 @@ impl Jobs {
         self.kernel.store.write(move |tx| Ok(tx.lease_jobs(&kernel.node, now, lease, MOST)?)).await
     }
 
+    /// How many jobs there are, and how many of them wait longer than they should; counted up to a thousand.
+    pub async fn waiting(&self) -> Result<(i64, i64), ServiceError> {
+        let now = self.kernel.now();
+        self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.count_jobs(now, 1000)?)).await
+    }
+
     /// Holds on to a job that this node is still at work on; false once it is done, or another's.
     pub async fn renew(&self, job: &Job) -> Result<bool, ServiceError> {
         let (kernel, job) = (self.kernel.clone(), job.clone());
@@ -58,6 +64,14 @@ impl Jobs {
             self.kernel.store.write::<_, ServiceError, _>(renew).await?;
         }
         Ok(())
+    }
+
+    /// Gives all of these up that are this node's: it stops, and nobody need wait for their leases to end.
+    pub async fn let_go(&self, jobs: Vec<Job>) -> Result<(), ServiceError> {
+        let (kernel, now) = (self.kernel.clone(), self.kernel.now());
+        let give_up =
+            move |tx: &mut Tx<'_>| jobs.iter().try_for_each(|job| Ok(tx.let_job_go(job, &kernel.node, now)?));
+        self.kernel.store.write(give_up).await
     }
 
     /// Whose job it is; none where its subject is gone.

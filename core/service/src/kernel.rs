@@ -12,6 +12,9 @@ use tokio::sync::mpsc;
 use crate::acme::Nonces;
 use crate::cursor::Cursors;
 use crate::error::ServiceError;
+use crate::limits::Limits;
+use crate::open_orders::OpenOrders;
+use crate::pauses::KnownPauses;
 use crate::settings::Settings;
 use crate::waiting::Waiting;
 
@@ -30,6 +33,9 @@ pub struct Kernel {
     pub blocklist: Option<Arc<KeyBlocklist>>,
     pub(crate) cursors: Cursors,
     pub(crate) nonces: Nonces,
+    pub(crate) limits: Limits,
+    pub(crate) pauses: KnownPauses,
+    pub(crate) open_orders: OpenOrders,
     /// Who waits in this process for an order to end, and for a challenge to be decided.
     pub(crate) ended: Waiting<OrderId>,
     pub(crate) decided: Waiting<ChallengeId>,
@@ -60,6 +66,7 @@ impl Kernel {
             false => Nonces::of_one(nonce_key, entropy.as_ref()),
         };
         let node = entropy.uuid_v4().to_string();
+        let limits = Limits::new(settings.limits.clone(), &store, clock.clone(), &node);
         let (jobs, receiver) = mpsc::unbounded_channel();
         if store.is_shared() {
             store.write(|tx| tx.settle_positions()).await.map_err(ServiceError::from)?;
@@ -75,6 +82,9 @@ impl Kernel {
             blocklist,
             cursors,
             nonces,
+            limits,
+            pauses: KnownPauses::default(),
+            open_orders: OpenOrders::default(),
             ended: Waiting::default(),
             decided: Waiting::default(),
             node,

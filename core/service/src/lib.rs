@@ -10,11 +10,14 @@ mod caa;
 mod caller;
 mod certificates;
 mod chains;
+pub mod console;
 mod credentials;
 mod csr;
 mod cursor;
+mod diagnosis;
 mod error;
 mod events;
+mod failures;
 pub mod fault;
 mod groups;
 pub mod identity;
@@ -23,19 +26,24 @@ mod issuance_rules;
 mod issuers;
 mod jobs;
 mod kernel;
+mod limits;
 mod members;
 mod ocsp;
 mod ocsp_responder;
 mod once;
+mod open_orders;
 pub mod operator;
 mod orders;
 #[doc(hidden)]
 pub mod parsers;
+mod pauses;
 mod policies;
+mod policy_draft;
 mod publication;
 mod refused;
 mod settings;
 mod timed;
+mod usage;
 mod validation;
 mod waiting;
 mod webhooks;
@@ -48,13 +56,18 @@ pub use acme::Acme;
 pub use audit::{Audit, Refusal};
 pub use authority::{Authority, Signing};
 pub use authorizations::{AuthorizationDetails, Authorizations, ChallengeDetails};
-pub use caa::{CaaAnswer, CaaAsker};
+pub use caa::{CaaAnswer, CaaAsker, WebAnswer};
 pub use caller::{Actor, Caller, Origin};
 pub use certificates::{CertificateDetails, Certificates, Download, Revoked};
 pub use chains::{Chain, Chains};
-pub use chancery_store::{AccountFilter, CertificateFilter, Job, JobKind, OrderFilter, StoreError};
+pub use chancery_store::{
+    AccountFilter, AuditFilter, AuditRecord, CertificateFilter, Job, JobKind, OrderFilter, Outcome as AuditOutcome,
+    StoreError, UsageBy, UsageRow,
+};
+pub use console::Console;
 pub use credentials::{CreatedCredential, CredentialDetails, Credentials};
 pub use cursor::{ListRequest, Listed};
+pub use diagnosis::{Diagnoses, Diagnosis, DiagnosisRequest};
 pub use error::{Noun, ServiceError};
 pub use events::{Event, EventFilter, Events, Expiry};
 pub use groups::{GroupDetails, GroupInput, Groups};
@@ -63,13 +76,17 @@ pub use issuance::{CaaAssignment, Issuance, Prepared};
 pub use issuers::{IssuerRef, IssuerRefError, IssuerRules};
 pub use jobs::Jobs;
 pub use kernel::Kernel;
+pub use limits::{Caps, Decision, Limit, LimitSettings, Limits, Rate, client_network};
 pub use ocsp::{CacheableAnswer, Ocsp, OcspAnswer};
 pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
 pub use operator::Operator;
 pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
+pub use pauses::Pauses;
 pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
+pub use policy_draft::PolicyDraft;
 pub use publication::{CrlName, Publication, PublishedCrl};
 pub use settings::{AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings, WebhookSettings};
+pub use usage::{Usage, UsageRequest};
 pub use validation::{Assignment, Report, Validations};
 pub use webhooks::{Dispatch, Message, NewWebhook, NewWebhookSecret, Round, Sent, WebhookChange, Webhooks};
 
@@ -81,6 +98,7 @@ pub struct Services {
     pub credentials: Credentials,
     pub groups: Groups,
     pub policies: Policies,
+    pub pauses: Pauses,
     pub orders: Orders,
     pub authorizations: Authorizations,
     pub validations: Validations,
@@ -97,6 +115,10 @@ pub struct Services {
     pub expiry: Expiry,
     pub webhooks: Webhooks,
     pub dispatch: Dispatch,
+    pub console: Console,
+    pub limits: Limits,
+    pub usage: Usage,
+    pub diagnoses: Diagnoses,
     pub operator: Operator,
     pub settings: Arc<Settings>,
     kernel: Arc<Kernel>,
@@ -112,6 +134,7 @@ impl Services {
             credentials: Credentials::new(kernel.clone()),
             groups: Groups::new(kernel.clone()),
             policies: Policies::new(kernel.clone()),
+            pauses: Pauses::new(kernel.clone()),
             orders: Orders::new(kernel.clone()),
             authorizations: Authorizations::new(kernel.clone()),
             validations: Validations::new(kernel.clone()),
@@ -127,16 +150,21 @@ impl Services {
             expiry: Expiry::new(kernel.clone()),
             webhooks: Webhooks::new(kernel.clone()),
             dispatch: Dispatch::new(kernel.clone()),
+            console: Console::new(kernel.clone()),
+            limits: kernel.limits.clone(),
+            usage: Usage::new(kernel.clone()),
+            diagnoses: Diagnoses::new(kernel.clone()),
             operator: Operator::new(kernel.clone()),
             settings: kernel.settings.clone(),
             kernel,
         }
     }
 
-    /// With somebody who can ask what CAA records say; without, they are left out of the verdict on a CSR.
+    /// With somebody who can ask what CAA records say and whether names are reached; without, that is left out.
     #[must_use]
     pub fn asking(mut self, asker: Arc<dyn CaaAsker>) -> Self {
-        self.certificates.caa = Some(asker);
+        self.certificates.caa = Some(asker.clone());
+        self.diagnoses.asker = Some(asker);
         self
     }
 

@@ -87,6 +87,12 @@ impl Policies {
                 updated_at: now,
                 version: 1,
             };
+            let most = kernel.limits.settings().caps.policies;
+            if most > 0 && tx.policies_up_to(by.reseller, most)? >= i64::from(most) {
+                return Err(ServiceError::TooMany(format!(
+                    "there are {most} policies, and no more are kept; delete some first"
+                )));
+            }
             if !tx.insert_policy(&policy)? {
                 return Err(ServiceError::NameInUse(Noun::Policy, policy.name.to_string()));
             }

@@ -9,6 +9,7 @@ use chancery_domain::{
 use chancery_pki::{CrlShards, NameRules, SubscriberProfile, reuse_ceiling_days};
 
 use crate::issuers::IssuerRules;
+use crate::limits::LimitSettings;
 
 /// No setting makes tokens live longer.
 pub const LONGEST_TOKEN_LIFETIME: Duration = Duration::from_secs(7 * 86_400);
@@ -37,6 +38,7 @@ pub struct Settings {
     pub acme: AcmeSettings,
     /// How long an answer can be replayed by its idempotency key.
     pub idempotency_window: Duration,
+    pub limits: LimitSettings,
     pub webhooks: WebhookSettings,
 }
 

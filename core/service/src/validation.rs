@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
+use crate::failures::{self, Failed};
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
 use crate::orders::{describe, describe_with, fail_order, thumbprint};
@@ -79,18 +80,19 @@ impl Validations {
             .kernel
             .store
             .write(move |tx| {
-                if !tx.holds_job(JobKind::Validate, &id.to_string(), &kernel.node)? {
-                    return Ok(());
+                // Orders are locked before jobs.
+                let order = tx.lock_order_of(id.authorization())?;
+                if !tx.conclude_job(JobKind::Validate, id, &kernel.node)? {
+                    return Ok(None);
                 }
-                conclude(&kernel, tx, id, &report)?;
-                tx.finish_job(JobKind::Validate, id)?;
+                let failed = conclude(&kernel, tx, id, order, &report)?;
                 fault::reached(Step::Concluding);
-                Ok(())
+                Ok(failed)
             })
             .await;
         fault::reached(Step::Concluded);
         self.kernel.decided.tell(id);
-        concluded
+        concluded.map(|failed: Option<Failed>| failed.into_iter().for_each(|failed| failed.note(&self.kernel)))
     }
 }
 
@@ -114,15 +116,21 @@ fn assignment(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId) -> Result<Optio
     }))
 }
 
-fn conclude(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId, report: &Report) -> Result<(), ServiceError> {
+/// Gives what has failed, if it has by the applicant's fault.
+fn conclude(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    id: ChallengeId,
+    order: Option<Order>,
+    report: &Report,
+) -> Result<Option<Failed>, ServiceError> {
     let now = kernel.now();
-    let Some(authorization) = tx.any_authorization(id.authorization())? else { return Ok(()) };
-    let order = match authorization.order {
-        Some(order) => tx.lock_order(order)?,
-        None => None,
+    let together = match &order {
+        Some(order) => tx.authorizations(order.id)?,
+        None => tx.any_authorization(id.authorization())?.into_iter().collect(),
     };
-    // Read again: it may have changed while we waited for the order.
-    let Some(authorization) = tx.any_authorization(id.authorization())? else { return Ok(()) };
+    let (decided, others): (Vec<_>, Vec<_>) = together.into_iter().partition(|each| each.id == id.authorization());
+    let Some(authorization) = decided.into_iter().next() else { return Ok(None) };
     let verification = match &report.outcome {
         Ok(caa) => Verification::Shown(caa.clone()),
         Err(problem) => Verification::Failed(problem.clone()),
@@ -134,7 +142,7 @@ fn conclude(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId, report: &Report) 
     };
     let until = report.until.map_or(now.plus(keep), |until| until.min(now.plus(keep)));
     let Ok(authorization) = authorization.conclude(id, report.attempts.clone(), verification, until, now) else {
-        return Ok(());
+        return Ok(None);
     };
     tx.save_authorization(&authorization)?;
     let mut detail = match &report.outcome {
@@ -142,11 +150,19 @@ fn conclude(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId, report: &Report) 
         Err(problem) => json!({"name": authorization.identifier.to_string(), "problem": problem.to_string()}),
     };
     detail["account"] = authorization.account.to_string().into();
+    let failed = match &report.outcome {
+        Ok(_) => {
+            failures::forgive(kernel, tx, &authorization)?;
+            None
+        }
+        Err(problem) => failures::count(kernel, tx, &authorization, problem)?,
+    };
     if let Some(order) = order {
-        tell_order(tx, order, &authorization, report, &mut detail, now)?;
+        tell_order(tx, order, &authorization, &others, report, &mut detail, now)?;
     }
     let (actor, origin) = (Actor::Service, Origin::default());
-    kernel.audit_as(tx, Some(authorization.reseller), &actor, &origin, "challenge.validate", id, &detail)
+    kernel.audit_as(tx, Some(authorization.reseller), &actor, &origin, "challenge.validate", id, &detail)?;
+    Ok(failed)
 }
 
 /// What becomes of an order by what was seen of one of its names; told in the detail as well.
@@ -154,6 +170,7 @@ fn tell_order(
     tx: &mut Tx<'_>,
     order: Order,
     authorization: &Authorization,
+    others: &[Authorization],
     report: &Report,
     detail: &mut Value,
     now: Timestamp,
@@ -168,7 +185,7 @@ fn tell_order(
             fail_order(tx, order, problem, now)?;
         }
         Ok(_) if order.state == OrderState::Pending => {
-            let all = tx.authorizations(order.id)?.iter().all(|each| each.status(now) == "valid");
+            let all = authorization.status(now) == "valid" && others.iter().all(|each| each.status(now) == "valid");
             let shortened = authorization.expires_at < order.expires_at;
             let order = order.end_by(authorization.expires_at, now);
             match all {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chancery_dcv::FairPlaces;
 use chancery_domain::{ChallengeType, Identifier, OrderId};
-use chancery_service::{CaaAnswer, CaaAsker, CaaAssignment, ServiceError};
+use chancery_service::{CaaAnswer, CaaAsker, CaaAssignment, ServiceError, WebAnswer};
 use tokio::task::JoinSet;
 
 use crate::{CaaVerdict, Inspector, Workers};
@@ -72,6 +72,13 @@ impl CaaAsker for Eyes {
         Box::pin(async move {
             let _place = self.places.acquire(whose).await;
             self.inspector.caa_for_any(whose, identifier, account_uri, methods).await
+        })
+    }
+
+    fn probe<'a>(&'a self, whose: &'a str, identifier: &'a Identifier) -> WebAnswer<'a> {
+        Box::pin(async move {
+            let _place = self.places.acquire(whose).await;
+            self.inspector.probe(whose, identifier).await
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 
 use chancery_dcv::{Check, Validator, Verified};
-use chancery_domain::{CaaEvidence, ChallengeType, Identifier, ValidationProblem};
+use chancery_domain::{Attempt, CaaEvidence, ChallengeType, Identifier, ValidationProblem};
 
 /// What is seen, some time later.
 pub type Seen<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -33,6 +33,9 @@ pub trait Inspector: Send + Sync {
         account_uri: &'a str,
         methods: &'a [ChallengeType],
     ) -> Seen<'a, CaaVerdict>;
+
+    /// What is seen of the web server of a name, where http-01 would look.
+    fn probe<'a>(&'a self, whose: &'a str, identifier: &'a Identifier) -> Seen<'a, Attempt>;
 }
 
 impl Inspector for Validator {
@@ -58,5 +61,9 @@ impl Inspector for Validator {
         methods: &'a [ChallengeType],
     ) -> Seen<'a, CaaVerdict> {
         Box::pin(Validator::caa_for_any(self, whose, identifier, Some(account_uri), methods))
+    }
+
+    fn probe<'a>(&'a self, whose: &'a str, identifier: &'a Identifier) -> Seen<'a, Attempt> {
+        Box::pin(Validator::probe(self, whose, identifier))
     }
 }

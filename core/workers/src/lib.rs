@@ -16,16 +16,18 @@ use std::time::{Duration, Instant};
 pub use caa::Eyes;
 use chancery_dcv::{Check, FairPlaces, Validator};
 use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ValidationProblem};
-use chancery_service::{Assignment, Job, JobKind, Prepared, Report, ServiceError, Services};
+use chancery_service::{Assignment, Job, JobKind, Report, ServiceError, Services};
 pub use courier::Courier;
 pub use inspector::{CaaVerdict, Inspector, Seen};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 use crate::held::Held;
 
 /// How often a node looks for jobs that another has left behind.
 const PATROL: Duration = Duration::from_secs(1);
+/// How soon something is tried again that failed because the database was not there.
+const PAUSE: Duration = Duration::from_millis(500);
 /// Jobs at work at a time in this process; the others wait without costing a connection or a thread. Each kind has
 /// places of its own: looks take long, and nobody who waits for a certificate waits for them.
 const VALIDATING: usize = 1024;
@@ -80,18 +82,20 @@ impl Workers {
         self
     }
 
-    /// Works until `stop`; what is under way then is left to its lease.
+    /// Works until `stop`; what is under way then is left to other nodes.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Some(mut fresh) = self.services.jobs.take_fresh() else { return };
         let mut at_work = JoinSet::new();
-        let mut patrol = tokio::time::interval(PATROL);
-        let holding = self.hold_on();
-        tokio::pin!(stop, holding);
+        // Beside the rest: a database that does not answer must keep nobody from beginning, holding on or stopping.
+        let (tell, mut found) = mpsc::channel(1);
+        let (patrolling, holding) = (self.patrol(tell), self.hold_on());
+        tokio::pin!(stop, patrolling, holding);
         loop {
             let jobs = tokio::select! {
                 Some(job) = fresh.recv() => vec![job],
-                _ = patrol.tick() => self.left_behind().await,
+                Some(jobs) = found.recv() => jobs,
                 Some(_) = at_work.join_next() => continue,
+                () = &mut patrolling => continue,
                 () = &mut holding => continue,
                 () = &mut stop => break,
             };
@@ -107,6 +111,18 @@ impl Workers {
                     }
                 });
             }
+        }
+        at_work.shutdown().await;
+        while let Ok(job) = fresh.try_recv() {
+            self.held.take(job);
+        }
+        let left = self.held.all();
+        if left.is_empty() {
+            return;
+        }
+        tracing::info!(jobs = left.len(), "leaving jobs to other nodes");
+        if let Err(error) = self.services.jobs.let_go(left).await {
+            tracing::warn!(%error, "could not let go of jobs: they are taken over when their leases end");
         }
     }
 
@@ -157,9 +173,22 @@ impl Workers {
     }
 
     async fn work_for(&self, whose: &str, job: &Job) {
-        let done = match job.kind {
-            JobKind::Validate => self.validate(whose, job).await,
-            JobKind::Issue => self.issue(whose, job).await,
+        let began = Instant::now();
+        let done = loop {
+            let done = match job.kind {
+                JobKind::Validate => self.validate(whose, job).await,
+                JobKind::Issue => self.issue(whose, job).await,
+            };
+            match done {
+                // Whoever waits for it need not wait for the lease to end, too. After that it may be another's.
+                Err(ServiceError::Store(error))
+                    if error.is_transient() && began.elapsed() < self.services.jobs.lease_time() =>
+                {
+                    tracing::debug!(%error, subject = job.subject, "a job is tried again");
+                    tokio::time::sleep(PAUSE).await;
+                }
+                done => break done,
+            }
         };
         let outcome = if done.is_ok() { "done" } else { "failed" };
         metrics::counter!("chancery_jobs_total", "kind" => job.kind.as_str(), "outcome" => outcome).increment(1);
@@ -169,11 +198,17 @@ impl Workers {
         }
     }
 
-    async fn left_behind(&self) -> Vec<Job> {
-        self.services.jobs.lease().await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "could not look for jobs that were left behind");
-            Vec::new()
-        })
+    /// Finds what others have left behind, for ever.
+    async fn patrol(&self, found: mpsc::Sender<Vec<Job>>) {
+        loop {
+            match self.services.jobs.lease().await {
+                Ok(jobs) if jobs.is_empty() => {}
+                // Nobody listens any more where the process stops.
+                Ok(jobs) => drop(found.send(jobs).await),
+                Err(error) => tracing::warn!(%error, "could not look for jobs that were left behind"),
+            }
+            tokio::time::sleep(PATROL).await;
+        }
     }
 
     async fn validate(&self, whose: &str, job: &Job) -> Result<(), ServiceError> {
@@ -214,13 +249,10 @@ impl Workers {
         if job.attempts > MOST_ATTEMPTS {
             return issuance.fail(id, gave_up()).await;
         }
-        loop {
-            match issuance.prepare(id).await? {
-                Prepared::Done => return Ok(()),
-                Prepared::Drafted => return issuance.sign(id).await,
-                Prepared::AskCaa(names) => self.ask_caa(whose, id, names).await?,
-            }
+        while let Some(names) = issuance.issue(id).await? {
+            self.ask_caa(whose, id, names).await?;
         }
+        Ok(())
     }
 
     fn nothing_found(&self) -> CaaEvidence {

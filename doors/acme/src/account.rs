@@ -5,11 +5,11 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{AcmeAccount, Contact, ContactError};
 use chancery_jose::Jws;
-use chancery_service::ListRequest;
 use chancery_service::acme::{AccountUpdate, AcmeCaller, NewAcmeAccount, Registered};
+use chancery_service::{Limit, ListRequest, client_network};
 use chancery_wire::acme as wire;
-use http::StatusCode;
 use http::header::LOCATION;
+use http::{Extensions, StatusCode};
 use serde_json::Value;
 
 use crate::directory::find;
@@ -17,6 +17,7 @@ use crate::jws::{by_account, by_key, unreadable};
 use crate::mount::Door;
 use crate::payload;
 use crate::problem::{Problem, ProblemType, subproblem};
+use crate::rate;
 use crate::surroundings::link;
 use crate::urls::Urls;
 
@@ -33,13 +34,18 @@ pub(crate) async fn register(
     find(&door, &profile)?;
     let (key, signed) = by_key(&door, request).await?;
     let asked: wire::NewAccount = payload::read(&signed.payload)?;
+    let only_existing = asked.only_return_existing.unwrap_or(false);
+    if !only_existing {
+        let network = client_network(&signed.origin.address);
+        rate::require(&door, &Extensions::new(), Limit::NewAccountsOfAddress, &network).await?;
+    }
     let binding = asked.external_account_binding.map(|value| binding(&value)).transpose()?;
     let new = NewAcmeAccount {
         binding: door.mount.stand_in.bind(binding, &key, &signed.url)?,
         key,
         contacts: contacts(asked.contact.unwrap_or_default())?,
         terms_agreed: asked.terms_of_service_agreed.unwrap_or(false),
-        only_existing: asked.only_return_existing.unwrap_or(false),
+        only_existing,
         terms_of_service: door.terms_of_service().map(str::to_owned),
         url: signed.url,
     };

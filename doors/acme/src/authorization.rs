@@ -11,7 +11,7 @@ use http::header::{LOCATION, RETRY_AFTER};
 use crate::directory::find;
 use crate::jws::by_account;
 use crate::mount::Door;
-use crate::order::{SOON, name};
+use crate::order::{SOON, name, require_rate};
 use crate::problem::{Problem, of_validation, view as view_identifier};
 use crate::urls::Urls;
 use crate::{challenge, payload};
@@ -23,6 +23,7 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let profile = find(&door, &profile)?.name.clone();
     let (by, signed) = by_account(&door, request).await?;
+    require_rate(&door, &by, &signed).await?;
     let asked: wire::NewAuthorization = payload::read(&signed.payload)?;
     let details = door.services.acme.new_authorization(&by, profile, name(asked.identifier)).await?;
     let location = [(LOCATION, Urls::of(&door).authorization(details.authorization.id))];

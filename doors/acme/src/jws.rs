@@ -1,19 +1,19 @@
 //! Request authentication (RFC 8555 section 6.2): who signed a request, that it was for here, and not done before.
 
-use std::hash::Hash;
 use std::sync::Arc;
 
 use axum::extract::Request;
 use chancery_domain::AcmeAccountId;
 use chancery_http::{BodyLimits, Exchange, origin, read_bounded};
 use chancery_jose::{Algorithm, Jwk, Jws, JwsError};
-use chancery_service::Origin;
 use chancery_service::acme::AcmeCaller;
+use chancery_service::{Limit, Origin, client_network};
 use http::StatusCode;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 
 use crate::mount::Door;
 use crate::problem::{Problem, ProblemType};
+use crate::rate;
 use crate::urls::Urls;
 
 /// The signatures that are taken.
@@ -74,6 +74,10 @@ async fn verify(door: &Door, request: Request, named: Named) -> Result<Signed, P
         let detail = "the Content-Type must be application/jose+json";
         return Err(Problem::new(ProblemType::Malformed, StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     }
+    if parts.headers.get(CONTENT_ENCODING).is_some_and(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        let detail = "send the body as it is, without Content-Encoding";
+        return Err(Problem::new(ProblemType::Malformed, StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+    }
     let limits = parts.extensions.get::<BodyLimits>().copied().unwrap_or_default();
     let body = read_bounded(body, limits).await?;
     let url = Urls::of(door).asked(parts.uri.path_and_query().map_or("/", |path| path.as_str()));
@@ -89,24 +93,36 @@ async fn verify(door: &Door, request: Request, named: Named) -> Result<Signed, P
         KeyName::Account(name) => {
             // Whoever does not show the key is held to a rate by where they come from, as those without an account are.
             let id = account_of(door, &name)?;
-            let charge =
-                |problem: Problem| require_rate(door, &parts.extensions, &origin.address).err().unwrap_or(problem);
-            let found = acme.find(id, origin.clone()).await.map_err(|error| charge(error.into()))?;
+            let network = client_network(&origin.address);
+            let charge = async |problem: Problem| {
+                let charged = rate::require(door, &parts.extensions, Limit::Strangers, &network).await;
+                charged.err().unwrap_or(problem)
+            };
+            let found = match acme.find(id, origin.clone()).await {
+                Ok(found) => found,
+                Err(error) => return Err(charge(error.into()).await),
+            };
             let key = Jwk::parse(found.account.jwk.as_bytes()).map_err(|error| {
                 tracing::error!(%error, account = %id, "an account has a key that cannot be read");
                 Problem::internal()
             })?;
-            let payload = jws.verify(&key).map_err(|error| charge(unverified(error)))?.to_vec();
+            let payload = match jws.verify(&key) {
+                Ok(payload) => payload.to_vec(),
+                Err(error) => return Err(charge(unverified(error)).await),
+            };
             let caller = acme.admit(&nonce, found).await?;
             if let Some(exchange) = parts.extensions.get::<Arc<Exchange>>() {
                 exchange.note_caller(&caller.caller);
+                exchange.claim_place(&parts.extensions, caller.caller.reseller)?;
             }
-            require_rate(door, &parts.extensions, caller.caller.reseller)?;
+            let reseller = caller.caller.reseller.to_string();
+            rate::require(door, &parts.extensions, Limit::Requests, &reseller).await?;
             Ok(Signed { payload, by: SignedBy::Account(Box::new(caller)), url, origin })
         }
         KeyName::Key(key) => {
             // Whoever has no account yet is held to their rate by where they come from.
-            require_rate(door, &parts.extensions, &origin.address)?;
+            let network = client_network(&origin.address);
+            rate::require(door, &parts.extensions, Limit::Strangers, &network).await?;
             let payload = jws.verify(&key).map_err(unverified)?.to_vec();
             acme.take_nonce(&nonce).await?;
             Ok(Signed { payload, by: SignedBy::Key(key), url, origin })
@@ -168,23 +184,6 @@ pub(crate) fn nonce(jws: &Jws) -> Result<String, Problem> {
         None => {
             let detail = "the protected header has no `nonce`; use the one in the header Replay-Nonce of this answer";
             Err(Problem::new(ProblemType::BadNonce, StatusCode::BAD_REQUEST, detail))
-        }
-    }
-}
-
-/// Every reseller has its share, whichever door its customers come through.
-fn require_rate(door: &Door, extensions: &http::Extensions, who: impl Hash) -> Result<(), Problem> {
-    let Some(limiter) = &door.limiter else { return Ok(()) };
-    let decision = limiter.check(who);
-    if let Some(exchange) = extensions.get::<Arc<Exchange>>() {
-        exchange.note_rate(decision);
-    }
-    match decision.retry_after {
-        None => Ok(()),
-        Some(wait) => {
-            let seconds = wait.as_secs() + 1;
-            let detail = format!("too many requests; try again in {seconds} s");
-            Err(Problem::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, detail).retry_after(seconds))
         }
     }
 }

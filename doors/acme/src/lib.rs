@@ -16,6 +16,7 @@ mod order;
 pub mod parsers;
 mod payload;
 mod problem;
+mod rate;
 mod renewal;
 mod revoke;
 mod service_error;

@@ -39,13 +39,14 @@ impl Default for Mount {
 /// The state of the routes: what every door holds, and how this one is mounted.
 #[derive(Clone)]
 pub(crate) struct Door {
-    shared: chancery_http::Door,
+    /// In one piece, since every request gets a copy.
+    shared: Arc<chancery_http::Door>,
     pub(crate) mount: Arc<Mount>,
 }
 
 impl Door {
     pub(crate) fn new(shared: chancery_http::Door, mount: Arc<Mount>) -> Self {
-        Self { shared, mount }
+        Self { shared: Arc::new(shared), mount }
     }
 
     /// The terms that new accounts have to agree to, where there are any.

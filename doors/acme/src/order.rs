@@ -3,19 +3,20 @@
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
-use chancery_domain::{OrderId, OrderState, ProfileName, Timestamp};
+use chancery_domain::{Order, OrderId, OrderState, ProfileName, Timestamp};
 use chancery_jose::base64url;
-use chancery_service::OrderDetails;
-use chancery_service::acme::{AskedName, NewAcmeOrder};
+use chancery_service::acme::{AcmeCaller, AskedName, NewAcmeOrder};
+use chancery_service::{Limit, client_network};
 use chancery_wire::acme as wire;
 use http::header::{LOCATION, RETRY_AFTER};
-use http::{HeaderValue, StatusCode};
+use http::{Extensions, HeaderValue, StatusCode};
 
 use crate::directory::find;
-use crate::jws::by_account;
+use crate::jws::{Signed, by_account};
 use crate::mount::Door;
 use crate::payload;
 use crate::problem::{Problem, ProblemType, of_end, of_validation, view as view_identifier};
+use crate::rate;
 use crate::urls::Urls;
 
 /// How soon a client is to look again at something that is being worked on.
@@ -28,6 +29,7 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let profile = find(&door, &profile)?.name.clone();
     let (by, signed) = by_account(&door, request).await?;
+    require_rate(&door, &by, &signed).await?;
     let asked: wire::NewOrder = payload::read(&signed.payload)?;
     let new = NewAcmeOrder {
         profile: choose(&door, profile, asked.profile.as_deref())?,
@@ -36,9 +38,18 @@ pub(crate) async fn create(
         not_after: date("notAfter", asked.not_after)?,
         replaces: asked.replaces,
     };
-    let details = door.services.acme.new_order(&by, new).await?;
-    let location = [(LOCATION, Urls::of(&door).order(details.order.id))];
-    Ok((StatusCode::CREATED, location, answer(&details, &door)).into_response())
+    let order = door.services.acme.new_order(&by, new).await?;
+    let location = [(LOCATION, Urls::of(&door).order(order.id))];
+    Ok((StatusCode::CREATED, location, answer(&order, &door)).into_response())
+}
+
+/// What counts as an order: one, or an authorization ahead of one.
+pub(crate) async fn require_rate(door: &Door, by: &AcmeCaller, signed: &Signed) -> Result<(), Problem> {
+    let (network, account) = (client_network(&signed.origin.address), by.account.id.to_string());
+    for (limit, whom) in [(Limit::NewOrdersOfAddress, network), (Limit::NewOrdersOfAccount, account)] {
+        rate::require(door, &Extensions::new(), limit, &whom).await?;
+    }
+    Ok(())
 }
 
 pub(crate) async fn show(
@@ -48,8 +59,8 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let (by, signed) = by_account(&door, request).await?;
     payload::require_empty(&signed.payload)?;
-    let details = door.services.acme.order(&by, read_id(&id)?).await?;
-    Ok(answer(&details, &door))
+    let order = door.services.acme.order(&by, read_id(&id)?).await?;
+    Ok(answer(&order, &door))
 }
 
 pub(crate) async fn finalize(
@@ -64,9 +75,9 @@ pub(crate) async fn finalize(
         let detail = "`csr` must be the DER of a PKCS #10 request in base64url, without padding and without PEM lines";
         Problem::new(ProblemType::BadCsr, StatusCode::BAD_REQUEST, detail)
     })?;
-    let details = door.services.acme.finalize(&by, id, csr).await?;
+    let order = door.services.acme.finalize(&by, id, csr).await?;
     let location = [(LOCATION, Urls::of(&door).order(id))];
-    Ok((location, answer(&details, &door)).into_response())
+    Ok((location, answer(&order, &door)).into_response())
 }
 
 /// The profile of the directory, or another one where that may be chosen.
@@ -86,16 +97,16 @@ pub(crate) fn name(identifier: wire::AskedIdentifier) -> AskedName {
     AskedName { kind, value, ancestor: ancestor_domain, subdomains: subdomain_auth_allowed == Some(true) }
 }
 
-fn answer(details: &OrderDetails, door: &Door) -> Response {
-    let mut response = Json(view(details, door)).into_response();
-    if let OrderState::Processing { .. } = details.order.state {
+fn answer(order: &Order, door: &Door) -> Response {
+    let mut response = Json(view(order, door)).into_response();
+    if let OrderState::Processing { .. } = order.state {
         response.headers_mut().insert(RETRY_AFTER, SOON);
     }
     response
 }
 
-fn view(details: &OrderDetails, door: &Door) -> wire::Order {
-    let (order, urls, now) = (&details.order, Urls::of(door), door.services.now());
+fn view(order: &Order, door: &Door) -> wire::Order {
+    let (urls, now) = (Urls::of(door), door.services.now());
     let expired = order.is_expired(now);
     let (status, error) = match &order.state {
         _ if expired => ("invalid", Some(of_end(format!("the order expired at {}", order.expires_at)))),

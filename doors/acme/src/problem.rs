@@ -180,6 +180,7 @@ impl From<ApiError> for Problem {
             StatusCode::PAYLOAD_TOO_LARGE => {
                 Self::new(ProblemType::Malformed, status, "the body is larger than we take; send less")
             }
+            StatusCode::SERVICE_UNAVAILABLE => Self::unavailable(),
             StatusCode::REQUEST_TIMEOUT => Self::new(ProblemType::Malformed, status, "the body did not arrive in time"),
             status if status.is_client_error() => Self::new(ProblemType::Malformed, status, "the body broke off"),
             _ => Self::internal(),

@@ -42,6 +42,22 @@ impl From<ServiceError> for Problem {
             ServiceError::QuotaExceeded { retry_after, .. } => {
                 Self::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, message).retry_after(retry_after)
             }
+            ServiceError::RateLimited(decision) => crate::rate::refused(&decision),
+            ServiceError::TooMany(_) => {
+                Self::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, message).retry_after(3600)
+            }
+            // Waiting does not help, but it does no harm either: clients know what to do with this one.
+            ServiceError::Paused(names) => {
+                let each = names.iter().map(|(name, pause)| {
+                    let detail =
+                        format!("paused as {pause}; mend the cause, then ask your certificate provider to lift it");
+                    subproblem(ProblemType::RateLimited, detail, Some(name))
+                });
+                let detail = format!("{message}; mend the cause, then ask your certificate provider to lift it");
+                Self::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, detail)
+                    .retry_after(86_400)
+                    .with_subproblems(each.collect())
+            }
             ServiceError::Unissuable(_)
             | ServiceError::Invalid(_)
             | ServiceError::NameInUse(..)
@@ -49,7 +65,7 @@ impl From<ServiceError> for Problem {
             | ServiceError::ExternalIdInUse(_)
             | ServiceError::OrderExternalIdInUse(_)
             | ServiceError::IdempotencyKeyReused
-            | ServiceError::TooMany(..)
+            | ServiceError::TooManyWebhooks(_)
             | ServiceError::BadCursor => Self::malformed(message),
             ServiceError::Store(error) => store(&error),
             // An ACME account has every scope.
@@ -80,6 +96,9 @@ fn acme(error: AcmeError, message: String) -> Problem {
         AcmeError::Rejected(names) => rejected(&names, message),
         AcmeError::AlreadyReplaced(_) => Problem::new(ProblemType::AlreadyReplaced, StatusCode::CONFLICT, message),
         AcmeError::AlreadyRevoked => Problem::new(ProblemType::AlreadyRevoked, StatusCode::BAD_REQUEST, message),
+        AcmeError::BadRevocationReason(_) => {
+            Problem::new(ProblemType::BadRevocationReason, StatusCode::BAD_REQUEST, message)
+        }
     }
 }
 

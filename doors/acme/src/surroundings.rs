@@ -37,7 +37,7 @@ async fn surround(State(door): State<Door>, request: Request, next: Next) -> Res
     let headers = response.headers_mut();
     // RFC 8555 section 6.1.
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    let exposed = HeaderValue::from_static("Link, Location, Replay-Nonce, Retry-After");
+    let exposed = HeaderValue::from_static("Link, Location, RateLimit, RateLimit-Policy, Replay-Nonce, Retry-After");
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
     if method == Method::OPTIONS {
         headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST"));
@@ -48,6 +48,10 @@ async fn surround(State(door): State<Door>, request: Request, next: Next) -> Res
     if !path.ends_with("/directory") {
         let index = Urls::of(&door).index(&path, &door.services.settings);
         link(&mut response, &index, "index");
+    }
+    // RFC 8555 section 6.6.
+    if let (StatusCode::TOO_MANY_REQUESTS, Some(help)) = (response.status(), &door.services.limits.settings().help) {
+        link(&mut response, help, "help");
     }
     if method == Method::POST {
         give_nonce(&mut response, &door);

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, OptionalFromRequestParts};
 use chancery_service::identity::AuthError;
-use chancery_service::{Caller, Origin, ServiceError};
+use chancery_service::{Caller, Limit, Origin, ServiceError, client_network};
+use http::StatusCode;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 
 use crate::door::Door;
 use crate::error::ApiError;
 use crate::exchange::Exchange;
+use crate::rate::or_refuse;
 use crate::request_id::RequestId;
 use crate::server::PeerAddr;
 
@@ -28,20 +30,33 @@ impl FromRequestParts<Door> for Authenticated {
             (Some(only), None) => Some(only.to_str().map_err(|_| refuse(AuthError::Malformed))?),
             (Some(_), Some(_)) => return Err(refuse(AuthError::Malformed)),
         };
-        let known = door.services.identity.authenticate(header, origin(parts)).await;
+        let origin = origin(parts);
+        let limits = &door.services.limits;
+        let network = client_network(&origin.address);
+        // Whoever guesses is not looked at any further; those whose token is known go on.
+        let guessed = limits.peek(Limit::RefusalsOfAddress, &network).filter(|guessed| !guessed.allowed());
+        if let Some(guessed) = guessed.filter(|_| !door.services.identity.remembers(header)) {
+            or_refuse(Some(&guessed))?;
+        }
+        let known = door.services.identity.authenticate(header, origin).await;
         let exchange = parts.extensions.get::<Arc<Exchange>>().cloned();
         let who = known.as_ref().map_or_else(AuthError::caller, Some);
         if let (Some(exchange), Some(caller)) = (&exchange, who) {
             exchange.note_caller(caller);
         }
-        let caller = known.map_err(refuse)?;
-        if let Some(limiter) = &door.limiter {
-            let decision = limiter.check(caller.reseller);
-            if let Some(exchange) = &exchange {
-                exchange.note_rate(decision);
+        let caller = known.map_err(refuse).inspect_err(|error| {
+            if error.status() == StatusCode::UNAUTHORIZED {
+                limits.charge(Limit::RefusalsOfAddress, &network);
             }
-            decision.or_refuse()?;
+        })?;
+        if let Some(exchange) = &exchange {
+            exchange.claim_place(&parts.extensions, caller.reseller)?;
         }
+        let decision = limits.take(Limit::Requests, &caller.reseller.to_string()).await;
+        if let (Some(exchange), Some(decision)) = (&exchange, decision) {
+            exchange.note_rate(decision);
+        }
+        or_refuse(decision.as_ref())?;
         Ok(Self(caller))
     }
 }

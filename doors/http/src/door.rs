@@ -1,19 +1,15 @@
-//! What every door holds: the use cases, the addresses under which we are reached, and the request rates.
+//! What every door holds: the use cases, and the addresses under which we are reached.
 
 use std::sync::Arc;
 
 use chancery_domain::AcmeAccountId;
 use chancery_service::Services;
 
-use crate::rate::RateLimiter;
-
 /// The state of every door's router.
 #[derive(Clone)]
 pub struct Door {
     pub services: Services,
     pub urls: Arc<PublicUrls>,
-    /// How many requests each reseller may make; no limit where there is none.
-    pub limiter: Option<Arc<RateLimiter>>,
 }
 
 /// The addresses under which the world reaches us, without a slash at the end.

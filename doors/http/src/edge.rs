@@ -10,14 +10,17 @@ use axum::{
 };
 use chancery_wire::ErrorCode;
 use futures_util::FutureExt;
-use http::{Method, StatusCode};
+use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
 use tracing::{Instrument, error, info_span};
 
 use crate::{
     access,
     body::BodyLimits,
     error::ApiError,
+    load::Load,
     metrics,
+    proxies::TrustedProxies,
     request_id::{RequestId, RequestIdSource, X_REQUEST_ID},
     security,
     server::{OverTls, PeerAddr},
@@ -28,17 +31,31 @@ use crate::{
 pub struct Edge {
     request_ids: RequestIdSource,
     body: BodyLimits,
+    proxies: TrustedProxies,
+    load: Option<Load>,
 }
 
 impl Edge {
     /// With the default limits for bodies.
     pub fn new(request_ids: RequestIdSource) -> Self {
-        Self { request_ids, body: BodyLimits::default() }
+        Self { request_ids, body: BodyLimits::default(), proxies: TrustedProxies::default(), load: None }
     }
 
     /// Replaces the limits for bodies.
     pub fn body_limits(mut self, limits: BodyLimits) -> Self {
         self.body = limits;
+        self
+    }
+
+    /// Turns away what is beyond so many requests at a time.
+    pub fn at_most(mut self, requests: usize) -> Self {
+        self.load = Some(Load::new(requests));
+        self
+    }
+
+    /// Believes these proxies when they say whose request they pass on.
+    pub fn trusting(mut self, proxies: TrustedProxies) -> Self {
+        self.proxies = proxies;
         self
     }
 }
@@ -56,20 +73,34 @@ pub fn finish(router: Router, edge: Edge) -> Router {
 
 async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next) -> Response {
     let id = RequestId::of(request.headers(), &edge.request_ids);
+    let peer = request.extensions().get::<PeerAddr>();
+    let peer = peer.map(|PeerAddr(peer)| PeerAddr(edge.proxies.client(*peer, request.headers())));
     let extensions = request.extensions_mut();
+    if let Some(peer) = peer {
+        extensions.insert(peer);
+    }
     extensions.insert(id.clone());
     extensions.insert(edge.body);
+    let under_way = edge.load.as_ref().map(Load::begin).transpose();
+    if let Some(load) = &edge.load {
+        extensions.insert(load.clone());
+    }
     let tls = extensions.get::<OverTls>().is_some();
-    let peer = extensions.get::<PeerAddr>().copied();
     let route = extensions.get::<MatchedPath>().cloned();
     let method = metrics::method_label(request.method());
     let route = route.as_ref().map_or(metrics::UNMATCHED, MatchedPath::as_str);
 
     let span = info_span!("request", request_id = %id);
+    let framing = Framing::of(&request);
     let answer = async {
         let watch = metrics::Watch::start();
-        let mut response = match AssertUnwindSafe(next.run(request)).catch_unwind().await {
-            Ok(response) => response,
+        let answered = async {
+            let _under_way = under_way?;
+            framing.require_one()?;
+            Ok::<_, ApiError>(next.run(request).await)
+        };
+        let mut response = match AssertUnwindSafe(answered).catch_unwind().await {
+            Ok(response) => response.unwrap_or_else(ApiError::into_response),
             Err(panic) => {
                 error!(request_id = %id, method, route, panic = panic_message(&*panic), "a handler panicked");
                 ApiError::internal().into_response()
@@ -77,11 +108,46 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
         };
         security::apply(response.headers_mut(), tls);
         response.headers_mut().insert(X_REQUEST_ID, id.header_value());
+        framing.finish(response.headers_mut());
         let took = watch.stop(method, route, response.status());
         access::log(method, route, response.status(), took, &id, peer);
         response
     };
     id.scope(answer.instrument(span)).await
+}
+
+/// How a request says where its body ends. Two readers that understand it differently, a proxy and us, could be made to
+/// take the end of one request for the beginning of another's (RFC 9112 section 11.2).
+#[derive(Clone, Copy)]
+struct Framing {
+    chunked: bool,
+    has_length: bool,
+}
+
+impl Framing {
+    fn of(request: &Request) -> Self {
+        let headers = request.headers();
+        let chunked = request.version() < Version::HTTP_2 && headers.contains_key(TRANSFER_ENCODING);
+        Self { chunked, has_length: headers.contains_key(CONTENT_LENGTH) }
+    }
+
+    /// Not both a length and chunks (RFC 9112 section 6.3).
+    fn require_one(self) -> Result<(), ApiError> {
+        match self.chunked && self.has_length {
+            true => {
+                let message = "A request has either Content-Length or Transfer-Encoding, and not both.";
+                Err(ApiError::bad_request(ErrorCode::InvalidRequest, message))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Whatever follows a body in chunks, somebody else may have taken for a part of it: nothing more is read here.
+    fn finish(self, headers: &mut HeaderMap) {
+        if self.chunked {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+    }
 }
 
 async fn no_such_path() -> ApiError {
@@ -104,7 +170,6 @@ mod tests {
         body::Body,
         routing::{get, post},
     };
-    use http::HeaderMap;
     use http_body_util::BodyExt;
     use serde_json::{Value, json};
     use tower::ServiceExt;

@@ -7,18 +7,22 @@ use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use chancery_service::{Actor, Caller, Refusal};
-use http::{Method, StatusCode};
+use chancery_domain::ResellerId;
+use chancery_service::{Actor, Caller, Decision, Refusal};
+use http::{Extensions, Method, StatusCode};
 
 use crate::caller::origin;
 use crate::door::Door;
-use crate::rate::Decision;
+use crate::error::ApiError;
+use crate::load::{Load, UnderWay};
+use crate::rate::apply_rate;
 
 /// Filled in by the extractors; found in the request's extensions.
 #[derive(Default)]
 pub struct Exchange {
     caller: OnceLock<Caller>,
     rate: OnceLock<Decision>,
+    under_way: OnceLock<UnderWay>,
 }
 
 /// Why a request was refused, for the audit trail; found in the response's extensions.
@@ -43,6 +47,13 @@ impl Exchange {
         let _already = self.caller.set(caller.clone());
     }
 
+    /// Takes a place for a request of this reseller, until it is answered; refuses where others have to have it.
+    pub fn claim_place(&self, extensions: &Extensions, reseller: ResellerId) -> Result<(), ApiError> {
+        let Some(load) = extensions.get::<Load>() else { return Ok(()) };
+        let _already = self.under_way.set(load.claim(reseller)?);
+        Ok(())
+    }
+
     /// Notes how the caller stands with its request rate, for the headers.
     pub fn note_rate(&self, decision: Decision) {
         let _already = self.rate.set(decision);
@@ -65,7 +76,7 @@ async fn around(State(door): State<Door>, request: Request, next: Next) -> Respo
 
     let mut response = next.run(Request::from_parts(parts, body)).await;
     if let Some(decision) = exchange.rate.get() {
-        decision.apply(response.headers_mut());
+        apply_rate(decision, response.headers_mut());
     }
     if is_refusal(&method, response.status()) {
         let caller = exchange.caller.get();

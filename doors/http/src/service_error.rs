@@ -1,11 +1,12 @@
 //! The words of the reseller API for what the use cases refuse.
 
-use chancery_domain::{AccountError, OrderError, Problem, Problems};
+use chancery_domain::{AccountError, OrderError, PauseId, Problem, Problems};
 use chancery_service::{Noun, ServiceError, StoreError};
 use chancery_wire::{ErrorCode, FieldProblem};
 
 use crate::document::MAX_PROBLEMS;
 use crate::error::ApiError;
+use crate::rate::refused;
 
 impl From<ServiceError> for ApiError {
     fn from(error: ServiceError) -> Self {
@@ -38,10 +39,19 @@ impl From<ServiceError> for ApiError {
             ServiceError::QuotaExceeded { problem: quota, retry_after } => {
                 Self::too_many(ErrorCode::QuotaExceeded, message, retry_after).with_errors(vec![problem(quota)])
             }
+            ServiceError::RateLimited(decision) => refused(&decision),
+            ServiceError::TooMany(_) => Self::conflict(ErrorCode::TooMany, message),
+            ServiceError::Paused(names) => {
+                let told = |(name, pause): (_, PauseId)| {
+                    FieldProblem::new("identifiers", "paused", format!("{name}: lift {pause}"))
+                };
+                Self::conflict(ErrorCode::NamePaused, format!("{message}; lift it with DELETE /v1/pause/{{lookup}}"))
+                    .with_errors(names.into_iter().map(told).collect())
+            }
             ServiceError::OrderExternalIdInUse(_) => Self::bad_request(ErrorCode::ExternalIdInUse, message)
                 .with_errors(vec![FieldProblem::new("external_id", "in_use", "is taken")]),
             ServiceError::Unissuable(_) => Self::bad_request(ErrorCode::InvalidRequest, message),
-            ServiceError::TooMany(..) => Self::bad_request(ErrorCode::TooManyWebhooks, message),
+            ServiceError::TooManyWebhooks(_) => Self::bad_request(ErrorCode::TooManyWebhooks, message),
             ServiceError::BadCursor => Self::bad_request(ErrorCode::InvalidCursor, message),
             ServiceError::IdempotencyKeyReused => Self::unprocessable(ErrorCode::IdempotencyKeyReused, message),
             ServiceError::Store(error) => store(&error),
@@ -77,8 +87,9 @@ fn not_found(noun: Noun) -> ErrorCode {
         Noun::Event => ErrorCode::EventNotFound,
         Noun::Webhook => ErrorCode::WebhookNotFound,
         Noun::Delivery => ErrorCode::DeliveryNotFound,
+        Noun::Pause => ErrorCode::PauseNotFound,
         // The operator's nouns: no caller of a door can ask for them.
-        Noun::Issuer | Noun::Reseller | Noun::Client | Noun::ApiKey => ErrorCode::NotFound,
+        Noun::Issuer | Noun::Reseller | Noun::Client | Noun::ApiKey | Noun::OperatorKey => ErrorCode::NotFound,
     }
 }
 

@@ -5,8 +5,9 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{ClientId, Secret};
-use chancery_http::{ApiError, Door, RefusalNote};
+use chancery_http::{ApiError, Door, RefusalNote, or_refuse, origin};
 use chancery_service::identity::{TokenGrant, TokenRefusal, TokenRequest};
+use chancery_service::{Limit, client_network};
 use chancery_wire::{TokenErrorResponse, TokenResponse};
 use http::header::{CACHE_CONTROL, PRAGMA, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
@@ -14,6 +15,11 @@ use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use crate::token_request::{self, Asked};
 
 pub(crate) async fn grant(State(door): State<Door>, request: Request<Body>) -> Result<Response, Refused> {
+    let (parts, body) = request.into_parts();
+    let network = client_network(&origin(&parts).address);
+    let decision = door.services.limits.take(Limit::TokensOfAddress, &network).await;
+    or_refuse(decision.as_ref()).map_err(|error| Refused::of_nobody(Refusal::Api(error)))?;
+    let request = Request::from_parts(parts, body);
     let asked = token_request::read(request).await.map_err(Refused::of_nobody)?;
     // Only what is a client id: a secret that was put in its place must not be written down.
     let client = asked.client_id.as_deref().and_then(|id| id.parse().ok());

@@ -6,11 +6,13 @@ mod certificate;
 mod certificate_csv;
 mod csr;
 mod delivery;
+mod diagnose;
 mod docs;
 mod download;
 mod eab;
 mod event;
 mod group;
+mod limits;
 mod member;
 mod missing;
 mod openapi;
@@ -19,10 +21,12 @@ mod order;
 mod order_view;
 #[doc(hidden)]
 pub mod parsers;
+mod pause;
 mod policy;
 mod policy_rules;
 mod progress;
 mod selector;
+mod usage;
 mod version;
 mod webhook;
 
@@ -56,5 +60,9 @@ fn operations() -> OpenApiRouter<Door> {
         .merge(event::routes())
         .merge(webhook::routes())
         .merge(delivery::routes())
+        .merge(usage::routes())
+        .merge(diagnose::routes())
+        .merge(pause::routes())
+        .merge(limits::routes())
         .merge(version::routes())
 }

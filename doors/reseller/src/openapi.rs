@@ -131,6 +131,9 @@ refusals! {
     NoCertificate {
         404 CertificateNotFound "There is no such certificate, or it is not yours, or there is nothing to revoke",
     }
+    NoPause {
+        404 PauseNotFound "There is no such pause, or it is not yours",
+    }
     OrderGone {
         410 OrderGone "The order has expired, failed or been cancelled; an expired one is in the member `order`",
     }

@@ -171,6 +171,12 @@ error_codes! {
     QuotaExceeded = "quota_exceeded",
     /// Too many requests; `Retry-After` says when to come again.
     RateLimited = "rate_limited",
+    /// There are as many of these as there may be; remove some, or ask the operator.
+    TooMany = "too_many",
+    /// Validations of a name have failed too often; `errors` names the pauses that have to be lifted first.
+    NamePaused = "name_paused",
+    /// There is no such pause.
+    PauseNotFound = "pause_not_found",
     /// The `Idempotency-Key` was used before with another request.
     IdempotencyKeyReused = "idempotency_key_reused",
     /// The first request with this `Idempotency-Key` is still being worked on.

@@ -6,14 +6,18 @@
 mod account;
 pub mod acme;
 mod certificate;
+mod diagnosis;
 mod eab;
 mod error;
 mod event;
 mod group;
+mod limits;
 mod list;
 mod order;
+mod pause;
 mod policy;
 mod token;
+mod usage;
 mod version;
 mod webhook;
 
@@ -22,6 +26,7 @@ pub use certificate::{
     CertificateMetadata, CertificateSummaryList, CertificateWithChain, ReasonInput, ResellerRevokeCertificateRequest,
     ResellerValidateCsrRequest,
 };
+pub use diagnosis::{CaaFinding, Diagnosis, DiagnosisReport, DiagnosisRequest, HttpFinding};
 pub use eab::{EabAuthorization, EabCredentialList, EabCredentialRequest};
 pub use error::{ErrorCode, ErrorResponse, FieldProblem, SuccessResponse};
 pub use event::{Event, EventList};
@@ -29,16 +34,19 @@ pub use group::{
     AccountGroupList, AccountGroupMemberList, AccountGroupRecord, ResellerAccountGroupMembersRequest,
     ResellerAccountGroupRequest,
 };
+pub use limits::{Cap, LimitList, RateLimit};
 pub use list::NamedReference;
 pub use order::{
     Attempt, Authorization, Challenge, Challenges, Instructions, Order, OrderList, Problem, ProgressStep,
     ResellerOrderRequest,
 };
+pub use pause::{PauseList, PauseRecord};
 pub use policy::{
     AppliedPolicy, IdentifierInput, IssuancePolicy, IssuancePolicyRecord, PolicyEvaluation, PolicyEvaluationRequest,
     PolicyList, TypedIdentifier,
 };
 pub use token::{TokenErrorResponse, TokenResponse};
+pub use usage::{UsageItem, UsageReport};
 pub use version::Version;
 pub use webhook::{
     Delivery, DeliveryList, UpdateWebhookRequest, Webhook, WebhookList, WebhookRequest, WebhookWithSecret,

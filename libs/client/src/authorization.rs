@@ -3,7 +3,7 @@
 use http::HeaderValue;
 
 use crate::error::Error;
-use crate::token::Tokens;
+use crate::token::{AccessToken, Tokens};
 use crate::transport::Transport;
 
 /// Where the `Authorization` header comes from.
@@ -23,6 +23,14 @@ impl Authorization {
             Self::Anonymous => Ok(None),
             Self::Fixed(value) => Ok(Some(value.clone())),
             Self::Fetched(tokens) => tokens.current(transport).await.map(Some),
+        }
+    }
+
+    /// The fetched token, where there is one; none is fetched.
+    pub(crate) async fn known(&self) -> Option<AccessToken> {
+        match self {
+            Self::Anonymous | Self::Fixed(_) => None,
+            Self::Fetched(tokens) => tokens.known().await,
         }
     }
 

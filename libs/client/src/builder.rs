@@ -9,7 +9,7 @@ use crate::base_url::BaseUrl;
 use crate::client::Client;
 use crate::connector::Connector;
 use crate::tls;
-use crate::token::{ClientCredentials, Tokens, sensitive};
+use crate::token::{AccessToken, ClientCredentials, Tokens, sensitive};
 use crate::transport::Transport;
 
 /// Collects the settings of a [`Client`]. It has no `Debug`, as it holds secrets.
@@ -21,6 +21,7 @@ pub struct ClientBuilder {
     base_url: String,
     ca_pem: Option<Bytes>,
     identity: Identity,
+    kept: Option<AccessToken>,
     timeout: Duration,
     http1_only: bool,
 }
@@ -59,7 +60,8 @@ pub enum BuildError {
 
 impl ClientBuilder {
     pub(crate) fn new(base_url: String) -> Self {
-        Self { base_url, ca_pem: None, identity: Identity::None, timeout: Duration::from_secs(30), http1_only: false }
+        let (identity, timeout) = (Identity::None, Duration::from_secs(30));
+        Self { base_url, ca_pem: None, identity, kept: None, timeout, http1_only: false }
     }
 
     /// Trusts servers by these certificates, one PEM block after the other, and by no others. Without it, the
@@ -72,6 +74,12 @@ impl ClientBuilder {
     /// Fetches access tokens with a client id and secret.
     pub fn credentials(mut self, credentials: ClientCredentials) -> Self {
         self.identity = Identity::Credentials(credentials);
+        self
+    }
+
+    /// Begins with a token that an earlier client of the same credentials had ([`Client::access_token`]), while it is good.
+    pub fn kept_token(mut self, token: AccessToken) -> Self {
+        self.kept = Some(token);
         self
     }
 
@@ -108,7 +116,9 @@ impl ClientBuilder {
             Identity::None => Authorization::Anonymous,
             Identity::ApiKey(key) => fixed(&key)?,
             Identity::Token(token) => fixed(&format!("Bearer {token}"))?,
-            Identity::Credentials(credentials) => Authorization::Fetched(Box::new(Tokens::new(credentials)?)),
+            Identity::Credentials(credentials) => {
+                Authorization::Fetched(Box::new(Tokens::new(credentials, self.kept)?))
+            }
         };
         let encrypted =
             base.is_https() || matches!(&authorization, Authorization::Fetched(tokens) if tokens.is_https());

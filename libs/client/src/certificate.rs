@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use bytes::Bytes;
 use chancery_wire::{
     CertificateMetadata, CertificateSummaryList, CertificateWithChain, Order, ResellerRevokeCertificateRequest,
     ResellerValidateCsrRequest,
@@ -77,6 +78,39 @@ pub enum Fetched {
     Pending(Box<Order>),
 }
 
+/// The forms that a certificate can be downloaded in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CertificateForm {
+    /// The certificate and the chain above it, in PEM.
+    Pem,
+    /// The certificate alone, in DER.
+    Der,
+    /// The certificate and the chain above it, as PKCS #7.
+    Pkcs7,
+    /// What is known of it, with certificate and chain in PEM.
+    Json,
+}
+
+impl CertificateForm {
+    const fn media_type(self) -> &'static str {
+        match self {
+            Self::Pem => "application/pem-certificate-chain",
+            Self::Der => "application/pkix-cert",
+            Self::Pkcs7 => "application/pkcs7-mime",
+            Self::Json => "application/json",
+        }
+    }
+}
+
+/// What came of a download.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Downloaded {
+    /// The bytes, in the form that was asked for.
+    Issued(Bytes),
+    /// Not issued yet: where its order stands.
+    Pending(Box<Order>),
+}
+
 /// What came of a revocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Revoked {
@@ -104,6 +138,22 @@ impl Certificates<'_> {
             return Ok(Fetched::Pending(Box::new(response.json()?)));
         }
         Ok(Fetched::Issued(Box::new(response.json()?)))
+    }
+
+    /// A certificate in one of its forms, with the usual chain or with another one, by its number.
+    pub async fn download(
+        &self,
+        certificate: impl Display,
+        form: CertificateForm,
+        chain: Option<u32>,
+    ) -> Result<Downloaded, Error> {
+        let request = RawRequest::get(route!("/v1/certificate/{}", certificate));
+        let request = request.query(&Query::default().with("chain", chain)).accept(form.media_type());
+        let response = self.client.call(request).await?;
+        if response.status == StatusCode::ACCEPTED {
+            return Ok(Downloaded::Pending(Box::new(response.json()?)));
+        }
+        Ok(Downloaded::Issued(response.body))
     }
 
     /// Revokes the certificate of an order. Asking again is fine.

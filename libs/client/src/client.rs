@@ -17,9 +17,11 @@ use crate::error::{Error, TransportError};
 use crate::event::Events;
 use crate::group::AccountGroups;
 use crate::order::Orders;
+use crate::pause::Pauses;
 use crate::policy::Policies;
 use crate::request::RawRequest;
 use crate::response::Response;
+use crate::token::AccessToken;
 use crate::transport::Transport;
 use crate::webhook::Webhooks;
 
@@ -51,6 +53,11 @@ impl Client {
     /// Account groups, who is in them, and which policies they have.
     pub fn groups(&self) -> AccountGroups<'_> {
         AccountGroups { client: self }
+    }
+
+    /// Names that are paused, because their validation failed too often.
+    pub fn pauses(&self) -> Pauses<'_> {
+        Pauses { client: self }
     }
 
     /// Certificate orders, their authorizations and challenges.
@@ -114,6 +121,11 @@ impl Client {
     /// What the client sends as `Authorization` now, fetched where need be; nothing for a client without credentials.
     pub async fn authorization(&self) -> Result<Option<HeaderValue>, Error> {
         self.in_time(self.shared.authorization.current(&self.shared.transport)).await
+    }
+
+    /// The access token that was fetched, for a later client to begin with; nothing is fetched for this.
+    pub async fn access_token(&self) -> Option<AccessToken> {
+        self.shared.authorization.known().await
     }
 
     /// Sends the request of a typed operation, after a 401 once more with another token, and brings an answer of 2xx.

@@ -76,6 +76,16 @@ impl<T: DeserializeOwned> Pages<T> {
         if self.waiting.is_empty() { self.fetch().await } else { Ok(Some(self.waiting.drain(..).collect())) }
     }
 
+    /// From here on, pages of another size.
+    pub fn page_size(&mut self, limit: u32) {
+        self.query.set("limit", limit.to_string());
+    }
+
+    /// The cursor of the page after the last one that was fetched; none where that was the last.
+    pub fn next_cursor(&self) -> Option<&str> {
+        self.cursor.as_deref()
+    }
+
     /// All items that are left. Everything is in memory at once.
     pub async fn collect(mut self) -> Result<Vec<T>, Error> {
         let mut all = Vec::new();

@@ -95,6 +95,12 @@ impl RawRequest {
         Self::call(Method::DELETE, path)
     }
 
+    /// Asks for another form of answer than JSON.
+    pub(crate) fn accept(mut self, media_type: &'static str) -> Self {
+        self.headers.insert(header::ACCEPT, HeaderValue::from_static(media_type));
+        self
+    }
+
     pub(crate) fn query(mut self, query: &Query) -> Self {
         self.target += &query.to_text();
         self

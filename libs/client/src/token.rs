@@ -14,6 +14,8 @@ use crate::error::Error;
 use crate::response::Response;
 use crate::transport::Transport;
 
+const SCHEME: &str = "Bearer ";
+
 /// What the operator of the service hands out. It has no `Debug`, as it holds a secret.
 #[derive(Clone)]
 pub struct ClientCredentials {
@@ -27,6 +29,15 @@ pub struct ClientCredentials {
     pub auth_url: String,
 }
 
+/// An access token that is kept from one client to the next. It has no `Debug`, as it is a secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AccessToken {
+    /// The token, without `Bearer`.
+    pub text: String,
+    /// How long it is good for, from now on; without it, until it is refused.
+    pub remaining: Option<Duration>,
+}
+
 /// Fetches tokens and keeps the newest. However many calls wait for a token, one request for it is under way.
 pub(crate) struct Tokens {
     credentials: ClientCredentials,
@@ -36,12 +47,14 @@ pub(crate) struct Tokens {
 }
 
 impl Tokens {
-    pub(crate) fn new(credentials: ClientCredentials) -> Result<Self, BuildError> {
+    /// With a token of an earlier client, where there is one: used while it is fresh.
+    pub(crate) fn new(credentials: ClientCredentials, kept: Option<AccessToken>) -> Result<Self, BuildError> {
         let base = BaseUrl::parse(&credentials.auth_url)?;
         let endpoint = base
             .join("/oauth/token")
             .map_err(|error| BuildError::Url { url: credentials.auth_url.clone(), reason: error.to_string() })?;
-        Ok(Self { credentials, endpoint, https: base.is_https(), current: Mutex::new(None) })
+        let kept = kept.map(Token::kept).transpose()?;
+        Ok(Self { credentials, endpoint, https: base.is_https(), current: Mutex::new(kept) })
     }
 
     pub(crate) fn is_https(&self) -> bool {
@@ -55,6 +68,15 @@ impl Tokens {
             Some(token) if token.is_fresh(Instant::now()) => Ok(token.header.clone()),
             Some(_) | None => self.replace(&mut current, transport).await,
         }
+    }
+
+    /// The token that would be used now, where one is known; none is fetched.
+    pub(crate) async fn known(&self) -> Option<AccessToken> {
+        let current = self.current.lock().await;
+        let token = current.as_ref()?;
+        let text = token.header.to_str().ok()?.strip_prefix(SCHEME)?.to_owned();
+        let left = |lifetime: Duration| lifetime.saturating_sub(token.asked.elapsed());
+        Some(AccessToken { text, remaining: token.lifetime.map(left) })
     }
 
     /// Another one than `refused`: the one that somebody else fetched meanwhile, or a new one.
@@ -112,6 +134,12 @@ struct NotGranted {
 }
 
 impl Token {
+    /// One that another client fetched.
+    fn kept(token: AccessToken) -> Result<Self, BuildError> {
+        let header = sensitive(&format!("{SCHEME}{}", token.text)).ok_or(BuildError::Authorization)?;
+        Ok(Self { header, lifetime: token.remaining, asked: Instant::now() })
+    }
+
     fn read(response: &Response, asked: Instant) -> Result<Self, Error> {
         if !response.status.is_success() {
             return Err(match serde_json::from_slice::<NotGranted>(&response.body) {
@@ -132,7 +160,7 @@ impl Token {
         if !granted.token_type.eq_ignore_ascii_case("bearer") {
             return Err(response.unexpected(format!("a token of the type {:?}", granted.token_type)));
         }
-        let header = sensitive(&format!("Bearer {}", granted.access_token));
+        let header = sensitive(&format!("{SCHEME}{}", granted.access_token));
         let header = header.ok_or_else(|| response.unexpected("a token that no header can carry"))?;
         Ok(Self { header, lifetime: granted.expires_in.map(Duration::from_secs), asked })
     }

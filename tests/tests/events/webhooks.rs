@@ -176,7 +176,7 @@ on_both_databases! {
 async fn i10_outside_of_dev_inner_addresses_and_plain_http_are_refused() {
     let rules = chancery_domain::WebhookUrlRules { plain_http: false, special_addresses: false };
     let strict = Settings { webhooks: WebhookSettings::of(rules), ..settings() };
-    let world = World::over(TestStore::sqlite(), strict, Vec::new(), None).await;
+    let world = World::over(TestStore::sqlite(), strict, Vec::new()).await;
     let tenant = world.tenant("DEMO").await;
     for url in
         ["http://example.com/", "https://127.0.0.1/", "https://[::1]/", "https://169.254.169.254/", "https://10.0.0.1"]

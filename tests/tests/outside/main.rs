@@ -5,6 +5,7 @@ mod acme;
 mod answers;
 mod caddy;
 mod certbot;
+mod console_page;
 mod dehydrated;
 mod dev_server;
 mod docs_page;

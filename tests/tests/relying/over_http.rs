@@ -13,7 +13,7 @@ async fn reachable() -> (World, Customer) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut settings = settings();
     settings.issuing.relying_url = format!("http://{}", listener.local_addr().unwrap());
-    let world = World::over(TestStore::sqlite(), settings, Vec::new(), None).await;
+    let world = World::over(TestStore::sqlite(), settings, Vec::new()).await;
     tokio::spawn(Server::plain(world.relying.clone()).serve(listener, std::future::pending()));
     let customer = Customer::of(&world).await;
     (world, customer)

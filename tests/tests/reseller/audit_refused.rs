@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use chancery_domain::{ApiKeyId, ClientId, Name, Scope, ScopeSet};
-use chancery_http::RateLimiter;
+use chancery_service::{Limit, LimitSettings, Rate, Settings};
 use chancery_store::{AuditFilter, AuditRecord, Outcome};
 use chancery_testkit::TestStore;
 use chancery_tests::{Tenant, World, lookup, on_both_databases, settings};
@@ -186,8 +186,9 @@ on_both_databases! {
 #[tokio::test]
 async fn too_many_requests_are_written_down() {
     let one = NonZeroU32::new(1).unwrap();
-    let limiter = Some(RateLimiter::new(one, one));
-    let world = from_an_address(World::over(TestStore::sqlite(), settings(), Vec::new(), limiter).await);
+    let limits = LimitSettings::none().with(Limit::Requests, Some(Rate::per_second(one, one)));
+    let settings = Settings { limits, ..settings() };
+    let world = from_an_address(World::over(TestStore::sqlite(), settings, Vec::new()).await);
     let writer = Writer::start(&world);
     let tenant = world.tenant("DEMO").await;
     let mut statuses = Vec::new();

@@ -322,7 +322,7 @@ on_both_databases! {
 async fn the_operators_default_policy_is_replaced_not_joined_by_others() {
     let default_policy = PolicyRules { max_names: Some(1), ..PolicyRules::default() };
     let settings = chancery_service::Settings { default_policy, ..settings() };
-    let world = World::over(TestStore::sqlite(), settings, Vec::new(), None).await;
+    let world = World::over(TestStore::sqlite(), settings, Vec::new()).await;
     let tenant = world.tenant("DEMO").await;
     let alone = lookup(&tenant.make_account("alone@example.com").await);
     let (governed, _) = under(&tenant, "Own", json!({"max_names": 2})).await;

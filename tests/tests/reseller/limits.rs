@@ -4,15 +4,16 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use chancery_domain::ScopeSet;
-use chancery_http::RateLimiter;
+use chancery_service::{Limit, LimitSettings, Rate, Settings};
 use chancery_testkit::TestStore;
 use chancery_tests::{Reply, World, settings};
 use serde_json::json;
 
 async fn limited(per_second: u32, burst: u32) -> World {
     let number = |number| NonZeroU32::new(number).unwrap();
-    let limiter = RateLimiter::new(number(per_second), number(burst));
-    World::over(TestStore::sqlite(), settings(), Vec::new(), Some(limiter)).await
+    let rate = Rate::per_second(number(per_second), number(burst));
+    let limits = LimitSettings::none().with(Limit::Requests, Some(rate));
+    World::over(TestStore::sqlite(), Settings { limits, ..settings() }, Vec::new()).await
 }
 
 /// `r` of the header `RateLimit`: how many more may pass.
@@ -42,7 +43,7 @@ async fn a_reseller_beyond_its_rate_is_told_when_to_come_again_and_others_go_on(
     let unaffected = other.get("/v1/account").await;
     unaffected.expect(200);
     assert_eq!(remaining(&unaffected), 2);
-    tokio::time::sleep(Duration::from_millis(1100)).await;
+    world.advance(Duration::from_secs(1));
     assert_eq!(tenant.get("/v1/account").await.expect(200)["items"], json!([]), "what was refused was done");
 }
 

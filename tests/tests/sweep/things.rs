@@ -22,6 +22,7 @@ pub(crate) enum Kind {
     Event,
     Webhook,
     Delivery,
+    Pause,
 }
 
 impl Kind {
@@ -42,10 +43,11 @@ impl Kind {
             Self::Event => "evt_00000000000000000000000000",
             Self::Webhook => "whk_00000000000000000000000000",
             Self::Delivery => "dlv_00000000000000000000000000",
+            Self::Pause => "pau_00000000000000000000000000",
         }
     }
 
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Account,
         Self::Credential,
         Self::Group,
@@ -60,6 +62,7 @@ impl Kind {
         Self::Event,
         Self::Webhook,
         Self::Delivery,
+        Self::Pause,
     ];
 }
 
@@ -85,7 +88,9 @@ impl Things {
         let webhook = lookup(&webhook);
         let delivery = lookup(&owner.post_empty(&format!("/v1/webhook/{webhook}/test")).await.expect(202));
         let events = owner.get("/v1/event?limit=1").await.expect(200);
+        let pause = world.pause(owner, &account, "paused.test").await;
         Self(BTreeMap::from([
+            (Kind::Pause, pause),
             (Kind::Webhook, webhook),
             (Kind::Delivery, delivery),
             (Kind::Event, events["items"][0]["id"].as_str().unwrap().to_owned()),

@@ -5,7 +5,7 @@ mod sqlite;
 mod tls;
 mod url;
 
-pub(crate) use postgres::{Pool as PostgresPool, connect as postgres_connect};
+pub(crate) use postgres::{Pool as PostgresPool, open as postgres_open, runtime as postgres_runtime};
 pub(crate) use sqlite::{Pool as SqlitePool, backup as sqlite_backup, open as sqlite_open};
 pub(crate) use tls::Connector;
 pub use url::DatabaseUrl;

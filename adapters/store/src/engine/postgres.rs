@@ -1,77 +1,118 @@
 //! PostgreSQL: threads with a connection each; a unit of work is a transaction.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, bounded};
-use postgres::{Client, Config, IsolationLevel, Statement};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+use tokio::runtime::Runtime;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+use tokio_postgres::config::TargetSessionAttrs;
+use tokio_postgres::{Client, Config};
 
 use crate::error::StoreError;
-use crate::prepared::Prepared;
+use crate::pipeline::{Connection, NotCommitted};
 use crate::store::Options;
-use crate::tx::{Session, Tx, is_conflict, is_cut, is_unknown};
-use crate::unit::Unit;
+use crate::tx::{Session, Tx, is_conflict, is_unknown, note};
+use crate::unit::{Kind, Unit};
 
 use super::enqueue;
 use super::tls::Connector;
 
+/// How long connecting may take, the exchange with the server included, unless the URL says otherwise.
+const CONNECT: Duration = Duration::from_secs(3);
+/// How long a unit may take once it has been begun, with all that it waits for.
+const UNIT: Duration = Duration::from_secs(15);
 /// How often a unit is run again after a conflict before its caller hears of it.
 const ATTEMPTS: u32 = 12;
 
 /// Threads that own connections, and make new ones when those break.
 pub(crate) struct Pool {
-    queue: Sender<(Box<dyn Unit>, bool)>,
+    queue: Sender<(Box<dyn Unit>, Kind)>,
+    refusing: Arc<AtomicBool>,
 }
 
 impl Pool {
     pub(crate) fn open(config: &Config, options: &Options) -> Result<Self, StoreError> {
-        let (queue, jobs) = bounded::<(Box<dyn Unit>, bool)>(options.queue);
+        let (queue, jobs) = bounded::<(Box<dyn Unit>, Kind)>(options.queue);
         let connector = Connector::new(options.postgres_ca.as_deref())?;
+        let refusing = Arc::new(AtomicBool::new(false));
         for _ in 0..options.connections.max(2) {
-            let mut worker = Worker { config: config.clone(), connector: connector.clone(), connection: None };
+            let mut worker = Worker {
+                config: config.clone(),
+                connector: connector.clone(),
+                connection: None,
+                refusing: refusing.clone(),
+            };
             let jobs: Receiver<_> = jobs.clone();
-            let spawned = thread::Builder::new().name("store-postgres".to_owned()).spawn(move || {
-                for (unit, write) in jobs {
-                    worker.handle(unit, write);
-                }
-            });
+            let spawned = thread::Builder::new().name("store-postgres".to_owned()).spawn(move || worker.work(&jobs));
             spawned.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         }
-        Ok(Self { queue })
+        Ok(Self { queue, refusing })
     }
 
-    pub(crate) fn send(&self, unit: Box<dyn Unit>, write: bool) -> Result<(), StoreError> {
-        enqueue(&self.queue, (unit, write))
+    /// Whether the last thing that was to be written could not be, as when the server's disk is full.
+    pub(crate) fn is_refusing(&self) -> bool {
+        self.refusing.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn send(&self, unit: Box<dyn Unit>, kind: Kind) -> Result<(), StoreError> {
+        enqueue(&self.queue, (unit, kind))
     }
 }
 
-/// Opens one connection; the attempt is given up after a few seconds.
-pub(crate) fn connect(config: &Config, connector: &Connector) -> Result<Client, StoreError> {
+/// Opens one connection for the thread that is to own it.
+fn connect(config: &Config, connector: &Connector) -> Result<Connection, StoreError> {
+    let runtime = runtime()?;
+    let (client, line) = runtime.block_on(open(config, connector))?;
+    Ok(Connection::new(runtime, client, line))
+}
+
+/// A runtime for the thread that owns a connection.
+pub(crate) fn runtime() -> Result<Runtime, StoreError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| StoreError::Unavailable(error.to_string()))
+}
+
+/// Opens one connection to a server that can be written to, of those that the configuration lists; given up after a few
+/// seconds. Who aborts the line that comes with it hangs up.
+pub(crate) async fn open(config: &Config, connector: &Connector) -> Result<(Client, AbortHandle), StoreError> {
     let mut config = config.clone();
-    let patience = config.get_connect_timeout().copied().unwrap_or(Duration::from_secs(3));
+    let patience = config.get_connect_timeout().copied().unwrap_or(CONNECT);
     config.application_name("chancery").connect_timeout(patience);
-    config.keepalives_idle(Duration::from_secs(15)).tcp_user_timeout(Duration::from_secs(15));
-    let mut client = config.connect(connector.clone())?;
-    // One plan for each statement, made once: with our indexes the values make no difference to it, and planning a list
-    // anew each time takes longer than reading it. Compiling it to machine code, which the server does when it expects
-    // a long list and not a page of one, takes a hundred times as long. And no disk of today is four times slower where it
-    // jumps: the planner would read a whole table in order rather than a page of it by its index.
-    client.batch_execute(
-        "SET lock_timeout = '10s'; SET statement_timeout = '30s'; SET synchronous_commit = on;
-         SET plan_cache_mode = force_generic_plan; SET jit = off; SET random_page_cost = 1.1",
-    )?;
-    Ok(client)
+    // A connection whose other end has gone is noticed while it is idle, too.
+    config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5)).keepalives_retries(3);
+    config.tcp_user_timeout(Duration::from_secs(15));
+    // After a failover the old server may be there again, as a standby.
+    config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    let servers = config.get_hosts().len().max(config.get_hostaddrs().len()).max(1);
+    // The driver's own limit is for the connection alone, and not for a server that takes it and says nothing.
+    let patience = patience.saturating_mul(u32::try_from(servers).unwrap_or(u32::MAX));
+    let silent = |_| StoreError::Unavailable(format!("no server let us in within {} s", patience.as_secs()));
+    let (client, line) = timeout(patience, config.connect(connector.clone())).await.map_err(silent)??;
+    // It is driven whenever its thread waits for an answer; how it ended is told to whoever asks next.
+    let line = tokio::spawn(line).abort_handle();
+    timeout(patience, client.batch_execute(SETTINGS)).await.map_err(silent)??;
+    Ok((client, line))
 }
 
-struct Connection {
-    client: Client,
-    prepared: Prepared<Statement>,
-}
+/// One plan for each statement, made once: with our indexes the values make no difference to it, and planning a list
+/// anew each time takes longer than reading it. Compiling it to machine code, which the server does when it expects
+/// a long list and not a page of one, takes a hundred times as long. And no disk of today is four times slower where it
+/// jumps: the planner would read a whole table in order rather than a page of it by its index.
+///
+/// A process that is stopped, or cut off, in the middle of a transaction must not keep its locks: the server ends it.
+const SETTINGS: &str = "SET lock_timeout = '5s'; SET statement_timeout = '8s';
+    SET idle_in_transaction_session_timeout = '10s'; SET synchronous_commit = on;
+    SET plan_cache_mode = force_generic_plan; SET jit = off; SET random_page_cost = 1.1";
 
 struct Worker {
     config: Config,
     connector: Connector,
     connection: Option<Connection>,
+    refusing: Arc<AtomicBool>,
 }
 
 /// How one run of a unit ended.
@@ -84,15 +125,34 @@ enum Run {
 }
 
 impl Worker {
-    fn handle(&mut self, mut unit: Box<dyn Unit>, write: bool) {
+    fn work(&mut self, jobs: &Receiver<(Box<dyn Unit>, Kind)>) {
+        loop {
+            let next = match jobs.try_recv() {
+                Err(TryRecvError::Empty) => {
+                    // Before it waits for whoever comes next: what lingers has locks.
+                    self.rest();
+                    jobs.recv().ok()
+                }
+                Err(TryRecvError::Disconnected) => None,
+                Ok(next) => Some(next),
+            };
+            let Some((unit, kind)) = next else { return };
+            self.handle(unit, kind);
+        }
+    }
+
+    fn handle(&mut self, mut unit: Box<dyn Unit>, kind: Kind) {
+        if !unit.begin() {
+            return;
+        }
         let started = Instant::now();
         let mut attempt = 0;
         let outcome = loop {
             attempt += 1;
-            match self.run(unit.as_mut(), write) {
+            match self.run(unit.as_mut(), kind, started + UNIT) {
                 Run::Done(outcome) => break outcome,
                 Run::Cut(error) => break Err(error),
-                Run::Again(error) if attempt >= ATTEMPTS => break Err(error),
+                Run::Again(error) if attempt >= ATTEMPTS || started.elapsed() >= UNIT => break Err(error),
                 Run::Again(_) => {
                     metrics::counter!("chancery_store_conflicts_total").increment(1);
                     // Two that keep meeting must not keep in step: the thread's own number sets them apart.
@@ -101,17 +161,22 @@ impl Worker {
             }
         };
         unit.settle(outcome);
-        let kind = if write { "write" } else { "read" };
+        let kind = match kind {
+            Kind::Read => "read",
+            Kind::Write | Kind::Note => "write",
+        };
         metrics::histogram!("chancery_store_unit_seconds", "kind" => kind).record(started.elapsed());
     }
 
-    fn run(&mut self, unit: &mut dyn Unit, write: bool) -> Run {
+    fn run(&mut self, unit: &mut dyn Unit, kind: Kind, deadline: Instant) -> Run {
         let fresh = self.connection.is_none();
+        let refusing = self.refusing.clone();
         let connection = match self.connection() {
             Ok(connection) => connection,
             Err(error) => return Run::Done(Err(error)),
         };
-        match run_once(connection, unit, write) {
+        connection.set_deadline(deadline);
+        match run_once(connection, unit, kind, &refusing) {
             Run::Cut(error) => {
                 self.connection = None;
                 // A connection that had been idle may have died long ago: that says nothing about the database now.
@@ -122,15 +187,19 @@ impl Worker {
     }
 
     fn connection(&mut self) -> Result<&mut Connection, StoreError> {
-        if self.connection.as_ref().is_some_and(|connection| connection.client.is_closed()) {
+        if self.connection.as_ref().is_some_and(Connection::is_closed) {
             self.connection = None;
         }
         match &mut self.connection {
             Some(connection) => Ok(connection),
-            empty @ None => {
-                let client = connect(&self.config, &self.connector)?;
-                Ok(empty.insert(Connection { client, prepared: Prepared::default() }))
-            }
+            empty @ None => Ok(empty.insert(connect(&self.config, &self.connector)?)),
+        }
+    }
+
+    /// Ends what lingers of the last transaction. The connection is given up where that fails.
+    fn rest(&mut self) {
+        if self.connection.as_mut().is_some_and(|connection| connection.rest().is_err()) {
+            self.connection = None;
         }
     }
 
@@ -139,47 +208,49 @@ impl Worker {
     }
 }
 
-fn run_once(connection: &mut Connection, unit: &mut dyn Unit, write: bool) -> Run {
-    let Connection { client, prepared } = connection;
-    let mut builder = client.build_transaction();
-    if !write {
-        builder = builder.read_only(true).isolation_level(IsolationLevel::RepeatableRead);
-    }
-    let transaction = match builder.start() {
-        Ok(transaction) => transaction,
-        Err(error) => return refused(error),
-    };
-    let mut tx = Tx::new(Session::Postgres { transaction, prepared });
+fn run_once(connection: &mut Connection, unit: &mut dyn Unit, kind: Kind, refusing: &AtomicBool) -> Run {
+    let mut tx = Tx::new(Session::Postgres(connection.begin(kind)));
     let keep = unit.run(&mut tx);
     let (conflicted, cut, failed) = (tx.conflicted(), tx.cut(), tx.failed());
-    let Session::Postgres { transaction, .. } = tx.into_session() else {
+    let Session::Postgres(transaction) = tx.into_session() else {
         return Run::Done(Err(StoreError::Database("the session changed under the transaction".to_owned())));
     };
+    if kind != Kind::Read && matches!(failed, Some(StoreError::Unavailable(_))) {
+        refusing.store(true, Ordering::Relaxed);
+    }
     if let (true, Some(error)) = (cut, failed) {
         return Run::Cut(error);
     }
-    if !keep {
+    if !keep || kind == Kind::Read {
+        transaction.abandon();
         let stale = StoreError::Stale { table: "rows", id: "of this unit".to_owned() };
-        return match transaction.rollback() {
-            Ok(()) if conflicted => Run::Again(stale),
-            Ok(()) => Run::Done(Ok(())),
-            Err(error) => refused(error),
-        };
+        return if conflicted { Run::Again(stale) } else { Run::Done(Ok(())) };
     }
     match transaction.commit() {
-        Ok(()) => Run::Done(Ok(())),
-        Err(error) if error.code().is_some_and(is_conflict) => Run::Again(error.into()),
-        Err(error) if !write => refused(error),
-        Err(error) if error.code().is_some_and(is_unknown) => Run::Done(Err(StoreError::Unknown(error.to_string()))),
-        Err(error) => Run::Done(Err(match StoreError::from(error) {
+        Ok(()) => {
+            refusing.store(false, Ordering::Relaxed);
+            Run::Done(Ok(()))
+        }
+        Err(NotCommitted::Refused(refusal)) => {
+            let (mut conflicted, mut cut) = (false, false);
+            let error = note(&mut conflicted, &mut cut, refusal);
+            if matches!(error, StoreError::Unavailable(_)) {
+                refusing.store(true, Ordering::Relaxed);
+            }
+            match (cut, conflicted) {
+                (true, _) => Run::Cut(error),
+                (false, true) => Run::Again(error),
+                (false, false) => Run::Done(Err(error)),
+            }
+        }
+        Err(NotCommitted::Commit(error)) if error.code().is_some_and(is_conflict) => Run::Again(error.into()),
+        Err(NotCommitted::Commit(error)) if error.code().is_some_and(is_unknown) => {
+            Run::Done(Err(StoreError::Unknown(error.to_string())))
+        }
+        Err(NotCommitted::Commit(error)) => Run::Done(Err(match StoreError::from(error) {
             // No answer, or one from a server that was going down, perhaps after the commit: nobody knows.
             StoreError::Unavailable(said) => StoreError::Unknown(said),
             answered => answered,
         })),
     }
-}
-
-/// How a run ended that the database did not let begin, or end.
-fn refused(error: postgres::Error) -> Run {
-    if is_cut(&error) { Run::Cut(error.into()) } else { Run::Done(Err(error.into())) }
 }

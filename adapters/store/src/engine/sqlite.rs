@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::error::StoreError;
 use crate::store::Options;
 use crate::tx::{Session, Tx};
-use crate::unit::Unit;
+use crate::unit::{Kind, Unit};
 
 use super::enqueue;
 
@@ -47,15 +47,19 @@ impl Pool {
 
     /// Reads at once on this thread, or on another where all connections for that are in use.
     pub(crate) fn glance(&self, mut unit: Box<dyn Unit>) -> Result<(), StoreError> {
-        let Ok(connection) = self.idle.1.try_recv() else { return self.send(unit, false) };
+        let Ok(connection) = self.idle.1.try_recv() else { return self.send(unit, Kind::Read) };
         let ended = read(&connection, unit.as_mut());
         drop(self.idle.0.send(connection));
         unit.settle(ended);
         Ok(())
     }
 
-    pub(crate) fn send(&self, unit: Box<dyn Unit>, write: bool) -> Result<(), StoreError> {
-        enqueue(if write { &self.writes } else { &self.reads }, unit)
+    pub(crate) fn send(&self, unit: Box<dyn Unit>, kind: Kind) -> Result<(), StoreError> {
+        let queue = match kind {
+            Kind::Read => &self.reads,
+            Kind::Write | Kind::Note => &self.writes,
+        };
+        enqueue(queue, unit)
     }
 }
 
@@ -167,30 +171,59 @@ fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Unit>>, group: u
 }
 
 fn commit_together(connection: &Connection, units: &mut [Box<dyn Unit>]) -> Result<(), StoreError> {
-    run(connection, "BEGIN IMMEDIATE")?;
-    let committed = run_each(connection, units).and_then(|()| Ok(run(connection, "COMMIT")?));
-    if committed.is_err() && !connection.is_autocommit() {
-        drop(connection.execute_batch("ROLLBACK"));
+    // Most units that are refused have written nothing by then. So it is tried without a savepoint for each: with one,
+    // SQLite keeps a copy of every page before it is changed.
+    let unspoilt = in_transaction(connection, || run_all(connection, units))?;
+    if unspoilt {
+        return Ok(());
     }
-    committed
+    in_transaction(connection, || run_each(connection, units).map(|()| true)).map(drop)
 }
 
+/// Commits what `work` has done if it says so, and takes it back otherwise.
+fn in_transaction(
+    connection: &Connection,
+    work: impl FnOnce() -> Result<bool, StoreError>,
+) -> Result<bool, StoreError> {
+    run(connection, "BEGIN IMMEDIATE")?;
+    let ended = work().and_then(|keep| Ok(run(connection, if keep { "COMMIT" } else { "ROLLBACK" }).map(|()| keep)?));
+    if ended.is_err() && !connection.is_autocommit() {
+        drop(connection.execute_batch("ROLLBACK"));
+    }
+    ended
+}
+
+/// Runs units one after the other; `false` once one of them has left something behind that is not to be kept.
+fn run_all(connection: &Connection, units: &mut [Box<dyn Unit>]) -> Result<bool, StoreError> {
+    for unit in units {
+        let before = connection.total_changes();
+        let keep = run_unit(connection, unit.as_mut())?;
+        if !keep && connection.total_changes() != before {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The same, with a way back for each.
 fn run_each(connection: &Connection, units: &mut [Box<dyn Unit>]) -> Result<(), StoreError> {
     for unit in units {
         run(connection, "SAVEPOINT unit")?;
-        let keep = unit.run(&mut Tx::new(Session::Sqlite(connection)));
-        // On a full disk or an I/O error SQLite rolls the whole transaction back by itself: then all of the group is lost.
-        if connection.is_autocommit() {
-            return Err(StoreError::Unavailable(
-                "the database rolled the transaction back (disk full or failing?)".into(),
-            ));
-        }
-        if !keep {
+        if !run_unit(connection, unit.as_mut())? {
             run(connection, "ROLLBACK TO unit")?;
         }
         run(connection, "RELEASE unit")?;
     }
     Ok(())
+}
+
+fn run_unit(connection: &Connection, unit: &mut dyn Unit) -> Result<bool, StoreError> {
+    let keep = unit.run(&mut Tx::new(Session::Sqlite(connection)));
+    // On a full disk or an I/O error SQLite rolls the whole transaction back by itself: then all of the group is lost.
+    if connection.is_autocommit() {
+        return Err(StoreError::Unavailable("the database rolled the transaction back (disk full or failing?)".into()));
+    }
+    Ok(keep)
 }
 
 /// A statement without parameters or rows, prepared once.

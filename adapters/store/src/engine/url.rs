@@ -10,7 +10,7 @@ use crate::error::StoreError;
 #[derive(Clone)]
 pub enum DatabaseUrl {
     Sqlite(PathBuf),
-    Postgres(Box<postgres::Config>),
+    Postgres(Box<tokio_postgres::Config>),
 }
 
 impl FromStr for DatabaseUrl {
@@ -43,8 +43,8 @@ impl fmt::Display for DatabaseUrl {
             Self::Sqlite(path) => write!(f, "sqlite://{}", path.display()),
             Self::Postgres(config) => {
                 let host = config.get_hosts().iter().map(|host| match host {
-                    postgres::config::Host::Tcp(name) => name.clone(),
-                    postgres::config::Host::Unix(path) => path.display().to_string(),
+                    tokio_postgres::config::Host::Tcp(name) => name.clone(),
+                    tokio_postgres::config::Host::Unix(path) => path.display().to_string(),
                 });
                 let host = host.collect::<Vec<_>>().join(",");
                 write!(f, "postgres://{host}/{}", config.get_dbname().unwrap_or_default())
@@ -80,7 +80,7 @@ mod tests {
             let DatabaseUrl::Postgres(config) = format!("postgres://u@db/ca?sslmode={mode}").parse().unwrap() else {
                 panic!("{mode}")
             };
-            assert_eq!(config.get_ssl_mode(), postgres::config::SslMode::Require, "{mode}");
+            assert_eq!(config.get_ssl_mode(), tokio_postgres::config::SslMode::Require, "{mode}");
         }
     }
 }

@@ -18,9 +18,16 @@ pub struct AccountFilter {
 
 /// Read in this order by `read`; the fifth says whether the root credential is revoked. That is looked up by the account
 /// and not by the key id: key ids are random, so each of a page's would lie on another page of the index.
-pub(super) const SELECT: &str = "SELECT id, number, reseller_id, kid,
-    (SELECT revoked_at FROM eab_credentials WHERE eab_credentials.account_id = accounts.id AND is_root = 1),
-    email, external_id, metadata, suspended, deleted_at, created_at, updated_at, version FROM accounts";
+macro_rules! columns {
+    () => {
+        "accounts.id, accounts.number, accounts.reseller_id, accounts.kid,
+        (SELECT revoked_at FROM eab_credentials WHERE eab_credentials.account_id = accounts.id AND is_root = 1),
+        accounts.email, accounts.external_id, accounts.metadata, accounts.suspended, accounts.deleted_at,
+        accounts.created_at, accounts.updated_at, accounts.version"
+    };
+}
+pub(super) const COLUMNS: &str = columns!();
+pub(super) const SELECT: &str = concat!("SELECT ", columns!(), " FROM accounts");
 
 impl Tx<'_> {
     /// The next integer `id` of an account or a credential.

@@ -5,7 +5,8 @@ use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
 
-const COLUMNS: &str = "id, reseller_id, account_id, kid, jwk, thumbprint, contacts, terms_agreed_at, state, state_at,
+pub(super) const COLUMNS: &str =
+    "id, reseller_id, account_id, kid, jwk, thumbprint, contacts, terms_agreed_at, state, state_at,
     created_at, updated_at, version";
 
 impl Tx<'_> {
@@ -89,7 +90,7 @@ impl Tx<'_> {
     pub fn revoke_acme_accounts(&mut self, account: AccountId, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE acme_accounts SET state = 'revoked', state_at = $2, updated_at = $2, version = version + 1
                    WHERE account_id = $1 AND state = 'active'";
-        self.execute(sql, params![account, now]).map(drop)
+        self.put(sql, params![account, now])
     }
 }
 
@@ -120,7 +121,7 @@ fn read_state(state: &str, at: Timestamp) -> Result<AcmeAccountState, StoreError
     }
 }
 
-fn read(row: &mut Columns<'_>) -> Result<AcmeAccount, StoreError> {
+pub(super) fn read(row: &mut Columns<'_>) -> Result<AcmeAccount, StoreError> {
     Ok(AcmeAccount {
         id: row.parsed()?,
         reseller: row.parsed()?,

@@ -78,7 +78,7 @@ impl Tx<'_> {
             true => ("", ""),
             false => (", position", ", (SELECT coalesce(max(rowid), 0) + 1 FROM audit)"),
         };
-        self.execute(
+        self.put(
             &format!(
                 "INSERT INTO audit ({COLUMNS}{column})
                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11{position})"

@@ -15,7 +15,7 @@ impl Tx<'_> {
     /// Adds an authorization at its place in its order.
     pub fn insert_authorization(&mut self, authorization: &Authorization, position: u32) -> Result<(), StoreError> {
         let (state, state_at, validation) = write_state(&authorization.state);
-        self.execute(
+        self.put(
             &format!(
                 "INSERT INTO authorizations ({COLUMNS}, position)
                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
@@ -137,7 +137,7 @@ impl Tx<'_> {
              version = version + 1
              WHERE account_id = $1 AND {column} = $2 AND state = 'valid' AND acme_account_id = $4"
         );
-        self.execute(&sql, params![account, name, now, acme_account]).map(drop)
+        self.put(&sql, params![account, name, now, acme_account])
     }
 
     pub fn save_authorization(&mut self, authorization: &Authorization) -> Result<(), StoreError> {

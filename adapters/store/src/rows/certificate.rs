@@ -54,7 +54,7 @@ impl Tx<'_> {
         let CertificateState::Pending { until: pending_until } = certificate.state else {
             return Err(StoreError::corrupt("a new certificate that is not pending"));
         };
-        self.execute(
+        self.put(
             "INSERT INTO certificates (id, order_id, reseller_id, account_id, kid, via, profile, identifiers,
              external_id, state, state_at, created_at, updated_at, version, pending_until)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $10, $11, $12, $13)",
@@ -75,7 +75,7 @@ impl Tx<'_> {
             ],
         )?;
         for identifier in &certificate.identifiers {
-            self.execute(
+            self.put(
                 "INSERT INTO certificate_names (reseller_id, name, certificate_id) VALUES ($1, $2, $3)",
                 params![certificate.reseller, identifier.to_string(), certificate.id],
             )?;
@@ -151,7 +151,7 @@ impl Tx<'_> {
     pub fn drop_draft(&mut self, id: CertificateId, until: Timestamp, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE certificates SET issuer_id = NULL, serial = NULL, draft = NULL, pending_until = $2,
                    updated_at = $3, version = version + 1 WHERE id = $1 AND state = 'pending'";
-        self.execute(sql, params![id, until, now]).map(drop)
+        self.put(sql, params![id, until, now])
     }
 
     /// Keeps the signed certificate in place of its draft.
@@ -190,14 +190,14 @@ impl Tx<'_> {
     /// Notes that the certificate was asked for: it does not lapse with its order any more.
     pub fn await_certificate(&mut self, id: CertificateId) -> Result<(), StoreError> {
         let sql = "UPDATE certificates SET pending_until = NULL WHERE id = $1 AND state = 'pending'";
-        self.execute(sql, params![id]).map(drop)
+        self.put(sql, params![id])
     }
 
     /// Marks that nothing came of the order. What has been issued stays.
     pub fn cancel_certificate(&mut self, id: CertificateId, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE certificates SET state = 'cancelled', state_at = $2, updated_at = $2, version = version + 1
                    WHERE id = $1 AND state = 'pending'";
-        self.execute(sql, params![id, now]).map(drop)
+        self.put(sql, params![id, now])
     }
 
     /// Keeps a revocation, and counts it on the list that it is to be published on.
@@ -241,7 +241,7 @@ impl Tx<'_> {
             let issuer = issuer.parse().map_err(|_| StoreError::corrupt("certificates.issuer_id"))?;
             self.count_revocations(issuer, shard)?;
         }
-        self.execute("DELETE FROM active_until_day WHERE account_id = $1", params![account])?;
+        self.put("DELETE FROM active_until_day WHERE account_id = $1", params![account])?;
         Ok(revoked)
     }
 

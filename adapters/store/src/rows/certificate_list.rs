@@ -36,6 +36,16 @@ impl Tx<'_> {
     ) -> Result<Page<CertificateRecord>, StoreError> {
         let (after, limit) = bounds(page);
         let driver = Driver::of(filter);
+        let owners = match (driver, &filter.email_key) {
+            (Driver::Email, Some(email)) => self.owners(reseller, email)?,
+            _ => Vec::new(),
+        };
+        if let (Driver::Email, [] | [_]) = (driver, owners.as_slice()) {
+            let Some(only) = owners.first() else { return Ok(Page { items: Vec::new(), next: None }) };
+            let filter = CertificateFilter { account: Some(*only), email_key: None, ..filter.clone() };
+            return self.certificates(reseller, &filter, page);
+        }
+        let end = self.end_of_owners(&owners, &after)?;
         let walk = driver.walk(filter);
         let mut params = vec![reseller.into(), after.into(), limit.into()];
         let sql = match &walk {
@@ -59,7 +69,10 @@ impl Tx<'_> {
         query.by("certificates.external_id =", filter.external_id.as_deref().map(Value::from));
         query.by("+not_after <", filter.expires_before.map(Value::from));
         query.by("+not_after >", filter.expires_after.map(Value::from));
-        if let Some(email) = filter.email_key.as_deref() {
+        if driver == Driver::Email {
+            query.by_owners(&owners);
+            query.by("certificates.id >=", end.as_deref().map(Value::from));
+        } else if let Some(email) = filter.email_key.as_deref() {
             query.params.push(Value::from(email));
             let place = query.params.len();
             query.sql.push_str(&format!(
@@ -79,9 +92,36 @@ impl Tx<'_> {
         query.by_status(state, &filter.statuses, filter.now);
         query.sql.push_str(&format!(" ORDER BY certificates.id {NEWEST_FIRST} LIMIT $3"));
         let rows = self.query(&query.sql, &query.params, read)?;
-        walk::page(self, walk.as_ref(), reseller, page, rows, |certificate| certificate.id.to_string())
+        let found = walk::page(self, walk.as_ref(), reseller, page, rows, |certificate| certificate.id.to_string())?;
+        Ok(Page { next: found.next.or(end), ..found })
+    }
+
+    /// The accounts that have or had an e-mail address, the newest of them.
+    fn owners(&mut self, reseller: ResellerId, email: &str) -> Result<Vec<AccountId>, StoreError> {
+        let sql = format!(
+            "SELECT id FROM accounts WHERE reseller_id = $1 AND email_key = $2 ORDER BY id {NEWEST_FIRST} LIMIT $3"
+        );
+        self.query(&sql, &[reseller.into(), email.into(), MOST_OWNERS.into()], |row| row.parsed())
+    }
+
+    /// The key at which a page of several accounts ends: below it one of them has more than its part of the rows that a
+    /// page looks through.
+    fn end_of_owners(&mut self, owners: &[AccountId], after: &str) -> Result<Option<String>, StoreError> {
+        let each = LOOKED_THROUGH / i64::try_from(owners.len()).unwrap_or(1).max(1);
+        let sql = format!(
+            "SELECT id FROM certificates WHERE account_id = $1 AND id < $2 ORDER BY id {NEWEST_FIRST} LIMIT 1 OFFSET $3"
+        );
+        let mut end = None;
+        for owner in owners {
+            let params = [(*owner).into(), after.into(), (each - 1).into()];
+            end = end.max(self.query_one(&sql, &params, |row| row.text())?);
+        }
+        Ok(end)
     }
 }
+
+/// Accounts with the same e-mail address that are looked at: one is live, the others were terminated.
+const MOST_OWNERS: i64 = 100;
 
 /// The condition that an index serves.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -91,7 +131,7 @@ enum Driver {
     Name,
     Account,
     Kid,
-    /// The accounts with an e-mail address: all of their certificates are looked at.
+    /// The accounts with an e-mail address, each by its own index.
     Email,
     State,
     Profile,
@@ -177,6 +217,13 @@ const STATUSES: [CertificateStatus; 5] = [
 ];
 
 impl Narrowed {
+    fn by_owners(&mut self, owners: &[AccountId]) {
+        let first = self.params.len() + 1;
+        self.params.extend(owners.iter().map(|owner| Value::from(*owner)));
+        let places: Vec<_> = (first..=self.params.len()).map(|place| format!("${place}")).collect();
+        self.sql.push_str(&format!(" AND account_id IN ({})", places.join(", ")));
+    }
+
     /// Any of the statuses; an issued certificate is expired by the clock alone.
     fn by_status(&mut self, state: &str, statuses: &[CertificateStatus], now: Timestamp) {
         if statuses.is_empty() {

@@ -9,7 +9,7 @@ const API_KEY: &str = "id, reseller_id, name, scopes, hash, revoked_at, created_
 
 impl Tx<'_> {
     pub fn insert_client(&mut self, client: &Client) -> Result<(), StoreError> {
-        self.execute(
+        self.put(
             &format!("INSERT INTO clients ({CLIENT}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"),
             params![
                 client.id,
@@ -58,12 +58,12 @@ impl Tx<'_> {
                 client.updated_at,
             ],
         )?;
-        self.execute("DELETE FROM client_secrets WHERE client_id = $1", params![client.id])?;
+        self.put("DELETE FROM client_secrets WHERE client_id = $1", params![client.id])?;
         self.write_secrets(client)
     }
 
     pub fn insert_api_key(&mut self, key: &ApiKey) -> Result<(), StoreError> {
-        self.execute(
+        self.put(
             &format!("INSERT INTO api_keys ({API_KEY}) VALUES ($1, $2, $3, $4, $5, $6, $7)"),
             params![
                 key.id,
@@ -96,7 +96,7 @@ impl Tx<'_> {
 
     fn write_secrets(&mut self, client: &Client) -> Result<(), StoreError> {
         for secret in &client.secrets {
-            self.execute(
+            self.put(
                 "INSERT INTO client_secrets (client_id, hash, created_at) VALUES ($1, $2, $3)",
                 params![client.id, secret.hash.0.as_slice(), secret.created_at],
             )?;

@@ -7,13 +7,14 @@ use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
 
-const COLUMNS: &str = "id, number, reseller_id, account_id, kid, is_root, label, expires_at, max_bindings, bindings,
+pub(super) const COLUMNS: &str =
+    "id, number, reseller_id, account_id, kid, is_root, label, expires_at, max_bindings, bindings,
     last_used_at, revoked_at, created_at, updated_at, version";
 
 impl Tx<'_> {
     /// Adds a credential with its sealed HMAC key.
     pub fn insert_credential(&mut self, credential: &EabCredential, sealed: &[u8]) -> Result<(), StoreError> {
-        self.execute(
+        self.put(
             &format!(
                 "INSERT INTO eab_credentials ({COLUMNS}, sealed)
                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
@@ -55,7 +56,7 @@ impl Tx<'_> {
     pub fn touch_credential(&mut self, kid: Kid, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE eab_credentials SET last_used_at = $2
                    WHERE kid = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
-        self.execute(sql, params![kid, now]).map(drop)
+        self.put(sql, params![kid, now])
     }
 
     /// The credential, which stays as it is until the unit of work ends: whoever revokes it waits.
@@ -103,7 +104,7 @@ impl Tx<'_> {
     pub fn revoke_credentials(&mut self, account: AccountId, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE eab_credentials SET revoked_at = $2, updated_at = $2, version = version + 1
                    WHERE account_id = $1 AND revoked_at IS NULL";
-        self.execute(sql, params![account, now]).map(drop)
+        self.put(sql, params![account, now])
     }
 
     fn credential_page(&mut self, of: &str, id: &str, page: &PageRequest) -> Result<Page<EabCredential>, StoreError> {
@@ -116,7 +117,7 @@ impl Tx<'_> {
     }
 }
 
-fn read(row: &mut Columns<'_>) -> Result<EabCredential, StoreError> {
+pub(super) fn read(row: &mut Columns<'_>) -> Result<EabCredential, StoreError> {
     Ok(EabCredential {
         id: row.parsed()?,
         number: AccountNumber(row.int()?),

@@ -50,7 +50,7 @@ impl Tx<'_> {
     pub fn want_crl(&mut self, issuer: IssuerId, shard: i64) -> Result<(), StoreError> {
         let sql = "INSERT INTO crls (issuer_id, shard, changes, drawn, claimed_until, number, covers, this_update,
                    next_update, scheduled_at) VALUES ($1, $2, 0, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING";
-        self.execute(sql, params![issuer, shard]).map(drop)
+        self.put(sql, params![issuer, shard])
     }
 
     /// Counts a revocation on the list that it belongs on. The row is held until the unit ends, so whoever sees the
@@ -59,7 +59,7 @@ impl Tx<'_> {
         let sql = "INSERT INTO crls (issuer_id, shard, changes, drawn, claimed_until, number, covers, this_update,
                    next_update, scheduled_at) SELECT issuer_id, crl_shard, 1, 0, 0, 0, 0, 0, 0, 0 FROM certificates
                    WHERE id = $1 ON CONFLICT (issuer_id, shard) DO UPDATE SET changes = crls.changes + 1";
-        self.execute(sql, params![id]).map(drop)
+        self.put(sql, params![id])
     }
 
     /// Counts that there are new revocations on a list.
@@ -67,7 +67,7 @@ impl Tx<'_> {
         let sql = "INSERT INTO crls (issuer_id, shard, changes, drawn, claimed_until, number, covers, this_update,
                    next_update, scheduled_at) VALUES ($1, $2, 1, 0, 0, 0, 0, 0, 0, 0)
                    ON CONFLICT (issuer_id, shard) DO UPDATE SET changes = crls.changes + 1";
-        self.execute(sql, params![issuer, shard]).map(drop)
+        self.put(sql, params![issuer, shard])
     }
 
     /// Every list there is.

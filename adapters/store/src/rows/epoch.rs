@@ -18,6 +18,6 @@ impl Tx<'_> {
 
     /// Tells every node that clients, keys or resellers have changed.
     pub fn advance_identity_epoch(&mut self) -> Result<(), StoreError> {
-        self.execute("UPDATE epochs SET value = value + 1 WHERE name = $1", params!["identity"]).map(drop)
+        self.put("UPDATE epochs SET value = value + 1 WHERE name = $1", params!["identity"])
     }
 }

@@ -110,9 +110,9 @@ impl Tx<'_> {
 
     /// Removes a group with its memberships and assignments; the accounts and policies stay.
     pub fn delete_group(&mut self, id: GroupId) -> Result<(), StoreError> {
-        self.execute("DELETE FROM group_members WHERE group_id = $1", params![id])?;
-        self.execute("DELETE FROM group_policies WHERE group_id = $1", params![id])?;
-        self.execute("DELETE FROM account_groups WHERE id = $1", params![id]).map(drop)
+        self.put("DELETE FROM group_members WHERE group_id = $1", params![id])?;
+        self.put("DELETE FROM group_policies WHERE group_id = $1", params![id])?;
+        self.put("DELETE FROM account_groups WHERE id = $1", params![id])
     }
 
     /// Puts an account into a group; `false` when it is there already.
@@ -132,19 +132,19 @@ impl Tx<'_> {
 
     /// Takes an account out of every group.
     pub fn remove_memberships(&mut self, account: AccountId, now: Timestamp) -> Result<(), StoreError> {
-        self.execute(
+        self.put(
             "UPDATE account_groups SET member_count = member_count - 1, updated_at = $2, version = version + 1
              WHERE id IN (SELECT group_id FROM group_members WHERE account_id = $1)",
             params![account, now],
         )?;
-        self.execute("DELETE FROM group_members WHERE account_id = $1", params![account]).map(drop)
+        self.put("DELETE FROM group_members WHERE account_id = $1", params![account])
     }
 
     /// Keeps the number of members beside the group, so that nobody has to count them.
     pub fn change_member_count(&mut self, group: GroupId, by: i64, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE account_groups SET member_count = member_count + $2, updated_at = $3, version = version + 1
                    WHERE id = $1";
-        self.execute(sql, params![group, by, now]).map(drop)
+        self.put(sql, params![group, by, now])
     }
 
     /// A page of the accounts in a group, newest account first.

@@ -38,8 +38,8 @@ pub struct Job {
 }
 
 impl Tx<'_> {
-    /// Adds a job that `node` begins at once and has until the lease ends; then it is anybody's. `false` when the
-    /// subject has such a job already.
+    /// Adds a job that `node` begins at once and has until the lease ends; then it is anybody's. A subject that
+    /// has such a job already keeps that one.
     pub fn enqueue(
         &mut self,
         kind: JobKind,
@@ -47,19 +47,26 @@ impl Tx<'_> {
         node: &str,
         now: Timestamp,
         lease: Duration,
-    ) -> Result<bool, StoreError> {
-        let added = self.execute(
+    ) -> Result<(), StoreError> {
+        self.put(
             "INSERT INTO jobs (kind, subject, run_at, attempts, lease, created_at) VALUES ($1, $2, $3, 1, $4, $5)
              ON CONFLICT DO NOTHING",
             params![kind.as_str(), subject.to_string(), now.plus(lease), node, now],
-        )?;
-        Ok(added == 1)
+        )
     }
 
     /// Whether any job's time has come, or lies so far ahead that it comes from a clock that was wrong.
     pub fn has_due_jobs(&mut self, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
         let sql = "SELECT kind FROM jobs WHERE run_at <= $1 OR run_at > $2 LIMIT 1";
         Ok(self.query_one(sql, params![now, beyond(now, lease)], |_| Ok(()))?.is_some())
+    }
+
+    /// How many jobs there are, and how many of them are due; counted up to `most` each.
+    pub fn count_jobs(&mut self, now: Timestamp, most: i64) -> Result<(i64, i64), StoreError> {
+        let sql = "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM jobs LIMIT $1) AS every),
+                   (SELECT COUNT(*) FROM (SELECT 1 FROM jobs WHERE run_at <= $2 LIMIT $1) AS due)";
+        let counts = self.query_one(sql, params![most, now], |row| Ok((row.int()?, row.int()?)))?;
+        Ok(counts.unwrap_or_default())
     }
 
     /// Takes up to `most` jobs whose time has come, for `lease`. No two nodes get the same one. No lease reaches far
@@ -105,10 +112,22 @@ impl Tx<'_> {
         Ok(self.execute(sql, params)? == 1)
     }
 
+    /// Gives a job up that is this node's, so that another can take it over at once.
+    pub fn let_job_go(&mut self, job: &Job, node: &str, now: Timestamp) -> Result<(), StoreError> {
+        let sql = "UPDATE jobs SET run_at = $4 WHERE kind = $1 AND subject = $2 AND lease = $3 AND run_at > $4";
+        self.put(sql, params![job.kind.as_str(), job.subject.as_str(), node, now])
+    }
+
+    /// Removes a job that is done; `false` where it is not this node's any more.
+    pub fn conclude_job(&mut self, kind: JobKind, subject: impl ToString, node: &str) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM jobs WHERE kind = $1 AND subject = $2 AND lease = $3";
+        Ok(self.execute(sql, params![kind.as_str(), subject.to_string(), node])? == 1)
+    }
+
     /// Removes a job that is done, or that nothing can be done about.
     pub fn finish_job(&mut self, kind: JobKind, subject: impl ToString) -> Result<(), StoreError> {
         let sql = "DELETE FROM jobs WHERE kind = $1 AND subject = $2";
-        self.execute(sql, params![kind.as_str(), subject.to_string()]).map(drop)
+        self.put(sql, params![kind.as_str(), subject.to_string()])
     }
 }
 

@@ -10,7 +10,7 @@ impl Tx<'_> {
     /// Blocks a public key for ever, by its hash.
     pub fn block_key(&mut self, hash: &[u8], reason: &str, now: Timestamp) -> Result<(), StoreError> {
         let sql = "INSERT INTO blocked_keys (key_hash, reason, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-        self.execute(sql, params![hash, reason, now]).map(drop)
+        self.put(sql, params![hash, reason, now])
     }
 
     /// Why a public key is blocked, where it is.
@@ -32,7 +32,7 @@ impl Tx<'_> {
         thumbprint: &str,
         now: Timestamp,
     ) -> Result<String, StoreError> {
-        self.execute(
+        self.put(
             "INSERT INTO account_keys (account_id, sealed, thumbprint, created_at) VALUES ($1, $2, $3, $4)
              ON CONFLICT DO NOTHING",
             params![account, sealed, thumbprint, now],

@@ -1,3 +1,5 @@
+use std::sync::LazyLock;
+
 use chancery_domain::{
     AccountId, AcmeAccountId, AuthorizationId, ExternalId, Metadata, Order, OrderId, OrderState, Page, PageRequest,
     ProfileName, ResellerId, Timestamp, Via,
@@ -24,7 +26,20 @@ const COLUMNS: &str = "id, reseller_id, account_id, kid, kid_was_revoked, via, p
     not_after, external_id, metadata, state, state_at, problem, finalized_at, expires_at, created_at, updated_at, version,
     acme_account_id, replaces";
 
+/// The ids of its authorizations, in the order of its names: read with the order, after its columns.
+const AUTHORIZATIONS: &str = "(SELECT string_agg(authorizations.id, ',' ORDER BY authorizations.position)
+    FROM authorizations WHERE authorizations.order_id = orders.id)";
+
+static SELECT: LazyLock<String> = LazyLock::new(|| format!("SELECT {COLUMNS}, {AUTHORIZATIONS} FROM orders"));
+
 impl Tx<'_> {
+    /// How many orders of an account wait to be finalized, counted up to so many.
+    pub fn open_orders_up_to(&mut self, account: AccountId, most: u32, now: Timestamp) -> Result<i64, StoreError> {
+        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE account_id = $1 AND state IN ('pending', 'ready')
+                   AND expires_at > $2 AND finalized_at IS NULL LIMIT $3) AS counted";
+        Ok(self.query_one(sql, params![account, now, most], |row| row.int())?.unwrap_or(0))
+    }
+
     /// Adds an order; `false` when its external id is taken. Its authorizations are added by themselves.
     pub fn insert_order(&mut self, order: &Order) -> Result<bool, StoreError> {
         let (state, state_at, problem) = write_state(&order.state);
@@ -64,21 +79,24 @@ impl Tx<'_> {
     }
 
     pub fn order(&mut self, reseller: ResellerId, id: OrderId) -> Result<Option<Order>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM orders WHERE id = $1 AND reseller_id = $2");
-        let found = self.query_one(&sql, params![id, reseller], read)?;
-        found.map(|order| self.with_authorizations(order)).transpose()
+        let sql = format!("{} WHERE id = $1 AND reseller_id = $2", *SELECT);
+        self.query_one(&sql, params![id, reseller], read)
     }
 
     /// For the service itself, which works for every reseller.
     pub fn any_order(&mut self, id: OrderId) -> Result<Option<Order>, StoreError> {
-        let found = self.query_one(&format!("SELECT {COLUMNS} FROM orders WHERE id = $1"), params![id], read)?;
-        found.map(|order| self.with_authorizations(order)).transpose()
+        self.query_one(&format!("{} WHERE id = $1", *SELECT), params![id], read)
     }
 
     /// The order, for this unit of work alone until it ends: others wait.
     pub fn lock_order(&mut self, id: OrderId) -> Result<Option<Order>, StoreError> {
-        let found = self.query_claimed(&format!("SELECT {COLUMNS} FROM orders WHERE id = $1"), params![id], read)?;
-        found.into_iter().next().map(|order| self.with_authorizations(order)).transpose()
+        Ok(self.query_claimed(&format!("{} WHERE id = $1", *SELECT), params![id], read)?.pop())
+    }
+
+    /// The order of an authorization, likewise; none where it has none.
+    pub fn lock_order_of(&mut self, authorization: AuthorizationId) -> Result<Option<Order>, StoreError> {
+        let sql = format!("{} WHERE id = (SELECT order_id FROM authorizations WHERE id = $1)", *SELECT);
+        Ok(self.query_claimed(&sql, params![authorization], read)?.pop())
     }
 
     /// A page of a reseller's orders, newest first.
@@ -110,7 +128,7 @@ impl Tx<'_> {
         let mut params = vec![reseller.into(), after.into(), limit.into()];
         let rows = walk.as_ref().map(|walk| format!("({}) AS orders", walk.rows(&mut params)));
         let from = rows.as_deref().unwrap_or("orders");
-        let sql = format!("SELECT {COLUMNS} FROM {from} WHERE {by_reseller} = $1 AND id < $2");
+        let sql = format!("SELECT {COLUMNS}, {AUTHORIZATIONS} FROM {from} WHERE {by_reseller} = $1 AND id < $2");
         let mut query = Narrowed { sql, params };
         query.by("account_id =", filter.account.map(Value::from));
         query.by("external_id =", filter.external_id.as_deref().map(Value::from));
@@ -120,26 +138,23 @@ impl Tx<'_> {
         }
         query.sql.push_str(&format!(" ORDER BY id {NEWEST_FIRST} LIMIT $3"));
         let rows = self.query(&query.sql, &query.params, read)?;
-        let page = walk::page(self, walk.as_ref(), reseller, page, rows, |order| order.id.to_string())?;
-        let items = page.items.into_iter().map(|order| self.with_authorizations(order)).collect::<Result<_, _>>()?;
-        Ok(Page { items, next: page.next })
+        walk::page(self, walk.as_ref(), reseller, page, rows, |order| order.id.to_string())
     }
 
     /// Locks the orders of an account that can still become something, in the order of their ids.
     pub fn lock_open_orders(&mut self, account: AccountId, now: Timestamp) -> Result<Vec<Order>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM orders WHERE account_id = $1 AND state IN ('pending', 'ready') AND expires_at > $2
-             AND finalized_at IS NULL ORDER BY id"
+            "{} WHERE account_id = $1 AND state IN ('pending', 'ready') AND expires_at > $2
+             AND finalized_at IS NULL ORDER BY id",
+            *SELECT
         );
-        let rows = self.query_claimed(&sql, params![account, now], read)?;
-        rows.into_iter().map(|order| self.with_authorizations(order)).collect()
+        self.query_claimed(&sql, params![account, now], read)
     }
 
     /// The same of an ACME account.
     pub fn open_orders_of_acme_account(&mut self, account: AcmeAccountId) -> Result<Vec<Order>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM orders WHERE acme_account_id = $1 AND state IN ('pending', 'ready')");
-        let rows = self.query(&sql, params![account], read)?;
-        rows.into_iter().map(|order| self.with_authorizations(order)).collect()
+        let sql = format!("{} WHERE acme_account_id = $1 AND state IN ('pending', 'ready')", *SELECT);
+        self.query(&sql, params![account], read)
     }
 
     /// A page of the orders of an ACME account that have not come to nothing, newest first.
@@ -184,12 +199,6 @@ impl Tx<'_> {
                 order.updated_at,
             ],
         )
-    }
-
-    fn with_authorizations(&mut self, order: Order) -> Result<Order, StoreError> {
-        let sql = "SELECT id FROM authorizations WHERE order_id = $1 ORDER BY position";
-        let authorizations = self.query(sql, params![order.id], |row| row.parsed::<AuthorizationId>())?;
-        Ok(Order { authorizations, ..order })
     }
 }
 
@@ -248,6 +257,10 @@ fn read(row: &mut Columns<'_>) -> Result<Order, StoreError> {
         version: row.int()?,
         acme_account: row.through_or_none(str::parse::<AcmeAccountId>)?,
         replaces: row.text_or_none()?,
-        authorizations: Vec::new(),
+        authorizations: row.text_or_none()?.map_or(Ok(Vec::new()), |ids| read_ids(&ids))?,
     })
+}
+
+fn read_ids(text: &str) -> Result<Vec<AuthorizationId>, StoreError> {
+    text.split(',').map(|id| id.parse().map_err(|_| StoreError::corrupt("authorizations.id"))).collect()
 }

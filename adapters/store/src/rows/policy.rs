@@ -27,6 +27,18 @@ impl Tx<'_> {
         Ok(added == 1)
     }
 
+    /// How many policies a reseller has, counted up to so many.
+    pub fn policies_up_to(&mut self, reseller: ResellerId, most: u32) -> Result<i64, StoreError> {
+        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM policies WHERE reseller_id = $1 LIMIT $2) AS counted";
+        Ok(self.query_one(sql, params![reseller, most], |row| row.int())?.unwrap_or(0))
+    }
+
+    /// How many policies a group has, counted up to so many.
+    pub fn policies_of_group_up_to(&mut self, group: GroupId, most: u32) -> Result<i64, StoreError> {
+        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM group_policies WHERE group_id = $1 LIMIT $2) AS counted";
+        Ok(self.query_one(sql, params![group, most], |row| row.int())?.unwrap_or(0))
+    }
+
     pub fn policy(&mut self, reseller: ResellerId, id: PolicyId) -> Result<Option<Policy>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM policies WHERE id = $1 AND reseller_id = $2");
         self.query_one(&sql, params![id, reseller], read)
@@ -95,8 +107,8 @@ impl Tx<'_> {
 
     /// Removes a policy and takes it off its groups.
     pub fn delete_policy(&mut self, id: PolicyId) -> Result<(), StoreError> {
-        self.execute("DELETE FROM group_policies WHERE policy_id = $1", params![id])?;
-        self.execute("DELETE FROM policies WHERE id = $1", params![id]).map(drop)
+        self.put("DELETE FROM group_policies WHERE policy_id = $1", params![id])?;
+        self.put("DELETE FROM policies WHERE id = $1", params![id])
     }
 }
 

@@ -41,12 +41,12 @@ impl Tx<'_> {
 
     /// Counts a certificate that was just issued.
     pub fn count_issued(&mut self, account: AccountId, not_after: Timestamp, now: Timestamp) -> Result<(), StoreError> {
-        self.execute(
+        self.put(
             "INSERT INTO issued_per_day (account_id, day, issued) VALUES ($1, $2, 1)
              ON CONFLICT (account_id, day) DO UPDATE SET issued = issued_per_day.issued + 1",
             params![account, day(now)],
         )?;
-        self.execute(
+        self.put(
             "INSERT INTO active_until_day (account_id, day, active) VALUES ($1, $2, 1)
              ON CONFLICT (account_id, day) DO UPDATE SET active = active_until_day.active + 1",
             params![account, day(not_after)],
@@ -62,13 +62,13 @@ impl Tx<'_> {
         counted_at: Timestamp,
     ) -> Result<(), StoreError> {
         let sql = "UPDATE issued_per_day SET issued = issued - 1 WHERE account_id = $1 AND day = $2 AND issued > 0";
-        self.execute(sql, params![account, day(counted_at)])?;
+        self.put(sql, params![account, day(counted_at)])?;
         self.count_revoked(account, not_after)
     }
 
     /// Counts off a certificate that was revoked before its end.
     pub fn count_revoked(&mut self, account: AccountId, not_after: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE active_until_day SET active = active - 1 WHERE account_id = $1 AND day = $2 AND active > 0";
-        self.execute(sql, params![account, day(not_after)]).map(drop)
+        self.put(sql, params![account, day(not_after)])
     }
 }

@@ -5,7 +5,7 @@ use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
 
-const COLUMNS: &str = "id, code, name, suspended, created_at, updated_at, version";
+pub(super) const COLUMNS: &str = "id, code, name, suspended, created_at, updated_at, version";
 
 impl Tx<'_> {
     /// Adds a reseller; `false` when the code is taken.
@@ -52,7 +52,7 @@ impl Tx<'_> {
     }
 }
 
-fn read(row: &mut Columns<'_>) -> Result<Reseller, StoreError> {
+pub(super) fn read(row: &mut Columns<'_>) -> Result<Reseller, StoreError> {
     Ok(Reseller {
         id: row.parsed()?,
         code: row.through(ResellerCode::parse)?,

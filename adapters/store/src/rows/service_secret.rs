@@ -13,7 +13,7 @@ impl Tx<'_> {
     /// Keeps a secret under a name that is still free, and gives back the one that is kept: nodes that start at the
     /// same moment end up with the same.
     pub fn settle_service_secret(&mut self, name: &str, sealed: &[u8], now: Timestamp) -> Result<Vec<u8>, StoreError> {
-        self.execute(
+        self.put(
             "INSERT INTO service_secrets (name, sealed, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
             params![name, sealed, now],
         )?;

@@ -25,6 +25,34 @@ async fn an_idle_connection_that_was_cut_is_made_anew() {
     }
 }
 
+/// A transaction that was refused is dropped late, and whoever comes next on its connection must not notice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_unit_that_was_refused_leaves_nothing_to_the_next() {
+    let Some(store) = TestStore::postgres() else { return };
+    let make = Arc::new(Builders::seeded(1));
+    let nobody = make.reseller().id;
+    let mut all = tokio::task::JoinSet::new();
+    for number in 0..240 {
+        let (store, make) = (store.clone(), make.clone());
+        all.spawn(async move {
+            let account = make.account(nobody);
+            match number % 6 {
+                0 | 1 => {
+                    let refused = store.write(move |tx| tx.insert_account(&account)).await;
+                    assert!(refused.is_err(), "{refused:?}");
+                }
+                2 => drop(store.read(move |tx| tx.reseller(nobody)).await.unwrap()),
+                3 => drop(store.read(|tx| tx.identity_epoch()).await.unwrap()),
+                4 => drop(store.read(move |tx| tx.account(nobody, account.id)).await.unwrap()),
+                _ => drop(store.write(|tx| tx.next_account_number()).await.unwrap()),
+            }
+        });
+    }
+    while let Some(done) = all.join_next().await {
+        done.unwrap();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_unit_whose_connection_is_cut_is_run_again_or_says_so() {
     let Some(store) = TestStore::postgres() else { return };

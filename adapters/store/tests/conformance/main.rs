@@ -9,6 +9,7 @@ mod clients;
 mod common;
 mod conflicts;
 mod connections;
+mod console;
 mod credentials;
 mod groups;
 mod held;
@@ -65,6 +66,13 @@ conformance! {
         an_api_key_keeps_every_field,
         an_api_key_is_revoked_once,
         the_epoch_grows_and_never_goes_back,
+    }
+    console {
+        a_session_keeps_every_field,
+        sessions_end_one_by_one_by_holder_and_by_age,
+        an_operator_key_keeps_every_field_and_is_revoked_once,
+        counts_stop_at_their_ceiling,
+        accounts_are_found_by_the_beginning_of_their_address,
     }
     accounts {
         keeps_every_field,
@@ -188,7 +196,7 @@ conformance! {
     migrations {
         every_step_is_applied_once,
         a_database_without_the_schema_is_refused_where_it_may_not_be_changed,
-        a_newer_schema_is_refused,
+        a_newer_schema_is_refused_unless_it_leaves_room_for_this_program,
         many_that_start_at_once_apply_each_step_once,
         opening_works_inside_a_runtime,
     }

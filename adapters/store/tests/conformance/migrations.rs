@@ -26,17 +26,32 @@ pub(crate) async fn a_database_without_the_schema_is_refused_where_it_may_not_be
     Store::open(&blank.url, &careful).unwrap().ping().await.unwrap();
 }
 
-pub(crate) async fn a_newer_schema_is_refused(db: Database) {
-    let newer = newest() + 1;
-    db.raw(&format!("INSERT INTO schema_migrations (version, name) VALUES ({newer}, 'from the future')")).unwrap();
+pub(crate) async fn a_newer_schema_is_refused_unless_it_leaves_room_for_this_program(db: Database) {
+    let known = newest();
+    let opened = |migrate| db.another(&Options { migrate, ..Options::default() });
+    db.raw(&format!("INSERT INTO schema_migrations (version, name, needs) VALUES ({}, 'adds', 0)", known + 1)).unwrap();
+    db.raw(&format!("INSERT INTO schema_migrations (version, name, needs) VALUES ({}, 'drops', {known})", known + 2))
+        .unwrap();
     for migrate in [true, false] {
-        let opened = db.another(&Options { migrate, ..Options::default() }).err();
-        let expected = newer - 1;
-        assert!(
-            matches!(opened, Some(StoreError::NewerSchema { found, known }) if found == newer && known == expected),
-            "{opened:?}"
-        );
+        opened(migrate).unwrap().ping().await.unwrap();
     }
+    for needs in [(known + 1).to_string(), "NULL".to_owned()] {
+        let newer = known + 3;
+        db.raw(&format!("INSERT INTO schema_migrations (version, name, needs) VALUES ({newer}, 'more', {needs})"))
+            .unwrap();
+        for migrate in [true, false] {
+            let refused = opened(migrate).err();
+            assert!(
+                matches!(refused, Some(StoreError::NewerSchema { found, .. }) if found == newer),
+                "{needs}: {refused:?}"
+            );
+        }
+        db.raw(&format!("DELETE FROM schema_migrations WHERE version = {newer}")).unwrap();
+    }
+    // Programs from before had no such column.
+    db.raw("ALTER TABLE schema_migrations DROP COLUMN needs").unwrap();
+    let refused = opened(false).err();
+    assert!(matches!(refused, Some(StoreError::NewerSchema { .. })), "{refused:?}");
 }
 
 pub(crate) async fn many_that_start_at_once_apply_each_step_once(db: Database) {

@@ -16,6 +16,8 @@ pub struct Demo {
     pub client_id: String,
     pub client_secret: Secret,
     pub api_key: Secret,
+    /// For the operator's pages of the console.
+    pub operator_key: Secret,
 }
 
 /// Finds the demo's credentials, or makes those that are not there or no longer fit the database.
@@ -47,12 +49,17 @@ pub async fn ensure(folder: &Folder, assembled: &Assembled) -> Result<Demo, Fail
         Some(text) if has_api_key(&operator, &text).await? => Secret::new(text),
         Some(_) | None => operator.create_api_key(CODE, name("Demo key")?, ScopeSet::all()).await?.text,
     };
+    let operator_key = match state.operator_key.clone() {
+        Some(text) if has_operator_key(&operator, &text).await? => Secret::new(text),
+        Some(_) | None => operator.create_operator_key(name("Demo operator")?).await?.text,
+    };
     let (client_id, client_secret) = client;
     state.client_id = Some(client_id.clone());
     state.client_secret = Some(client_secret.reveal().to_owned());
     state.api_key = Some(api_key.reveal().to_owned());
+    state.operator_key = Some(operator_key.reveal().to_owned());
     folder.save(&state)?;
-    Ok(Demo { client_id, client_secret, api_key })
+    Ok(Demo { client_id, client_secret, api_key, operator_key })
 }
 
 async fn has_client(assembled: &Assembled, id: &str, secret: &str) -> Result<bool, Failure> {
@@ -64,6 +71,12 @@ async fn has_client(assembled: &Assembled, id: &str, secret: &str) -> Result<boo
 async fn has_api_key(operator: &Operator, text: &str) -> Result<bool, Failure> {
     let hash = hash_secret(text);
     let keys = operator.api_keys(CODE).await?;
+    Ok(keys.iter().any(|key| key.revoked_at.is_none() && key.hash.matches(&hash)))
+}
+
+async fn has_operator_key(operator: &Operator, text: &str) -> Result<bool, Failure> {
+    let hash = hash_secret(text);
+    let keys = operator.operator_keys().await?;
     Ok(keys.iter().any(|key| key.revoked_at.is_none() && key.hash.matches(&hash)))
 }
 

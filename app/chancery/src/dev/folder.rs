@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chancery_domain::{ChallengeType, Name, Profile, WebhookUrlRules};
-use chancery_http::{BodyLimits, Limits, PublicUrls};
+use chancery_http::{BodyLimits, Limits, PublicUrls, TrustedProxies};
 use chancery_pki::chain_to_pem;
 use chancery_service::operator::IssuerDetails;
-use chancery_service::{Settings, WebhookSettings};
+use chancery_service::{LimitSettings, Settings, WebhookSettings};
 use chancery_store::{DatabaseUrl, Options};
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ use super::wishes::Wishes;
 use crate::config::IDEMPOTENCY_WINDOW;
 use crate::failure::Failure;
 use crate::files::{hold, private_folder, remove, unwritable, write};
-use crate::installation::{Addresses, Installation, Kek, LogChoice, LogFormat, Place, Rate, ServerLimits, TlsFiles};
+use crate::installation::{Addresses, Installation, Kek, LogChoice, LogFormat, Place, ServerLimits, TlsFiles};
 
 /// The `aud` of a `dev`'s tokens: the same whatever port it listens on.
 pub const AUDIENCE: &str = "https://chancery.test";
@@ -38,6 +38,8 @@ pub struct State {
     pub client_id: Option<String>,
     pub client_secret: Option<String>,
     pub api_key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operator_key: Option<String>,
     /// The credentials that stand in for those of Pebble.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub pebble: BTreeMap<String, Kept>,
@@ -156,7 +158,6 @@ impl Folder {
         if wishes.draft_challenges {
             profiles.iter_mut().for_each(|profile| profile.challenge_types = ChallengeType::ALL.to_vec());
         }
-        let fifty = Rate { per_second: 50.try_into().expect("not zero"), burst: 200.try_into().expect("not zero") };
         Ok(Installation {
             place: Place::Folder(self.0.clone()),
             listen,
@@ -180,16 +181,14 @@ impl Folder {
                 default_policy_name: Name::parse("default").expect("a plain word"),
                 idempotency_window: IDEMPOTENCY_WINDOW,
                 webhooks: WebhookSettings::of(WebhookUrlRules { plain_http: true, special_addresses: true }),
+                limits: if wishes.limits { LimitSettings::usual() } else { LimitSettings::none() },
             },
             urls,
             validation: wishes.validation(),
             blocklist: None,
             external_keys: Vec::new(),
-            limits: ServerLimits {
-                http: Limits::default(),
-                body: BodyLimits::default(),
-                rate: wishes.limits.then_some(fifty),
-            },
+            limits: ServerLimits { http: Limits::default(), body: BodyLimits::default(), requests_at_once: None },
+            proxies: TrustedProxies::default(),
             shutdown_delay: Duration::ZERO,
             log: LogChoice { format: LogFormat::Auto, level: "info".to_owned() },
         })
@@ -217,6 +216,8 @@ impl Folder {
             client_id: demo.client_id.clone(),
             client_secret: demo.client_secret.reveal().to_owned(),
             api_key: demo.api_key.reveal().to_owned(),
+            console_url: format!("{}{}", installation.urls.base_url, chancery_console::PATH),
+            operator_key: demo.operator_key.reveal().to_owned(),
             ca_bundle: self.tls("ca.pem"),
             issuer_bundle: self.issuer_root(),
             alternate_issuer_bundle: self.alternate_root(),

@@ -34,12 +34,14 @@ fn greeting(
     let mut line = |name: &str, value: &str| text.push_str(&format!("  {bold}{name:<14}{bold:#} {value}\n"));
     line("API", &installation.urls.base_url);
     line("Try it there", &format!("{}/docs", installation.urls.base_url));
+    line("Console", &format!("{}{} (sign in with the client)", installation.urls.base_url, chancery_console::PATH));
     line("Relying party", &installation.urls.http_url);
     line("Health", &format!("{}/readyz", url("http", installation.listen.admin)));
     line("Data", &format!("{} ({})", folder.path().display(), installation.database));
     line("Client id", &demo.client_id);
     line("Client secret", demo.client_secret.reveal());
     line("API key", demo.api_key.reveal());
+    line("Operator key", demo.operator_key.reveal());
     line("Audience", &installation.settings.audience);
     if let Some(pebble) = pebble {
         let binding = if pebble.eab_required { "required" } else { "optional" };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chancery_acme::Faults;
 use chancery_dcv::{Check, Verified};
-use chancery_domain::{CaaEvidence, ChallengeType, Clock, Entropy, Identifier};
+use chancery_domain::{Attempt, CaaEvidence, ChallengeType, Clock, Entropy, Identifier};
 use chancery_workers::{CaaVerdict, Inspector, Seen};
 use clap::Args;
 
@@ -118,6 +118,13 @@ impl Inspector for HostileInspector {
         match self.asked() {
             Some(usual) => usual.caa_for_any(whose, identifier, account_uri, methods),
             None => Box::pin(async { Ok(nothing_found()) }),
+        }
+    }
+
+    fn probe<'a>(&'a self, whose: &'a str, identifier: &'a Identifier) -> Seen<'a, Attempt> {
+        match &self.usual {
+            Some(usual) => usual.probe(whose, identifier),
+            None => Box::pin(async { Attempt::default() }),
         }
     }
 }

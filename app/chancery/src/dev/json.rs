@@ -19,6 +19,11 @@ pub struct DevJson {
     pub client_id: String,
     pub client_secret: String,
     pub api_key: String,
+    /// Pages for people: sign in with the client, or with the operator's key.
+    #[serde(default)]
+    pub console_url: String,
+    #[serde(default)]
+    pub operator_key: String,
     /// Verifies the HTTPS listener.
     pub ca_bundle: PathBuf,
     /// Verifies issued certificates.

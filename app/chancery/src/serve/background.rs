@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_http::tls::ReloadingCertificate;
-use chancery_service::{Acme, Answers, Services};
+use chancery_service::{Acme, Answers, Console, Services};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::task::JoinSet;
 
@@ -12,6 +12,7 @@ use crate::assembly::Assembled;
 
 const CERTIFICATE_LOOK: Duration = Duration::from_secs(5);
 const ANSWERS_SWEEP: Duration = Duration::from_secs(3600);
+const SESSIONS_SWEEP: Duration = Duration::from_secs(3600);
 const NONCES_SWEEP: Duration = Duration::from_secs(300);
 const EVENTS_SWEEP: Duration = Duration::from_secs(900);
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
@@ -37,6 +38,8 @@ pub fn start(
     }));
     let answers = assembled.services.answers.clone();
     tasks.spawn(keep("answers", move || sweep(answers.clone())));
+    let console = assembled.services.console.clone();
+    tasks.spawn(keep("sessions", move || forget_sessions(console.clone())));
     let acme = assembled.services.acme.clone();
     tasks.spawn(keep("nonces", move || forget_nonces(acme.clone())));
     let services = assembled.services.clone();
@@ -50,6 +53,21 @@ pub fn start(
     tasks.spawn(keep("ocsp", move || {
         let ocsp = ocsp.clone();
         async move { ocsp.watch().await }
+    }));
+    let usage = assembled.services.usage.clone();
+    tasks.spawn(keep("usage", move || {
+        let usage = usage.clone();
+        async move { usage.watch().await }
+    }));
+    let pauses = assembled.services.pauses.clone();
+    tasks.spawn(keep("pauses", move || {
+        let pauses = pauses.clone();
+        async move { pauses.watch().await }
+    }));
+    let limits = assembled.services.limits.clone();
+    tasks.spawn(keep("limits", move || {
+        let limits = limits.clone();
+        async move { limits.run().await }
     }));
     for fetcher in &assembled.fetchers {
         let fetcher = fetcher.clone();
@@ -93,6 +111,17 @@ async fn sweep(answers: Answers) {
             Err(error) => tracing::warn!(%error, "could not forget old answers"),
         }
         tokio::time::sleep(ANSWERS_SWEEP).await;
+    }
+}
+
+async fn forget_sessions(console: Console) {
+    loop {
+        match console.sweep().await {
+            Ok(0) => {}
+            Ok(forgotten) => tracing::debug!(forgotten, "forgot sessions of the console that have ended"),
+            Err(error) => tracing::warn!(%error, "could not forget old sessions"),
+        }
+        tokio::time::sleep(SESSIONS_SWEEP).await;
     }
 }
 

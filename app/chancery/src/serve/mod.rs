@@ -15,7 +15,7 @@ use axum::Router;
 use chancery_acme::Mount;
 use chancery_domain::{Clock, Entropy, Timestamp};
 use chancery_http::tls::{ReloadingCertificate, server_config};
-use chancery_http::{Door, Edge, RateLimiter, RequestIdSource, Server, account_for, finish};
+use chancery_http::{Door, Edge, RequestIdSource, Server, account_for, finish};
 use chancery_publish::{Publisher, PublisherConfig};
 use chancery_service::Services;
 use chancery_workers::{Courier, Eyes, Inspector, Workers};
@@ -39,6 +39,9 @@ use crate::system::{SystemClock, SystemEntropy};
 use additions::Nothing;
 use admin::Health;
 use signals::Signals;
+
+/// How long the last things that are to be written may take.
+const LAST: Duration = Duration::from_secs(10);
 
 #[derive(Args, Debug)]
 pub struct ServeArgs {
@@ -149,7 +152,7 @@ pub async fn run(
         Some(inspector) => workers.looking_with(inspector),
         None => workers,
     };
-    tasks.spawn(workers.run(stopped(&stop_last)));
+    let workers = tokio::spawn(workers.run(stopped(&stop_last)));
     let audit = assembled.services.audit.clone();
     let audit_stop = stopped(&stop_last);
     let audit = tokio::spawn(async move { audit.run(audit_stop).await });
@@ -166,9 +169,12 @@ pub async fn run(
     tasks.abort_all();
     stop_last.send_replace(true);
     // A database that does not answer must not keep the process.
-    let flushed = tokio::time::timeout(Duration::from_secs(10), audit).await;
+    let (flushed, let_go) = tokio::join!(tokio::time::timeout(LAST, audit), tokio::time::timeout(LAST, workers));
     if flushed.is_err() {
         tracing::error!("gave up writing the last refusals to the audit trail");
+    }
+    if let_go.is_err() {
+        tracing::warn!("gave up letting go of jobs");
     }
     admin.abort();
     while tasks.join_next().await.is_some() {}
@@ -196,13 +202,13 @@ fn stopped(flag: &watch::Sender<bool>) -> impl Future<Output = ()> + Send + 'sta
     }
 }
 
-/// The reseller API, ACME and the token endpoint.
+/// The reseller API, ACME, the token endpoint and the console.
 fn api(installation: &Installation, services: &Services, acme: Arc<Mount>) -> Router {
-    let limiter = limiter(installation);
-    let door = Door { services: services.clone(), urls: Arc::new(installation.urls.clone()), limiter };
+    let door = Door { services: services.clone(), urls: Arc::new(installation.urls.clone()) };
     let router = chancery_reseller::router(door.clone())
         .merge(chancery_identity::router(door.clone()))
-        .merge(chancery_acme::mounted(door.clone(), acme));
+        .merge(chancery_acme::mounted(door.clone(), acme))
+        .merge(chancery_console::router(door.clone()));
     finish(account_for(router, door), edge(installation))
 }
 
@@ -214,12 +220,11 @@ fn relying(installation: &Installation, assembled: &Assembled) -> Router {
 
 /// What stands around the routers of an installation.
 pub fn edge(installation: &Installation) -> Edge {
-    Edge::new(request_ids()).body_limits(installation.limits.body)
-}
-
-/// How many requests each reseller may make.
-pub fn limiter(installation: &Installation) -> Option<Arc<RateLimiter>> {
-    installation.limits.rate.map(|rate| Arc::new(RateLimiter::new(rate.per_second, rate.burst)))
+    let edge = Edge::new(request_ids()).body_limits(installation.limits.body).trusting(installation.proxies.clone());
+    match installation.limits.requests_at_once {
+        Some(most) => edge.at_most(most),
+        None => edge,
+    }
 }
 
 fn request_ids() -> RequestIdSource {

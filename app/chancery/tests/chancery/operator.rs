@@ -225,3 +225,34 @@ fn the_audit_trail_is_read_by_what_one_looks_for() {
     let table = outcome(chancery().args(["audit", "--data-dir"]).arg(place.path()));
     assert!(table.stdout.starts_with("at ") && table.stdout.contains("account.create"), "{table:?}");
 }
+
+#[test]
+fn an_operator_key_lives_through_its_commands() {
+    let place = folder();
+    let dev = Dev::start(place.path());
+    let made = json_in(place.path(), &["operator-key", "create", "--name", "Olivia"]);
+    assert_eq!((&made["name"], &made["status"]), (&json!("Olivia"), &json!("active")));
+    let sign_in = |key: &str| {
+        let url = format!("{}/sign-in", dev.value("console_url"));
+        let origin = format!("Origin: {}", dev.value("base_url"));
+        curl(&[
+            "--cacert",
+            dev.value("ca_bundle"),
+            "-H",
+            &origin,
+            "--data-urlencode",
+            &format!("operator_key={key}"),
+            &url,
+        ])
+        .status
+    };
+    let key = made["operator_key"].as_str().unwrap();
+    assert_eq!((sign_in(key), sign_in(dev.value("operator_key")), sign_in("cho_wrong")), (303, 303, 401));
+    let id = made["key_id"].as_str().unwrap();
+    assert_eq!(json_in(place.path(), &["operator-key", "revoke", id])["status"], "revoked");
+    assert_eq!(sign_in(key), 401);
+    let listed = json_in(place.path(), &["operator-key", "list"]);
+    let names: Vec<_> = listed.as_array().unwrap().iter().map(|key| (&key["name"], &key["status"])).collect();
+    assert_eq!(names, [(&json!("Olivia"), &json!("revoked")), (&json!("Demo operator"), &json!("active"))]);
+    assert!(!listed.to_string().contains("cho_"), "a key is shown again");
+}

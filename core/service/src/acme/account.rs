@@ -14,6 +14,7 @@ use crate::caller::{Actor, Origin};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
+use crate::limits::Limit;
 use crate::orders::{cancel_order, describe_with};
 
 /// What a new account is to be.
@@ -48,8 +49,15 @@ impl Acme {
     /// Registers a key, or finds the account that has it.
     pub async fn register(&self, new: NewAcmeAccount, origin: Origin) -> Result<Registered, ServiceError> {
         let kernel = self.kernel.clone();
+        // Nobody can use up what is another's: it is taken by those who have shown the credential's key.
+        let kid = new.binding.as_ref().and_then(|binding| binding.header().kid.clone()).unwrap_or_default();
+        let made = kernel.limits.peek(Limit::NewAccountsOfCredential, &kid).filter(|made| !made.allowed());
+        if let Some(made) = made.filter(|_| !new.only_existing) {
+            return Err(ServiceError::RateLimited(made));
+        }
         let registered = self.kernel.store.write(move |tx| register(&kernel, tx, &new, &origin)).await?;
         if let Registered::Created(_) = &registered {
+            self.kernel.limits.charge(Limit::NewAccountsOfCredential, &kid);
             metrics::counter!("chancery_acme_accounts_total").increment(1);
         }
         Ok(registered)
@@ -154,7 +162,8 @@ fn register(
 ) -> Result<Registered, ServiceError> {
     let thumbprint = new.key.thumbprint();
     if let Some(known) = tx.acme_account_by_key(&thumbprint)? {
-        return standing(tx, known, origin).map(|known| Registered::Existing(known.account));
+        let party = tx.party(known.id)?.ok_or_else(no_such_account)?;
+        return standing(party, origin).map(|known| Registered::Existing(known.account));
     }
     if new.only_existing {
         return Err(no_such_account().into());

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use chancery_domain::{
-    Account, AccountError, AcmeAccount, AcmeAccountId, EabCredential, Reseller, ScopeSet, Timestamp,
-};
-use chancery_store::Tx;
+use chancery_domain::{Account, AccountError, AccountId, AcmeAccount, AcmeAccountId, Reseller, ScopeSet, Timestamp};
+use chancery_store::{Party, Tx};
 
 use super::{Acme, AcmeError};
 use crate::caller::{Actor, Caller, Origin};
@@ -40,11 +38,8 @@ impl Acme {
     /// The account with this id, to verify a signature with.
     pub async fn find(&self, id: AcmeAccountId, origin: Origin) -> Result<Found, ServiceError> {
         let unit = move |tx: &mut Tx<'_>| {
-            let account = tx.acme_account(id)?.ok_or_else(no_such_account)?;
-            match standing(tx, account.clone(), &origin) {
-                Err(ServiceError::Store(error)) => Err(ServiceError::Store(error)),
-                standing => Ok(Found { account, standing }),
-            }
+            let party = tx.party(id)?.ok_or_else(no_such_account)?;
+            Ok::<_, ServiceError>(Found { account: party.acme_account.clone(), standing: standing(party, &origin) })
         };
         self.kernel.store.glance(unit).await
     }
@@ -72,20 +67,17 @@ pub(super) fn no_such_account() -> AcmeError {
 
 /// That neither the account, nor the credential that bound it, nor the customer, nor the reseller has ended. What of
 /// them it was is told.
-pub(super) fn standing(tx: &mut Tx<'_>, account: AcmeAccount, origin: &Origin) -> Result<AcmeCaller, ServiceError> {
-    let gone = |what: &str| ServiceError::internal(format!("an ACME account without its {what}"));
-    let customer = tx.account(account.reseller, account.account)?.ok_or_else(|| gone("customer"))?;
+pub(super) fn standing(party: Party, origin: &Origin) -> Result<AcmeCaller, ServiceError> {
+    let Party { acme_account: account, account: customer, credential, reseller } = party;
     match customer.require_active() {
         // Told as the reason, before the credential and the ACME account that ended with it.
         Err(ended @ AccountError::Terminated(_)) => return Err(ended.into()),
         Ok(()) | Err(AccountError::Suspended) => {}
     }
     account.require_active()?;
-    let credential = tx.credential(account.reseller, account.kid)?.ok_or_else(|| gone("credential"))?;
     if credential.revoked_at.is_some() {
         return Err(ServiceError::CredentialRevoked(account.kid));
     }
-    let reseller = tx.reseller(account.reseller)?.ok_or_else(|| gone("reseller"))?;
     require_reseller(&reseller)?;
     let caller = Caller {
         reseller: reseller.id,
@@ -102,27 +94,39 @@ pub(super) fn standing(tx: &mut Tx<'_>, account: AcmeAccount, origin: &Origin) -
 /// That what an ACME account was admitted by is still so, and stays so until the unit of work ends: whoever ends the account
 /// or its credential, or gives it another key, waits. Orders are locked before. Others than ACME accounts pass.
 pub(crate) fn require_still(tx: &mut Tx<'_>, caller: &Caller) -> Result<(), ServiceError> {
-    caller.acme_account.map_or(Ok(()), |id| hold_speaker(tx, caller, id).map(drop))
+    let Some(id) = caller.acme_account else { return Ok(()) };
+    require_admitted(&tx.hold_speaker(id)?.ok_or_else(no_such_account)?, caller)
 }
 
-/// The same, of an ACME account; the account and the credential that bound it, as they stay.
-pub(super) fn hold_speaker(
+/// The customer for whom a caller acts, as they stay until the unit of work ends, and what became of an ACME account
+/// that acts for them since it was admitted: told by whoever asks, when it is its turn.
+pub(crate) fn hold_applicant(
     tx: &mut Tx<'_>,
     caller: &Caller,
-    id: AcmeAccountId,
-) -> Result<(AcmeAccount, EabCredential), ServiceError> {
-    let account = tx.hold_acme_account(id)?.ok_or_else(no_such_account)?;
-    account.require_active()?;
-    if caller.acme_key.as_ref() != Some(&account.thumbprint) {
+    customer: AccountId,
+) -> Result<(Account, Result<(), ServiceError>), ServiceError> {
+    let gone = || ServiceError::internal("an order or authorization without its account");
+    match caller.acme_account {
+        Some(id) => {
+            let party = tx.hold_party(id)?.filter(|party| party.account.id == customer).ok_or_else(gone)?;
+            let still = require_admitted(&party, caller);
+            Ok((party.account, still))
+        }
+        None => Ok((tx.hold_account(caller.reseller, customer)?.ok_or_else(gone)?, Ok(()))),
+    }
+}
+
+/// That an ACME account may act as the one that was admitted.
+pub(super) fn require_admitted(party: &Party, caller: &Caller) -> Result<(), ServiceError> {
+    party.acme_account.require_active()?;
+    if caller.acme_key.as_ref() != Some(&party.acme_account.thumbprint) {
         let message = "the account has another key since a moment ago; sign with the new one";
         return Err(AcmeError::Unauthorized(message.to_owned()).into());
     }
-    let credential = tx.hold_credential(account.reseller, account.kid)?;
-    let credential = credential.filter(|credential| credential.revoked_at.is_none());
-    let credential = credential.ok_or(ServiceError::CredentialRevoked(account.kid))?;
-    let reseller = tx.reseller(account.reseller)?;
-    require_reseller(&reseller.ok_or_else(|| ServiceError::internal("an ACME account without its reseller"))?)?;
-    Ok((account, credential))
+    if party.credential.revoked_at.is_some() {
+        return Err(ServiceError::CredentialRevoked(party.credential.kid));
+    }
+    require_reseller(&party.reseller)
 }
 
 pub(super) fn require_reseller(reseller: &Reseller) -> Result<(), ServiceError> {

@@ -10,32 +10,32 @@ use super::{Acme, AcmeCaller, AcmeError};
 use crate::csr::JudgedCsr;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
-use crate::orders::{Finalized, OrderDetails, Standing, rules};
+use crate::orders::{Finalized, Standing, rules};
 
 impl Acme {
     /// Asks for the certificate (RFC 8555 section 7.4), and waits a little for it: most are there at once. Asking again
     /// gives the order as it is.
-    pub async fn finalize(&self, by: &AcmeCaller, id: OrderId, csr: Vec<u8>) -> Result<OrderDetails, ServiceError> {
+    pub async fn finalize(&self, by: &AcmeCaller, id: OrderId, csr: Vec<u8>) -> Result<Order, ServiceError> {
         by.require_active()?;
         let ended = self.kernel.ended.watch(id);
         let account_key = Jwk::parse(by.account.jwk.as_bytes()).map_err(ServiceError::internal)?.to_spki();
-        let known = self.orders.show(&by.caller, id).await?.order;
+        let known = self.orders.glimpse(&by.caller, id).await?;
         let judged = read(&self.kernel, &known, &csr);
         let complete = move |kernel: &Kernel, tx: &mut Tx<'_>, order: Order| {
             let judged = judged.clone()?;
             judge(kernel, tx, &order, &judged, &account_key)?;
             Ok(Order { csr: Some(judged.request.as_der().to_vec()), ..order })
         };
-        let details = match self.orders.finalize_with(&by.caller, id, complete).await? {
-            Finalized::Accepted(details) | Finalized::AlreadyAccepted(details) => details,
+        let order = match self.orders.finalize_with(&by.caller, id, complete, |_, order| Ok(order)).await? {
+            Finalized::Accepted(order) | Finalized::AlreadyAccepted(order) => order,
         };
-        let OrderState::Processing { .. } = details.order.state else { return Ok(details) };
+        let OrderState::Processing { .. } = order.state else { return Ok(order) };
         let wait = self.kernel.settings.acme.finalize_wait;
         if wait.is_zero() {
-            return Ok(details);
+            return Ok(order);
         }
         ended.at_most(wait).await;
-        self.orders.show(&by.caller, id).await
+        self.orders.glimpse(&by.caller, id).await
     }
 }
 

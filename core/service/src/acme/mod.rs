@@ -16,8 +16,8 @@ mod spent;
 use std::sync::Arc;
 
 pub use account::{AccountUpdate, NewAcmeAccount, Registered};
-pub(crate) use admission::require_still;
 pub use admission::{AcmeCaller, Found};
+pub(crate) use admission::{hold_applicant, require_still};
 pub use error::{AcmeError, RejectedName, Rejection};
 pub use names::AskedName;
 pub(crate) use nonce::Nonces;

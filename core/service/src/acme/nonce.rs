@@ -122,7 +122,7 @@ impl Acme {
             (Memory::Process(..) | Memory::Store, _) => {
                 let nonce = nonce.to_owned();
                 let unit = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.redeem_nonce(&nonce, ends)?);
-                if self.kernel.store.write(unit).await? { Taking::Taken } else { Taking::UsedBefore }
+                if self.kernel.store.note(unit).await? { Taking::Taken } else { Taking::UsedBefore }
             }
         };
         match taking {

@@ -2,19 +2,19 @@
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    Account, AcmeAccount, AuthorizationId, EabCredential, Identifier, Metadata, OrderId, Problems, Profile,
-    ProfileName, Timestamp,
+    AuthorizationId, Identifier, Metadata, Order, OrderId, Problems, Profile, ProfileName, Timestamp,
 };
-use chancery_store::Tx;
+use chancery_store::{Party, Tx};
 use serde_json::json;
 
-use super::admission::hold_speaker;
+use super::admission::{no_such_account, require_admitted};
 use super::{Acme, AcmeCaller, AcmeError, AskedName, names, renewal};
 use crate::authorizations::AuthorizationDetails;
 use crate::certificates::Download;
 use crate::error::ServiceError;
+use crate::failures::require_worth_trying;
 use crate::kernel::Kernel;
-use crate::orders::{Dates, Draft, OrderDetails, Standing, Wanted, rules};
+use crate::orders::{Dates, Draft, Standing, Wanted, rules};
 use crate::refused::Refused;
 
 /// What is ordered.
@@ -30,7 +30,7 @@ pub struct NewAcmeOrder {
 
 impl Acme {
     /// Creates an order of its own for every request (RFC 8555 section 7.4).
-    pub async fn new_order(&self, by: &AcmeCaller, new: NewAcmeOrder) -> Result<OrderDetails, ServiceError> {
+    pub async fn new_order(&self, by: &AcmeCaller, new: NewAcmeOrder) -> Result<Order, ServiceError> {
         by.require_active()?;
         let (me, who, refused) = (self.clone(), by.clone(), Refused::default());
         let noted = refused.clone();
@@ -55,8 +55,8 @@ impl Acme {
         self.kernel.store.write(unit).await
     }
 
-    pub async fn order(&self, by: &AcmeCaller, id: OrderId) -> Result<OrderDetails, ServiceError> {
-        self.orders.show(&by.caller, id).await
+    pub async fn order(&self, by: &AcmeCaller, id: OrderId) -> Result<Order, ServiceError> {
+        self.orders.glimpse(&by.caller, id).await
     }
 
     pub async fn authorization(
@@ -81,7 +81,7 @@ impl Acme {
         by: &AcmeCaller,
         new: &NewAcmeOrder,
         refused: &Refused,
-    ) -> Result<OrderDetails, ServiceError> {
+    ) -> Result<Order, ServiceError> {
         let (kernel, now) = (self.kernel.as_ref(), self.kernel.now());
         let who = hold(tx, by)?;
         let profile = rules::profile(&kernel.settings, &new.profile)?;
@@ -95,13 +95,13 @@ impl Acme {
             return Err(AcmeError::Malformed(dates_in_acme(&problems)).into());
         }
         let asked = Request { profile, identifiers: &identifiers, key_type: None, challenge_type: None, validity_days };
-        let standing = Standing::of(tx, who.customer.id)?;
-        let verdict = standing.judge(tx, &kernel.settings, who.customer.id, &asked, now);
-        judged(refused.note(who.customer.id, profile, &identifiers, verdict), &identifiers)?;
+        let standing = Standing::of(tx, who.account.id)?;
+        let verdict = standing.judge(tx, &kernel.settings, who.account.id, &asked, now);
+        judged(refused.note(who.account.id, profile, &identifiers, verdict), &identifiers)?;
         if let Some(replaces) = &new.replaces {
             renewal::require_replaceable(self, tx, by, replaces, &identifiers)?;
         }
-        let draft = who.draft(kernel, by, profile, &standing, now);
+        let draft = draft(&who, kernel, by, profile, &standing, now);
         let order = draft.order(Wanted {
             identifiers,
             csr: None,
@@ -111,7 +111,7 @@ impl Acme {
             metadata: Metadata::default(),
             replaces: new.replaces.clone(),
         });
-        draft.store_with(tx, order, &ancestors)
+        Ok(draft.store_with(tx, order, &ancestors)?.order)
     }
 }
 
@@ -128,9 +128,9 @@ fn pre_authorize(
     let names = names::read(&kernel.settings, profile, std::slice::from_ref(asked))?;
     let [name] = names.as_slice() else { return Err(ServiceError::internal("one name was read as several")) };
     let request = Request { profile, identifiers: &names, key_type: None, challenge_type: None, validity_days: None };
-    let standing = Standing::of(tx, who.customer.id)?;
-    judged(standing.judge(tx, &kernel.settings, who.customer.id, &request, now), &names)?;
-    let draft = who.draft(kernel, by, profile, &standing, now);
+    let standing = Standing::of(tx, who.account.id)?;
+    judged(standing.judge(tx, &kernel.settings, who.account.id, &request, now), &names)?;
+    let draft = draft(&who, kernel, by, profile, &standing, now);
     let end = now.plus(kernel.settings.issuing.order_lifetime);
     let namespace = match name {
         Identifier::Dns(name) if kernel.settings.acme.subdomains && asked.subdomains => Some(name),
@@ -138,41 +138,32 @@ fn pre_authorize(
     };
     namespace.map_or(Ok(()), names::require_namespace)?;
     let authorization = draft.authorization(tx, None, name, namespace, end)?;
+    require_worth_trying(kernel, std::slice::from_ref(&authorization))?;
     tx.insert_authorization(&authorization, 0)?;
     let detail = json!({"name": name.to_string()});
     kernel.audit(tx, &by.caller, "authorization.create", authorization.id, &detail)?;
-    Ok(AuthorizationDetails { authorization, thumbprint: Some(who.account.thumbprint) })
+    Ok(AuthorizationDetails { authorization, thumbprint: Some(who.acme_account.thumbprint) })
 }
 
-/// Who orders.
-struct Held {
-    customer: Account,
-    account: AcmeAccount,
-    credential: EabCredential,
-}
-
-impl Held {
-    /// Everything that an order or an authorization of theirs is made from.
-    fn draft<'a>(
-        &'a self,
-        kernel: &'a Kernel,
-        by: &'a AcmeCaller,
-        profile: &'a Profile,
-        standing: &'a Standing,
-        now: Timestamp,
-    ) -> Draft<'a> {
-        let Self { customer, account, credential } = self;
-        Draft { kernel, caller: &by.caller, account: customer, credential, acme: Some(account), profile, standing, now }
-    }
+/// Everything that an order or an authorization of theirs is made from.
+fn draft<'a>(
+    party: &'a Party,
+    kernel: &'a Kernel,
+    by: &'a AcmeCaller,
+    profile: &'a Profile,
+    standing: &'a Standing,
+    now: Timestamp,
+) -> Draft<'a> {
+    let Party { account, acme_account, credential, .. } = party;
+    Draft { kernel, caller: &by.caller, account, credential, acme: Some(acme_account), profile, standing, now }
 }
 
 /// The customer, the ACME account and the credential that bound it, all as they are until the unit of work ends, and all active.
-fn hold(tx: &mut Tx<'_>, by: &AcmeCaller) -> Result<Held, ServiceError> {
-    let customer = tx.hold_account(by.account.reseller, by.account.account)?;
-    let customer = customer.ok_or_else(|| ServiceError::internal("an ACME account without its customer"))?;
-    customer.require_active()?;
-    let (account, credential) = hold_speaker(tx, &by.caller, by.account.id)?;
-    Ok(Held { customer, account, credential })
+fn hold(tx: &mut Tx<'_>, by: &AcmeCaller) -> Result<Party, ServiceError> {
+    let party = tx.hold_party(by.account.id)?.ok_or_else(no_such_account)?;
+    party.account.require_active()?;
+    require_admitted(&party, &by.caller)?;
+    Ok(party)
 }
 
 fn judged<T>(verdict: Result<T, ServiceError>, names: &[Identifier]) -> Result<T, ServiceError> {

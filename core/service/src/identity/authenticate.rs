@@ -79,6 +79,12 @@ impl Identity {
         }
     }
 
+    /// Whether this is a token that was verified here before.
+    pub fn remembers(&self, authorization: Option<&str>) -> bool {
+        let token = authorization.and_then(|header| header.trim().split_once(' ')).map(|(_, token)| token.trim());
+        token.is_some_and(|token| self.cache.token(&hash_secret(token).0).is_some())
+    }
+
     async fn by_token(&self, token: &str, origin: Origin) -> Result<Caller, AuthError> {
         let hash = hash_secret(token).0;
         let now = self.kernel.now().as_secs();

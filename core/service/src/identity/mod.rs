@@ -15,6 +15,7 @@ use chancery_jose::JwkSet;
 pub use authenticate::AuthError;
 pub use external::{External, KeySource};
 pub use secrets::{api_key_text, draw_secret, hash_secret};
+pub(crate) use secrets::{operator_key_id, operator_key_text};
 pub use token::{TokenGrant, TokenRefusal, TokenRequest};
 
 use crate::error::ServiceError;

@@ -1,11 +1,12 @@
 //! How secrets look. The prefixes let a scanner recognise one that has leaked.
 
 use aws_lc_rs::digest::{SHA256, digest};
-use chancery_domain::{ApiKeyId, Entropy, Secret, SecretHash};
+use chancery_domain::{ApiKeyId, Entropy, OperatorKeyId, Secret, SecretHash};
 use data_encoding::BASE64URL_NOPAD;
 
 const CLIENT_SECRET: &str = "chs_";
 const API_KEY: &str = "chk_";
+const OPERATOR_KEY: &str = "cho_";
 
 /// A client secret of 256 random bits.
 pub fn draw_secret(entropy: &dyn Entropy) -> Secret {
@@ -33,4 +34,20 @@ pub(crate) fn api_key_id(text: &str) -> Option<ApiKeyId> {
         return None;
     }
     format!("{}_{id}", ApiKeyId::PREFIX).parse().ok()
+}
+
+/// A new operator key, which carries its own id as API keys do.
+pub(crate) fn operator_key_text(id: OperatorKeyId, entropy: &dyn Entropy) -> Secret {
+    let id = id.to_string();
+    let id = id.trim_start_matches(OperatorKeyId::PREFIX).trim_start_matches('_');
+    Secret::new(format!("{OPERATOR_KEY}{id}_{}", BASE64URL_NOPAD.encode(&entropy.bytes::<32>())))
+}
+
+/// The id inside an operator key, where the text looks like one.
+pub(crate) fn operator_key_id(text: &str) -> Option<OperatorKeyId> {
+    let (id, secret) = text.strip_prefix(OPERATOR_KEY)?.split_once('_')?;
+    if secret.len() != 43 {
+        return None;
+    }
+    format!("{}_{id}", OperatorKeyId::PREFIX).parse().ok()
 }

@@ -1,9 +1,11 @@
-//! What the operator does at the command line: resellers, their clients and keys, the hierarchy, the key-encryption key.
+//! What the operator does, at the command line and at the console: resellers, their clients and keys, the hierarchy, the key-encryption key.
 
 mod chains;
 mod clients;
 mod hierarchy;
 mod issuers;
+mod keys;
+mod pauses;
 mod reseal;
 mod resellers;
 mod revocation;
@@ -19,6 +21,7 @@ pub use chancery_pki::KeyAlgorithm;
 pub use clients::{NewApiKey, NewClient, NewSecret};
 pub use hierarchy::{IssuerDetails, NewHierarchy};
 pub use issuers::RotatedIssuer;
+pub use keys::NewOperatorKey;
 pub use reseal::Resealed;
 pub use revocation::{CertificateRef, OperatorRevocation};
 
@@ -31,17 +34,25 @@ use crate::kernel::Kernel;
 pub struct Operator {
     kernel: Arc<Kernel>,
     actor: Arc<str>,
+    origin: Origin,
 }
 
 impl Operator {
     pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
-        Self { kernel, actor: "operator".into() }
+        let origin = Origin { address: "local".to_owned(), request_id: String::new() };
+        Self { kernel, actor: "operator".into(), origin }
     }
 
     /// The same, under the name of the person at the keyboard.
     #[must_use]
     pub fn acting_as(self, name: &str) -> Self {
         Self { actor: name.into(), ..self }
+    }
+
+    /// The same, from where a request came.
+    #[must_use]
+    pub fn acting_from(self, origin: Origin) -> Self {
+        Self { origin, ..self }
     }
 
     fn record(
@@ -52,8 +63,8 @@ impl Operator {
         subject: impl ToString,
         detail: &Value,
     ) -> Result<(), ServiceError> {
-        let origin = Origin { address: "local".to_owned(), request_id: String::new() };
-        self.kernel.audit_as(tx, reseller, &Actor::Operator(self.actor.to_string()), &origin, action, subject, detail)
+        let actor = Actor::Operator(self.actor.to_string());
+        self.kernel.audit_as(tx, reseller, &actor, &self.origin, action, subject, detail)
     }
 }
 

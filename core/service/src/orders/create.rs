@@ -18,8 +18,10 @@ use crate::accounts::{Orderer, account_for_order};
 use crate::caller::Caller;
 use crate::csr::JudgedCsr;
 use crate::error::ServiceError;
+use crate::failures::require_worth_trying;
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
+use crate::open_orders::require_room;
 use crate::refused::Refused;
 
 /// What is ordered.
@@ -259,6 +261,8 @@ impl Draft<'_> {
             let ancestor = ancestors.get(identifier);
             authorizations.push(self.authorization(tx, Some(order.id), identifier, ancestor, order.expires_at)?);
         }
+        require_worth_trying(self.kernel, &authorizations)?;
+        require_room(self.kernel, tx, order.account)?;
         // A permission that was earned earlier may end earlier: without it nothing would come of the order any more.
         let ends = authorizations.iter().map(|authorization| authorization.expires_at).min();
         order.expires_at = ends.map_or(order.expires_at, |end| end.min(order.expires_at));

@@ -23,7 +23,7 @@ pub(crate) use ending::{cancel_order, fail_order, put_back_order};
 pub(crate) use rules::{Standing, offered};
 
 use crate::accounts::standing_account;
-use crate::acme::require_still;
+use crate::acme::hold_applicant;
 use crate::caller::Caller;
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
@@ -41,9 +41,9 @@ pub struct OrderDetails {
 
 /// Whether finalizing was new.
 #[derive(Clone, Debug)]
-pub enum Finalized {
-    Accepted(OrderDetails),
-    AlreadyAccepted(OrderDetails),
+pub enum Finalized<T = OrderDetails> {
+    Accepted(T),
+    AlreadyAccepted(T),
 }
 
 #[derive(Clone)]
@@ -57,16 +57,26 @@ impl Orders {
     }
 
     pub async fn show(&self, caller: &Caller, id: OrderId) -> Result<OrderDetails, ServiceError> {
+        let see = move |tx: &mut Tx<'_>, caller: &Caller| {
+            let order = own(tx, caller, id)?;
+            details(tx, order)
+        };
+        self.look(caller, see).await
+    }
+
+    /// The order alone.
+    pub(crate) async fn glimpse(&self, caller: &Caller, id: OrderId) -> Result<Order, ServiceError> {
+        self.look(caller, move |tx, caller| own(tx, caller, id)).await
+    }
+
+    async fn look<T, F>(&self, caller: &Caller, see: F) -> Result<T, ServiceError>
+    where
+        T: Send + 'static,
+        F: Fn(&mut Tx<'_>, &Caller) -> Result<T, ServiceError> + Send + 'static,
+    {
         caller.require(Scope::ReadOrder).or_else(|_| caller.require(Scope::WriteOrder))?;
         let caller = caller.clone();
-        self.kernel
-            .store
-            .glance(move |tx| {
-                let order = tx.order(caller.reseller, id)?.filter(|order| caller.sees(order.acme_account));
-                let order = order.ok_or_else(|| ServiceError::not_found(Noun::Order))?;
-                details(tx, order)
-            })
-            .await
+        self.kernel.store.glance(move |tx| see(tx, &caller)).await
     }
 
     /// A page of the reseller's orders, newest first.
@@ -92,18 +102,22 @@ impl Orders {
     /// Asks for the certificate of an order whose names are all authorized. It is issued at once, behind the answer.
     pub async fn finalize(&self, caller: &Caller, id: OrderId) -> Result<Finalized, ServiceError> {
         caller.require(Scope::WriteOrder)?;
-        self.finalize_with(caller, id, |_, _, order| Ok(order)).await
+        self.finalize_with(caller, id, |_, _, order| Ok(order), details).await
     }
 
-    /// The same, where the order gets its CSR only now: `complete` gives it, to an order that has none and is ready.
-    pub(crate) async fn finalize_with<F>(
+    /// The same, where the order gets its CSR only now: `complete` gives it, to an order that has none and is ready. What
+    /// is told of the order is up to `tell`.
+    pub(crate) async fn finalize_with<F, G, T>(
         &self,
         caller: &Caller,
         id: OrderId,
         complete: F,
-    ) -> Result<Finalized, ServiceError>
+        tell: G,
+    ) -> Result<Finalized<T>, ServiceError>
     where
         F: Fn(&Kernel, &mut Tx<'_>, Order) -> Result<Order, ServiceError> + Send + 'static,
+        G: Fn(&mut Tx<'_>, Order) -> Result<T, ServiceError> + Send + 'static,
+        T: Send + 'static,
     {
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let finalized = self
@@ -111,12 +125,13 @@ impl Orders {
             .store
             .write(move |tx| {
                 let order = lock_own(tx, &by, id)?;
-                let (now, account) = (kernel.now(), standing_account(tx, &order)?);
-                require_still(tx, &by)?;
+                let now = kernel.now();
+                let (account, still) = hold_applicant(tx, &by, order.account)?;
+                still?;
                 let order = match order.finalize(now) {
                     Ok(Finalization::Accepted(order)) => order,
                     Ok(Finalization::AlreadyAccepted(order)) => {
-                        return Ok(Finalized::AlreadyAccepted(details(tx, order)?));
+                        return Ok(Finalized::AlreadyAccepted(tell(tx, order)?));
                     }
                     Err(OrderError::NotReady) => {
                         account.require_active()?;
@@ -135,7 +150,7 @@ impl Orders {
                 tx.await_certificate(order.certificate)?;
                 kernel.enqueue(tx, JobKind::Issue, order.id)?;
                 kernel.audit(tx, &by, "order.finalize", order.id, &describe(&order))?;
-                Ok(Finalized::Accepted(details(tx, order)?))
+                Ok(Finalized::Accepted(tell(tx, order)?))
             })
             .await?;
         if let Finalized::Accepted(_) = &finalized {
@@ -168,6 +183,12 @@ impl Orders {
 
 /// Why an order of the other door waits.
 const NO_CSR: &str = "this order came through ACME and gets its CSR there";
+
+/// The caller's order.
+fn own(tx: &mut Tx<'_>, caller: &Caller, id: OrderId) -> Result<Order, ServiceError> {
+    let order = tx.order(caller.reseller, id)?.filter(|order| caller.sees(order.acme_account));
+    order.ok_or_else(|| ServiceError::not_found(Noun::Order))
+}
 
 /// The caller's order, locked until the unit of work ends.
 pub(crate) fn lock_own(tx: &mut Tx<'_>, caller: &Caller, id: OrderId) -> Result<Order, ServiceError> {

@@ -77,7 +77,7 @@ impl Webhooks {
             let now = kernel.now();
             let most = kernel.settings.webhooks.most;
             if tx.count_webhooks_alone(by.reseller)? >= most as usize {
-                return Err(ServiceError::TooMany(Noun::Webhook, most));
+                return Err(ServiceError::TooManyWebhooks(most));
             }
             let webhook = Webhook {
                 id: WebhookId::new(now, kernel.entropy.as_ref()),

@@ -4,7 +4,7 @@ use chancery_client::wire::{
     EabCredentialRequest, IdentifierInput, IssuancePolicy, PolicyEvaluationRequest, ResellerAccountGroupRequest,
     ResellerAccountRequest, ResellerUpdateAccountRequest,
 };
-use chancery_client::{AccountQuery, PageQuery};
+use chancery_client::{AccountQuery, CertificateForm, Downloaded, PageQuery};
 use serde_json::{Value, json};
 
 use crate::server::{Answer, Seen, Server, account, merged};
@@ -190,4 +190,32 @@ async fn a_creation_under_a_key_says_whether_it_was_replayed() {
     }
     let keys: Vec<_> = server.seen().iter().map(|seen| seen.header("idempotency-key").unwrap().to_owned()).collect();
     assert_eq!(keys, ["first", "first", "first", "first", "again", "again", "again", "again"]);
+}
+
+#[tokio::test]
+async fn a_certificate_is_downloaded_in_the_form_that_is_asked_for() {
+    let server = Server::start(|seen| match seen.target.as_str() {
+        "/.well-known/oauth-authorization-server" => {
+            Answer::json(200, json!({"token_endpoint": "https://id.example/oauth/token", "chancery_audience": "api"}))
+        }
+        _ => Answer::json(200, json!(seen.header("accept"))),
+    })
+    .await;
+    let client = server.client();
+    for (form, chain, accepted) in [
+        (CertificateForm::Pem, None, "application/pem-certificate-chain"),
+        (CertificateForm::Der, Some(2), "application/pkix-cert"),
+        (CertificateForm::Pkcs7, None, "application/pkcs7-mime"),
+        (CertificateForm::Json, None, "application/json"),
+    ] {
+        let downloaded = client.certificates().download("cert_1", form, chain).await.unwrap();
+        assert_eq!(downloaded, Downloaded::Issued(format!("{accepted:?}").into()));
+    }
+    assert_eq!(server.lines()[1], "GET /v1/certificate/cert_1?chain=2");
+    let told = client.metadata().await.unwrap();
+    assert_eq!(
+        (told.chancery_audience.as_deref(), &*told.token_endpoint),
+        (Some("api"), "https://id.example/oauth/token")
+    );
+    assert_eq!(server.seen().last().unwrap().header("authorization"), None);
 }

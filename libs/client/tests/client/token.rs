@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use chancery_client::{Client, Error, Method, StatusCode};
+use chancery_client::{AccessToken, Client, Error, Method, StatusCode};
 use serde_json::json;
 
 use crate::server::{Answer, Seen, Server, account, merged};
@@ -167,4 +168,29 @@ async fn another_failure_of_the_token_endpoint_is_told_as_what_it_is() {
     .await;
     let error = server.with_credentials().build().unwrap().accounts().get("acc_1").await.unwrap_err();
     assert!(matches!(&error, Error::Api { retry_after: Some(wait), .. } if wait.as_secs() == 7), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_token_can_be_kept_for_a_later_client() {
+    let server = start(86_400, 1).await;
+    let first = server.with_credentials().build().unwrap();
+    assert!(first.access_token().await.is_none(), "none is fetched for this");
+    first.accounts().get("acc_1").await.unwrap();
+    let token = first.access_token().await.unwrap();
+    assert_eq!(token.text, "token-1");
+    assert!(token.remaining.unwrap() <= Duration::from_secs(86_400));
+    let second = server.with_credentials().kept_token(token.clone()).build().unwrap();
+    second.accounts().get("acc_1").await.unwrap();
+    assert_eq!(server.lines(), ["POST /oauth/token", "GET /v1/account/acc_1", "GET /v1/account/acc_1"]);
+
+    // One that has ended is not sent, one that is refused is replaced.
+    let ended = AccessToken { remaining: Some(Duration::ZERO), ..token.clone() };
+    let third = server.with_credentials().kept_token(ended).build().unwrap();
+    third.accounts().get("acc_1").await.unwrap();
+    assert_eq!(third.access_token().await.unwrap().text, "token-2");
+    let unknown = AccessToken { text: "token-0".to_owned(), remaining: None };
+    let fourth = server.with_credentials().kept_token(unknown).build().unwrap();
+    fourth.accounts().get("acc_1").await.unwrap();
+    assert_eq!(fourth.access_token().await.unwrap().text, "token-3");
+    assert!(server.with_credentials().kept_token(AccessToken { text: "a\nb".to_owned(), ..token }).build().is_err());
 }

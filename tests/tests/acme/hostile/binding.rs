@@ -129,8 +129,7 @@ async fn single_use_and_terms_are_settings_of_the_operator() {
     let terms = "https://ca.test/terms.pdf".to_owned();
     let acme =
         AcmeSettings { single_use: true, terms_of_service: Some(terms.clone()), ..AcmeSettings::of("https://ca.test") };
-    let world =
-        World::over(TestStore::sqlite(), chancery_service::Settings { acme, ..settings() }, Vec::new(), None).await;
+    let world = World::over(TestStore::sqlite(), chancery_service::Settings { acme, ..settings() }, Vec::new()).await;
     let credential = world.tenant("DEMO").await.make_account("a@example.com").await;
     let mut client = AcmeClient::at(world.stranger(), "TLS-90d").await;
     assert_eq!(client.directory["meta"]["termsOfService"], terms);

@@ -1,5 +1,6 @@
 //! Suspended, terminated, revoked: at once, and it is said which.
 
+use chancery_service::{Limit, LimitSettings, Rate, Settings};
 use chancery_tests::{AcmeClient, identifiers, lookup, on_both_databases};
 use serde_json::json;
 
@@ -68,9 +69,9 @@ on_both_databases! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn customers_share_the_rate_of_their_reseller_and_are_told_when_to_come_again() {
     let number = |number| std::num::NonZeroU32::new(number).unwrap();
-    let limiter = chancery_http::RateLimiter::new(number(1), number(4));
-    let store = chancery_testkit::TestStore::sqlite();
-    let world = chancery_tests::World::over(store, chancery_tests::settings(), Vec::new(), Some(limiter)).await;
+    let limits = LimitSettings::none().with(Limit::Requests, Some(Rate::per_second(number(1), number(4))));
+    let settings = Settings { limits, ..chancery_tests::settings() };
+    let world = chancery_tests::World::over(chancery_testkit::TestStore::sqlite(), settings, Vec::new()).await;
     let (_, _, client) = stage(&world).await;
     let kid = client.kid.clone().unwrap();
     let mut replies = Vec::new();

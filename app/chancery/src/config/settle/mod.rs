@@ -57,7 +57,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     let (server, (database, store)) = (server.ok_or_else(missing)?, database.ok_or_else(missing)?);
     let (identity, issuance) = (identity.ok_or_else(missing)?, issuance.ok_or_else(missing)?);
     let ca = ca.ok_or_else(missing)?;
-    let mut limits = limits.ok_or_else(missing)?;
+    let (mut limits, granted) = limits.ok_or_else(missing)?;
     limits.http.drain = server.drain;
     let validation = validation.ok_or_else(missing)?;
     Ok(Installation {
@@ -92,11 +92,13 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
                 plain_http: false,
                 special_addresses: config.validation.allow_special_addresses,
             }),
+            limits: granted,
         },
         validation: Validation::Checked(Box::new(validation.validator)),
         blocklist: ca.blocklist,
         external_keys: identity.external,
         limits,
+        proxies: server.proxies,
         shutdown_delay: server.shutdown_delay,
         log: log.ok_or_else(missing)?,
     })

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use chancery_http::PublicUrls;
 use chancery_http::tls::ReloadingCertificate;
+use chancery_http::{Network, ProxyHeader, PublicUrls, TrustedProxies};
 
 use super::{Check, minutes, url};
 use crate::config::types;
@@ -18,6 +18,7 @@ pub(super) struct Server {
     pub(super) tls: Option<TlsFiles>,
     pub(super) drain: Duration,
     pub(super) shutdown_delay: Duration,
+    pub(super) proxies: TrustedProxies,
 }
 
 impl Server {
@@ -33,7 +34,23 @@ pub(super) fn settle(server: &types::Server, check: &mut Check<'_>) -> Option<Se
     let urls = settle_urls(server, listen.as_ref(), check);
     let drain = check.span("server.drain", &server.drain, Duration::ZERO, minutes(10));
     let shutdown_delay = check.span("server.shutdown_delay", &server.shutdown_delay, Duration::ZERO, minutes(5));
-    Some(Server { listen: listen?, urls: urls?, tls: tls?, drain: drain?, shutdown_delay: shutdown_delay? })
+    let proxies = settle_proxies(server, check);
+    let (listen, urls, tls, proxies) = (listen?, urls?, tls?, proxies?);
+    Some(Server { listen, urls, tls, drain: drain?, shutdown_delay: shutdown_delay?, proxies })
+}
+
+fn settle_proxies(server: &types::Server, check: &mut Check<'_>) -> Option<TrustedProxies> {
+    let read = |text: &String| check.problems.take("server.trusted_proxies", text.parse::<Network>());
+    let networks: Vec<_> = server.trusted_proxies.iter().map(read).collect();
+    let header = match server.proxy_header.to_ascii_lowercase().as_str() {
+        "x-forwarded-for" => Some(ProxyHeader::XForwardedFor),
+        "forwarded" => Some(ProxyHeader::Forwarded),
+        other => {
+            check.problems.add("server.proxy_header", format!("must be x-forwarded-for or forwarded, not {other:?}"));
+            None
+        }
+    };
+    Some(TrustedProxies { networks: networks.into_iter().collect::<Option<_>>()?, header: header? })
 }
 
 fn settle_listeners(server: &types::Server, check: &mut Check<'_>) -> Option<Addresses> {

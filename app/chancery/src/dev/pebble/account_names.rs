@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use chancery_dcv::{Check, Verified};
-use chancery_domain::{ChallengeType, Identifier, ProblemKind};
+use chancery_domain::{Attempt, ChallengeType, Identifier, ProblemKind};
 use chancery_workers::{CaaVerdict, Inspector, Seen};
 use tokio::task::JoinSet;
 
@@ -109,6 +109,10 @@ impl Inspector for Renaming {
     ) -> Seen<'a, CaaVerdict> {
         Box::pin(self.ask(whose, identifier, account_uri, After::AnyOf(methods)))
     }
+
+    fn probe<'a>(&'a self, whose: &'a str, identifier: &'a Identifier) -> Seen<'a, Attempt> {
+        self.inspector.probe(whose, identifier)
+    }
 }
 
 #[cfg(test)]
@@ -148,6 +152,10 @@ mod tests {
             _: &'a [ChallengeType],
         ) -> Seen<'a, CaaVerdict> {
             Box::pin(async { self.judge(uri) })
+        }
+
+        fn probe<'a>(&'a self, _: &'a str, _: &'a Identifier) -> Seen<'a, Attempt> {
+            Box::pin(async { Attempt::default() })
         }
     }
 

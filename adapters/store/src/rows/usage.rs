@@ -1,0 +1,134 @@
+//! Certificates that were issued, counted by day, account and profile.
+//!
+//! Issuing writes nothing for it. What is old enough that no more can come is counted once, from an index, and kept; what
+//! came since is counted when somebody asks. A mark says how far that is, and moves with what it speaks of.
+
+use chancery_domain::{AccountId, ResellerId, Timestamp};
+
+use crate::error::StoreError;
+use crate::tx::Tx;
+use crate::value::{Value, params};
+
+const DAY: i64 = 86_400_000;
+
+/// By what certificates are counted; where one is not asked for, all of it counts together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UsageBy {
+    pub day: bool,
+    pub account: bool,
+    pub group: bool,
+    pub profile: bool,
+}
+
+/// Which certificates are counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsageFilter {
+    /// Days since 1970, both counted.
+    pub days: (i64, i64),
+    pub account: Option<AccountId>,
+    pub profile: Option<String>,
+    pub by: UsageBy,
+    /// Most rows.
+    pub most: u32,
+}
+
+/// How many were issued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsageRow {
+    pub day: Option<i64>,
+    pub account: Option<String>,
+    /// None where it is not asked for, and for accounts that are in no group.
+    pub group: Option<String>,
+    pub profile: Option<String>,
+    pub issued: i64,
+}
+
+impl Tx<'_> {
+    /// Counts the certificates of a reseller that were issued until then, a day of them at most; `false` when there is
+    /// nothing left to count.
+    pub fn roll_up_usage(&mut self, reseller: ResellerId, until: Timestamp) -> Result<bool, StoreError> {
+        let mark = "SELECT counted_until FROM usage_marks WHERE reseller_id = $1";
+        let begin = "INSERT INTO usage_marks (reseller_id, counted_until) VALUES ($1, 0) ON CONFLICT DO NOTHING";
+        self.execute(begin, params![reseller])?;
+        let mark = self.query_claimed(mark, params![reseller], |row| row.int())?.pop().unwrap_or(0);
+        let first = "SELECT MIN(issued_at) FROM certificates
+                     WHERE reseller_id = $1 AND issued_at >= $2 AND issued_at < $3";
+        let range = params![reseller, mark, until];
+        let Some(first) = self.query_one(first, range, |row| row.int_or_none())?.flatten() else { return Ok(false) };
+        let end = until.as_millis().min((first.div_euclid(DAY) + 1) * DAY);
+        self.execute(
+            "INSERT INTO usage_days (reseller_id, day, account_id, profile, issued)
+             SELECT reseller_id, issued_at / 86400000, account_id, profile, COUNT(*) FROM certificates
+             WHERE reseller_id = $1 AND issued_at >= $2 AND issued_at < $3
+             GROUP BY reseller_id, issued_at / 86400000, account_id, profile
+             ON CONFLICT (reseller_id, day, account_id, profile) DO UPDATE SET issued = usage_days.issued + excluded.issued",
+            params![reseller, mark, end],
+        )?;
+        let move_on = "UPDATE usage_marks SET counted_until = $2 WHERE reseller_id = $1";
+        self.execute(move_on, params![reseller, end])?;
+        Ok(true)
+    }
+
+    /// How many certificates a reseller's customers got: what was counted before, and what has come since.
+    pub fn usage(&mut self, reseller: ResellerId, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
+        let mark = "SELECT counted_until FROM usage_marks WHERE reseller_id = $1";
+        let mark = self.query_one(mark, params![reseller], |row| row.int())?.unwrap_or(0);
+        let UsageFilter { days: (from, to), account, profile, by, most } = filter;
+        let mut params: Vec<Value> = vec![reseller.into(), (*from).into(), (*to).into()];
+        let mut place = |value: Value| {
+            params.push(value);
+            format!("${}", params.len())
+        };
+        let since = place(mark.max(from.saturating_mul(DAY)).into());
+        let end = place(to.saturating_add(1).saturating_mul(DAY).into());
+        let mut narrow = String::new();
+        if let Some(account) = account {
+            narrow.push_str(&format!(" AND account_id = {}", place((*account).into())));
+        }
+        if let Some(profile) = profile {
+            narrow.push_str(&format!(" AND profile = {}", place(profile.as_str().into())));
+        }
+        let most = place((*most).into());
+        // A place for each, so that rows read alike; what nobody asks for is nothing.
+        let column = |asked: bool, name: &str| if asked { name.to_owned() } else { "NULL".to_owned() };
+        let day = if by.day { "counted.day" } else { "-1" };
+        let columns =
+            [column(by.account, "counted.account_id"), column(by.group, "group_id"), column(by.profile, "profile")];
+        let columns = columns.map(|column| format!("CAST({column} AS TEXT)"));
+        let asked = [
+            (by.day, "counted.day"),
+            (by.account, "counted.account_id"),
+            (by.group, "group_id"),
+            (by.profile, "profile"),
+        ];
+        let asked: Vec<_> = asked.into_iter().filter(|(asked, _)| *asked).map(|(_, name)| name).collect();
+        let grouped = match asked.is_empty() {
+            true => String::new(),
+            false => format!(" GROUP BY {0} ORDER BY {0}", asked.join(", ")),
+        };
+        let groups = match by.group {
+            true => " LEFT JOIN group_members ON group_members.account_id = counted.account_id",
+            false => "",
+        };
+        let sql = format!(
+            "SELECT {day}, {}, CAST(COALESCE(SUM(issued), 0) AS BIGINT) FROM (
+                SELECT day, account_id, profile, issued FROM usage_days
+                WHERE reseller_id = $1 AND day >= $2 AND day <= $3{narrow}
+                UNION ALL
+                SELECT issued_at / 86400000, account_id, profile, COUNT(*) FROM certificates
+                WHERE reseller_id = $1 AND issued_at >= {since} AND issued_at < {end}{narrow}
+                GROUP BY issued_at / 86400000, account_id, profile) AS counted{groups}{grouped} LIMIT {most}",
+            columns.join(", ")
+        );
+        self.query(&sql, &params, |row| {
+            let day = row.int()?;
+            Ok(UsageRow {
+                day: (day >= 0).then_some(day),
+                account: row.text_or_none()?,
+                group: row.text_or_none()?,
+                profile: row.text_or_none()?,
+                issued: row.int()?,
+            })
+        })
+    }
+}

@@ -1,0 +1,160 @@
+//! What the console asks: sessions, operator keys, counts.
+
+use std::time::Duration;
+
+use chancery_domain::{Client, EmailAddress, OperatorKey, OperatorKeyId, ResellerId, Timestamp};
+use chancery_store::{ConsoleSession, CountedState, SessionHolder, Span};
+
+use crate::common::Database;
+
+async fn client(db: &Database) -> Client {
+    let client = db.make.client(db.reseller().await.id);
+    let stored = client.clone();
+    db.put(move |tx| tx.insert_client(&stored)).await;
+    client
+}
+
+async fn operator_key(db: &Database) -> OperatorKey {
+    let now = db.make.now();
+    let id = OperatorKeyId::new(now, db.make.entropy());
+    let key = OperatorKey { id, name: db.make.name("key"), hash: db.make.hash(), revoked_at: None, created_at: now };
+    let stored = key.clone();
+    db.put(move |tx| tx.insert_operator_key(&stored)).await;
+    key
+}
+
+async fn session(db: &Database, holder: SessionHolder, lasts: u64) -> ConsoleSession {
+    let now = db.make.now();
+    let session = ConsoleSession {
+        token: db.make.hash(),
+        holder,
+        credential: db.make.hash(),
+        created_at: now,
+        seen_at: now,
+        expires_at: now.plus(Duration::from_secs(lasts)),
+    };
+    let stored = session.clone();
+    db.put(move |tx| tx.insert_console_session(&stored)).await;
+    session
+}
+
+async fn found(db: &Database, session: &ConsoleSession) -> Option<ConsoleSession> {
+    let token = session.token.clone();
+    db.get(move |tx| tx.console_session(&token)).await
+}
+
+pub(crate) async fn a_session_keeps_every_field(db: Database) {
+    let holders = [SessionHolder::Client(client(&db).await.id), SessionHolder::Operator(operator_key(&db).await.id)];
+    for holder in holders {
+        let kept = session(&db, holder, 60).await;
+        let found = found(&db, &kept).await.unwrap();
+        assert_eq!(found.holder, holder);
+        assert!(found.token == kept.token && found.credential == kept.credential);
+        let times = |of: &ConsoleSession| [of.created_at, of.seen_at, of.expires_at];
+        assert_eq!(times(&found), times(&kept));
+        let (token, later) = (kept.token.clone(), kept.seen_at.plus(Duration::from_secs(7)));
+        db.put(move |tx| tx.touch_console_session(&token, later)).await;
+        let token = kept.token.clone();
+        assert_eq!(db.get(move |tx| tx.console_session(&token)).await.unwrap().seen_at, later);
+    }
+}
+
+pub(crate) async fn sessions_end_one_by_one_by_holder_and_by_age(db: Database) {
+    let (one, other) = (client(&db).await.id, client(&db).await.id);
+    let operator = SessionHolder::Operator(operator_key(&db).await.id);
+    let mut all = Vec::new();
+    for holder in [SessionHolder::Client(one), SessionHolder::Client(one), SessionHolder::Client(other), operator] {
+        all.push(session(&db, holder, 3600).await);
+    }
+    let token = all[0].token.clone();
+    assert!(db.put(move |tx| tx.delete_console_session(&token)).await);
+    let token = all[0].token.clone();
+    assert!(!db.put(move |tx| tx.delete_console_session(&token)).await);
+    assert_eq!(db.put(move |tx| tx.delete_console_sessions(SessionHolder::Client(one))).await, 1);
+    assert!(found(&db, &all[1]).await.is_none());
+    assert!(found(&db, &all[2]).await.is_some() && found(&db, &all[3]).await.is_some());
+    let end = all[2].expires_at;
+    assert_eq!(db.put(move |tx| tx.forget_console_sessions(end, 10)).await, 0);
+    let later = all[3].expires_at.plus(Duration::from_secs(1));
+    assert_eq!(db.put(move |tx| tx.forget_console_sessions(later, 1)).await, 1);
+    assert_eq!(db.put(move |tx| tx.forget_console_sessions(later, 10)).await, 1);
+}
+
+pub(crate) async fn an_operator_key_keeps_every_field_and_is_revoked_once(db: Database) {
+    let (first, second) = (operator_key(&db).await, operator_key(&db).await);
+    let id = first.id;
+    let found = db.get(move |tx| tx.operator_key(id)).await.unwrap();
+    assert!(found.hash == first.hash && found.name == first.name && found.created_at == first.created_at);
+    let now = db.make.now();
+    assert!(db.put(move |tx| tx.revoke_operator_key(id, now)).await);
+    assert!(!db.put(move |tx| tx.revoke_operator_key(id, now)).await);
+    let listed: Vec<_> = db.get(|tx| tx.operator_keys()).await.iter().map(|key| (key.id, key.revoked_at)).collect();
+    assert_eq!(listed, [(second.id, None), (id, Some(now))]);
+}
+
+pub(crate) async fn counts_stop_at_their_ceiling(db: Database) {
+    let account = db.some_account().await;
+    let (reseller, now): (ResellerId, _) = (account.reseller, Timestamp::from_secs(1_800_000_000));
+    let certificate = |place: i64, state: &str, created: Timestamp, not_after: Timestamp| {
+        let id = chancery_domain::CertificateId::new(created, db.make.entropy());
+        let order = chancery_domain::OrderId::new(created, db.make.entropy());
+        let millis = |at: Timestamp| at.as_millis();
+        [
+            format!(
+                "INSERT INTO orders (id, reseller_id, account_id, kid, kid_was_revoked, via, profile, identifiers, certificate_id,
+                 metadata, state, state_at, expires_at, created_at, updated_at, version) VALUES ('{order}', '{reseller}',
+                 '{}', '{}', 0, 'acme', 'TLS-90d', '[]', '{id}', '{{}}', 'valid', 0, 0, 0, 0, 1)",
+                account.id, account.kid
+            ),
+            format!(
+                "INSERT INTO certificates (id, order_id, reseller_id, account_id, kid, via, profile, identifiers, state, state_at,
+                 serial, not_after, created_at, updated_at, version) VALUES ('{id}', '{order}', '{reseller}', '{}', '{}', 'acme',
+                 'TLS-90d', '[]', '{state}', 0, '{place:032x}', {}, 0, 0, 1)",
+                account.id, account.kid, millis(not_after)
+            ),
+        ]
+    };
+    let day = Duration::from_secs(86_400);
+    for place in 0..5 {
+        for sql in certificate(place, "issued", now.plus(day), now.plus(day * 10)) {
+            db.raw(&sql).unwrap();
+        }
+    }
+    for sql in certificate(5, "revoked", now, now.plus(day * 10)) {
+        db.raw(&sql).unwrap();
+    }
+    let spans = [Span { from: now, until: now.plus(day) }, Span { from: now.plus(day), until: now.plus(day * 2) }];
+    let count = move |state, most| db_count(state, most, reseller, spans);
+    assert_eq!(db.get(count(CountedState::Issued, 100)).await, [0, 5]);
+    assert_eq!(db.get(count(CountedState::Issued, 3)).await, [0, 3]);
+    assert_eq!(db.get(count(CountedState::Revoked, 100)).await, [1, 0]);
+    let all = db.get(move |tx| tx.count_all_certificates(reseller, CountedState::Issued, 4)).await;
+    assert_eq!(all, 4);
+    let ends = [Span { from: now.plus(day * 10), until: now.plus(day * 11) }, spans[0]];
+    assert_eq!(db.get(move |tx| tx.count_expiring(reseller, &ends, 100)).await, [5, 0]);
+    let stranger = db.reseller().await.id;
+    assert_eq!(db.get(move |tx| tx.count_expiring(stranger, &ends, 100)).await, [0, 0]);
+}
+
+type Counting = dyn FnMut(&mut chancery_store::Tx<'_>) -> crate::common::Result<Vec<i64>> + Send;
+
+fn db_count(state: CountedState, most: i64, reseller: ResellerId, spans: [Span; 2]) -> Box<Counting> {
+    Box::new(move |tx| tx.count_certificates(reseller, state, &spans, most))
+}
+
+pub(crate) async fn accounts_are_found_by_the_beginning_of_their_address(db: Database) {
+    let reseller = db.reseller().await.id;
+    for address in ["anna@example.com", "Annabel@example.com", "bert@example.com", "an_@example.com"] {
+        let email = EmailAddress::parse(address).unwrap();
+        db.account(chancery_domain::Account { email, ..db.make.account(reseller) }).await;
+    }
+    let search = async |prefix: &'static str| {
+        let found = db.get(move |tx| tx.accounts_by_email_prefix(reseller, prefix, 10)).await;
+        found.iter().map(|account| account.email.key().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(search("anna").await, ["anna@example.com", "annabel@example.com"]);
+    assert_eq!(search("an_").await, ["an_@example.com"]);
+    assert_eq!(search("%").await, Vec::<String>::new());
+    let other = db.reseller().await.id;
+    assert!(db.get(move |tx| tx.accounts_by_email_prefix(other, "anna", 10)).await.is_empty());
+}

@@ -1,0 +1,85 @@
+//! Commands that set up an ACME client with a new credential, ready to paste.
+
+use std::path::Path;
+
+use anstyle::{AnsiColor, Style};
+use chancery_client::wire::EabAuthorization;
+
+/// For certbot and for lego, at the directory of one profile; the other directories below.
+pub fn told(made: &EabAuthorization, ca_file: Option<&Path>, profile: Option<&str>, domain: &str) -> String {
+    let directories = &made.acme_directories;
+    let chosen = match profile {
+        Some(name) => directories.get_key_value(name),
+        None => directories.iter().next(),
+    };
+    let Some((profile, directory)) = chosen else {
+        let known = directories.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        return match known.as_str() {
+            "" => "The account may use no certificate profile: its policies leave none.\n".to_owned(),
+            known => format!("There is no such certificate profile here; there are: {known}\n"),
+        };
+    };
+    let (bold, cyan) = (Style::new().bold(), AnsiColor::Cyan.on_default());
+    let command = |name: &str, lines: String| format!("{bold}{name}{bold:#}\n{cyan}{lines}{cyan:#}\n\n");
+    let mut text = command("certbot", certbot(made, ca_file, directory, domain));
+    text.push_str(&command("lego", lego(made, ca_file, directory, domain)));
+    text.push_str(&format!("These are for the certificate profile {profile}. The directories there are:\n"));
+    let width = directories.keys().map(String::len).max().unwrap_or(0);
+    for (name, url) in directories {
+        text.push_str(&format!("  {name:width$}  {url}\n"));
+    }
+    text
+}
+
+fn certbot(made: &EabAuthorization, ca_file: Option<&Path>, directory: &str, domain: &str) -> String {
+    let trust = trust("REQUESTS_CA_BUNDLE", ca_file);
+    format!(
+        "{trust}certbot certonly --standalone -d {} --server {} \\\n    --eab-kid {} --eab-hmac-key {} \\\n    \
+         --agree-tos --no-eff-email -m {}",
+        quoted(domain),
+        quoted(directory),
+        quoted(&made.account.kid),
+        quoted(&made.hmac_key_url),
+        quoted(&made.account.email),
+    )
+}
+
+fn lego(made: &EabAuthorization, ca_file: Option<&Path>, directory: &str, domain: &str) -> String {
+    let trust = trust("LEGO_CA_CERTIFICATES", ca_file);
+    format!(
+        "{trust}lego --http -d {} --server {} \\\n    --eab --kid {} --hmac {} \\\n    --accept-tos --email {} run",
+        quoted(domain),
+        quoted(directory),
+        quoted(&made.account.kid),
+        quoted(&made.hmac_key_url),
+        quoted(&made.account.email),
+    )
+}
+
+/// Where the service's own certificate is of a private CA, clients have to be told.
+fn trust(variable: &str, ca_file: Option<&Path>) -> String {
+    ca_file.map(|path| format!("{variable}={} \\\n", quoted(&path.display().to_string()))).unwrap_or_default()
+}
+
+/// As a shell takes it literally: in single quotes, where it needs any.
+pub fn quoted(text: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:@%+=,".contains(letter);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_shell_would_change_is_quoted() {
+        assert_eq!(quoted("https://ca.example.com/acme/TLS-90d"), "https://ca.example.com/acme/TLS-90d");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
+        assert_eq!(quoted("*.example.com"), "'*.example.com'");
+        assert_eq!(quoted(""), "''");
+    }
+}

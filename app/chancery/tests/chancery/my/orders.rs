@@ -1,0 +1,120 @@
+//! From names to a certificate in a file.
+
+use std::fs;
+use std::process::Command;
+
+use super::shop::{Shop, mode};
+
+const ACCOUNT: [&str; 2] = ["--account", "admin@customer.example"];
+
+#[test]
+fn an_order_ends_with_key_and_chain_in_files() {
+    let shop = Shop::open();
+    shop.account();
+    let webroot = shop.webroot();
+    let args = ["order", "create", "a.test", "www.a.test", "--webroot", &webroot, "--external-id", "o-1"];
+    let done = shop.json(&[&args[..], &ACCOUNT].concat());
+    assert_eq!((&done["order"]["status"], &done["order"]["externalId"]), (&"valid".into(), &"o-1".into()));
+    let (key, chain) = (shop.at_home("a.test-key.pem"), shop.at_home("a.test.pem"));
+    assert_eq!(done["files"]["key"], key.to_str().unwrap());
+    assert_eq!((mode(&key), mode(&chain)), (0o600, 0o644));
+    assert_eq!(public_key(&["pkey", "-in", key.to_str().unwrap(), "-pubout"]), of_certificate(&chain));
+    let root = shop.dev.value("issuer_bundle");
+    let verify = ["verify", "-CAfile", root, "-untrusted", chain.to_str().unwrap(), chain.to_str().unwrap()];
+    assert!(Command::new("openssl").args(verify).output().unwrap().status.success());
+    assert_eq!(fs::read_dir(format!("{webroot}/.well-known/acme-challenge")).unwrap().count(), 0, "pages are removed");
+    assert!(!shop.at_home("a.test-key.pem.new").exists());
+
+    // The names are shown now: nothing has to be published.
+    let again = ["order", "create", "www.a.test", "--key-type", "rsa-2048"];
+    let said = shop.my(&[&again[..], &ACCOUNT].concat()).ok();
+    assert!(said.stdout.contains("www.a.test-key.pem") && said.stdout.contains("valid until"), "{said:?}");
+    let orders = shop.json(&["order", "list", "--status", "valid", "--account", "admin@customer.example"]);
+    assert_eq!(orders["items"].as_array().unwrap().len(), 2);
+    assert_eq!(shop.json(&["orders", "list", "--external-id", "o-1"])["items"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_key_is_not_overwritten_unless_that_is_wanted() {
+    let shop = Shop::open_with(&["--skip-validation"]);
+    shop.account();
+    let order = |more: &[&str]| shop.my(&[&["order", "create", "a.test", "--published"][..], &ACCOUNT, more].concat());
+    order(&[]).ok();
+    let key = || fs::read(shop.at_home("a.test-key.pem")).unwrap();
+    let first = key();
+    assert!(order(&[]).line(2).contains("not overwritten"));
+    assert_eq!((key(), shop.json(&["order", "list"])["items"].as_array().unwrap().len()), (first.clone(), 1));
+    // With the same key again, or with another one in its place.
+    order(&["--key", "a.test-key.pem"]).ok();
+    assert_eq!(key(), first);
+    assert_eq!(public_key_of_key(&shop), of_certificate(&shop.at_home("a.test.pem")));
+    order(&["--force", "--key-type", "p384"]).ok();
+    assert_ne!(key(), first);
+    assert_eq!(public_key_of_key(&shop), of_certificate(&shop.at_home("a.test.pem")));
+    assert_eq!(mode(&shop.at_home("a.test-key.pem")), 0o600);
+    // What is refused leaves no key behind.
+    assert_eq!(order(&["--out", "nowhere"]).code, 2);
+    fs::create_dir(shop.at_home("empty")).unwrap();
+    let refused = ["order", "create", "b.test", "--account", "nobody@b.example", "--out", "empty"];
+    assert_eq!(shop.my(&refused).code, 5);
+    assert_eq!(fs::read_dir(shop.at_home("empty")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_csr_of_the_customer_is_enough() {
+    let shop = Shop::open_with(&["--skip-validation"]);
+    shop.account();
+    let made = Command::new("openssl")
+        .args(["req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "k.pem"])
+        .args(["-subj", "/", "-addext", "subjectAltName=DNS:c.test", "-out", "c.csr"])
+        .current_dir(shop.home.path())
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    assert_eq!(shop.json(&["check-csr", "c.csr", "--account", "admin@customer.example"])["valid"], true);
+    let done = shop.json(&[&["order", "create", "--csr", "c.csr", "--published"][..], &ACCOUNT].concat());
+    assert_eq!((done["files"].get("key"), shop.at_home("c.test.pem").exists()), (None, true));
+    fs::write(shop.at_home("bad.csr"), "nothing").unwrap();
+    let bad = shop.my(&["check-csr", "bad.csr"]);
+    assert!(bad.code == 1 && !bad.stdout.is_empty() && bad.stderr.contains("would be refused"), "{bad:?}");
+    assert_eq!(shop.my(&[&["order", "create", "--csr", "bad.csr"][..], &ACCOUNT].concat()).code, 1);
+    assert!(shop.my(&["check-csr", "none.csr"]).line(2).contains("none.csr"));
+}
+
+#[test]
+fn what_has_to_be_published_can_be_pasted() {
+    let shop = Shop::open();
+    shop.account();
+    let names = ["order", "create", "p.test", "*.p.test", "--no-wait"];
+    let said = shop.my(&[&names[..], &ACCOUNT].concat()).ok().stdout;
+    assert!(said.contains("_acme-challenge.p.test. 60 IN TXT \"") && said.contains("*.p.test  by dns-01"), "{said}");
+    let command = said.lines().find(|line| line.contains("mkdir")).unwrap();
+    let pasted = Command::new("sh").args(["-c", command]).current_dir(shop.webroot()).status().unwrap();
+    assert!(pasted.success());
+    let page = said.lines().find_map(|line| line.trim().strip_prefix("text")).unwrap().trim();
+    let file = fs::read_dir(format!("{}/.well-known/acme-challenge", shop.webroot())).unwrap().next().unwrap().unwrap();
+    assert_eq!(fs::read_to_string(file.path()).unwrap(), page);
+    assert_eq!(*page.split('.').next().unwrap(), *file.file_name().to_str().unwrap());
+    let alpn = [&["order", "create", "q.test", "--no-wait", "--challenge", "tls-alpn-01"][..], &ACCOUNT].concat();
+    assert!(shop.my(&alpn).ok().stdout.contains("acme-tls/1"));
+    let wrong = [&["order", "create", "*.r.test", "--challenge", "http-01"][..], &ACCOUNT].concat();
+    let wrong = shop.my(&wrong);
+    assert!(wrong.code == 2 && wrong.stderr.trim_end().ends_with(" --challenge, and dns-01"), "{wrong:?}");
+    let order = wrong.stderr.split("resume ").nth(1).unwrap().split(' ').next().unwrap();
+    let resumed = shop.my(&["order", "resume", order, "--challenge", "dns-01"]);
+    assert!(resumed.code == 3 && resumed.stdout.contains("IN TXT"), "{resumed:?}");
+}
+
+fn public_key_of_key(shop: &Shop) -> String {
+    public_key(&["pkey", "-in", shop.at_home("a.test-key.pem").to_str().unwrap(), "-pubout"])
+}
+
+fn of_certificate(path: &std::path::Path) -> String {
+    public_key(&["x509", "-in", path.to_str().unwrap(), "-noout", "-pubkey"])
+}
+
+fn public_key(args: &[&str]) -> String {
+    let output = Command::new("openssl").args(args).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}

@@ -1,0 +1,174 @@
+//! What a reseller sees first: what it has, what was ordered lately, what ends soon, what has failed. Every number is
+//! counted up to a ceiling, so that nobody waits longer for having more.
+
+use std::time::Duration;
+
+use chancery_domain::{CertificateRecord, Scope, Timestamp};
+use chancery_store::{CountedState, OrderFilter, Span, Tx};
+
+use super::Console;
+use crate::caller::Caller;
+use crate::cursor::ListRequest;
+use crate::error::ServiceError;
+use crate::orders::{OrderDetails, Orders};
+
+const DAY: Duration = Duration::from_secs(86_400);
+/// Days that orders are counted for, today included.
+const DAYS_BACK: u32 = 14;
+/// Of one day and one state, no more are counted.
+const MOST_OF_DAY: i64 = 1_000;
+/// Of one state, no more are counted.
+const MOST: i64 = 10_000;
+/// Certificates that are listed.
+const LISTED: u32 = 6;
+
+/// A count, and whether there are more than were counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    pub count: i64,
+    pub more: bool,
+}
+
+/// The orders of one day, by what became of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DayOfOrders {
+    pub day: Timestamp,
+    pub issued: Counted,
+    pub pending: Counted,
+    pub revoked: Counted,
+    pub cancelled: Counted,
+}
+
+/// How many certificates end on a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    pub day: Timestamp,
+    pub certificates: Counted,
+}
+
+/// The numbers of a reseller.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Issued, not revoked, not expired.
+    pub valid: Counted,
+    pub pending: Counted,
+    pub revoked: Counted,
+    pub cancelled: Counted,
+    pub expired: Counted,
+    /// Of those that are valid, how many end within thirty days.
+    pub ending_soon: Counted,
+    /// Oldest day first.
+    pub days: Vec<DayOfOrders>,
+    /// The next thirty days, today first.
+    pub endings: Vec<Ending>,
+    /// Those that end first.
+    pub next_to_end: Vec<CertificateRecord>,
+    /// The newest orders that have failed; none where the caller may not see orders.
+    pub failed: Vec<OrderDetails>,
+}
+
+impl Console {
+    pub async fn summary(&self, caller: &Caller) -> Result<Summary, ServiceError> {
+        caller.require(Scope::ReadCertificate)?;
+        let (reseller, now) = (caller.reseller, self.kernel.now());
+        let today = midnight(now);
+        let spans: Vec<_> = (0..DAYS_BACK).rev().map(|ago| day(today.minus(DAY * ago))).collect();
+        let coming: Vec<_> = (0..30).map(|days| day(today.plus(DAY * days))).collect();
+        let failed = self.failed(caller, now).await?;
+        self.kernel
+            .store
+            .read(move |tx| {
+                let all = |tx: &mut Tx<'_>, state| tx.count_all_certificates(reseller, state, MOST).map(of(MOST));
+                let pending = all(tx, CountedState::Pending)?;
+                let revoked = all(tx, CountedState::Revoked)?;
+                let cancelled = all(tx, CountedState::Cancelled)?;
+                let past = Span { from: Timestamp::from_millis(0), until: now };
+                let later = [ever(now), Span { from: now, until: now.plus(DAY * 30) }, past];
+                let ends = tx.count_expiring(reseller, &later, MOST)?;
+                let per_day = |tx: &mut Tx<'_>, state| tx.count_certificates(reseller, state, &spans, MOST_OF_DAY);
+                let (issued_on, pending_on) = (per_day(tx, CountedState::Issued)?, per_day(tx, CountedState::Pending)?);
+                let revoked_on = per_day(tx, CountedState::Revoked)?;
+                let cancelled_on = per_day(tx, CountedState::Cancelled)?;
+                let at = |counts: &[i64], place: usize| of(MOST_OF_DAY)(counts.get(place).copied().unwrap_or(0));
+                let days = spans.iter().enumerate().map(|(place, span)| DayOfOrders {
+                    day: span.from,
+                    issued: at(&issued_on, place),
+                    pending: at(&pending_on, place),
+                    revoked: at(&revoked_on, place),
+                    cancelled: at(&cancelled_on, place),
+                });
+                Ok(Summary {
+                    valid: of(MOST)(ends.first().copied().unwrap_or(0)),
+                    ending_soon: of(MOST)(ends.get(1).copied().unwrap_or(0)),
+                    expired: of(MOST)(ends.get(2).copied().unwrap_or(0)),
+                    pending,
+                    revoked,
+                    cancelled,
+                    days: days.collect(),
+                    endings: endings(tx, reseller, &coming)?,
+                    next_to_end: tx.certificates_expiring(reseller, later[0], LISTED)?,
+                    failed: failed.clone(),
+                })
+            })
+            .await
+    }
+
+    /// How many certificates end on each day from this one on.
+    pub async fn calendar(&self, caller: &Caller, from: Timestamp, days: u32) -> Result<Vec<Ending>, ServiceError> {
+        caller.require(Scope::ReadCertificate)?;
+        let (reseller, first) = (caller.reseller, midnight(from));
+        let spans: Vec<_> = (0..days.min(100)).map(|number| day(first.plus(DAY * number))).collect();
+        self.kernel.store.read(move |tx| endings(tx, reseller, &spans)).await
+    }
+
+    /// The certificates that end on a day, as many as fit a page.
+    pub async fn ending_on(
+        &self,
+        caller: &Caller,
+        at: Timestamp,
+        most: u32,
+    ) -> Result<Vec<CertificateRecord>, ServiceError> {
+        caller.require(Scope::ReadCertificate)?;
+        let (reseller, span) = (caller.reseller, day(midnight(at)));
+        self.kernel
+            .store
+            .read(move |tx| Ok::<_, ServiceError>(tx.certificates_expiring(reseller, span, most.min(1000))?))
+            .await
+    }
+
+    async fn failed(&self, caller: &Caller, now: Timestamp) -> Result<Vec<OrderDetails>, ServiceError> {
+        if caller.require(Scope::ReadOrder).is_err() {
+            return Ok(Vec::new());
+        }
+        let filter = OrderFilter { account: None, status: Some("invalid".to_owned()), external_id: None, now };
+        let request = ListRequest { limit: LISTED, cursor: None };
+        Ok(Orders::new(self.kernel.clone()).list(caller, filter, &request).await?.items)
+    }
+}
+
+fn endings(
+    tx: &mut Tx<'_>,
+    reseller: chancery_domain::ResellerId,
+    spans: &[Span],
+) -> Result<Vec<Ending>, ServiceError> {
+    let counts = tx.count_expiring(reseller, spans, MOST_OF_DAY)?;
+    let counted = spans.iter().zip(counts);
+    Ok(counted.map(|(span, count)| Ending { day: span.from, certificates: of(MOST_OF_DAY)(count) }).collect())
+}
+
+fn of(most: i64) -> impl Fn(i64) -> Counted {
+    move |count| Counted { count, more: count >= most }
+}
+
+fn midnight(at: Timestamp) -> Timestamp {
+    let day = i64::try_from(DAY.as_secs()).unwrap_or(i64::MAX);
+    Timestamp::from_secs(at.as_secs().div_euclid(day) * day)
+}
+
+fn day(from: Timestamp) -> Span {
+    Span { from, until: from.plus(DAY) }
+}
+
+fn ever(from: Timestamp) -> Span {
+    Span { from, until: Timestamp::from_millis(i64::MAX) }
+}

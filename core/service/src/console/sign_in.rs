@@ -1,0 +1,112 @@
+//! Signing in: with a client's id and secret, or with an operator's key.
+
+use chancery_domain::{ClientId, Secret, SecretHash};
+use chancery_store::{ConsoleSession, SessionHolder, Tx};
+use data_encoding::BASE64URL_NOPAD;
+use serde_json::json;
+
+use super::{Console, LONGEST, NewSession, Person};
+use crate::caller::Origin;
+use crate::error::ServiceError;
+use crate::identity::{hash_secret, operator_key_id};
+
+/// What somebody shows.
+pub enum Credentials {
+    Client { id: String, secret: Secret },
+    Operator { key: Secret },
+}
+
+/// Why somebody is not let in.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum SignInRefusal {
+    #[error("unknown client, wrong secret, or the client is disabled or has expired")]
+    Client,
+    #[error("the operator key is not known, or it is revoked")]
+    Operator,
+    #[error("the reseller {0} is suspended; ask the operator of this service")]
+    Suspended(String),
+    /// With the seconds to wait.
+    #[error("too many attempts; try again in {} minutes", .0.div_ceil(60))]
+    TooMany(u64),
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+}
+
+impl Console {
+    /// Begins a session for whoever shows good credentials.
+    pub async fn sign_in(&self, shown: Credentials, origin: Origin) -> Result<NewSession, SignInRefusal> {
+        let now = self.kernel.now();
+        let name = match &shown {
+            // Only what is an id: anything else that was typed here may be a secret.
+            Credentials::Client { id, .. } => {
+                id.parse::<ClientId>().map_or_else(|_| "client".to_owned(), |id| id.to_string())
+            }
+            Credentials::Operator { .. } => "operator".to_owned(),
+        };
+        if let Some(wait) = self.attempts.wait(&origin.address, &name, now) {
+            return Err(SignInRefusal::TooMany(wait.as_secs().max(1)));
+        }
+        let address = origin.address.clone();
+        let begun = self.begin(shown, origin).await;
+        if let Err(SignInRefusal::Client | SignInRefusal::Operator) = &begun {
+            self.attempts.failed(&address, &name, now);
+        }
+        begun
+    }
+
+    async fn begin(&self, shown: Credentials, origin: Origin) -> Result<NewSession, SignInRefusal> {
+        let token = Secret::new(BASE64URL_NOPAD.encode(&self.kernel.entropy.bytes::<32>()));
+        let (me, hash) = (self.clone(), hash_secret(token.reveal()));
+        let unit = move |tx: &mut Tx<'_>| {
+            let (person, holder, credential) = match &shown {
+                Credentials::Client { id, secret } => me.client(tx, id, secret, &origin)?,
+                Credentials::Operator { key } => me.operator(tx, key, &origin)?,
+            };
+            let now = me.kernel.now();
+            tx.insert_console_session(&ConsoleSession {
+                token: hash.clone(),
+                holder,
+                credential,
+                created_at: now,
+                seen_at: now,
+                expires_at: now.plus(LONGEST),
+            })
+            .map_err(ServiceError::from)?;
+            person.trace().record(&me.kernel, tx, "console.sign_in", &json!({}))?;
+            Ok::<_, SignInRefusal>(())
+        };
+        self.kernel.store.write(unit).await?;
+        Ok(NewSession { token, lasts: LONGEST })
+    }
+
+    fn client(&self, tx: &mut Tx<'_>, id: &str, secret: &Secret, origin: &Origin) -> Result<Let, SignInRefusal> {
+        let id = id.trim().parse::<ClientId>().map_err(|_| SignInRefusal::Client)?;
+        let hash = hash_secret(secret.reveal());
+        let client = tx.client(id).map_err(ServiceError::from)?;
+        let client = client.filter(|client| client.accepts(&hash) && client.is_live(self.kernel.now()));
+        let client = client.ok_or(SignInRefusal::Client)?;
+        let reseller = tx.reseller(client.reseller).map_err(ServiceError::from)?.ok_or(SignInRefusal::Client)?;
+        if reseller.suspended {
+            return Err(SignInRefusal::Suspended(reseller.code.to_string()));
+        }
+        Ok((Person::of_client(client, reseller, origin.clone()), SessionHolder::Client(id), hash))
+    }
+
+    fn operator(&self, tx: &mut Tx<'_>, key: &Secret, origin: &Origin) -> Result<Let, SignInRefusal> {
+        let id = operator_key_id(key.reveal()).ok_or(SignInRefusal::Operator)?;
+        let hash = hash_secret(key.reveal());
+        let known = tx.operator_key(id).map_err(ServiceError::from)?;
+        let known = known.filter(|known| known.hash.matches(&hash) && known.revoked_at.is_none());
+        let known = known.ok_or(SignInRefusal::Operator)?;
+        Ok((Person::of_operator(known, origin.clone()), SessionHolder::Operator(id), hash))
+    }
+}
+
+/// Who is let in, and by what.
+type Let = (Person, SessionHolder, SecretHash);
+
+impl From<chancery_store::StoreError> for SignInRefusal {
+    fn from(error: chancery_store::StoreError) -> Self {
+        Self::Service(error.into())
+    }
+}

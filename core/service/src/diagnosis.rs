@@ -1,0 +1,162 @@
+//! What would happen to names: what CAA records and policies say, and whether the web server is reached.
+
+use std::sync::Arc;
+
+use chancery_domain::policy::Request;
+use chancery_domain::{
+    Account, Attempt, CaaEvidence, ChallengeType, Identifier, Problem, ProfileName, Scope, ValidationProblem,
+};
+use chancery_store::Tx;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use crate::account_lookup::AccountLookup;
+use crate::caa::{CaaAsker, PATIENCE};
+use crate::caller::Caller;
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+use crate::limits::Limit;
+use crate::orders::Standing;
+use crate::orders::rules;
+
+/// Names that are looked at at a time, of one request.
+const AT_ONCE: usize = 4;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct DiagnosisRequest {
+    pub names: Vec<Identifier>,
+    /// The operator's default where there is none.
+    pub profile: Option<ProfileName>,
+    /// Whose policies are asked; nobody's where there is none.
+    pub account: Option<AccountLookup>,
+}
+
+/// What was found of one name.
+#[derive(Clone, Debug)]
+pub struct Diagnosis {
+    pub name: Identifier,
+    /// What the policies and the rules for names have against it.
+    pub objections: Vec<Problem>,
+    /// What CAA says; nothing where nobody can look.
+    pub caa: Option<Result<CaaEvidence, ValidationProblem>>,
+    /// What was seen of the web server; nothing for a wildcard, and where nobody can look.
+    pub web: Option<Attempt>,
+    /// Whether there was no time to look.
+    pub out_of_time: bool,
+}
+
+#[derive(Clone)]
+pub struct Diagnoses {
+    kernel: Arc<Kernel>,
+    pub(crate) asker: Option<Arc<dyn CaaAsker>>,
+}
+
+impl Diagnoses {
+    pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
+        Self { kernel, asker: None }
+    }
+
+    /// Looks at each name once. Nothing is ordered, and nothing that is seen counts for an order.
+    pub async fn look(&self, caller: &Caller, request: DiagnosisRequest) -> Result<Vec<Diagnosis>, ServiceError> {
+        caller.require(Scope::ReadCertificate)?;
+        let DiagnosisRequest { names, profile, account } = request;
+        let (kernel, reseller, asked) = (self.kernel.clone(), caller.reseller, names.clone());
+        let judge = move |tx: &mut Tx<'_>| {
+            let account =
+                account.as_ref().map(|lookup| lookup.find_to_order(tx, reseller, kernel.now())).transpose()?;
+            account.as_ref().map_or(Ok(()), Account::require_active)?;
+            judge(&kernel, tx, profile.as_ref(), account.as_ref(), &asked)
+        };
+        let judged = self.kernel.store.read(judge).await?;
+        let whose = caller.reseller.to_string();
+        let granted = self.kernel.limits.take_many(Limit::Diagnoses, &whose, names.len()).await;
+        if let Some(refused) = granted.filter(|decision| !decision.allowed()) {
+            return Err(ServiceError::RateLimited(refused));
+        }
+        let blank = |(name, objections): (Identifier, Vec<Problem>)| Diagnosis {
+            name,
+            objections,
+            caa: None,
+            web: None,
+            out_of_time: false,
+        };
+        let mut found: Vec<_> = names.into_iter().zip(judged.objections).map(blank).collect();
+        if let Some(asker) = &self.asker {
+            see(asker, &whose, &judged.account_uri, &judged.methods, &mut found).await;
+        }
+        Ok(found)
+    }
+}
+
+struct Judged {
+    objections: Vec<Vec<Problem>>,
+    account_uri: String,
+    methods: Vec<ChallengeType>,
+}
+
+fn judge(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    profile: Option<&ProfileName>,
+    account: Option<&Account>,
+    names: &[Identifier],
+) -> Result<Judged, ServiceError> {
+    let settings = &kernel.settings;
+    let profile = rules::profile(settings, profile.unwrap_or(&settings.default_profile))?;
+    let rules = settings.issuing.names_of(profile);
+    let standing = account.map(|account| Standing::of(tx, account.id)).transpose()?;
+    let mut objections = Vec::with_capacity(names.len());
+    for name in names {
+        let one = std::slice::from_ref(name);
+        let problem = |problem: &dyn std::fmt::Display| Problem::new("name", "not_acceptable", problem);
+        let mut found: Vec<_> = rules.problems(one).iter().map(|each| problem(each)).collect();
+        if let (Some(account), Some(standing)) = (account, &standing) {
+            let asked =
+                Request { profile, identifiers: one, key_type: None, challenge_type: None, validity_days: None };
+            found.extend(standing.foretell(tx, settings, account.id, &asked, kernel.now())?.violations);
+            if let Some(pause) = kernel.pauses.of(account.id, name) {
+                found.push(Problem::new("name", "paused", format!("new orders are paused until {pause} is lifted")));
+            }
+        }
+        objections.push(found);
+    }
+    let account_uri = account.map(|account| settings.issuing.account_uri(account.id)).unwrap_or_default();
+    Ok(Judged { objections, account_uri, methods: profile.challenge_types.clone() })
+}
+
+/// Looks at every name, few at a time, until the patience ends.
+async fn see(
+    asker: &Arc<dyn CaaAsker>,
+    whose: &str,
+    account_uri: &str,
+    methods: &[ChallengeType],
+    found: &mut [Diagnosis],
+) {
+    let end = Instant::now() + PATIENCE;
+    let mut waiting = found.iter().map(|each| each.name.clone()).enumerate().collect::<Vec<_>>().into_iter();
+    found.iter_mut().for_each(|each| each.out_of_time = true);
+    let mut looks = JoinSet::new();
+    loop {
+        while looks.len() < AT_ONCE
+            && let Some((place, name)) = waiting.next()
+        {
+            let (asker, whose, uri, methods) =
+                (asker.clone(), whose.to_owned(), account_uri.to_owned(), methods.to_vec());
+            looks.spawn(async move {
+                let wildcard = matches!(&name, Identifier::Dns(name) if name.is_wildcard());
+                let web = async { if wildcard { None } else { Some(asker.probe(&whose, &name).await) } };
+                let (caa, web) = tokio::join!(asker.ask(&whose, &name, &uri, &methods), web);
+                (place, caa, web)
+            });
+        }
+        match timeout_at(end, looks.join_next()).await {
+            Ok(Some(Ok((place, caa, web)))) => {
+                let each = &mut found[place];
+                (each.caa, each.web, each.out_of_time) = (Some(caa), web, false);
+            }
+            Ok(Some(Err(error))) => tracing::error!(%error, "a look at a name did not end"),
+            Ok(None) | Err(_) => return,
+        }
+    }
+}

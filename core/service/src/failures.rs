@@ -1,0 +1,97 @@
+//! Names whose validation fails again and again: held to a rate, and paused in the end.
+
+use chancery_domain::{AccountId, Authorization, Failure, Identifier, PauseId, ProblemKind, ValidationProblem};
+use chancery_store::Tx;
+use serde_json::json;
+
+use crate::caller::{Actor, Origin};
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+use crate::limits::Limit;
+use crate::pauses::{IN_A_ROW, lift};
+
+/// That nothing stands against validating what these authorizations still have to show.
+pub(crate) fn require_worth_trying(kernel: &Kernel, authorizations: &[Authorization]) -> Result<(), ServiceError> {
+    let unshown = || authorizations.iter().filter(|authorization| authorization.validation().is_none());
+    let paused = unshown().filter_map(|authorization| {
+        let name = &authorization.identifier;
+        kernel.pauses.of(authorization.account, name).map(|pause| (name.clone(), pause))
+    });
+    let paused: Vec<_> = paused.collect();
+    if !paused.is_empty() {
+        return Err(ServiceError::Paused(paused));
+    }
+    for authorization in unshown() {
+        let whom = whom(authorization.account, &authorization.identifier);
+        let failed = kernel.limits.peek(Limit::FailedValidations, &whom);
+        if let Some(failed) = failed.filter(|failed| !failed.allowed()) {
+            return Err(ServiceError::RateLimited(failed));
+        }
+    }
+    Ok(())
+}
+
+/// A validation that has failed, for what is to be done once that is durable.
+#[derive(Clone, Debug)]
+pub(crate) struct Failed {
+    account: AccountId,
+    name: Identifier,
+    paused: Option<PauseId>,
+}
+
+impl Failed {
+    pub(crate) fn note(&self, kernel: &Kernel) {
+        kernel.limits.charge(Limit::FailedValidations, &whom(self.account, &self.name));
+        if let Some(pause) = self.paused {
+            kernel.pauses.add(self.account, &self.name, pause);
+        }
+    }
+}
+
+/// Counts a failure that is the applicant's, and pauses the name where it is one too many.
+pub(crate) fn count(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    authorization: &Authorization,
+    problem: &ValidationProblem,
+) -> Result<Option<Failed>, ServiceError> {
+    if problem.kind == ProblemKind::ServerInternal {
+        return Ok(None);
+    }
+    let (account, name, now) = (authorization.account, authorization.identifier.clone(), kernel.now());
+    let most = i64::from(kernel.limits.settings().caps.failures_to_pause);
+    if most == 0 {
+        return Ok(Some(Failed { account, name, paused: None }));
+    }
+    let failure = Failure {
+        id: PauseId::new(now, kernel.entropy.as_ref()),
+        reseller: authorization.reseller,
+        account,
+        name: name.clone(),
+        problem: problem.to_string(),
+        at: now,
+    };
+    let (id, failures, already) = tx.count_failure(&failure, IN_A_ROW)?;
+    let paused = failures >= most;
+    if paused && !already {
+        tx.pause(id, now)?;
+        let detail = json!({"account": account.to_string(), "name": name.to_string(), "failures": failures});
+        let (reseller, origin) = (Some(authorization.reseller), Origin::default());
+        kernel.audit_as(tx, reseller, &Actor::Service, &origin, "pause.begin", id, &detail)?;
+    }
+    Ok(Some(Failed { account, name, paused: paused.then_some(id) }))
+}
+
+/// A success ends what is paused. Where nothing is, it costs nothing: the next failure finds it.
+pub(crate) fn forgive(kernel: &Kernel, tx: &mut Tx<'_>, authorization: &Authorization) -> Result<(), ServiceError> {
+    let Some(pause) = kernel.pauses.of(authorization.account, &authorization.identifier) else { return Ok(()) };
+    match tx.any_pause(pause)? {
+        Some(pause) => lift(tx, Some(pause)).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Whose bucket a failed validation is taken from.
+fn whom(account: AccountId, identifier: &Identifier) -> String {
+    format!("{account} {identifier}")
+}

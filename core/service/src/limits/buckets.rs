@@ -1,0 +1,349 @@
+//! The buckets as one node knows them. Memory is bounded whatever keys come: what is full is forgotten, and while too
+//! many are busy at once, keys share buckets.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use chancery_store::{BucketAnswer, BucketWish};
+use data_encoding::HEXLOWER;
+
+use super::{Key, Rate};
+
+/// Keys that are remembered before the idle ones are forgotten.
+const MOST_KEYS: usize = 100_000;
+/// Buckets that all keys share while too many keys are busy at once.
+const SHARED_BUCKETS: u8 = u8::MAX;
+/// How long tokens stay in the pocket of a node that has no use for them.
+const IDLE: i64 = 3_000_000;
+/// How long nobody waits for a database that has not answered.
+const TROUBLE: i64 = 2_000_000;
+
+pub(super) enum Taken {
+    Allowed {
+        remaining: u32,
+    },
+    Refused {
+        wait: Duration,
+    },
+    /// The shared bucket has to be asked.
+    Unsure,
+}
+
+pub(super) struct Buckets {
+    shared: bool,
+    most_keys: usize,
+    nodes: AtomicU32,
+    entries: Mutex<Entries>,
+}
+
+#[derive(Default)]
+struct Entries {
+    all: HashMap<Key, Entry>,
+    /// Those that are to be settled.
+    queue: Vec<Key>,
+    /// Until when nobody waits for the database.
+    trouble_until: i64,
+    crowded: bool,
+    checks: u32,
+}
+
+struct Entry {
+    rate: Rate,
+    /// When the bucket is full again, as far as is known here.
+    full_at: i64,
+    /// The same of this node's share alone, for when nothing is known.
+    share_full_at: i64,
+    /// Tokens that were taken from the shared bucket beforehand.
+    pocket: i64,
+    /// Tokens that were taken on credit.
+    owed: i64,
+    /// Tokens that were taken since it was last settled.
+    lately: i64,
+    waiting: i64,
+    /// Whether it is to be settled, and whether it is being.
+    asked: bool,
+    queued: bool,
+    settling: bool,
+    touched: i64,
+}
+
+/// One more that waits, until dropped.
+pub(super) struct Waits<'a> {
+    buckets: &'a Buckets,
+    key: Key,
+}
+
+impl Buckets {
+    pub(super) fn new(shared: bool) -> Self {
+        Self { shared, most_keys: MOST_KEYS, nodes: AtomicU32::new(1), entries: Mutex::default() }
+    }
+
+    #[cfg(test)]
+    pub(super) fn small(shared: bool, most_keys: usize) -> Self {
+        Self { most_keys, ..Self::new(shared) }
+    }
+
+    pub(super) fn take(&self, key: Key, rate: &Rate, now: i64, patient: bool) -> Taken {
+        let mut entries = self.entries();
+        let patient = patient && now >= entries.trouble_until;
+        let (slot, entry) = self.entry(&mut entries, key, rate, now);
+        let taken = match self.shared {
+            false => entry.take_alone(now),
+            true => entry.take_shared(now, i64::from(self.nodes()), patient),
+        };
+        entries.enqueue(slot);
+        taken
+    }
+
+    /// How many tokens there are, and how long until there is one.
+    pub(super) fn peek(&self, key: Key, rate: &Rate, now: i64) -> (u32, Duration) {
+        let entries = self.entries();
+        let Some(entry) = entries.all.get(&entries.slot(key)) else { return (rate.burst.get(), Duration::ZERO) };
+        (entry.remaining(now), rate.wait(entry.full_at, now))
+    }
+
+    pub(super) fn charge(&self, key: Key, rate: &Rate, now: i64) {
+        let mut entries = self.entries();
+        let (slot, entry) = self.entry(&mut entries, key, rate, now);
+        match self.shared {
+            false => drop(entry.take_alone(now)),
+            true if entry.pocket > 0 => entry.spend_pocket(now),
+            true if rate.free(entry.full_at, now) > 0 => entry.spend_credit(now),
+            true => {}
+        }
+        entries.enqueue(slot);
+    }
+
+    pub(super) fn wait(&self, key: Key) -> Waits<'_> {
+        let mut entries = self.entries();
+        let key = entries.slot(key);
+        if let Some(entry) = entries.all.get_mut(&key) {
+            entry.waiting += 1;
+        }
+        Waits { buckets: self, key }
+    }
+
+    pub(super) fn nodes(&self) -> u32 {
+        self.nodes.load(Ordering::Relaxed).max(1)
+    }
+
+    pub(super) fn set_nodes(&self, nodes: u32) {
+        self.nodes.store(nodes, Ordering::Relaxed);
+    }
+
+    /// What is to be settled now, so many at most.
+    pub(super) fn wishes(&self, most: usize) -> Vec<BucketWish> {
+        let nodes = i64::from(self.nodes());
+        let mut entries = self.entries();
+        let rest = entries.queue.len().saturating_sub(most);
+        let mut wishes = Vec::new();
+        for key in entries.queue.split_off(rest) {
+            wishes.extend(entries.all.get_mut(&key).map(|entry| entry.wish(&key, nodes)));
+        }
+        wishes
+    }
+
+    /// Takes note of what was settled.
+    pub(super) fn settle(&self, wishes: &[BucketWish], answers: &[BucketAnswer]) {
+        let mut entries = self.entries();
+        entries.trouble_until = 0;
+        let answers: HashMap<_, _> = answers.iter().map(|answer| (answer.key.as_str(), answer)).collect();
+        for wish in wishes {
+            let Some(key) = read_key(&wish.key) else { continue };
+            let Some(entry) = entries.all.get_mut(&key) else { continue };
+            entry.settling = false;
+            if let Some(answer) = answers.get(wish.key.as_str()) {
+                entry.owed -= wish.spent.max(0);
+                entry.pocket += answer.granted;
+                entry.full_at = answer.full_at;
+                entry.asked = entry.owed > 0;
+            }
+            entries.enqueue(key);
+        }
+    }
+
+    /// The database did not answer: each is asked for again later, and meanwhile nobody waits.
+    pub(super) fn give_up(&self, wishes: &[BucketWish], now: i64) {
+        let mut entries = self.entries();
+        entries.trouble_until = now + TROUBLE;
+        for wish in wishes {
+            let Some(key) = read_key(&wish.key) else { continue };
+            let Some(entry) = entries.all.get_mut(&key) else { continue };
+            (entry.settling, entry.asked) = (false, true);
+            // What was to be given back stays in the pocket.
+            entry.pocket -= wish.spent.min(0);
+            entries.enqueue(key);
+        }
+    }
+
+    /// Gives back what nobody has use for, and forgets what is full.
+    pub(super) fn tidy(&self, now: i64) {
+        let mut entries = self.entries();
+        let idle = |entry: &Entry| entry.pocket > 0 && now - entry.touched > IDLE;
+        let idle: Vec<_> = entries.all.iter().filter(|(_, entry)| idle(entry)).map(|(key, _)| *key).collect();
+        for key in idle {
+            if let Some(entry) = entries.all.get_mut(&key) {
+                entry.asked = true;
+            }
+            entries.enqueue(key);
+        }
+        entries.forget_full(now);
+        entries.crowded = entries.all.len() > self.most_keys;
+    }
+
+    fn entry<'a>(&self, entries: &'a mut Entries, key: Key, rate: &Rate, now: i64) -> (Key, &'a mut Entry) {
+        entries.checks = entries.checks.wrapping_add(1);
+        if entries.checks.is_multiple_of(256) {
+            if entries.all.len() > self.most_keys {
+                entries.forget_full(now);
+            }
+            entries.crowded = entries.all.len() > self.most_keys;
+        }
+        let key = entries.slot(key);
+        let entry = entries.all.entry(key).or_insert_with(|| Entry::full(*rate, now));
+        // A clock that was set back must not keep anybody waiting for longer than an empty bucket does.
+        entry.full_at = entry.full_at.min(now.saturating_add(rate.room().saturating_mul(2)));
+        (entry.rate, entry.touched) = (*rate, now);
+        (key, entry)
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entries {
+    /// Where a key is kept: while it is crowded, those that are not known yet share a few places.
+    fn slot(&self, key: Key) -> Key {
+        match self.crowded && !self.all.contains_key(&key) {
+            true => [key[0] % SHARED_BUCKETS; 16],
+            false => key,
+        }
+    }
+
+    fn enqueue(&mut self, key: Key) {
+        let Some(entry) = self.all.get_mut(&key) else { return };
+        if entry.asked && !entry.queued && !entry.settling {
+            entry.queued = true;
+            self.queue.push(key);
+        }
+    }
+
+    fn forget_full(&mut self, now: i64) {
+        self.all.retain(|_, entry| !entry.is_forgettable(now));
+        self.all.shrink_to(1024);
+    }
+}
+
+impl Entry {
+    fn full(rate: Rate, now: i64) -> Self {
+        Self {
+            rate,
+            full_at: now,
+            share_full_at: now,
+            pocket: 0,
+            owed: 0,
+            lately: 0,
+            waiting: 0,
+            asked: false,
+            queued: false,
+            settling: false,
+            touched: now,
+        }
+    }
+
+    fn take_alone(&mut self, now: i64) -> Taken {
+        if self.rate.free(self.full_at, now) < 1 {
+            return Taken::Refused { wait: self.rate.wait(self.full_at, now) };
+        }
+        self.full_at = self.full_at.max(now) + self.rate.step();
+        Taken::Allowed { remaining: self.remaining(now) }
+    }
+
+    fn take_shared(&mut self, now: i64, nodes: i64, patient: bool) -> Taken {
+        let burst = i64::from(self.rate.burst.get());
+        if self.pocket > 0 {
+            self.spend_pocket(now);
+            return Taken::Allowed { remaining: self.remaining(now) };
+        }
+        let free = self.rate.free(self.full_at, now);
+        if free < 1 && !self.asked {
+            // It was empty when it was last seen, and cannot be otherwise yet.
+            return Taken::Refused { wait: self.rate.wait(self.full_at, now) };
+        }
+        // While there is plenty, a little is taken on credit: no request waits for the database because it is the first.
+        let credit = (burst / (10 * nodes)).max(1);
+        if self.owed < credit && free >= (burst / 2).max(1) {
+            self.spend_credit(now);
+            return Taken::Allowed { remaining: self.remaining(now) };
+        }
+        self.asked = true;
+        if patient {
+            return Taken::Unsure;
+        }
+        // Nobody can tell: by this node's share.
+        let (step, room) = (self.rate.step().saturating_mul(nodes), self.rate.room().max(self.rate.step() * nodes));
+        if self.share_full_at.max(now) + step > now + room {
+            let wait = self.share_full_at + step - now - room;
+            return Taken::Refused { wait: Duration::from_micros(wait.unsigned_abs()) };
+        }
+        self.share_full_at = self.share_full_at.max(now) + step;
+        self.owed += 1;
+        Taken::Allowed { remaining: self.remaining(now) }
+    }
+
+    fn spend_pocket(&mut self, now: i64) {
+        self.pocket -= 1;
+        self.lately += 1;
+        self.asked |= self.pocket <= self.lately / 2 && self.rate.free(self.full_at, now) > 0;
+    }
+
+    fn spend_credit(&mut self, now: i64) {
+        self.owed += 1;
+        self.lately += 1;
+        self.full_at = self.full_at.max(now) + self.rate.step();
+        self.asked = true;
+    }
+
+    fn wish(&mut self, key: &Key, nodes: i64) -> BucketWish {
+        let (step, room) = (self.rate.step(), self.rate.room());
+        let idle = self.lately == 0 && self.waiting == 0 && self.owed == 0;
+        let most = (i64::from(self.rate.burst.get()) / (4 * nodes)).max(1);
+        let (spent, wanted) = match idle {
+            true => (-self.pocket, 0),
+            false => (self.owed, (self.waiting + (self.lately * 2).clamp(1, most) - self.pocket).max(0)),
+        };
+        if idle {
+            self.pocket = 0;
+        }
+        (self.settling, self.queued, self.lately) = (true, false, 0);
+        BucketWish { key: HEXLOWER.encode(key), spent, wanted, step, room }
+    }
+
+    fn remaining(&self, now: i64) -> u32 {
+        let all = (self.pocket + self.rate.free(self.full_at, now)).min(i64::from(self.rate.burst.get()));
+        u32::try_from(all).unwrap_or(0)
+    }
+
+    fn is_forgettable(&self, now: i64) -> bool {
+        let busy = self.asked || self.settling || self.waiting > 0 || self.pocket > 0 || self.owed > 0;
+        !busy && self.full_at <= now && self.share_full_at <= now
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        if let Some(entry) = self.buckets.entries().all.get_mut(&self.key) {
+            entry.waiting = (entry.waiting - 1).max(0);
+        }
+    }
+}
+
+fn read_key(text: &str) -> Option<Key> {
+    HEXLOWER.decode(text.as_bytes()).ok()?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+use std::num::NonZeroU32;
+
+use super::*;
+
+const SECOND: i64 = 1_000_000;
+
+fn rate(count: u32, burst: u32) -> Rate {
+    let number = |number| NonZeroU32::new(number).unwrap();
+    Rate::per_second(number(count), number(burst))
+}
+
+fn key(number: u32) -> Key {
+    let mut key = Key::default();
+    key[..4].copy_from_slice(&number.to_be_bytes());
+    key[15] = 1;
+    key
+}
+
+/// How many of so many tries pass.
+fn pass(buckets: &Buckets, number: u32, rate: &Rate, now: i64, tries: usize) -> usize {
+    let allowed = |_: &usize| matches!(buckets.take(key(number), rate, now, false), Taken::Allowed { .. });
+    (0..tries).filter(allowed).count()
+}
+
+#[test]
+fn a_burst_passes_then_the_rate() {
+    let (buckets, rate) = (Buckets::new(false), rate(50, 200));
+    assert_eq!(pass(&buckets, 1, &rate, 0, 300), 200);
+    assert_eq!(pass(&buckets, 2, &rate, 0, 1), 1, "keys do not share a bucket");
+    assert_eq!(pass(&buckets, 1, &rate, SECOND, 300), 50);
+    assert_eq!(pass(&buckets, 1, &rate, 100 * SECOND, 300), 200, "no more than a bucketful is saved up");
+}
+
+#[test]
+fn what_is_left_and_when_to_come_again_are_told() {
+    let (buckets, rate) = (Buckets::new(false), rate(1, 3));
+    assert_eq!(buckets.peek(key(1), &rate, 0).0, 3);
+    assert_eq!(pass(&buckets, 1, &rate, 0, 3), 3);
+    assert_eq!(buckets.peek(key(1), &rate, 0), (0, Duration::from_secs(1)));
+    let Taken::Refused { wait } = buckets.take(key(1), &rate, SECOND / 2, false) else { panic!("it is empty") };
+    assert_eq!(wait, Duration::from_millis(500));
+}
+
+#[test]
+fn a_clock_that_is_set_back_keeps_nobody_waiting_for_ever() {
+    let (buckets, rate) = (Buckets::new(false), rate(1, 2));
+    assert_eq!(pass(&buckets, 1, &rate, 1_000_000 * SECOND, 9), 2);
+    assert_eq!(pass(&buckets, 1, &rate, 0, 9), 0);
+    assert_eq!(pass(&buckets, 1, &rate, 5 * SECOND, 9), 2);
+}
+
+#[test]
+fn idle_keys_are_forgotten_and_busy_ones_share_in_the_end() {
+    for shared in [false, true] {
+        let (buckets, rate) = (Buckets::small(shared, 1000), rate(1, 4));
+        let count = || buckets.entries().all.len();
+        for number in 0..100_000 {
+            pass(&buckets, number, &rate, 0, 1);
+        }
+        assert!(count() <= 1000 + 256 + 256, "{}", count());
+        // Those that wait to be settled are settled.
+        let wishes = buckets.wishes(usize::MAX);
+        let answer = |wish: &BucketWish| BucketAnswer { key: wish.key.clone(), full_at: SECOND, granted: 0 };
+        buckets.settle(&wishes, &wishes.iter().map(answer).collect::<Vec<_>>());
+        buckets.tidy(600 * SECOND);
+        assert!(count() < 10, "{}", count());
+    }
+}
+
+/// The database, for as many nodes as there are.
+fn settle(nodes: &[Buckets], full_at: &mut i64, now: i64) {
+    for node in nodes {
+        let wishes = node.wishes(10);
+        let mut answers = Vec::new();
+        for wish in &wishes {
+            let after = match wish.spent >= 0 {
+                true => (*full_at).max(now) + wish.spent * wish.step,
+                false => (*full_at + wish.spent * wish.step).max(now),
+            };
+            let granted = wish.wanted.min(((now + wish.room - after) / wish.step).max(0));
+            *full_at = after + granted * wish.step;
+            answers.push(BucketAnswer { key: wish.key.clone(), full_at: *full_at, granted });
+        }
+        node.settle(&wishes, &answers);
+    }
+}
+
+#[test]
+fn nodes_that_settle_hold_a_limit_together_and_give_back_what_they_do_not_need() {
+    let (rate, mut full_at) = (rate(10, 100), 0);
+    let nodes: Vec<_> = (0..4).map(|_| Buckets::new(true)).collect();
+    nodes.iter().for_each(|node| node.set_nodes(4));
+    let mut passed = 0;
+    for round in 0..200 {
+        for node in &nodes {
+            let allowed = matches!(node.take(key(1), &rate, 0, true), Taken::Allowed { .. });
+            passed += usize::from(allowed);
+        }
+        if round % 2 == 0 {
+            settle(&nodes, &mut full_at, 0);
+        }
+    }
+    assert!((80..=120).contains(&passed), "{passed}");
+    // A bucket that nobody uses is full again, pockets included.
+    let later = 60 * SECOND;
+    for _ in 0..3 {
+        nodes.iter().for_each(|node| node.tidy(later));
+        settle(&nodes, &mut full_at, later);
+    }
+    assert!(full_at <= later, "{full_at}");
+    assert!(nodes.iter().all(|node| node.entries().all.values().all(|entry| entry.pocket == 0)));
+}
+
+#[test]
+fn the_first_of_a_key_waits_for_nobody_and_the_many_do() {
+    let (buckets, rate) = (Buckets::new(true), rate(1, 5));
+    assert!(matches!(buckets.take(key(1), &rate, 0, true), Taken::Allowed { .. }));
+    assert!(matches!(buckets.take(key(1), &rate, 0, true), Taken::Unsure));
+}
+
+#[test]
+fn a_bucket_that_is_known_to_be_empty_is_not_asked_for() {
+    let (buckets, rate) = (Buckets::new(true), rate(1, 5));
+    pass(&buckets, 1, &rate, 0, 1);
+    let wishes = buckets.wishes(10);
+    let empty = BucketAnswer { key: wishes[0].key.clone(), full_at: 5 * SECOND, granted: 0 };
+    buckets.settle(&wishes, &[empty]);
+    for _ in 0..100 {
+        assert!(matches!(buckets.take(key(1), &rate, 0, true), Taken::Refused { .. }));
+    }
+    assert_eq!(buckets.wishes(10), []);
+}
+
+#[test]
+fn without_the_database_each_node_goes_by_its_share() {
+    let (buckets, rate) = (Buckets::new(true), rate(4, 100));
+    buckets.set_nodes(4);
+    pass(&buckets, 1, &rate, 0, 1);
+    let wishes = buckets.wishes(10);
+    buckets.give_up(&wishes, 0);
+    let passed = pass(&buckets, 1, &rate, 0, 500);
+    assert!((20..=30).contains(&passed), "{passed}");
+    let wishes = buckets.wishes(10);
+    assert_eq!(wishes[0].spent, passed as i64 + 1, "what was taken meanwhile is owed");
+}

@@ -1,0 +1,97 @@
+//! Settles with the buckets that nodes share, behind the requests' backs.
+
+use std::time::Duration;
+
+use chancery_domain::Timestamp;
+use chancery_store::{Store, StoreError};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::Limits;
+
+/// How often it is settled while nobody waits, and while somebody does.
+const AT_LEISURE: Duration = Duration::from_millis(200);
+const IN_HASTE: Duration = Duration::from_millis(5);
+/// Buckets that are settled by one statement.
+const TOGETHER: usize = 500;
+/// How long the database may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often nodes count each other and forget what nobody needs.
+const ROUND: Duration = Duration::from_secs(5);
+/// A node that was not heard of for so long is gone.
+const GONE: Duration = Duration::from_secs(20);
+/// How often full buckets are removed.
+const SWEEP: Duration = Duration::from_secs(600);
+
+impl Limits {
+    /// Goes on until it is dropped. Without it nodes do not hear of each other, and each goes by its share.
+    pub async fn run(&self) {
+        let mut round = Instant::now();
+        let mut sweep = Instant::now() + SWEEP;
+        loop {
+            if round <= Instant::now() {
+                self.meet().await;
+                self.inner.buckets.tidy(self.now());
+                round = Instant::now() + ROUND;
+            }
+            if sweep <= Instant::now() {
+                self.sweep().await;
+                sweep = Instant::now() + SWEEP;
+            }
+            self.settle().await;
+            sleep(IN_HASTE).await;
+            let _at_leisure = timeout(AT_LEISURE, self.inner.urgent.notified()).await;
+        }
+    }
+
+    /// Settles everything that waits to be.
+    pub async fn settle(&self) {
+        let Some((store, _)) = &self.inner.shared else { return };
+        loop {
+            let wishes = self.inner.buckets.wishes(TOGETHER);
+            if wishes.is_empty() {
+                return;
+            }
+            let (asked, now) = (wishes.clone(), self.now());
+            let answers = within(store, move |tx| tx.exchange_tokens(&asked, now)).await;
+            let failed = answers.is_err();
+            match answers {
+                Ok(answers) => self.inner.buckets.settle(&wishes, &answers),
+                Err(error) => {
+                    tracing::warn!(%error, "rate limits go by this node's share: the shared buckets cannot be asked");
+                    self.inner.buckets.give_up(&wishes, self.now());
+                }
+            }
+            self.inner.settled.send_modify(|count| *count += 1);
+            if failed {
+                return sleep(AT_LEISURE).await;
+            }
+        }
+    }
+
+    /// Tells the other nodes that this one is there, and counts them.
+    pub async fn meet(&self) {
+        let Some((store, node)) = &self.inner.shared else { return };
+        let (node, now) = (node.clone(), self.inner.clock.now());
+        match within(store, move |tx| tx.meet_nodes(&node, now, now.minus(GONE))).await {
+            Ok(nodes) => self.inner.buckets.set_nodes(nodes),
+            Err(error) => tracing::debug!(%error, "could not count the nodes"),
+        }
+    }
+
+    async fn sweep(&self) {
+        let Some((store, _)) = &self.inner.shared else { return };
+        let now: Timestamp = self.inner.clock.now();
+        let full = now.as_millis().saturating_mul(1000);
+        if let Err(error) = within(store, move |tx| tx.forget_buckets(full, now.minus(GONE))).await {
+            tracing::debug!(%error, "could not forget full buckets");
+        }
+    }
+}
+
+async fn within<T: Send + 'static>(
+    store: &Store,
+    unit: impl FnMut(&mut chancery_store::Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    let late = || StoreError::Unavailable(format!("no answer within {} s", PATIENCE.as_secs()));
+    timeout(PATIENCE, store.write(unit)).await.unwrap_or_else(|_| Err(late()))
+}

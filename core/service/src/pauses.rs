@@ -1,0 +1,140 @@
+//! Pauses: names that a customer gets no new orders for, until somebody lifts it.
+//!
+//! Every node keeps them in mind, so that an order costs no question more; it hears of what others do within seconds.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use chancery_domain::{AccountId, Identifier, Page, Pause, PauseId, Scope};
+use chancery_store::Tx;
+use serde_json::{Value, json};
+
+use crate::caller::Caller;
+use crate::cursor::{ListName, ListRequest, Listed};
+use crate::error::{Noun, ServiceError};
+use crate::kernel::Kernel;
+
+/// How often a node asks whether anything has changed.
+const LOOK: Duration = Duration::from_secs(2);
+/// Failures that lie further apart are not in a row.
+pub(crate) const IN_A_ROW: Duration = Duration::from_secs(86_400);
+/// Old failures are forgotten so many at a time, once in so many looks.
+const FORGOTTEN: u32 = 1000;
+const LOOKS_BETWEEN: u32 = 1800;
+
+/// The pauses that a node knows.
+#[derive(Default)]
+pub(crate) struct KnownPauses(RwLock<Known>);
+
+#[derive(Default)]
+struct Known {
+    epoch: i64,
+    all: HashMap<(AccountId, Identifier), PauseId>,
+}
+
+impl KnownPauses {
+    pub(crate) fn of(&self, account: AccountId, name: &Identifier) -> Option<PauseId> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if known.all.is_empty() {
+            return None;
+        }
+        known.all.get(&(account, name.clone())).copied()
+    }
+
+    pub(crate) fn add(&self, account: AccountId, name: &Identifier, pause: PauseId) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).all.insert((account, name.clone()), pause);
+    }
+
+    fn remove(&self, pause: &Pause) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.all.remove(&(pause.account, pause.name.clone()));
+    }
+}
+
+#[derive(Clone)]
+pub struct Pauses {
+    kernel: Arc<Kernel>,
+}
+
+impl Pauses {
+    pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
+        Self { kernel }
+    }
+
+    /// A page of the reseller's pauses, newest first.
+    pub async fn list(&self, caller: &Caller, request: &ListRequest) -> Result<Listed<Pause>, ServiceError> {
+        caller.require(Scope::ReadOrder)?;
+        let reseller = caller.reseller;
+        let list = ListName::new("pause", reseller, &());
+        let page = self.kernel.cursors.open(&list, request)?;
+        let read = move |tx: &mut Tx<'_>| Ok::<Page<_>, ServiceError>(tx.pauses(reseller, &page)?);
+        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+    }
+
+    /// Lifts a pause: new orders are taken again, and failures are counted from none.
+    pub async fn lift(&self, caller: &Caller, id: PauseId) -> Result<Pause, ServiceError> {
+        caller.require(Scope::WriteOrder)?;
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let unit = move |tx: &mut Tx<'_>| {
+            let pause = tx.any_pause(id)?.filter(|pause| pause.reseller == by.reseller);
+            let pause = lift(tx, pause)?;
+            kernel.audit(tx, &by, "pause.lift", id, &describe(&pause))?;
+            Ok::<_, ServiceError>(pause)
+        };
+        let pause = self.kernel.store.write(unit).await?;
+        self.kernel.pauses.remove(&pause);
+        Ok(pause)
+    }
+
+    /// Follows what other nodes and the operator do; goes on until it is dropped.
+    pub async fn watch(&self) {
+        for look in (1..LOOKS_BETWEEN).cycle() {
+            if let Err(error) = self.look().await {
+                tracing::warn!(%error, "could not ask which names are paused");
+            }
+            if look == 1 {
+                self.forget().await;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Reads the pauses anew where they have changed.
+    pub async fn look(&self) -> Result<(), ServiceError> {
+        let known = self.kernel.pauses.0.read().unwrap_or_else(PoisonError::into_inner).epoch;
+        let changed = move |tx: &mut Tx<'_>| match tx.pauses_epoch()? {
+            epoch if epoch == known => Ok::<_, ServiceError>(None),
+            epoch => Ok(Some((epoch, tx.all_pauses()?))),
+        };
+        if let Some((epoch, all)) = self.kernel.store.read(changed).await? {
+            let all = all.into_iter().map(|(account, name, pause)| ((account, name), pause)).collect();
+            *self.kernel.pauses.0.write().unwrap_or_else(PoisonError::into_inner) = Known { epoch, all };
+        }
+        Ok(())
+    }
+
+    async fn forget(&self) {
+        let before = self.kernel.now().minus(IN_A_ROW);
+        let forget = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.forget_failures(before, FORGOTTEN)?);
+        while let Ok(forgotten) = self.kernel.store.write(forget).await
+            && forgotten == u64::from(FORGOTTEN)
+        {}
+    }
+}
+
+/// Lifts a pause that was found.
+pub(crate) fn lift(tx: &mut Tx<'_>, pause: Option<Pause>) -> Result<Pause, ServiceError> {
+    let missing = || ServiceError::not_found(Noun::Pause);
+    let pause = pause.ok_or_else(missing)?;
+    if tx.lift_pause(pause.id)? { Ok(pause) } else { Err(missing()) }
+}
+
+pub(crate) fn describe(pause: &Pause) -> Value {
+    json!({
+        "account": pause.account.to_string(),
+        "name": pause.name.to_string(),
+        "failures": pause.failures,
+        "problem": pause.problem,
+    })
+}

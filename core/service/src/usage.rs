@@ -1,0 +1,104 @@
+//! How many certificates a reseller's customers got.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chancery_domain::{PageRequest, Problems, ProfileName, ResellerId, Scope, Timestamp};
+use chancery_store::{Tx, UsageBy, UsageFilter, UsageRow};
+
+use crate::account_lookup::AccountLookup;
+use crate::caller::Caller;
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+
+/// How often what has come is counted.
+const ROUND: Duration = Duration::from_secs(60);
+/// After so long no certificate with an earlier time can come any more: units of work take seconds.
+const SETTLED: Duration = Duration::from_secs(600);
+/// Days that can be asked for at a time, and rows that are answered.
+const MOST_DAYS: i64 = 400;
+const MOST_ROWS: u32 = 10_000;
+
+/// What is asked for; days are since 1970, both counted.
+#[derive(Clone, Debug)]
+pub struct UsageRequest {
+    pub days: (i64, i64),
+    pub account: Option<AccountLookup>,
+    pub profile: Option<ProfileName>,
+    pub by: UsageBy,
+}
+
+#[derive(Clone)]
+pub struct Usage {
+    kernel: Arc<Kernel>,
+}
+
+impl Usage {
+    pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
+        Self { kernel }
+    }
+
+    /// Counts, up to this moment.
+    pub async fn count(&self, caller: &Caller, request: UsageRequest) -> Result<Vec<UsageRow>, ServiceError> {
+        caller.require(Scope::ReadCertificate)?;
+        let UsageRequest { days: (from, to), account, profile, by } = request;
+        let mut problems = Problems::default();
+        if from > to {
+            problems.add("from", "out_of_range", "must not be after to");
+        }
+        if to.saturating_sub(from) >= MOST_DAYS {
+            problems.add("to", "out_of_range", format!("must be less than {MOST_DAYS} days after from"));
+        }
+        problems.into_result().map_err(ServiceError::Invalid)?;
+        let reseller = caller.reseller;
+        let read = move |tx: &mut Tx<'_>| {
+            let account = account.as_ref().map(|lookup| lookup.find(tx, reseller)).transpose()?;
+            let profile = profile.as_ref().map(ToString::to_string);
+            let most = MOST_ROWS + 1;
+            let filter =
+                UsageFilter { days: (from, to), account: account.map(|account| account.id), profile, by, most };
+            Ok::<_, ServiceError>(tx.usage(reseller, &filter)?)
+        };
+        let rows = self.kernel.store.read(read).await?;
+        if rows.len() > MOST_ROWS as usize {
+            let mut problems = Problems::default();
+            let message = format!("more than {MOST_ROWS} rows; ask for fewer days, or by less");
+            problems.add("by", "too_many", message);
+            return Err(ServiceError::Invalid(problems));
+        }
+        Ok(rows)
+    }
+
+    /// Counts what has settled, again and again; goes on until it is dropped.
+    pub async fn watch(&self) {
+        loop {
+            if let Err(error) = self.roll_up().await {
+                tracing::warn!(%error, "could not count what was issued");
+            }
+            tokio::time::sleep(ROUND).await;
+        }
+    }
+
+    /// Counts what has settled. Whichever node is first does it; nothing is counted twice.
+    pub async fn roll_up(&self) -> Result<(), ServiceError> {
+        let until = self.kernel.now().minus(SETTLED);
+        let mut after = None;
+        loop {
+            let page = PageRequest { limit: 1000, after };
+            let read = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.resellers(&page)?);
+            let page = self.kernel.store.read(read).await?;
+            for reseller in &page.items {
+                while self.roll_up_one(reseller.id, until).await? {}
+            }
+            after = page.next;
+            if after.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn roll_up_one(&self, reseller: ResellerId, until: Timestamp) -> Result<bool, ServiceError> {
+        let unit = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.roll_up_usage(reseller, until)?);
+        self.kernel.store.write(unit).await
+    }
+}

@@ -1,0 +1,55 @@
+// Makes pages nicer; nothing needs it.
+'use strict';
+
+for (const button of document.querySelectorAll('[data-copy]')) {
+  if (!navigator.clipboard) break;
+  button.hidden = false;
+  button.addEventListener('click', async () => {
+    const text = button.parentElement.querySelector('code').textContent;
+    const words = button.firstChild;
+    try {
+      await navigator.clipboard.writeText(text);
+      words.textContent = 'Copied';
+    } catch {
+      words.textContent = 'Not copied';
+    }
+    setTimeout(() => { words.textContent = 'Copy'; }, 2000);
+  });
+}
+
+// A form is sent once, however often its button is pressed.
+for (const form of document.querySelectorAll('form[method=post]')) {
+  form.addEventListener('submit', (event) => {
+    if (form.dataset.sent) event.preventDefault();
+    form.dataset.sent = 'yes';
+  });
+}
+addEventListener('pageshow', () => { for (const form of document.forms) delete form.dataset.sent; });
+
+// The first mistake of a form, or the search by its key.
+document.querySelector('[aria-invalid=true]')?.focus();
+addEventListener('keydown', (event) => {
+  const typing = event.target.closest?.('input, textarea, select');
+  const search = document.querySelector('[role=search] input');
+  if (event.key === '/' && !typing && search && !event.ctrlKey && !event.metaKey) {
+    event.preventDefault();
+    search.focus();
+    search.select();
+  }
+});
+
+// A page that waits for something is loaded again, while somebody looks at it.
+const waiting = document.querySelector('[data-refresh]');
+if (waiting) {
+  setInterval(() => { if (!document.hidden && !document.querySelector('details.confirm[open]')) location.reload(); }, Number(waiting.dataset.refresh) * 1000);
+}
+
+// A choice in a filter is shown at once.
+for (const select of document.querySelectorAll('.filters select')) {
+  select.addEventListener('change', () => select.form.requestSubmit());
+}
+
+// On a narrow screen the pages are a row that scrolls: the one that is open is brought into it.
+const here = document.querySelector('.side [aria-current]');
+const row = here?.closest('nav');
+if (row && row.scrollWidth > row.clientWidth) row.scrollLeft = here.offsetLeft - row.offsetLeft - 16;

@@ -1,0 +1,114 @@
+//! A new customer, and the only showing of its key.
+
+use axum::extract::State;
+use axum::response::Response;
+use chancery_domain::{EmailAddress, ExternalId, Metadata, Problems};
+use chancery_http::Door;
+use chancery_service::{CreatedAccount, ListRequest, NewAccount, Outcome, ServiceError};
+use maud::{Markup, html};
+
+use super::credentials::{Pasted, paste};
+use crate::form::Fields;
+use crate::layout::Context;
+use crate::parts::{Complaints, Field, copyable, heading, trail};
+use crate::refused::Refused;
+use crate::session::{Change, SignedIn};
+
+/// Groups that can be chosen from on one page.
+pub(crate) const GROUPS: ListRequest = ListRequest { limit: 200, cursor: None };
+
+pub(crate) async fn form(State(door): State<Door>, who: SignedIn) -> Result<Response, Refused> {
+    let groups = door.services.groups.list(&who.caller, &GROUPS).await?.items;
+    let groups: Vec<_> = groups.into_iter().map(|of| (of.group.id.to_string(), of.group.name.to_string())).collect();
+    Ok(shown(&who.context, &Fields::default(), &groups, &Complaints::default()))
+}
+
+pub(crate) async fn create(State(door): State<Door>, change: Change) -> Result<Response, Refused> {
+    let Change { caller, context, form } = change;
+    let made = match read(&form) {
+        Ok(new) => door.services.accounts.create(&caller, new, None).await,
+        Err(error) => Err(error),
+    };
+    match made {
+        Ok(Outcome::Fresh(CreatedAccount { account, hmac_key })) => {
+            let pasted = Pasted {
+                directory: door.urls.acme_directory(door.services.settings.default_profile.as_str()),
+                kid: account.kid.to_string(),
+                hmac: hmac_key.reveal().to_owned(),
+                email: account.email.to_string(),
+            };
+            let body = html! {
+                (trail("/console/customers", "Customers"))
+                (heading(account.email.as_str(), html! { "The customer is created. Its ACME key is shown only now." }, html! {
+                    a.button href={ "/console/customers/" (account.id) } { "To the customer" }
+                }))
+                (once(&pasted))
+            };
+            Ok(context.page("New customer", body))
+        }
+        // No key was sent along that an answer could have been kept under.
+        Ok(Outcome::Replayed(_)) => Err(Refused::redirect("/console/customers")),
+        Err(error) => {
+            let complaints = Complaints::of(error)?;
+            let groups = door.services.groups.list(&caller, &GROUPS).await?.items;
+            let groups: Vec<_> =
+                groups.into_iter().map(|of| (of.group.id.to_string(), of.group.name.to_string())).collect();
+            Ok(shown(&context, &form, &groups, &complaints))
+        }
+    }
+}
+
+/// A key, where it is seen once.
+pub(crate) fn once(pasted: &Pasted) -> Markup {
+    html! {
+        section.card {
+            p.caution { "Keep the HMAC key now: only a sealed copy stays here, and nobody can show it again." }
+            h2 { "Key id" }
+            (copyable("the key id", &pasted.kid))
+            h2 { "HMAC key" }
+            (copyable("the HMAC key", &pasted.hmac))
+        }
+        section.card { h2 { "Ready to paste" } (paste(pasted)) }
+    }
+}
+
+fn read(form: &Fields) -> Result<NewAccount, ServiceError> {
+    let mut problems = Problems::default();
+    let email = problems.take("email", EmailAddress::parse(form.text("email").trim()));
+    let external_id = form.filled("external_id").and_then(|text| problems.take("external_id", ExternalId::parse(text)));
+    match email {
+        Some(email) if problems.is_empty() => {
+            Ok(NewAccount { email, groups: form.all("group"), external_id, metadata: Metadata::default() })
+        }
+        _ => Err(ServiceError::Invalid(problems)),
+    }
+}
+
+fn shown(context: &Context, form: &Fields, groups: &[(String, String)], complaints: &Complaints) -> Response {
+    let chosen = form.all("group");
+    let body = html! {
+        (trail("/console/customers", "Customers"))
+        (heading("New customer", html! { "It gets an ACME key at once; you can order for it through the API as well." }, html! {}))
+        section.card {
+            form.form method="post" action="/console/customers" {
+                (context.token())
+                (complaints.others(&["email", "external_id"]))
+                (Field { name: "email", label: "E-mail address", hint: "Where the customer is reached.", value: form.text("email"), complaints }.line("email", true))
+                (Field { name: "external_id", label: "Your reference", hint: "Your own number or name for the customer.", value: form.text("external_id"), complaints }.line("text", false))
+                @if !groups.is_empty() {
+                    fieldset.checks {
+                        legend { "Groups" }
+                        @for (id, name) in groups {
+                            div.check {
+                                input type="checkbox" id=(id) name="group" value=(id) checked[chosen.contains(id)];
+                                label for=(id) { (name) }
+                            }
+                        }
+                    }
+                }
+                div { button.primary type="submit" { "Create customer" } }
+            }
+        }
+    };
+    context.page_as(complaints.status(), "New customer", body)
+}

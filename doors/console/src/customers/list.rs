@@ -1,0 +1,115 @@
+//! The list, and the search.
+
+use axum::extract::State;
+use axum::response::Response;
+use chancery_domain::{Account, Timestamp};
+use chancery_http::Door;
+use chancery_service::{AccountFilter, ListRequest, Listed};
+use maud::{Markup, html};
+
+use crate::form::Fields;
+use crate::parts::{empty, heading, pager, pill};
+use crate::query::{Query, link};
+use crate::refused::Refused;
+use crate::session::SignedIn;
+use crate::text::moment;
+
+const PAGE: u32 = 50;
+const PATH: &str = "/console/customers";
+
+pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
+    let now = door.services.now();
+    let found = match query.filled("q") {
+        Some(text) => {
+            let items = door.services.accounts.search(&who.caller, text, PAGE).await?;
+            Listed { items, next_cursor: None }
+        }
+        None => {
+            let (suspended, include_deleted) = match query.text("status") {
+                "active" => (Some(false), false),
+                "suspended" => (Some(true), false),
+                "all" => (None, true),
+                _ => (None, false),
+            };
+            let filter = AccountFilter { email_key: None, suspended, include_deleted };
+            let request = ListRequest { limit: PAGE, cursor: query.filled("cursor").map(str::to_owned) };
+            door.services.accounts.list(&who.caller, filter, &request).await?
+        }
+    };
+    let new = html! { a.button.primary href="/console/customers/new" { "New customer" } };
+    let body = html! {
+        (heading("Customers", html! { "Everybody you order certificates for." }, new))
+        (search(&query))
+        (table(&found.items, &query, now))
+        (pager(
+            found.next_cursor.map(|next| link(PATH, &[("status", query.text("status")), ("cursor", &next)])),
+            query.filled("cursor").map(|_| PATH),
+        ))
+    };
+    Ok(who.context.page("Customers", body))
+}
+
+fn search(query: &Fields) -> Markup {
+    let status = query.text("status");
+    html! {
+        form.filters method="get" action=(PATH) role="search" {
+            div.field {
+                label for="f-q" { "Search" }
+                input id="f-q" name="q" type="search" value=(query.text("q"))
+                    placeholder="E-mail, lookup, key id or your reference";
+            }
+            div.field {
+                label for="f-status" { "Status" }
+                select id="f-status" name="status" {
+                    @for (value, words) in
+                        [("", "All that live"), ("active", "Active"), ("suspended", "Suspended"), ("all", "With terminated")] {
+                        option value=(value) selected[value == status] { (words) }
+                    }
+                }
+            }
+            button type="submit" { "Show" }
+        }
+    }
+}
+
+fn table(accounts: &[Account], query: &Fields, now: Timestamp) -> Markup {
+    if accounts.is_empty() && query.filled("q").is_some() {
+        return empty(
+            "Nobody goes by that name.",
+            html! {
+                "The search looks for the beginning of an e-mail address, or for a whole lookup, key id, number or reference. "
+                a href=(PATH) { "Show all customers" } "."
+            },
+        );
+    }
+    if accounts.is_empty() {
+        return empty(
+            "No customers yet.",
+            html! {
+                "A customer gets an ACME key to paste into certbot, lego, Caddy and others. "
+                a href="/console/customers/new" { "Create the first one" } "."
+            },
+        );
+    }
+    html! {
+        table.cards {
+            caption.hidden { "Customers" }
+            thead { tr { th scope="col" { "Customer" } th scope="col" { "Status" } th scope="col" { "Your reference" } th scope="col" { "Created" } } }
+            tbody {
+                @for account in accounts {
+                    tr {
+                        th scope="row" data-label="Customer" {
+                            a.strong href={ (PATH) "/" (account.id) } { (account.email) }
+                            span.sub.mono { (account.id) }
+                        }
+                        td data-label="Status" { (pill(account.status().as_str())) }
+                        td data-label="Your reference" {
+                            @match &account.external_id { Some(id) => (id), None => span.muted { "–" } }
+                        }
+                        td data-label="Created" { (moment(account.created_at, now)) }
+                    }
+                }
+            }
+        }
+    }
+}

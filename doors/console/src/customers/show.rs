@@ -1,0 +1,230 @@
+//! One customer: its keys, groups, orders and certificates.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chancery_domain::{Account, AccountId, Scope, Timestamp};
+use chancery_http::Door;
+use chancery_service::{
+    AccountDetails, AccountLookup, Caller, CertificateDetails, CertificateFilter, CredentialDetails, ListRequest,
+    OrderDetails, OrderFilter,
+};
+use http::StatusCode;
+use maud::{Markup, html};
+
+use super::change::read_id;
+use super::credentials::{Pasted, paste};
+use crate::certificates::{self, nothing_asked};
+use crate::form::Fields;
+use crate::layout::Context;
+use crate::orders;
+use crate::parts::{Complaints, Field, confirmed, empty, fact, opened, pill, trail};
+use crate::query::link;
+use crate::refused::Refused;
+use crate::session::SignedIn;
+use crate::text::{moment, on_day};
+
+/// As many of each are shown.
+const SHOWN: ListRequest = ListRequest { limit: 10, cursor: None };
+
+/// What was wrong with the form for changes.
+pub(super) struct Wrong {
+    pub(super) complaints: Complaints,
+    pub(super) form: Fields,
+}
+
+/// What the page is about.
+struct Known {
+    details: AccountDetails,
+    orders: Vec<OrderDetails>,
+    certificates: Vec<CertificateDetails>,
+    now: Timestamp,
+}
+
+pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Path(id): Path<String>) -> Result<Response, Refused> {
+    let id = read_id(&id)?;
+    shown(&door, &who.caller, &who.context, id, None).await
+}
+
+pub(super) async fn shown(
+    door: &Door,
+    caller: &Caller,
+    context: &Context,
+    id: AccountId,
+    wrong: Option<Wrong>,
+) -> Result<Response, Refused> {
+    let services = &door.services;
+    let (lookup, now) = (AccountLookup::Id(id), services.now());
+    let details = services.accounts.show(caller, lookup.clone()).await?;
+    // What a client may not see is left out; the rest of the page is there.
+    let orders = match caller.scopes.contains(Scope::ReadOrder) {
+        true => {
+            let filter = OrderFilter { account: Some(id), status: None, external_id: None, now };
+            services.orders.list(caller, filter, &SHOWN).await?.items
+        }
+        false => Vec::new(),
+    };
+    let certificates = match caller.scopes.contains(Scope::ReadCertificate) {
+        true => {
+            let filter: CertificateFilter = nothing_asked(now);
+            services.certificates.list(caller, Some(lookup), filter, &SHOWN).await?.items
+        }
+        false => Vec::new(),
+    };
+    let status = if wrong.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+    let title = details.account.email.to_string();
+    let known = Known { details, orders, certificates, now };
+    Ok(context.page_as(status, &title, body(door, context, &known, wrong)))
+}
+
+fn body(door: &Door, context: &Context, known: &Known, wrong: Option<Wrong>) -> Markup {
+    let Known { details: AccountDetails { account, credentials, groups }, orders, certificates, now } = known;
+    let alive = account.deleted_at.is_none();
+    let pasted = Pasted {
+        directory: door.urls.acme_directory(door.services.settings.default_profile.as_str()),
+        kid: account.kid.to_string(),
+        hmac: "HMAC".to_owned(),
+        email: account.email.to_string(),
+    };
+    html! {
+        (trail("/console/customers", "Customers"))
+        div.title { h1 { (account.email) } (pill(account.status().as_str())) }
+        section.card { dl.facts {
+            (fact("Lookup", html! { span.mono { (account.id) } }))
+            (fact("Number", html! { (account.number) }))
+            (fact("Your reference", html! { @match &account.external_id { Some(id) => (id), None => "–" } }))
+            (fact("Created", moment(account.created_at, *now)))
+            (fact("Groups", html! {
+                @if groups.is_empty() { "None" } @else {
+                    ul.tags { @for group in groups { li { a.tag href={ "/console/groups/" (group.id) } { (group.name) } } } }
+                }
+            }))
+            @for (key, value) in account.metadata.pairs() { (fact(key, html! { (value) })) }
+        } }
+        section.card {
+            div.head { h2 { "ACME keys" } p.muted { "One for each machine or team; revoke one without touching the others." } }
+            (keys(context, account, &credentials.items, *now))
+            @if alive { (new_key(context, account)) }
+        }
+        @if alive {
+            section.card {
+                div.head { h2 { "Set up a client" } p.muted { "Put the key in the place of HMAC: it was shown when it was made." } }
+                (paste(&pasted))
+            }
+        }
+        section.card {
+            div.head { h2 { "Certificates" } a href=(link("/console/certificates", &[("customer", account.id.to_string().as_str())])) { "All of them" } }
+            @if certificates.is_empty() {
+                (empty("No certificates yet.", html! { "They appear here as soon as the customer's client has ordered one." }))
+            } @else { (certificates::table(certificates, *now)) }
+        }
+        @if !orders.is_empty() {
+            section.card {
+                div.head { h2 { "Orders" } a href=(link("/console/orders", &[("customer", account.id.to_string().as_str())])) { "All of them" } }
+                (orders::table(orders, *now))
+            }
+        }
+        @if alive {
+            section.card { h2 { "Change" } (edit(context, account, wrong)) }
+            section.card { h2 { "Suspend or end" } (ending(context, account)) }
+        }
+    }
+}
+
+fn keys(context: &Context, account: &Account, credentials: &[CredentialDetails], now: Timestamp) -> Markup {
+    html! {
+        table.cards {
+            caption.hidden { "ACME keys" }
+            thead { tr { th scope="col" { "Key id" } th scope="col" { "Status" } th scope="col" { "Used by" } th scope="col" { "Ends" } th scope="col" { span.hidden { "Actions" } } } }
+            tbody {
+                @for CredentialDetails { credential, bound, .. } in credentials {
+                    tr {
+                        th scope="row" data-label="Key id" {
+                            span.mono.break { (credential.kid) }
+                            span.sub {
+                                @match &credential.terms.label { Some(label) => (label), None => @if credential.is_root { "First key" } @else { "No label" } }
+                                ", made " (moment(credential.created_at, now))
+                            }
+                        }
+                        td data-label="Status" { (pill(credential.status().as_str())) }
+                        td data-label="Used by" {
+                            @if credential.bindings == 0 { span.muted { "nobody yet" } }
+                            @else { (crate::text::plural(credential.bindings, "ACME account")) }
+                            @if let Some(at) = credential.last_used_at.filter(|_| !bound.is_empty()) { span.sub { "last " (moment(at, now)) } }
+                        }
+                        td data-label="Ends" {
+                            @match credential.terms.expires_at { Some(at) => (on_day(at)), None => span.muted { "never" } }
+                        }
+                        td.end {
+                            @if credential.revoked_at.is_none() && account.deleted_at.is_none() {
+                                (confirmed("Revoke", html! {
+                                    form method="post" action={ "/console/customers/" (account.id) "/credentials/" (credential.kid) "/revoke" } {
+                                        (context.token())
+                                        p { "ACME accounts that were bound by this key stop working." }
+                                        button.bad.small type="submit" { "Revoke this key" }
+                                    }
+                                }))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn new_key(context: &Context, account: &Account) -> Markup {
+    let nothing = Complaints::default();
+    let field = |name, label, hint| Field { name, label, hint, value: "", complaints: &nothing };
+    opened(
+        "New key",
+        false,
+        html! {
+            form method="post" action={ "/console/customers/" (account.id) "/credentials" } {
+                (context.token())
+                (field("label", "Label", "Such as the name of a server.").line("text", false))
+                (field("days", "Ends after days", "Empty: it does not end by itself.").line("number", false))
+                (field("max_bindings", "How many ACME accounts it may bind", "Empty: as many as come.").line("number", false))
+                button.primary type="submit" { "Create key" }
+            }
+        },
+    )
+}
+
+fn edit(context: &Context, account: &Account, wrong: Option<Wrong>) -> Markup {
+    let reference = account.external_id.as_ref().map(ToString::to_string).unwrap_or_default();
+    let current = Fields::default().with("email", account.email.to_string()).with("external_id", reference);
+    let Wrong { complaints, form } = wrong.unwrap_or(Wrong { complaints: Complaints::default(), form: current });
+    html! {
+        form.form method="post" action={ "/console/customers/" (account.id) "/edit" } {
+            (context.token())
+            (complaints.others(&["email", "external_id"]))
+            (Field { name: "email", label: "E-mail address", hint: "", value: form.text("email"), complaints: &complaints }.line("email", true))
+            (Field { name: "external_id", label: "Your reference", hint: "", value: form.text("external_id"), complaints: &complaints }.line("text", false))
+            div { button.primary type="submit" { "Save" } }
+        }
+    }
+}
+
+fn ending(context: &Context, account: &Account) -> Markup {
+    let at = |what: &str| format!("/console/customers/{}/{what}", account.id);
+    html! {
+        div.row {
+            @if account.suspended {
+                form method="post" action=(at("resume")) { (context.token()) button type="submit" { "Resume" } }
+                p.muted { "Nothing is issued for a suspended customer; its certificates stay valid." }
+            } @else {
+                form method="post" action=(at("suspend")) { (context.token()) button type="submit" { "Suspend" } }
+                p.muted { "Nothing is issued until you resume; its certificates stay valid." }
+            }
+        }
+        (confirmed("Terminate…", html! {
+            form method="post" action=(at("terminate")) {
+                (context.token())
+                p { "Its keys are revoked, it leaves its groups, and its open orders are cancelled. This cannot be undone." }
+                div.check { input #revoke type="checkbox" name="revoke" value="yes"; label for="revoke" { "Revoke its certificates, too" } }
+                div.check { input #sure type="checkbox" name="sure" value="yes" required; label for="sure" { "Yes, terminate " strong { (account.email) } } }
+                button.bad type="submit" { "Terminate the customer" }
+            }
+        }))
+    }
+}

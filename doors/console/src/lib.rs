@@ -1,0 +1,60 @@
+//! The console: pages for people, under `/console`. Rendered here over the same use cases as the reseller API; scripts make
+//! them nicer and nothing needs one. No rule lives here.
+
+mod assets;
+mod audit;
+mod calendar;
+mod certificates;
+mod charts;
+mod clients;
+mod customers;
+mod form;
+mod groups;
+mod layout;
+mod operator;
+mod orders;
+mod overview;
+mod parts;
+mod policies;
+mod query;
+mod refused;
+mod session;
+mod sign_in;
+mod text;
+mod theme;
+
+use axum::Router;
+use axum::middleware;
+use axum::routing::{get, post};
+use chancery_http::Door;
+
+use refused::Refused;
+
+/// Where the console is.
+pub const PATH: &str = "/console";
+
+/// Every page and form.
+pub fn router(door: Door) -> Router {
+    let pages: Router<Door> = Router::new()
+        .route("/console/sign-in", get(sign_in::form).post(sign_in::enter))
+        .route("/console/sign-out", post(sign_in::leave))
+        .route("/console/sign-out-everywhere", post(sign_in::leave_everywhere))
+        .route("/console/theme", post(theme::choose))
+        .route("/console/static/{*path}", get(assets::file))
+        .route("/console/{*path}", get(nothing_here).post(nothing_here))
+        .route("/console", get(overview::page))
+        .route("/console/calendar", get(calendar::page))
+        .route("/console/audit", get(audit::page))
+        .merge(customers::routes())
+        .merge(certificates::routes())
+        .merge(orders::routes())
+        .merge(groups::routes())
+        .merge(policies::routes())
+        .merge(clients::routes())
+        .merge(operator::routes());
+    pages.layer(middleware::from_fn(refused::render)).with_state(door)
+}
+
+async fn nothing_here() -> Refused {
+    Refused::not_found("There is no such page.")
+}

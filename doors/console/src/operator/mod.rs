@@ -1,0 +1,27 @@
+//! Pages of the operator of this service. Nobody else is told that they exist.
+
+mod audit;
+mod authorities;
+mod clients;
+mod overview;
+mod resellers;
+
+use axum::Router;
+use axum::routing::{get, post};
+use chancery_http::Door;
+
+pub(crate) fn routes() -> Router<Door> {
+    Router::new()
+        .route("/console/operator", get(overview::page))
+        .route("/console/operator/resellers", get(resellers::list).post(resellers::create))
+        .route("/console/operator/resellers/{code}", get(resellers::show))
+        .route("/console/operator/resellers/{code}/suspend", post(resellers::suspend))
+        .route("/console/operator/resellers/{code}/resume", post(resellers::resume))
+        .route("/console/operator/resellers/{code}/clients", post(clients::create))
+        .route("/console/operator/resellers/{code}/clients/{id}/rotate", post(clients::rotate))
+        .route("/console/operator/resellers/{code}/clients/{id}/finish-rotation", post(clients::finish))
+        .route("/console/operator/resellers/{code}/clients/{id}/disable", post(clients::disable))
+        .route("/console/operator/resellers/{code}/clients/{id}/enable", post(clients::enable))
+        .route("/console/operator/authorities", get(authorities::page))
+        .route("/console/operator/audit", get(audit::page))
+}

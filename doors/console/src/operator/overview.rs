@@ -1,0 +1,51 @@
+//! How the service is doing.
+
+use axum::extract::State;
+use axum::response::Response;
+use chancery_domain::{PageRequest, Timestamp};
+use chancery_http::Door;
+use chancery_service::{AuditFilter, AuditOutcome};
+use maud::html;
+
+use super::authorities::lists;
+use crate::audit;
+use crate::parts::{empty, heading};
+use crate::refused::Refused;
+use crate::session::Operator;
+use crate::text::{date, grouped};
+
+pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Response, Refused> {
+    let services = &door.services;
+    let now = services.now();
+    let resellers = who.operator.resellers().await?;
+    let suspended = resellers.iter().filter(|reseller| reseller.suspended).count();
+    let (jobs, due) = services.jobs.waiting().await?;
+    let (fresh, stale) = lists(services, now);
+    let refused = AuditFilter { outcome: Some(AuditOutcome::Refused), ..AuditFilter::default() };
+    let refused = services.audit.list(refused, PageRequest { limit: 15, after: None }).await?;
+    let ending = services.authority.ending();
+    let gaps = services.authority.gaps();
+    let body = html! {
+        (heading("Overview", html! { "How this service is doing, as this node sees it." }, html! {}))
+        div.numbers {
+            a.number href="/console/operator/resellers" { b { (grouped(resellers.len() as i64)) } span { "resellers, " (suspended) " suspended" } }
+            div class={ "number" @if due > 0 { " alert" } } { b { (grouped(jobs)) } span { "jobs, " (grouped(due)) " overdue" } }
+            a class={ "number" @if stale > 0 { " alert" } } href="/console/operator/authorities" { b { (grouped(fresh)) } span { "revocation lists fresh, " (stale) " not" } }
+        }
+        @if !ending.is_empty() || !gaps.is_empty() {
+            section.card {
+                h2 { "Look at this" }
+                @for signing in &ending {
+                    p.caution { (signing.name) " ends on " (date(Timestamp::from_secs(signing.issuer.not_after()))) " and shortens what it signs. Rotate it with " code { "chancery ca rotate" } "." }
+                }
+                @for (profile, key) in &gaps { p.caution { "No active CA may sign " (key) " keys for the profile " (profile) "." } }
+            }
+        }
+        section.card {
+            div.head { h2 { "Refused lately" } a href="/console/operator/audit?outcome=refused" { "All of them" } }
+            @if refused.is_empty() { (empty("Nothing was refused.", html! { "Refusals of every reseller appear here." })) }
+            @else { (audit::table(&refused, now)) }
+        }
+    };
+    Ok(who.context.page("Overview", body))
+}

@@ -1,0 +1,52 @@
+//! Names that customers get no new orders for, because they failed again and again.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chancery_domain::{Pause, PauseId, Timestamp};
+use chancery_http::Door;
+use chancery_service::{Noun, ServiceError};
+use maud::{Markup, html};
+
+use crate::layout::Context;
+use crate::refused::Refused;
+use crate::session::{Change, see_other};
+use crate::text::{moment, plural};
+
+pub(crate) async fn lift(
+    State(door): State<Door>,
+    Path(id): Path<String>,
+    change: Change,
+) -> Result<Response, Refused> {
+    let id: PauseId = id.parse().map_err(|_| ServiceError::not_found(Noun::Pause))?;
+    door.services.pauses.lift(&change.caller, id).await?;
+    Ok(see_other("/console/orders?done=lifted"))
+}
+
+pub(super) fn card(context: &Context, pauses: &[Pause], now: Timestamp) -> Markup {
+    if pauses.is_empty() {
+        return html! {};
+    }
+    html! {
+        section.card {
+            div.head { h2 { "Paused names" } p.muted { "Their validation failed again and again. Nothing is ordered for them until you lift it." } }
+            table.cards {
+                caption.hidden { "Paused names" }
+                thead { tr { th scope="col" { "Name" } th scope="col" { "Failed" } th scope="col" { "Why, the last time" } th scope="col" { span.hidden { "Actions" } } } }
+                tbody {
+                    @for pause in pauses {
+                        tr {
+                            th scope="row" data-label="Name" { span.strong { (pause.name) } span.sub { a href={ "/console/customers/" (pause.account) } { "The customer" } } }
+                            td data-label="Failed" { (plural(pause.failures, "time")) span.sub { "last " (moment(pause.last_failed_at, now)) } }
+                            td data-label="Why" { (pause.problem.chars().take(200).collect::<String>()) }
+                            td.end {
+                                form method="post" action={ "/console/pauses/" (pause.id) "/lift" } {
+                                    (context.token()) button.small type="submit" { "Lift" span.hidden { " the pause of " (pause.name) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

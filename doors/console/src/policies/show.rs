@@ -1,0 +1,56 @@
+//! One policy.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chancery_http::Door;
+use chancery_service::{Caller, PolicyDetails};
+use maud::html;
+
+use super::form::{fields, filled};
+use super::read_id;
+use crate::form::Fields;
+use crate::layout::Context;
+use crate::parts::{Complaints, confirmed, trail};
+use crate::refused::Refused;
+use crate::session::SignedIn;
+
+pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Path(id): Path<String>) -> Result<Response, Refused> {
+    shown(&door, &who.caller, &who.context, &id, None, &Complaints::default()).await
+}
+
+pub(super) async fn shown(
+    door: &Door,
+    caller: &Caller,
+    context: &Context,
+    id: &str,
+    typed: Option<Fields>,
+    complaints: &Complaints,
+) -> Result<Response, Refused> {
+    let PolicyDetails { policy, groups } = door.services.policies.show(caller, read_id(id)?).await?;
+    let form = typed.unwrap_or_else(|| filled(&policy));
+    let body = html! {
+        (trail("/console/policies", "Policies"))
+        div.title { h1 { (policy.name) } }
+        section.card {
+            div.head { h2 { "Holds for" } a href="/console/policies/try" { "Try on a name" } }
+            @if groups.is_empty() { p.muted { "No group yet. Assign it on the page of a " a href="/console/groups" { "group" } "." } }
+            @else { ul.tags { @for group in &groups { li { a.tag href={ "/console/groups/" (group.id) } { (group.name) } } } } }
+        }
+        section.card {
+            div.head { h2 { "Rules" } p.muted { "An empty field is no rule: it permits everything." } }
+            form.form.wide method="post" action={ "/console/policies/" (policy.id) "/edit" } {
+                (context.token())
+                (fields(&form, complaints, &door.services.settings))
+                div { button.primary type="submit" { "Save" } }
+            }
+            (confirmed("Delete…", html! {
+                form method="post" action={ "/console/policies/" (policy.id) "/delete" } {
+                    (context.token())
+                    p { "It is taken off its groups. What was issued stays." }
+                    button.bad type="submit" { "Delete the policy" }
+                }
+            }))
+        }
+    };
+    Ok(context.page_as(complaints.status(), policy.name.as_str(), body))
+}

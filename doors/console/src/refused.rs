@@ -1,0 +1,170 @@
+//! What is not shown or done, and why: a page of its own, in words for people.
+
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use chancery_domain::AccountError;
+use chancery_http::{ApiError, RefusalNote};
+use chancery_service::{ServiceError, StoreError};
+use http::{HeaderValue, StatusCode};
+use maud::html;
+
+use crate::layout::bare;
+use crate::session::see_other;
+use crate::theme::Theme;
+
+/// A refusal.
+#[derive(Clone, Debug)]
+pub(crate) struct Refused {
+    status: StatusCode,
+    title: &'static str,
+    message: String,
+    to: Option<String>,
+}
+
+impl Refused {
+    fn new(status: StatusCode, title: &'static str, message: impl Into<String>) -> Self {
+        Self { status, title, message: message.into(), to: None }
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "Not found", message)
+    }
+
+    pub(crate) fn redirect(to: &str) -> Self {
+        Self { to: Some(to.to_owned()), ..Self::new(StatusCode::SEE_OTHER, "", "") }
+    }
+
+    /// A form that came from elsewhere, or from a page of another session.
+    pub(crate) fn forged() -> Self {
+        let message =
+            "This form was not sent from a page of this session. Go back, load the page again, and try again.";
+        Self::new(StatusCode::FORBIDDEN, "Not accepted", message)
+    }
+
+    pub(crate) fn too_many() -> Self {
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "One moment",
+            "That were many requests. Wait a moment and load the page again.",
+        )
+    }
+
+    /// A form without what it always has.
+    pub(crate) fn incomplete(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "That cannot be done", message)
+    }
+
+    pub(crate) fn api(error: ApiError) -> Self {
+        Self::new(error.status(), "Not accepted", "The form could not be read.")
+    }
+
+    /// What a use case refuses.
+    pub(crate) fn service(error: ServiceError) -> Self {
+        let message = sentence(&error.to_string());
+        match error {
+            ServiceError::MissingScope(scope) => Self::new(
+                StatusCode::FORBIDDEN,
+                "Not allowed",
+                format!("You are signed in with a client that does not have the scope {scope}."),
+            ),
+            ServiceError::NotFound(..) => Self::not_found(message),
+            ServiceError::Account(AccountError::Suspended) => {
+                Self::incomplete("The customer is suspended. Resume it first.")
+            }
+            ServiceError::Account(AccountError::Terminated(_))
+            | ServiceError::CredentialRevoked(_)
+            | ServiceError::CredentialExpired(_)
+            | ServiceError::AcmeAccount(_)
+            | ServiceError::Acme(_)
+            | ServiceError::Invalid(_)
+            | ServiceError::NameInUse(..)
+            | ServiceError::EmailInUse(_)
+            | ServiceError::ExternalIdInUse(_)
+            | ServiceError::Order(_)
+            | ServiceError::OrderNotReady(_)
+            | ServiceError::Authorization(_)
+            | ServiceError::AlreadyTried(_)
+            | ServiceError::PolicyViolation(_)
+            | ServiceError::QuotaExceeded { .. }
+            | ServiceError::OrderExternalIdInUse(_)
+            | ServiceError::Unissuable(_)
+            | ServiceError::IdempotencyKeyReused => Self::incomplete(message),
+            ServiceError::RateLimited(_) => Self::too_many(),
+            ServiceError::TooMany(_) | ServiceError::TooManyWebhooks(_) | ServiceError::Paused(_) => {
+                Self::incomplete(message)
+            }
+            ServiceError::BadCursor => Self::incomplete("This page of the list is gone. Start again at its beginning."),
+            ServiceError::Store(error) => Self::store(&error),
+            ServiceError::Internal(reason) => Self::internal(&reason),
+        }
+    }
+
+    fn store(error: &StoreError) -> Self {
+        if !error.is_transient() {
+            return Self::internal(error);
+        }
+        tracing::warn!(%error, "the store could not do it now");
+        let message = "The service cannot do this at the moment. Try again.";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "One moment", message)
+    }
+
+    fn internal(reason: &dyn std::fmt::Display) -> Self {
+        tracing::error!(%reason, "internal error");
+        let message = "Something went wrong on our side. It was written down; try again later.";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "That did not work", message)
+    }
+}
+
+impl From<ServiceError> for Refused {
+    fn from(error: ServiceError) -> Self {
+        Self::service(error)
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        if let Some(to) = &self.to {
+            return see_other(to);
+        }
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(RefusalNote::new("console", &self.message));
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Gives refusals a page, in the colours that were chosen, and every page the headers that keep it to itself.
+pub(crate) async fn render(request: Request, next: Next) -> Response {
+    let theme = Theme::of(request.headers());
+    let mut response = next.run(request).await;
+    if let Some(refused) = response.extensions_mut().remove::<Refused>() {
+        let body = html! {
+            h1 { (refused.title) }
+            p { (refused.message) }
+            p { a.button href="/console" { "To the overview" } }
+        };
+        let note = response.extensions_mut().remove::<RefusalNote>();
+        response = (refused.status, bare(refused.title, theme, body)).into_response();
+        if let Some(note) = note {
+            response.extensions_mut().insert(note);
+        }
+    }
+    let headers = response.headers_mut();
+    headers.insert(http::header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+    headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    response
+}
+
+/// Nothing from elsewhere, nothing inline, no frame around it.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; \
+     base-uri 'none'; frame-ancestors 'none'";
+
+/// With a capital letter and a full stop.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{end}", letters.as_str())
+}

@@ -1,0 +1,134 @@
+//! In and out.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use chancery_domain::{ClientId, Secret};
+use chancery_http::{Door, RefusalNote, origin};
+use chancery_service::console::{NewSession, SignInCredentials, SignInRefusal};
+use http::header::{RETRY_AFTER, SET_COOKIE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use maud::{Markup, html};
+
+use crate::layout::bare;
+use crate::parts::{Complaints, Field};
+use crate::query::Query;
+use crate::refused::{Refused, sentence};
+use crate::session::{Posted, SESSION, Signed, cookie, local, see_other};
+use crate::theme::Theme;
+
+/// The form; whoever is signed in already goes on.
+pub(crate) async fn form(
+    State(door): State<Door>,
+    Query(query): Query,
+    headers: HeaderMap,
+) -> Result<Response, Refused> {
+    let next = local(query.text("next")).unwrap_or("/console");
+    if let Some(token) = cookie(&headers, SESSION)
+        && door.services.console.resume(token, chancery_service::Origin::default()).await?.is_some()
+    {
+        return Ok(see_other(next));
+    }
+    Ok(shown(Theme::of(&headers), next, "", None, StatusCode::OK))
+}
+
+pub(crate) async fn enter(State(door): State<Door>, posted: Posted) -> Result<Response, Refused> {
+    let Posted { form, parts } = posted;
+    let next = local(form.text("next")).unwrap_or("/console").to_owned();
+    let secret = |name: &str| Secret::new(form.text(name).trim().to_owned());
+    let id = form.text("client_id").trim().to_owned();
+    let shown_by = match form.filled("operator_key") {
+        Some(_) => SignInCredentials::Operator { key: secret("operator_key") },
+        None => SignInCredentials::Client { id: id.clone(), secret: secret("client_secret") },
+    };
+    match door.services.console.sign_in(shown_by, origin(&parts)).await {
+        Ok(NewSession { token, lasts }) => {
+            let mut response = see_other(&next);
+            let age = lasts.as_secs();
+            set_cookie(&mut response, &format!("{SESSION}={}; Path=/; Max-Age={age}{FLAGS}", token.reveal()));
+            Ok(response)
+        }
+        Err(SignInRefusal::Service(error)) => Err(error.into()),
+        Err(refusal) => Ok(refused(&refusal, Theme::of(&parts.headers), &next, &id, form.has("operator_key"))),
+    }
+}
+
+pub(crate) async fn leave(State(door): State<Door>, signed: Signed) -> Result<Response, Refused> {
+    door.services.console.sign_out(&signed.session, &signed.token).await?;
+    Ok(gone())
+}
+
+pub(crate) async fn leave_everywhere(State(door): State<Door>, signed: Signed) -> Result<Response, Refused> {
+    door.services.console.sign_out_everywhere(&signed.session).await?;
+    Ok(gone())
+}
+
+/// Strict would lose the session on every link from an e-mail; what changes anything asks for more than the cookie.
+const FLAGS: &str = "; Secure; HttpOnly; SameSite=Lax";
+
+fn gone() -> Response {
+    let mut response = see_other("/console/sign-in");
+    set_cookie(&mut response, &format!("{SESSION}=; Path=/; Max-Age=0{FLAGS}"));
+    response
+}
+
+fn set_cookie(response: &mut Response, text: &str) {
+    if let Ok(mut value) = HeaderValue::from_str(text) {
+        value.set_sensitive(true);
+        response.headers_mut().append(SET_COOKIE, value);
+    }
+}
+
+fn refused(refusal: &SignInRefusal, theme: Theme, next: &str, id: &str, operator: bool) -> Response {
+    let status = match refusal {
+        SignInRefusal::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+        SignInRefusal::Client | SignInRefusal::Operator | SignInRefusal::Suspended(_) | SignInRefusal::Service(_) => {
+            StatusCode::UNAUTHORIZED
+        }
+    };
+    let message = sentence(&refusal.to_string());
+    // Only what is a client id: a secret that was put in its place must neither be written down nor shown.
+    let client = id.parse::<ClientId>().ok().map(|id| id.to_string());
+    let note = RefusalNote { subject: client.clone(), ..RefusalNote::new("sign_in", &message) };
+    let field = if operator { "operator_key" } else { "client_secret" };
+    let complaint = (field, message);
+    let mut response = shown(theme, next, client.as_deref().unwrap_or_default(), Some(complaint), status);
+    if let SignInRefusal::TooMany(seconds) = refusal {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(*seconds));
+    }
+    response.extensions_mut().insert(note);
+    response
+}
+
+fn shown(theme: Theme, next: &str, id: &str, complaint: Option<(&str, String)>, status: StatusCode) -> Response {
+    let operator = complaint.as_ref().is_some_and(|(field, _)| *field == "operator_key");
+    let complaints = complaint.map(|(field, message)| Complaints(vec![(field.to_owned(), message)]));
+    let complaints = complaints.unwrap_or_default();
+    let body = html! {
+        h1 { "Sign in" }
+        p.about { "With an API client of your reseller account. What it may do, you may do here." }
+        (entry(next, html! {
+            (secret_field("client_id", "Client id", "text", id, &complaints))
+            (secret_field("client_secret", "Client secret", "password", "", &complaints))
+        }))
+        details.operator open[operator] {
+            summary { "I operate this service" }
+            (entry(next, secret_field("operator_key", "Operator key", "password", "", &complaints)))
+            p.hint { "Made with " code { "chancery operator-key create" } "." }
+        }
+    };
+    (status, bare("Sign in", theme, body)).into_response()
+}
+
+fn entry(next: &str, fields: Markup) -> Markup {
+    html! {
+        form method="post" action="/console/sign-in" {
+            input type="hidden" name="next" value=(next);
+            (fields)
+            button.primary type="submit" { "Sign in" }
+        }
+    }
+}
+
+fn secret_field(name: &str, label: &str, kind: &str, value: &str, complaints: &Complaints) -> Markup {
+    Field { name, label, hint: "", value, complaints }.line(kind, true)
+}

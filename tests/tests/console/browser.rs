@@ -1,0 +1,120 @@
+//! What a browser does without a script: keeps cookies, follows redirects, fills in forms.
+
+use std::collections::BTreeMap;
+
+use chancery_tests::{Reply, Tenant, World};
+use http::Method;
+
+const HOST: &str = "ca.test";
+
+/// Somebody at a browser.
+pub(crate) struct Browser {
+    stranger: Tenant,
+    cookies: BTreeMap<String, String>,
+    /// What forms say they come from; nothing where a test leaves it out.
+    pub(crate) origin: Option<String>,
+    pub(crate) csrf: String,
+}
+
+impl Browser {
+    pub(crate) fn new(world: &World) -> Self {
+        let origin = Some(format!("https://{HOST}"));
+        Self { stranger: world.stranger(), cookies: BTreeMap::new(), origin, csrf: String::new() }
+    }
+
+    /// Signed in as the client of a tenant.
+    pub(crate) async fn of(world: &World, tenant: &Tenant) -> Self {
+        let mut browser = Self::new(world);
+        let reply = browser.sign_in(&tenant.client_id, &tenant.client_secret).await;
+        assert_eq!(reply.status, 303, "{}", reply.text());
+        browser.look("/console").await;
+        browser
+    }
+
+    /// Signed in as the operator.
+    pub(crate) async fn of_operator(world: &World) -> Self {
+        let name = chancery_domain::Name::parse("Olivia").unwrap();
+        let made = world.services.operator.create_operator_key(name).await.unwrap();
+        let mut browser = Self::new(world);
+        let reply = browser.post("/console/sign-in", &[("operator_key", made.text.reveal())]).await;
+        assert_eq!(reply.status, 303, "{}", reply.text());
+        browser.look("/console/operator").await;
+        browser
+    }
+
+    pub(crate) async fn sign_in(&mut self, id: &str, secret: &str) -> Reply {
+        self.post("/console/sign-in", &[("client_id", id), ("client_secret", secret)]).await
+    }
+
+    /// Another window of the same browser profile that shares nothing from now on.
+    pub(crate) fn copy(&self) -> Self {
+        Self {
+            stranger: self.stranger.clone(),
+            cookies: self.cookies.clone(),
+            origin: self.origin.clone(),
+            csrf: self.csrf.clone(),
+        }
+    }
+
+    pub(crate) fn cookie(&self, name: &str) -> Option<&str> {
+        self.cookies.get(name).map(String::as_str)
+    }
+
+    pub(crate) async fn get(&mut self, path: &str) -> Reply {
+        self.send(Method::GET, path, Vec::new()).await
+    }
+
+    /// A page that must be there; the token of its forms is kept.
+    pub(crate) async fn look(&mut self, path: &str) -> String {
+        let reply = self.get(path).await;
+        assert_eq!(reply.status, 200, "{path}: {}", reply.text());
+        let page = reply.text();
+        if let Some((_, rest)) = page.split_once("name=\"csrf\" value=\"") {
+            self.csrf = rest.split('"').next().unwrap().to_owned();
+        }
+        page
+    }
+
+    /// A form, with the token of the last page.
+    pub(crate) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Reply {
+        let csrf = self.csrf.clone();
+        let all = std::iter::once(("csrf", csrf.as_str())).chain(fields.iter().copied());
+        let body: Vec<_> = all.map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        self.send(Method::POST, path, body.join("&").into_bytes()).await
+    }
+
+    /// A form that leads to another page: its path.
+    pub(crate) async fn done(&mut self, path: &str, fields: &[(&str, &str)]) -> String {
+        let reply = self.post(path, fields).await;
+        assert_eq!(reply.status, 303, "{path}: {}", reply.text());
+        reply.header("location").unwrap().to_owned()
+    }
+
+    async fn send(&mut self, method: Method, path: &str, body: Vec<u8>) -> Reply {
+        let cookies: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let (cookies, origin) = (cookies.join("; "), self.origin.clone().unwrap_or_default());
+        let mut headers = vec![("host", HOST), ("cookie", cookies.as_str())];
+        if method == Method::POST {
+            headers.push(("content-type", "application/x-www-form-urlencoded"));
+            if self.origin.is_some() {
+                headers.push(("origin", origin.as_str()));
+            }
+        }
+        let reply = self.stranger.raw(method, path, &headers, body).await;
+        for line in reply.headers.get_all("set-cookie") {
+            let line = line.to_str().unwrap();
+            let (name, rest) = line.split_once('=').unwrap();
+            let value = rest.split(';').next().unwrap();
+            match line.contains("Max-Age=0") {
+                true => drop(self.cookies.remove(name)),
+                false => drop(self.cookies.insert(name.to_owned(), value.to_owned())),
+            }
+        }
+        reply
+    }
+}
+
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}

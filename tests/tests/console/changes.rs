@@ -1,0 +1,157 @@
+//! What the forms do.
+
+use chancery_tests::{World, lookup, on_both_databases};
+
+use crate::browser::Browser;
+
+on_both_databases! {
+    async fn a_customer_is_created_changed_suspended_and_terminated(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        let group = tenant.make_group("Retail").await;
+        let made = browser.post("/console/customers", &[("email", "anna@example.com"), ("external_id", "C-1"), ("group", &group)]).await;
+        assert_eq!(made.status, 200);
+        let page = made.text();
+        for words in ["--eab-kid", "--eab-hmac-key", "lego --server", "acme.sh --register-account", "acme_eab", "/acme/TLS-90d/directory"] {
+            assert!(page.contains(words), "{words} is missing");
+        }
+        let account = tenant.get("/v1/account/anna@example.com").await.expect(200);
+        let id = lookup(&account);
+        assert!(!browser.look(&format!("/console/customers/{id}")).await.contains("HMAC key"), "a key is shown twice");
+        let taken = browser.post("/console/customers", &[("email", "ANNA@example.com")]).await;
+        assert!(taken.status == 400 && taken.text().contains("exists already"), "{}", taken.text());
+        let at = |what: &str| format!("/console/customers/{id}/{what}");
+        assert_eq!(browser.done(&at("edit"), &[("email", "b@example.com"), ("external_id", "C-2")]).await, format!("/console/customers/{id}?done=saved"));
+        let wrong = browser.post(&at("edit"), &[("email", "no address")]).await;
+        assert!(wrong.status == 400 && wrong.text().contains("aria-invalid=\"true\""));
+        browser.done(&at("suspend"), &[]).await;
+        assert_eq!(tenant.get(&format!("/v1/account/{id}")).await.expect(200)["status"], "suspended");
+        browser.done(&at("resume"), &[]).await;
+        assert_eq!(browser.post(&at("terminate"), &[]).await.status, 400);
+        browser.done(&at("terminate"), &[("sure", "yes")]).await;
+        assert!(browser.look(&format!("/console/customers/{id}")).await.contains("terminated"));
+        assert_eq!(browser.post(&at("suspend"), &[]).await.status, 404);
+    }
+
+    async fn a_key_is_made_and_revoked(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        let id = lookup(&tenant.make_account("anna@example.com").await);
+        let made = browser.post(&format!("/console/customers/{id}/credentials"), &[("label", "Web server"), ("days", "30")]).await;
+        assert_eq!(made.status, 200, "{}", made.text());
+        let keys = tenant.get(&format!("/v1/account/{id}/eab-credential")).await.expect(200);
+        let kid = keys["items"][0]["kid"].as_str().or(keys["items"][0]["eabKid"].as_str()).unwrap_or_else(|| panic!("{keys}")).to_owned();
+        assert!(made.text().contains(&kid));
+        browser.done(&format!("/console/customers/{id}/credentials/{kid}/revoke"), &[]).await;
+        assert!(browser.look(&format!("/console/customers/{id}")).await.contains("revoked"));
+        let bad = browser.post(&format!("/console/customers/{id}/credentials"), &[("days", "many")]).await;
+        assert_eq!(bad.status, 400);
+    }
+
+    async fn groups_and_policies_are_made_assigned_and_tried(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        let id = lookup(&tenant.make_account("anna@example.com").await);
+        let to = browser.done("/console/groups", &[("name", "Retail"), ("description", "Shops")]).await;
+        let group = to.trim_start_matches("/console/groups/").split('?').next().unwrap().to_owned();
+        let other = tenant.make_group("Other").await;
+        let rules = [
+            ("name", "Strict"), ("allowed_domains", "*.example.com\nexample.org"), ("allow_wildcards", "no"),
+            ("allowed_profiles", "TLS-90d"), ("max_names", "3"), ("allowed_key_types", "ec-p256"), ("allowed_key_types", "ec-p384"),
+        ];
+        let to = browser.done("/console/policies", &rules).await;
+        let policy = to.trim_start_matches("/console/policies/").split('?').next().unwrap().to_owned();
+        let kept = tenant.get(&format!("/v1/policy/{policy}")).await.expect(200);
+        assert_eq!(kept["allowedDomains"], serde_json::json!(["*.example.com", "example.org"]), "{kept}");
+        assert_eq!((&kept["allowWildcards"], &kept["maxNames"]), (&false.into(), &3.into()));
+        // The form shows what is kept: saved as it is, nothing changes.
+        let page = browser.look(&format!("/console/policies/{policy}")).await;
+        assert!(page.contains("*.example.com\nexample.org"), "{page}");
+        let wrong = browser.post(&format!("/console/policies/{policy}/edit"), &[("name", "Strict"), ("max_names", "1000"), ("allowed_domains", "no domain!")]).await;
+        assert_eq!(wrong.status, 400);
+        assert!(wrong.text().contains("must be from 1 to 100") || wrong.text().contains("Must be from 1 to 100"), "{}", wrong.text());
+        let group_at = |what: &str| format!("/console/groups/{group}/{what}");
+        browser.done(&group_at("assign"), &[("policy", &policy)]).await;
+        browser.done(&group_at("add"), &[("accounts", "anna@example.com")]).await;
+        let nobody = browser.post(&group_at("add"), &[("accounts", "nobody@example.com")]).await;
+        assert!(nobody.status == 400 && nobody.text().contains("nobody@example.com"));
+        let trial = |names: &str| format!("/console/policies/try?customer={id}&names={names}");
+        assert!(browser.look(&trial("www.example.com")).await.contains("This could be ordered."));
+        let refused = browser.look(&trial("*.example.com")).await;
+        assert!(refused.contains("This would be refused.") && refused.contains("Strict"), "{refused}");
+        browser.done(&group_at("move"), &[("account", &id), ("to", &other)]).await;
+        assert!(browser.look(&format!("/console/groups/{other}")).await.contains("anna@example.com"));
+        browser.done(&format!("/console/groups/{other}/remove"), &[("account", &id)]).await;
+        browser.done(&group_at("unassign"), &[("policy", &policy)]).await;
+        browser.done(&format!("/console/policies/{policy}/delete"), &[]).await;
+        browser.done(&group_at("delete"), &[]).await;
+        assert_eq!(browser.get(&format!("/console/groups/{group}")).await.status, 404);
+    }
+
+    async fn a_certificate_is_found_and_revoked(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        let (certificate, order) = issued(&world, &tenant).await;
+        let page = browser.look("/console/certificates?q=www.example.com").await;
+        assert!(page.contains(&certificate));
+        let shown = tenant.get(&format!("/v1/certificate/{certificate}")).await.text();
+        assert_eq!(browser.get(&format!("/console/certificates/{certificate}/fullchain.pem")).await.text(), shown);
+        let at = format!("/console/certificates/{certificate}/revoke");
+        assert_eq!(browser.post(&at, &[("reason", "superseded")]).await.status, 400, "nobody is sure");
+        assert_eq!(browser.post(&at, &[("reason", "because"), ("sure", "yes")]).await.status, 400);
+        browser.done(&at, &[("reason", "superseded"), ("sure", "yes"), ("comment", "replaced")]).await;
+        let page = browser.look(&format!("/console/certificates/{certificate}")).await;
+        assert!(page.contains("superseded") && page.contains("replaced"), "{page}");
+        assert!(browser.look(&format!("/console/orders/{order}")).await.contains("Control of www.example.com"));
+        let audit = browser.look("/console/audit?action=certificate.revoke").await;
+        assert!(audit.contains(&certificate), "{audit}");
+    }
+
+    async fn an_order_is_cancelled_or_finalized(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        let id = lookup(&tenant.make_account("anna@example.com").await);
+        let open = lookup(&tenant.make_order(&id, &["open.example.com"]).await);
+        browser.done(&format!("/console/orders/{open}/cancel"), &[]).await;
+        assert_eq!(tenant.show_order(&open).await["status"], "cancelled");
+        let ready = lookup(&world.make_ready(&tenant, &id, &["ready.example.com"]).await);
+        browser.done(&format!("/console/orders/{ready}/finalize"), &[]).await;
+        world.work(None).await;
+        assert_eq!(tenant.show_order(&ready).await["status"], "valid");
+    }
+
+    async fn a_name_that_is_paused_is_seen_and_lifted(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        let id = lookup(&tenant.make_account("anna@example.com").await);
+        for _ in 0..5 {
+            world.fail(&tenant, &id, "broken.test").await;
+        }
+        let page = browser.look("/console/orders").await;
+        assert!(page.contains("Paused names") && page.contains("nobody answers"), "{page}");
+        let pause = page.split("/console/pauses/").nth(1).unwrap().split('/').next().unwrap();
+        let mut stranger = Browser::of(&world, &world.tenant("SOUTH").await).await;
+        assert_eq!(stranger.post(&format!("/console/pauses/{pause}/lift"), &[]).await.status, 404);
+        browser.done(&format!("/console/pauses/{pause}/lift"), &[]).await;
+        assert!(!browser.look("/console/orders").await.contains("Paused names"));
+        assert!(browser.look("/console").await.contains("broken.test"), "what has failed is on the overview");
+    }
+
+    async fn the_overview_counts_what_there_is(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        issued(&world, &tenant).await;
+        let page = browser.look("/console").await;
+        assert!(page.contains("<b>1</b><span>valid</span>"), "{page}");
+        let calendar = browser.look("/console/calendar").await;
+        assert!(calendar.contains("aria-current=\"page\""));
+    }
+}
+
+/// A certificate and its order.
+async fn issued(world: &World, tenant: &chancery_tests::Tenant) -> (String, String) {
+    let id = lookup(&tenant.make_account("anna@example.com").await);
+    let order = world.issue(tenant, &id, &["www.example.com"]).await;
+    let certificate = order["certificateLookup"].as_str().unwrap_or_else(|| panic!("{order}"));
+    (certificate.to_owned(), lookup(&order))
+}

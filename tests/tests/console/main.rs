@@ -1,0 +1,13 @@
+//! The console, as a browser meets it: pages, forms, cookies.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+mod browser;
+mod changes;
+mod escaping;
+mod operator;
+mod pages;
+mod rotation;
+mod sessions;
+mod sign_in;
+mod sweep;
+mod tenants;

@@ -1,0 +1,34 @@
+//! The secret of a client, renewed by whoever is signed in with it.
+
+use chancery_tests::on_both_databases;
+
+use crate::browser::Browser;
+
+on_both_databases! {
+    async fn a_secret_is_renewed_and_the_old_one_dropped(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        let made = browser.post("/console/clients/rotate", &[("current", &tenant.client_secret)]).await;
+        assert_eq!(made.status, 200, "{}", made.text());
+        let page = made.text();
+        let fresh = page.split("chs_").nth(1).unwrap().split('<').next().unwrap();
+        let fresh = format!("chs_{fresh}");
+        let mut other = Browser::new(&world);
+        assert_eq!(other.sign_in(&tenant.client_id, &fresh).await.status, 303);
+        // The one that stays has to be shown.
+        let wrong = browser.post("/console/clients/finish-rotation", &[("current", &tenant.client_secret)]).await;
+        assert_eq!(wrong.status, 400);
+        browser.done("/console/clients/finish-rotation", &[("current", &fresh)]).await;
+        assert_eq!(browser.get("/console").await.status, 303, "signed in with a secret that is gone");
+        other.look("/console").await;
+        assert_eq!(Browser::new(&world).sign_in(&tenant.client_id, &tenant.client_secret).await.status, 401);
+    }
+
+    async fn a_session_alone_gets_no_secret(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        let reply = browser.post("/console/clients/rotate", &[("current", "chs_guess")]).await;
+        assert_eq!(reply.status, 400);
+        assert!(!reply.text().contains("<code>chs_"));
+    }
+}

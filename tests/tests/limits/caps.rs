@@ -1,0 +1,96 @@
+//! How much of a thing there may be.
+
+use chancery_domain::AccountId;
+use chancery_service::{Caps, Settings};
+use chancery_tests::{AcmeClient, csr, identifiers, lookup, on_both_databases, settings};
+use serde_json::json;
+
+use crate::common::worlds;
+
+fn capped(caps: Caps) -> Settings {
+    let mut settings = settings();
+    settings.limits.caps = caps;
+    settings
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_account_has_so_many_open_orders_and_cancelling_makes_room() {
+    for world in worlds(&capped(Caps { open_orders: 3, ..Caps::default() })).await {
+        let tenant = world.tenant("DEMO").await;
+        let account = tenant.make_account("a@example.com").await;
+        let client = AcmeClient::registered(&world, &account).await;
+        let account = lookup(&account);
+        let mut last = String::new();
+        for number in 0..3 {
+            last = lookup(&tenant.make_order(&account, &[&format!("n{number}.test")]).await);
+        }
+        let order = json!({"account_lookup": account, "csr": csr(&["more.test"])});
+        let refused = tenant.post("/v1/order", order.clone()).await;
+        assert_eq!(refused.refusal(409), "too_many");
+        let acme = client.post(&client.url("newOrder"), &json!({"identifiers": identifiers(&["more.test"])})).await;
+        assert_eq!(
+            (acme.status.as_u16(), &acme.json()["type"]),
+            (429, &json!("urn:ietf:params:acme:error:rateLimited"))
+        );
+        let other = lookup(&tenant.make_account("b@example.com").await);
+        tenant.make_order(&other, &["more.test"]).await;
+        tenant.delete(&format!("/v1/order/{last}")).await.expect(200);
+        tenant.post("/v1/order", order).await.expect(201);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reseller_has_so_many_policies() {
+    for world in worlds(&capped(Caps { policies: 2, ..Caps::default() })).await {
+        let (tenant, other) = (world.tenant("DEMO").await, world.tenant("OTHER").await);
+        let first = tenant.make_policy("one", json!({})).await;
+        tenant.make_policy("two", json!({})).await;
+        assert_eq!(tenant.post("/v1/policy", json!({"name": "three"})).await.refusal(409), "too_many");
+        other.make_policy("one", json!({})).await;
+        tenant.delete(&format!("/v1/policy/{first}")).await.expect(200);
+        tenant.make_policy("three", json!({})).await;
+    }
+}
+
+on_both_databases! {
+    async fn a_group_has_a_hundred_policies(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let group = tenant.make_group("group").await;
+        let mut last = String::new();
+        for number in 0..100 {
+            last = tenant.make_policy(&format!("p{number}"), json!({})).await;
+            tenant.assign(&group, &last).await.expect(200);
+        }
+        let one_more = tenant.make_policy("one more", json!({})).await;
+        assert_eq!(tenant.assign(&group, &one_more).await.refusal(409), "too_many");
+        tenant.assign(&group, &last).await.expect(200);
+    }
+
+    async fn the_certificates_of_an_address_are_those_of_every_account_that_has_or_had_it(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let mut expected = Vec::new();
+        for round in 0..3 {
+            let account = lookup(&tenant.make_account("same@example.com").await);
+            assert!(account.parse::<AccountId>().is_ok());
+            for number in 0..2 {
+                expected.push(lookup(&tenant.make_order(&account, &[&format!("n{round}-{number}.test")]).await));
+            }
+            let other = lookup(&tenant.make_account(&format!("o{round}@example.com")).await);
+            tenant.make_order(&other, &["other.test"]).await;
+            if round < 2 {
+                tenant.delete(&format!("/v1/account/{account}")).await.expect(200);
+            }
+        }
+        expected.reverse();
+        let (mut found, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = tenant.get(&format!("/v1/certificates?customer_email=Same@example.com&limit=4{cursor}")).await.expect(200);
+            found.extend(page["items"].as_array().unwrap().iter().map(|item| item["orderLookup"].as_str().unwrap().to_owned()));
+            let Some(next) = page["nextCursor"].as_str() else { break };
+            cursor = format!("&cursor={next}");
+        }
+        assert_eq!(found, expected);
+        let none = tenant.get("/v1/certificates?customer_email=nobody@example.com").await.expect(200);
+        assert_eq!(none["items"], json!([]));
+    }
+}

@@ -1,0 +1,10 @@
+//! Rate limits, pauses, caps and usage, as those who meet them see them.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+mod addresses;
+mod caps;
+mod common;
+mod failing;
+mod nodes;
+mod orders;
+mod pauses;

@@ -1,0 +1,112 @@
+//! Several nodes on one PostgreSQL hold a limit together.
+
+use std::time::Duration;
+
+use chancery_service::{Limit, Limits, Rate};
+use chancery_testkit::{Address, TestStore};
+use chancery_tests::World;
+use tokio::task::JoinSet;
+
+use crate::common::{limited, number};
+
+const NODES: usize = 4;
+
+/// So many tries at each node, all at once; how many pass.
+async fn storm(nodes: &[Limits], tries: usize) -> usize {
+    let mut tasks = JoinSet::new();
+    for node in nodes {
+        for _ in 0..tries {
+            let node = node.clone();
+            tasks.spawn(async move { node.take(Limit::Requests, "DEMO").await.unwrap().allowed() });
+        }
+    }
+    tasks.join_all().await.into_iter().filter(|allowed| *allowed).count()
+}
+
+async fn four_nodes(rate: Rate) -> Option<(World, Vec<Limits>)> {
+    let limits = limited(&[(Limit::Requests, rate)]);
+    let world = World::over(TestStore::postgres()?, limits.clone(), Vec::new()).await;
+    let mut nodes = vec![world.services.limits.clone()];
+    for _ in 1..NODES {
+        nodes.push(world.another_node(limits.clone(), Vec::new()).await.services.limits);
+    }
+    // They have heard of each other.
+    for node in nodes.iter().chain(&nodes) {
+        node.meet().await;
+    }
+    Some((world, nodes))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn four_nodes_grant_together_what_one_would_within_a_fifth() {
+    let rate = Rate::per_second(number(100), number(200));
+    let Some((world, nodes)) = four_nodes(rate).await else { return };
+    let burst = storm(&nodes, 200).await;
+    assert!((160..=240).contains(&burst), "a burst of 200: {burst}");
+    let mut passed = 0;
+    for _ in 0..10 {
+        world.advance(Duration::from_millis(500));
+        passed += storm(&nodes, 60).await;
+    }
+    assert!((400..=600).contains(&passed), "500 in five seconds: {passed}");
+    let all = burst + passed;
+    assert!((560..=840).contains(&all), "700 altogether: {all}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn whoever_speaks_to_one_node_alone_gets_all_of_it() {
+    let rate = Rate::per_second(number(100), number(200));
+    let Some((_world, nodes)) = four_nodes(rate).await else { return };
+    let passed = storm(&nodes[..1], 400).await;
+    assert!((160..=240).contains(&passed), "{passed}");
+    assert!(storm(&nodes[1..], 100).await <= 40, "what one has used up is gone for the others");
+}
+
+/// The first of each key waits for no answer, and those that follow find tokens in the pocket.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn requests_cost_the_database_next_to_nothing() {
+    let rate = Rate::per_second(number(1000), number(10_000));
+    let Some((world, nodes)) = four_nodes(rate).await else { return };
+    let before = transactions(&world);
+    for _ in 0..2000 {
+        assert!(nodes[0].take(Limit::Requests, "DEMO").await.unwrap().allowed());
+    }
+    let cost = transactions(&world) - before;
+    assert!(cost < 100, "2000 requests cost {cost} transactions");
+}
+
+/// Updates of buckets that the server has seen.
+fn transactions(world: &World) -> i64 {
+    let Address::Postgres(address) = world.store.address() else { panic!("it is PostgreSQL") };
+    std::thread::spawn(move || {
+        let mut client = postgres::Client::connect(&address, postgres::NoTls).unwrap();
+        client.execute("SELECT pg_stat_force_next_flush()", &[]).unwrap();
+        let sql = "SELECT (n_tup_ins + n_tup_upd)::bigint FROM pg_stat_user_tables WHERE relname = 'rate_buckets'";
+        client.query_one(sql, &[]).unwrap().get(0)
+    })
+    .join()
+    .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn while_the_database_does_not_answer_each_node_goes_by_its_share() {
+    let rate = Rate::per_second(number(100), number(200));
+    let Some((world, nodes)) = four_nodes(rate).await else { return };
+    let Address::Postgres(address) = world.store.address() else { panic!("it is PostgreSQL") };
+    let (locked, wait) = std::sync::mpsc::channel();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let holder = std::thread::spawn(move || {
+        let mut client = postgres::Client::connect(&address, postgres::NoTls).unwrap();
+        let mut transaction = client.transaction().unwrap();
+        transaction.execute("LOCK TABLE rate_buckets IN ACCESS EXCLUSIVE MODE", &[]).unwrap();
+        locked.send(()).unwrap();
+        released.recv().unwrap();
+    });
+    wait.recv().unwrap();
+    let began = std::time::Instant::now();
+    let passed = storm(&nodes, 200).await;
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    release.send(()).unwrap();
+    holder.join().unwrap();
+    assert!((160..=240).contains(&passed), "{passed}");
+}

@@ -1,0 +1,123 @@
+//! What ACME clients may do in an hour.
+
+use std::time::Duration;
+
+use chancery_service::{Limit, Rate};
+use chancery_testkit::TestStore;
+use chancery_tests::{AcmeClient, Reply, World, identifiers};
+use serde_json::json;
+
+use crate::common::{from, hourly, limited, number, worlds};
+
+#[track_caller]
+fn limited_by(reply: &Reply, policy: &str) {
+    assert_eq!(reply.status, 429, "{}", reply.text());
+    assert_eq!(reply.json()["type"], "urn:ietf:params:acme:error:rateLimited");
+    assert!(reply.json()["detail"].as_str().unwrap().contains("try again in"), "{}", reply.text());
+    assert!(reply.header("ratelimit-policy").unwrap().starts_with(&format!("\"{policy}\"")), "{:?}", reply.headers);
+    assert!(reply.header("retry-after").unwrap().parse::<u64>().unwrap() > 0);
+}
+
+async fn order(client: &AcmeClient, name: &str) -> Reply {
+    client.post(&client.url("newOrder"), &json!({"identifiers": identifiers(&[name])})).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_account_orders_so_many_in_an_hour_and_others_go_on() {
+    for world in worlds(&limited(&[(Limit::NewOrdersOfAccount, hourly(4))])).await {
+        let tenant = world.tenant("DEMO").await;
+        let credential = tenant.make_account("a@example.com").await;
+        let (client, other) =
+            (AcmeClient::registered(&world, &credential).await, AcmeClient::registered(&world, &credential).await);
+        for number in 0..4 {
+            order(&client, &format!("n{number}.test")).await.expect(201);
+        }
+        limited_by(&order(&client, "more.test").await, "new-orders-per-account");
+        let ahead = json!({"identifier": {"type": "dns", "value": "ahead.test"}});
+        limited_by(&client.post(&client.url("newAuthz"), &ahead).await, "new-orders-per-account");
+        order(&other, "other.test").await.expect(201);
+        world.advance(Duration::from_secs(900));
+        order(&client, "later.test").await.expect(201);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_orders_and_registers_so_many_in_an_hour() {
+    let limits = [(Limit::NewOrdersOfAddress, hourly(2)), (Limit::NewAccountsOfAddress, hourly(2))];
+    for world in worlds(&limited(&limits)).await {
+        let tenant = world.tenant("DEMO").await;
+        let credential = tenant.make_account("a@example.com").await;
+        let here = world.stranger().hears_by(from(&world.router, "192.0.2.1"));
+        let mut clients = Vec::new();
+        for _ in 0..3 {
+            clients.push(AcmeClient::at(here.clone(), "TLS-90d").await);
+        }
+        assert_eq!(clients[0].register(&credential).await.status, 201);
+        assert_eq!(clients[1].register(&credential).await.status, 201);
+        limited_by(&clients[2].register(&credential).await, "new-accounts-per-address");
+        // Asking for what is there is no registration.
+        let found = clients[1].key.to_pkcs8().unwrap();
+        let again = AcmeClient {
+            kid: None,
+            key: chancery_jose::SigningKey::from_pkcs8(&found).unwrap(),
+            ..AcmeClient::at(here.clone(), "TLS-90d").await
+        };
+        let reply = again.post(&again.url("newAccount"), &json!({"onlyReturnExisting": true})).await;
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        order(&clients[0], "a.test").await.expect(201);
+        order(&clients[1], "b.test").await.expect(201);
+        limited_by(&order(&clients[0], "c.test").await, "new-orders-per-address");
+        let elsewhere = clients.remove(0).speaking_to(world.stranger().hears_by(from(&world.router, "192.0.2.2")));
+        order(&elsewhere, "c.test").await.expect(201);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_credential_binds_so_many_in_an_hour_and_nobody_else_can_use_that_up() {
+    for world in worlds(&limited(&[(Limit::NewAccountsOfCredential, hourly(1))])).await {
+        let tenant = world.tenant("DEMO").await;
+        let credential = tenant.make_account("a@example.com").await;
+        let mut forged = credential.clone();
+        forged["hmacKey"] = json!("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
+        for _ in 0..3 {
+            let mut stranger = AcmeClient::at(world.stranger(), "TLS-90d").await;
+            assert_ne!(stranger.register(&forged).await.status, 429);
+        }
+        AcmeClient::registered(&world, &credential).await;
+        let mut second = AcmeClient::at(world.stranger(), "TLS-90d").await;
+        limited_by(&second.register(&credential).await, "new-accounts-per-credential");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_meets_a_limit_is_shown_the_page_that_explains_it() {
+    let mut settings = limited(&[(Limit::NewOrdersOfAccount, hourly(1))]);
+    settings.limits.help = Some("https://ca.test/limits".to_owned());
+    let world = World::over(TestStore::sqlite(), settings, Vec::new()).await;
+    let credential = world.tenant("DEMO").await.make_account("a@example.com").await;
+    let client = AcmeClient::registered(&world, &credential).await;
+    order(&client, "a.test").await.expect(201);
+    let refused = order(&client, "b.test").await;
+    let links: Vec<_> = refused.headers.get_all("link").iter().map(|link| link.to_str().unwrap()).collect();
+    assert!(links.contains(&"<https://ca.test/limits>;rel=\"help\""), "{links:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reseller_is_shown_its_limits_and_what_is_left_of_them() {
+    let requests = Rate::per_second(number(1), number(10));
+    let world = worlds(&limited(&[(Limit::Requests, requests), (Limit::FailedValidations, hourly(5))])).await.remove(0);
+    let tenant = world.tenant("DEMO").await;
+    for _ in 0..3 {
+        tenant.get("/v1/account").await.expect(200);
+    }
+    let shown = tenant.get("/v1/limits").await.expect(200);
+    assert_eq!(
+        shown["rates"],
+        json!([
+            {"name": "default", "what": "requests", "per": "reseller", "burst": 10, "count": 1, "seconds": 1, "remaining": 6},
+            {"name": "failed-validations", "what": "failed validations of this name", "per": "account and name",
+             "burst": 5, "count": 5, "seconds": 3600},
+        ])
+    );
+    assert_eq!(shown["caps"][0], json!({"name": "open-orders-per-account", "most": 10_000}));
+}
