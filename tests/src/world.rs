@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use axum::Router;
 use chancery_dcv::Validator;
-use chancery_domain::{Entropy, Name, PolicyRules, Profile, ResellerCode, ScopeSet, Timestamp};
+use chancery_domain::{Entropy, Name, PolicyRules, Profile, ResellerCode, ScopeSet, Timestamp, WebhookUrlRules};
 use chancery_http::PublicUrls;
 use chancery_seal::Keyring;
 use chancery_service::identity::External;
 use chancery_service::operator::NewClient;
-use chancery_service::{AcmeSettings, Issuing, LimitSettings, Retention, Services, Settings};
+use chancery_service::{AcmeSettings, Issuing, LimitSettings, Retention, Services, Settings, WebhookSettings};
 use chancery_store::{Options, Store};
 use chancery_testkit::{FrozenClock, TestStore};
 use chancery_workers::Workers;
@@ -168,6 +168,7 @@ pub fn settings() -> Settings {
         default_policy_name: Name::parse("operator default").expect("a name"),
         idempotency_window: Duration::from_secs(86_400),
         retention: Retention::default(),
+        webhooks: WebhookSettings::of(WebhookUrlRules { plain_http: true, special_addresses: true }),
         limits: limits(),
     }
 }

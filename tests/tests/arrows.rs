@@ -62,7 +62,7 @@ const ARROWS: &[(&str, Reach, &str)] = &[
     ),
     (
         "chancery-workers",
-        Only(&["chancery-domain", "chancery-service", "chancery-dcv"]),
+        Only(&["chancery-domain", "chancery-service", "chancery-dcv", "chancery-publish"]),
         "workers look at the world and report to the use cases, as doors do",
     ),
     ("chancery-store", Only(&["chancery-domain"]), "an adapter serves the domain and knows no other adapter"),
@@ -76,6 +76,11 @@ const ARROWS: &[(&str, Reach, &str)] = &[
         "chancery-idp",
         Only(&["chancery-service", "chancery-jose"]),
         "it fetches the keys of an external provider behind a trait of the service",
+    ),
+    (
+        "chancery-publish",
+        Only(&["chancery-domain"]),
+        "what speaks to strangers knows the domain and nothing else, least of all the store",
     ),
     ("chancery-jose", Only(&[]), "a library knows nothing of this project"),
     ("chancery-seal", Only(&[]), "a library knows nothing of this project"),
@@ -138,6 +143,7 @@ const OUTSIDE: &[(&[&str], Place, &str)] = &[
             "chancery-console",
             "chancery-dcv",
             "chancery-idp",
+            "chancery-publish",
             "chancery-client",
             "chancery-load",
         ]),

@@ -7,7 +7,6 @@
 //! it failed. It holds no state between two calls: no cache, no connection, no store.
 
 mod acme_certificate;
-mod address;
 mod answer;
 mod caa;
 mod caa_rules;

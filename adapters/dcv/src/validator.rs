@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use chancery_domain::{
     Attempt, CaaEvidence, ChallengeType, Clock, Entropy, Identifier, ProblemKind, Timestamp, ValidationProblem,
+    set_aside,
 };
 use http::HeaderValue;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::address::set_aside;
 use crate::caa;
 use crate::caa_rules::Applicant;
 use crate::check::{Check, Verified};

@@ -46,9 +46,10 @@ migrations! {
     5 "0005_orders";
     6 "0006_acme";
     7 "0007_acme_extensions";
+    8 "0008_events";
     9 "0009_limits";
     10 "0010_retention";
-    12 "0012_console";
+    11 "0011_console";
 }
 
 /// A step that was just done.

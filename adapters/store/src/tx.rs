@@ -185,6 +185,11 @@ impl<'a> Tx<'a> {
         self.noting(result)
     }
 
+    /// Whether this is PostgreSQL, for the few statements that have to differ.
+    pub(crate) fn is_postgres(&self) -> bool {
+        matches!(self.session, Session::Postgres { .. })
+    }
+
     /// The next number of a sequence: numbers may be left out, none is given twice.
     pub(crate) fn next_number(&mut self, sequence: &'static str) -> Result<i64, StoreError> {
         let (sql, name) = match self.session {

@@ -53,7 +53,7 @@ macro_rules! from_display {
     )*};
 }
 
-from_display! { ResellerId ClientId ApiKeyId TokenKeyId AccountId EabId GroupId PolicyId OrderId AuthorizationId ChallengeId CertificateId AcmeAccountId IssuerId AuditId OperatorKeyId PauseId Kid }
+from_display! { ResellerId ClientId ApiKeyId TokenKeyId AccountId EabId GroupId PolicyId OrderId AuthorizationId ChallengeId CertificateId AcmeAccountId IssuerId AuditId WebhookId WebhookSecretId DeliveryId OperatorKeyId PauseId Kid }
 
 impl<T: Into<Self>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Self {

@@ -67,6 +67,9 @@ ids! {
     AcmeAccountId = "acme";
     IssuerId = "iss";
     AuditId = "aud";
+    WebhookId = "whk";
+    WebhookSecretId = "whs";
+    DeliveryId = "dlv";
     OperatorKeyId = "opk";
     /// A name that is paused for a customer.
     PauseId = "pau";

@@ -13,6 +13,7 @@ mod client;
 mod credential;
 mod email;
 mod entropy;
+mod event;
 mod evidence;
 mod group;
 mod id;
@@ -32,6 +33,7 @@ mod secret;
 mod special_address;
 mod text;
 mod time;
+mod webhook;
 
 pub use account::{Account, AccountChange, AccountError, AccountNumber, AccountStatus};
 pub use acme_account::{AcmeAccount, AcmeAccountError, AcmeAccountState, Contact, ContactError};
@@ -42,11 +44,13 @@ pub use client::{ApiKey, Client, ClientError, ClientSecret, OperatorKey, SecretH
 pub use credential::{CredentialStatus, EabCredential, EabTerms, Kid};
 pub use email::EmailAddress;
 pub use entropy::Entropy;
+pub use event::{EventId, EventType};
 pub use evidence::{Attempt, CaaEvidence, ProblemKind, ValidationProblem};
 pub use group::Group;
 pub use id::{
-    AccountId, AcmeAccountId, ApiKeyId, AuditId, AuthorizationId, CertificateId, ChallengeId, ClientId, EabId, GroupId,
-    IdError, IssuerId, OperatorKeyId, OrderId, PauseId, PolicyId, ResellerId, TokenKeyId,
+    AccountId, AcmeAccountId, ApiKeyId, AuditId, AuthorizationId, CertificateId, ChallengeId, ClientId, DeliveryId,
+    EabId, GroupId, IdError, IssuerId, OperatorKeyId, OrderId, PauseId, PolicyId, ResellerId, TokenKeyId, WebhookId,
+    WebhookSecretId,
 };
 pub use identifier::{DnsName, Identifier, IdentifierError};
 pub use kinds::{ChallengeType, KeyType};
@@ -61,6 +65,9 @@ pub use proof::{EvidenceAges, IssuanceProof, ProofError};
 pub use reseller::{Reseller, ResellerCode};
 pub use scope::{Scope, ScopeSet};
 pub use secret::Secret;
-pub use special_address::special_use;
+pub use special_address::{set_aside, special_use};
 pub use text::{Description, ExternalId, Label, Name, TextError};
 pub use time::{Clock, Timestamp};
+pub use webhook::{
+    Attempted, Delivery, DeliveryState, Webhook, WebhookState, WebhookUrl, WebhookUrlError, WebhookUrlRules,
+};

@@ -32,6 +32,9 @@ scopes! {
     WriteChallenge = "write:challenge",
     ReadAccount = "read:account",
     WriteAccount = "write:account",
+    ReadEvent = "read:event",
+    ReadWebhook = "read:webhook",
+    WriteWebhook = "write:webhook",
 }
 
 impl fmt::Display for Scope {

@@ -22,6 +22,14 @@ pub fn special_use(address: IpAddr) -> Option<&'static str> {
     }
 }
 
+/// An ordinary address, where a cloud keeps its metadata service.
+const AZURE_METADATA: IpAddr = IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16));
+
+/// Why an address is not spoken to, by a validator or with a webhook's message; none if it may be.
+pub fn set_aside(address: IpAddr) -> Option<&'static str> {
+    special_use(address).or((address == AZURE_METADATA).then_some("a metadata service (Azure's)"))
+}
+
 /// Whether two addresses are the same but for their last bits.
 fn same(a: u128, b: u128, last: u32) -> bool {
     (a ^ b).checked_shr(last).unwrap_or(0) == 0
@@ -109,6 +117,16 @@ mod tests {
         ];
         for address in ordinary.iter().flat_map(|line| line.split(' ')) {
             assert_eq!(special_use(address.parse().unwrap()), None, "{address}");
+        }
+    }
+
+    #[test]
+    fn metadata_services_are_set_aside_and_their_neighbours_are_not() {
+        for address in ["168.63.129.16", "169.254.169.254", "fd00:ec2::254"] {
+            assert!(set_aside(address.parse().unwrap()).is_some(), "{address}");
+        }
+        for address in ["168.63.129.15", "168.63.129.17", "1.1.1.1", "2606:4700::1111"] {
+            assert_eq!(set_aside(address.parse().unwrap()), None, "{address}");
         }
     }
 }

@@ -5,16 +5,12 @@ use std::sync::Arc;
 use chancery_domain::{AuditId, Page, PageRequest, ResellerId, Scope};
 use chancery_store::{AuditFilter, AuditRecord, Outcome, Tx};
 use serde_json::{Value, json};
-use tokio::sync::{Mutex, mpsc};
 
 use crate::caller::{Actor, Caller, Origin};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 
-/// Refusals that may wait to be written; beyond that they are counted and dropped, so that an attacker who is refused
-/// a million times costs us neither memory nor the service of others.
-const WAITING: usize = 4096;
 /// Refusals written with one commit.
 const BATCH: usize = 256;
 
@@ -58,9 +54,25 @@ impl Kernel {
         subject: impl ToString,
         detail: &Value,
     ) -> Result<(), ServiceError> {
+        self.audit_record(tx, reseller, actor, origin, action, subject, detail).map(drop)
+    }
+
+    /// The same, and gives the name of the record.
+    #[allow(clippy::too_many_arguments, reason = "one for each column; a struct would only name them twice")]
+    pub(crate) fn audit_record(
+        &self,
+        tx: &mut Tx<'_>,
+        reseller: Option<ResellerId>,
+        actor: &Actor,
+        origin: &Origin,
+        action: &str,
+        subject: impl ToString,
+        detail: &Value,
+    ) -> Result<AuditId, ServiceError> {
         let now = self.now();
-        Ok(tx.append_audit(&AuditRecord {
-            id: AuditId::new(now, self.entropy.as_ref()),
+        let id = AuditId::new(now, self.entropy.as_ref());
+        tx.append_audit(&AuditRecord {
+            id,
             at: now,
             reseller,
             actor_kind: actor.kind().to_owned(),
@@ -71,7 +83,8 @@ impl Kernel {
             subject: subject.to_string(),
             outcome: Outcome::Done,
             detail: detail.to_string(),
-        })?)
+        })?;
+        Ok(id)
     }
 }
 
@@ -79,15 +92,11 @@ impl Kernel {
 #[derive(Clone)]
 pub struct Audit {
     kernel: Arc<Kernel>,
-    queue: mpsc::Sender<AuditRecord>,
-    /// Whoever writes them holds this; if it dies, another can.
-    waiting: Arc<Mutex<mpsc::Receiver<AuditRecord>>>,
 }
 
 impl Audit {
     pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
-        let (queue, receiver) = mpsc::channel(WAITING);
-        Self { kernel, queue, waiting: Arc::new(Mutex::new(receiver)) }
+        Self { kernel }
     }
 
     /// Notes a refusal; never waits.
@@ -107,14 +116,12 @@ impl Audit {
             detail: json!({"status": refusal.status, "code": refusal.code, "message": discreet(&refusal.message)})
                 .to_string(),
         };
-        if self.queue.try_send(record).is_err() {
-            metrics::counter!("chancery_audit_refusals_dropped_total").increment(1);
-        }
+        self.kernel.write_later(record);
     }
 
     /// Writes refusals down until `stop`. One does so at a time; another returns at once.
     pub async fn run(&self, stop: impl Future<Output = ()>) {
-        let Ok(mut receiver) = self.waiting.try_lock() else { return };
+        let Some(mut receiver) = self.kernel.take_refusals() else { return };
         tokio::pin!(stop);
         loop {
             let mut batch = Vec::new();

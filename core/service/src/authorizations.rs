@@ -16,7 +16,7 @@ use crate::caller::Caller;
 use crate::error::{Noun, ServiceError};
 use crate::fault::{self, Step};
 use crate::kernel::{Kernel, sealed_column};
-use crate::orders::{Standing, cancel_order, offered, thumbprint};
+use crate::orders::{Standing, cancel_order, describe_with, offered, thumbprint};
 use crate::telling::{self, About};
 
 /// An authorization, and the thumbprint that its key authorizations end in.
@@ -175,14 +175,23 @@ impl Authorizations {
                 if authorization.status(now) == "expired" {
                     return Err(AuthorizationError::Expired(authorization.expires_at).into());
                 }
+                let mut detail = json!({
+                    "name": authorization.identifier.to_string(),
+                    "account": authorization.account.to_string(),
+                    "order": order.as_ref().map(|order| order.id.to_string()),
+                });
                 let cancelled = match order.filter(|order| order.is_open(now)) {
-                    Some(open) => Some(cancel_order(tx, open, now)?),
+                    Some(open) => {
+                        detail["orderBecame"] = "cancelled".into();
+                        detail["orderDetail"] = describe_with(&open, "because", "challenge.deactivate");
+                        Some(cancel_order(tx, open, now)?)
+                    }
                     None => {
                         tx.save_authorization(&authorization.deactivate(now)?)?;
                         None
                     }
                 };
-                kernel.audit(tx, &by, "challenge.deactivate", id, &json!({}))?;
+                kernel.audit(tx, &by, "challenge.deactivate", id, &detail)?;
                 let authorization = own(tx, &by, id.authorization())?;
                 let thumbprint = shown_thumbprint(tx, &by, &authorization)?;
                 Ok((AuthorizationDetails { authorization, thumbprint }, cancelled))

@@ -253,5 +253,12 @@ pub(crate) fn revoke(
 /// What the audit trail says of a revocation.
 pub(crate) fn revocation_detail(revoked: &CertificateRecord) -> Value {
     let reason = revoked.revocation().map(|revocation| revocation.reason.as_str());
-    json!({"serial": revoked.issued().map(|issued| &issued.serial), "reason": reason})
+    let names: Vec<_> = revoked.identifiers.iter().map(ToString::to_string).collect();
+    json!({
+        "account": revoked.account.to_string(),
+        "order": revoked.order.to_string(),
+        "names": names,
+        "serial": revoked.issued().map(|issued| &issued.serial),
+        "reason": reason,
+    })
 }

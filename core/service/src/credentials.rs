@@ -136,11 +136,12 @@ impl Credentials {
         self.kernel
             .store
             .write(move |tx| {
-                let (before, _) = account_of(tx, &caller, kid)?;
+                let (before, account) = account_of(tx, &caller, kid)?;
                 let after = before.clone().revoke(kernel.now());
                 let after = after.ok_or_else(|| ServiceError::not_found(Noun::Credential))?;
                 tx.save_credential(&after)?;
-                let detail = json!({"before": describe(&before), "after": describe(&after)});
+                let account = account.id.to_string();
+                let detail = json!({"account": account, "before": describe(&before), "after": describe(&after)});
                 kernel.audit(tx, &caller, "eab_credential.revoke", kid, &detail)
             })
             .await

@@ -81,6 +81,9 @@ pub enum ServiceError {
     /// The certificate of an order cannot be issued.
     #[error("the certificate cannot be issued: {0}")]
     Unissuable(ValidationProblem),
+    /// There are as many as there may be.
+    #[error("there are {0} webhooks already, and no more may be; delete one first")]
+    TooManyWebhooks(u32),
     /// The cursor was altered, or made for another list or filter.
     #[error("the cursor does not belong to this list and filter; start again without it")]
     BadCursor,
@@ -122,6 +125,9 @@ pub enum Noun {
     Reseller,
     Client,
     ApiKey,
+    Event,
+    Webhook,
+    Delivery,
     OperatorKey,
     Pause,
 }
@@ -143,6 +149,9 @@ impl fmt::Display for Noun {
             Self::Reseller => "reseller",
             Self::Client => "client",
             Self::ApiKey => "API key",
+            Self::Event => "event",
+            Self::Webhook => "webhook",
+            Self::Delivery => "delivery",
             Self::OperatorKey => "operator key",
             Self::Pause => "pause",
         })

@@ -31,7 +31,7 @@ use crate::issuance_rules::{
     Parties, ages, as_problem, require_short, require_uncompromised, standing_authorizations, unprovable,
 };
 use crate::kernel::{Kernel, SPANS};
-use crate::orders::{Standing, days_between, fail_order, put_back_order};
+use crate::orders::{Standing, days_between, describe_with, fail_order, put_back_order};
 use crate::telling;
 use crate::timed::Timed;
 
@@ -181,7 +181,7 @@ impl Issuance {
                 let Some(order) = me.claim(tx, id)? else { return Ok(false) };
                 let order = fail_order(tx, order, problem.clone(), me.kernel.now())?;
                 let (actor, origin) = (Actor::Service, Origin::default());
-                let detail = json!({"problem": problem.to_string()});
+                let detail = describe_with(&order, "problem", problem.to_string());
                 me.kernel.audit_as(tx, Some(order.reseller), &actor, &origin, "order.fail", id, &detail)?;
                 Ok::<_, ServiceError>(true)
             })
@@ -216,10 +216,10 @@ impl Issuance {
             .store
             .write(move |tx| {
                 let Some(order) = me.claim(tx, id)? else { return Ok(false) };
-                let reseller = order.reseller;
+                let (reseller, mut detail) = (order.reseller, describe_with(&order, "because", "suspended"));
                 let dropped = put_back_order(tx, order, me.kernel.now())?;
                 let (actor, origin) = (Actor::Service, Origin::default());
-                let detail = json!({"because": "suspended", "droppedSerial": dropped});
+                detail["droppedSerial"] = json!(dropped);
                 me.kernel.audit_as(tx, Some(reseller), &actor, &origin, "order.put_back", id, &detail)?;
                 Ok::<_, ServiceError>(true)
             })
@@ -394,7 +394,10 @@ impl Issuance {
         tx.store_issued(order.certificate, &issued, der, key.sha256(), shard)?;
         let order = order.complete(now)?;
         tx.save_order(&order)?;
-        let detail = json!({"serial": issued.serial, "certificate": order.certificate.to_string()});
+        let mut detail = describe_with(&order, "serial", issued.serial.as_str());
+        detail["fingerprint"] = issued.fingerprint.as_str().into();
+        detail["notBefore"] = issued.not_before.to_string().into();
+        detail["notAfter"] = issued.not_after.to_string().into();
         let (actor, origin) = (Actor::Service, Origin::default());
         kernel.audit_as(tx, Some(order.reseller), &actor, &origin, "certificate.issue", id, &detail)?;
         fault::reached(Step::Keeping);

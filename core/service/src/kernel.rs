@@ -6,7 +6,7 @@ use aws_lc_rs::hmac;
 use chancery_domain::{ChallengeId, Clock, Entropy, OrderId, Timestamp};
 use chancery_pki::KeyBlocklist;
 use chancery_seal::Keyring;
-use chancery_store::{Job, JobKind, SEALED_COLUMNS, SealedColumn, Store, StoreError, Tx};
+use chancery_store::{AuditRecord, Job, JobKind, SEALED_COLUMNS, SealedColumn, Store, StoreError, Tx};
 use tokio::sync::mpsc;
 use tracing::Span;
 
@@ -27,6 +27,9 @@ pub struct Fresh {
     pub job: Job,
     pub span: Span,
 }
+/// Refusals that may wait to be written; beyond that they are counted and dropped, so that an attacker who is refused
+/// a million times costs us neither memory nor the service of others.
+const UNWRITTEN: usize = 4096;
 
 /// Store, clock, randomness, keys and settings, handed to each use case.
 pub struct Kernel {
@@ -49,6 +52,9 @@ pub struct Kernel {
     pub(crate) node: String,
     jobs: mpsc::UnboundedSender<Fresh>,
     waiting: Mutex<Option<mpsc::UnboundedReceiver<Fresh>>>,
+    refusals: mpsc::Sender<AuditRecord>,
+    /// Whoever writes them holds this; if it dies, another can.
+    unwritten: tokio::sync::Mutex<mpsc::Receiver<AuditRecord>>,
 }
 
 impl Kernel {
@@ -72,6 +78,10 @@ impl Kernel {
         let node = entropy.uuid_v4().to_string();
         let limits = Limits::new(settings.limits.clone(), &store, clock.clone(), &node);
         let (jobs, receiver) = mpsc::unbounded_channel();
+        if store.is_shared() {
+            store.write(|tx| tx.settle_positions()).await.map_err(ServiceError::from)?;
+        }
+        let (refusals, unwritten) = mpsc::channel(UNWRITTEN);
         let (settings, waiting) = (Arc::new(settings), Mutex::new(Some(receiver)));
         Ok(Arc::new(Self {
             store,
@@ -90,6 +100,8 @@ impl Kernel {
             node,
             jobs,
             waiting,
+            refusals,
+            unwritten: tokio::sync::Mutex::new(unwritten),
         }))
     }
 
@@ -117,6 +129,18 @@ impl Kernel {
     /// Whether the database can be relied on.
     pub async fn check_store(&self) -> Result<(), StoreError> {
         self.store.check(&self.node, self.now()).await
+    }
+
+    /// Has a refusal written down soon; never waits.
+    pub(crate) fn write_later(&self, record: AuditRecord) {
+        if self.refusals.try_send(record).is_err() {
+            metrics::counter!("chancery_audit_refusals_dropped_total").increment(1);
+        }
+    }
+
+    /// The refusals that are to be written down, for one at a time.
+    pub(crate) fn take_refusals(&self) -> Option<tokio::sync::MutexGuard<'_, mpsc::Receiver<AuditRecord>>> {
+        self.unwritten.try_lock().ok()
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -16,6 +16,7 @@ mod csr;
 mod cursor;
 mod diagnosis;
 mod error;
+mod events;
 mod examination;
 mod failures;
 pub mod fault;
@@ -40,6 +41,7 @@ mod pauses;
 mod policies;
 mod policy_draft;
 mod publication;
+mod refused;
 mod retention;
 mod settings;
 mod telling;
@@ -48,6 +50,7 @@ mod timed;
 mod usage;
 mod validation;
 mod waiting;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -70,6 +73,7 @@ pub use credentials::{CreatedCredential, CredentialDetails, Credentials};
 pub use cursor::{ListRequest, Listed};
 pub use diagnosis::{Diagnoses, Diagnosis, DiagnosisRequest};
 pub use error::{Noun, ServiceError};
+pub use events::{Event, EventFilter, Events, Expiry};
 pub use examination::{Examination, ExaminedIssuer, ExaminedList, examine};
 pub use groups::{GroupDetails, GroupInput, Groups};
 pub use identity::Identity;
@@ -87,9 +91,10 @@ pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, Polic
 pub use policy_draft::PolicyDraft;
 pub use publication::{CrlName, Publication, PublishedCrl};
 pub use retention::{Retention, Sweeper, Swept};
-pub use settings::{AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings};
+pub use settings::{AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings, WebhookSettings};
 pub use usage::{Usage, UsageRequest};
 pub use validation::{Assignment, Report, Validations};
+pub use webhooks::{Dispatch, Message, NewWebhook, NewWebhookSecret, Round, Sent, WebhookChange, Webhooks};
 
 /// Every use case there is, for the doors to hold. Clones share one core.
 #[derive(Clone)]
@@ -113,6 +118,10 @@ pub struct Services {
     pub answers: Answers,
     pub retention: Sweeper,
     pub audit: Audit,
+    pub events: Events,
+    pub expiry: Expiry,
+    pub webhooks: Webhooks,
+    pub dispatch: Dispatch,
     pub console: Console,
     pub limits: Limits,
     pub usage: Usage,
@@ -145,6 +154,10 @@ impl Services {
             answers: Answers::new(kernel.clone()),
             retention: Sweeper::new(kernel.clone()),
             audit: Audit::new(kernel.clone()),
+            events: Events::new(kernel.clone()),
+            expiry: Expiry::new(kernel.clone()),
+            webhooks: Webhooks::new(kernel.clone()),
+            dispatch: Dispatch::new(kernel.clone()),
             console: Console::new(kernel.clone()),
             limits: kernel.limits.clone(),
             usage: Usage::new(kernel.clone()),

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use chancery_domain::{AccountId, AcmeAccountId, IssuerId, Name, PolicyRules, Profile, ProfileName, Timestamp};
+use chancery_domain::{
+    AccountId, AcmeAccountId, IssuerId, Name, PolicyRules, Profile, ProfileName, Timestamp, WebhookUrlRules,
+};
 use chancery_pki::{CrlShards, NameRules, SubscriberProfile, reuse_ceiling_days};
 
 use crate::issuers::IssuerRules;
@@ -40,6 +42,22 @@ pub struct Settings {
     /// How long what has ended is kept.
     pub retention: Retention,
     pub limits: LimitSettings,
+    pub webhooks: WebhookSettings,
+}
+
+/// What the operator has chosen for webhooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WebhookSettings {
+    /// Webhooks that one reseller may have.
+    pub most: u32,
+    pub urls: WebhookUrlRules,
+}
+
+impl WebhookSettings {
+    /// What holds where nothing else is said.
+    pub const fn of(urls: WebhookUrlRules) -> Self {
+        Self { most: 10, urls }
+    }
 }
 
 impl Settings {

@@ -224,7 +224,10 @@ fn problem_of(error: &ServiceError) -> Option<&'static str> {
         | ServiceError::ExternalIdInUse(_)
         | ServiceError::OrderExternalIdInUse(_) => ProblemKind::Malformed.as_str(),
         ServiceError::Order(_) | ServiceError::Authorization(_) | ServiceError::OrderNotReady(_) => "orderNotReady",
-        ServiceError::QuotaExceeded { .. } | ServiceError::RateLimited(_) | ServiceError::TooMany(_) => "rateLimited",
+        ServiceError::QuotaExceeded { .. }
+        | ServiceError::RateLimited(_)
+        | ServiceError::TooMany(_)
+        | ServiceError::TooManyWebhooks(_) => "rateLimited",
         ServiceError::Paused(_) => "paused",
         ServiceError::Unissuable(problem) => problem.kind.as_str(),
         ServiceError::Store(_) | ServiceError::Internal(_) => ProblemKind::ServerInternal.as_str(),

@@ -10,7 +10,7 @@ use crate::accounts::{Ending, claim_live};
 use crate::caller::Caller;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
-use crate::orders::cancel_order;
+use crate::orders::{cancel_order, describe_with};
 use crate::telling;
 
 /// What is ended in one unit of work, as long as there is more.
@@ -70,7 +70,7 @@ pub(crate) fn cancel(
     let mut cancelled = Vec::with_capacity(orders.len());
     for order in orders {
         let order = cancel_order(tx, order, kernel.now())?;
-        kernel.audit(tx, caller, "order.cancel", order.id, &json!({"because": "account.terminate"}))?;
+        kernel.audit(tx, caller, "order.cancel", order.id, &describe_with(&order, "because", "account.terminate"))?;
         cancelled.push(order);
     }
     Ok(cancelled)
@@ -86,7 +86,9 @@ pub(crate) fn revoke(
 ) -> Result<usize, ServiceError> {
     let revoked = tx.revoke_some(id, REASON, kernel.now(), most)?;
     for (certificate, serial) in &revoked {
-        let detail = json!({"serial": serial, "reason": REASON.as_str(), "because": "account.terminate"});
+        let detail = json!({
+            "account": id.to_string(), "serial": serial, "reason": REASON.as_str(), "because": "account.terminate",
+        });
         kernel.audit(tx, caller, "certificate.revoke", *certificate, &detail)?;
     }
     Ok(revoked.len())

@@ -4,18 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{
-    Attempt, CaaEvidence, ChallengeId, ChallengeState, ChallengeType, Identifier, Order, OrderState, Timestamp,
-    ValidationProblem, Verification,
+    Attempt, Authorization, CaaEvidence, ChallengeId, ChallengeState, ChallengeType, Identifier, Order, OrderState,
+    Timestamp, ValidationProblem, Verification,
 };
 use chancery_store::{JobKind, Tx};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
 use crate::failures::{self, Failed};
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
-use crate::orders::{fail_order, thumbprint};
+use crate::orders::{describe, describe_with, fail_order, thumbprint};
 
 /// How long a record that persists is relied on, whatever its TTL, for the order it was looked at for
 /// (Baseline Requirements section 3.2.2.4.22).
@@ -165,12 +165,11 @@ fn conclude(
     };
     let ends_order = order.as_ref().is_some_and(is_under_way) && report.outcome.is_err();
     tx.save_authorization(&authorization)?;
-    let detail = match &report.outcome {
+    let mut detail = match &report.outcome {
         Ok(_) => json!({"name": authorization.identifier.to_string(), "shown": true}),
         Err(problem) => json!({"name": authorization.identifier.to_string(), "problem": problem.to_string()}),
     };
-    let (actor, origin) = (Actor::Service, Origin::default());
-    kernel.audit_as(tx, Some(authorization.reseller), &actor, &origin, "challenge.validate", id, &detail)?;
+    detail["account"] = authorization.account.to_string().into();
     let failed = match &report.outcome {
         Ok(_) => {
             failures::forgive(kernel, tx, &authorization)?;
@@ -178,27 +177,13 @@ fn conclude(
         }
         Err(problem) => failures::count(kernel, tx, &authorization, problem)?,
     };
-    let challenge = authorization.challenge(id);
-    let decided = challenge.map(|challenge| Decided { method: challenge.kind, ends_order, failed });
-    let Some(order) = order else { return Ok(decided) };
-    match &report.outcome {
-        Err(problem) => {
-            let detail = format!("{}: {}", authorization.identifier, problem.detail);
-            fail_order(tx, order, ValidationProblem { kind: problem.kind, detail }, now)?;
-        }
-        Ok(_) if order.state == OrderState::Pending => {
-            let all = authorization.status(now) == "valid" && others.iter().all(|each| each.status(now) == "valid");
-            let shortened = authorization.expires_at < order.expires_at;
-            let order = order.end_by(authorization.expires_at, now);
-            match all {
-                true => tx.save_order(&order.make_ready(now))?,
-                false if shortened => tx.save_order(&order)?,
-                false => {}
-            }
-        }
-        Ok(_) => {}
+    if let Some(order) = order {
+        tell_order(tx, order, &authorization, &others, report, &mut detail, now)?;
     }
-    Ok(decided)
+    let (actor, origin) = (Actor::Service, Origin::default());
+    kernel.audit_as(tx, Some(authorization.reseller), &actor, &origin, "challenge.validate", id, &detail)?;
+    let challenge = authorization.challenge(id);
+    Ok(challenge.map(|challenge| Decided { method: challenge.kind, ends_order, failed }))
 }
 
 /// Whether an order can still fail.
@@ -207,4 +192,42 @@ fn is_under_way(order: &Order) -> bool {
         OrderState::Pending | OrderState::Ready | OrderState::Processing { .. } => true,
         OrderState::Valid { .. } | OrderState::Invalid { .. } | OrderState::Cancelled { .. } => false,
     }
+}
+
+/// What becomes of an order by what was seen of one of its names; told in the detail as well.
+fn tell_order(
+    tx: &mut Tx<'_>,
+    order: Order,
+    authorization: &Authorization,
+    others: &[Authorization],
+    report: &Report,
+    detail: &mut Value,
+    now: Timestamp,
+) -> Result<(), ServiceError> {
+    detail["order"] = order.id.to_string().into();
+    match &report.outcome {
+        Err(problem) => {
+            let why = format!("{}: {}", authorization.identifier, problem.detail);
+            let problem = ValidationProblem { kind: problem.kind, detail: why };
+            detail["orderBecame"] = "invalid".into();
+            detail["orderDetail"] = describe_with(&order, "problem", problem.to_string());
+            fail_order(tx, order, problem, now)?;
+        }
+        Ok(_) if order.state == OrderState::Pending => {
+            let all = authorization.status(now) == "valid" && others.iter().all(|each| each.status(now) == "valid");
+            let shortened = authorization.expires_at < order.expires_at;
+            let order = order.end_by(authorization.expires_at, now);
+            match all {
+                true => {
+                    detail["orderBecame"] = "ready".into();
+                    detail["orderDetail"] = describe(&order);
+                    tx.save_order(&order.make_ready(now))?;
+                }
+                false if shortened => tx.save_order(&order)?,
+                false => {}
+            }
+        }
+        Ok(_) => {}
+    }
+    Ok(())
 }

@@ -1,10 +1,12 @@
-//! Does what the use cases have promised: looks whether control of names is shown, and issues certificates.
+//! Does what the use cases have promised: looks whether control of names is shown, issues certificates, and tells
+//! webhooks what has happened.
 //!
 //! A job is begun in the process that took the request, the moment its unit of work is durable. The row of the job is
 //! the way back from a crash: when its lease ends, any node takes it over. Every job reads the state anew and is harmless
 //! to repeat.
 
 mod caa;
+mod courier;
 mod held;
 mod inspector;
 
@@ -15,6 +17,7 @@ pub use caa::Eyes;
 use chancery_dcv::{Check, FairPlaces, Validator};
 use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ValidationProblem};
 use chancery_service::{Assignment, Fresh, Job, JobKind, Report, ServiceError, Services};
+pub use courier::Courier;
 pub use inspector::{CaaVerdict, Inspector, Seen};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;

@@ -65,6 +65,7 @@ impl From<ServiceError> for Problem {
             | ServiceError::ExternalIdInUse(_)
             | ServiceError::OrderExternalIdInUse(_)
             | ServiceError::IdempotencyKeyReused
+            | ServiceError::TooManyWebhooks(_)
             | ServiceError::BadCursor => Self::malformed(message),
             ServiceError::Store(error) => store(&error),
             // An ACME account has every scope.

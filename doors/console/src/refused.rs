@@ -91,7 +91,9 @@ impl Refused {
             | ServiceError::Unissuable(_)
             | ServiceError::IdempotencyKeyReused => Self::incomplete(message),
             ServiceError::RateLimited(_) => Self::too_many(),
-            ServiceError::TooMany(_) | ServiceError::Paused(_) => Self::incomplete(message),
+            ServiceError::TooMany(_) | ServiceError::TooManyWebhooks(_) | ServiceError::Paused(_) => {
+                Self::incomplete(message)
+            }
             ServiceError::BadCursor => Self::incomplete("This page of the list is gone. Start again at its beginning."),
             ServiceError::Store(error) => Self::store(&error),
             ServiceError::Internal(reason) => Self::internal(&reason),

@@ -51,6 +51,7 @@ impl From<ServiceError> for ApiError {
             ServiceError::OrderExternalIdInUse(_) => Self::bad_request(ErrorCode::ExternalIdInUse, message)
                 .with_errors(vec![FieldProblem::new("external_id", "in_use", "is taken")]),
             ServiceError::Unissuable(_) => Self::bad_request(ErrorCode::InvalidRequest, message),
+            ServiceError::TooManyWebhooks(_) => Self::bad_request(ErrorCode::TooManyWebhooks, message),
             ServiceError::BadCursor => Self::bad_request(ErrorCode::InvalidCursor, message),
             ServiceError::IdempotencyKeyReused => Self::unprocessable(ErrorCode::IdempotencyKeyReused, message),
             ServiceError::Store(error) => store(&error),
@@ -83,6 +84,9 @@ fn not_found(noun: Noun) -> ErrorCode {
         Noun::Authorization => ErrorCode::AuthorizationNotFound,
         Noun::Challenge => ErrorCode::ChallengeNotFound,
         Noun::Certificate => ErrorCode::CertificateNotFound,
+        Noun::Event => ErrorCode::EventNotFound,
+        Noun::Webhook => ErrorCode::WebhookNotFound,
+        Noun::Delivery => ErrorCode::DeliveryNotFound,
         Noun::Pause => ErrorCode::PauseNotFound,
         // The operator's nouns: no caller of a door can ask for them.
         Noun::Issuer | Noun::Reseller | Noun::Client | Noun::ApiKey | Noun::OperatorKey => ErrorCode::NotFound,

@@ -5,10 +5,12 @@ mod authorization;
 mod certificate;
 mod certificate_csv;
 mod csr;
+mod delivery;
 mod diagnose;
 mod docs;
 mod download;
 mod eab;
+mod event;
 mod group;
 mod limits;
 mod member;
@@ -26,6 +28,7 @@ mod progress;
 mod selector;
 mod usage;
 mod version;
+mod webhook;
 
 use axum::Router;
 use chancery_http::Door;
@@ -54,6 +57,9 @@ fn operations() -> OpenApiRouter<Door> {
         .merge(certificate::routes())
         .merge(download::routes())
         .merge(csr::routes())
+        .merge(event::routes())
+        .merge(webhook::routes())
+        .merge(delivery::routes())
         .merge(usage::routes())
         .merge(diagnose::routes())
         .merge(pause::routes())

@@ -143,6 +143,15 @@ refusals! {
     CertificateGone {
         410 CertificateGone "The order ended without a certificate",
     }
+    NoEvent {
+        404 EventNotFound "There is no such event, or it is not yours",
+    }
+    NoWebhook {
+        404 WebhookNotFound "There is no such webhook, or it is not yours",
+    }
+    NoDelivery {
+        404 DeliveryNotFound "There is no such webhook or delivery, or it is not yours",
+    }
     NotAcceptable {
         406 NotAcceptable "None of the media types in `Accept` is to be had",
     }
@@ -200,6 +209,8 @@ pub(crate) fn base() -> OpenApi {
         ("Authorizations", "Generation of challenge codes."),
         ("Challenges", "Choosing a challenge for verification, or giving a permission up."),
         ("Certificates", "CSR validation, listing, download and revocation."),
+        ("Events", "What has happened to accounts, credentials, orders, authorizations and certificates."),
+        ("Webhooks", "Where you are told of events as they happen."),
         ("Service", "The service itself."),
     ];
     let tag = |(name, description): (&str, &str)| {
@@ -240,5 +251,8 @@ fn describe(scope: Scope) -> &'static str {
         Scope::WriteChallenge => "Choose and deactivate challenges",
         Scope::ReadAccount => "Read accounts, EAB credentials, account groups and policies",
         Scope::WriteAccount => "Change accounts, EAB credentials, account groups and policies",
+        Scope::ReadEvent => "Read events",
+        Scope::ReadWebhook => "Read webhooks and what was delivered to them",
+        Scope::WriteWebhook => "Create, change, test and delete webhooks",
     }
 }

@@ -137,6 +137,14 @@ error_codes! {
     ChallengeNotFound = "challenge_not_found",
     /// There is no such certificate, or not yet, or it can no longer be revoked.
     CertificateNotFound = "certificate_not_found",
+    /// There is no such event.
+    EventNotFound = "event_not_found",
+    /// There is no such webhook.
+    WebhookNotFound = "webhook_not_found",
+    /// There is no such delivery of this webhook.
+    DeliveryNotFound = "delivery_not_found",
+    /// There are as many webhooks as one reseller may have; delete one first.
+    TooManyWebhooks = "too_many_webhooks",
     /// The order is not ready to be finalized; `errors` lists what is missing.
     OrderNotReady = "order_not_ready",
     /// The order is being issued or is issued: revoke the certificate instead.

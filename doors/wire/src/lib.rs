@@ -9,6 +9,7 @@ mod certificate;
 mod diagnosis;
 mod eab;
 mod error;
+mod event;
 mod group;
 mod limits;
 mod list;
@@ -18,6 +19,7 @@ mod policy;
 mod token;
 mod usage;
 mod version;
+mod webhook;
 
 pub use account::{Account, AccountList, AccountWithGroups, ResellerAccountRequest, ResellerUpdateAccountRequest};
 pub use certificate::{
@@ -27,6 +29,7 @@ pub use certificate::{
 pub use diagnosis::{CaaFinding, Diagnosis, DiagnosisReport, DiagnosisRequest, HttpFinding};
 pub use eab::{EabAuthorization, EabCredentialList, EabCredentialRequest};
 pub use error::{ErrorCode, ErrorResponse, FieldProblem, SuccessResponse};
+pub use event::{Event, EventList};
 pub use group::{
     AccountGroupList, AccountGroupMemberList, AccountGroupRecord, ResellerAccountGroupMembersRequest,
     ResellerAccountGroupRequest,
@@ -45,3 +48,6 @@ pub use policy::{
 pub use token::{TokenErrorResponse, TokenResponse};
 pub use usage::{UsageItem, UsageReport};
 pub use version::Version;
+pub use webhook::{
+    Delivery, DeliveryList, UpdateWebhookRequest, Webhook, WebhookList, WebhookRequest, WebhookWithSecret,
+};

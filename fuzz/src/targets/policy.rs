@@ -6,9 +6,9 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use chancery_domain::{Name, PolicyRules, Profile};
+use chancery_domain::{Name, PolicyRules, Profile, WebhookUrlRules};
 use chancery_reseller::parsers::policy;
-use chancery_service::{AcmeSettings, Issuing, LimitSettings, PolicyInput, Retention, Settings};
+use chancery_service::{AcmeSettings, Issuing, LimitSettings, PolicyInput, Retention, Settings, WebhookSettings};
 use serde_json::json;
 
 use crate::{Form, Target};
@@ -78,5 +78,6 @@ static SETTINGS: LazyLock<Settings> = LazyLock::new(|| {
         default_policy: PolicyRules::default(),
         default_policy_name: Name::parse("default").expect("it is a name"),
         idempotency_window: day,
+        webhooks: WebhookSettings::of(WebhookUrlRules { plain_http: false, special_addresses: false }),
     }
 });

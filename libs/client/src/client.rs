@@ -14,6 +14,7 @@ use crate::builder::ClientBuilder;
 use crate::certificate::Certificates;
 use crate::eab::EabCredentials;
 use crate::error::{Error, TransportError};
+use crate::event::Events;
 use crate::group::AccountGroups;
 use crate::order::Orders;
 use crate::pause::Pauses;
@@ -22,6 +23,7 @@ use crate::request::RawRequest;
 use crate::response::Response;
 use crate::token::AccessToken;
 use crate::transport::Transport;
+use crate::webhook::Webhooks;
 
 /// Speaks to one service as one reseller. Clones share connections and token.
 #[derive(Clone)]
@@ -66,6 +68,16 @@ impl Client {
     /// Certificates: listed, fetched, revoked.
     pub fn certificates(&self) -> Certificates<'_> {
         Certificates { client: self }
+    }
+
+    /// What has happened.
+    pub fn events(&self) -> Events<'_> {
+        Events { client: self }
+    }
+
+    /// Where you are told of what happens.
+    pub fn webhooks(&self) -> Webhooks<'_> {
+        Webhooks { client: self }
     }
 
     /// Issuance policies.

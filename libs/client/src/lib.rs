@@ -46,6 +46,7 @@ mod client;
 mod connector;
 mod eab;
 mod error;
+mod event;
 mod group;
 mod limits;
 mod member;
@@ -63,6 +64,7 @@ mod token;
 mod transport;
 mod usage;
 mod version;
+mod webhook;
 
 pub use account::{AccountQuery, Accounts};
 pub use builder::{BuildError, ClientBuilder};
@@ -70,6 +72,7 @@ pub use certificate::{CertificateForm, CertificateQuery, Certificates, Downloade
 pub use client::Client;
 pub use eab::EabCredentials;
 pub use error::{Error, TransportError};
+pub use event::{EventQuery, Events};
 pub use group::AccountGroups;
 pub use metadata::ServiceMetadata;
 pub use order::{OrderQuery, Orders};
@@ -80,6 +83,7 @@ pub use request::RawRequest;
 pub use response::{Replayable, Response};
 pub use token::{AccessToken, ClientCredentials};
 pub use usage::UsageQuery;
+pub use webhook::Webhooks;
 
 pub use bytes::Bytes;
 /// The shapes of requests and answers.

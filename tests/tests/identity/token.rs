@@ -11,7 +11,8 @@ use crate::forge::parts;
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 /// In the order of the documented response.
 const SCOPES: &str = "reseller read:order write:order read:authorization write:authorization read:certificate \
-                      write:certificate read:challenge write:challenge read:account write:account";
+                      write:certificate read:challenge write:challenge read:account write:account \
+                      read:event read:webhook write:webhook";
 
 on_both_databases! {
     async fn a_token_is_given_as_the_seed_shows_it(world: World) {

@@ -4,8 +4,8 @@
 use std::sync::LazyLock;
 
 use chancery_domain::Scope::{
-    self, ReadAccount, ReadAuthorization, ReadCertificate, ReadChallenge, ReadOrder, WriteAccount, WriteAuthorization,
-    WriteCertificate, WriteChallenge, WriteOrder,
+    self, ReadAccount, ReadAuthorization, ReadCertificate, ReadChallenge, ReadEvent, ReadOrder, ReadWebhook,
+    WriteAccount, WriteAuthorization, WriteCertificate, WriteChallenge, WriteOrder, WriteWebhook,
 };
 use chancery_tests::csr;
 use http::Method;
@@ -103,6 +103,17 @@ pub(crate) fn operations() -> Vec<Operation> {
         operation(Method::POST, REVOCATION, WriteCertificate, &[Kind::IssuedOrder], Body::Plain(json!({})), 202),
         operation(Method::GET, DOWNLOAD, ReadCertificate, &[Kind::Certificate], Body::None, 200),
         operation(Method::GET, BARE_DOWNLOAD, ReadCertificate, &[Kind::Certificate], Body::None, 200),
+        operation(Method::GET, "/v1/event", ReadEvent, &[], Body::None, 200),
+        operation(Method::GET, "/v1/event/{lookup}", ReadEvent, &[Kind::Event], Body::None, 200),
+        operation(Method::GET, "/v1/webhook", ReadWebhook, &[], Body::None, 200),
+        operation(Method::POST, "/v1/webhook", WriteWebhook, &[], webhook(), 201),
+        operation(Method::GET, WEBHOOK, ReadWebhook, &[Kind::Webhook], Body::None, 200),
+        operation(Method::PATCH, WEBHOOK, WriteWebhook, &[Kind::Webhook], webhook(), 200),
+        operation(Method::DELETE, WEBHOOK, WriteWebhook, &[Kind::Webhook], Body::None, 200),
+        operation(Method::POST, "/v1/webhook/{webhook_lookup}/secret", WriteWebhook, &[Kind::Webhook], Body::None, 200),
+        operation(Method::POST, "/v1/webhook/{webhook_lookup}/test", WriteWebhook, &[Kind::Webhook], Body::None, 202),
+        operation(Method::GET, "/v1/webhook/{webhook_lookup}/delivery", ReadWebhook, &[Kind::Webhook], Body::None, 200),
+        operation(Method::POST, REDELIVERY, WriteWebhook, &[Kind::Webhook, Kind::Delivery], Body::None, 202),
     ]
 }
 
@@ -126,6 +137,8 @@ const CODES: &str = "/v1/authz/{auth_lookup}/challenges";
 const CHALLENGE: &str = "/v1/challenge/{challenge_lookup}";
 const REVOCATION: &str = "/v1/certificates/{order_lookup}/revocation";
 const DOWNLOAD: &str = "/v1/certificate/{certificate_lookup}";
+const WEBHOOK: &str = "/v1/webhook/{webhook_lookup}";
+const REDELIVERY: &str = "/v1/webhook/{webhook_lookup}/delivery/{delivery_lookup}/redeliver";
 const BARE_DOWNLOAD: &str = "/certificate/{certificate_lookup}";
 
 /// The same each time: it is sent again and again.
@@ -136,6 +149,10 @@ fn order(things: &Things) -> Value {
 
 fn named() -> Body {
     Body::Plain(json!({"name": "Another name"}))
+}
+
+fn webhook() -> Body {
+    Body::Plain(json!({"url": "https://hooks.example.com/another"}))
 }
 
 fn evaluation(things: &Things) -> Value {

@@ -19,6 +19,9 @@ pub(crate) enum Kind {
     Authorization,
     Challenge,
     Certificate,
+    Event,
+    Webhook,
+    Delivery,
     Pause,
 }
 
@@ -37,11 +40,14 @@ impl Kind {
             Self::Authorization => "authz_00000000000000000000000000",
             Self::Challenge => "chal_00000000000000000000000000",
             Self::Certificate => "cert_00000000000000000000000000",
+            Self::Event => "evt_00000000000000000000000000",
+            Self::Webhook => "whk_00000000000000000000000000",
+            Self::Delivery => "dlv_00000000000000000000000000",
             Self::Pause => "pau_00000000000000000000000000",
         }
     }
 
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 15] = [
         Self::Account,
         Self::Credential,
         Self::Group,
@@ -53,6 +59,9 @@ impl Kind {
         Self::Authorization,
         Self::Challenge,
         Self::Certificate,
+        Self::Event,
+        Self::Webhook,
+        Self::Delivery,
         Self::Pause,
     ];
 }
@@ -75,9 +84,16 @@ impl Things {
         let order = owner.make_order(&account, &["open.test"]).await;
         let authorization = lookup(&order["authorizations"][0]);
         let challenge = lookup(&owner.codes(&authorization).await[0]);
+        let webhook = owner.post("/v1/webhook", json!({"url": "https://hooks.example.com/"})).await.expect(201);
+        let webhook = lookup(&webhook);
+        let delivery = lookup(&owner.post_empty(&format!("/v1/webhook/{webhook}/test")).await.expect(202));
+        let events = owner.get("/v1/event?limit=1").await.expect(200);
         let pause = world.pause(owner, &account, "paused.test").await;
         Self(BTreeMap::from([
             (Kind::Pause, pause),
+            (Kind::Webhook, webhook),
+            (Kind::Delivery, delivery),
+            (Kind::Event, events["items"][0]["id"].as_str().unwrap().to_owned()),
             (Kind::Order, lookup(&order)),
             (Kind::ReadyOrder, lookup(&ready)),
             (Kind::IssuedOrder, lookup(&issued)),

@@ -65,15 +65,24 @@ impl AuditFilter {
     }
 }
 
-const COLUMNS: &str = "id, at, reseller_id, actor_kind, actor, address, request_id, action, subject, outcome, detail";
+pub(super) const COLUMNS: &str =
+    "id, at, reseller_id, actor_kind, actor, address, request_id, action, subject, outcome, detail";
 
 impl Tx<'_> {
     /// Adds a line. Callers may have put anything into its texts: it is written down all the same, with U+FFFD for a
     /// zero byte, which PostgreSQL cannot keep.
     pub fn append_audit(&mut self, record: &AuditRecord) -> Result<(), StoreError> {
         let text = |text: &str| text.replace('\0', "\u{fffd}");
+        // PostgreSQL gives the position by itself; SQLite has one writer, and the next row comes after all others.
+        let (column, position) = match self.is_postgres() {
+            true => ("", ""),
+            false => (", position", ", (SELECT coalesce(max(rowid), 0) + 1 FROM audit)"),
+        };
         self.put(
-            &format!("INSERT INTO audit ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"),
+            &format!(
+                "INSERT INTO audit ({COLUMNS}{column})
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11{position})"
+            ),
             params![
                 record.id,
                 record.at,
@@ -128,7 +137,7 @@ pub(super) fn first_id(at: Timestamp) -> AuditId {
     AuditId::from_uuid(Uuid::from_u128(u128::from(millis) << 80))
 }
 
-fn read(row: &mut Columns<'_>) -> Result<AuditRecord, StoreError> {
+pub(super) fn read(row: &mut Columns<'_>) -> Result<AuditRecord, StoreError> {
     Ok(AuditRecord {
         id: row.parsed()?,
         at: row.time()?,

@@ -11,7 +11,9 @@ mod client;
 pub(crate) mod console_session;
 mod credential;
 pub(crate) mod crl;
+mod delivery;
 mod epoch;
+pub(crate) mod event;
 mod evidence;
 mod failing_name;
 mod group;
@@ -36,6 +38,7 @@ mod service_secret;
 pub(crate) mod token_key;
 pub(crate) mod usage;
 mod walk;
+pub(crate) mod webhook;
 
 use chancery_domain::PageRequest;
 

@@ -19,6 +19,7 @@ pub const SEALED_COLUMNS: &[SealedColumn] = &[
     SealedColumn { table: "issuers", id: "id" },
     SealedColumn { table: "eab_credentials", id: "id" },
     SealedColumn { table: "account_keys", id: "account_id" },
+    SealedColumn { table: "webhook_secrets", id: "id" },
 ];
 
 /// One sealed value and its row.

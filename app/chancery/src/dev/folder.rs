@@ -6,11 +6,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chancery_domain::{ChallengeType, Name, Profile};
+use chancery_domain::{ChallengeType, Name, Profile, WebhookUrlRules};
 use chancery_http::{BodyLimits, Limits, PublicUrls, TrustedProxies};
 use chancery_pki::chain_to_pem;
 use chancery_service::operator::IssuerDetails;
-use chancery_service::{LimitSettings, Settings};
+use chancery_service::{LimitSettings, Settings, WebhookSettings};
 use chancery_store::{DatabaseUrl, Options};
 use serde::{Deserialize, Serialize};
 
@@ -181,6 +181,7 @@ impl Folder {
                 default_policy_name: Name::parse("default").expect("a plain word"),
                 retention: chancery_service::Retention::default(),
                 idempotency_window: IDEMPOTENCY_WINDOW,
+                webhooks: WebhookSettings::of(WebhookUrlRules { plain_http: true, special_addresses: true }),
                 limits: if wishes.limits { LimitSettings::usual() } else { LimitSettings::none() },
             },
             urls,

@@ -125,6 +125,10 @@ fn advice(code: ErrorCode) -> Option<&'static str> {
         | ErrorCode::MethodNotAllowed
         | ErrorCode::NotAcceptable
         | ErrorCode::ProfileNotFound
+        | ErrorCode::EventNotFound
+        | ErrorCode::WebhookNotFound
+        | ErrorCode::DeliveryNotFound
+        | ErrorCode::TooManyWebhooks
         | ErrorCode::ExternalIdInUse
         | ErrorCode::NameInUse
         | ErrorCode::AccountTerminated

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_http::tls::ReloadingCertificate;
-use chancery_service::{Acme, Answers, Audit, Console};
+use chancery_service::{Acme, Answers, Audit, Console, Services};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -17,6 +17,7 @@ const CERTIFICATE_LOOK: Duration = Duration::from_secs(5);
 const ANSWERS_SWEEP: Duration = Duration::from_secs(3600);
 const SESSIONS_SWEEP: Duration = Duration::from_secs(3600);
 const NONCES_SWEEP: Duration = Duration::from_secs(300);
+const EVENTS_SWEEP: Duration = Duration::from_secs(900);
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
 /// How long something that failed rests before it begins anew.
 const RECOVERY: Duration = Duration::from_secs(1);
@@ -50,6 +51,8 @@ pub fn start(
         let retention = retention.clone();
         async move { retention.watch().await }
     }));
+    let services = assembled.services.clone();
+    tasks.spawn(keep("events", move || look_ahead(services.clone())));
     let publication = assembled.services.publication.clone();
     tasks.spawn(keep("publication", move || {
         let publication = publication.clone();
@@ -161,6 +164,21 @@ async fn forget_nonces(acme: Acme) {
             Err(error) => tracing::warn!(%error, "could not forget old nonces"),
         }
         tokio::time::sleep(NONCES_SWEEP).await;
+    }
+}
+
+/// Tells of certificates that end soon, and forgets what webhooks were told long ago.
+async fn look_ahead(services: Services) {
+    loop {
+        match services.expiry.sweep().await {
+            Ok(0) => {}
+            Ok(told) => tracing::debug!(told, "told of certificates that end soon"),
+            Err(error) => tracing::warn!(%error, "could not look for certificates that end soon"),
+        }
+        if let Err(error) = services.dispatch.sweep().await {
+            tracing::warn!(%error, "could not forget old deliveries");
+        }
+        tokio::time::sleep(EVENTS_SWEEP).await;
     }
 }
 

@@ -19,8 +19,9 @@ use chancery_acme::Mount;
 use chancery_domain::{Clock, Entropy, Timestamp};
 use chancery_http::tls::{ReloadingCertificate, server_config};
 use chancery_http::{Door, Edge, RequestIdSource, Server, account_for, finish};
+use chancery_publish::{Publisher, PublisherConfig};
 use chancery_service::Services;
-use chancery_workers::{Eyes, Inspector, Workers};
+use chancery_workers::{Courier, Eyes, Inspector, Workers};
 use clap::Args;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::runtime::Runtime;
@@ -147,6 +148,10 @@ pub async fn run(
     let admin = Server::plain(admin::router(health.clone(), metrics.clone())).limits(limits);
     let admin = tokio::spawn(admin.serve(listeners.admin, stopped(&stop_last)));
     let mut tasks = background::start(assembled, &health, certificate.clone(), metrics);
+    let urls = installation.settings.webhooks.urls;
+    let publisher = Publisher::new(PublisherConfig::new(urls.plain_http, urls.special_addresses));
+    let courier = Courier::new(services.clone(), publisher, Arc::new(SystemClock));
+    tasks.spawn(courier.run(stopped(&stop_last)));
     let workers = Workers::new(services, None, Arc::new(SystemClock));
     let workers = match inspector {
         Some(inspector) => workers.looking_with(inspector),

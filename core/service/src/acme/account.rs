@@ -15,7 +15,7 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::limits::Limit;
-use crate::orders::cancel_order;
+use crate::orders::{cancel_order, describe_with};
 use crate::telling;
 
 /// What a new account is to be.
@@ -108,7 +108,7 @@ impl Acme {
                 let mut cancelled = Vec::new();
                 for order in lock_open_orders(tx, id)?.into_iter().filter(|order| order.is_open(now)) {
                     let order = cancel_order(tx, order, now)?;
-                    let because = json!({"because": "acme_account.deactivate"});
+                    let because = describe_with(&order, "because", "acme_account.deactivate");
                     kernel.audit(tx, &by.caller, "order.cancel", order.id, &because)?;
                     cancelled.push(order);
                 }
@@ -201,7 +201,8 @@ fn register(
     tx.save_credential(&EabCredential { bindings, last_used_at: Some(now), updated_at: now, ..credential })?;
     tx.insert_acme_account(&account)?;
     let actor = Actor::Acme(account.id.to_string());
-    let (reseller, detail) = (Some(account.reseller), json!({"after": describe(&account)}));
+    let detail = json!({"after": describe(&account), "firstUse": bindings == 1});
+    let reseller = Some(account.reseller);
     kernel.audit_as(tx, reseller, &actor, origin, "acme_account.create", account.id, &detail)?;
     Ok(Registered::Created(account))
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Acme, AcmeCaller, AcmeError, require_still};
 use crate::authorizations::{AuthorizationDetails, ChallengeDetails, lock};
 use crate::error::ServiceError;
-use crate::orders::fail_order;
+use crate::orders::{describe_with, fail_order};
 use crate::telling::About;
 
 /// Clients answer the challenges of an order one after the other: where there are more, they are not kept waiting.
@@ -82,14 +82,20 @@ impl Acme {
                         tx.deactivate_namespace(given_up.account, acme_account, namespace, now)?;
                     }
                 }
+                let mut detail = json!({
+                    "name": given_up.identifier.to_string(),
+                    "account": given_up.account.to_string(),
+                    "order": order.as_ref().map(|order| order.id.to_string()),
+                });
                 let mut failed = None;
                 if let Some(order) = order.filter(|order| order.is_open(now)) {
-                    let detail = format!("the authorization for {} was deactivated", given_up.identifier);
-                    let problem = ValidationProblem { kind: ProblemKind::Unauthorized, detail };
+                    let why = format!("the authorization for {} was deactivated", given_up.identifier);
+                    let problem = ValidationProblem { kind: ProblemKind::Unauthorized, detail: why };
+                    detail["orderBecame"] = "invalid".into();
+                    detail["orderDetail"] = describe_with(&order, "problem", problem.to_string());
                     failed = Some((order.id, problem.clone()));
                     fail_order(tx, order, problem, now)?;
                 }
-                let detail = json!({"name": given_up.identifier.to_string()});
                 kernel.audit(tx, &caller, "authorization.deactivate", id, &detail)?;
                 Ok((AuthorizationDetails { authorization: given_up, thumbprint }, failed))
             })

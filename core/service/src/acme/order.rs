@@ -15,6 +15,7 @@ use crate::error::ServiceError;
 use crate::failures::require_worth_trying;
 use crate::kernel::Kernel;
 use crate::orders::{Dates, Draft, Standing, Wanted, rules};
+use crate::refused::Refused;
 use crate::telling::{self, About};
 
 /// What is ordered.
@@ -32,9 +33,13 @@ impl Acme {
     /// Creates an order of its own for every request (RFC 8555 section 7.4).
     pub async fn new_order(&self, by: &AcmeCaller, new: NewAcmeOrder) -> Result<Order, ServiceError> {
         by.require_active()?;
-        let (me, who) = (self.clone(), by.clone());
-        match self.kernel.store.write(move |tx| me.create(tx, &who, &new)).await {
-            Err(error) => Err(self.kernel.tell_refused(&by.caller, About::Nothing, "order", error).await),
+        let (me, who, refused) = (self.clone(), by.clone(), Refused::default());
+        let noted = refused.clone();
+        match self.kernel.store.write(move |tx| me.create(tx, &who, &new, &noted)).await {
+            Err(error) => {
+                refused.tell(&self.kernel, &by.caller);
+                Err(self.kernel.tell_refused(&by.caller, About::Nothing, "order", error).await)
+            }
             Ok(order) => {
                 telling::created(&order);
                 Ok(order)
@@ -82,7 +87,13 @@ impl Acme {
         self.certificates.download(&by.caller, id).await
     }
 
-    fn create(&self, tx: &mut Tx<'_>, by: &AcmeCaller, new: &NewAcmeOrder) -> Result<Order, ServiceError> {
+    fn create(
+        &self,
+        tx: &mut Tx<'_>,
+        by: &AcmeCaller,
+        new: &NewAcmeOrder,
+        refused: &Refused,
+    ) -> Result<Order, ServiceError> {
         let (kernel, now) = (self.kernel.as_ref(), self.kernel.now());
         let who = hold(tx, by)?;
         let profile = rules::profile(&kernel.settings, &new.profile)?;
@@ -97,7 +108,8 @@ impl Acme {
         }
         let asked = Request { profile, identifiers: &identifiers, key_type: None, challenge_type: None, validity_days };
         let standing = Standing::of(tx, who.account.id)?;
-        judged(standing.judge(tx, &kernel.settings, who.account.id, &asked, now), &identifiers)?;
+        let verdict = standing.judge(tx, &kernel.settings, who.account.id, &asked, now);
+        judged(refused.note(who.account.id, profile, &identifiers, verdict), &identifiers)?;
         if let Some(replaces) = &new.replaces {
             renewal::require_replaceable(self, tx, by, replaces, &identifiers)?;
         }

@@ -12,7 +12,7 @@ use chancery_pki::{CertificateRequest, SubscriberProfile, ceiling_days};
 use chancery_store::Tx;
 
 use super::rules::{self, Standing};
-use super::{OrderDetails, Orders, describe};
+use super::{OrderDetails, Orders, describe_with};
 use crate::account_lookup::AccountLookup;
 use crate::accounts::{Orderer, account_for_order};
 use crate::caller::Caller;
@@ -22,6 +22,7 @@ use crate::failures::require_worth_trying;
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
 use crate::open_orders::require_room;
+use crate::refused::Refused;
 use crate::telling::{self, About};
 
 /// What is ordered.
@@ -53,10 +54,14 @@ impl Orders {
         let name = new.profile.as_ref().unwrap_or(&kernel.settings.default_profile);
         let judged = rules::profile(&kernel.settings, name);
         let judged = judged.and_then(|profile| JudgedCsr::read(&kernel, &new.csr, profile));
-        let unit = move |tx: &mut Tx<'_>| create(&kernel, tx, &by, &new, &judged);
-        let created = self.kernel.write_once(caller, once, unit).await;
-        match created {
-            Err(error) => Err(self.kernel.tell_refused(caller, About::Nothing, "order", error).await),
+        let refused = Refused::default();
+        let noted = refused.clone();
+        let unit = move |tx: &mut Tx<'_>| create(&kernel, tx, &by, &new, &judged, &noted);
+        match self.kernel.write_once(caller, once, unit).await {
+            Err(error) => {
+                refused.tell(&self.kernel, caller);
+                Err(self.kernel.tell_refused(caller, About::Nothing, "order", error).await)
+            }
             Ok(created) => {
                 if let Outcome::Fresh(details) = &created {
                     telling::created(&details.order);
@@ -74,6 +79,7 @@ fn create(
     caller: &Caller,
     new: &NewOrder,
     judged: &Result<JudgedCsr, ServiceError>,
+    refused: &Refused,
 ) -> Result<OrderDetails, ServiceError> {
     let (now, settings) = (kernel.now(), &kernel.settings);
     let Orderer { account, credential } = account_for_order(tx, caller, &new.account, now)?;
@@ -99,7 +105,8 @@ fn create(
     let key_type = request.key().ok().map(chancery_pki::SubscriberKey::key_type);
     let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
     let standing = Standing::of(tx, account.id)?;
-    standing.judge(tx, settings, account.id, &asked, now)?;
+    let verdict = standing.judge(tx, settings, account.id, &asked, now);
+    refused.note(account.id, profile, &identifiers, verdict)?;
     standing.require_ways_without_acme(settings, &asked)?;
     let draft = Draft {
         kernel,
@@ -283,7 +290,8 @@ impl Draft<'_> {
         }
         tx.insert_certificate(&self.certificate(&order), order.external_id.as_ref().map(ExternalId::as_str))?;
         order.authorizations = authorizations.iter().map(|authorization| authorization.id).collect();
-        self.kernel.audit(tx, self.caller, "order.create", order.id, &describe(&order))?;
+        let detail = describe_with(&order, "ready", order.state == OrderState::Ready);
+        self.kernel.audit(tx, self.caller, "order.create", order.id, &detail)?;
         let thumbprint = match self.acme {
             Some(account) => Some(account.thumbprint.clone()),
             None => tx.account_thumbprint(order.account)?,

@@ -11,8 +11,8 @@ pub(crate) mod rules;
 use std::sync::Arc;
 
 use chancery_domain::{
-    AccountError, AccountId, AcmeAccountId, Authorization, Finalization, Order, OrderError, OrderId, Page, Problem,
-    Problems, Scope, Timestamp,
+    AccountError, AccountId, AcmeAccountId, Authorization, ExternalId, Finalization, Order, OrderError, OrderId, Page,
+    Problem, Problems, Scope, Timestamp,
 };
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
@@ -245,5 +245,19 @@ pub(crate) fn thumbprint(
 
 pub(crate) fn describe(order: &Order) -> Value {
     let names: Vec<_> = order.identifiers.iter().map(ToString::to_string).collect();
-    json!({"account": order.account.to_string(), "profile": order.profile.as_str(), "names": names, "via": order.via.as_str()})
+    json!({
+        "account": order.account.to_string(),
+        "profile": order.profile.as_str(),
+        "names": names,
+        "via": order.via.as_str(),
+        "certificate": order.certificate.to_string(),
+        "externalId": order.external_id.as_ref().map(ExternalId::as_str),
+    })
+}
+
+/// The same, with why something became of the order.
+pub(crate) fn describe_with(order: &Order, member: &str, why: impl Into<Value>) -> Value {
+    let mut told = describe(order);
+    told[member] = why.into();
+    told
 }

@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{ChallengeType, Profile, Secret};
+use chancery_domain::{ChallengeType, Profile, Secret, WebhookUrlRules};
 use chancery_pki::KeyBlocklist;
 use chancery_seal::Keyring;
-use chancery_service::{Issuing, Settings};
+use chancery_service::{Issuing, Settings, WebhookSettings};
 
 use super::problems::Problems;
 use super::span;
@@ -93,6 +93,10 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
             default_policy_name: issuance.default_policy_name,
             idempotency_window: IDEMPOTENCY_WINDOW,
             retention: retention.ok_or_else(missing)?,
+            webhooks: WebhookSettings::of(WebhookUrlRules {
+                plain_http: false,
+                special_addresses: config.validation.allow_special_addresses,
+            }),
             limits: granted,
         },
         validation: Validation::Checked(Box::new(validation.validator)),

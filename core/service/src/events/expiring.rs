@@ -1,0 +1,120 @@
+//! Certificates that end soon and that nothing has taken the place of: found by one look along their ends, each once for
+//! each notice, whichever node looks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chancery_domain::{CertificateRecord, Timestamp};
+use chancery_store::{Expiring, Tx};
+use serde_json::json;
+
+use crate::caller::{Actor, Origin};
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+
+/// How many days before its end a certificate is told of.
+const NOTICES: [u32; 3] = [30, 7, 1];
+/// A certificate is renewed when a third of its life is left; before that nothing is amiss.
+const THIRD: u32 = 3;
+const BATCH: u32 = 200;
+const DAY: u64 = 86_400;
+
+#[derive(Clone)]
+pub struct Expiry {
+    kernel: Arc<Kernel>,
+}
+
+impl Expiry {
+    pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
+        Self { kernel }
+    }
+
+    /// Writes down what ends soon, as far as it has not been written down; gives how many.
+    pub async fn sweep(&self) -> Result<usize, ServiceError> {
+        let mut told = 0;
+        for days in NOTICES {
+            let mut most = BATCH;
+            loop {
+                let (kernel, now) = (self.kernel.clone(), self.kernel.now());
+                let name = format!("expiring-{days}");
+                let to = now.plus(Duration::from_secs(u64::from(days) * DAY));
+                let known = name.clone();
+                let looked =
+                    self.kernel.store.read(move |tx| tx.watermark(&known)).await.map_err(ServiceError::from)?;
+                if looked.is_some_and(|looked| looked >= to.as_millis()) {
+                    break;
+                }
+                let step = self.kernel.store.write(move |tx| step(&kernel, tx, &name, days, to, most)).await?;
+                told += step.told;
+                match step.more {
+                    More::None => break,
+                    More::Some => {}
+                    // So many end in the same moment that a batch cannot part them.
+                    More::Wider => most = most.saturating_mul(2),
+                }
+            }
+        }
+        Ok(told)
+    }
+}
+
+struct Step {
+    told: usize,
+    more: More,
+}
+
+enum More {
+    None,
+    Some,
+    Wider,
+}
+
+fn step(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    name: &str,
+    days: u32,
+    to: Timestamp,
+    most: u32,
+) -> Result<Step, ServiceError> {
+    // The first look ever begins now: what was due before then is told by the next notice.
+    let day = Duration::from_secs(DAY);
+    let from = Timestamp::from_millis(tx.claim_watermark(name, to.minus(day).as_millis())?);
+    let mut ending = tx.expiring(from, to, most)?;
+    let (mut until, mut more) = (to, More::None);
+    if ending.len() == most as usize {
+        // Others may end in the same moment as the last of these: that moment is left to the next batch.
+        let last = ending.last().map_or(to, |last| end(&last.certificate));
+        ending.retain(|each| end(&each.certificate) < last);
+        let Some(kept) = ending.last() else { return Ok(Step { told: 0, more: More::Wider }) };
+        (until, more) = (end(&kept.certificate), More::Some);
+    }
+    let mut told = 0;
+    for Expiring { certificate, replaced } in &ending {
+        let life = certificate.issued().map_or(Duration::ZERO, |issued| issued.not_after.since(issued.not_before));
+        let early = Duration::from_secs(u64::from(days * THIRD) * DAY) > life + Duration::from_secs(1);
+        if *replaced || early {
+            continue;
+        }
+        let issued = certificate.issued();
+        let names: Vec<_> = certificate.identifiers.iter().map(ToString::to_string).collect();
+        let detail = json!({
+            "account": certificate.account.to_string(),
+            "order": certificate.order.to_string(),
+            "names": names,
+            "profile": certificate.profile.as_str(),
+            "serial": issued.map(|issued| &issued.serial),
+            "notAfter": issued.map(|issued| issued.not_after.to_string()),
+            "daysLeft": days,
+        });
+        let (reseller, origin) = (Some(certificate.reseller), Origin::default());
+        kernel.audit_as(tx, reseller, &Actor::Service, &origin, "certificate.expire_soon", certificate.id, &detail)?;
+        told += 1;
+    }
+    tx.set_watermark(name, until.as_millis())?;
+    Ok(Step { told, more })
+}
+
+fn end(certificate: &CertificateRecord) -> Timestamp {
+    certificate.issued().map_or(Timestamp::from_millis(0), |issued| issued.not_after)
+}

@@ -1,0 +1,59 @@
+//! Who does not renew is told in time, once for each notice, and nobody else is.
+
+use std::time::Duration;
+
+use chancery_domain::Clock as _;
+use chancery_tests::{lookup, on_both_databases, settings};
+use serde_json::json;
+
+use crate::common::{page, texts, types};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+on_both_databases! {
+    async fn a_certificate_that_nothing_replaces_is_told_of_before_its_end(world: World) {
+        let mut tenant = world.tenant("DEMO").await;
+        let account = lookup(&tenant.make_account("a@example.com").await);
+        let node = world.another_node(settings(), Vec::new()).await;
+        let sweep = async || world.services.expiry.sweep().await.unwrap() + node.services.expiry.sweep().await.unwrap();
+        sweep().await;
+        let issued = world.issue(&tenant, &account, &["a.test", "b.test"]).await;
+        let replaced = world.issue(&tenant, &account, &["c.test"]).await;
+        let end = page(&tenant, "type=certificate.issued&limit=1").await["items"][0]["data"]["notAfter"].clone();
+        let end = chancery_domain::Timestamp::parse(end.as_str().unwrap()).unwrap();
+        let days = end.since(world.clock.now()).as_secs() / 86_400;
+        assert!(days >= 80, "{days}");
+        for _ in 0..days - 32 {
+            world.advance(DAY);
+        }
+        tenant.sign_in().await;
+        assert_eq!(sweep().await, 0);
+        world.issue(&tenant, &account, &["c.test", "d.test"]).await;
+        // A newer one with some of the names is no replacement.
+        world.issue(&tenant, &account, &["a.test"]).await;
+        let mut told = Vec::new();
+        for _ in 0..40 {
+            world.advance(DAY);
+            let count = sweep().await;
+            assert_eq!(sweep().await, 0, "once is enough");
+            told.push(count);
+        }
+        assert_eq!(told.iter().sum::<usize>(), 3, "{told:?}");
+        tenant_sees(&tenant, &issued).await;
+        assert_ne!(issued["certificateLookup"], replaced["certificateLookup"]);
+    }
+}
+
+async fn tenant_sees(tenant: &chancery_tests::Tenant, issued: &serde_json::Value) {
+    let mut tenant = tenant.clone();
+    tenant.sign_in().await;
+    let found = page(&tenant, "type=certificate.expiring&order=oldest").await;
+    assert_eq!(types(&found).len(), 3);
+    for (event, days) in found["items"].as_array().unwrap().iter().zip([30, 7, 1]) {
+        assert_eq!(event["subject"], issued["certificateLookup"]);
+        assert_eq!(event["data"]["daysLeft"], days, "{event}");
+        assert_eq!(event["data"]["names"], json!(["a.test", "b.test"]));
+        assert_eq!(event["data"]["order"], lookup(issued));
+    }
+    assert_eq!(texts(&found, "account").len(), 3);
+}

@@ -1,0 +1,137 @@
+//! Endpoints that fail: tried again and again for three days, then left alone, and never at the cost of others.
+
+use std::time::{Duration, Instant};
+
+use chancery_publish::{Publisher, PublisherConfig};
+use chancery_tests::{lookup, on_both_databases};
+use chancery_workers::Courier;
+use http::Method;
+use serde_json::json;
+
+use crate::common::{page, texts, types};
+use crate::receiver::{Receiver, courier, deliveries};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+on_both_databases! {
+    async fn a_message_that_fails_is_sent_again_later(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let receiver = Receiver::start().await;
+        receiver.answer(&[500, 302]);
+        let webhook = receiver.webhook(&tenant, &[]).await;
+        tenant.make_account("a@example.com").await;
+        courier(&world).deliver_all().await;
+        let failed = &deliveries(&tenant, &webhook).await[0];
+        assert_eq!((&failed["status"], &failed["responseStatus"]), (&json!("pending"), &json!(500)), "{failed}");
+        assert!(failed["error"].as_str().unwrap().contains("500"));
+        let shown = tenant.get(&format!("/v1/webhook/{}", lookup(&webhook))).await.expect(200);
+        assert!(shown["failingSince"].is_string(), "{shown}");
+        courier(&world).deliver_all().await;
+        assert_eq!(receiver.take().len(), 1, "not before its time");
+        world.advance(Duration::from_secs(6));
+        courier(&world).deliver_all().await;
+        let redirected = receiver.take();
+        assert_eq!(redirected.len(), 1);
+        assert!(redirected.iter().all(|message| message.path == "/hook"), "redirects are not followed");
+        assert_eq!(deliveries(&tenant, &webhook).await[0]["responseStatus"], 302);
+        world.advance(Duration::from_secs(40));
+        courier(&world).deliver_all().await;
+        assert_eq!(receiver.take().len(), 1);
+        let delivered = &deliveries(&tenant, &webhook).await[0];
+        assert_eq!((&delivered["status"], &delivered["attempts"]), (&json!("delivered"), &json!(3)), "{delivered}");
+        let shown = tenant.get(&format!("/v1/webhook/{}", lookup(&webhook))).await.expect(200);
+        assert!(shown["failingSince"].is_null(), "{shown}");
+    }
+
+    async fn one_that_fails_for_days_is_disabled_and_told_of_in_the_feed(world: World) {
+        let mut tenant = world.tenant("DEMO").await;
+        let (dead, alive) = (Receiver::start().await, Receiver::start().await);
+        dead.answer(&[503; 100]);
+        let webhook = dead.webhook(&tenant, &["account.created"]).await;
+        alive.webhook(&tenant, &["webhook.disabled"]).await;
+        tenant.make_account("a@example.com").await;
+        for _ in 0..71 {
+            courier(&world).deliver_all().await;
+            world.advance(HOUR);
+        }
+        tenant.sign_in().await;
+        let path = format!("/v1/webhook/{}", lookup(&webhook));
+        assert_eq!(tenant.get(&path).await.expect(200)["status"], "active");
+        assert!((10..=13).contains(&dead.take().len()));
+        tenant.make_account("b@example.com").await;
+        for _ in 0..3 {
+            world.advance(HOUR);
+            courier(&world).deliver_all().await;
+        }
+        assert_eq!(tenant.get(&path).await.expect(200)["status"], "disabled");
+        assert_eq!(texts(&page(&tenant, "type=webhook.disabled").await, "subject"), [lookup(&webhook)]);
+        courier(&world).deliver_all().await;
+        assert_eq!(alive.kinds(), ["webhook.disabled"]);
+        tenant.make_account("c@example.com").await;
+        dead.take();
+        dead.answer(&[]);
+        world.advance(HOUR);
+        courier(&world).deliver_all().await;
+        assert!(dead.take().is_empty(), "nothing is sent to one that is disabled");
+        tenant.send(Method::PATCH, &path, &[], Some(&json!({"enabled": true}))).await.expect(200);
+        world.advance(30 * HOUR);
+        courier(&world).deliver_all().await;
+        assert!(dead.take().len() >= 2, "what was missed meanwhile is told");
+    }
+
+    async fn one_that_says_gone_is_disabled_at_once(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let receiver = Receiver::start().await;
+        receiver.answer(&[410]);
+        receiver.webhook(&tenant, &[]).await;
+        tenant.make_account("a@example.com").await;
+        tenant.make_account("b@example.com").await;
+        courier(&world).deliver_all().await;
+        assert_eq!(receiver.take().len(), 1);
+        assert_eq!(types(&page(&tenant, "type=webhook.disabled").await).len(), 1);
+    }
+
+    async fn a_slow_endpoint_of_one_reseller_does_not_delay_another(world: World) {
+        let (slow, quick) = (world.tenant("SLOW").await, world.tenant("QUICK").await);
+        let (silent, lively) = (Receiver::start().await, Receiver::start().await);
+        silent.delay(Duration::from_secs(60));
+        for _ in 0..5 {
+            silent.webhook(&slow, &[]).await;
+        }
+        for number in 0..20 {
+            slow.make_account(&format!("s{number}@example.com")).await;
+        }
+        tokio::spawn(courier(&world).run(std::future::pending()));
+        while silent.take().is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        lively.webhook(&quick, &[]).await;
+        quick.make_account("q@example.com").await;
+        let began = Instant::now();
+        loop {
+            if lively.kinds() == ["account.created"] {
+                break;
+            }
+            assert!(began.elapsed() < Duration::from_secs(10), "it waited for another");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// A name may lead inside; that is found out when it is looked up, and nothing is sent.
+    async fn i10_a_name_that_leads_inside_is_not_spoken_to(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let receiver = Receiver::start().await;
+        let url = receiver.url.replace("127.0.0.1", "localhost");
+        let webhook = tenant.post("/v1/webhook", json!({"url": url})).await.expect(201);
+        tenant.make_account("a@example.com").await;
+        let guarded = Publisher::new(PublisherConfig::new(true, false));
+        Courier::new(world.services.clone(), guarded, world.clock.clone()).deliver_all().await;
+        assert!(receiver.take().is_empty());
+        let refused = &deliveries(&tenant, &webhook).await[0];
+        assert!(refused["error"].as_str().unwrap().contains("may not be spoken to"), "{refused}");
+        courier(&world).deliver_all().await;
+        world.advance(Duration::from_secs(6));
+        courier(&world).deliver_all().await;
+        assert_eq!(receiver.take().len(), 1, "without the guard it would have been");
+    }
+}

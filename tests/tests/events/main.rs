@@ -1,0 +1,13 @@
+//! What resellers are told of: the feed of events, and webhooks.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+mod common;
+mod documented;
+mod expiring;
+mod failing;
+mod feed;
+mod following;
+mod nodes;
+mod receiver;
+mod refusals;
+mod webhooks;

@@ -1,0 +1,80 @@
+//! Several nodes, some of which die: every event is told at least once, and by one node at a time.
+
+use std::time::Duration;
+
+use chancery_service::Sent;
+use chancery_tests::{START, lookup, on_both_databases, settings};
+
+use crate::receiver::{Receiver, courier, courier_of, deliveries};
+
+on_both_databases! {
+    async fn what_a_node_left_behind_between_commit_and_delivery_is_told_by_another(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let receiver = Receiver::start().await;
+        let webhook = receiver.webhook(&tenant, &[]).await;
+        tenant.make_account("a@example.com").await;
+        // The event is committed, and the node that takes the webhook dies before it sends anything.
+        let dying = world.another_node(settings(), Vec::new()).await;
+        let due = dying.services.dispatch.due().await.unwrap();
+        let round = dying.services.dispatch.begin(due[0]).await.unwrap().unwrap();
+        assert_eq!(round.messages.len(), 1);
+        assert_eq!(round.webhook.to_string(), lookup(&webhook));
+        assert!(world.services.dispatch.begin(due[0]).await.unwrap().is_none(), "nor by force");
+        drop((round, dying));
+        courier(&world).deliver_all().await;
+        assert!(receiver.take().is_empty(), "while it is leased nobody else tells it");
+        world.advance(Duration::from_secs(91));
+        courier(&world).deliver_all().await;
+        assert_eq!(receiver.kinds(), ["account.created"]);
+    }
+
+    async fn what_was_sent_and_not_noted_is_sent_again_under_the_same_name(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let receiver = Receiver::start().await;
+        let webhook = receiver.webhook(&tenant, &[]).await;
+        tenant.make_account("a@example.com").await;
+        let dying = world.another_node(settings(), Vec::new()).await;
+        let due = dying.services.dispatch.due().await.unwrap();
+        let round = dying.services.dispatch.begin(due[0]).await.unwrap().unwrap();
+        // It arrives, and then the node dies.
+        let message = &round.messages[0];
+        let post = chancery_publish::Post { url: &message.url, headers: &message.headers, body: &message.body };
+        crate::receiver::publisher().post(&post).await.unwrap();
+        let first = receiver.take().remove(0);
+        world.advance(Duration::from_secs(91));
+        courier(&world).deliver_all().await;
+        let second = receiver.take().remove(0);
+        assert_eq!(second.header("webhook-id"), first.header("webhook-id"));
+        // Should the node live after all, what it has to say is noted and does no harm.
+        let sent = Sent { at: START, took: Duration::ZERO, answer: Ok(200) };
+        assert!(!dying.services.dispatch.conclude(message, sent).await.unwrap(), "the webhook is not its own any more");
+        courier(&world).deliver_all().await;
+        assert!(receiver.take().is_empty());
+        assert_eq!(deliveries(&tenant, &webhook).await.len(), 1);
+    }
+
+    async fn two_nodes_tell_each_event_once_where_none_dies(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let receiver = Receiver::start().await;
+        receiver.webhook(&tenant, &[]).await;
+        let other = world.another_node(settings(), Vec::new()).await;
+        tokio::spawn(courier(&world).run(std::future::pending()));
+        tokio::spawn(courier_of(&world, &other).run(std::future::pending()));
+        let mut told = Vec::new();
+        for number in 0..30 {
+            tenant.make_account(&format!("a{number}@example.com")).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        for _ in 0..200 {
+            told.extend(receiver.take().iter().map(|message| message.event()["data"]["email"].to_string()));
+            if told.len() >= 30 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        told.extend(receiver.take().iter().map(|message| message.event()["data"]["email"].to_string()));
+        let expected: Vec<_> = (0..30).map(|number| format!("\"a{number}@example.com\"")).collect();
+        assert_eq!(told, expected, "each once, in order");
+    }
+}
