@@ -12,7 +12,7 @@ use chancery_http::PublicUrls;
 use chancery_seal::Keyring;
 use chancery_service::identity::External;
 use chancery_service::operator::NewClient;
-use chancery_service::{AcmeSettings, Issuing, LimitSettings, Services, Settings};
+use chancery_service::{AcmeSettings, Issuing, LimitSettings, Retention, Services, Settings};
 use chancery_store::{Options, Store};
 use chancery_testkit::{FrozenClock, TestStore};
 use chancery_workers::Workers;
@@ -167,6 +167,7 @@ pub fn settings() -> Settings {
         default_policy: PolicyRules::default(),
         default_policy_name: Name::parse("operator default").expect("a name"),
         idempotency_window: Duration::from_secs(86_400),
+        retention: Retention::default(),
         limits: limits(),
     }
 }
@@ -174,6 +175,6 @@ pub fn settings() -> Settings {
 /// No rates, and a name is soon paused.
 fn limits() -> LimitSettings {
     let mut limits = LimitSettings::none();
-    limits.caps.failures_to_pause = 5;
+    limits.caps.failures_to_pause = 3;
     limits
 }

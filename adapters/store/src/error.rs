@@ -12,6 +12,9 @@ pub enum StoreError {
     /// The connection broke while the commit was under way: it may or may not have happened.
     #[error("the database went away during the commit, so its outcome is unknown: {0}")]
     Unknown(String),
+    /// The file of the database is damaged, or is none.
+    #[error("the database is damaged ({0}): stop the service and put the last good backup back (chancery restore)")]
+    Damaged(String),
     /// A row does not hold what the code expects.
     #[error("the database holds something unexpected in {0}")]
     Corrupt(String),
@@ -39,7 +42,7 @@ impl StoreError {
     /// Whether asking again later is likely to help.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Stale { .. } | Self::Unavailable(_) | Self::Unknown(_) => true,
+            Self::Stale { .. } | Self::Unavailable(_) | Self::Unknown(_) | Self::Damaged(_) => true,
             Self::Corrupt(_)
             | Self::NewerSchema { .. }
             | Self::OlderSchema { .. }
@@ -54,13 +57,20 @@ impl From<rusqlite::Error> for StoreError {
         use rusqlite::ErrorCode;
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                Self::Unavailable("another process holds the database's write lock".to_owned())
+                Self::Unavailable("another process holds the database's write lock; fuser shows which".to_owned())
             }
-            Some(ErrorCode::DiskFull) => Self::Unavailable("the disk is full".to_owned()),
-            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::SystemIoFailure) => {
-                Self::Unavailable(error.to_string())
+            Some(ErrorCode::DiskFull) => {
+                Self::Unavailable("the disk is full; make room where the database is".to_owned())
             }
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(error.to_string()),
+            Some(ErrorCode::ReadOnly) => Self::Unavailable(format!(
+                "{error}; see that its disk is not mounted read-only and that this user may write there"
+            )),
+            Some(ErrorCode::SystemIoFailure) => {
+                Self::Unavailable(format!("{error}; see what the system's log says of the disk"))
+            }
+            Some(ErrorCode::CannotOpen) => Self::Unavailable(format!("{error}; is the file there, with its folder?")),
+            Some(ErrorCode::OutOfMemory) => Self::Unavailable("there is not enough memory; give it more".to_owned()),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(error.to_string()),
             _ => Self::Database(error.to_string()),
         }
     }

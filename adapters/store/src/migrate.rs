@@ -47,6 +47,7 @@ migrations! {
     6 "0006_acme";
     7 "0007_acme_extensions";
     9 "0009_limits";
+    10 "0010_retention";
     12 "0012_console";
 }
 
@@ -61,12 +62,14 @@ const TABLE: &str =
     "CREATE TABLE IF NOT EXISTS schema_migrations (version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL)";
 /// Programs from before this column leave it out; what they did is known by its number.
 const COLUMN: &str = "ALTER TABLE schema_migrations ADD COLUMN needs BIGINT";
-const HAS_COLUMN_SQLITE: &str = "SELECT COUNT(*) FROM pragma_table_info('schema_migrations') WHERE name = 'needs'";
-const HAS_COLUMN_POSTGRES: &str = "SELECT COUNT(*) FROM pg_attribute
+pub(crate) const HAS_COLUMN_SQLITE: &str =
+    "SELECT COUNT(*) FROM pragma_table_info('schema_migrations') WHERE name = 'needs'";
+pub(crate) const HAS_COLUMN_POSTGRES: &str = "SELECT COUNT(*) FROM pg_attribute
     WHERE attrelid = 'schema_migrations'::regclass AND attname = 'needs' AND NOT attisdropped";
-const NEWEST: &str = "SELECT COALESCE(MAX(version), 0) FROM schema_migrations";
+pub(crate) const NEWEST: &str = "SELECT COALESCE(MAX(version), 0) FROM schema_migrations";
 /// What the steps that are newer than a version need of a program.
-const NEEDED: &str = "SELECT COALESCE(MAX(COALESCE(needs, version)), 0) FROM schema_migrations WHERE version > $1";
+pub(crate) const NEEDED: &str =
+    "SELECT COALESCE(MAX(COALESCE(needs, version)), 0) FROM schema_migrations WHERE version > $1";
 
 /// Any number, as long as every release uses the same: nodes that start together migrate one after the other.
 const POSTGRES_LOCK: i64 = 0x0C4A_17CE;
@@ -86,6 +89,19 @@ pub(crate) fn run(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, 
 /// Says whether the schema is the one this program knows, without touching it.
 pub(crate) fn check(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {
     off_runtime(|| compare(url, options))
+}
+
+/// The other connections that a PostgreSQL server has from this program.
+pub(crate) fn others(url: &DatabaseUrl, options: &Options) -> Result<i64, StoreError> {
+    let DatabaseUrl::Postgres(config) = url else { return Ok(0) };
+    off_runtime(|| {
+        postgres_runtime()?.block_on(async {
+            let (client, _) = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
+            let sql = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'chancery'
+                       AND datname = current_database() AND pid <> pg_backend_pid()";
+            Ok(client.query_one(sql, &[]).await?.get(0))
+        })
+    })
 }
 
 fn apply(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, StoreError> {
@@ -199,12 +215,12 @@ fn compare(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {
 }
 
 /// PostgreSQL is spoken to by a runtime of its own, and a thread drives one runtime at a time.
-fn off_runtime<T: Send>(work: impl FnOnce() -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
+pub(crate) fn off_runtime<T: Send>(work: impl FnOnce() -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
     let panicked = |_| Err(StoreError::Database("the migration panicked".to_owned()));
     thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(panicked))
 }
 
-fn newest() -> i64 {
+pub(crate) fn newest() -> i64 {
     migrations().last().map_or(0, |step| step.version)
 }
 

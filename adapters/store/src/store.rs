@@ -1,9 +1,12 @@
 //! The store that the rest of the program holds.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::{DatabaseUrl, PostgresPool, SqlitePool};
+use chancery_domain::Timestamp;
+
+use crate::engine::{DatabaseUrl, Facts, PostgresPool, SqlitePool, facts, sqlite_copy};
 use crate::error::StoreError;
 use crate::migrate::{self, Applied};
 use crate::tx::Tx;
@@ -130,6 +133,17 @@ impl Store {
         self.wait(reply).await
     }
 
+    /// Whether the database can be relied on: no damage was met, it answers, and it takes what is written.
+    pub async fn check(&self, who: &str, now: Timestamp) -> Result<(), StoreError> {
+        let Backend::Sqlite(pool) = self.backend.as_ref() else { return self.ping().await };
+        if let Some(damage) = pool.damage() {
+            return Err(damage);
+        }
+        self.ping().await?;
+        let who = who.to_owned();
+        self.write(move |tx| tx.probe(&who, now)).await
+    }
+
     /// Whether a trivial question is answered; and, where the last thing that was to be written could not be, whether
     /// something can be written now.
     pub async fn ping(&self) -> Result<(), StoreError> {
@@ -140,14 +154,49 @@ impl Store {
         }
     }
 
-    /// Copies a SQLite database, while it is in use, into a new file that is consistent and complete.
-    pub fn backup(&self, to: &std::path::Path) -> Result<(), StoreError> {
+    /// Copies a SQLite database, while it is in use, into a new file that is consistent and complete, and knows when it
+    /// was made.
+    pub fn backup(&self, to: &Path, now: Timestamp) -> Result<(), StoreError> {
         match self.url.as_ref() {
-            DatabaseUrl::Sqlite(path) => crate::engine::sqlite_backup(path, to),
+            DatabaseUrl::Sqlite(path) => sqlite_copy::backup(path, to, now.as_millis()),
             DatabaseUrl::Postgres(_) => {
                 Err(StoreError::Url("back a PostgreSQL database up with pg_dump or its own archiving".to_owned()))
             }
         }
+    }
+
+    /// What is wrong with a SQLite file itself; nothing, where all is well. Changes nothing.
+    pub fn inspect_file(path: &Path) -> Result<Vec<String>, StoreError> {
+        sqlite_copy::inspect(path)
+    }
+
+    /// Copies a SQLite file that nobody looks after, with what may still be in the log beside it.
+    pub fn copy_file(from: &Path, to: &Path) -> Result<(), StoreError> {
+        sqlite_copy::copy(from, to)
+    }
+
+    /// Ends the use of a SQLite file: when this is done, all of it is in the one file, on the disk, and nobody has it open.
+    pub fn close_file(path: &Path) -> Result<(), StoreError> {
+        sqlite_copy::close(path)
+    }
+
+    /// What can be said of a database without changing anything.
+    pub fn facts(url: &DatabaseUrl, options: &Options) -> Result<Facts, StoreError> {
+        facts::facts(url, options)
+    }
+
+    /// Opens the database for somebody who only looks: nothing is changed or made, not even a file beside it.
+    pub fn open_untouched(url: &DatabaseUrl, options: &Options) -> Result<Self, StoreError> {
+        let backend = match url {
+            DatabaseUrl::Sqlite(path) => Backend::Sqlite(SqlitePool::open_untouched(path, options)?),
+            DatabaseUrl::Postgres(config) => Backend::Postgres(PostgresPool::open(config, options)?),
+        };
+        Ok(Self { backend: Arc::new(backend), url: Arc::new(url.clone()) })
+    }
+
+    /// How many other connections of this program there are to a PostgreSQL database; on SQLite a lock tells.
+    pub fn others(url: &DatabaseUrl, options: &Options) -> Result<i64, StoreError> {
+        migrate::others(url, options)
     }
 
     fn send(&self, unit: Box<dyn Unit>, kind: Kind) -> Result<(), StoreError> {

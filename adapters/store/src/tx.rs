@@ -194,6 +194,15 @@ impl<'a> Tx<'a> {
         self.query_one(sql, &[Value::from(name)], |columns| columns.int())?
             .ok_or_else(|| StoreError::corrupt(format!("sequence {sequence}")))
     }
+
+    /// Leaves out the next numbers of a sequence.
+    pub(crate) fn skip_numbers(&mut self, sequence: &'static str, by: i64) -> Result<(), StoreError> {
+        let sql = match self.session {
+            Session::Sqlite(_) => "UPDATE sequences SET value = value + $2 WHERE name = $1 RETURNING value",
+            Session::Postgres(_) => "SELECT setval($1::text::regclass, nextval($1::text::regclass) + $2)",
+        };
+        self.query_one(sql, &[Value::from(sequence), Value::from(by)], |columns| columns.int()).map(drop)
+    }
 }
 
 fn execute_sqlite(connection: &rusqlite::Connection, sql: &str, params: &[Value]) -> Result<u64, StoreError> {

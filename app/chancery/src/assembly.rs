@@ -93,7 +93,9 @@ impl Installation {
                 Failure::failed(said).advise("check that the server runs and that the URL is right")
             }
             (_, StoreError::Url(_)) => Failure::usage(said),
-            (_, StoreError::Corrupt(_)) => Failure::failed(said).advise("is it a database of this service at all?"),
+            (_, StoreError::Corrupt(_) | StoreError::Damaged(_)) => {
+                Failure::failed(said).advise("is it a database of this service at all?")
+            }
             (_, StoreError::Stale { .. } | StoreError::Unknown(_) | StoreError::Database(_)) => Failure::failed(said),
         }
     }

@@ -7,8 +7,9 @@ use clap_complete::Shell;
 
 use crate::commands::{
     api_key::ApiKeyCommand, audit::AuditArgs, backup::BackupArgs, bench::BenchCommand, ca::CaCommand,
-    client::ClientCommand, demo::DemoArgs, kek::KekCommand, operator_key::OperatorKeyCommand, pause::PauseCommand,
-    profile::ProfileCommand, reseller::ResellerCommand, revoke::RevokeArgs, setup::InitArgs,
+    client::ClientCommand, demo::DemoArgs, doctor::DoctorArgs, kek::KekCommand, operator_key::OperatorKeyCommand,
+    pause::PauseCommand, profile::ProfileCommand, reseller::ResellerCommand, restore::RestoreArgs, revoke::RevokeArgs,
+    setup::InitArgs,
 };
 use crate::dev::DevArgs;
 use crate::my::MyArgs;
@@ -60,10 +61,14 @@ pub enum Command {
     Audit(At<AuditArgs>),
     /// Copy the database, while it is in use, into a new file
     Backup(At<BackupArgs>),
+    /// Put a backup in the place of the database, and make it fit for service
+    Restore(At<RestoreArgs>),
     /// Bring the database's schema up to date
     Migrate(At<Nothing>),
     /// Check a configuration file, and the environment over it, without starting anything
     CheckConfig(ConfigTarget),
+    /// Look at a deployment, changing nothing, and say what is wrong with it and what to do
+    Doctor(At<DoctorArgs>),
     /// Bring load to an ACME server, and tell how it held
     #[command(subcommand)]
     Bench(BenchCommand),

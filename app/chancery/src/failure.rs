@@ -124,9 +124,11 @@ impl From<StoreError> for Failure {
         match error {
             StoreError::NewerSchema { .. } | StoreError::OlderSchema { .. } | StoreError::Url(_) => Self::usage(error),
             StoreError::Unavailable(_) => Self::failed(error).advise("check that the database can be reached"),
-            StoreError::Stale { .. } | StoreError::Unknown(_) | StoreError::Corrupt(_) | StoreError::Database(_) => {
-                Self::failed(error)
-            }
+            StoreError::Stale { .. }
+            | StoreError::Unknown(_)
+            | StoreError::Damaged(_)
+            | StoreError::Corrupt(_)
+            | StoreError::Database(_) => Self::failed(error),
         }
     }
 }

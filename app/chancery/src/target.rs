@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::config;
+use crate::config::{self, ConfigError};
 use crate::dev::{self, DEFAULT_FOLDER};
 use crate::failure::Failure;
 use crate::installation::Installation;
@@ -32,15 +32,20 @@ pub struct Target {
 
 impl Target {
     pub fn find(&self) -> Result<Installation, Failure> {
+        self.find_or_tell().and_then(|found| Ok(found?))
+    }
+
+    /// The same, with what is wrong with a configuration told apart from not knowing which one is meant.
+    pub fn find_or_tell(&self) -> Result<Result<Installation, ConfigError>, Failure> {
         if let Some(folder) = &self.data_dir {
-            return dev::find(folder);
+            return dev::find(folder).map(Ok);
         }
         let named = std::env::var_os(CONFIG_VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
         if let Some(path) = self.config.clone().or(named) {
-            return Ok(config::load(&path, self.database_url.as_deref())?);
+            return Ok(config::load(&path, self.database_url.as_deref()));
         }
         if Path::new(DEFAULT_FOLDER).is_dir() && self.database_url.is_none() {
-            return dev::find(Path::new(DEFAULT_FOLDER));
+            return dev::find(Path::new(DEFAULT_FOLDER)).map(Ok);
         }
         Err(Failure::usage("it is not clear which installation this is for")
             .advise("name it with --config FILE, or with --data-dir DIR for a `chancery dev`"))

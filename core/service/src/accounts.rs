@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chancery_domain::{
     Account, AccountChange, AccountError, AccountId, EabCredential, EabTerms, EmailAddress, ExternalId, Group, GroupId,
-    Kid, Metadata, Order, Page, PageRequest, RevocationReason, Scope, Secret, Timestamp,
+    Kid, Metadata, Order, Page, PageRequest, Scope, Secret, Timestamp,
 };
 use chancery_store::{AccountFilter, Tx};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
-use crate::orders::cancel_order;
+use crate::termination;
 
 /// What a new account is to be.
 #[derive(Clone, Debug)]
@@ -167,9 +167,11 @@ impl Accounts {
     }
 
     /// Terminates the account: its credentials are revoked, it leaves its groups, and its open orders are cancelled,
-    /// all at once.
+    /// all at once. Where there are very many orders or certificates, most of them are ended before, a few at a time, so
+    /// that nobody else waits; who is cut off in between asks again.
     pub async fn terminate(&self, caller: &Caller, id: AccountId, ending: Ending) -> Result<(), ServiceError> {
         caller.require(Scope::WriteAccount)?;
+        let ended = termination::end_most(&self.kernel, caller, id, ending).await?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         self.kernel
             .store
@@ -177,22 +179,28 @@ impl Accounts {
                 let now = kernel.now();
                 // Groups and orders before accounts, as everybody does, so that no two units wait for each other.
                 tx.claim_groups_of_account(id)?;
-                tx.lock_open_orders(id, now)?;
+                let open = tx.lock_open_orders(id, now, u32::MAX)?;
                 let before = claim_live(tx, &caller, id)?;
                 let after = before.clone().terminate(now)?;
                 tx.save_account(&after)?;
                 tx.revoke_credentials(id, now)?;
                 tx.revoke_acme_accounts(id, now)?;
                 tx.remove_memberships(id, now)?;
-                let cancelled = cancel_open_orders(&kernel, tx, &caller, id)?;
+                drop(open);
+                // Read again: since the account was claimed, no order can have come.
+                let rest = tx.lock_open_orders(id, now, u32::MAX)?;
+                let cancelled = ended.cancelled + termination::cancel(&kernel, tx, &caller, rest)?;
+                let mut revoked = ended.revoked;
                 if ending.revoke_certificates {
-                    tx.revoke_all(id, RevocationReason::CessationOfOperation, now)?;
+                    revoked += termination::revoke(&kernel, tx, &caller, id, u32::MAX)?;
+                    tx.forget_active(id)?;
                 }
                 let detail = json!({
                     "before": describe(&before),
                     "after": describe(&after),
                     "revokeCertificates": ending.revoke_certificates,
                     "cancelledOrders": cancelled,
+                    "revokedCertificates": revoked,
                 });
                 kernel.audit(tx, &caller, "account.terminate", id, &detail)
             })
@@ -200,26 +208,8 @@ impl Accounts {
     }
 }
 
-/// Cancels them; an order that is being issued fails by itself, since nothing is signed for a terminated account.
-fn cancel_open_orders(
-    kernel: &Kernel,
-    tx: &mut Tx<'_>,
-    caller: &Caller,
-    account: AccountId,
-) -> Result<usize, ServiceError> {
-    let now = kernel.now();
-    let mut cancelled = 0;
-    // Read again: since the account was claimed, no order can have come.
-    for order in tx.lock_open_orders(account, now)? {
-        let order = cancel_order(tx, order, now)?;
-        kernel.audit(tx, caller, "order.cancel", order.id, &json!({"because": "account.terminate"}))?;
-        cancelled += 1;
-    }
-    Ok(cancelled)
-}
-
 /// An account that has not been terminated; one that has is not there to be changed.
-fn claim_live(tx: &mut Tx<'_>, caller: &Caller, id: AccountId) -> Result<Account, ServiceError> {
+pub(crate) fn claim_live(tx: &mut Tx<'_>, caller: &Caller, id: AccountId) -> Result<Account, ServiceError> {
     let account = tx.claim_account(caller.reseller, id)?.filter(|account| account.deleted_at.is_none());
     account.ok_or_else(|| ServiceError::not_found(Noun::Account))
 }

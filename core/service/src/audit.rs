@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chancery_domain::{AuditId, Page, PageRequest, ResellerId, Scope};
 use chancery_store::{AuditFilter, AuditRecord, Outcome, Tx};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 
 use crate::caller::{Actor, Caller, Origin};
 use crate::cursor::{ListName, ListRequest, Listed};
@@ -80,13 +80,14 @@ impl Kernel {
 pub struct Audit {
     kernel: Arc<Kernel>,
     queue: mpsc::Sender<AuditRecord>,
-    waiting: Arc<std::sync::Mutex<Option<mpsc::Receiver<AuditRecord>>>>,
+    /// Whoever writes them holds this; if it dies, another can.
+    waiting: Arc<Mutex<mpsc::Receiver<AuditRecord>>>,
 }
 
 impl Audit {
     pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
         let (queue, receiver) = mpsc::channel(WAITING);
-        Self { kernel, queue, waiting: Arc::new(std::sync::Mutex::new(Some(receiver))) }
+        Self { kernel, queue, waiting: Arc::new(Mutex::new(receiver)) }
     }
 
     /// Notes a refusal; never waits.
@@ -111,10 +112,9 @@ impl Audit {
         }
     }
 
-    /// Writes refusals down until every handle is gone. Runs once, in a task of its own.
+    /// Writes refusals down until `stop`. One does so at a time; another returns at once.
     pub async fn run(&self, stop: impl Future<Output = ()>) {
-        let taken = self.waiting.lock().ok().and_then(|mut waiting| waiting.take());
-        let Some(mut receiver) = taken else { return };
+        let Ok(mut receiver) = self.waiting.try_lock() else { return };
         tokio::pin!(stop);
         loop {
             let mut batch = Vec::new();

@@ -6,7 +6,7 @@ use aws_lc_rs::hmac;
 use chancery_domain::{ChallengeId, Clock, Entropy, OrderId, Timestamp};
 use chancery_pki::KeyBlocklist;
 use chancery_seal::Keyring;
-use chancery_store::{Job, JobKind, SEALED_COLUMNS, SealedColumn, Store, Tx};
+use chancery_store::{Job, JobKind, SEALED_COLUMNS, SealedColumn, Store, StoreError, Tx};
 use tokio::sync::mpsc;
 
 use crate::acme::Nonces;
@@ -99,6 +99,11 @@ impl Kernel {
         if self.jobs.send(job).is_err() {
             tracing::debug!("no worker listens in this process");
         }
+    }
+
+    /// Whether the database can be relied on.
+    pub async fn check_store(&self) -> Result<(), StoreError> {
+        self.store.check(&self.node, self.now()).await
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -16,6 +16,7 @@ mod csr;
 mod cursor;
 mod diagnosis;
 mod error;
+mod examination;
 mod failures;
 pub mod fault;
 mod groups;
@@ -39,7 +40,9 @@ mod pauses;
 mod policies;
 mod policy_draft;
 mod publication;
+mod retention;
 mod settings;
+mod termination;
 mod timed;
 mod usage;
 mod validation;
@@ -66,6 +69,7 @@ pub use credentials::{CreatedCredential, CredentialDetails, Credentials};
 pub use cursor::{ListRequest, Listed};
 pub use diagnosis::{Diagnoses, Diagnosis, DiagnosisRequest};
 pub use error::{Noun, ServiceError};
+pub use examination::{Examination, ExaminedIssuer, ExaminedList, examine};
 pub use groups::{GroupDetails, GroupInput, Groups};
 pub use identity::Identity;
 pub use issuance::{CaaAssignment, Issuance, Prepared};
@@ -81,6 +85,7 @@ pub use pauses::Pauses;
 pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
 pub use policy_draft::PolicyDraft;
 pub use publication::{CrlName, Publication, PublishedCrl};
+pub use retention::{Retention, Sweeper, Swept};
 pub use settings::{AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings};
 pub use usage::{Usage, UsageRequest};
 pub use validation::{Assignment, Report, Validations};
@@ -105,6 +110,7 @@ pub struct Services {
     pub ocsp: Ocsp,
     pub authority: Arc<Authority>,
     pub answers: Answers,
+    pub retention: Sweeper,
     pub audit: Audit,
     pub console: Console,
     pub limits: Limits,
@@ -136,6 +142,7 @@ impl Services {
             ocsp: Ocsp::new(kernel.clone(), authority.clone()),
             authority,
             answers: Answers::new(kernel.clone()),
+            retention: Sweeper::new(kernel.clone()),
             audit: Audit::new(kernel.clone()),
             console: Console::new(kernel.clone()),
             limits: kernel.limits.clone(),

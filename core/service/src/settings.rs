@@ -8,6 +8,7 @@ use chancery_pki::{CrlShards, NameRules, SubscriberProfile, reuse_ceiling_days};
 
 use crate::issuers::IssuerRules;
 use crate::limits::LimitSettings;
+use crate::retention::Retention;
 
 /// No setting makes tokens live longer.
 pub const LONGEST_TOKEN_LIFETIME: Duration = Duration::from_secs(7 * 86_400);
@@ -36,6 +37,8 @@ pub struct Settings {
     pub acme: AcmeSettings,
     /// How long an answer can be replayed by its idempotency key.
     pub idempotency_window: Duration,
+    /// How long what has ended is kept.
+    pub retention: Retention,
     pub limits: LimitSettings,
 }
 

@@ -95,6 +95,9 @@ fn acme(error: AcmeError, message: String) -> Problem {
         AcmeError::Rejected(names) => rejected(&names, message),
         AcmeError::AlreadyReplaced(_) => Problem::new(ProblemType::AlreadyReplaced, StatusCode::CONFLICT, message),
         AcmeError::AlreadyRevoked => Problem::new(ProblemType::AlreadyRevoked, StatusCode::BAD_REQUEST, message),
+        AcmeError::BadRevocationReason(_) => {
+            Problem::new(ProblemType::BadRevocationReason, StatusCode::BAD_REQUEST, message)
+        }
     }
 }
 

@@ -10,8 +10,8 @@ use axum::{
 };
 use chancery_wire::ErrorCode;
 use futures_util::FutureExt;
-use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
+use http::header::{CONNECTION, TRANSFER_ENCODING};
+use http::{HeaderValue, Method, StatusCode, Version};
 use tracing::{Instrument, error, info_span};
 
 use crate::{
@@ -91,12 +91,13 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
     let route = route.as_ref().map_or(metrics::UNMATCHED, MatchedPath::as_str);
 
     let span = info_span!("request", request_id = %id);
-    let framing = Framing::of(&request);
+    // Whatever follows a body in chunks, a proxy may have taken for a part of it (RFC 9112 sections 6.1 and 11.2): nothing more
+    // is read from the connection.
+    let chunked = request.version() < Version::HTTP_2 && request.headers().contains_key(TRANSFER_ENCODING);
     let answer = async {
         let watch = metrics::Watch::start();
         let answered = async {
             let _under_way = under_way?;
-            framing.require_one()?;
             Ok::<_, ApiError>(next.run(request).await)
         };
         let mut response = match AssertUnwindSafe(answered).catch_unwind().await {
@@ -108,46 +109,14 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
         };
         security::apply(response.headers_mut(), tls);
         response.headers_mut().insert(X_REQUEST_ID, id.header_value());
-        framing.finish(response.headers_mut());
+        if chunked {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         let took = watch.stop(method, route, response.status());
         access::log(method, route, response.status(), took, &id, peer);
         response
     };
     id.scope(answer.instrument(span)).await
-}
-
-/// How a request says where its body ends. Two readers that understand it differently, a proxy and us, could be made to
-/// take the end of one request for the beginning of another's (RFC 9112 section 11.2).
-#[derive(Clone, Copy)]
-struct Framing {
-    chunked: bool,
-    has_length: bool,
-}
-
-impl Framing {
-    fn of(request: &Request) -> Self {
-        let headers = request.headers();
-        let chunked = request.version() < Version::HTTP_2 && headers.contains_key(TRANSFER_ENCODING);
-        Self { chunked, has_length: headers.contains_key(CONTENT_LENGTH) }
-    }
-
-    /// Not both a length and chunks (RFC 9112 section 6.3).
-    fn require_one(self) -> Result<(), ApiError> {
-        match self.chunked && self.has_length {
-            true => {
-                let message = "A request has either Content-Length or Transfer-Encoding, and not both.";
-                Err(ApiError::bad_request(ErrorCode::InvalidRequest, message))
-            }
-            false => Ok(()),
-        }
-    }
-
-    /// Whatever follows a body in chunks, somebody else may have taken for a part of it: nothing more is read here.
-    fn finish(self, headers: &mut HeaderMap) {
-        if self.chunked {
-            headers.insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-    }
 }
 
 async fn no_such_path() -> ApiError {
@@ -170,6 +139,7 @@ mod tests {
         body::Body,
         routing::{get, post},
     };
+    use http::HeaderMap;
     use http_body_util::BodyExt;
     use serde_json::{Value, json};
     use tower::ServiceExt;

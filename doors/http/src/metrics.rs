@@ -19,7 +19,8 @@ pub fn describe_metrics() {
     describe_gauge!(IN_FLIGHT, "Requests whose response has not begun.");
     describe_gauge!("chancery_http_connections", "Open connections.");
     describe_counter!("chancery_http_connections_refused_total", "Connections refused or cut, by reason.");
-    describe_counter!("chancery_http_rate_limited_total", "Requests refused for their rate.");
+    describe_counter!("chancery_http_rate_limited_total", "Requests refused for their rate, by limit.");
+    describe_counter!("chancery_http_overload_total", "Requests turned away for want of room, by reason.");
 }
 
 /// The method as a label: any but the usual are one, since a client can make up more.

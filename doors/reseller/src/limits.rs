@@ -21,11 +21,11 @@ pub(crate) fn routes() -> OpenApiRouter<Door> {
 /// gets 429 with `Retry-After`, `RateLimit` and `RateLimit-Policy`. A limit that is turned off is not listed.
 #[utoipa::path(get, path = "/v1/limits", tag = "Service", operation_id = "getLimits",
     security(("OAuth2Reseller" = ["reseller", "read:account"])),
-    responses((status = 200, body = wire::LimitList), Refused))]
+    responses((status = 200, body = wire::LimitOverview), Refused))]
 async fn show(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
-) -> Result<Json<wire::LimitList>, ApiError> {
+) -> Result<Json<wire::LimitOverview>, ApiError> {
     caller.require(Scope::ReadAccount)?;
     let limits = &door.services.limits;
     let rates = Limit::ALL.iter().filter_map(|limit| view(limits, *limit, &caller)).collect();
@@ -37,7 +37,7 @@ async fn show(
     ];
     let caps = caps.into_iter().filter(|(_, most)| *most > 0);
     let caps = caps.map(|(name, most)| wire::Cap { name: name.to_owned(), most }).collect();
-    Ok(Json(wire::LimitList { rates, caps }))
+    Ok(Json(wire::LimitOverview { rates, caps }))
 }
 
 fn view(limits: &Limits, limit: Limit, caller: &Caller) -> Option<wire::RateLimit> {

@@ -42,12 +42,15 @@ pub struct Diagnosis {
     pub violations: Vec<FieldProblem>,
     /// What CAA records say; left out where nobody can look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub caa: Option<CaaFinding>,
     /// Whether the web server is reached where http-01 would look; left out for a wildcard, and where nobody can look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub http: Option<HttpFinding>,
     /// How far DNSSEC vouches for the addresses: `secure`, `insecure`, `bogus` or `unchecked`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub dnssec: Option<String>,
     /// There was no time to look at this name; ask again with fewer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -62,10 +65,12 @@ pub struct CaaFinding {
     pub allowed: bool,
     /// The name that has the records; left out where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub found_at: Option<String>,
     pub records: Vec<String>,
     /// Why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub problem: Option<String>,
 }
 
@@ -77,11 +82,14 @@ pub struct HttpFinding {
     pub reachable: bool,
     pub addresses: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub address_used: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub status: Option<u16>,
     pub redirects: Vec<String>,
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub problem: Option<String>,
 }

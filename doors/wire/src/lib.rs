@@ -31,7 +31,7 @@ pub use group::{
     AccountGroupList, AccountGroupMemberList, AccountGroupRecord, ResellerAccountGroupMembersRequest,
     ResellerAccountGroupRequest,
 };
-pub use limits::{Cap, LimitList, RateLimit};
+pub use limits::{Cap, LimitOverview, RateLimit};
 pub use list::NamedReference;
 pub use order::{
     Attempt, Authorization, Challenge, Challenges, Instructions, Order, OrderList, Problem, ProgressStep,

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 /// The limits that hold a reseller and its customers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct LimitList {
+pub struct LimitOverview {
     /// In so much time.
     pub rates: Vec<RateLimit>,
     /// At a time.
@@ -37,6 +37,7 @@ pub struct RateLimit {
     pub seconds: u64,
     /// How many can pass at once now; only where the limit is the reseller's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub remaining: Option<u32>,
 }
 

@@ -21,17 +21,19 @@ pub struct UsageReport {
 #[serde(rename_all = "camelCase")]
 pub struct UsageItem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(example = "2026-11-15")]
+    #[schema(nullable = false, example = "2026-11-15")]
     pub day: Option<String>,
     /// The lookup of the account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub account: Option<String>,
     /// The lookup of a group that the account is in now. An account in two groups counts in both; one that is in none
     /// counts in a row without a group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub group: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(example = "TLS-90d")]
+    #[schema(nullable = false, example = "TLS-90d")]
     pub profile: Option<String>,
     #[schema(example = 42)]
     pub issued: i64,

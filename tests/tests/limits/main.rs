@@ -4,7 +4,10 @@
 mod addresses;
 mod caps;
 mod common;
+mod diagnosing;
 mod failing;
+mod lists;
 mod nodes;
 mod orders;
 mod pauses;
+mod usage;

@@ -6,7 +6,7 @@ use chancery_tests::{AcmeClient, Tenant, World, csr, fail_all, identifiers, look
 use serde_json::{Value, json};
 
 /// As `tests/src/world.rs` has it.
-const FAILURES: usize = 5;
+const FAILURES: usize = 3;
 
 async fn order(tenant: &Tenant, account: &str, names: &[&str]) -> chancery_tests::Reply {
     tenant.post("/v1/order", json!({"account_lookup": account, "csr": csr(names)})).await
@@ -32,7 +32,7 @@ on_both_databases! {
         assert_eq!(pauses(&tenant).await, Vec::<Value>::new());
         world.fail(&tenant, &account, "broken.test").await;
         let [pause] = &pauses(&tenant).await[..] else { panic!("one pause") };
-        assert_eq!((&pause["name"], &pause["account"], &pause["failures"]), (&json!("broken.test"), &json!(account), &json!(5)));
+        assert_eq!((&pause["name"], &pause["account"], &pause["failures"]), (&json!("broken.test"), &json!(account), &json!(3)));
         assert!(pause["problem"].as_str().unwrap().contains("nobody answers"), "{pause}");
 
         let refused = order(&tenant, &account, &["broken.test", "sound.test"]).await;
@@ -91,7 +91,7 @@ on_both_databases! {
         world.make_ready(&tenant, &account, &["shaky.test"]).await;
         world.advance(Duration::from_secs(1));
         fail_all(&world.services, &tenant, &late).await;
-        assert_eq!(pauses(&tenant).await, Vec::<Value>::new(), "five failures, and a success among them");
+        assert_eq!(pauses(&tenant).await, Vec::<Value>::new(), "three failures, and a success among them");
     }
 
     async fn a_success_of_what_was_under_way_lifts_a_pause(world: World) {
@@ -114,7 +114,7 @@ on_both_databases! {
         let there = node.hears(&tenant);
         assert_eq!(order(&there, &account, &["broken.test"]).await.refusal(409), "name_paused");
         let lifted = node.services.operator.lift_pause(pause.parse().unwrap()).await.unwrap();
-        assert_eq!(lifted.failures, 5);
+        assert_eq!(lifted.failures, 3);
         assert!(node.services.operator.lift_pause(pause.parse().unwrap()).await.is_err());
         for services in [&world.services, &node.services] {
             services.pauses.look().await.unwrap();

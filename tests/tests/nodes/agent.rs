@@ -260,8 +260,8 @@ pub(crate) struct Load {
 impl Load {
     pub(crate) fn begin(agents: &[Agent]) -> Self {
         let (stop, mut at_work) = (Arc::new(AtomicBool::new(false)), JoinSet::new());
-        for agent in agents.iter().cloned() {
-            let stop = stop.clone();
+        for agent in agents {
+            let (agent, stop) = (agent.clone(), stop.clone());
             at_work.spawn(async move {
                 while !stop.load(Ordering::Relaxed) {
                     agent.issue().await;

@@ -192,10 +192,11 @@ async fn publish_files(site: crate::site::Site, webroot: std::path::PathBuf) {
     let place = webroot.join(".well-known/acme-challenge");
     loop {
         for entry in std::fs::read_dir(&place).into_iter().flatten().flatten() {
-            if let (Ok(body), Some(token)) = (std::fs::read_to_string(entry.path()), entry.file_name().to_str()) {
-                if !body.is_empty() {
-                    site.publish(token, body.trim());
-                }
+            // One that is empty is just being written.
+            if let (Ok(body), Some(token)) = (std::fs::read_to_string(entry.path()), entry.file_name().to_str())
+                && !body.is_empty()
+            {
+                site.publish(token, body.trim());
             }
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;

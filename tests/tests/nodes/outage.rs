@@ -30,7 +30,7 @@ mod slow {
         let agents = Agent::crowd(&cluster, FLOWS, &ledger).await;
         agents[0].issue().await;
         let load = Load::begin(&agents);
-        for turn in 0..3 {
+        for (turn, agent) in agents.iter().take(3).enumerate() {
             tokio::time::sleep(Duration::from_secs(2)).await;
             // Once as an operator does it, and then as crashes do.
             if turn == 0 {
@@ -43,7 +43,7 @@ mod slow {
             relying(&cluster, &ledger.chains()[0]);
             tokio::time::sleep(Duration::from_secs(2)).await;
             postgres.resume();
-            is_back(&cluster, &agents[turn]).await;
+            is_back(&cluster, agent).await;
         }
         load.finish().await;
         said_so(&ledger);

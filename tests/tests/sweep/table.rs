@@ -85,6 +85,8 @@ pub(crate) fn operations() -> Vec<Operation> {
         operation(Method::DELETE, "/v1/eab-credential/{kid}", WriteAccount, &[Kind::Credential], Body::None, 200),
         operation(Method::GET, "/v1/pause", ReadOrder, &[], Body::None, 200),
         operation(Method::DELETE, "/v1/pause/{lookup}", WriteOrder, &[Kind::Pause], Body::None, 200),
+        operation(Method::GET, "/v1/usage", ReadCertificate, &[], Body::None, 200),
+        operation(Method::POST, "/v1/diagnose", ReadCertificate, &[], Body::Naming(diagnosis), 200),
         operation(Method::GET, "/v1/limits", ReadAccount, &[], Body::None, 200),
         operation(Method::GET, "/v1/order", ReadOrder, &[], Body::None, 200),
         operation(Method::POST, "/v1/order", WriteOrder, &[], Body::Naming(order), 201),
@@ -137,6 +139,10 @@ fn named() -> Body {
 }
 
 fn evaluation(things: &Things) -> Value {
+    json!({"account_lookup": things.of(Kind::Account), "identifiers": ["www.example.com"]})
+}
+
+fn diagnosis(things: &Things) -> Value {
     json!({"account_lookup": things.of(Kind::Account), "identifiers": ["www.example.com"]})
 }
 

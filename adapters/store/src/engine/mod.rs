@@ -1,12 +1,16 @@
 //! The two databases: threads that own connections and run units of work on them.
 
+pub(crate) mod facts;
 mod postgres;
 mod sqlite;
+pub(crate) mod sqlite_copy;
 mod tls;
+mod trouble;
 mod url;
 
+pub use facts::Facts;
 pub(crate) use postgres::{Pool as PostgresPool, open as postgres_open, runtime as postgres_runtime};
-pub(crate) use sqlite::{Pool as SqlitePool, backup as sqlite_backup, open as sqlite_open};
+pub(crate) use sqlite::{Pool as SqlitePool, open as sqlite_open};
 pub(crate) use tls::Connector;
 pub use url::DatabaseUrl;
 

@@ -123,7 +123,7 @@ impl Tx<'_> {
 }
 
 /// What no id of this moment is smaller than: its milliseconds, in the 48 bits where a UUIDv7 has them, and zeros.
-fn first_id(at: Timestamp) -> AuditId {
+pub(super) fn first_id(at: Timestamp) -> AuditId {
     let millis = u64::try_from(at.as_millis()).unwrap_or(0).min((1 << 48) - 1);
     AuditId::from_uuid(Uuid::from_u128(u128::from(millis) << 80))
 }

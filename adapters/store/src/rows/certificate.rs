@@ -221,25 +221,40 @@ impl Tx<'_> {
         self.count_revocation(certificate.id)
     }
 
-    /// Revokes every certificate of an account that is neither expired nor revoked, and counts them on their lists.
-    pub fn revoke_all(
+    /// Whether an account has so many certificates that are neither expired nor revoked.
+    pub fn has_live_certificates(&mut self, account: AccountId, now: Timestamp, many: u32) -> Result<bool, StoreError> {
+        let sql = "SELECT id FROM certificates WHERE account_id = $1 AND state = 'issued' AND not_after >= $2 LIMIT $3";
+        Ok(self.query(sql, params![account, now, many], |_| Ok(()))?.len() >= many as usize)
+    }
+
+    /// Revokes up to `most` certificates of an account that are neither expired nor revoked, and counts them on their
+    /// lists; says which, each with its serial.
+    pub fn revoke_some(
         &mut self,
         account: AccountId,
         reason: RevocationReason,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+        most: u32,
+    ) -> Result<Vec<(CertificateId, String)>, StoreError> {
         let revoked = self.query(
             "UPDATE certificates SET state = 'revoked', state_at = $2, revoked_at = $2, revocation_reason = $3,
              updated_at = $2, version = version + 1
-             WHERE account_id = $1 AND state = 'issued' AND not_after >= $2 RETURNING issuer_id, crl_shard",
-            params![account, now, i64::from(reason.code())],
-            |row| Ok((row.text()?, row.int()?)),
+             WHERE id IN (SELECT id FROM certificates WHERE account_id = $1 AND state = 'issued' AND not_after >= $2
+             ORDER BY not_after LIMIT $4) AND state = 'issued' RETURNING id, serial, issuer_id, crl_shard",
+            params![account, now, i64::from(reason.code()), most],
+            |row| Ok(((row.parsed()?, row.text()?), (row.text()?, row.int()?))),
         )?;
+        let (revoked, lists): (Vec<_>, BTreeSet<_>) = revoked.into_iter().unzip();
         // Certificates before lists, as with a single one, and each list once, sorted: no two units wait for each other.
-        for (issuer, shard) in BTreeSet::from_iter(revoked) {
+        for (issuer, shard) in lists {
             let issuer = issuer.parse().map_err(|_| StoreError::corrupt("certificates.issuer_id"))?;
             self.count_revocations(issuer, shard)?;
         }
+        Ok(revoked)
+    }
+
+    /// Forgets how many certificates of an account are active: none is.
+    pub fn forget_active(&mut self, account: AccountId) -> Result<(), StoreError> {
         self.put("DELETE FROM active_until_day WHERE account_id = $1", params![account])
     }
 

@@ -32,6 +32,9 @@ pub struct CrlHead {
     pub lacking: bool,
     /// When the last list was made that was made because its time had come.
     pub scheduled_at: Timestamp,
+    /// Of the list that is published.
+    pub this_update: Timestamp,
+    pub next_update: Timestamp,
 }
 
 /// What a new list is made from, all of one moment.
@@ -72,7 +75,8 @@ impl Tx<'_> {
 
     /// Every list there is.
     pub fn crl_heads(&mut self) -> Result<Vec<CrlHead>, StoreError> {
-        let sql = "SELECT issuer_id, shard, number, covers, changes, scheduled_at FROM crls ORDER BY issuer_id, shard";
+        let sql = "SELECT issuer_id, shard, number, covers, changes, scheduled_at, this_update, next_update FROM crls
+                   ORDER BY issuer_id, shard";
         self.query(sql, params![], |row| {
             Ok(CrlHead {
                 issuer: row.parsed()?,
@@ -80,6 +84,8 @@ impl Tx<'_> {
                 number: row.int()?,
                 lacking: row.int()? < row.int()?,
                 scheduled_at: row.time()?,
+                this_update: row.time()?,
+                next_update: row.time()?,
             })
         })
     }

@@ -29,6 +29,8 @@ pub(crate) mod policy_rules;
 pub(crate) mod quota;
 pub(crate) mod rate_bucket;
 mod reseller;
+mod restoration;
+pub(crate) mod retention;
 pub(crate) mod sealed;
 mod service_secret;
 pub(crate) mod token_key;

@@ -141,14 +141,26 @@ impl Tx<'_> {
         walk::page(self, walk.as_ref(), reseller, page, rows, |order| order.id.to_string())
     }
 
-    /// Locks the orders of an account that can still become something, in the order of their ids.
-    pub fn lock_open_orders(&mut self, account: AccountId, now: Timestamp) -> Result<Vec<Order>, StoreError> {
+    /// Whether an account has so many orders that can still become something.
+    pub fn has_open_orders(&mut self, account: AccountId, now: Timestamp, many: u32) -> Result<bool, StoreError> {
+        let sql = "SELECT id FROM orders WHERE account_id = $1 AND state IN ('pending', 'ready') AND expires_at > $2
+                   AND finalized_at IS NULL LIMIT $3";
+        Ok(self.query(sql, params![account, now, many], |_| Ok(()))?.len() >= many as usize)
+    }
+
+    /// Locks up to `most` orders of an account that can still become something, in the order of their ids.
+    pub fn lock_open_orders(
+        &mut self,
+        account: AccountId,
+        now: Timestamp,
+        most: u32,
+    ) -> Result<Vec<Order>, StoreError> {
         let sql = format!(
             "{} WHERE account_id = $1 AND state IN ('pending', 'ready') AND expires_at > $2
-             AND finalized_at IS NULL ORDER BY id",
+             AND finalized_at IS NULL ORDER BY id LIMIT $3",
             *SELECT
         );
-        self.query_claimed(&sql, params![account, now], read)
+        self.query_claimed(&sql, params![account, now, most], read)
     }
 
     /// The same of an ACME account.

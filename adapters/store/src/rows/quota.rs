@@ -15,7 +15,7 @@ pub struct Counted {
     pub certificates: i64,
 }
 
-fn day(at: Timestamp) -> i64 {
+pub(super) fn day(at: Timestamp) -> i64 {
     at.as_secs().div_euclid(DAY)
 }
 

@@ -91,7 +91,7 @@ impl Tx<'_> {
         let most = place((*most).into());
         // A place for each, so that rows read alike; what nobody asks for is nothing.
         let column = |asked: bool, name: &str| if asked { name.to_owned() } else { "NULL".to_owned() };
-        let day = if by.day { "counted.day" } else { "-1" };
+        let day = if by.day { "counted.day" } else { "CAST(-1 AS BIGINT)" };
         let columns =
             [column(by.account, "counted.account_id"), column(by.group, "group_id"), column(by.profile, "profile")];
         let columns = columns.map(|column| format!("CAST({column} AS TEXT)"));

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use chancery_domain::{Account, Metadata};
+use chancery_domain::{Account, Metadata, Timestamp};
 use chancery_store::{DatabaseUrl, Options, Store, StoreError};
 use chancery_testkit::{Builders, TestStore};
 
+const NOW: Timestamp = Timestamp::from_secs(1_800_000_000);
 const BEFORE: usize = 2000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -39,7 +40,7 @@ async fn a_copy_made_under_load_is_complete_and_opens() {
     let (copied, target, count) = ((*store).clone(), path.clone(), Arc::clone(&written));
     let copying = tokio::task::spawn_blocking(move || {
         let begun = count.load(Ordering::SeqCst);
-        copied.backup(&target).map(|()| (begun, count.load(Ordering::SeqCst)))
+        copied.backup(&target, NOW).map(|()| (begun, count.load(Ordering::SeqCst)))
     });
     let (begun, ended) = copying.await.unwrap().unwrap();
     busy.store(false, Ordering::SeqCst);
@@ -47,7 +48,7 @@ async fn a_copy_made_under_load_is_complete_and_opens() {
         writer.await.unwrap();
     }
 
-    let again = store.backup(&path);
+    let again = store.backup(&path, NOW);
     assert!(matches!(again, Err(StoreError::Url(_))), "an older copy must not be overwritten: {again:?}");
 
     let raw = rusqlite::Connection::open(&path).unwrap();
@@ -70,6 +71,6 @@ async fn a_copy_made_under_load_is_complete_and_opens() {
 #[tokio::test]
 async fn a_postgres_database_is_left_to_its_own_tools() {
     let Some(store) = TestStore::postgres() else { return };
-    let refused = store.backup(std::path::Path::new("copy.db"));
+    let refused = store.backup(std::path::Path::new("copy.db"), NOW);
     assert!(matches!(&refused, Err(StoreError::Url(said)) if said.contains("pg_dump")), "{refused:?}");
 }

@@ -2,6 +2,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use chancery_domain::Clock;
 use chancery_store::{DatabaseUrl, Options, Store};
 use clap::Args;
 
@@ -10,6 +11,7 @@ use crate::failure::Failure;
 use crate::files::{private_folder, unwritable};
 use crate::installation::Kek;
 use crate::print::{Printer, record};
+use crate::system::SystemClock;
 use crate::target::Target;
 
 #[derive(Args, Debug)]
@@ -51,7 +53,9 @@ fn copy(store: &Store, to: &Path) -> Result<(), Failure> {
     let folder = PathBuf::from(draft);
     private_folder(&folder)?;
     let draft = folder.join("backup.db");
-    let copied = store.backup(&draft).map_err(|error| Failure::failed(format!("cannot copy the database: {error}")));
+    let copied = store
+        .backup(&draft, SystemClock.now())
+        .map_err(|error| Failure::failed(format!("cannot copy the database: {error}")));
     let placed = copied.and_then(|()| {
         let place = || {
             fs::set_permissions(&draft, fs::Permissions::from_mode(0o600))?;

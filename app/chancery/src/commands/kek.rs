@@ -1,7 +1,9 @@
 //! The key-encryption keys: what seals every secret in the database.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use chancery_domain::{Clock, Timestamp};
 use chancery_seal::{KeyInfo, Keyring, key_id};
@@ -91,7 +93,7 @@ fn prune(context: &Context) -> Result<(), Failure> {
     let path = keyring_file(context)?;
     let used = usage(context)?;
     let keys = context.kernel.keyring.keys();
-    let recent = recent(&keys, SystemClock.now());
+    let recent = recent(&keys, changed_at(&path)?, SystemClock.now());
     let keep: Vec<_> = used.keys().cloned().chain(recent.iter().cloned()).collect();
     let dropped = Keyring::prune(&path, &keep).map_err(Failure::failed)?;
     let kept: Vec<_> = context.kernel.keyring.keys().into_iter().map(|key| key.id).collect();
@@ -131,12 +133,23 @@ fn usage(context: &Context) -> Result<BTreeMap<String, u64>, Failure> {
 
 /// Keys that were the primary within the time that an answer is kept for replaying. Those answers are sealed too, and
 /// are forgotten rather than sealed anew.
-fn recent(keys: &[KeyInfo], now: Timestamp) -> Vec<String> {
+///
+/// A key may lie ready for long before it becomes the primary, so of the primary it counts when the file last changed.
+fn recent(keys: &[KeyInfo], changed: Timestamp, now: Timestamp) -> Vec<String> {
     let successors = keys.iter().zip(keys.iter().skip(1));
-    let until = successors.map(|(key, next)| (key, next.created_at.unwrap_or(0)));
+    let until = successors.map(|(key, next)| {
+        let made = next.created_at.unwrap_or(0);
+        (key, if next.primary { made.max(changed.as_secs()) } else { made })
+    });
     let recent =
         until.filter(|(key, until)| !key.primary && now.since(Timestamp::from_secs(*until)) < IDEMPOTENCY_WINDOW);
     recent.map(|(key, _)| key.id.clone()).collect()
+}
+
+fn changed_at(path: &Path) -> Result<Timestamp, Failure> {
+    let changed = fs::metadata(path).and_then(|file| file.modified()).map_err(Failure::failed)?;
+    let since = changed.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Ok(Timestamp::from_secs(i64::try_from(since.as_secs()).unwrap_or(i64::MAX)))
 }
 
 fn keyring_file(context: &Context) -> Result<PathBuf, Failure> {
@@ -155,8 +168,11 @@ mod tests {
     fn a_key_is_kept_for_a_day_after_another_took_over() {
         let key = |id: &str, created_at, primary| KeyInfo { id: id.to_owned(), created_at: Some(created_at), primary };
         let keys = [key("a", 0, false), key("b", 1_000, false), key("c", 50_000, true)];
-        assert_eq!(recent(&keys, Timestamp::from_secs(60_000)), ["a", "b"]);
-        assert_eq!(recent(&keys, Timestamp::from_secs(1_000 + 86_400)), ["b"]);
-        assert_eq!(recent(&keys, Timestamp::from_secs(50_000 + 86_400)), Vec::<String>::new());
+        let at = Timestamp::from_secs;
+        assert_eq!(recent(&keys, at(50_000), at(60_000)), ["a", "b"]);
+        assert_eq!(recent(&keys, at(50_000), at(1_000 + 86_400)), ["b"]);
+        assert_eq!(recent(&keys, at(50_000), at(50_000 + 86_400)), Vec::<String>::new());
+        // It was made in advance, and has been the primary only since then.
+        assert_eq!(recent(&keys, at(200_000), at(50_000 + 86_400)), ["b"]);
     }
 }

@@ -6,8 +6,9 @@ pub mod backup;
 pub mod bench;
 pub mod ca;
 pub mod client;
-mod context;
+pub(crate) mod context;
 pub mod demo;
+pub mod doctor;
 pub mod kek;
 pub mod man;
 pub mod openapi;
@@ -15,6 +16,7 @@ pub mod operator_key;
 pub mod pause;
 pub mod profile;
 pub mod reseller;
+pub mod restore;
 pub mod revoke;
 pub mod setup;
 

@@ -28,9 +28,28 @@ pub fn show(span: Duration) -> String {
     format!("{}{unit}", seconds / size)
 }
 
+/// For people, who do not ask for seconds where there are days.
+pub fn roughly(span: Duration) -> String {
+    let seconds = span.as_secs();
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn people_are_told_what_matters() {
+        for (seconds, text) in [(5, "5 s"), (600, "10 min"), (7199, "119 min"), (90_000, "25 h"), (900_000, "10 days")]
+        {
+            assert_eq!(roughly(Duration::from_secs(seconds)), text);
+        }
+    }
 
     #[test]
     fn comes_back_from_its_text() {

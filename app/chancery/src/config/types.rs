@@ -37,6 +37,7 @@ sections! {
         policy: Policy = Policy::default(),
         profiles: Profiles = Profiles::default(),
         ca: Ca = Ca::default(),
+        retention: Retention = Retention::default(),
         log: Log = Log::default(),
     }
     /// Where we listen, and under which addresses the world reaches us.
@@ -183,6 +184,15 @@ sections! {
     Ca {
         crl_shards: i64 = 8,
         key_blocklist: Option<String> = None,
+    }
+    /// How long what has ended is kept; 0 is for ever.
+    Retention {
+        orders: String = "90d",
+        authorizations: String = "90d",
+        certificates: String = "730d",
+        audit: String = "1095d",
+        refusals: String = "90d",
+        every: String = "1h",
     }
     Log {
         format: String = "auto",

@@ -179,6 +179,7 @@ impl Folder {
                 profiles,
                 default_policy: wishes.policy(),
                 default_policy_name: Name::parse("default").expect("a plain word"),
+                retention: chancery_service::Retention::default(),
                 idempotency_window: IDEMPOTENCY_WINDOW,
                 limits: if wishes.limits { LimitSettings::usual() } else { LimitSettings::none() },
             },

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -13,20 +13,27 @@ use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 /// A check that takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long what was found out about the database stands.
+const STANDING: Duration = Duration::from_secs(1);
 
 /// Whether requests are welcome.
 #[derive(Clone)]
 pub struct Health {
     kernel: Arc<Kernel>,
     ready: Arc<AtomicBool>,
+    last: Arc<Mutex<Option<Checked>>>,
 }
+
+/// When the database was asked last, and what came of it.
+type Checked = (Instant, Result<(), String>);
 
 impl Health {
     pub fn new(kernel: Arc<Kernel>) -> Self {
-        Self { kernel, ready: Arc::new(AtomicBool::new(false)) }
+        Self { kernel, ready: Arc::new(AtomicBool::new(false)), last: Arc::default() }
     }
 
     /// Whether the process itself wants requests: not before it has started, and not once it stops.
@@ -34,11 +41,20 @@ impl Health {
         self.ready.store(ready, Ordering::SeqCst);
     }
 
+    /// What is asked again within a second gets the same answer: it costs a commit.
     async fn database(&self) -> Result<(), String> {
-        match tokio::time::timeout(PATIENCE, self.kernel.store.ping()).await {
+        let mut last = self.last.lock().await;
+        if let Some((at, answer)) = last.as_ref()
+            && at.elapsed() < STANDING
+        {
+            return answer.clone();
+        }
+        let answer = match tokio::time::timeout(PATIENCE, self.kernel.check_store()).await {
             Ok(answered) => answered.map_err(|error| error.to_string()),
             Err(_) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
-        }
+        };
+        *last = Some((Instant::now(), answer.clone()));
+        answer
     }
 
     /// A keyring that was broken is told here, before the next restart finds out.

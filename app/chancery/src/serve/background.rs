@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_http::tls::ReloadingCertificate;
-use chancery_service::{Acme, Answers, Console};
+use chancery_service::{Acme, Answers, Audit, Console};
 use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::assembly::Assembled;
@@ -41,6 +42,11 @@ pub fn start(
     tasks.spawn(keep("sessions", move || forget_sessions(console.clone())));
     let acme = assembled.services.acme.clone();
     tasks.spawn(keep("nonces", move || forget_nonces(acme.clone())));
+    let retention = assembled.services.retention.clone();
+    tasks.spawn(keep("retention", move || {
+        let retention = retention.clone();
+        async move { retention.watch().await }
+    }));
     let publication = assembled.services.publication.clone();
     tasks.spawn(keep("publication", move || {
         let publication = publication.clone();
@@ -88,6 +94,26 @@ where
         task.spawn(work());
         if let Some(Err(error)) = task.join_next().await {
             tracing::error!(%error, name, "background work failed; beginning anew");
+        }
+        tokio::time::sleep(RECOVERY).await;
+    }
+}
+
+/// Writes refusals down until the flag is raised. Unlike the rest it ends by itself, when the last of them is written;
+/// and like the rest it begins anew should it ever fail.
+pub async fn write_refusals(audit: Audit, stop: watch::Receiver<bool>) {
+    loop {
+        let (audit, mut stop) = (audit.clone(), stop.clone());
+        let mut task = JoinSet::new();
+        task.spawn(async move {
+            let raised = async {
+                let _ = stop.wait_for(|raised| *raised).await;
+            };
+            audit.run(raised).await;
+        });
+        match task.join_next().await {
+            Some(Err(error)) => tracing::error!(%error, "writing refusals to the audit trail failed; beginning anew"),
+            Some(Ok(())) | None => return,
         }
         tokio::time::sleep(RECOVERY).await;
     }

@@ -3,6 +3,7 @@
 mod additions;
 mod admin;
 mod background;
+mod descriptors;
 mod listeners;
 mod metrics;
 mod signals;
@@ -113,6 +114,7 @@ pub async fn run(
     ready: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let _held = installation.hold_database()?;
+    descriptors::raise_limit();
     let mut signals = Signals::listen()?;
     let certificate = installation.tls.as_ref().map(load).transpose()?;
     let validator = installation.validator()?.map(|validator| -> Arc<dyn Inspector> { validator });
@@ -148,9 +150,7 @@ pub async fn run(
         None => workers,
     };
     let workers = tokio::spawn(workers.run(stopped(&stop_last)));
-    let audit = assembled.services.audit.clone();
-    let audit_stop = stopped(&stop_last);
-    let audit = tokio::spawn(async move { audit.run(audit_stop).await });
+    let audit = tokio::spawn(background::write_refusals(assembled.services.audit.clone(), stop_last.subscribe()));
 
     health.set_ready(true);
     ready()?;

@@ -187,8 +187,10 @@ fn completions_are_scripts_that_a_shell_takes() {
         let script = run(&["completions", shell]);
         assert!(script.code == 0 && script.stdout.contains("check-config"), "{shell}: {script:?}");
     }
-    let script = run(&["completions", "bash"]).stdout;
-    let taken = Command::new("bash").args(["-n", "-c", &script]).output().unwrap();
+    let place = folder();
+    let script = place.path().join("chancery.bash");
+    std::fs::write(&script, run(&["completions", "bash"]).stdout).unwrap();
+    let taken = Command::new("bash").arg("-n").arg(&script).output().unwrap();
     assert!(taken.status.success(), "{}", String::from_utf8_lossy(&taken.stderr));
 }
 

@@ -99,7 +99,8 @@ fn the_chart_is_whole_and_asks_for_what_there_is() {
 fn problems(text: &str) -> Vec<String> {
     let place = folder();
     let path = place.path().join("chancery.toml");
-    fs::write(&path, text.replace("/etc/chancery/tls/", "")).unwrap();
+    let here = format!("{}/", place.path().display());
+    fs::write(&path, text.replace("/etc/chancery/tls/", &here).replace("/var/lib/chancery/", &here)).unwrap();
     for (certificate, key) in [("tls.crt", "tls.key"), ("server.pem", "server-key.pem")] {
         let made = Command::new("openssl")
             .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=x"])

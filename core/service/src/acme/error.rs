@@ -37,6 +37,8 @@ pub enum AcmeError {
     AlreadyReplaced(String),
     #[error("the certificate is revoked already")]
     AlreadyRevoked,
+    #[error("{0}")]
+    BadRevocationReason(&'static str),
 }
 
 /// A name that was refused.

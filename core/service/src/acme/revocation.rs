@@ -40,7 +40,10 @@ impl Acme {
             .store
             .write(move |tx| {
                 let found = find(tx, &info.serial, &request.certificate)?;
-                require_right(tx, &who, &found, &spki, kernel.now())?;
+                let right = right(tx, &who, &found, &spki, kernel.now())?;
+                if right == Right::OfNames && request.reason == RevocationReason::KeyCompromise {
+                    return Err(AcmeError::BadRevocationReason(NOT_THEIR_KEY).into());
+                }
                 if found.revocation().is_some() {
                     return Err(AcmeError::AlreadyRevoked.into());
                 }
@@ -66,22 +69,34 @@ fn find(tx: &mut Tx<'_>, serial: &str, der: &[u8]) -> Result<CertificateRecord, 
     }
 }
 
-fn require_right(
+/// What gives somebody the right to revoke.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Right {
+    /// It is their certificate, or they have shown its key.
+    OfCertificate,
+    /// They control its names. That tells nothing of its key, which a compromise would bar for everybody and for ever.
+    OfNames,
+}
+
+const NOT_THEIR_KEY: &str = "another account ordered the certificate: that its key is compromised is believed of that account, or of \
+     whoever signs with that key; give another reason";
+
+fn right(
     tx: &mut Tx<'_>,
     who: &Revoker,
     certificate: &CertificateRecord,
     spki: &[u8],
     now: chancery_domain::Timestamp,
-) -> Result<(), ServiceError> {
+) -> Result<Right, ServiceError> {
     let refuse = |why: &str| Err(AcmeError::Unauthorized(why.to_owned()).into());
     match who {
-        Revoker::Key(key, _) if key.to_spki() == spki => Ok(()),
+        Revoker::Key(key, _) if key.to_spki() == spki => Ok(Right::OfCertificate),
         Revoker::Key(..) => refuse("the request is signed by another key than that of the certificate"),
         Revoker::Account(by) => {
             require_still(tx, &by.caller)?;
             let order = tx.order(certificate.reseller, certificate.order)?;
             if order.and_then(|order| order.acme_account) == Some(by.account.id) {
-                return Ok(());
+                return Ok(Right::OfCertificate);
             }
             for name in &certificate.identifiers {
                 if tx.valid_authorization(by.account.account, Some(by.account.id), name, now)?.is_none() {
@@ -91,7 +106,7 @@ fn require_right(
                     );
                 }
             }
-            Ok(())
+            Ok(Right::OfNames)
         }
     }
 }

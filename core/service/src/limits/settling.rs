@@ -25,6 +25,12 @@ const SWEEP: Duration = Duration::from_secs(600);
 impl Limits {
     /// Goes on until it is dropped. Without it nodes do not hear of each other, and each goes by its share.
     pub async fn run(&self) {
+        if self.inner.shared.is_none() {
+            loop {
+                sleep(ROUND).await;
+                self.inner.buckets.tidy(self.now());
+            }
+        }
         let mut round = Instant::now();
         let mut sweep = Instant::now() + SWEEP;
         loop {

@@ -8,7 +8,9 @@ mod keys;
 mod pauses;
 mod reseal;
 mod resellers;
+mod restoration;
 mod revocation;
+pub(crate) mod secrets;
 
 use std::sync::Arc;
 
@@ -23,7 +25,9 @@ pub use hierarchy::{IssuerDetails, NewHierarchy};
 pub use issuers::RotatedIssuer;
 pub use keys::NewOperatorKey;
 pub use reseal::Resealed;
+pub use restoration::Restored;
 pub use revocation::{CertificateRef, OperatorRevocation};
+pub use secrets::Secrets;
 
 use crate::caller::{Actor, Origin};
 use crate::error::{Noun, ServiceError};

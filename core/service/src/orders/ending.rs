@@ -46,6 +46,15 @@ pub(crate) fn put_back_order(tx: &mut Tx<'_>, order: Order, now: Timestamp) -> R
     Ok(serial)
 }
 
+/// Drops the draft of an order that is still to be issued: it is drafted anew, with another serial number. The one that
+/// was dropped is given back.
+pub(crate) fn redraft_order(tx: &mut Tx<'_>, order: &Order, now: Timestamp) -> Result<Option<String>, ServiceError> {
+    let serial = uncount_draft(tx, order)?;
+    tx.drop_draft(order.certificate, order.expires_at, now)?;
+    tx.await_certificate(order.certificate)?;
+    Ok(serial)
+}
+
 /// Takes back what was counted when the certificate was drafted; the serial number of the draft, where there is one.
 fn uncount_draft(tx: &mut Tx<'_>, order: &Order) -> Result<Option<String>, ServiceError> {
     let Some(row) = tx.draft(order.certificate)? else { return Ok(None) };

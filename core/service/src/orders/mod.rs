@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 pub use create::NewOrder;
 pub(crate) use create::{Dates, Draft, Wanted, days_between};
-pub(crate) use ending::{cancel_order, fail_order, put_back_order};
+pub(crate) use ending::{cancel_order, fail_order, put_back_order, redraft_order};
 pub(crate) use rules::{Standing, offered};
 
 use crate::accounts::standing_account;

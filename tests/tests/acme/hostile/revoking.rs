@@ -77,6 +77,8 @@ on_both_databases! {
         refused(&revoke(&other, &certificate, json!({})).await, 403, "unauthorized", "authorize them first");
         other.answer_all(&order).await;
         other.wait_for(&url, "ready").await;
+        // What they control are the names; the key may be in use for others.
+        refused(&revoke(&other, &certificate, json!({"reason": 1})).await, 400, "badRevocationReason", "that account");
         let reply = revoke(&other, &certificate, json!({"reason": 5})).await;
         assert_eq!(reply.status, 200, "{}", reply.text());
     }

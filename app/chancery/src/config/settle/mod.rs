@@ -6,6 +6,7 @@ mod identity;
 mod issuance;
 mod limits;
 mod profiles;
+mod retention;
 mod server;
 mod url;
 mod validation;
@@ -43,6 +44,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     let issuance =
         issuance::settle(&config.policy, &config.profiles, config.validation.allow_special_addresses, &mut check);
     require_names_in_records(issuance.as_ref(), validation.as_ref(), &mut check);
+    let retention = retention::settle(&config.retention, &mut check);
     let ca = settle_ca(&config.ca, &mut check);
     let log = settle_log(&config.log, &mut check);
 
@@ -88,6 +90,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
             default_policy: issuance.default_policy,
             default_policy_name: issuance.default_policy_name,
             idempotency_window: IDEMPOTENCY_WINDOW,
+            retention: retention.ok_or_else(missing)?,
             limits: granted,
         },
         validation: Validation::Checked(Box::new(validation.validator)),

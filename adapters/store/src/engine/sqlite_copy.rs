@@ -1,0 +1,89 @@
+//! Whole SQLite databases: copied while in use, looked through, and closed into one file.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use rusqlite::backup::StepResult;
+
+use super::facts::open_untouched;
+use super::sqlite::{open, open_reader};
+use crate::error::StoreError;
+
+/// How many findings are told: one is enough to distrust a file.
+const FINDINGS: usize = 10;
+/// How long connections may take to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Copies the database through SQLite's own backup, in one step and so from one snapshot: writers need not stop, and
+/// a copy in several steps would begin again after each of their commits. The copy knows the time it was made.
+pub(crate) fn backup(from: &Path, to: &Path, now: i64) -> Result<(), StoreError> {
+    if to.exists() {
+        return Err(StoreError::Url(format!("{} exists already; name a new file", to.display())));
+    }
+    let copied = copy(from, to).and_then(|()| stamp(to, now));
+    if copied.is_err() {
+        // Half a copy is worse than none, and would be in the way of the next.
+        drop(fs::remove_file(to));
+    }
+    copied
+}
+
+/// Copies without a mark, for a copy that is going to take the place of the database.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let source = open_reader(from)?;
+    let mut target = Connection::open(to)?;
+    let backup = rusqlite::backup::Backup::new(&source, &mut target)?;
+    match backup.step(-1)? {
+        StepResult::Done => Ok(()),
+        unfinished => Err(StoreError::Unavailable(format!("the database could not be copied now ({unfinished:?})"))),
+    }
+}
+
+/// Writes into a copy when it was made, and leaves one file that needs nothing beside it.
+fn stamp(copy: &Path, now: i64) -> Result<(), StoreError> {
+    let connection = Connection::open(copy)?;
+    connection.pragma_update(None, "journal_mode", "DELETE")?;
+    let sql = "INSERT INTO epochs (name, value) VALUES ('backup', ?1)
+               ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    connection.execute(sql, [now])?;
+    Ok(())
+}
+
+/// What is wrong with the file itself: pages that do not fit together, rows that point nowhere. Nothing is changed.
+pub(crate) fn inspect(path: &Path) -> Result<Vec<String>, StoreError> {
+    let connection = open_untouched(path)?;
+    let mut findings = Vec::new();
+    let mut check = connection.prepare(&format!("PRAGMA integrity_check({FINDINGS})"))?;
+    let mut rows = check.query([])?;
+    while let Some(row) = rows.next()? {
+        findings.push(row.get::<_, String>(0)?);
+    }
+    findings.retain(|finding| finding != "ok");
+    let mut check = connection.prepare("PRAGMA foreign_key_check")?;
+    let mut rows = check.query([])?;
+    while let Some(row) = rows.next()?
+        && findings.len() < FINDINGS
+    {
+        let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
+        findings.push(format!("a row of {table} has no {parent}"));
+    }
+    Ok(findings)
+}
+
+/// Waits until nobody else has the database open, and brings all of it into its one file.
+pub(crate) fn close(path: &Path) -> Result<(), StoreError> {
+    let connection = open(path)?;
+    // Only the last connection can leave the write-ahead log; those of a pool that was dropped end in a moment.
+    let began = Instant::now();
+    while let Err(error) = connection.pragma_update(None, "journal_mode", "DELETE") {
+        if began.elapsed() > PATIENCE {
+            return Err(error.into());
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    drop(connection);
+    fs::File::open(path).and_then(|file| file.sync_all()).map_err(|error| StoreError::Unavailable(error.to_string()))
+}

@@ -1,0 +1,278 @@
+//! The database and what is in it: schema, durability, secrets, CAs, revocation lists.
+
+use std::time::Duration;
+
+use chancery_domain::Timestamp;
+use chancery_service::{Examination, ExaminedIssuer, ExaminedList, examine};
+use chancery_store::{DatabaseUrl, Facts, IssuerKind, IssuerState, Store};
+
+use super::finding::Report;
+use crate::commands::context::quiet;
+use crate::config::span::roughly;
+use crate::installation::Installation;
+use crate::serve;
+
+/// The oldest release of PostgreSQL that is known to work.
+const OLDEST_POSTGRES: i64 = 15;
+/// A list is made anew every day; after this much more, something keeps it from being made.
+const LATE: Duration = Duration::from_secs(26 * 3600);
+const DAY: Duration = Duration::from_secs(86_400);
+/// How far clocks may be apart.
+const TOLERANCE: Duration = Duration::from_secs(5);
+const FAR: Duration = Duration::from_secs(60);
+
+pub(super) fn look(installation: &Installation, thorough: bool, now: Timestamp, report: &mut Report) {
+    let database = &installation.database;
+    if let DatabaseUrl::Sqlite(path) = database
+        && !path.exists()
+    {
+        let what = format!("there is no database at {}", path.display());
+        let place = &installation.place;
+        let advice = format!("new: chancery init {place}; lost: chancery restore {place} --from BACKUP");
+        return report.problem("database", what, advice);
+    }
+    let facts = match Store::facts(database, &installation.store) {
+        Ok(facts) => facts,
+        Err(error) => return report.problem("database", format!("{database}: {error}"), unreachable(database)),
+    };
+    judge_facts(database, &facts, installation.store.migrate, report);
+    judge_clock(facts.time, now, report);
+    if let DatabaseUrl::Sqlite(path) = database
+        && thorough
+    {
+        match Store::inspect_file(path).map_err(|error| error.to_string()) {
+            Ok(findings) if findings.is_empty() => report.well("database", "every page is sound"),
+            Ok(findings) => report.problem("database", findings.join("; "), DAMAGED),
+            Err(error) => report.problem("database", error, DAMAGED),
+        }
+    }
+    let keyring = match installation.keyring() {
+        Ok(keyring) => keyring,
+        Err(failure) => return report.problem("keys", failure.to_string(), "bring the keyring file from its backup"),
+    };
+    if facts.schema < facts.known_schema || is_too_new(&facts) {
+        return;
+    }
+    let examined = serve::runtime().map_err(|error| error.to_string()).and_then(|runtime| {
+        let store = Store::open_untouched(database, &quiet(installation)).map_err(|error| error.to_string())?;
+        runtime.block_on(examine(&store, &keyring)).map_err(|error| error.to_string())
+    });
+    match examined {
+        Ok(examination) => judge(installation, &examination, now, report),
+        Err(error) => report.problem("database", format!("cannot be read: {error}"), DAMAGED),
+    }
+}
+
+const DAMAGED: &str = "stop the service, keep a copy of the file, and put the last good backup back (chancery restore)";
+
+fn unreachable(database: &DatabaseUrl) -> &'static str {
+    match database {
+        DatabaseUrl::Sqlite(_) => "see that the file is a database of this service and that this user may read it",
+        DatabaseUrl::Postgres(_) => "see that the server runs, that database.url is right, and that it lets us in",
+    }
+}
+
+fn judge_facts(database: &DatabaseUrl, facts: &Facts, migrate: bool, report: &mut Report) {
+    let Facts { software, schema, known_schema, .. } = facts;
+    report.well("database", format!("{database} answers ({software})"));
+    match schema.cmp(known_schema) {
+        std::cmp::Ordering::Equal => report.well("schema", format!("version {schema}")),
+        std::cmp::Ordering::Greater if !is_too_new(facts) => report.warn(
+            "schema",
+            format!("version {schema} is of a newer release, which leaves room for this one"),
+            "finish the upgrade when it suits you",
+        ),
+        std::cmp::Ordering::Greater => report.problem(
+            "schema",
+            format!("version {schema} is of a newer release; this one knows up to {known_schema}"),
+            "install the newer release again",
+        ),
+        std::cmp::Ordering::Less if *schema == 0 => {
+            report.problem("schema", "the database is empty", "run chancery init");
+        }
+        std::cmp::Ordering::Less if migrate => report.warn(
+            "schema",
+            format!("version {schema} is brought to {known_schema} at the next start"),
+            "back the database up first; then start the service, or run chancery migrate",
+        ),
+        std::cmp::Ordering::Less => report.problem(
+            "schema",
+            format!("version {schema} is older than {known_schema}, and database.migrate is off"),
+            "back the database up, then run chancery migrate",
+        ),
+    }
+    if let Some(release) = facts.server_release.filter(|release| *release < OLDEST_POSTGRES) {
+        let what = format!("release {release} of PostgreSQL is older than {OLDEST_POSTGRES}");
+        report.problem("database", what, "upgrade the server");
+    }
+    if facts.standby {
+        let what = "this server is a standby and takes no writes";
+        report.problem("database", what, "point database.url at the primary");
+    }
+    for setting in &facts.unsafe_settings {
+        let what = format!("{setting}: what was acknowledged can be lost when the machine fails");
+        report.problem("durability", what, "turn it on in postgresql.conf");
+    }
+    if facts.unsafe_settings.is_empty() {
+        report.well("durability", "every commit waits for the disk");
+    }
+}
+
+/// Whether a newer release has changed what this one relies on.
+fn is_too_new(facts: &Facts) -> bool {
+    facts.schema > facts.known_schema && facts.needed_schema > facts.known_schema
+}
+
+fn judge_clock(time: Option<Timestamp>, now: Timestamp, report: &mut Report) {
+    let Some(time) = time else { return };
+    let apart = now.since(time).max(time.since(now));
+    let what = format!("this machine's clock and the database's are {} apart", roughly(apart));
+    match apart {
+        apart if apart > FAR => report.problem("clock", what, "set both by NTP"),
+        apart if apart > TOLERANCE => report.warn("clock", what, "set both by NTP"),
+        _ => report.well("clock", "agrees with the database's"),
+    }
+}
+
+fn judge(installation: &Installation, examination: &Examination, now: Timestamp, report: &mut Report) {
+    let secrets = &examination.secrets;
+    match secrets.shut.as_slice() {
+        [] => report.well("keys", format!("all {} secrets open", secrets.opened)),
+        shut => report.problem(
+            "keys",
+            format!("secrets that do not open: {}", shut.join("; ")),
+            "bring the key-encryption keys that sealed them (a backup of the keyring file)",
+        ),
+    }
+    if let Some(written) = examination.last_written_at.filter(|written| *written > now.plus(FAR)) {
+        let what = format!("the clock says {now}, and the database was written at {written}");
+        report.problem("clock", what, "set this machine's clock by NTP");
+    }
+    if examination.issuers.is_empty() {
+        report.problem("authorities", "there is no certificate authority", "run chancery init");
+    }
+    let profiles = &installation.settings.issuing.certificates;
+    let longest = profiles.values().map(|profile| profile.validity_days).max().unwrap_or(0);
+    for issuer in &examination.issuers {
+        judge_issuer(issuer, DAY * longest, now, report);
+    }
+    judge_lists(&examination.lists, now, report);
+}
+
+fn judge_issuer(issuer: &ExaminedIssuer, longest: Duration, now: Timestamp, report: &mut Report) {
+    let ExaminedIssuer { name, kind, state, not_after, unfit, .. } = issuer;
+    if let Some(unfit) = unfit {
+        let what = format!("{name} cannot sign: {unfit}");
+        return report.problem("authorities", what, "put a backup back in which key and certificate belong together");
+    }
+    let Some(not_after) = *not_after else { return };
+    let (left, retired) = (not_after.since(now), *state == IssuerState::Retired);
+    // A root signs CAs of five years; one year is time enough to make another known.
+    let needed = match kind {
+        IssuerKind::Root => DAY * 365,
+        IssuerKind::Issuing => longest,
+    };
+    let advice = match kind {
+        IssuerKind::Root => "make another root in time; relying parties have to be given it",
+        IssuerKind::Issuing => "chancery ca rotate",
+    };
+    match left {
+        Duration::ZERO if retired => report.well("authorities", format!("{name} ended at {not_after}, retired")),
+        Duration::ZERO => report.problem("authorities", format!("{name} ended at {not_after}"), advice),
+        left if left < needed && !retired => {
+            let what = format!("{name} ends in {}, and shortens what it signs", roughly(left));
+            report.warn("authorities", what, advice);
+        }
+        left => report.well("authorities", format!("{name} has its key, and lasts for {}", roughly(left))),
+    }
+}
+
+fn judge_lists(lists: &[ExaminedList], now: Timestamp, report: &mut Report) {
+    let published: Vec<_> = lists.iter().filter(|list| list.published).collect();
+    let Some(oldest) = published.iter().min_by_key(|list| list.this_update) else {
+        return report.warn("revocation", "no revocation list was made yet", "start the service: it makes them");
+    };
+    let ended = published.iter().filter(|list| list.next_update <= now).count();
+    let age = now.since(oldest.this_update);
+    if ended > 0 {
+        let what = format!("{ended} revocation lists have run out: relying parties refuse what they are about");
+        report.problem("revocation", what, "start the service, and see in its log why lists are not made");
+    } else if age > LATE {
+        let what = format!("a revocation list is {} old, and should be made every day", roughly(age));
+        report.warn("revocation", what, "start the service, and see in its log why lists are not made");
+    } else if published.len() < lists.len() {
+        let missing = lists.len() - published.len();
+        report.warn("revocation", format!("{missing} revocation lists are to be made"), "start the service");
+    } else {
+        report.well("revocation", format!("{} lists, the oldest is {} old", lists.len(), roughly(age)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::{Finding, Level};
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_secs(1_800_000_000);
+
+    fn found(judge: impl FnOnce(&mut Report)) -> Finding {
+        let mut report = Report::default();
+        judge(&mut report);
+        assert_eq!(report.0.len(), 1, "{:?}", report.0);
+        report.0.remove(0)
+    }
+
+    #[test]
+    fn a_ca_is_told_before_it_ends() {
+        let issuer = |kind, state, days: u32| ExaminedIssuer {
+            id: "iss_01mcc5rm00ee3rgq7rf7em3d93".parse().expect("an id"),
+            name: "E1".to_owned(),
+            kind,
+            state,
+            not_after: Some(NOW.plus(DAY * days)),
+            unfit: None,
+        };
+        let level = |issuer: ExaminedIssuer| found(|report| judge_issuer(&issuer, DAY * 90, NOW, report)).level;
+        assert_eq!(level(issuer(IssuerKind::Issuing, IssuerState::Active, 91)), Level::Ok);
+        assert_eq!(level(issuer(IssuerKind::Issuing, IssuerState::Active, 89)), Level::Warning);
+        assert_eq!(level(issuer(IssuerKind::Issuing, IssuerState::Retired, 89)), Level::Ok);
+        assert_eq!(level(issuer(IssuerKind::Issuing, IssuerState::Active, 0)), Level::Problem);
+        assert_eq!(level(issuer(IssuerKind::Issuing, IssuerState::Retired, 0)), Level::Ok);
+        assert_eq!(level(issuer(IssuerKind::Root, IssuerState::Active, 364)), Level::Warning);
+    }
+
+    #[test]
+    fn a_server_that_may_lose_what_it_acknowledged_is_told() {
+        let well = Facts {
+            software: "PostgreSQL 15.8".to_owned(),
+            server_release: Some(15),
+            schema: 7,
+            known_schema: 7,
+            needed_schema: 0,
+            time: None,
+            unsafe_settings: Vec::new(),
+            standby: false,
+        };
+        let problems = |facts: Facts| {
+            let mut report = Report::default();
+            judge_facts(&"sqlite://x".parse().expect("a URL"), &facts, true, &mut report);
+            let problems = report.0.into_iter().filter(|finding| finding.level == Level::Problem);
+            problems.map(|finding| finding.check).collect::<Vec<_>>()
+        };
+        assert_eq!(problems(well.clone()), Vec::<&str>::new());
+        let unsafe_settings = vec!["fsync = off".to_owned()];
+        assert_eq!(problems(Facts { unsafe_settings, ..well.clone() }), ["durability"]);
+        assert_eq!(problems(Facts { standby: true, ..well.clone() }), ["database"]);
+        assert_eq!(problems(Facts { server_release: Some(14), ..well.clone() }), ["database"]);
+        assert_eq!(problems(Facts { schema: 8, needed_schema: 7, ..well.clone() }), Vec::<&str>::new());
+        assert_eq!(problems(Facts { schema: 8, needed_schema: 8, ..well.clone() }), ["schema"]);
+        assert_eq!(problems(Facts { schema: 0, ..well }), ["schema"]);
+    }
+
+    #[test]
+    fn clocks_may_be_seconds_apart() {
+        let level =
+            |seconds| found(|report| judge_clock(Some(NOW.plus(Duration::from_secs(seconds))), NOW, report)).level;
+        assert_eq!([level(5), level(6), level(61)], [Level::Ok, Level::Warning, Level::Problem]);
+    }
+}

@@ -1,0 +1,224 @@
+//! Putting a backup in the place of a database, or making fit for service one that was put there by other tools.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use chancery_domain::{Clock, Timestamp};
+use chancery_service::operator::Restored;
+use chancery_store::{DatabaseUrl, Options, Store, StoreError};
+use clap::Args;
+
+use super::context::{Context, quiet};
+use crate::config::span;
+use crate::failure::Failure;
+use crate::files::{private_folder, unwritable};
+use crate::installation::{Installation, Kek};
+use crate::print::{Printer, record};
+use crate::system::SystemClock;
+use crate::target::Target;
+
+#[derive(Args, Debug)]
+pub struct RestoreArgs {
+    /// The backup: a file that `chancery backup` wrote
+    #[arg(long, value_name = "FILE", required_unless_present = "in_place", conflicts_with = "in_place")]
+    from: Option<PathBuf>,
+    /// Move a database that is there already out of the way; it is kept beside the new one
+    #[arg(long, requires = "from")]
+    replace: bool,
+    /// The database was put back by other tools (pg_restore, a disk's snapshot): do only what has to follow on that
+    #[arg(long)]
+    in_place: bool,
+}
+
+/// How far the clock of a backup may be ahead of ours.
+const LEEWAY: Duration = Duration::from_secs(60);
+
+/// The files of a database, by what their names end in: the log, its index, and the database itself.
+const PARTS: [&str; 3] = ["-wal", "-shm", ""];
+
+/// What was lost, and what a person has to do about it.
+const LOST: &str = "What happened after that is not in the database any more:
+- Revocations: look for them in the last CRLs that you or others have kept, and repeat them (chancery revoke --serial).
+- Certificates: they stay valid, and OCSP calls them unknown. Their owners should order new ones.
+- Suspended resellers, disabled clients, revoked keys and EAB credentials, rotated secrets: as they were before.
+- New accounts, orders and credentials: whoever made them gets 404, and makes them again. Numbers of accounts skip ahead.
+Revocation lists are made anew at the start, with numbers beyond all that were used. Clients of ACME are told to use a
+new nonce, and do so by themselves.
+Next: chancery doctor, then start the service, then repeat what is missing (chancery audit shows where it ends).";
+
+pub fn run(target: &Target, args: &RestoreArgs) -> Result<(), Failure> {
+    let installation = target.find()?;
+    match (&args.from, installation.database.clone()) {
+        (None, database) => settle_in_place(target, installation, &database),
+        (Some(from), DatabaseUrl::Sqlite(path)) => put_back(target, installation, from, &path, args.replace),
+        (Some(_), DatabaseUrl::Postgres(_)) => Err(Failure::usage("this puts SQLite databases back").advise(format!(
+            "for this one use pg_restore while no node runs, and then `chancery restore --in-place {}`",
+            installation.place
+        ))),
+    }
+}
+
+fn settle_in_place(target: &Target, installation: Installation, database: &DatabaseUrl) -> Result<(), Failure> {
+    let _held = installation.hold_database()?;
+    if let DatabaseUrl::Sqlite(path) = database {
+        require_sound(path)?;
+    }
+    let others = Store::others(database, &installation.store).map_err(|error| installation.not_opened(error))?;
+    if others > 0 {
+        let busy = Failure::usage(format!("{others} connections of this service to {database} are open"));
+        return Err(busy.advise("stop every node first"));
+    }
+    let settled = settle(target, installation)?;
+    tell(target, &settled, &format!("Made {database} fit for service"), None)
+}
+
+fn put_back(
+    target: &Target,
+    installation: Installation,
+    from: &Path,
+    path: &Path,
+    replace: bool,
+) -> Result<(), Failure> {
+    if !from.is_file() {
+        return Err(Failure::usage(format!("there is no backup at {}", from.display())).advise("name another file"));
+    }
+    if path.exists() && !replace {
+        let exists = Failure::usage(format!("there is a database at {} already", path.display()));
+        return Err(exists.advise("add --replace to move it out of the way, where this is meant"));
+    }
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        private_folder(parent)?;
+    }
+    let _held = installation.hold_database()?;
+    // Everything is done to a copy that nobody sees: what goes wrong leaves all as it was.
+    let folder = beside(path, ".restoring");
+    let _ = fs::remove_dir_all(&folder);
+    private_folder(&folder)?;
+    let draft = folder.join("restored.db");
+    let prepared = prepare(target, installation, from, &draft);
+    let placed = prepared.and_then(|settled| {
+        // A log without its database would be taken for the new one's.
+        let aside = if PARTS.iter().any(|part| beside(path, part).exists()) { Some(move_aside(path)?) } else { None };
+        fs::hard_link(&draft, path).map_err(|error| unwritable("write", path, &error))?;
+        sync_folder(path);
+        Ok((settled, aside))
+    });
+    let _ = fs::remove_dir_all(&folder);
+    let (settled, aside) = placed?;
+    tell(target, &settled, &format!("Put {} in place as {}", from.display(), path.display()), aside.as_deref())
+}
+
+/// A copy of the backup that is checked and fit to be served from.
+fn prepare(target: &Target, installation: Installation, from: &Path, draft: &Path) -> Result<Settled, Failure> {
+    // A plain copy needs no more than to read the file. Only where somebody kept a log beside it, that is a part of it.
+    let copied = match beside(from, "-wal").exists() {
+        true => Store::copy_file(from, draft).map_err(|error| error.to_string()),
+        false => fs::copy(from, draft).map(drop).map_err(|error| error.to_string()),
+    };
+    copied.map_err(|error| Failure::failed(format!("cannot copy {}: {error}", from.display())))?;
+    fs::set_permissions(draft, fs::Permissions::from_mode(0o600))
+        .map_err(|error| unwritable("change the mode of", draft, &error))?;
+    require_sound(draft).map_err(|failure| Failure::failed(format!("{}: {failure}", from.display())))?;
+    let settled = settle(target, Installation { database: DatabaseUrl::Sqlite(draft.to_owned()), ..installation })?;
+    Store::close_file(draft).map_err(|error| Failure::failed(format!("cannot finish {}: {error}", draft.display())))?;
+    Ok(settled)
+}
+
+struct Settled {
+    restored: Restored,
+    secrets: u64,
+    authorities: usize,
+    now: Timestamp,
+}
+
+/// Checks that the database is one of ours that our keys open, and that the clock is right; then does what follows.
+fn settle(target: &Target, installation: Installation) -> Result<Settled, Failure> {
+    let keyring = keyring(&installation)?;
+    let store = installation.open_store(&Options { migrate: true, ..quiet(&installation) })?;
+    let context = Context::assemble(installation, target, store, keyring)?;
+    let secrets = context.wait(context.operator.try_secrets())?;
+    if !secrets.shut.is_empty() {
+        let shut = Failure::usage(format!("some secrets do not open: {}", secrets.shut.join("; ")));
+        return Err(shut.advise("bring the key-encryption keys that were in use when the backup was made"));
+    }
+    let authorities = context.wait(context.operator.issuers())?.len();
+    let (now, copy_of) = (SystemClock.now(), context.wait(context.operator.copied_at())?);
+    if let Some(copy_of) = copy_of.filter(|copy_of| *copy_of > now.plus(LEEWAY)) {
+        let early = Failure::usage(format!("the clock says {now}, and the backup is of {copy_of}"));
+        return Err(early.advise("set the clock: numbers of revocation lists, for one, follow it"));
+    }
+    let restored = context.wait(context.operator.settle_restored())?;
+    Ok(Settled { restored, secrets: secrets.opened, authorities, now })
+}
+
+fn keyring(installation: &Installation) -> Result<chancery_seal::Keyring, Failure> {
+    match &installation.kek {
+        Kek::File(path) if !path.exists() => {
+            Err(Failure::usage(format!("the key-encryption keys are not at {}", path.display()))
+                .advise("bring them from where they are kept; without them no backup is of use"))
+        }
+        Kek::File(_) | Kek::Text(_) => installation.keyring(),
+    }
+}
+
+fn require_sound(path: &Path) -> Result<(), Failure> {
+    let damaged = |said: &dyn std::fmt::Display| {
+        Failure::failed(format!("the database is damaged: {said}")).advise("use another, older backup")
+    };
+    match Store::inspect_file(path) {
+        Ok(findings) => findings.first().map_or(Ok(()), |first| Err(damaged(first))),
+        Err(StoreError::Damaged(said)) => Err(damaged(&said)),
+        Err(other) => Err(Failure::failed(format!("cannot be read: {other}"))),
+    }
+}
+
+/// Renames a database and the files that belong to it. What was the database stays one, under the new name.
+fn move_aside(path: &Path) -> Result<PathBuf, Failure> {
+    let aside = beside(path, &format!(".replaced-{}", SystemClock.now().as_secs()));
+    for part in PARTS {
+        let (old, new) = (beside(path, part), beside(&aside, part));
+        if old.exists() {
+            fs::rename(&old, &new).map_err(|error| unwritable("rename", &old, &error))?;
+        }
+    }
+    Ok(aside)
+}
+
+/// The new name lasts when the folder is on the disk. Where that cannot be asked for, the system does it in its own time.
+fn sync_folder(path: &Path) {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let _ = fs::File::open(parent).and_then(|folder| folder.sync_all());
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name: OsString = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn tell(target: &Target, settled: &Settled, done: &str, aside: Option<&Path>) -> Result<(), Failure> {
+    let Settled { restored, secrets, authorities, now } = settled;
+    let age = restored.copy_of.map(|copy_of| now.since(copy_of));
+    let record = record! {
+        "copy_of" => restored.copy_of.map(|at| at.to_string()),
+        "age_seconds" => age.map(|age| age.as_secs()),
+        "authorities" => authorities,
+        "secrets" => secrets,
+        "revocation_lists" => restored.lists,
+        "jobs" => restored.jobs,
+        "dropped_drafts" => restored.drafts,
+        "replaced" => aside.map(|aside| aside.display().to_string()),
+    };
+    let when = match (restored.copy_of, age) {
+        (Some(copy_of), Some(age)) => {
+            format!("as it was at {copy_of}, {} ago", span::roughly(age))
+        }
+        _ => "as it was at a time that nothing in it tells".to_owned(),
+    };
+    let kept = aside.map(|aside| format!(" What was there is now {}.", aside.display())).unwrap_or_default();
+    let counts = format!("{authorities} CAs, {secrets} secrets that open, {} jobs to go on with.", restored.jobs);
+    Printer { json: target.json }.say(&format!("{done}, {when}: {counts}{kept}\n{LOST}"), &record)
+}

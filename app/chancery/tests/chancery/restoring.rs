@@ -1,0 +1,159 @@
+//! `backup` and `restore`: what comes back, what must not come back, and what is refused.
+
+use std::fs;
+use std::path::Path;
+
+use chancery_testkit::postgres::TestDatabase;
+use serde_json::{Value, json};
+
+use crate::ordering::*;
+use crate::support::*;
+
+/// Takes the database away, as a careless hand does; keys, settings, and what SQLite keeps beside it stay.
+fn lose_database(folder: &Path) {
+    fs::remove_file(folder.join("chancery.db")).unwrap();
+    fs::write(folder.join("chancery.db-wal"), "a log of another database").unwrap();
+}
+
+/// The numbers of all lists of all CAs, as they are served.
+fn list_numbers(dev: &Dev, place: &Path, work: &Path) -> Vec<(String, u128)> {
+    let http = text(&dev.json["http_url"]);
+    let mut numbers = Vec::new();
+    for ca in json_in(place, &["ca", "list"]).as_array().unwrap() {
+        let id = text(&ca["id"]);
+        let name = if ca["kind"] == "root" { "root" } else { "0" };
+        let path = format!("/crl/{id}/{name}.crl");
+        let file = work.join("list.crl");
+        assert_eq!(curl(&["-o", file.to_str().unwrap(), &format!("{http}{path}")]).status, 200, "{path}");
+        let said = openssl(work, &["crl", "-inform", "DER", "-in", "list.crl", "-noout", "-crlnumber"]);
+        let number = said.trim().strip_prefix("crlNumber=0x").unwrap_or_else(|| panic!("{said}")).to_owned();
+        numbers.push((path, u128::from_str_radix(&number, 16).unwrap()));
+    }
+    numbers
+}
+
+fn restore(folder: &Path, args: &[&str]) -> Outcome {
+    outcome(chancery().arg("restore").args(args).arg("--data-dir").arg(folder))
+}
+
+#[test]
+fn what_was_backed_up_is_served_again_and_numbers_only_grow() {
+    let (place, work) = (folder(), folder());
+    let (place, work) = (place.path(), work.path());
+    let copy = work.join("copy.db");
+    let from = ["--from", copy.to_str().unwrap()];
+    let mut dev = Dev::start_with(place, &["--skip-validation"]);
+    let kept = certificate(&dev, work, "kept.test");
+    json_in(place, &["backup", "--to", copy.to_str().unwrap()]);
+    let lost = certificate(&dev, work, "lost.test");
+    let last = post(&dev, "/v1/account", &json!({"customer_email": "last@example.com"}));
+    // A revocation that the copy knows nothing of has moved the numbers on.
+    post(&dev, &format!("/v1/certificates/{}/revocation", kept.order), &json!({}));
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let before = list_numbers(&dev, place, work);
+    assert!(restore(place, &[&from[..], &["--replace"]].concat()).line(2).contains("another service runs"));
+    dev.process.stop();
+
+    assert!(restore(place, &from).line(2).contains("--replace"));
+    lose_database(place);
+    let done = restore(place, &from);
+    assert_eq!(done.code, 0, "{done:?}");
+    for said in ["Revocations:", "chancery revoke", "doctor", " ago"] {
+        assert!(done.stdout.contains(said), "{said}: {done:?}");
+    }
+    assert!(!place.join("chancery.db.restoring").exists());
+
+    assert!(!place.join("chancery.db-wal").exists(), "the log of the lost database would be taken for this one's");
+    let mut dev = Dev::start_with(place, &["--skip-validation"]);
+    let path = |ordered: &Ordered| format!("/v1/certificate/{}", ordered.certificate);
+    assert_eq!(dev.curl(&path(&kept), &[]).body, kept.chain);
+    assert_eq!(dev.curl(&path(&lost), &[]).status, 404);
+    for ((list, before), (same, after)) in before.iter().zip(list_numbers(&dev, place, work)) {
+        // More than the clock alone would make of it.
+        assert!(*list == same && after > before + 3_600_000, "{list}: {before}, then {after}");
+    }
+    let next = post(&dev, "/v1/account", &json!({"customer_email": "next@example.com"}));
+    let number = |account: &Value| account["id"].as_i64().unwrap();
+    assert!(number(&last) < number(&next), "a number was given twice");
+    let again = certificate(&dev, work, "again.test");
+    assert!(again.chain.contains("BEGIN CERTIFICATE"));
+    let trail = json_in(place, &["audit", "--action", "database.restore"]);
+    assert_eq!(trail.as_array().unwrap().len(), 1, "{trail}");
+    dev.process.stop();
+
+    // What is there is moved aside, and stays a database.
+    let replaced = json_in(place, &[&["restore"], &from[..], &["--replace"]].concat());
+    let aside = format!("sqlite://{}", text(&replaced["replaced"]));
+    assert!(Path::new(aside.strip_prefix("sqlite://").unwrap()).exists());
+    assert!(replaced["age_seconds"].as_u64().unwrap() < 3600, "{replaced}");
+}
+
+#[test]
+fn a_backup_that_cannot_be_trusted_is_refused_and_nothing_is_left() {
+    let configured = Configured::initialised("");
+    let folder = configured.folder.path().to_owned();
+    let copy = folder.join("copy.db");
+    let from = copy.to_str().unwrap();
+    assert_eq!(configured.run(&["backup", "--to", from]).code, 0);
+    let database = folder.join("chancery.db");
+    assert!(database.exists(), "the default place");
+    lose_database(&folder);
+    let refused = |said: &str, code: i32| {
+        let outcome = configured.run(&["restore", "--from", from]);
+        assert!(outcome.line(code).contains(said), "{said}: {outcome:?}");
+        assert!(!database.exists() && !folder.join("chancery.db.restoring").exists());
+    };
+    assert!(configured.run(&["restore", "--from", "/nowhere.db"]).line(2).contains("there is no backup"));
+    assert!(configured.run(&["restore"]).line(2).contains("--from"));
+
+    let good = fs::read(&copy).unwrap();
+    let mut torn = good.clone();
+    let middle = torn.len() / 2;
+    torn[middle..middle + 8192].fill(0x5a);
+    fs::write(&copy, &torn).unwrap();
+    refused("damaged", 1);
+    fs::write(&copy, "not a database, and long enough to be told apart from one".repeat(100)).unwrap();
+    refused("not a database", 1);
+    fs::write(&copy, &good).unwrap();
+
+    let raw = |sql: &str| rusqlite::Connection::open(&copy).unwrap().execute_batch(sql).unwrap();
+    raw("INSERT INTO schema_migrations (version, name) VALUES (9999, 'later')");
+    refused("schema version 9999", 2);
+    fs::write(&copy, &good).unwrap();
+    raw("UPDATE epochs SET value = 4102444800000 WHERE name = 'backup'");
+    refused("set the clock", 2);
+    fs::write(&copy, &good).unwrap();
+
+    let (kek, away) = (folder.join("kek.json"), folder.join("away.json"));
+    fs::rename(&kek, &away).unwrap();
+    refused("bring them from where they are kept", 2);
+    fs::copy(Configured::initialised("").folder.path().join("kek.json"), &kek).unwrap();
+    refused("do not open", 2);
+    fs::rename(&away, &kek).unwrap();
+    let done = configured.run(&["restore", "--from", from, "--json"]).json();
+    assert_eq!(done["authorities"], 4, "{done}");
+}
+
+#[test]
+fn a_database_that_postgresql_put_back_is_made_fit_in_place() {
+    let Some(database) = TestDatabase::create() else { return };
+    let configured = Configured::initialised(&format!("database.url = '{}'", database.url()));
+    let from = configured.run(&["restore", "--from", "copy.db"]);
+    assert!(from.line(2).contains("there is no backup") || from.line(2).contains("pg_restore"), "{from:?}");
+    let serving = configured.serve();
+    assert!(configured.run(&["restore", "--in-place"]).line(2).contains("stop every node"));
+    drop(serving);
+    let mut done = configured.run(&["restore", "--in-place", "--json"]);
+    for _ in 0..50 {
+        // The server notices only after a moment that the process is gone.
+        if done.code == 0 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        done = configured.run(&["restore", "--in-place", "--json"]);
+    }
+    let done = done.json();
+    assert!(done["copy_of"].is_string() && done["revocation_lists"].as_u64().unwrap() > 0, "{done}");
+    let serving = configured.serve();
+    assert_eq!(get(&serving.admin, "/readyz").status, 200);
+}

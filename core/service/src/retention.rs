@@ -1,0 +1,261 @@
+//! Deleting what has been kept long enough, beside everything else.
+//!
+//! One node at a time does it, a few rows in each unit of work, with a pause between them: whoever writes meanwhile waits
+//! for one small unit at most. What is deleted is found by pages that only read.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chancery_domain::Timestamp;
+use chancery_store::{EndedAfter, EndedOrder, Kept, Tx};
+use serde_json::json;
+
+use crate::caller::{Actor, Origin};
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+
+/// Rows that are looked at, with one read.
+const PAGE: u32 = 500;
+/// Orders, each with all that belongs to it, that are deleted with one commit.
+const FEW: usize = 25;
+/// Lines of the trail that are deleted with one commit.
+const LINES: u32 = 500;
+const PAUSE: Duration = Duration::from_millis(20);
+/// How long a node has to itself what it began; it holds on to it while it goes on.
+const LEASE: Duration = Duration::from_secs(120);
+const NAME: &str = "retention";
+/// How far the clock may go ahead of time itself before it is taken for wrong.
+const JUMP: Duration = Duration::from_secs(3600);
+
+/// How long what has ended is kept; none for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// Orders from which no certificate came, after their end.
+    pub orders: Option<Duration>,
+    /// Authorizations without an order, after they have expired.
+    pub authorizations: Option<Duration>,
+    /// Certificates, with their orders and what was seen when control was shown, after they have expired.
+    pub certificates: Option<Duration>,
+    /// The audit trail.
+    pub audit: Option<Duration>,
+    /// Refusals in the audit trail.
+    pub refusals: Option<Duration>,
+    /// How often this is looked after.
+    pub every: Duration,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        let days = |days: u64| Some(Duration::from_secs(days * 86_400));
+        Self {
+            orders: days(90),
+            authorizations: days(90),
+            // Two years after the end of a certificate (Baseline Requirements sections 5.4.3 and 5.5.2).
+            certificates: days(730),
+            audit: days(1095),
+            refusals: days(90),
+            every: Duration::from_secs(3600),
+        }
+    }
+}
+
+/// How much was deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    pub orders: u64,
+    pub certificates: u64,
+    pub authorizations: u64,
+    pub audit: u64,
+    pub counts: u64,
+}
+
+/// Whether to go on: another node may have taken over.
+struct Lost;
+
+#[derive(Clone)]
+pub struct Sweeper {
+    kernel: Arc<Kernel>,
+}
+
+impl Sweeper {
+    pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
+        Self { kernel }
+    }
+
+    /// Looks after it again and again, for ever. Not at once: a machine that has just started may not know the time yet.
+    pub async fn watch(&self) {
+        let every = self.kernel.settings.retention.every;
+        loop {
+            let (began, then) = (Instant::now(), self.kernel.now());
+            tokio::time::sleep(every).await;
+            let ahead = self.kernel.now().since(then).saturating_sub(began.elapsed());
+            if ahead > JUMP {
+                tracing::warn!(seconds = ahead.as_secs(), "the clock went ahead: nothing old is deleted this time");
+                continue;
+            }
+            if let Err(error) = self.sweep().await {
+                tracing::warn!(%error, "could not delete what has been kept long enough; trying again later");
+            }
+        }
+    }
+
+    /// Deletes all that has been kept long enough, unless another node is at it.
+    pub async fn sweep(&self) -> Result<Swept, ServiceError> {
+        let mut swept = Swept::default();
+        if self.hold().await? {
+            // What is gone is gone, also where another has taken over in between.
+            let went_on = self.sweep_all(&mut swept).await?;
+            if swept != Swept::default() {
+                self.tell(swept).await?;
+            }
+            if let Err(Lost) = went_on {
+                tracing::info!("another node goes on deleting what has been kept long enough");
+            }
+        }
+        Ok(swept)
+    }
+
+    async fn sweep_all(&self, swept: &mut Swept) -> Result<Result<(), Lost>, ServiceError> {
+        let (now, kept) = (self.kernel.now(), self.kernel.settings.retention);
+        let evidence_from = kept.certificates.map(|kept| now.minus(kept + self.longest_certificate()));
+        let classes = [
+            (EndedOrder::InVain, kept.orders),
+            (EndedOrder::Lapsed, kept.orders),
+            (EndedOrder::Expired, kept.certificates),
+        ];
+        for (ended, span) in classes {
+            let Some(span) = span else { continue };
+            let kept = Kept { from: now.minus(span), evidence_from };
+            let count = match ended {
+                EndedOrder::InVain | EndedOrder::Lapsed => &mut swept.orders,
+                EndedOrder::Expired => &mut swept.certificates,
+            };
+            if let Err(lost) = self.delete_orders(ended, kept, count).await? {
+                return Ok(Err(lost));
+            }
+        }
+        if let Some(span) = kept.authorizations {
+            let kept = Kept { from: now.minus(span), evidence_from };
+            if let Err(lost) = self.delete_authorizations(kept, &mut swept.authorizations).await? {
+                return Ok(Err(lost));
+            }
+        }
+        let (audit, refusals) = (kept.audit.map(|span| now.minus(span)), kept.refusals.map(|span| now.minus(span)));
+        let cut = move |tx: &mut Tx<'_>| tx.cut_audit(audit, refusals, LINES);
+        if let Err(lost) = self.repeat(cut, &mut swept.audit).await? {
+            return Ok(Err(lost));
+        }
+        self.repeat(move |tx: &mut Tx<'_>| tx.forget_counts(now, LINES), &mut swept.counts).await
+    }
+
+    /// For how long after it was last used something that was shown may stand behind a certificate.
+    fn longest_certificate(&self) -> Duration {
+        let issuing = &self.kernel.settings.issuing;
+        let days = issuing.certificates.values().map(|profile| profile.validity_days).max().unwrap_or(0);
+        Duration::from_secs(u64::from(days) * 86_400) + issuing.order_lifetime
+    }
+
+    async fn delete_orders(
+        &self,
+        ended: EndedOrder,
+        kept: Kept,
+        count: &mut u64,
+    ) -> Result<Result<(), Lost>, ServiceError> {
+        let mut after = EndedAfter::BEGINNING;
+        loop {
+            let from = after.clone();
+            let read = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.ended_orders(ended, kept.from, &from, PAGE)?);
+            let page = self.kernel.store.read(read).await?;
+            let Some((_, last)) = page.last() else { return Ok(Ok(())) };
+            after = last.clone();
+            for few in page.chunks(FEW) {
+                let few: Vec<_> = few.iter().map(|(id, _)| *id).collect();
+                let delete = move |tx: &mut Tx<'_>| {
+                    few.iter().try_fold(0, |gone, id| {
+                        Ok::<_, ServiceError>(gone + u64::from(tx.delete_ended_order(*id, ended, kept)?))
+                    })
+                };
+                *count += self.kernel.store.write(delete).await?;
+                tokio::time::sleep(PAUSE).await;
+            }
+            if !self.hold().await? {
+                return Ok(Err(Lost));
+            }
+        }
+    }
+
+    async fn delete_authorizations(&self, kept: Kept, count: &mut u64) -> Result<Result<(), Lost>, ServiceError> {
+        let mut after = EndedAfter::BEGINNING;
+        loop {
+            let from = after.clone();
+            let read = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.ended_authorizations(kept.from, &from, PAGE)?);
+            let page = self.kernel.store.read(read).await?;
+            let Some((_, last)) = page.last() else { return Ok(Ok(())) };
+            after = last.clone();
+            for few in page.chunks(4 * FEW) {
+                let few: Vec<_> = few.iter().map(|(id, _)| *id).collect();
+                let delete = move |tx: &mut Tx<'_>| {
+                    few.iter().try_fold(0, |gone, id| {
+                        Ok::<_, ServiceError>(gone + u64::from(tx.delete_ended_authorization(*id, kept)?))
+                    })
+                };
+                *count += self.kernel.store.write(delete).await?;
+                tokio::time::sleep(PAUSE).await;
+            }
+            if !self.hold().await? {
+                return Ok(Err(Lost));
+            }
+        }
+    }
+
+    /// Does a thing until there is nothing left to do.
+    async fn repeat(
+        &self,
+        delete: impl Fn(&mut Tx<'_>) -> Result<u64, chancery_store::StoreError> + Clone + Send + 'static,
+        count: &mut u64,
+    ) -> Result<Result<(), Lost>, ServiceError> {
+        loop {
+            let delete = delete.clone();
+            let gone = self.kernel.store.write(move |tx| Ok::<_, ServiceError>(delete(tx)?)).await?;
+            *count += gone;
+            if gone == 0 {
+                return Ok(Ok(()));
+            }
+            tokio::time::sleep(PAUSE).await;
+            if !self.hold().await? {
+                return Ok(Err(Lost));
+            }
+        }
+    }
+
+    async fn hold(&self) -> Result<bool, ServiceError> {
+        let (kernel, now) = (self.kernel.clone(), self.kernel.now());
+        let (until, beyond) = (now.plus(LEASE), now.plus(2 * LEASE));
+        self.kernel.store.write(move |tx| Ok(tx.take_lease(NAME, &kernel.node, now, until, beyond)?)).await
+    }
+
+    /// The trail says what is no longer there.
+    async fn tell(&self, swept: Swept) -> Result<(), ServiceError> {
+        let Swept { orders, certificates, authorizations, audit, counts } = swept;
+        tracing::info!(orders, certificates, authorizations, audit, counts, "deleted what has been kept long enough");
+        for (kind, gone) in
+            [("orders", orders), ("certificates", certificates), ("authorizations", authorizations), ("audit", audit)]
+        {
+            metrics::counter!("chancery_retention_deleted_total", "kind" => kind).increment(gone);
+        }
+        let kernel = self.kernel.clone();
+        let until = |span: Option<Duration>| span.map(|span| Timestamp::to_string(&kernel.now().minus(span)));
+        let kept = self.kernel.settings.retention;
+        let detail = json!({
+            "orders": orders, "certificates": certificates, "authorizations": authorizations, "audit": audit,
+            "auditKeptFrom": until(kept.audit), "refusalsKeptFrom": until(kept.refusals),
+        });
+        self.kernel
+            .store
+            .write(move |tx| {
+                let (actor, origin) = (Actor::Service, Origin::default());
+                kernel.audit_as(tx, None, &actor, &origin, "retention.delete", "database", &detail)
+            })
+            .await
+    }
+}

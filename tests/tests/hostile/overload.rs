@@ -1,0 +1,98 @@
+//! More than a node can do.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::get;
+use chancery_http::{Authenticated, Door, Limits, account_for};
+use chancery_tests::{Tenant, World};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use crate::common::{exchange, request, serve_router, status};
+
+/// A door whose every answer takes until it is told to be given.
+fn slow(world: &World) -> (Router, Arc<Notify>) {
+    let (door, go) = (Door { services: world.services.clone(), urls: world.urls.clone() }, Arc::new(Notify::new()));
+    let gate = go.clone();
+    let wait = move |State(_): State<Door>, _caller: Authenticated| {
+        let gate = gate.clone();
+        async move {
+            gate.notified().await;
+            "done"
+        }
+    };
+    let router = Router::new().route("/slow", get(wait)).route("/quick", get(|_: Authenticated| async { "quick" }));
+    (account_for(router.with_state(door.clone()), door), go)
+}
+
+fn ask(tenant: &Tenant, path: &str) -> Vec<u8> {
+    request("GET", path, &[("authorization", tenant.authorization.as_deref().unwrap())], b"")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_too_much_is_turned_away_at_once_and_what_is_under_way_ends_well() {
+    let world = World::sqlite().await;
+    let (router, go) = slow(&world);
+    let tenants = [world.tenant("ONE").await, world.tenant("TWO").await, world.tenant("THREE").await];
+    let address = serve_router(router, Limits::default(), 12).await;
+    let mut under_way = JoinSet::new();
+    for number in 0..300 {
+        let bytes = ask(&tenants[number % 3], "/slow");
+        under_way.spawn(async move {
+            let began = Instant::now();
+            (exchange(address, &bytes).await, began.elapsed())
+        });
+    }
+    let mut turned_away = 0;
+    // All but those that have a place are answered while nobody is let go.
+    while under_way.len() > 12 {
+        let (answer, took) = under_way.join_next().await.unwrap().unwrap();
+        assert_eq!(status(&answer), 503, "{answer}");
+        assert!(answer.contains("retry-after: 1") && answer.contains("\"unavailable\""), "{answer}");
+        assert!(took < Duration::from_secs(10), "{took:?}");
+        turned_away += 1;
+    }
+    assert!(turned_away >= 288);
+    let releasing = tokio::spawn(async move {
+        loop {
+            go.notify_waiters();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    let mut done = 0;
+    while let Some(ended) = under_way.join_next().await {
+        let (answer, _) = ended.unwrap();
+        assert!(matches!(status(&answer), 200 | 503), "{answer}");
+        done += usize::from(status(&answer) == 200);
+    }
+    releasing.abort();
+    assert!((6..=12).contains(&done), "{done} were under way");
+    let answer = exchange(address, &ask(&tenants[0], "/quick")).await;
+    assert_eq!(status(&answer), 200, "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_noisy_reseller_starves_no_other() {
+    let world = World::sqlite().await;
+    let (router, go) = slow(&world);
+    let (noisy, quiet) = (world.tenant("NOISY").await, world.tenant("QUIET").await);
+    let address = serve_router(router, Limits::default(), 20).await;
+    let mut storm = JoinSet::new();
+    for _ in 0..200 {
+        let bytes = ask(&noisy, "/slow");
+        storm.spawn(async move { exchange(address, &bytes).await });
+    }
+    while storm.len() > 20 {
+        assert_eq!(status(&storm.join_next().await.unwrap().unwrap()), 503);
+    }
+    for _ in 0..20 {
+        let answer = exchange(address, &ask(&quiet, "/quick")).await;
+        assert_eq!(status(&answer), 200, "{answer}");
+    }
+    let more = exchange(address, &ask(&noisy, "/quick")).await;
+    assert_eq!(status(&more), 503, "the noisy one has its share");
+    go.notify_waiters();
+}

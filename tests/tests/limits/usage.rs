@@ -1,0 +1,116 @@
+//! What was issued, counted: the same before it is rolled up, in the midst of it, and after.
+
+use std::time::Duration;
+
+use chancery_tests::{Tenant, World, csr, lookup, on_both_databases, settings};
+use http::Method;
+use serde_json::{Value, json};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+async fn usage(tenant: &Tenant, query: &str) -> Value {
+    tenant.get(&format!("/v1/usage?{query}")).await.expect(200)["items"].clone()
+}
+
+async fn issue_with(world: &World, tenant: &Tenant, account: &str, profile: &str, name: &str) {
+    let order = json!({"account_lookup": account, "csr": csr(&[name]), "profile": profile});
+    let order = tenant.post("/v1/order", order).await.expect(201);
+    tenant.choose_all(&order).await;
+    world.work(None).await;
+    tenant.post_empty(&format!("/v1/order/{}/finalize", lookup(&order))).await.expect(202);
+    world.work(None).await;
+    assert_eq!(tenant.show_order(&lookup(&order)).await["status"], "valid");
+}
+
+/// Two accounts, the first of them in a group; four certificates on two days, and one of another reseller.
+async fn stage(world: &World) -> (Tenant, [String; 2], String) {
+    let mut tenant = world.tenant("DEMO").await;
+    let one = lookup(&tenant.make_account("c1@example.com").await);
+    world.advance(Duration::from_secs(1));
+    let two = lookup(&tenant.make_account("c2@example.com").await);
+    let group = tenant.make_group("group").await;
+    tenant.add_members(&group, std::slice::from_ref(&one)).await.expect(200);
+    issue_with(world, &tenant, &one, "TLS-90d", "a.test").await;
+    issue_with(world, &tenant, &two, "TLS-199d", "b.test").await;
+    world.advance(DAY);
+    tenant.sign_in().await;
+    issue_with(world, &tenant, &one, "TLS-90d", "c.test").await;
+    issue_with(world, &tenant, &one, "TLS-199d", "d.test").await;
+    // What is not issued does not count, and what is another's does not either.
+    tenant.make_order(&one, &["never.test"]).await;
+    let other = world.tenant("OTHER").await;
+    let theirs = lookup(&other.make_account("x@example.com").await);
+    issue_with(world, &other, &theirs, "TLS-90d", "x.test").await;
+    (tenant, [one, two], group)
+}
+
+/// Everything that can be asked for, at this moment.
+async fn everything(tenant: &Tenant) -> Vec<Value> {
+    let mut all = Vec::new();
+    for by in ["day", "account", "group", "profile", "day,account,profile", "day,account,group,profile"] {
+        all.push(usage(tenant, &format!("by={by}")).await);
+    }
+    all
+}
+
+on_both_databases! {
+    async fn what_was_issued_is_counted_by_day_account_group_and_profile(world: World) {
+        let (tenant, [one, two], group) = stage(&world).await;
+        assert_eq!(usage(&tenant, "").await, json!([{"day": "2027-01-15", "issued": 2}, {"day": "2027-01-16", "issued": 2}]));
+        assert_eq!(usage(&tenant, "by=account").await, json!([{"account": one, "issued": 3}, {"account": two, "issued": 1}]));
+        assert_eq!(usage(&tenant, "by=profile").await, json!([{"profile": "TLS-199d", "issued": 2}, {"profile": "TLS-90d", "issued": 2}]));
+        let groups = usage(&tenant, "by=group").await;
+        assert!(groups.as_array().unwrap().contains(&json!({"group": group, "issued": 3})), "{groups}");
+        assert!(groups.as_array().unwrap().contains(&json!({"issued": 1})), "{groups}");
+        assert_eq!(usage(&tenant, &format!("account_lookup={two}")).await, json!([{"day": "2027-01-15", "issued": 1}]));
+        assert_eq!(usage(&tenant, "profile=TLS-90d&from=2027-01-16&to=2027-01-16").await, json!([{"day": "2027-01-16", "issued": 1}]));
+        assert_eq!(usage(&tenant, "from=2027-01-17&to=2027-01-18").await, json!([]));
+
+        let csv = tenant.get("/v1/usage?by=day,profile&format=csv").await;
+        assert_eq!(csv.header("content-type"), Some("text/csv; charset=utf-8"));
+        assert_eq!(csv.text(), "day,profile,issued\r\n2027-01-15,TLS-199d,1\r\n2027-01-15,TLS-90d,1\r\n2027-01-16,TLS-199d,1\r\n2027-01-16,TLS-90d,1\r\n");
+        let by_accept = tenant.send(Method::GET, "/v1/usage?by=profile", &[("accept", "text/csv")], None).await;
+        assert_eq!(by_accept.text(), "profile,issued\r\nTLS-199d,2\r\nTLS-90d,2\r\n");
+    }
+
+    async fn counting_ahead_changes_no_count_however_often_and_by_whomever(world: World) {
+        let (mut tenant, [one, _], _) = stage(&world).await;
+        let before = everything(&tenant).await;
+        // The first day has settled, the last minutes have not.
+        world.services.usage.roll_up().await.unwrap();
+        assert_eq!(everything(&tenant).await, before);
+        world.advance(Duration::from_secs(700));
+        let node = world.another_node(settings(), Vec::new()).await;
+        let (here, there) = tokio::join!(world.services.usage.roll_up(), node.services.usage.roll_up());
+        (here.unwrap(), there.unwrap());
+        world.services.usage.roll_up().await.unwrap();
+        assert_eq!(everything(&tenant).await, before);
+        issue_with(&world, &tenant, &one, "TLS-90d", "e.test").await;
+        let profiles = json!([{"profile": "TLS-199d", "issued": 2}, {"profile": "TLS-90d", "issued": 3}]);
+        assert_eq!(usage(&node.hears(&tenant), "by=profile").await, profiles);
+        assert_eq!(usage(&tenant, "by=profile").await, profiles);
+        world.advance(3 * DAY);
+        tenant.sign_in().await;
+        node.services.usage.roll_up().await.unwrap();
+        let days = usage(&tenant, "by=day").await;
+        assert_eq!(days[1], json!({"day": "2027-01-16", "issued": 3}), "{days}");
+    }
+
+    async fn what_makes_no_sense_is_refused(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        for (query, field) in [
+            ("from=2027-02-01&to=2027-01-01", "from"),
+            ("from=2020-01-01&to=2027-01-01", "to"),
+            ("from=yesterday", "from"),
+            ("to=2027-01-01T00:00:00", "to"),
+            ("by=week", "by"),
+            ("format=xml", "format"),
+        ] {
+            let reply = tenant.get(&format!("/v1/usage?{query}")).await;
+            assert_eq!(reply.refusal(400), "invalid_request", "{query}");
+            assert!(reply.fields().contains(&field.to_owned()), "{query}: {}", reply.text());
+        }
+        let foreign = lookup(&world.tenant("OTHER").await.make_account("x@example.com").await);
+        assert_eq!(tenant.get(&format!("/v1/usage?account_lookup={foreign}")).await.refusal(404), "account_not_found");
+    }
+}
