@@ -82,7 +82,7 @@ const POSTGRES_POLITELY: &str = "SET LOCAL lock_timeout = '2s'";
 const POSTGRES_AGAIN: Duration = Duration::from_millis(500);
 const POSTGRES_TRIES_FOR: Duration = Duration::from_secs(600);
 
-/// Applies what is missing. Each step is one transaction with its own mark, so a crash leaves no half of one.
+/// Applies what is missing. Each step has its own mark in the same transaction, so a crash leaves no half of one.
 pub(crate) fn run(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, StoreError> {
     off_runtime(|| apply(url, options))
 }
@@ -130,14 +130,15 @@ fn apply(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, StoreErro
         }
         DatabaseUrl::Postgres(config) => postgres_runtime()?.block_on(async {
             let (mut client, _) = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
-            let began = Instant::now();
+            let (began, mut done) = (Instant::now(), Vec::new());
             loop {
                 match step_on_postgres(client.transaction().await?).await {
                     Err(Refusal::Locked(_)) if began.elapsed() < POSTGRES_TRIES_FOR => {
                         tokio::time::sleep(POSTGRES_AGAIN).await;
                     }
                     Err(Refusal::Locked(error) | Refusal::Other(error)) => return Err(error),
-                    Ok(steps) => return Ok(applied(steps)),
+                    Ok(Some(step)) => done.push(Applied { version: step.version, name: step.name }),
+                    Ok(None) => return Ok(done),
                 }
             }
         }),
@@ -158,16 +159,18 @@ impl From<tokio_postgres::Error> for Refusal {
     }
 }
 
-async fn step_on_postgres(transaction: Transaction<'_>) -> Result<&'static [Migration], Refusal> {
-    let steps = try_steps(&transaction).await;
-    match steps {
+/// Does the next step, where there is one. Each is a transaction of its own, so that nobody waits for the locks of one
+/// while the next is done.
+async fn step_on_postgres(transaction: Transaction<'_>) -> Result<Option<&'static Migration>, Refusal> {
+    let step = try_step(&transaction).await;
+    match step {
         Ok(_) => transaction.commit().await?,
         Err(_) => transaction.rollback().await?,
     }
-    steps
+    step
 }
 
-async fn try_steps(transaction: &Transaction<'_>) -> Result<&'static [Migration], Refusal> {
+async fn try_step(transaction: &Transaction<'_>) -> Result<Option<&'static Migration>, Refusal> {
     transaction.batch_execute(POSTGRES_PATIENCE).await?;
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&POSTGRES_LOCK]).await?;
     transaction.batch_execute(POSTGRES_POLITELY).await?;
@@ -178,12 +181,11 @@ async fn try_steps(transaction: &Transaction<'_>) -> Result<&'static [Migration]
     let found = transaction.query_one(NEWEST, &[]).await?.get(0);
     let needed = transaction.query_one(NEEDED, &[&newest()]).await?.get(0);
     let steps = missing(found, needed).map_err(Refusal::Other)?;
-    for step in steps {
-        transaction.batch_execute(step.postgres).await?;
-        let mark = "INSERT INTO schema_migrations (version, name, needs) VALUES ($1, $2, $3)";
-        transaction.execute(mark, &[&step.version, &step.name, &step.needs]).await?;
-    }
-    Ok(steps)
+    let Some(step) = steps.first() else { return Ok(None) };
+    transaction.batch_execute(step.postgres).await?;
+    let mark = "INSERT INTO schema_migrations (version, name, needs) VALUES ($1, $2, $3)";
+    transaction.execute(mark, &[&step.version, &step.name, &step.needs]).await?;
+    Ok(Some(step))
 }
 
 fn compare(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {

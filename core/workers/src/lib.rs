@@ -183,22 +183,9 @@ impl Workers {
     }
 
     async fn work_for(&self, whose: &str, job: &Job) {
-        let began = Instant::now();
-        let done = loop {
-            let done = match job.kind {
-                JobKind::Validate => self.validate(whose, job).await,
-                JobKind::Issue => self.issue(whose, job).await,
-            };
-            match done {
-                // Whoever waits for it need not wait for the lease to end, too. After that it may be another's.
-                Err(ServiceError::Store(error))
-                    if error.is_transient() && began.elapsed() < self.services.jobs.lease_time() =>
-                {
-                    tracing::debug!(%error, subject = job.subject, "a job is tried again");
-                    tokio::time::sleep(PAUSE).await;
-                }
-                done => break done,
-            }
+        let done = match job.kind {
+            JobKind::Validate => self.validate(whose, job).await,
+            JobKind::Issue => self.patiently(job, async || self.issue(whose, job).await).await,
         };
         let outcome = if done.is_ok() { "done" } else { "failed" };
         metrics::counter!("chancery_jobs_total", "kind" => job.kind.as_str(), "outcome" => outcome).increment(1);
@@ -207,6 +194,23 @@ impl Workers {
             let order = (job.kind == JobKind::Issue).then_some(job.subject.as_str());
             let (kind, subject, attempts) = (job.kind.as_str(), job.subject.as_str(), job.attempts);
             tracing::warn!(%error, order, kind, subject, attempts, "a job did not end");
+        }
+    }
+
+    /// Tries again what failed because the database was not there: whoever waits for it need not wait for the lease to
+    /// end, too. After that it may be another's.
+    async fn patiently<T>(&self, job: &Job, act: impl AsyncFn() -> Result<T, ServiceError>) -> Result<T, ServiceError> {
+        let began = Instant::now();
+        loop {
+            match act().await {
+                Err(ServiceError::Store(error))
+                    if error.is_transient() && began.elapsed() < self.services.jobs.lease_time() =>
+                {
+                    tracing::debug!(%error, subject = job.subject, "a job is tried again");
+                    tokio::time::sleep(PAUSE).await;
+                }
+                done => return done,
+            }
         }
     }
 
@@ -228,12 +232,15 @@ impl Workers {
 
     async fn validate(&self, whose: &str, job: &Job) -> Result<(), ServiceError> {
         let Ok(id) = job.subject.parse::<ChallengeId>() else { return self.services.jobs.drop_unreadable(job).await };
-        let Some(assignment) = self.services.validations.begin(id).await? else { return Ok(()) };
+        let validations = &self.services.validations;
+        let begun = self.patiently(job, async || validations.begin(id).await).await?;
+        let Some(assignment) = begun else { return Ok(()) };
         let report = match job.attempts > MOST_ATTEMPTS {
             true => Report { attempts: Vec::new(), outcome: Err(gave_up()), until: None },
             false => self.look(whose, &assignment).await,
         };
-        self.services.validations.conclude(id, report).await
+        // What was seen is kept until it can be written: applicants are not asked anew for our sake.
+        self.patiently(job, async || validations.conclude(id, report.clone()).await).await
     }
 
     async fn look(&self, whose: &str, assignment: &Assignment) -> Report {
