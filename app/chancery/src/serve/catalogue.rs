@@ -120,6 +120,12 @@ pub const METRICS: &[Metric] = &[
         "Jobs that are not done, of all nodes; no more than 10000 are counted."),
     of("chancery_jobs_oldest_age_seconds", Gauge, Unit::Seconds, &[("kind", JOBS)],
         "How long the oldest of them has waited."),
+    of("chancery_retention_deleted_total", Counter, Unit::Count,
+        &[("kind", Are(&["orders", "certificates", "authorizations", "audit"]))],
+        "What was deleted by this node because it had been kept long enough."),
+    of("chancery_webhook_attempts_total", Counter, Unit::Count, &[("outcome", Come)],
+        "Messages to webhooks that this node has tried to deliver."),
+    of("chancery_webhook_seconds", Histogram, Unit::Seconds, &[], "Delivering a message to a webhook."),
 
     of("chancery_ca_active", Gauge, Unit::Count, &[("ca", Come)], "1 where a CA signs, 0 where it is retired."),
     of("chancery_ca_not_after_timestamp_seconds", Gauge, Unit::Seconds, &[("ca", Come)],

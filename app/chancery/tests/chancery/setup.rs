@@ -162,4 +162,6 @@ fn age(keyring: &std::path::Path, seconds: i64) {
         key["created_at"] = json!(key["created_at"].as_i64().unwrap() - seconds);
     }
     fs::write(keyring, keys.to_string()).unwrap();
+    let changed = std::time::SystemTime::now() - std::time::Duration::from_secs(seconds.unsigned_abs());
+    fs::File::options().write(true).open(keyring).unwrap().set_modified(changed).unwrap();
 }
