@@ -50,7 +50,8 @@ fn both_databases_have_the_same_indexes() {
         "SELECT tables.relname || CASE WHEN indisunique THEN ' unique (' ELSE ' (' END ||
             (SELECT string_agg(attname, ', ' ORDER BY place) FROM unnest(indkey) WITH ORDINALITY AS keys (key, place)
              JOIN pg_attribute ON attrelid = indrelid AND attnum = key) || ')' ||
-            COALESCE(' WHERE ' || replace(translate(pg_get_expr(indpred, indrelid), '()', ''), '::text', ''), '')
+            COALESCE(' WHERE ' || regexp_replace(replace(translate(pg_get_expr(indpred, indrelid), '()', ''), '::text',
+                ''), '= ANY ARRAY\\[(.*)\\]', 'IN (\\1)'), '')
          FROM pg_index JOIN pg_class AS tables ON tables.oid = indrelid
          WHERE relnamespace = 'public'::regnamespace AND tables.relname <> 'schema_migrations'",
     );

@@ -123,7 +123,7 @@ pub const METRICS: &[Metric] = &[
     of("chancery_retention_deleted_total", Counter, Unit::Count,
         &[("kind", Are(&["orders", "certificates", "authorizations", "audit"]))],
         "What was deleted by this node because it had been kept long enough."),
-    of("chancery_webhook_attempts_total", Counter, Unit::Count, &[("outcome", Come)],
+    of("chancery_webhook_attempts_total", Counter, Unit::Count, &[("outcome", Are(&["delivered", "failed"]))],
         "Messages to webhooks that this node has tried to deliver."),
     of("chancery_webhook_seconds", Histogram, Unit::Seconds, &[], "Delivering a message to a webhook."),
 
