@@ -27,6 +27,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How long a node has to itself what it began; it holds on to it while it goes on.
 const LEASE: Duration = Duration::from_secs(120);
 const NAME: &str = "retention";
+/// The longest that public certificates could be valid for, in days (Baseline Requirements section 6.3.2).
+const LONGEST_DAYS: u32 = 398;
 /// How far the clock may go ahead of time itself before it is taken for wrong.
 const JUMP: Duration = Duration::from_secs(3600);
 
@@ -197,10 +199,11 @@ impl Sweeper {
         self.repeat(move |tx: &mut Tx<'_>| tx.forget_counts(now, LINES), &mut swept.counts).await
     }
 
-    /// For how long after it was last used something that was shown may stand behind a certificate.
+    /// For how long after it was last used something that was shown may stand behind a certificate. Profiles may have been
+    /// shortened or removed since, so it is never less than what public certificates could have.
     fn longest_certificate(&self) -> Duration {
         let issuing = &self.kernel.settings.issuing;
-        let days = issuing.certificates.values().map(|profile| profile.validity_days).max().unwrap_or(0);
+        let days = issuing.certificates.values().map(|profile| profile.validity_days).fold(LONGEST_DAYS, u32::max);
         Duration::from_secs(u64::from(days) * 86_400) + issuing.order_lifetime
     }
 

@@ -40,8 +40,10 @@ on_both_databases! {
         let listed = tenant.get("/v1/order").await.expect(200);
         assert_eq!(listed["items"].as_array().unwrap().len(), 1, "{listed}");
         assert_eq!(sweep(&world).await, Swept::default());
-        // As long as the longest certificate that may rest on it, and two years.
+        // As long as the longest certificate that may rest on it, also of a profile that was longer once, and two years.
         days_later(&world, &mut tenant, 730 + 199 + 17).await;
+        assert_eq!(sweep(&world).await, Swept::default());
+        days_later(&world, &mut tenant, 398 - 199).await;
         assert_eq!(sweep(&world).await.orders, 1);
         gone(&tenant, &proven).await;
     }
