@@ -108,7 +108,9 @@ async fn i10_nobody_is_led_to_an_address_that_is_set_aside() {
     for each in found.as_array().unwrap() {
         assert_eq!(each["http"]["reachable"], false, "{each}");
         assert!(each["http"]["problem"].as_str().unwrap().contains("spoken to"), "{each}");
+        assert_eq!(each["http"]["addresses"], json!([]), "{each}");
     }
+    assert!(!found.to_string().contains("169.254."), "{found}");
     assert_eq!(site.web.connections(), 0);
 }
 
