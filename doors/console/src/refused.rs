@@ -20,11 +20,13 @@ pub(crate) struct Refused {
     title: &'static str,
     message: String,
     to: Option<String>,
+    /// After how many seconds to come again.
+    retry_after: Option<u64>,
 }
 
 impl Refused {
     fn new(status: StatusCode, title: &'static str, message: impl Into<String>) -> Self {
-        Self { status, title, message: message.into(), to: None }
+        Self { status, title, message: message.into(), to: None, retry_after: None }
     }
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
@@ -42,12 +44,10 @@ impl Refused {
         Self::new(StatusCode::FORBIDDEN, "Not accepted", message)
     }
 
-    pub(crate) fn too_many() -> Self {
-        Self::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "One moment",
-            "That were many requests. Wait a moment and load the page again.",
-        )
+    pub(crate) fn too_many(seconds: Option<u64>) -> Self {
+        let message = "That were many requests. Wait a moment and load the page again.";
+        let refused = Self::new(StatusCode::TOO_MANY_REQUESTS, "One moment", message);
+        Self { retry_after: Some(seconds.unwrap_or(1)), ..refused }
     }
 
     /// A form without what it always has.
@@ -90,7 +90,7 @@ impl Refused {
             | ServiceError::OrderExternalIdInUse(_)
             | ServiceError::Unissuable(_)
             | ServiceError::IdempotencyKeyReused => Self::incomplete(message),
-            ServiceError::RateLimited(_) => Self::too_many(),
+            ServiceError::RateLimited(decision) => Self::too_many(decision.retry_seconds()),
             ServiceError::TooMany(_) | ServiceError::TooManyWebhooks(_) | ServiceError::Paused(_) => {
                 Self::incomplete(message)
             }
@@ -106,7 +106,7 @@ impl Refused {
         }
         tracing::warn!(%error, "the store could not do it now");
         let message = "The service cannot do this at the moment. Try again.";
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "One moment", message)
+        Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "One moment", message) }
     }
 
     fn internal(reason: &dyn std::fmt::Display) -> Self {
@@ -148,6 +148,9 @@ pub(crate) async fn render(request: Request, next: Next) -> Response {
         response = (refused.status, bare(refused.title, theme, body)).into_response();
         if let Some(note) = note {
             response.extensions_mut().insert(note);
+        }
+        if let Some(seconds) = refused.retry_after {
+            response.headers_mut().insert(http::header::RETRY_AFTER, HeaderValue::from(seconds));
         }
     }
     let headers = response.headers_mut();
