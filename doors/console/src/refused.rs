@@ -100,6 +100,19 @@ impl Refused {
         }
     }
 
+    fn page(&self, theme: Theme) -> Response {
+        let body = html! {
+            h1 { (self.title) }
+            p { (self.message) }
+            p { a.button href="/console" { "To the overview" } }
+        };
+        let mut response = (self.status, bare(self.title, theme, body)).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(http::header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+
     fn store(error: &StoreError) -> Self {
         if !error.is_transient() {
             return Self::internal(error);
@@ -139,18 +152,10 @@ pub(crate) async fn render(request: Request, next: Next) -> Response {
     let theme = Theme::of(request.headers());
     let mut response = next.run(request).await;
     if let Some(refused) = response.extensions_mut().remove::<Refused>() {
-        let body = html! {
-            h1 { (refused.title) }
-            p { (refused.message) }
-            p { a.button href="/console" { "To the overview" } }
-        };
         let note = response.extensions_mut().remove::<RefusalNote>();
-        response = (refused.status, bare(refused.title, theme, body)).into_response();
+        response = refused.page(theme);
         if let Some(note) = note {
             response.extensions_mut().insert(note);
-        }
-        if let Some(seconds) = refused.retry_after {
-            response.headers_mut().insert(http::header::RETRY_AFTER, HeaderValue::from(seconds));
         }
     }
     let headers = response.headers_mut();
@@ -170,4 +175,22 @@ pub(crate) fn sentence(text: &str) -> String {
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
     format!("{first}{}{end}", letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_to_wait_is_told_for_how_long() {
+        let theme = || Theme::of(&http::HeaderMap::new());
+        let busy = Refused::service(ServiceError::Store(StoreError::Unavailable("busy".to_owned())));
+        for (refused, status, seconds) in
+            [(Refused::too_many(Some(7)), 429, "7"), (Refused::too_many(None), 429, "1"), (busy, 503, "1")]
+        {
+            let page = refused.page(theme());
+            assert_eq!((page.status().as_u16(), page.headers()["retry-after"].to_str().unwrap()), (status, seconds));
+        }
+        assert!(!Refused::not_found("x").page(theme()).headers().contains_key("retry-after"));
+    }
 }
