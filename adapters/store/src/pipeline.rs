@@ -44,6 +44,8 @@ pub(crate) enum Refusal {
     Database(Error),
     /// A guarded update changed nothing.
     Stale(StoreError),
+    /// It was never sent.
+    Unsent(StoreError),
 }
 
 impl From<Error> for Refusal {
@@ -86,7 +88,7 @@ impl Connection {
             (false, Kind::Read) => "BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ",
             (true, Kind::Read) => "ROLLBACK; BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ",
         };
-        Transaction { connection: self, begin: Some(begin), kept: Vec::new() }
+        Transaction { connection: self, kind, begin: Some(begin), kept: Vec::new() }
     }
 
     /// Ends a transaction that lingers, for want of a next one.
@@ -142,6 +144,7 @@ impl Line {
 /// A transaction whose writes may still be on this side.
 pub(crate) struct Transaction<'a> {
     connection: &'a mut Connection,
+    kind: Kind,
     begin: Option<&'static str>,
     kept: Vec<Kept>,
 }
@@ -167,12 +170,17 @@ impl Kept {
 impl Transaction<'_> {
     pub(crate) fn query(&mut self, sql: &str, params: &[Value]) -> Result<Vec<Row>, Refusal> {
         let statement = self.connection.prepare(sql)?;
+        if !self.kept.is_empty() {
+            self.begin_alone()?;
+        }
         self.send(async |client| client.query(&statement, &refs(params)).await)
     }
 
     /// How many rows the statement changed.
     pub(crate) fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64, Refusal> {
         let statement = self.connection.prepare(sql)?;
+        // Should the beginning be refused, then a write behind it would stand by itself.
+        self.begin_alone()?;
         self.send(async |client| client.execute(&statement, &refs(params)).await)
     }
 
@@ -191,10 +199,17 @@ impl Transaction<'_> {
 
     fn keep(&mut self, sql: &str, params: &[Value], stale: Option<StoreError>) -> Result<(), Refusal> {
         let statement = self.connection.prepare(sql)?;
+        // What the driver would not even send must not be missing from what is committed; nor is a write to be forgotten
+        // with a transaction that only reads.
+        let fits = params.len() == statement.params().len() && statement.params().iter().all(Value::fits);
+        if !fits || self.kind == Kind::Read {
+            return Err(Refusal::Unsent(StoreError::Database(format!("a write that cannot be sent: {sql}"))));
+        }
         self.kept.push(Kept { statement, params: params.to_vec(), stale });
         if self.kept.len() < MOST_KEPT {
             return Ok(());
         }
+        self.begin_alone()?;
         self.send(async |_| Ok(()))
     }
 
@@ -243,7 +258,7 @@ impl Transaction<'_> {
         let (before, committed) = self.send_all(async |client| client.batch_execute("COMMIT").await);
         match before {
             // Refused by the server, and so never committed.
-            Err(refusal @ Refusal::Stale(_)) => Err(NotCommitted::Refused(refusal)),
+            Err(refusal @ (Refusal::Stale(_) | Refusal::Unsent(_))) => Err(NotCommitted::Refused(refusal)),
             Err(Refusal::Database(error)) if error.as_db_error().is_some() => {
                 Err(NotCommitted::Refused(Refusal::Database(error)))
             }

@@ -255,6 +255,7 @@ pub(crate) fn note(conflicted: &mut bool, cut: &mut bool, refusal: Refusal) -> S
             *conflicted = true;
             stale
         }
+        Refusal::Unsent(error) => error,
         Refusal::Database(error) => {
             *cut |= is_cut(&error);
             *conflicted |=

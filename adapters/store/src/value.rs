@@ -15,6 +15,11 @@ pub(crate) enum Value {
 }
 
 impl Value {
+    /// Whether a column of this kind can be written: every one is BIGINT, TEXT or BYTEA, and the migrations keep it so.
+    pub(crate) fn fits(kind: &Type) -> bool {
+        matches!(*kind, Type::INT8 | Type::TEXT | Type::BYTEA)
+    }
+
     pub(crate) fn has_zero_byte(&self) -> bool {
         matches!(self, Self::Text(text) if text.contains('\0'))
     }
@@ -82,9 +87,8 @@ impl ToSql for Value {
         }
     }
 
-    /// Every column is BIGINT, TEXT or BYTEA, and the migrations keep it so.
     fn accepts(kind: &Type) -> bool {
-        matches!(*kind, Type::INT8 | Type::TEXT | Type::BYTEA)
+        Self::fits(kind)
     }
 
     to_sql_checked!();

@@ -185,8 +185,9 @@ impl Accounts {
                 let before = claim_live(tx, &by, id)?;
                 let after = before.clone().terminate(now)?;
                 tx.save_account(&after)?;
-                tx.revoke_credentials(id, now)?;
+                // In the order in which others hold them.
                 tx.revoke_acme_accounts(id, now)?;
+                tx.revoke_credentials(id, now)?;
                 tx.remove_memberships(id, now)?;
                 drop(open);
                 // Read again: since the account was claimed, no order can have come.

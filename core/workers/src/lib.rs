@@ -122,6 +122,10 @@ impl Workers {
         while let Ok(fresh) = fresh.try_recv() {
             self.held.take(fresh.job);
         }
+        found.close();
+        while let Some(jobs) = found.recv().await {
+            jobs.into_iter().for_each(|fresh| drop(self.held.take(fresh.job)));
+        }
         let left = self.held.all();
         if left.is_empty() {
             return;

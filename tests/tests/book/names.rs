@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::markdown::Markdown;
-use crate::{ANNOUNCED, root};
+use crate::root;
 
 /// Why a link of this page leads nowhere. Other sites are not asked.
 pub(crate) fn dead_end(page: &str, link: &str) -> Option<String> {
@@ -16,8 +16,7 @@ pub(crate) fn dead_end(page: &str, link: &str) -> Option<String> {
     let from = root().join(page);
     let target = if path.is_empty() { from } else { from.parent().unwrap().join(path) };
     if !target.exists() {
-        let announced = page.starts_with("docs/") && ANNOUNCED.contains(&path);
-        return (!announced).then(|| format!("({link}) is not there"));
+        return Some(format!("({link}) is not there"));
     }
     if fragment.is_empty() {
         return None;
@@ -36,8 +35,7 @@ pub(crate) fn missing_file(span: &str) -> Option<String> {
     let (path, test) = span.split_once("::").map_or((span, None), |(path, test)| (path, Some(test)));
     let path_there = root().join(path);
     if !path_there.exists() {
-        let announced = path.strip_prefix("docs/").is_some_and(|page| ANNOUNCED.contains(&page));
-        return (!announced).then(|| format!("`{span}` is not there"));
+        return Some(format!("`{span}` is not there"));
     }
     let named = |name: &str| fs::read_to_string(&path_there).unwrap_or_default().contains(&format!("fn {name}("));
     test.filter(|test| !named(test)).map(|test| format!("`{path}` has no test {test}"))

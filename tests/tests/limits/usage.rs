@@ -82,7 +82,8 @@ on_both_databases! {
         world.advance(Duration::from_secs(700));
         let node = world.another_node(settings(), Vec::new()).await;
         let (here, there) = tokio::join!(world.services.usage.roll_up(), node.services.usage.roll_up());
-        (here.unwrap(), there.unwrap());
+        here.unwrap();
+        there.unwrap();
         world.services.usage.roll_up().await.unwrap();
         assert_eq!(everything(&tenant).await, before);
         issue_with(&world, &tenant, &one, "TLS-90d", "e.test").await;

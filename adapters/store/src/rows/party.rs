@@ -43,13 +43,27 @@ impl Tx<'_> {
 
     /// The same, where customer, ACME account and credential stay as they are until the unit of work ends.
     pub fn hold_party(&mut self, id: AcmeAccountId) -> Result<Option<Party>, StoreError> {
-        self.query_held_of("accounts, acme_accounts, eab_credentials", &SELECT, params![id], read)
+        let held = self.query_held_of("accounts, acme_accounts, eab_credentials", &SELECT, params![id], read)?;
+        self.with_reseller_of_now(held)
     }
 
     /// The same, where only the ACME account and the credential stay: for units that claim one of them, which comes after
     /// customers are held.
     pub fn hold_speaker(&mut self, id: AcmeAccountId) -> Result<Option<Party>, StoreError> {
-        self.query_held_of("acme_accounts, eab_credentials", &SELECT, params![id], read)
+        let held = self.query_held_of("acme_accounts, eab_credentials", &SELECT, params![id], read)?;
+        self.with_reseller_of_now(held)
+    }
+
+    /// Whoever waits for rows to hold finds those as they are then, and all others as they were before. The reseller is
+    /// not held, since every unit of work of all their customers would write on that row; so they are read once more.
+    fn with_reseller_of_now(&mut self, held: Option<Party>) -> Result<Option<Party>, StoreError> {
+        let Some(mut party) = held else { return Ok(None) };
+        if self.is_postgres()
+            && let Some(now) = self.reseller(party.reseller.id)?
+        {
+            party.reseller = now;
+        }
+        Ok(Some(party))
     }
 }
 

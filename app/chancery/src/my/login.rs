@@ -20,7 +20,7 @@ use crate::failure::Failure;
 
 #[derive(Args, Debug)]
 pub struct LoginArgs {
-    /// The URL of the service, such as https://ca.example.com:8443 [env: CHANCERY_URL]
+    /// The URL of the service, such as `https://ca.example.com:8443` [env: CHANCERY_URL]
     #[arg(long)]
     url: Option<String>,
     /// Your client id; the secret is asked for, or read from standard input, or from CHANCERY_CLIENT_SECRET

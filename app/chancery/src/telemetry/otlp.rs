@@ -1,4 +1,4 @@
-//! OTLP in JSON: https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
+//! OTLP in JSON: <https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding>
 
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
