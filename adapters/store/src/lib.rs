@@ -34,7 +34,7 @@ pub use rows::party::Party;
 pub use rows::policy_rules::policy_rules_json;
 pub use rows::quota::Counted;
 pub use rows::rate_bucket::{BucketAnswer, BucketWish};
-pub use rows::retention::{EndedAfter, EndedOrder, Kept};
+pub use rows::retention::{EndedAfter, EndedOrder, Kept, SweepTimes};
 pub use rows::sealed::{SEALED_COLUMNS, SealedColumn, SealedValue};
 pub use rows::token_key::TokenKey;
 pub use rows::usage::{UsageBy, UsageFilter, UsageRow};

@@ -1,6 +1,8 @@
 //! The audit trail: every change in the same unit of work as the change itself, every refusal soon after.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chancery_domain::{AuditId, Page, PageRequest, ResellerId, Scope};
 use chancery_store::{AuditFilter, AuditRecord, Outcome, Tx};
@@ -10,9 +12,14 @@ use crate::caller::{Actor, Caller, Origin};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
+use crate::limits::{OwnRate, Rate, client_network};
 
 /// Refusals written with one commit.
 const BATCH: usize = 256;
+/// Refusals of strangers from one network that are written down; more say nothing more.
+const OF_STRANGERS: Rate = Rate::new(NonZeroU32::new(60).expect("60 is not zero"), Duration::from_secs(60));
+
+const TOO_MANY: u16 = 429;
 
 /// A request that was turned away.
 #[derive(Clone, Debug)]
@@ -92,16 +99,24 @@ impl Kernel {
 #[derive(Clone)]
 pub struct Audit {
     kernel: Arc<Kernel>,
+    strangers: Arc<OwnRate>,
 }
 
 impl Audit {
     pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
-        Self { kernel }
+        Self { kernel, strangers: Arc::new(OwnRate::new("audit", OF_STRANGERS)) }
     }
 
-    /// Notes a refusal; never waits.
+    /// Notes a refusal; never waits. Of strangers, who can have as many as they like, only some are written down, and not
+    /// that they came too often.
     pub fn refused(&self, refusal: Refusal) {
         let now = self.kernel.now();
+        let stranger = refusal.reseller.is_none() && refusal.actor == Actor::Anonymous;
+        let network = || client_network(&refusal.origin.address);
+        if stranger && (refusal.status == TOO_MANY || !self.strangers.take(&network(), now)) {
+            metrics::counter!("chancery_audit_strangers_unwritten_total").increment(1);
+            return;
+        }
         let record = AuditRecord {
             id: AuditId::new(now, self.kernel.entropy.as_ref()),
             at: now,

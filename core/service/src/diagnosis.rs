@@ -38,9 +38,9 @@ pub struct Diagnosis {
     pub name: Identifier,
     /// What the policies and the rules for names have against it.
     pub objections: Vec<Problem>,
-    /// What CAA says; nothing where nobody can look.
+    /// What CAA says; nothing where nobody can look, and for a name that the rules object to.
     pub caa: Option<Result<CaaEvidence, ValidationProblem>>,
-    /// What was seen of the web server; nothing for a wildcard, and where nobody can look.
+    /// What was seen of the web server; nothing for a wildcard either.
     pub web: Option<Attempt>,
     /// Whether there was no time to look.
     pub out_of_time: bool,
@@ -83,7 +83,9 @@ impl Diagnoses {
         };
         let mut found: Vec<_> = names.into_iter().zip(judged.objections).map(blank).collect();
         if let Some(asker) = &self.asker {
-            see(asker, &whose, &judged.account_uri, &judged.methods, &mut found).await;
+            // Names that could never be ordered are not looked up: they are those of the operator's own network, too.
+            let fit = found.iter_mut().zip(judged.unfit).filter(|(_, unfit)| !unfit).map(|(each, _)| each).collect();
+            see(asker, &whose, &judged.account_uri, &judged.methods, fit).await;
         }
         Ok(found)
     }
@@ -91,6 +93,8 @@ impl Diagnoses {
 
 struct Judged {
     objections: Vec<Vec<Problem>>,
+    /// Which of the names the rules for names object to, whoever would order.
+    unfit: Vec<bool>,
     account_uri: String,
     methods: Vec<ChallengeType>,
 }
@@ -106,11 +110,12 @@ fn judge(
     let profile = rules::profile(settings, profile.unwrap_or(&settings.default_profile))?;
     let rules = settings.issuing.names_of(profile);
     let standing = account.map(|account| Standing::of(tx, account.id)).transpose()?;
-    let mut objections = Vec::with_capacity(names.len());
+    let (mut objections, mut unfit) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
     for name in names {
         let one = std::slice::from_ref(name);
         let problem = |problem: &dyn std::fmt::Display| Problem::new("name", "not_acceptable", problem);
         let mut found: Vec<_> = rules.problems(one).iter().map(|each| problem(each)).collect();
+        unfit.push(!found.is_empty());
         if let (Some(account), Some(standing)) = (account, &standing) {
             let asked =
                 Request { profile, identifiers: one, key_type: None, challenge_type: None, validity_days: None };
@@ -122,7 +127,7 @@ fn judge(
         objections.push(found);
     }
     let account_uri = account.map(|account| settings.issuing.account_uri(account.id)).unwrap_or_default();
-    Ok(Judged { objections, account_uri, methods: profile.challenge_types.clone() })
+    Ok(Judged { objections, unfit, account_uri, methods: profile.challenge_types.clone() })
 }
 
 /// Looks at every name, few at a time, until the patience ends.
@@ -131,7 +136,7 @@ async fn see(
     whose: &str,
     account_uri: &str,
     methods: &[ChallengeType],
-    found: &mut [Diagnosis],
+    mut found: Vec<&mut Diagnosis>,
 ) {
     let end = Instant::now() + PATIENCE;
     let mut waiting = found.iter().map(|each| each.name.clone()).enumerate().collect::<Vec<_>>().into_iter();

@@ -3,6 +3,8 @@
 //! One node at a time does it, a few rows in each unit of work, with a pause between them: whoever writes meanwhile waits
 //! for one small unit at most. What is deleted is found by pages that only read.
 
+mod trust;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,6 +15,7 @@ use serde_json::json;
 use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
+use trust::{STEADY, Trust};
 
 /// Rows that are looked at, with one read.
 const PAGE: u32 = 500;
@@ -24,6 +27,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How long a node has to itself what it began; it holds on to it while it goes on.
 const LEASE: Duration = Duration::from_secs(120);
 const NAME: &str = "retention";
+/// The longest that public certificates could be valid for, in days (Baseline Requirements section 6.3.2).
+const LONGEST_DAYS: u32 = 398;
 /// How far the clock may go ahead of time itself before it is taken for wrong.
 const JUMP: Duration = Duration::from_secs(3600);
 
@@ -91,6 +96,9 @@ impl Sweeper {
             let ahead = self.kernel.now().since(then).saturating_sub(began.elapsed());
             if ahead > JUMP {
                 tracing::warn!(seconds = ahead.as_secs(), "the clock went ahead: nothing old is deleted this time");
+                if let Err(error) = self.doubt_anew().await {
+                    tracing::warn!(%error, "could not note that the clock went ahead");
+                }
                 continue;
             }
             if let Err(error) = self.sweep().await {
@@ -99,12 +107,12 @@ impl Sweeper {
         }
     }
 
-    /// Deletes all that has been kept long enough, unless another node is at it.
+    /// Deletes all that has been kept long enough, unless another node is at it or the clock is doubted.
     pub async fn sweep(&self) -> Result<Swept, ServiceError> {
-        let mut swept = Swept::default();
-        if self.hold().await? {
+        let (now, mut swept) = (self.kernel.now(), Swept::default());
+        if self.hold().await? && self.believes(now).await? {
             // What is gone is gone, also where another has taken over in between.
-            let went_on = self.sweep_all(&mut swept).await?;
+            let went_on = self.sweep_all(now, &mut swept).await?;
             if swept != Swept::default() {
                 self.tell(swept).await?;
             }
@@ -115,8 +123,51 @@ impl Sweeper {
         Ok(swept)
     }
 
-    async fn sweep_all(&self, swept: &mut Swept) -> Result<Result<(), Lost>, ServiceError> {
-        let (now, kept) = (self.kernel.now(), self.kernel.settings.retention);
+    /// Whether the clock is to be believed; notes the time where it is, and the doubt where it is not.
+    async fn believes(&self, now: Timestamp) -> Result<bool, ServiceError> {
+        let every = self.kernel.settings.retention.every;
+        let note = move |tx: &mut Tx<'_>| {
+            let times = tx.sweep_times()?;
+            let trust = trust::judge(times, now, every);
+            match trust {
+                Trust::Believed => tx.note_sweep(now)?,
+                Trust::Doubted => tx.note_doubt(now)?,
+                Trust::Waiting(_) => {}
+            }
+            Ok::<_, ServiceError>((times.swept, trust))
+        };
+        let (last, trust) = self.kernel.store.write(note).await?;
+        let since = match trust {
+            Trust::Believed => return Ok(true),
+            Trust::Doubted => now,
+            Trust::Waiting(since) => since,
+        };
+        let goes_on = since.plus(STEADY);
+        match last {
+            Some(last) => tracing::error!(
+                %now, %last, %goes_on,
+                "nothing old is deleted: the clock is far beyond the last time that was done. If it is wrong, set it \
+                 right before it says goes_on; if it is right, nothing need be done, and deleting goes on then"
+            ),
+            None => {
+                tracing::info!(%now, %goes_on, "nothing old is deleted yet: the clock has to be right for a day first")
+            }
+        }
+        Ok(false)
+    }
+
+    /// A clock that is doubted and moves again has to be steady anew.
+    async fn doubt_anew(&self) -> Result<(), ServiceError> {
+        let now = self.kernel.now();
+        let note = move |tx: &mut Tx<'_>| match tx.sweep_times()?.doubted {
+            Some(_) => tx.note_doubt(now).map_err(ServiceError::from),
+            None => Ok(()),
+        };
+        self.kernel.store.write(note).await
+    }
+
+    async fn sweep_all(&self, now: Timestamp, swept: &mut Swept) -> Result<Result<(), Lost>, ServiceError> {
+        let kept = self.kernel.settings.retention;
         let evidence_from = kept.certificates.map(|kept| now.minus(kept + self.longest_certificate()));
         let classes = [
             (EndedOrder::InVain, kept.orders),
@@ -148,10 +199,11 @@ impl Sweeper {
         self.repeat(move |tx: &mut Tx<'_>| tx.forget_counts(now, LINES), &mut swept.counts).await
     }
 
-    /// For how long after it was last used something that was shown may stand behind a certificate.
+    /// For how long after it was last used something that was shown may stand behind a certificate. Profiles may have been
+    /// shortened or removed since, so it is never less than what public certificates could have.
     fn longest_certificate(&self) -> Duration {
         let issuing = &self.kernel.settings.issuing;
-        let days = issuing.certificates.values().map(|profile| profile.validity_days).max().unwrap_or(0);
+        let days = issuing.certificates.values().map(|profile| profile.validity_days).fold(LONGEST_DAYS, u32::max);
         Duration::from_secs(u64::from(days) * 86_400) + issuing.order_lifetime
     }
 

@@ -4,7 +4,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{get, post};
-use chancery_domain::{Client, ClientId, Secret, Timestamp};
+use chancery_domain::{Client, ClientId, Scope, Secret, Timestamp};
 use chancery_http::Door;
 use chancery_service::ServiceError;
 use chancery_service::console::Person;
@@ -26,7 +26,8 @@ pub(crate) fn routes() -> Router<Door> {
 async fn page(State(door): State<Door>, who: SignedIn) -> Result<Response, Refused> {
     let clients = door.services.console.clients(&who.caller).await?;
     let now = door.services.now();
-    Ok(who.context.page("API clients", body(&who.context, &clients, who.client, now, &Complaints::default())))
+    let renew = who.caller.scopes.contains(Scope::WriteAccount).then(|| renewal(&who.context, &Complaints::default()));
+    Ok(who.context.page("API clients", body(&clients, who.client, now, &Complaints::default(), renew)))
 }
 
 async fn rotate(State(door): State<Door>, signed: Signed) -> Result<Response, Refused> {
@@ -61,16 +62,23 @@ async fn again(door: &Door, signed: &Signed, error: ServiceError) -> Result<Resp
         return Err(Refused::not_found("There is no such page."));
     };
     let clients = door.services.console.clients(caller).await?;
-    let body = body(&signed.context, &clients, *id, door.services.now(), &complaints);
+    let renew = renewal(&signed.context, &complaints);
+    let body = body(&clients, *id, door.services.now(), &complaints, Some(renew));
     Ok(signed.context.page_as(complaints.status(), "API clients", body))
 }
 
-fn body(context: &Context, clients: &[Client], own: ClientId, now: Timestamp, complaints: &Complaints) -> Markup {
-    let field = |hint| Field { name: "current", label: "Secret", hint, value: "", complaints };
+fn body(clients: &[Client], own: ClientId, now: Timestamp, complaints: &Complaints, renew: Option<Markup>) -> Markup {
     html! {
         (heading("API clients", html! { "What your programs, and you here, sign in with. The operator of this service creates and disables them." }, html! {}))
         (complaints.others(&["current"]))
         (table(clients, Some(own), now))
+        @if let Some(renew) = renew { (renew) }
+    }
+}
+
+fn renewal(context: &Context, complaints: &Complaints) -> Markup {
+    let field = |hint| Field { name: "current", label: "Secret", hint, value: "", complaints };
+    html! {
         section.card {
             div.head { h2 { "Renew the secret of the client you signed in with" } }
             p.muted { "First get a second secret, which works beside the first. When it is in use everywhere, drop the old one; whoever is signed in with that is signed out." }

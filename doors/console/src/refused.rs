@@ -20,11 +20,13 @@ pub(crate) struct Refused {
     title: &'static str,
     message: String,
     to: Option<String>,
+    /// After how many seconds to come again.
+    retry_after: Option<u64>,
 }
 
 impl Refused {
     fn new(status: StatusCode, title: &'static str, message: impl Into<String>) -> Self {
-        Self { status, title, message: message.into(), to: None }
+        Self { status, title, message: message.into(), to: None, retry_after: None }
     }
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
@@ -42,12 +44,10 @@ impl Refused {
         Self::new(StatusCode::FORBIDDEN, "Not accepted", message)
     }
 
-    pub(crate) fn too_many() -> Self {
-        Self::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "One moment",
-            "That were many requests. Wait a moment and load the page again.",
-        )
+    pub(crate) fn too_many(seconds: Option<u64>) -> Self {
+        let message = "That were many requests. Wait a moment and load the page again.";
+        let refused = Self::new(StatusCode::TOO_MANY_REQUESTS, "One moment", message);
+        Self { retry_after: Some(seconds.unwrap_or(1)), ..refused }
     }
 
     /// A form without what it always has.
@@ -90,7 +90,7 @@ impl Refused {
             | ServiceError::OrderExternalIdInUse(_)
             | ServiceError::Unissuable(_)
             | ServiceError::IdempotencyKeyReused => Self::incomplete(message),
-            ServiceError::RateLimited(_) => Self::too_many(),
+            ServiceError::RateLimited(decision) => Self::too_many(decision.retry_seconds()),
             ServiceError::TooMany(_) | ServiceError::TooManyWebhooks(_) | ServiceError::Paused(_) => {
                 Self::incomplete(message)
             }
@@ -100,13 +100,26 @@ impl Refused {
         }
     }
 
+    fn page(&self, theme: Theme) -> Response {
+        let body = html! {
+            h1 { (self.title) }
+            p { (self.message) }
+            p { a.button href="/console" { "To the overview" } }
+        };
+        let mut response = (self.status, bare(self.title, theme, body)).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(http::header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+
     fn store(error: &StoreError) -> Self {
         if !error.is_transient() {
             return Self::internal(error);
         }
         tracing::warn!(%error, "the store could not do it now");
         let message = "The service cannot do this at the moment. Try again.";
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "One moment", message)
+        Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "One moment", message) }
     }
 
     fn internal(reason: &dyn std::fmt::Display) -> Self {
@@ -139,13 +152,8 @@ pub(crate) async fn render(request: Request, next: Next) -> Response {
     let theme = Theme::of(request.headers());
     let mut response = next.run(request).await;
     if let Some(refused) = response.extensions_mut().remove::<Refused>() {
-        let body = html! {
-            h1 { (refused.title) }
-            p { (refused.message) }
-            p { a.button href="/console" { "To the overview" } }
-        };
         let note = response.extensions_mut().remove::<RefusalNote>();
-        response = (refused.status, bare(refused.title, theme, body)).into_response();
+        response = refused.page(theme);
         if let Some(note) = note {
             response.extensions_mut().insert(note);
         }
@@ -167,4 +175,22 @@ pub(crate) fn sentence(text: &str) -> String {
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
     format!("{first}{}{end}", letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_to_wait_is_told_for_how_long() {
+        let theme = || Theme::of(&http::HeaderMap::new());
+        let busy = Refused::service(ServiceError::Store(StoreError::Unavailable("busy".to_owned())));
+        for (refused, status, seconds) in
+            [(Refused::too_many(Some(7)), 429, "7"), (Refused::too_many(None), 429, "1"), (busy, 503, "1")]
+        {
+            let page = refused.page(theme());
+            assert_eq!((page.status().as_u16(), page.headers()["retry-after"].to_str().unwrap()), (status, seconds));
+        }
+        assert!(!Refused::not_found("x").page(theme()).headers().contains_key("retry-after"));
+    }
 }

@@ -169,14 +169,14 @@ async fn resume(parts: &mut Parts, door: &Door) -> Result<(Session, String), Ref
             exchange.note_caller(caller);
         }
         if let Some(exchange) = exchange {
-            exchange.claim_place(&parts.extensions, caller.reseller).map_err(|_| Refused::too_many())?;
+            exchange.claim_place(&parts.extensions, caller.reseller).map_err(|_| Refused::too_many(None))?;
         }
         let decision = door.services.limits.take(Limit::Requests, &caller.reseller.to_string()).await;
         if let (Some(exchange), Some(decision)) = (exchange, decision) {
             exchange.note_rate(decision);
         }
-        if decision.is_some_and(|decision| !decision.allowed()) {
-            return Err(Refused::too_many());
+        if let Some(refused) = decision.filter(|decision| !decision.allowed()) {
+            return Err(Refused::too_many(refused.retry_seconds()));
         }
     }
     Ok((session, token))

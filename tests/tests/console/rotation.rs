@@ -24,6 +24,17 @@ on_both_databases! {
         assert_eq!(Browser::new(&world).sign_in(&tenant.client_id, &tenant.client_secret).await.status, 401);
     }
 
+    async fn whoever_may_only_look_renews_nothing(world: World) {
+        let tenant = world.tenant_with("NORTH", "reseller read:account".parse().unwrap()).await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        assert!(!browser.look("/console/clients").await.contains("/console/clients/rotate"));
+        for path in ["/console/clients/rotate", "/console/clients/finish-rotation"] {
+            let reply = browser.post(path, &[("current", &tenant.client_secret)]).await;
+            assert_eq!(reply.status, 403, "{path}: {}", reply.text());
+            assert!(!reply.text().contains("chs_"));
+        }
+    }
+
     async fn a_session_alone_gets_no_secret(world: World) {
         let tenant = world.tenant("NORTH").await;
         let mut browser = Browser::of(&world, &tenant).await;

@@ -5,6 +5,18 @@ use chancery_tests::{lookup, on_both_databases};
 use crate::browser::Browser;
 
 on_both_databases! {
+    async fn who_may_not_read_customers_is_not_told_their_addresses_by_an_order(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let account = lookup(&tenant.make_account("anna@example.com").await);
+        let path = format!("/console/orders/{}", lookup(&tenant.make_order(&account, &["www.example.com"]).await));
+        assert!(Browser::of(&world, &tenant).await.look(&path).await.contains("anna@example.com"));
+        let clerk = world.client_of("NORTH", "reseller read:order".parse().unwrap()).await;
+        let mut browser = Browser::new(&world);
+        assert_eq!(browser.sign_in(&clerk.client_id, &clerk.client_secret).await.status, 303);
+        let page = browser.look(&path).await;
+        assert!(page.contains(&account) && !page.contains("anna@example.com"), "{page}");
+    }
+
     async fn another_resellers_addresses_are_not_found(world: World) {
         let (mine, theirs) = (world.tenant("NORTH").await, world.tenant("SOUTH").await);
         let account = lookup(&theirs.make_account("anna@example.com").await);

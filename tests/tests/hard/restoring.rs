@@ -1,7 +1,8 @@
 //! A database that was put back from a copy of itself, on both databases: what was given out once is not given out again.
 
-use chancery_domain::{CertificateId, OrderId, PageRequest};
-use chancery_service::Prepared;
+use chancery_domain::{CertificateId, OrderId, PageRequest, Secret};
+use chancery_service::console::SignInCredentials;
+use chancery_service::{Origin, Prepared};
 use chancery_store::AuditFilter;
 use chancery_tests::{AcmeClient, World, identifiers, lookup, on_both_databases, settings};
 use chancery_workers::Workers;
@@ -73,6 +74,18 @@ on_both_databases! {
         assert_eq!(reply.status, 400, "{}", reply.text());
         let problem: Value = serde_json::from_str(&reply.text()).unwrap();
         assert_eq!(problem["type"], "urn:ietf:params:acme:error:badNonce");
+    }
+
+    /// Somebody who signed out after the copy was made must not be signed in again by it.
+    async fn sessions_of_the_console_end(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let (id, secret) = (tenant.client_id.clone(), Secret::new(tenant.client_secret.clone()));
+        let console = &world.services.console;
+        let session = console.sign_in(SignInCredentials::Client { id, secret }, Origin::default()).await.unwrap();
+        let resumed = async || console.resume(session.token.reveal(), Origin::default()).await.unwrap().is_some();
+        assert!(resumed().await);
+        world.services.operator.settle_restored().await.unwrap();
+        assert!(!resumed().await);
     }
 
     async fn numbers_of_accounts_skip_ahead(world: World) {

@@ -25,24 +25,26 @@ on_both_databases! {
         // Control was shown for it, which may stand behind a certificate of another order.
         let proven = world.make_ready(&tenant, &account, &["proven.test"]).await;
         tenant.delete(&format!("/v1/order/{}", lookup(&proven))).await.expect(200);
-        assert_eq!(world.services.retention.sweep().await.unwrap(), Swept::default());
+        assert_eq!(sweep(&world).await, Swept::default());
 
         // 90 days after it was cancelled.
         days_later(&world, &mut tenant, 91).await;
-        assert_eq!(world.services.retention.sweep().await.unwrap().orders, 1);
+        assert_eq!(sweep(&world).await.orders, 1);
         gone(&tenant, &cancelled).await;
         there(&tenant, &lapsed).await;
         // 90 days after the seven that it could have been finished in.
         days_later(&world, &mut tenant, 7).await;
-        assert_eq!(world.services.retention.sweep().await.unwrap().orders, 1);
+        assert_eq!(sweep(&world).await.orders, 1);
         gone(&tenant, &lapsed).await;
         there(&tenant, &proven).await;
         let listed = tenant.get("/v1/order").await.expect(200);
         assert_eq!(listed["items"].as_array().unwrap().len(), 1, "{listed}");
-        assert_eq!(world.services.retention.sweep().await.unwrap(), Swept::default());
-        // As long as the longest certificate that may rest on it, and two years.
+        assert_eq!(sweep(&world).await, Swept::default());
+        // As long as the longest certificate that may rest on it, also of a profile that was longer once, and two years.
         days_later(&world, &mut tenant, 730 + 199 + 17).await;
-        assert_eq!(world.services.retention.sweep().await.unwrap().orders, 1);
+        assert_eq!(sweep(&world).await, Swept::default());
+        days_later(&world, &mut tenant, 398 - 199).await;
+        assert_eq!(sweep(&world).await.orders, 1);
         gone(&tenant, &proven).await;
     }
 
@@ -60,16 +62,16 @@ on_both_databases! {
 
         days_later(&world, &mut tenant, 90 + 729).await;
         world.services.publication.look().await.unwrap();
-        assert_eq!(world.services.retention.sweep().await.unwrap().certificates, 0);
+        assert_eq!(sweep(&world).await.certificates, 0);
         for order in [&issued, &revoked] {
             there(&tenant, order).await;
         }
         // Long enough for all; but no list was made since it expired, so a list may still need its row.
         world.advance(DAY * 2000);
         unlist(&world);
-        assert_eq!(world.services.retention.sweep().await.unwrap().certificates, 0, "a revocation would never be published");
+        assert_eq!(sweep(&world).await.certificates, 0, "a revocation would never be published");
         world.services.publication.look().await.unwrap();
-        assert_eq!(world.services.retention.sweep().await.unwrap().certificates, 2);
+        assert_eq!(sweep(&world).await.certificates, 2);
         days_later(&world, &mut tenant, 0).await;
         for order in [&issued, &revoked] {
             gone(&tenant, order).await;
@@ -89,9 +91,9 @@ on_both_databases! {
         let url = client.url("newAuthz");
         client.post(&url, &ask("never.test")).await.expect(201);
         days_later(&world, &mut tenant, 96).await;
-        assert_eq!(world.services.retention.sweep().await.unwrap().authorizations, 0);
+        assert_eq!(sweep(&world).await.authorizations, 0);
         days_later(&world, &mut tenant, 2).await;
-        assert_eq!(world.services.retention.sweep().await.unwrap().authorizations, 1);
+        assert_eq!(sweep(&world).await.authorizations, 1);
     }
 
     async fn the_trail_is_cut_at_its_end_and_nowhere_else(world: World) {
@@ -99,7 +101,7 @@ on_both_databases! {
         note(&world, START_NOTE, Outcome::Done).await;
         world.advance(DAY * 91);
         note(&world, "later", Outcome::Refused).await;
-        assert_eq!(world.services.retention.sweep().await.unwrap().audit, 1);
+        assert_eq!(sweep(&world).await.audit, 1);
         assert_eq!(noted(&world, START_NOTE).await, [Outcome::Done]);
         assert_eq!(noted(&world, "later").await, [Outcome::Refused]);
         let cut = "DELETE FROM audit";
@@ -107,7 +109,7 @@ on_both_databases! {
         assert!(error.contains("append-only"), "{error}");
         world.advance(DAY * 1005);
         note(&world, "now", Outcome::Done).await;
-        assert!(world.services.retention.sweep().await.unwrap().audit >= 2);
+        assert!(sweep(&world).await.audit >= 2);
         assert_eq!(noted(&world, START_NOTE).await, []);
         assert_eq!(noted(&world, "now").await, [Outcome::Done]);
         let told = trail(&world, AuditFilter { action: Some("retention.delete".to_owned()), ..AuditFilter::default() }).await;
@@ -123,9 +125,28 @@ on_both_databases! {
         let (until, beyond) = (now.plus(soon), now.plus(4 * soon));
         let take = move |tx: &mut chancery_store::Tx<'_>| tx.take_lease("retention", "another", now, until, beyond);
         assert!(world.store.write(take).await.unwrap());
-        assert_eq!(world.services.retention.sweep().await.unwrap(), Swept::default());
+        assert_eq!(sweep(&world).await, Swept::default());
         world.advance(soon);
-        assert_eq!(world.services.retention.sweep().await.unwrap().audit, 1);
+        assert_eq!(sweep(&world).await.audit, 1);
+    }
+
+    async fn a_clock_that_is_years_ahead_deletes_nothing_for_a_day(world: World) {
+        let tries = async || world.services.retention.sweep().await.unwrap().audit;
+        note(&world, START_NOTE, Outcome::Refused).await;
+        // Nothing is known of the clock yet.
+        world.advance(DAY * 91);
+        assert_eq!(tries().await, 0);
+        world.advance(DAY);
+        assert_eq!(tries().await, 1);
+        note(&world, "young", Outcome::Refused).await;
+        world.advance(DAY * 2000);
+        for _ in 0..24 {
+            assert_eq!(tries().await, 0, "a clock that jumped was believed");
+            world.advance(Duration::from_secs(3600));
+        }
+        // It has been steady, so the service was off for that long.
+        assert!(tries().await >= 1);
+        assert_eq!(noted(&world, "young").await, []);
     }
 
     /// Whoever writes meanwhile waits for one small step at most, and a row that somebody holds is passed over.
@@ -138,6 +159,7 @@ on_both_databases! {
             join_all(names.iter().map(|name| async { tenant.make_order(&account, &[name]).await })).await;
         }
         world.advance(DAY * 98);
+        trust_the_clock(&world).await;
         let reseller = tenant_id(&world, &tenant).await;
         let held = hold_an_order(&world);
         let (sweeper, busy) = (world.services.retention.clone(), Arc::new(AtomicBool::new(true)));
@@ -161,7 +183,7 @@ on_both_databases! {
         assert!(left.len() >= 4, "it went in {} steps, {writes} writes were made meanwhile", left.len());
         assert!(longest < Duration::from_secs(2), "somebody waited for {longest:?}");
         drop(held);
-        assert_eq!(world.services.retention.sweep().await.unwrap().orders as usize, passed_over);
+        assert_eq!(sweep(&world).await.orders as usize, passed_over);
     }
 }
 
@@ -182,10 +204,21 @@ async fn what_is_to_be_kept_for_ever_is() {
     tenant.make_order(&account, &["a.test"]).await;
     note(&world, START_NOTE, Outcome::Refused).await;
     world.advance(DAY * 10_000);
-    assert_eq!(world.services.retention.sweep().await.unwrap(), Swept::default());
+    assert_eq!(sweep(&world).await, Swept::default());
 }
 
 const START_NOTE: &str = "start";
+
+/// Looks after it, as if that had been done all along.
+async fn sweep(world: &World) -> Swept {
+    trust_the_clock(world).await;
+    world.services.retention.sweep().await.unwrap()
+}
+
+async fn trust_the_clock(world: &World) {
+    let now = world.services.now();
+    world.store.write(move |tx| tx.note_sweep(now)).await.unwrap();
+}
 
 /// Time passes, and whoever comes back signs in again.
 async fn days_later(world: &World, tenant: &mut Tenant, days: u32) {

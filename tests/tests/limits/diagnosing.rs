@@ -108,7 +108,18 @@ async fn i10_nobody_is_led_to_an_address_that_is_set_aside() {
     for each in found.as_array().unwrap() {
         assert_eq!(each["http"]["reachable"], false, "{each}");
         assert!(each["http"]["problem"].as_str().unwrap().contains("spoken to"), "{each}");
+        assert_eq!(each["http"]["addresses"], json!([]), "{each}");
     }
+    assert!(!found.to_string().contains("169.254."), "{found}");
+    // A name that nobody can order is not looked up either.
+    let found = diagnose(&asks, json!({"identifiers": ["co.uk", "inside.test"]})).await;
+    assert_eq!((&found[0]["clear"], &found[0]["violations"][0]["code"]), (&json!(false), &json!("not_acceptable")));
+    for unseen in ["caa", "http", "dnssec", "outOfTime"] {
+        assert_eq!(found[0].get(unseen), None, "{found}");
+    }
+    assert!(found[1].get("http").is_some(), "{found}");
+    let asked = format!("{:?}", site.dns.asked()).to_lowercase();
+    assert!(asked.contains("inside.test") && !asked.contains("co.uk"), "{asked}");
     assert_eq!(site.web.connections(), 0);
 }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use chancery_domain::Timestamp;
 use chancery_service::{Limit, Limits, Rate};
+use chancery_store::{BucketWish, Tx};
 use chancery_testkit::{Address, TestStore};
 use chancery_tests::World;
 use tokio::task::JoinSet;
@@ -73,6 +75,25 @@ async fn requests_cost_the_database_next_to_nothing() {
     }
     let cost = transactions(&world) - before;
     assert!(cost < 100, "2000 requests cost {cost} transactions");
+}
+
+#[tokio::test]
+async fn full_buckets_are_forgotten_some_at_a_time_and_others_stay() {
+    let Some(store) = TestStore::postgres() else { return };
+    let world = World::over(store, limited(&[]), Vec::new()).await;
+    let wish = |key: usize| BucketWish { key: format!("{key:032}"), spent: 1, wanted: 0, step: 10, room: 100 };
+    let (early, late): (Vec<_>, Vec<_>) = ((0..5).map(wish).collect(), (5..7).map(wish).collect());
+    let exchange = move |tx: &mut Tx<'_>| {
+        tx.exchange_tokens(&early, 1000)?;
+        tx.exchange_tokens(&late, 2000)
+    };
+    assert_eq!(world.store.write(exchange).await.unwrap().len(), 2);
+    let gone = Timestamp::from_secs(0);
+    for expected in [3, 2, 0] {
+        let forgotten = world.store.write(move |tx| tx.forget_buckets(1500, gone, 3)).await.unwrap();
+        assert_eq!(forgotten, expected);
+    }
+    assert_eq!(world.store.write(move |tx| tx.forget_buckets(2010, gone, 3)).await.unwrap(), 2);
 }
 
 /// Updates of buckets that the server has seen.

@@ -217,7 +217,19 @@ async fn a_flood_of_refusals_holds_nobody_up_and_takes_no_more_memory_than_it_ma
     let tenant = world.tenant("DEMO").await;
     let account = tenant.make_account("a@example.com").await;
     assert!(lookup(&account).starts_with("acc_"));
-    Writer::start(&world).stop().await;
-    let refused = records(&world, AuditFilter { outcome: Some(Outcome::Refused), ..AuditFilter::default() }).await;
-    assert_eq!(refused.len(), 4096);
+    let written = async || {
+        Writer::start(&world).stop().await;
+        records(&world, AuditFilter { outcome: Some(Outcome::Refused), ..AuditFilter::default() }).await.len()
+    };
+    assert_eq!(written().await, 60, "of strangers from one address, within a minute");
+    world.advance(Duration::from_secs(1));
+    for _ in 0..10 {
+        assert_eq!(stranger.get("/v1/account").await.status, 401);
+    }
+    assert_eq!(written().await, 61);
+    // Those who have shown who they are have all of theirs written down, as long as there is room.
+    for _ in 0..5000 {
+        assert_eq!(tenant.post("/v1/account", json!({})).await.status, 400);
+    }
+    assert_eq!(written().await, 61 + 4096);
 }

@@ -63,6 +63,11 @@ impl Tx<'_> {
         self.execute("DELETE FROM acme_nonces", params![]).map(drop)
     }
 
+    /// Ends every session of the console: which of them were ended since the copy was made, nobody knows.
+    pub fn end_console_sessions(&mut self) -> Result<u64, StoreError> {
+        self.execute("DELETE FROM console_sessions", params![])
+    }
+
     /// Takes the epoch beyond every value that a node may have seen, and drops the mark of the copy.
     pub fn restart_epochs(&mut self, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE epochs SET value = (CASE WHEN value > $1 THEN value ELSE $1 END) + 1 WHERE name = 'identity'";

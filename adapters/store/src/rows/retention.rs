@@ -23,6 +23,13 @@ pub enum EndedOrder {
     Expired,
 }
 
+/// What is known of the clock by which things are deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SweepTimes {
+    pub swept: Option<Timestamp>,
+    pub doubted: Option<Timestamp>,
+}
+
 /// Until when something must have ended to be deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
@@ -138,13 +145,13 @@ impl Tx<'_> {
     ) -> Result<u64, StoreError> {
         let mut gone = 0;
         if let Some(from) = from {
-            self.note_kept("audit_kept_from", from)?;
-            self.note_kept("refusals_kept_from", refusals_from.map_or(from, |refusals| refusals.max(from)))?;
+            self.note_time("audit_kept_from", from)?;
+            self.note_time("refusals_kept_from", refusals_from.map_or(from, |refusals| refusals.max(from)))?;
             let sql = "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < $1 ORDER BY id LIMIT $2)";
             gone += self.execute(sql, params![first_id(from), most])?;
         }
         if let Some(from) = refusals_from.filter(|refusals| gone == 0 && from.is_none_or(|all| *refusals > all)) {
-            self.note_kept("refusals_kept_from", from)?;
+            self.note_time("refusals_kept_from", from)?;
             // Spelled out, because an index on some rows only serves a condition that is known beforehand.
             let sql = "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE outcome = 'refused' AND id < $1
                        ORDER BY id DESC NULLS LAST LIMIT $2)";
@@ -179,6 +186,24 @@ impl Tx<'_> {
         Ok(self.execute(sql, params![name, holder, until, now, beyond])? == 1)
     }
 
+    /// When all this was last looked after, and since when the clock is doubted.
+    pub fn sweep_times(&mut self) -> Result<SweepTimes, StoreError> {
+        let mut time =
+            |name: &str| self.query_one("SELECT value FROM epochs WHERE name = $1", params![name], |row| row.time());
+        Ok(SweepTimes { swept: time("swept_at")?, doubted: time("sweep_doubted_at")? })
+    }
+
+    /// Notes that all this is looked after now, by a clock that is believed.
+    pub fn note_sweep(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        self.execute("DELETE FROM epochs WHERE name = $1", params!["sweep_doubted_at"])?;
+        self.note_time("swept_at", now)
+    }
+
+    /// Notes that the clock is doubted from now on.
+    pub fn note_doubt(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        self.note_time("sweep_doubted_at", now)
+    }
+
     /// Writes something that means nothing: it tells whether writing is possible.
     pub fn probe(&mut self, holder: &str, now: Timestamp) -> Result<(), StoreError> {
         let sql = "INSERT INTO leases (name, holder, until) VALUES ('probe', $1, $2)
@@ -186,9 +211,9 @@ impl Tx<'_> {
         self.execute(sql, params![holder, now]).map(drop)
     }
 
-    fn note_kept(&mut self, name: &str, from: Timestamp) -> Result<(), StoreError> {
+    fn note_time(&mut self, name: &str, at: Timestamp) -> Result<(), StoreError> {
         let sql = "INSERT INTO epochs (name, value) VALUES ($1, $2)
                    ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-        self.execute(sql, params![name, from]).map(drop)
+        self.execute(sql, params![name, at]).map(drop)
     }
 }

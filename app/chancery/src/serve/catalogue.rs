@@ -101,6 +101,8 @@ pub const METRICS: &[Metric] = &[
     of("chancery_acme_accounts_total", Counter, Unit::Count, &[], "ACME accounts registered."),
     of("chancery_acme_problems_total", Counter, Unit::Count, &[("type", Come)], "Requests of ACME clients refused."),
     of("chancery_audit_refusals_dropped_total", Counter, Unit::Count, &[], "Refusals missing from the audit trail."),
+    of("chancery_audit_strangers_unwritten_total", Counter, Unit::Count, &[],
+        "Refusals of strangers that are only counted: 429s, and those beyond 60 a minute from one network."),
     of("chancery_trace_spans_dropped_total", Counter, Unit::Count, &[], "Spans that the collector of traces did not get."),
 
     of("chancery_orders_created_total", Counter, Unit::Count, &[("via", Are(&["reseller", "acme"]))], "Orders taken."),

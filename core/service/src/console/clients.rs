@@ -54,6 +54,8 @@ impl Console {
         let Person::Client { id, caller, .. } = &session.person else {
             return Err(ServiceError::not_found(Noun::Client));
         };
+        // Whoever may only look must not be able to take the secret from those who use it.
+        caller.require(Scope::WriteAccount)?;
         let (me, id, caller, shown) = (self.clone(), *id, caller.clone(), hash_secret(current.reveal()));
         self.kernel
             .store

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use chancery_domain::Clock;
+use chancery_domain::{Clock, Timestamp};
 use chancery_store::Store;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout_at};
@@ -211,11 +211,37 @@ pub fn client_network(address: &str) -> String {
     }
 }
 
+/// A rate that each node holds for itself, and that nobody sets.
+pub(crate) struct OwnRate {
+    name: &'static str,
+    rate: Rate,
+    buckets: Buckets,
+}
+
+impl OwnRate {
+    pub(crate) fn new(name: &'static str, rate: Rate) -> Self {
+        Self { name, rate, buckets: Buckets::new(false) }
+    }
+
+    /// Takes a token, if there is one.
+    pub(crate) fn take(&self, whom: &str, now: Timestamp) -> bool {
+        let now = now.as_millis().saturating_mul(1000);
+        match self.buckets.take(named_key(self.name, whom), &self.rate, now, false) {
+            Taken::Allowed { .. } => true,
+            Taken::Refused { .. } | Taken::Unsure => false,
+        }
+    }
+}
+
 type Key = [u8; 16];
 
 /// Of one length, and without saying whose it is.
 fn key(limit: Limit, whom: &str) -> Key {
-    let whole = digest(&SHA256, format!("{}\0{whom}", limit.as_str()).as_bytes());
+    named_key(limit.as_str(), whom)
+}
+
+fn named_key(name: &str, whom: &str) -> Key {
+    let whole = digest(&SHA256, format!("{name}\0{whom}").as_bytes());
     let mut key = Key::default();
     key.copy_from_slice(&whole.as_ref()[..16]);
     key

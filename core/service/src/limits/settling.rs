@@ -21,6 +21,8 @@ const ROUND: Duration = Duration::from_secs(5);
 const GONE: Duration = Duration::from_secs(20);
 /// How often full buckets are removed.
 const SWEEP: Duration = Duration::from_secs(600);
+/// So many at a time; where there are more, the others are settled first.
+const BATCH: u32 = 5000;
 
 impl Limits {
     /// Goes on until it is dropped. Without it nodes do not hear of each other, and each goes by its share.
@@ -40,8 +42,8 @@ impl Limits {
                 round = Instant::now() + ROUND;
             }
             if sweep <= Instant::now() {
-                self.sweep().await;
-                sweep = Instant::now() + SWEEP;
+                let more = self.sweep().await;
+                sweep = Instant::now() + if more { Duration::ZERO } else { SWEEP };
             }
             self.settle().await;
             sleep(IN_HASTE).await;
@@ -84,12 +86,17 @@ impl Limits {
         }
     }
 
-    async fn sweep(&self) {
-        let Some((store, _)) = &self.inner.shared else { return };
+    /// Forgets some of the buckets that are full; says whether there may be more.
+    async fn sweep(&self) -> bool {
+        let Some((store, _)) = &self.inner.shared else { return false };
         let now: Timestamp = self.inner.clock.now();
         let full = now.as_millis().saturating_mul(1000);
-        if let Err(error) = within(store, move |tx| tx.forget_buckets(full, now.minus(GONE))).await {
-            tracing::debug!(%error, "could not forget full buckets");
+        match within(store, move |tx| tx.forget_buckets(full, now.minus(GONE), BATCH)).await {
+            Ok(gone) => gone >= u64::from(BATCH),
+            Err(error) => {
+                tracing::warn!(%error, "could not forget full buckets; trying again later");
+                false
+            }
         }
     }
 }

@@ -7,6 +7,7 @@
 //! - *Jobs* and claims belonged to processes that are gone: they are anybody's at once.
 //! - *Idempotency keys* come back with the very state that they tell of: who repeats a request that is lost makes it anew.
 //! - *Tokens* of keys that were made since are refused, and clients get new ones; nodes read clients and keys anew.
+//! - *Sessions* of the console may have been ended since: all end, and people sign in again.
 //! - *Numbers of accounts* that were given since are left out.
 
 use chancery_domain::Timestamp;
@@ -49,6 +50,7 @@ impl Operator {
                 }
                 tx.skip_account_numbers()?;
                 tx.forget_nonce_key()?;
+                tx.end_console_sessions()?;
                 let restored = Restored {
                     copy_of,
                     lists: tx.restart_crls(now)?,

@@ -18,8 +18,12 @@ use crate::text::{exact, moment};
 pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Path(id): Path<String>) -> Result<Response, Refused> {
     let details = door.services.orders.show(&who.caller, read_id(&id)?).await?;
     let may_write = who.caller.scopes.contains(Scope::WriteOrder);
-    let customer = door.services.accounts.find_any(&who.caller, AccountLookup::Id(details.order.account)).await?;
-    let customer = customer.map(|account| account.email.to_string()).unwrap_or_default();
+    let account = details.order.account;
+    let customer = match who.caller.scopes.contains(Scope::ReadAccount) {
+        true => door.services.accounts.find_any(&who.caller, AccountLookup::Id(account)).await?,
+        false => None,
+    };
+    let customer = customer.map_or_else(|| account.to_string(), |account| account.email.to_string());
     Ok(who.context.page("Order", body(&door, &who.context, &details, &customer, may_write)))
 }
 
