@@ -98,6 +98,8 @@ async fn what_is_committed_late_is_waited_for_and_comes_first() {
     let slow = tokio::spawn(async move {
         let unit = move |tx: &mut chancery_store::Tx<'_>| -> Result<(), StoreError> {
             tx.append_audit(&late)?;
+            // A question, so that the database has heard of the record.
+            tx.issuers()?;
             begun.send(()).unwrap();
             wait_go.recv().unwrap();
             Ok(())
