@@ -185,7 +185,7 @@ impl Workers {
     async fn work_for(&self, whose: &str, job: &Job) {
         let done = match job.kind {
             JobKind::Validate => self.validate(whose, job).await,
-            JobKind::Issue => self.patiently(job, async || self.issue(whose, job).await).await,
+            JobKind::Issue => self.issue(whose, job).await,
         };
         let outcome = if done.is_ok() { "done" } else { "failed" };
         metrics::counter!("chancery_jobs_total", "kind" => job.kind.as_str(), "outcome" => outcome).increment(1);
@@ -197,21 +197,16 @@ impl Workers {
         }
     }
 
-    /// Tries again what failed because the database was not there: whoever waits for it need not wait for the lease to
-    /// end, too. After that it may be another's.
-    async fn patiently<T>(&self, job: &Job, act: impl AsyncFn() -> Result<T, ServiceError>) -> Result<T, ServiceError> {
-        let began = Instant::now();
-        loop {
-            match act().await {
-                Err(ServiceError::Store(error))
-                    if error.is_transient() && began.elapsed() < self.services.jobs.lease_time() =>
-                {
-                    tracing::debug!(%error, subject = job.subject, "a job is tried again");
-                    tokio::time::sleep(PAUSE).await;
-                }
-                done => return done,
-            }
+    /// Waits a little where something failed because the database was not there, and may be tried again: whoever waits for
+    /// it need not wait for the lease to end, too. After that it may be another's.
+    async fn may_try_again(&self, job: &Job, began: Instant, error: &ServiceError) -> bool {
+        let ServiceError::Store(error) = error else { return false };
+        if !error.is_transient() || began.elapsed() >= self.services.jobs.lease_time() {
+            return false;
         }
+        tracing::debug!(%error, subject = job.subject, "a job is tried again");
+        tokio::time::sleep(PAUSE).await;
+        true
     }
 
     /// Finds what others have left behind, for ever.
@@ -233,14 +228,26 @@ impl Workers {
     async fn validate(&self, whose: &str, job: &Job) -> Result<(), ServiceError> {
         let Ok(id) = job.subject.parse::<ChallengeId>() else { return self.services.jobs.drop_unreadable(job).await };
         let validations = &self.services.validations;
-        let begun = self.patiently(job, async || validations.begin(id).await).await?;
+        let mut began = Instant::now();
+        let begun = loop {
+            match validations.begin(id).await {
+                Err(error) if self.may_try_again(job, began, &error).await => {}
+                begun => break begun?,
+            }
+        };
         let Some(assignment) = begun else { return Ok(()) };
         let report = match job.attempts > MOST_ATTEMPTS {
             true => Report { attempts: Vec::new(), outcome: Err(gave_up()), until: None },
             false => self.look(whose, &assignment).await,
         };
         // What was seen is kept until it can be written: applicants are not asked anew for our sake.
-        self.patiently(job, async || validations.conclude(id, report.clone()).await).await
+        began = Instant::now();
+        loop {
+            match validations.conclude(id, report.clone()).await {
+                Err(error) if self.may_try_again(job, began, &error).await => {}
+                concluded => return concluded,
+            }
+        }
     }
 
     async fn look(&self, whose: &str, assignment: &Assignment) -> Report {
@@ -275,10 +282,18 @@ impl Workers {
         if job.attempts > MOST_ATTEMPTS {
             return issuance.fail(id, gave_up()).await;
         }
-        while let Some(names) = issuance.issue(id).await? {
-            self.ask_caa(whose, id, names).await?;
+        let began = Instant::now();
+        loop {
+            let issued = match issuance.issue(id).await {
+                Ok(None) => return Ok(()),
+                Ok(Some(names)) => self.ask_caa(whose, id, names).await,
+                Err(error) => Err(error),
+            };
+            match issued {
+                Err(error) if self.may_try_again(job, began, &error).await => {}
+                issued => issued?,
+            }
         }
-        Ok(())
     }
 
     fn nothing_found(&self) -> CaaEvidence {

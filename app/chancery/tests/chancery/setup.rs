@@ -162,6 +162,7 @@ fn age(keyring: &std::path::Path, seconds: i64) {
         key["created_at"] = json!(key["created_at"].as_i64().unwrap() - seconds);
     }
     fs::write(keyring, keys.to_string()).unwrap();
-    let changed = std::time::SystemTime::now() - std::time::Duration::from_secs(seconds.unsigned_abs());
-    fs::File::options().write(true).open(keyring).unwrap().set_modified(changed).unwrap();
+    let file = fs::File::options().write(true).open(keyring).unwrap();
+    let changed = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(changed - std::time::Duration::from_secs(seconds.unsigned_abs())).unwrap();
 }
