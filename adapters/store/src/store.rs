@@ -15,6 +15,8 @@ use crate::unit::{Kind, Reply, Unit, pack};
 
 /// How long a unit may wait for a connection to PostgreSQL before it is given up. SQLite's writer is always at work.
 const TURN: Duration = Duration::from_secs(5);
+/// How long PostgreSQL must have refused nothing before it is asked whether it writes again.
+const CALM: Duration = Duration::from_secs(2);
 
 /// The target of spans that only traces are made of; disabled, they cost a look at a flag.
 const SPANS: &str = "chancery::span";
@@ -165,8 +167,18 @@ impl Store {
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.read(|tx| tx.identity_epoch().map(drop)).await?;
         match self.backend.as_ref() {
-            Backend::Postgres(pool) if pool.is_refusing() => self.write(|tx| tx.try_to_write()).await,
-            Backend::Postgres(_) | Backend::Sqlite(_) => Ok(()),
+            Backend::Postgres(pool) => match pool.refused_at() {
+                None => Ok(()),
+                Some(at) if at.elapsed() < CALM => {
+                    Err(StoreError::Unavailable("it refused to write something a moment ago".to_owned()))
+                }
+                Some(at) => {
+                    self.write(|tx| tx.try_to_write()).await?;
+                    pool.forgive(at);
+                    Ok(())
+                }
+            },
+            Backend::Sqlite(_) => Ok(()),
         }
     }
 

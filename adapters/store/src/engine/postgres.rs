@@ -1,7 +1,6 @@
 //! PostgreSQL: threads with a connection each; a unit of work is a transaction.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -31,31 +30,52 @@ const ATTEMPTS: u32 = 12;
 /// Threads that own connections, and make new ones when those break.
 pub(crate) struct Pool {
     queue: Sender<(Box<dyn Unit>, Kind)>,
-    refusing: Arc<AtomicBool>,
+    refused: Arc<Refused>,
+}
+
+/// When the server last refused to write something, as when its disk is full; none once it was found to write again.
+/// What fits into pages that are there may be written all the while, so that others' commits prove nothing.
+#[derive(Default)]
+pub(crate) struct Refused(Mutex<Option<Instant>>);
+
+impl Refused {
+    fn note(&self) {
+        *self.last() = Some(Instant::now());
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Pool {
     pub(crate) fn open(config: &Config, options: &Options) -> Result<Self, StoreError> {
         let (queue, jobs) = bounded::<(Box<dyn Unit>, Kind)>(options.queue);
         let connector = Connector::new(options.postgres_ca.as_deref())?;
-        let refusing = Arc::new(AtomicBool::new(false));
+        let refused = Arc::new(Refused::default());
         for _ in 0..options.connections.max(2) {
             let mut worker = Worker {
                 config: config.clone(),
                 connector: connector.clone(),
                 connection: None,
-                refusing: refusing.clone(),
+                refused: refused.clone(),
             };
             let jobs: Receiver<_> = jobs.clone();
             let spawned = thread::Builder::new().name("store-postgres".to_owned()).spawn(move || worker.work(&jobs));
             spawned.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         }
-        Ok(Self { queue, refusing })
+        Ok(Self { queue, refused })
     }
 
-    /// Whether the last thing that was to be written could not be, as when the server's disk is full.
-    pub(crate) fn is_refusing(&self) -> bool {
-        self.refusing.load(Ordering::Relaxed)
+    /// When something could not be written last, if it is not known that it can be by now.
+    pub(crate) fn refused_at(&self) -> Option<Instant> {
+        *self.refused.last()
+    }
+
+    /// It was found that things can be written; unless something was refused since.
+    pub(crate) fn forgive(&self, refused_at: Instant) {
+        let mut last = self.refused.last();
+        *last = last.filter(|last| *last != refused_at);
     }
 
     pub(crate) fn send(&self, unit: Box<dyn Unit>, kind: Kind) -> Result<(), StoreError> {
@@ -116,7 +136,7 @@ struct Worker {
     config: Config,
     connector: Connector,
     connection: Option<Connection>,
-    refusing: Arc<AtomicBool>,
+    refused: Arc<Refused>,
 }
 
 /// How one run of a unit ended.
@@ -174,13 +194,13 @@ impl Worker {
 
     fn run(&mut self, unit: &mut dyn Unit, kind: Kind, deadline: Instant) -> Run {
         let fresh = self.connection.is_none();
-        let refusing = self.refusing.clone();
+        let refused = self.refused.clone();
         let connection = match self.connection() {
             Ok(connection) => connection,
             Err(error) => return Run::Done(Err(error)),
         };
         connection.set_deadline(deadline);
-        match run_once(connection, unit, kind, &refusing) {
+        match run_once(connection, unit, kind, &refused) {
             Run::Cut(error) => {
                 self.connection = None;
                 // A connection that had been idle may have died long ago: that says nothing about the database now.
@@ -212,7 +232,7 @@ impl Worker {
     }
 }
 
-fn run_once(connection: &mut Connection, unit: &mut dyn Unit, kind: Kind, refusing: &AtomicBool) -> Run {
+fn run_once(connection: &mut Connection, unit: &mut dyn Unit, kind: Kind, refused: &Refused) -> Run {
     let mut tx = Tx::new(Session::Postgres(connection.begin(kind)));
     let keep = unit.run(&mut tx);
     let (conflicted, cut, failed) = (tx.conflicted(), tx.cut(), tx.failed());
@@ -220,7 +240,7 @@ fn run_once(connection: &mut Connection, unit: &mut dyn Unit, kind: Kind, refusi
         return Run::Done(Err(StoreError::Database("the session changed under the transaction".to_owned())));
     };
     if kind != Kind::Read && matches!(failed, Some(StoreError::Unavailable(_))) {
-        refusing.store(true, Ordering::Relaxed);
+        refused.note();
     }
     if let (true, Some(error)) = (cut, failed) {
         return Run::Cut(error);
@@ -231,15 +251,12 @@ fn run_once(connection: &mut Connection, unit: &mut dyn Unit, kind: Kind, refusi
         return if conflicted { Run::Again(stale) } else { Run::Done(Ok(())) };
     }
     match transaction.commit() {
-        Ok(()) => {
-            refusing.store(false, Ordering::Relaxed);
-            Run::Done(Ok(()))
-        }
+        Ok(()) => Run::Done(Ok(())),
         Err(NotCommitted::Refused(refusal)) => {
             let (mut conflicted, mut cut) = (false, false);
             let error = note(&mut conflicted, &mut cut, refusal);
             if matches!(error, StoreError::Unavailable(_)) {
-                refusing.store(true, Ordering::Relaxed);
+                refused.note();
             }
             match (cut, conflicted) {
                 (true, _) => Run::Cut(error),
