@@ -1,5 +1,6 @@
 //! PostgreSQL: threads with a connection each; a unit of work is a transaction.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -52,13 +53,15 @@ impl Pool {
     pub(crate) fn open(config: &Config, options: &Options) -> Result<Self, StoreError> {
         let (queue, jobs) = bounded::<(Box<dyn Unit>, Kind)>(options.queue);
         let connector = Connector::new(options.postgres_ca.as_deref())?;
-        let refused = Arc::new(Refused::default());
+        let (refused, lost) = (Arc::new(Refused::default()), Arc::new(AtomicU64::new(0)));
         for _ in 0..options.connections.max(2) {
             let mut worker = Worker {
                 config: config.clone(),
                 connector: connector.clone(),
                 connection: None,
                 refused: refused.clone(),
+                lost: lost.clone(),
+                opened_after: 0,
             };
             let jobs: Receiver<_> = jobs.clone();
             let spawned = thread::Builder::new().name("store-postgres".to_owned()).spawn(move || worker.work(&jobs));
@@ -137,6 +140,10 @@ struct Worker {
     connector: Connector,
     connection: Option<Connection>,
     refused: Arc<Refused>,
+    /// How many connections of all workers were lost so far. Whoever loses one may have been told that the server is a
+    /// standby by now: it would go on answering questions, with what was true before.
+    lost: Arc<AtomicU64>,
+    opened_after: u64,
 }
 
 /// How one run of a unit ended.
@@ -203,6 +210,7 @@ impl Worker {
         match run_once(connection, unit, kind, &refused) {
             Run::Cut(error) => {
                 self.connection = None;
+                self.lost.fetch_add(1, Ordering::Relaxed);
                 // A connection that had been idle may have died long ago: that says nothing about the database now.
                 if fresh { Run::Done(Err(error)) } else { Run::Again(error) }
             }
@@ -211,8 +219,10 @@ impl Worker {
     }
 
     fn connection(&mut self) -> Result<&mut Connection, StoreError> {
-        if self.connection.as_ref().is_some_and(Connection::is_closed) {
+        let lost = self.lost.load(Ordering::Relaxed);
+        if self.opened_after != lost || self.connection.as_ref().is_some_and(Connection::is_closed) {
             self.connection = None;
+            self.opened_after = lost;
         }
         match &mut self.connection {
             Some(connection) => Ok(connection),
@@ -239,7 +249,8 @@ fn run_once(connection: &mut Connection, unit: &mut dyn Unit, kind: Kind, refuse
     let Session::Postgres(transaction) = tx.into_session() else {
         return Run::Done(Err(StoreError::Database("the session changed under the transaction".to_owned())));
     };
-    if kind != Kind::Read && matches!(failed, Some(StoreError::Unavailable(_))) {
+    // A connection that was lost tells nothing of what the server would have written.
+    if kind != Kind::Read && !cut && matches!(failed, Some(StoreError::Unavailable(_))) {
         refused.note();
     }
     if let (true, Some(error)) = (cut, failed) {
@@ -255,7 +266,7 @@ fn run_once(connection: &mut Connection, unit: &mut dyn Unit, kind: Kind, refuse
         Err(NotCommitted::Refused(refusal)) => {
             let (mut conflicted, mut cut) = (false, false);
             let error = note(&mut conflicted, &mut cut, refusal);
-            if matches!(error, StoreError::Unavailable(_)) {
+            if !cut && matches!(error, StoreError::Unavailable(_)) {
                 refused.note();
             }
             match (cut, conflicted) {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::StoreError;
 use crate::store::Options;
@@ -91,11 +91,24 @@ pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     settle(&mut connection)?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    use_wal(&connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(connection)
+}
+
+/// Changes the journal of a new file. While another process does so, SQLite refuses at once and asks nobody to wait.
+fn use_wal(connection: &Connection) -> Result<(), StoreError> {
+    let mut asked = 0;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && wait_for_lock(asked) => {
+                asked += 1
+            }
+            done => return Ok(done?),
+        }
+    }
 }
 
 /// What every connection has in common. Each is used by one thread at a time, and so needs no lock of its own.

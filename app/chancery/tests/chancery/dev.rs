@@ -60,8 +60,8 @@ fn the_four_commands_work_as_they_are_printed() {
     let place = folder();
     // A quote in the path must not break what is printed.
     let data = place.path().join("it's data");
-    let dev = Dev::start_with(&data, &["--http01-port", &free_port().to_string()]);
-    let printed = dev.process.out();
+    let mut dev = Dev::start_with(&data, &["--http01-port", &free_port().to_string()]);
+    let printed = dev.process.until("the greeting", |process| Some(process.out()).filter(|out| out.contains(" demo ")));
     assert!(!printed.contains('\u{1b}'), "colours where there is no terminal: {printed:?}");
     let is_command = |line: &&str| {
         line.starts_with("TOKEN=") || line.starts_with("curl ") || (line.starts_with('\'') && line.contains(" demo "))
