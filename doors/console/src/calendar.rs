@@ -7,8 +7,7 @@ use chancery_http::Door;
 use chancery_service::console::Ending;
 use maud::{Markup, html};
 
-use crate::certificates::names;
-use crate::parts::{empty, heading};
+use crate::parts::{empty, heading, names};
 use crate::query::{Query, link};
 use crate::refused::Refused;
 use crate::session::SignedIn;
@@ -90,7 +89,7 @@ fn day_list(day: Timestamp, certificates: &[CertificateRecord]) -> Markup {
                     tbody {
                         @for certificate in certificates {
                             tr {
-                                th scope="row" data-label="Names" { a.strong href={ "/console/certificates/" (certificate.id) } { (names(certificate)) } }
+                                th scope="row" data-label="Names" { a.strong href={ "/console/certificates/" (certificate.id) } { (names(&certificate.identifiers)) } }
                                 td data-label="Customer" { a href={ "/console/customers/" (certificate.account) } { (certificate.email) } }
                                 td data-label="Profile" { (certificate.profile) }
                             }

@@ -8,9 +8,8 @@ use chancery_service::OrderDetails;
 use chancery_service::console::Summary;
 use maud::{Markup, html};
 
-use crate::certificates::names;
 use crate::charts::{self, Share};
-use crate::parts::{empty, heading};
+use crate::parts::{empty, heading, names};
 use crate::refused::Refused;
 use crate::session::SignedIn;
 use crate::text::{ago, counted, moment};
@@ -87,7 +86,7 @@ fn ending(certificates: &[CertificateRecord], now: Timestamp) -> Markup {
             tbody {
                 @for certificate in certificates {
                     tr {
-                        th scope="row" data-label="Names" { a href={ "/console/certificates/" (certificate.id) } { (names(certificate)) } }
+                        th scope="row" data-label="Names" { a href={ "/console/certificates/" (certificate.id) } { (names(&certificate.identifiers)) } }
                         td.end data-label="Ends" { @if let Some(issued) = certificate.issued() { (ago(issued.not_after, now)) } }
                     }
                 }

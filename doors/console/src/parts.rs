@@ -1,6 +1,6 @@
 //! Pieces that pages are made of.
 
-use chancery_domain::{Problem, Problems};
+use chancery_domain::{Identifier, Problem, Problems};
 use chancery_service::ServiceError;
 use http::StatusCode;
 use maud::{Markup, html};
@@ -20,6 +20,15 @@ pub(crate) fn heading(title: &str, about: Markup, actions: Markup) -> Markup {
 /// The way back up.
 pub(crate) fn trail(path: &str, words: &str) -> Markup {
     html! { p.trail { a href=(path) { "← " (words) } } }
+}
+
+/// The first name, and how many more there are.
+pub(crate) fn names(identifiers: &[Identifier]) -> Markup {
+    let more = identifiers.len().saturating_sub(1);
+    html! {
+        @if let Some(first) = identifiers.first() { (first) }
+        @if more > 0 { span.muted { " +" (more) } }
+    }
 }
 
 /// A status in a colour, and in words for those who do not see it.

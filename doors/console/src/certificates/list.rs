@@ -8,7 +8,7 @@ use chancery_service::{AccountLookup, CertificateDetails, CertificateFilter, Lis
 use maud::{Markup, html};
 
 use crate::form::Fields;
-use crate::parts::{empty, heading, pager, pill};
+use crate::parts::{empty, heading, names, pager, pill};
 use crate::query::{Query, link};
 use crate::refused::Refused;
 use crate::session::SignedIn;
@@ -150,7 +150,7 @@ pub(crate) fn table(certificates: &[CertificateDetails], now: Timestamp) -> Mark
                 @for CertificateDetails { certificate, .. } in certificates {
                     tr {
                         th scope="row" data-label="Names" {
-                            a.strong href={ (PATH) "/" (certificate.id) } { (names(certificate)) }
+                            a.strong href={ (PATH) "/" (certificate.id) } { (names(&certificate.identifiers)) }
                             @if let Some(issued) = certificate.issued() { span.sub.mono { (short(&issued.serial)) } }
                         }
                         td data-label="Status" { (status(certificate, now)) }
@@ -166,15 +166,6 @@ pub(crate) fn table(certificates: &[CertificateDetails], now: Timestamp) -> Mark
                 }
             }
         }
-    }
-}
-
-/// The first name, and how many more there are.
-pub(crate) fn names(certificate: &CertificateRecord) -> Markup {
-    let more = certificate.identifiers.len().saturating_sub(1);
-    html! {
-        @if let Some(first) = certificate.identifiers.first() { (first) }
-        @if more > 0 { span.muted { " +" (more) } }
     }
 }
 

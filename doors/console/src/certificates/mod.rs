@@ -8,7 +8,7 @@ use axum::Router;
 use axum::routing::{get, post};
 use chancery_http::Door;
 
-pub(crate) use list::{names, nothing_asked, table};
+pub(crate) use list::{nothing_asked, table};
 
 pub(crate) fn routes() -> Router<Door> {
     Router::new()

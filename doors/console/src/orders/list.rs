@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use super::pauses;
 use crate::form::Fields;
-use crate::parts::{empty, heading, pager, pill};
+use crate::parts::{empty, heading, names, pager, pill};
 use crate::query::{Query, link};
 use crate::refused::Refused;
 use crate::session::SignedIn;
@@ -95,7 +95,7 @@ pub(crate) fn table(orders: &[OrderDetails], now: Timestamp) -> Markup {
                 @for OrderDetails { order, .. } in orders {
                     tr {
                         th scope="row" data-label="Names" {
-                            a.strong href={ (PATH) "/" (order.id) } { (names(order)) }
+                            a.strong href={ (PATH) "/" (order.id) } { (names(&order.identifiers)) }
                             span.sub { "through " (order.via.as_str()) }
                         }
                         td data-label="Status" { (pill(order.status(now))) }
@@ -106,14 +106,6 @@ pub(crate) fn table(orders: &[OrderDetails], now: Timestamp) -> Markup {
                 }
             }
         }
-    }
-}
-
-pub(super) fn names(order: &Order) -> Markup {
-    let more = order.identifiers.len().saturating_sub(1);
-    html! {
-        @if let Some(first) = order.identifiers.first() { (first) }
-        @if more > 0 { span.muted { " +" (more) } }
     }
 }
 

@@ -7,10 +7,9 @@ use chancery_http::Door;
 use chancery_service::{AccountLookup, Noun, OrderDetails, ServiceError};
 use maud::{Markup, html};
 
-use super::list::names;
 use super::timeline::timeline;
 use crate::layout::Context;
-use crate::parts::{confirmed, fact, pill, trail};
+use crate::parts::{confirmed, fact, names, pill, trail};
 use crate::refused::Refused;
 use crate::session::{Change, SignedIn, see_other};
 use crate::text::{exact, moment};
@@ -63,7 +62,7 @@ fn body(door: &Door, context: &Context, details: &OrderDetails, customer: &str, 
     };
     html! {
         (trail("/console/orders", "Orders"))
-        div.title data-refresh=[moving.then_some("3")] { h1 { "Order for " (names(order)) } (pill(order.status(now))) }
+        div.title data-refresh=[moving.then_some("3")] { h1 { "Order for " (names(&order.identifiers)) } (pill(order.status(now))) }
         section.card { dl.facts {
             (fact("Names", html! { ul.tags { @for name in &order.identifiers { li.tag { (name) } } } }))
             (fact("Customer", html! { a href={ "/console/customers/" (order.account) } { (customer) } }))
