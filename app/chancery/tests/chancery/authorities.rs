@@ -9,31 +9,6 @@ use serde_json::{Value, json};
 
 use crate::support::*;
 
-/// A CSR with a new key for a name.
-fn csr(name: &str) -> String {
-    let folder = folder();
-    let key = folder.path().join("key.pem");
-    let output = Command::new("openssl")
-        .args([
-            "req",
-            "-new",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-            "-subj",
-            "/",
-            "-keyout",
-        ])
-        .arg(&key)
-        .args(["-addext", &format!("subjectAltName=DNS:{name}")])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
 fn post(dev: &Dev, path: &str, body: &Value) -> Value {
     let answer = dev.curl(path, &["-H", "Content-Type: application/json", "-d", &body.to_string()]);
     assert!(answer.status < 300, "{path}: {answer:?}");

@@ -2,7 +2,6 @@
 
 use std::net::Ipv4Addr;
 use std::path::Path;
-use std::process::Command;
 
 use chancery_testkit::dns::TestDns;
 use chancery_testkit::web::TestWeb;
@@ -30,8 +29,8 @@ impl Dev {
 
     /// A fresh order of an account for a name.
     #[track_caller]
-    fn order(&self, account: &str, place: &Path, name: &str) -> Order<'_> {
-        let made = self.make("/v1/order", json!({"account_lookup": account, "csr": csr(place, name)}));
+    fn order(&self, account: &str, name: &str) -> Order<'_> {
+        let made = self.make("/v1/order", json!({"account_lookup": account, "csr": csr(name)}));
         let authorization = made["authorizations"][0]["lookup"].as_str().unwrap().to_owned();
         Order { dev: self, id: made["lookup"].as_str().unwrap().to_owned(), authorization }
     }
@@ -87,31 +86,9 @@ impl Order<'_> {
     }
 }
 
-pub fn csr(place: &Path, name: &str) -> String {
-    let made = Command::new("openssl")
-        .args([
-            "req",
-            "-new",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-            "-subj",
-            "/",
-            "-keyout",
-        ])
-        .arg(place.join("key.pem"))
-        .args(["-addext", &format!("subjectAltName=DNS:{name}")])
-        .output()
-        .expect("openssl runs");
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    String::from_utf8(made.stdout).unwrap()
-}
-
 #[test]
 fn what_validation_and_caa_have_against_an_order_is_found_by_its_id() {
-    let (place, keys) = (folder(), folder());
+    let place = folder();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (dns, web) =
         runtime.block_on(async { (TestDns::start().await, TestWeb::http((Ipv4Addr::LOCALHOST, 0)).await) });
@@ -120,7 +97,7 @@ fn what_validation_and_caa_have_against_an_order_is_found_by_its_id() {
     let mut dev = Dev::start_with(place.path(), &["--http01-port", &port, "--dns", &server]);
     let account = dev.account("a@example.com");
 
-    let unshown = dev.order(&account, keys.path(), "unshown.test");
+    let unshown = dev.order(&account, "unshown.test");
     let id = unshown.id.clone();
     let (challenge, _) = unshown.challenge();
     unshown.choose(&challenge);
@@ -133,7 +110,7 @@ fn what_validation_and_caa_have_against_an_order_is_found_by_its_id() {
     let problem = told[0]["problem"].as_str().unwrap();
     assert!(shown.contains(problem), "the order says {shown}, and the log {problem}");
 
-    let shown = dev.order(&account, keys.path(), "shown.test");
+    let shown = dev.order(&account, "shown.test");
     let id = shown.id.clone();
     let (challenge, codes) = shown.challenge();
     let (token, answer) = (codes["token"].as_str().unwrap(), codes["keyAuthorization"].as_str().unwrap());
@@ -152,21 +129,21 @@ fn what_validation_and_caa_have_against_an_order_is_found_by_its_id() {
 
 #[test]
 fn what_policies_people_and_states_have_against_an_order_is_found_by_its_id() {
-    let (place, keys) = (folder(), folder());
+    let place = folder();
     let mut dev = Dev::start_with(place.path(), &["--skip-validation"]);
     let account = dev.account("a@example.com");
 
-    let early = dev.order(&account, keys.path(), "early.test");
+    let early = dev.order(&account, "early.test");
     let id = early.id.clone();
     assert_eq!(early.finalize(), 400);
     let detail = dev.told_once(&id, "early.test", ["order refused", "finalize", "orderNotReady"]);
     assert!(detail.contains("early.test"), "{detail}");
 
-    let unwanted = dev.order(&account, keys.path(), "unwanted.test").id;
+    let unwanted = dev.order(&account, "unwanted.test").id;
     assert_eq!(dev.ask("DELETE", &format!("/v1/order/{unwanted}"), None).status, 200);
     dev.told_once(&unwanted, "unwanted.test", ["order cancelled", "cancellation", "cancelled"]);
 
-    let halted = dev.order(&account, keys.path(), "halted.test");
+    let halted = dev.order(&account, "halted.test");
     let id = halted.id.clone();
     let (challenge, _) = halted.challenge();
     halted.choose(&challenge);
@@ -177,7 +154,7 @@ fn what_policies_people_and_states_have_against_an_order_is_found_by_its_id() {
     assert_eq!(dev.ask("PATCH", &format!("/v1/account/{account}"), Some(json!({"suspended": false}))).status, 200);
 
     // A policy that comes between order and issuance.
-    let forbidden = dev.order(&account, keys.path(), "forbidden.test");
+    let forbidden = dev.order(&account, "forbidden.test");
     let id = forbidden.id.clone();
     let (challenge, _) = forbidden.challenge();
     forbidden.choose(&challenge);
@@ -195,7 +172,7 @@ fn what_policies_people_and_states_have_against_an_order_is_found_by_its_id() {
     assert!(detail.contains("forbidden.test"), "{detail}");
 
     // And one that refuses to take the order at all has no id, but the reseller and the reason.
-    let body = json!({"account_lookup": account, "csr": csr(keys.path(), "forbidden.test")});
+    let body = json!({"account_lookup": account, "csr": csr("forbidden.test")});
     assert_eq!(dev.ask("POST", "/v1/order", Some(body)).status, 400);
     let log = dev.process.log();
     let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

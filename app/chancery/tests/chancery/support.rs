@@ -324,3 +324,27 @@ pub struct Serving {
     pub admin: String,
     pub ready: Value,
 }
+
+/// A CSR with a new key for a name.
+pub fn csr(name: &str) -> String {
+    let folder = folder();
+    let output = Command::new("openssl")
+        .args([
+            "req",
+            "-new",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-subj",
+            "/",
+            "-keyout",
+        ])
+        .arg(folder.path().join("key.pem"))
+        .args(["-addext", &format!("subjectAltName=DNS:{name}")])
+        .output()
+        .expect("openssl runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}

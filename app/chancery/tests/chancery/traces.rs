@@ -8,7 +8,6 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::refusals::csr;
 use crate::support::*;
 
 /// Takes OTLP in JSON on a port of its own.
@@ -81,11 +80,10 @@ fn attribute<'a>(span: &'a Value, key: &str) -> Option<&'a Value> {
 #[test]
 fn an_issuance_is_one_trace_from_the_request_to_the_signature() {
     let collector = Collector::start();
-    let (place, keys) = (folder(), folder());
+    let place = folder();
     let mut dev = Dev::start_with(place.path(), &["--skip-validation", "--otlp-endpoint", &collector.url]);
     let account = dev.make("/v1/account", json!({"customer_email": "a@example.com"}));
-    let made =
-        dev.make("/v1/order", json!({"account_lookup": account["lookup"], "csr": csr(keys.path(), "traced.test")}));
+    let made = dev.make("/v1/order", json!({"account_lookup": account["lookup"], "csr": csr("traced.test")}));
     let (id, authorization) = (text(&made, "lookup"), text(&made["authorizations"][0], "lookup"));
     let codes = dev.make(&format!("/v1/authz/{authorization}/challenges"), json!({}));
     dev.make(&format!("/v1/challenge/{}", text(&codes["challenges"][0], "lookup")), json!({}));
