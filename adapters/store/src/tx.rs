@@ -1,5 +1,7 @@
 //! What a unit of work does its work with: statements, and rows read column by column.
 
+use std::borrow::Cow;
+
 use chancery_domain::Timestamp;
 
 use crate::error::StoreError;
@@ -114,10 +116,7 @@ impl<'a> Tx<'a> {
         params: &[Value],
         read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        match self.session {
-            Session::Sqlite(_) => self.query_one(sql, params, read),
-            Session::Postgres(_) => self.query_one(&format!("{sql} FOR SHARE"), params, read),
-        }
+        self.query_one(&self.locking(sql, "FOR SHARE"), params, read)
     }
 
     /// The same for some of the tables of a join, held one after the other in the order they are named in.
@@ -128,10 +127,7 @@ impl<'a> Tx<'a> {
         params: &[Value],
         read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        match self.session {
-            Session::Sqlite(_) => self.query_one(sql, params, read),
-            Session::Postgres(_) => self.query_one(&format!("{sql} FOR SHARE OF {tables}"), params, read),
-        }
+        self.query_one(&self.locking(sql, &format!("FOR SHARE OF {tables}")), params, read)
     }
 
     /// Like `query`, and nobody else can hold, claim or change the rows until this transaction ends.
@@ -144,10 +140,7 @@ impl<'a> Tx<'a> {
         params: &[Value],
         read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        match self.session {
-            Session::Sqlite(_) => self.query(sql, params, read),
-            Session::Postgres(_) => self.query(&format!("{sql} FOR UPDATE"), params, read),
-        }
+        self.query(&self.locking(sql, "FOR UPDATE"), params, read)
     }
 
     /// Claims rows, passing over those that another transaction is busy with.
@@ -157,9 +150,14 @@ impl<'a> Tx<'a> {
         params: &[Value],
         read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
+        self.query(&self.locking(sql, "FOR UPDATE SKIP LOCKED"), params, read)
+    }
+
+    /// The statement with a lock on the rows it finds; SQLite has one writer at a time, and needs none.
+    fn locking<'s>(&self, sql: &'s str, lock: &str) -> Cow<'s, str> {
         match self.session {
-            Session::Sqlite(_) => self.query(sql, params, read),
-            Session::Postgres(_) => self.query(&format!("{sql} FOR UPDATE SKIP LOCKED"), params, read),
+            Session::Sqlite(_) => Cow::Borrowed(sql),
+            Session::Postgres(_) => Cow::Owned(format!("{sql} {lock}")),
         }
     }
 
