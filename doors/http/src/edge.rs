@@ -51,7 +51,7 @@ impl Edge {
         self
     }
 
-    /// Turns away what is beyond so many requests at a time.
+    /// Turns away what is beyond so many requests at a time, and as they fill, what is beyond anybody's share.
     pub fn at_most(mut self, requests: usize) -> Self {
         self.load = Some(Load::new(requests));
         self
@@ -85,9 +85,10 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
     }
     extensions.insert(id.clone());
     extensions.insert(edge.body);
-    let under_way = edge.load.as_ref().map(Load::begin).transpose();
-    if let Some(load) = &edge.load {
-        extensions.insert(load.clone());
+    let from = peer.map(|PeerAddr(peer)| peer.ip());
+    let place = edge.load.as_ref().map(|load| load.begin(from)).transpose();
+    if let Ok(Some(place)) = &place {
+        extensions.insert(place.clone());
     }
     let tls = extensions.get::<OverTls>().is_some();
     let route = extensions.get::<MatchedPath>().cloned();
@@ -104,7 +105,7 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
     let answer = async {
         let watch = metrics::Watch::start();
         let answered = async {
-            let _under_way = under_way?;
+            let _place = place?;
             Ok::<_, ApiError>(next.run(request).await)
         };
         let mut response = match AssertUnwindSafe(answered).catch_unwind().await {

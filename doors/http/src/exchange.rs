@@ -14,7 +14,7 @@ use http::{Extensions, Method, StatusCode};
 use crate::caller::origin;
 use crate::door::Door;
 use crate::error::ApiError;
-use crate::load::{Load, UnderWay};
+use crate::load::Place;
 use crate::rate::apply_rate;
 
 /// Filled in by the extractors; found in the request's extensions.
@@ -22,7 +22,6 @@ use crate::rate::apply_rate;
 pub struct Exchange {
     caller: OnceLock<Caller>,
     rate: OnceLock<Decision>,
-    under_way: OnceLock<UnderWay>,
 }
 
 /// Why a request was refused, for the audit trail; found in the response's extensions.
@@ -47,11 +46,9 @@ impl Exchange {
         let _already = self.caller.set(caller.clone());
     }
 
-    /// Takes a place for a request of this reseller, until it is answered; refuses where others have to have it.
+    /// Notes that the place of this request is the reseller's, until it is answered; refuses where others have to have it.
     pub fn claim_place(&self, extensions: &Extensions, reseller: ResellerId) -> Result<(), ApiError> {
-        let Some(load) = extensions.get::<Load>() else { return Ok(()) };
-        let _already = self.under_way.set(load.claim(reseller)?);
-        Ok(())
+        extensions.get::<Arc<Place>>().map_or(Ok(()), |place| place.claim(reseller))
     }
 
     /// Notes how the caller stands with its request rate, for the headers.

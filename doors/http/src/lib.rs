@@ -33,7 +33,6 @@ pub use edge::{Edge, SPANS, finish};
 pub use error::ApiError;
 pub use exchange::{Exchange, RefusalNote, account_for};
 pub use json::{JsonBody, OptionalJsonBody};
-pub use load::Load;
 pub use once::RequestKey;
 pub use paging::list_request;
 pub use path::StrictPath;

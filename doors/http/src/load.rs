@@ -1,7 +1,10 @@
-//! How many requests are under way, in all and for each reseller. Beyond what a node can do, more are turned away at once
-//! with 503 and the time to come again, before they wait for anything; and as it fills, nobody has more than their share.
+//! How many requests are under way, in all and for each holder: the reseller, once that is known, and until then the network
+//! that it came from. Beyond what a node can do, more are turned away at once with 503 and the time to come again, before they
+//! wait for anything; and as it fills, nobody has more than their share.
 
 use std::collections::HashMap;
+use std::hash::Hash;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chancery_domain::ResellerId;
@@ -12,7 +15,7 @@ const REFUSED: &str = "chancery_http_overload_total";
 
 /// The requests that a router has under way; clones share the count.
 #[derive(Clone)]
-pub struct Load {
+pub(crate) struct Load {
     inner: Arc<Inner>,
 }
 
@@ -24,43 +27,59 @@ struct Inner {
 #[derive(Default)]
 struct State {
     all: usize,
-    of: HashMap<ResellerId, usize>,
+    strangers: HashMap<IpAddr, usize>,
+    resellers: HashMap<ResellerId, usize>,
 }
 
-/// One request that is under way, until dropped.
-pub(crate) struct UnderWay {
+/// The place of one request that is under way, until dropped.
+pub(crate) struct Place {
     load: Load,
-    of: Option<ResellerId>,
+    holder: Mutex<Holder>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holder {
+    /// Nobody knows where it came from.
+    Nobody,
+    Network(IpAddr),
+    Reseller(ResellerId),
 }
 
 impl Load {
-    /// So many at a time; none of them is counted by whose it is before that is known.
-    pub fn new(most: usize) -> Self {
+    /// So many at a time.
+    pub(crate) fn new(most: usize) -> Self {
         Self { inner: Arc::new(Inner { most, state: Mutex::default() }) }
     }
 
-    /// Counts one more, unless there are as many as there may be.
-    pub(crate) fn begin(&self) -> Result<UnderWay, ApiError> {
+    /// Counts one more, unless there are as many as there may be, or the network has its share of strangers: whoever sends
+    /// half a request costs a place, and cannot have all of them.
+    pub(crate) fn begin(&self, from: Option<IpAddr>) -> Result<Arc<Place>, ApiError> {
         let mut state = self.state();
         if state.all >= self.inner.most {
             return Err(refused("full"));
         }
+        let holder = match from.map(network) {
+            Some(network) => {
+                self.count(state.all, &mut state.strangers, network)?;
+                Holder::Network(network)
+            }
+            None => Holder::Nobody,
+        };
         state.all += 1;
-        Ok(UnderWay { load: self.clone(), of: None })
+        Ok(Arc::new(Place { load: self.clone(), holder: Mutex::new(holder) }))
     }
 
-    /// Notes whose one of those is, unless that reseller has its share already and others want theirs: from half of the
-    /// places on, those that are left are for those who have fewer.
-    pub(crate) fn claim(&self, reseller: ResellerId) -> Result<UnderWay, ApiError> {
-        let mut state = self.state();
-        let mine = state.of.get(&reseller).copied().unwrap_or(0);
-        let others = state.of.len() - usize::from(mine > 0);
+    /// Counts one more of a holder, unless that has its share already and others want theirs: from half of the places on,
+    /// those that are left are for those who have fewer.
+    fn count<K: Eq + Hash>(&self, all: usize, of: &mut HashMap<K, usize>, holder: K) -> Result<(), ApiError> {
+        let mine = of.get(&holder).copied().unwrap_or(0);
+        let others = of.len() - usize::from(mine > 0);
         let share = self.inner.most / (others + 2);
-        if state.all > self.inner.most / 2 && mine >= share.max(1) {
+        if all > self.inner.most / 2 && mine >= share.max(1) {
             return Err(refused("share"));
         }
-        *state.of.entry(reseller).or_default() += 1;
-        Ok(UnderWay { load: self.clone(), of: Some(reseller) })
+        *of.entry(holder).or_default() += 1;
+        Ok(())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -68,16 +87,53 @@ impl Load {
     }
 }
 
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        let mut state = self.load.state();
-        match self.of {
-            None => state.all -= 1,
-            Some(reseller) => match state.of.get_mut(&reseller) {
-                Some(count) if *count > 1 => *count -= 1,
-                _ => drop(state.of.remove(&reseller)),
-            },
+impl Place {
+    /// Notes whose it is; from then on it is no stranger's.
+    pub(crate) fn claim(&self, reseller: ResellerId) -> Result<(), ApiError> {
+        let mut holder = self.holder.lock().unwrap_or_else(PoisonError::into_inner);
+        if *holder == Holder::Reseller(reseller) {
+            return Ok(());
         }
+        let mut state = self.load.state();
+        self.load.count(state.all, &mut state.resellers, reseller)?;
+        state.leave(*holder);
+        *holder = Holder::Reseller(reseller);
+        Ok(())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let holder = *self.holder.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.load.state();
+        state.all -= 1;
+        state.leave(holder);
+    }
+}
+
+impl State {
+    fn leave(&mut self, holder: Holder) {
+        match holder {
+            Holder::Nobody => {}
+            Holder::Network(network) => discount(&mut self.strangers, network),
+            Holder::Reseller(reseller) => discount(&mut self.resellers, reseller),
+        }
+    }
+}
+
+fn discount<K: Eq + Hash>(of: &mut HashMap<K, usize>, holder: K) {
+    match of.get_mut(&holder) {
+        Some(count) if *count > 1 => *count -= 1,
+        Some(_) | None => drop(of.remove(&holder)),
+    }
+}
+
+/// An IPv4 address, or an IPv6 /48: whoever has one such network has 65,536 of the /64 that rates go by, and one place for
+/// each would be all there are.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4(address),
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 80 << 80)),
     }
 }
 
@@ -105,13 +161,17 @@ mod tests {
         [1, 2, 3].map(|second| ResellerId::new(Timestamp::from_secs(second), entropy))
     }
 
+    fn ip(text: &str) -> Option<IpAddr> {
+        Some(text.parse().unwrap())
+    }
+
     #[test]
     fn one_too_many_is_turned_away_until_another_is_done() {
         let load = Load::new(2);
-        let (_first, second) = (load.begin().unwrap(), load.begin().unwrap());
-        assert_eq!(load.begin().err().unwrap().status(), 503);
+        let (_first, second) = (load.begin(None).unwrap(), load.begin(None).unwrap());
+        assert_eq!(load.begin(None).err().unwrap().status(), 503);
         drop(second);
-        assert!(load.begin().is_ok());
+        assert!(load.begin(None).is_ok());
     }
 
     #[test]
@@ -119,9 +179,9 @@ mod tests {
         let (load, [noisy, quiet, third]) = (Load::new(100), resellers());
         let mut held = Vec::new();
         let mut enter = |who| {
-            let place = load.begin()?;
-            let whose = load.claim(who)?;
-            held.push((place, whose));
+            let place = load.begin(ip("192.0.2.1"))?;
+            place.claim(who)?;
+            held.push(place);
             Ok::<_, ApiError>(())
         };
         let taken = (0..1000).filter(|_| enter(noisy).is_ok()).count();
@@ -131,13 +191,45 @@ mod tests {
         assert!((25..=40).contains(&second), "{second}");
         assert!(enter(noisy).is_err() && enter(third).is_ok());
         held.clear();
-        assert!(load.state().of.is_empty() && load.state().all == 0);
+        let state = load.state();
+        assert!(state.resellers.is_empty() && state.strangers.is_empty() && state.all == 0);
     }
 
     #[test]
     fn while_there_is_room_nobody_counts_shares() {
         let (load, [one, ..]) = (Load::new(100), resellers());
-        let held: Vec<_> = (0..50).map(|_| (load.begin().unwrap(), load.claim(one))).collect();
-        assert!(held.iter().all(|(_, claimed)| claimed.is_ok()));
+        let held: Vec<_> = (0..50).map(|_| load.begin(None).unwrap()).collect();
+        assert!(held.iter().all(|place| place.claim(one).is_ok()));
+    }
+
+    #[test]
+    fn strangers_of_one_network_cannot_have_all_places() {
+        let (load, [one, ..]) = (Load::new(100), resellers());
+        let mut held = Vec::new();
+        let mut enter = |from: &str| {
+            let place = load.begin(ip(from))?;
+            held.push(place.clone());
+            Ok::<_, ApiError>(place)
+        };
+        let taken = (0..1000).filter(|number| enter(&format!("2001:db8:7:{number:x}::1")).is_ok()).count();
+        assert_eq!(taken, 51, "as many /64 as it likes, but half of the places");
+        let other = (0..1000).filter(|_| enter("192.0.2.1").is_ok()).count();
+        assert!((25..=40).contains(&other), "{other}");
+        assert!(enter("2001:db8:7::1").is_err());
+        enter("198.51.100.1").unwrap().claim(one).unwrap();
+    }
+
+    #[test]
+    fn whoever_has_said_who_they_are_is_no_stranger() {
+        let (load, [one, two, _]) = (Load::new(100), resellers());
+        let mut held = Vec::new();
+        for number in 0..60 {
+            let place = load.begin(ip("192.0.2.1")).unwrap();
+            place.claim(if number % 2 == 0 { one } else { two }).unwrap();
+            held.push(place);
+        }
+        assert!(load.state().strangers.is_empty());
+        assert_eq!(load.state().resellers.values().sum::<usize>(), 60);
+        assert!(held[0].claim(one).is_ok() && load.state().resellers[&one] == 30, "said twice, it counts once");
     }
 }

@@ -81,7 +81,7 @@ impl TrustedProxies {
         client
     }
 
-    fn trusts(&self, address: IpAddr) -> bool {
+    pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         self.networks.iter().any(|network| network.contains(address))
     }
 }

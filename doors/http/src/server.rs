@@ -18,6 +18,8 @@ use tokio::{
 };
 use tracing::{info, warn};
 
+use crate::proxies::TrustedProxies;
+
 use self::{connection::Attendant, peers::Peers};
 pub use self::{
     connection::{OverTls, PeerAddr},
@@ -35,6 +37,7 @@ pub struct Server {
     router: Router,
     tls: Option<Arc<ServerConfig>>,
     limits: Limits,
+    proxies: Arc<TrustedProxies>,
 }
 
 /// How a server came to its end.
@@ -47,12 +50,18 @@ pub struct Drained {
 impl Server {
     /// A server without TLS.
     pub fn plain(router: Router) -> Self {
-        Self { router, tls: None, limits: Limits::default() }
+        Self { router, tls: None, limits: Limits::default(), proxies: Arc::default() }
     }
 
     /// A server with TLS: see [`crate::tls::server_config`].
     pub fn tls(router: Router, config: Arc<ServerConfig>) -> Self {
-        Self { router, tls: Some(config), limits: Limits::default() }
+        Self { tls: Some(config), ..Self::plain(router) }
+    }
+
+    /// Lets these proxies have any number of connections.
+    pub fn trusting(mut self, proxies: &TrustedProxies) -> Self {
+        self.proxies = Arc::new(proxies.clone());
+        self
     }
 
     /// Replaces the default limits.
@@ -95,7 +104,8 @@ impl Server {
                 metrics::counter!(REFUSED, "reason" => "limit").increment(1);
                 continue;
             };
-            let Some(share) = peers.admit(peer.ip()) else {
+            let admitted = if self.proxies.trusts(peer.ip()) { Some(None) } else { peers.admit(peer.ip()).map(Some) };
+            let Some(share) = admitted else {
                 metrics::counter!(REFUSED, "reason" => "peer_limit").increment(1);
                 continue;
             };
@@ -130,7 +140,11 @@ async fn drain(mut connections: JoinSet<()>, longest: Duration) -> Drained {
 }
 
 /// Gives back what a connection held, however it ends.
-struct Leave(metrics::Gauge, #[allow(dead_code)] tokio::sync::OwnedSemaphorePermit, #[allow(dead_code)] peers::Share);
+struct Leave(
+    metrics::Gauge,
+    #[allow(dead_code)] tokio::sync::OwnedSemaphorePermit,
+    #[allow(dead_code)] Option<peers::Share>,
+);
 
 impl Drop for Leave {
     fn drop(&mut self) {

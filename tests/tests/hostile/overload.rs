@@ -8,10 +8,12 @@ use axum::extract::State;
 use axum::routing::get;
 use chancery_http::{Authenticated, Door, Limits, account_for};
 use chancery_tests::{Tenant, World};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use crate::common::{exchange, request, serve_router, status};
+use crate::common::{exchange, request, serve, serve_router, status};
 
 /// A door whose every answer takes until it is told to be given.
 fn slow(world: &World) -> (Router, Arc<Notify>) {
@@ -95,4 +97,35 @@ async fn one_noisy_reseller_starves_no_other() {
     let more = exchange(address, &ask(&noisy, "/quick")).await;
     assert_eq!(status(&more), 503, "the noisy one has its share");
     go.notify_waiters();
+}
+
+/// Each promises a body that does not come. They get half of the places, and others are served.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strangers_of_one_address_who_send_no_body_starve_nobody_elsewhere() {
+    let world = World::sqlite().await;
+    let address = serve(&world, Limits::default(), 20).await;
+    let head = "POST /acme/TLS-90d/new-account HTTP/1.1\r\nhost: ca.test\r\n\
+                content-type: application/jose+json\r\ncontent-length: 100\r\n\r\n";
+    let mut held = Vec::new();
+    for _ in 0..40 {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        held.push(stream);
+    }
+    let mut refused = 0;
+    for stream in &mut held {
+        let mut start = [0; 12];
+        let answered = tokio::time::timeout(Duration::from_millis(200), stream.read_exact(&mut start)).await;
+        refused += usize::from(answered.is_ok() && &start == b"HTTP/1.1 503");
+    }
+    assert_eq!(refused, 29, "half of them and one have a place");
+    for _ in 0..20 {
+        let elsewhere = TcpSocket::new_v4().unwrap();
+        elsewhere.bind("127.0.0.2:0".parse().unwrap()).unwrap();
+        let mut elsewhere = elsewhere.connect(address).await.unwrap();
+        elsewhere.write_all(&request("GET", "/v1/version", &[], b"")).await.unwrap();
+        let mut answer = String::new();
+        elsewhere.read_to_string(&mut answer).await.unwrap();
+        assert_eq!(status(&answer), 200, "{answer}");
+    }
 }

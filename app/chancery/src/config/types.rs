@@ -110,7 +110,7 @@ sections! {
         help_url: Option<String> = None,
         connections: i64 = 10_000,
         requests_at_once: i64 = 4096,
-        connections_per_peer: i64 = 0,
+        connections_per_peer: i64 = 1000,
         body_bytes: i64 = 262_144,
         body_time: String = "20s",
         header_bytes: i64 = 65_536,

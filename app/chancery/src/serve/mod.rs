@@ -135,15 +135,16 @@ pub async fn run(
     if let Err(error) = assembled.services.publication.look().await {
         tracing::warn!(%error, "the revocation lists are not there yet");
     }
-    let limits = installation.limits.http;
+    let (limits, proxies) = (installation.limits.http, &installation.proxies);
     let api = server(api(installation, &services, additions.acme()), certificate.clone())?;
     let mut doors = JoinSet::new();
     for AddedDoor { listener, router, tls } in additions.doors(installation, &services) {
         let own = tls.as_ref().map(load).transpose()?;
         doors.spawn(server(router, own.or(certificate.clone()))?.limits(limits).serve(listener, stopped(&stop)));
     }
-    doors.spawn(api.limits(limits).serve(listeners.api, stopped(&stop)));
-    doors.spawn(Server::plain(relying(installation, assembled)).limits(limits).serve(listeners.http, stopped(&stop)));
+    doors.spawn(api.limits(limits).trusting(proxies).serve(listeners.api, stopped(&stop)));
+    let relying = Server::plain(relying(installation, assembled)).limits(limits).trusting(proxies);
+    doors.spawn(relying.serve(listeners.http, stopped(&stop)));
     // Watched until the very end: whoever drains us wants to see that we are not ready, rather than nothing.
     let admin = Server::plain(admin::router(health.clone(), metrics.clone())).limits(limits);
     let admin = tokio::spawn(admin.serve(listeners.admin, stopped(&stop_last)));

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Limits {
     /// Most connections at once; one more is closed as soon as it is accepted.
     pub connections: usize,
-    /// Most connections at once from one IPv4 address or one IPv6 /64 network; `None` where a proxy stands in front.
+    /// Most connections at once from one IPv4 address or one IPv6 /64 network; trusted proxies have any number.
     pub connections_per_peer: Option<usize>,
     /// Longest TLS handshake.
     pub handshake: Duration,

@@ -31,6 +31,19 @@ async fn one_client_cannot_take_all_places() {
     within(async { while !try_ask(&server).await.starts_with("HTTP/1.1 200 ") {} }).await;
 }
 
+#[tokio::test]
+async fn a_proxy_that_is_named_has_any_number_of_connections() {
+    let proxies = crate::TrustedProxies { networks: vec!["127.0.0.0/8".parse().unwrap()], ..Default::default() };
+    let limits = Limits { connections_per_peer: Some(1), ..patient() };
+    let server = Running::start(Server::plain(router()).limits(limits).trusting(&proxies)).await;
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        let mut stream = server.connect().await;
+        assert!(ask(&mut stream, GET_PEER).await.starts_with("HTTP/1.1 200 "));
+        held.push(stream);
+    }
+}
+
 /// As `ask` on a new connection that the server may close at any moment.
 async fn try_ask(server: &Running) -> String {
     let mut stream = server.connect().await;
