@@ -28,6 +28,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{any, get, post};
+use chancery_http::Wording;
 
 pub use faults::Faults;
 pub use layout::Layout;
@@ -70,6 +71,14 @@ pub fn mounted(door: chancery_http::Door, mount: Arc<Mount>) -> Router {
         .with_state(door.clone());
     surroundings::around(faults::before(routes, door.clone()), door)
 }
+
+/// How refusals are said that come before a request gets here: as problem documents, too.
+pub fn wording(door: chancery_http::Door, mount: Arc<Mount>) -> Wording {
+    surroundings::wording(Door::new(door, mount))
+}
+
+/// Everything of this door is below it.
+pub const ROOT: &str = "/acme";
 
 async fn nothing() -> Problem {
     Problem::not_found("there is nothing at this path; begin at the directory of a profile")

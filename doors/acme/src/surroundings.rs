@@ -1,11 +1,13 @@
 //! What stands around every answer of ACME: a fresh nonce, the way to the directory, and leave for browsers to read it.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use chancery_http::Wording;
 use futures_util::FutureExt;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -23,9 +25,14 @@ pub(crate) fn around(routes: Router, door: Door) -> Router {
     routes.layer(middleware::from_fn_with_state(door, surround))
 }
 
+/// Says a refusal that comes before the request gets here as a problem document, like any other.
+pub(crate) fn wording(door: Door) -> Wording {
+    Arc::new(move |method, uri, error| decorate(Problem::from(error).into_response(), method, uri.path(), &door))
+}
+
 async fn surround(State(door): State<Door>, request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let mut response = match method {
+    let response = match method {
         // A browser asks whether it may.
         Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
         // A panic is a problem document like any other refusal.
@@ -34,27 +41,31 @@ async fn surround(State(door): State<Door>, request: Request, next: Next) -> Res
             Problem::internal().into_response()
         }),
     };
+    decorate(response, &method, &path, &door)
+}
+
+fn decorate(mut response: Response, method: &Method, path: &str, door: &Door) -> Response {
     let headers = response.headers_mut();
     // RFC 8555 section 6.1.
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     let exposed = HeaderValue::from_static("Link, Location, RateLimit, RateLimit-Policy, Replay-Nonce, Retry-After");
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
-    if method == Method::OPTIONS {
+    if *method == Method::OPTIONS {
         headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST"));
         headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("Content-Type"));
         headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
         return response;
     }
     if !path.ends_with("/directory") {
-        let index = Urls::of(&door).index(&path, &door.services.settings);
+        let index = Urls::of(door).index(path, &door.services.settings);
         link(&mut response, &index, "index");
     }
     // RFC 8555 section 6.6.
     if let (StatusCode::TOO_MANY_REQUESTS, Some(help)) = (response.status(), &door.services.limits.settings().help) {
         link(&mut response, help, "help");
     }
-    if method == Method::POST {
-        give_nonce(&mut response, &door);
+    if *method == Method::POST {
+        give_nonce(&mut response, door);
     }
     response
 }

@@ -11,7 +11,7 @@ use axum::{
 use chancery_wire::ErrorCode;
 use futures_util::FutureExt;
 use http::header::{CONNECTION, TRANSFER_ENCODING};
-use http::{HeaderValue, Method, StatusCode, Version};
+use http::{HeaderValue, Method, StatusCode, Uri, Version};
 use tracing::field::Empty;
 use tracing::{Instrument, error, info_span, trace_span};
 
@@ -37,12 +37,22 @@ pub struct Edge {
     body: BodyLimits,
     proxies: TrustedProxies,
     load: Option<Load>,
+    wordings: Vec<(&'static str, Wording)>,
 }
+
+/// Says a refusal in the way of one door, which may be asked before the request gets to it.
+pub type Wording = Arc<dyn Fn(&Method, &Uri, ApiError) -> Response + Send + Sync>;
 
 impl Edge {
     /// With the default limits for bodies.
     pub fn new(request_ids: RequestIdSource) -> Self {
-        Self { request_ids, body: BodyLimits::default(), proxies: TrustedProxies::default(), load: None }
+        Self {
+            request_ids,
+            body: BodyLimits::default(),
+            proxies: TrustedProxies::default(),
+            load: None,
+            wordings: Vec::new(),
+        }
     }
 
     /// Replaces the limits for bodies.
@@ -55,6 +65,21 @@ impl Edge {
     pub fn at_most(mut self, requests: usize) -> Self {
         self.load = Some(Load::new(requests));
         self
+    }
+
+    /// Says refusals of requests for what is below a path in its door's own way.
+    pub fn wording(mut self, below: &'static str, wording: Wording) -> Self {
+        self.wordings.push((below, wording));
+        self
+    }
+
+    fn refuse(&self, method: &Method, uri: &Uri, error: ApiError) -> Response {
+        let below =
+            |path: &str| uri.path().strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        match self.wordings.iter().find(|(path, _)| below(path)) {
+            Some((_, wording)) => wording(method, uri, error),
+            None => error.into_response(),
+        }
     }
 
     /// Believes these proxies when they say whose request they pass on.
@@ -105,11 +130,13 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
     let answer = async {
         let watch = metrics::Watch::start();
         let answered = async {
-            let _place = place?;
-            Ok::<_, ApiError>(next.run(request).await)
+            match place {
+                Ok(_place) => next.run(request).await,
+                Err(refusal) => edge.refuse(request.method(), request.uri(), refusal),
+            }
         };
         let mut response = match AssertUnwindSafe(answered).catch_unwind().await {
-            Ok(response) => response.unwrap_or_else(ApiError::into_response),
+            Ok(response) => response,
             Err(panic) => {
                 error!(request_id = %id, method, route, panic = panic_message(&*panic), "a handler panicked");
                 ApiError::internal().into_response()

@@ -29,7 +29,7 @@ pub mod tls;
 pub use body::{BodyLimits, read_bounded};
 pub use caller::{Authenticated, origin};
 pub use door::{Door, PublicUrls};
-pub use edge::{Edge, SPANS, finish};
+pub use edge::{Edge, SPANS, Wording, finish};
 pub use error::ApiError;
 pub use exchange::{Exchange, RefusalNote, account_for};
 pub use json::{JsonBody, OptionalJsonBody};

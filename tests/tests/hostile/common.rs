@@ -20,14 +20,23 @@ pub(crate) async fn serve(world: &World, limits: Limits, at_once: usize) -> Sock
     let routes = chancery_reseller::router(door.clone())
         .merge(chancery_identity::router(door.clone()))
         .merge(chancery_acme::router(door.clone()));
-    serve_router(account_for(routes, door), limits, at_once).await
+    let acme = chancery_acme::wording(door.clone(), Arc::default());
+    let edge = edge(at_once).wording(chancery_acme::ROOT, acme);
+    serve_finished(finish(account_for(routes, door), edge), limits).await
 }
 
 pub(crate) async fn serve_router(router: Router, limits: Limits, at_once: usize) -> SocketAddr {
-    let edge = Edge::new(Arc::new(|| "r".into())).at_most(at_once);
+    serve_finished(finish(router, edge(at_once)), limits).await
+}
+
+fn edge(at_once: usize) -> Edge {
+    Edge::new(Arc::new(|| "r".into())).at_most(at_once)
+}
+
+async fn serve_finished(router: Router, limits: Limits) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(Server::plain(finish(router, edge)).limits(limits).serve(listener, std::future::pending()));
+    tokio::spawn(Server::plain(router).limits(limits).serve(listener, std::future::pending()));
     address
 }
 

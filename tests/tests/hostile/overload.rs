@@ -129,3 +129,34 @@ async fn strangers_of_one_address_who_send_no_body_starve_nobody_elsewhere() {
         assert_eq!(status(&answer), 200, "{answer}");
     }
 }
+
+/// RFC 8555 section 6.7, with all that stands around other answers of ACME.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_turned_away_at_the_acme_door_is_a_problem_document() {
+    let world = World::sqlite().await;
+    let address = serve(&world, Limits::default(), 1).await;
+    let mut holder = TcpStream::connect(address).await.unwrap();
+    let head = "POST /acme/TLS-90d/new-account HTTP/1.1\r\nhost: ca.test\r\n\
+                content-type: application/jose+json\r\ncontent-length: 100\r\n\r\n";
+    holder.write_all(head.as_bytes()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let headers = [("content-type", "application/jose+json")];
+    let answer = exchange(address, &request("POST", "/acme/TLS-90d/new-order", &headers, b"{}")).await;
+    assert_eq!(status(&answer), 503, "{answer}");
+    for part in [
+        "content-type: application/problem+json",
+        "retry-after: 1",
+        "replay-nonce: ",
+        "/acme/TLS-90d/directory>;rel=\"index\"",
+        "access-control-allow-origin: *",
+        "\"type\":\"urn:ietf:params:acme:error:serverInternal\"",
+        "\"status\":503",
+    ] {
+        assert!(answer.contains(part), "{part}: {answer}");
+    }
+    let elsewhere = exchange(address, &request("GET", "/v1/version", &[], b"")).await;
+    assert!(
+        elsewhere.contains("content-type: application/json") && elsewhere.contains("\"unavailable\""),
+        "{elsewhere}"
+    );
+}

@@ -211,9 +211,10 @@ fn api(installation: &Installation, services: &Services, acme: Arc<Mount>) -> Ro
     let door = Door { services: services.clone(), urls: Arc::new(installation.urls.clone()) };
     let router = chancery_reseller::router(door.clone())
         .merge(chancery_identity::router(door.clone()))
-        .merge(chancery_acme::mounted(door.clone(), acme))
+        .merge(chancery_acme::mounted(door.clone(), acme.clone()))
         .merge(chancery_console::router(door.clone()));
-    finish(account_for(router, door), edge(installation))
+    let edge = edge(installation).wording(chancery_acme::ROOT, chancery_acme::wording(door.clone(), acme));
+    finish(account_for(router, door), edge)
 }
 
 /// What relying parties fetch: CRLs, OCSP answers and issuer certificates.
