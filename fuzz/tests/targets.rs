@@ -36,7 +36,8 @@ macro_rules! every_target {
 
 every_target! {
     acme_payload acme_request caa certificate csr cursor dns eab http_response identifier json_body jwk jws jwt lookup
-    ocsp pattern policy private_key public_key query redirect renewal sealed text tls_alpn token_request
+    ocsp pattern policy private_key proxied public_key query redirect renewal sealed text tls_alpn
+    token_request
 }
 
 #[test]

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use crate::body::BodyLimits;
 use crate::error::ApiError;
 use crate::json::JsonBody;
+pub use crate::server::{Announced, announced};
 
 /// Reads a body as every operation does that takes one.
 pub fn json_body<T: DeserializeOwned, U>(

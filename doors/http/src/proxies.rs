@@ -13,6 +13,8 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 pub struct TrustedProxies {
     pub networks: Vec<Network>,
     pub header: ProxyHeader,
+    /// Whether they begin each connection by saying whose it is: the PROXY protocol.
+    pub announce: bool,
 }
 
 /// The header in which they say so. One alone is read: a proxy that sets one passes the other on as the client sent it.
@@ -128,7 +130,7 @@ mod tests {
         for line in lines {
             headers.append(&name, line.parse().unwrap());
         }
-        TrustedProxies { networks, header }.client(peer.parse().unwrap(), &headers).ip().to_string()
+        TrustedProxies { networks, header, announce: false }.client(peer.parse().unwrap(), &headers).ip().to_string()
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A listener that serves a router, within limits, until it is told to stop.
 
 mod activity;
+mod announced;
 mod connection;
 mod limits;
 mod peers;
@@ -20,15 +21,17 @@ use tracing::{info, warn};
 
 use crate::proxies::TrustedProxies;
 
-use self::{connection::Attendant, peers::Peers};
 pub use self::{
+    announced::{Announced, announced},
     connection::{OverTls, PeerAddr},
     limits::Limits,
 };
+use self::{connection::Attendant, peers::Peers};
 
 /// Refused or failed connections, by `reason`.
 const REFUSED: &str = "chancery_http_connections_refused_total";
 const OPEN: &str = "chancery_http_connections";
+const PEER_LIMIT: &str = "peer_limit";
 
 /// Serves one router on one listener, plain or over TLS, HTTP/1.1 and HTTP/2.
 ///
@@ -58,7 +61,8 @@ impl Server {
         Self { tls: Some(config), ..Self::plain(router) }
     }
 
-    /// Lets these proxies have any number of connections.
+    /// Lets these proxies have any number of connections; and where they speak the PROXY protocol, believes them when they
+    /// say whose each is.
     pub fn trusting(mut self, proxies: &TrustedProxies) -> Self {
         self.proxies = Arc::new(proxies.clone());
         self
@@ -79,8 +83,9 @@ impl Server {
     async fn serve_on(self, listener: impl Accept, shutdown: impl Future<Output = ()>) -> Drained {
         let limits = self.limits;
         let places = Arc::new(Semaphore::new(limits.connections));
-        let peers = Peers::new(limits.connections_per_peer);
+        let peers = Peers::new(limits.connections_per_peer, self.proxies.clone());
         let attendant = Arc::new(Attendant::new(self.router, self.tls, limits));
+        let announce = self.proxies.announce;
         let (stop, stopping) = watch::channel(false);
         let mut connections = JoinSet::new();
         let mut pause = Pause::default();
@@ -104,17 +109,20 @@ impl Server {
                 metrics::counter!(REFUSED, "reason" => "limit").increment(1);
                 continue;
             };
-            let admitted = if self.proxies.trusts(peer.ip()) { Some(None) } else { peers.admit(peer.ip()).map(Some) };
-            let Some(share) = admitted else {
-                metrics::counter!(REFUSED, "reason" => "peer_limit").increment(1);
+            let Some(share) = peers.admit(peer.ip()) else {
+                metrics::counter!(REFUSED, "reason" => PEER_LIMIT).increment(1);
                 continue;
             };
-            let (attendant, stopping) = (attendant.clone(), stopping.clone());
+            let (attendant, peers, stopping) = (attendant.clone(), peers.clone(), stopping.clone());
             connections.spawn(async move {
                 let open = metrics::gauge!(OPEN);
                 open.increment(1);
                 let _leave = Leave(open, place, share);
-                if let Some(reason) = attendant.attend(stream, peer, stopping).await {
+                let refused = match announce && peers.trusts(peer.ip()) {
+                    true => attendant.attend_announced(stream, peer, &peers, stopping).await,
+                    false => attendant.attend(stream, peer, stopping).await,
+                };
+                if let Some(reason) = refused {
                     metrics::counter!(REFUSED, "reason" => reason).increment(1);
                 }
             });
@@ -140,11 +148,7 @@ async fn drain(mut connections: JoinSet<()>, longest: Duration) -> Drained {
 }
 
 /// Gives back what a connection held, however it ends.
-struct Leave(
-    metrics::Gauge,
-    #[allow(dead_code)] tokio::sync::OwnedSemaphorePermit,
-    #[allow(dead_code)] Option<peers::Share>,
-);
+struct Leave(metrics::Gauge, #[allow(dead_code)] tokio::sync::OwnedSemaphorePermit, #[allow(dead_code)] peers::Share);
 
 impl Drop for Leave {
     fn drop(&mut self) {

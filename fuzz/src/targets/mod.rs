@@ -19,6 +19,7 @@ mod ocsp;
 mod pattern;
 mod policy;
 mod private_key;
+mod proxied;
 mod public_key;
 mod query;
 mod redirect;
@@ -51,6 +52,7 @@ pub const TARGETS: &[Target] = &[
     pattern::TARGET,
     policy::TARGET,
     private_key::TARGET,
+    proxied::TARGET,
     public_key::TARGET,
     query::TARGET,
     redirect::TARGET,

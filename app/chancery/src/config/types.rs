@@ -55,6 +55,7 @@ sections! {
         shutdown_delay: String = "0s",
         trusted_proxies: Vec<String> = Vec::new(),
         proxy_header: String = "x-forwarded-for",
+        proxy_protocol: bool = false,
         tls: Tls = Tls::default(),
     }
     /// The certificate of the HTTPS listener.

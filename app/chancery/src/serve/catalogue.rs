@@ -74,6 +74,7 @@ const REFUSED: Values = Are(&[
     "accept_failed",
     "handshake_failed",
     "handshake_timeout",
+    "proxy_protocol",
     "header_timeout",
     "response_stalled",
 ]);

@@ -21,8 +21,11 @@ use tower::Service;
 use tracing::debug;
 
 use super::{
+    PEER_LIMIT,
     activity::{Activity, Tracked, Verdict},
+    announced,
     limits::Limits,
+    peers::Peers,
     socket::Socket,
 };
 
@@ -48,6 +51,30 @@ pub(super) struct Attendant {
 impl Attendant {
     pub(super) fn new(router: Router, tls: Option<Arc<ServerConfig>>, limits: Limits) -> Self {
         Self { router, tls: tls.map(TlsAcceptor::from), limits, http: protocol(&limits) }
+    }
+
+    /// The same for a connection on which a trusted proxy says first whose it is.
+    pub(super) async fn attend_announced(
+        &self,
+        mut stream: TcpStream,
+        proxy: SocketAddr,
+        peers: &Peers,
+        mut stopping: watch::Receiver<bool>,
+    ) -> Option<&'static str> {
+        let said = tokio::select! {
+            said = timeout(self.limits.handshake, announced::read(&mut stream)) => said,
+            () = stop(&mut stopping) => return None,
+        };
+        let client = match said {
+            Ok(Ok(client)) => client.unwrap_or(proxy),
+            Ok(Err(error)) => {
+                debug!(%proxy, %error, "a proxy does not say whose connection it is");
+                return Some("proxy_protocol");
+            }
+            Err(_) => return Some("handshake_timeout"),
+        };
+        let Some(_share) = peers.admit(client.ip()) else { return Some(PEER_LIMIT) };
+        self.attend(stream, client, stopping).await
     }
 
     /// Serves one connection to its end. Gives the reason if it was we who did not want to go on.

@@ -6,9 +6,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Counts connections by client, up to a limit for each.
+use crate::proxies::TrustedProxies;
+
+/// Counts connections by client, up to a limit for each; trusted proxies are none.
+#[derive(Clone)]
 pub(super) struct Peers {
     limit: Option<usize>,
+    proxies: Arc<TrustedProxies>,
     counts: Counts,
 }
 
@@ -20,13 +24,18 @@ pub(super) struct Share {
 }
 
 impl Peers {
-    pub(super) fn new(limit: Option<usize>) -> Self {
-        Self { limit, counts: Arc::default() }
+    pub(super) fn new(limit: Option<usize>, proxies: Arc<TrustedProxies>) -> Self {
+        Self { limit, proxies, counts: Arc::default() }
+    }
+
+    /// Whether it is a proxy that is believed.
+    pub(super) fn trusts(&self, address: IpAddr) -> bool {
+        self.proxies.trusts(address)
     }
 
     /// Counts one more connection, unless the client is at its limit.
     pub(super) fn admit(&self, address: IpAddr) -> Option<Share> {
-        let Some(limit) = self.limit else { return Some(Share { of: None }) };
+        let Some(limit) = self.limit.filter(|_| !self.trusts(address)) else { return Some(Share { of: None }) };
         let client = client(address);
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(client).or_default();
@@ -67,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_client_at_its_limit_gets_no_more_until_one_is_given_back() {
-        let peers = Peers::new(Some(2));
+        let peers = Peers::new(Some(2), Arc::default());
         let first = peers.admit(ip("192.0.2.1")).unwrap();
         let _second = peers.admit(ip("::ffff:192.0.2.1")).unwrap();
         assert!(peers.admit(ip("192.0.2.1")).is_none());
@@ -78,7 +87,7 @@ mod tests {
 
     #[test]
     fn one_ipv6_network_is_one_client() {
-        let peers = Peers::new(Some(1));
+        let peers = Peers::new(Some(1), Arc::default());
         let first = peers.admit(ip("2001:db8::1")).unwrap();
         assert!(peers.admit(ip("2001:db8::ffff")).is_none());
         assert!(peers.admit(ip("2001:db8:0:1::1")).is_some());
@@ -88,7 +97,7 @@ mod tests {
 
     #[test]
     fn without_a_limit_nothing_is_counted() {
-        let peers = Peers::new(None);
+        let peers = Peers::new(None, Arc::default());
         let _share = peers.admit(ip("192.0.2.1")).unwrap();
         assert!(peers.counts.lock().unwrap().is_empty());
     }

@@ -3,6 +3,7 @@
 mod bounds;
 mod drain;
 mod http2;
+mod proxied;
 mod slow;
 mod tls;
 

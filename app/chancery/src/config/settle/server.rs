@@ -50,7 +50,11 @@ fn settle_proxies(server: &types::Server, check: &mut Check<'_>) -> Option<Trust
             None
         }
     };
-    Some(TrustedProxies { networks: networks.into_iter().collect::<Option<_>>()?, header: header? })
+    let named = !server.proxy_protocol || !networks.is_empty();
+    let message = "needs server.trusted_proxies: whoever is not named there is not believed";
+    check.problems.require(named, "server.proxy_protocol", message);
+    let networks = networks.into_iter().collect::<Option<_>>()?;
+    Some(TrustedProxies { networks, header: header?, announce: server.proxy_protocol })
 }
 
 fn settle_listeners(server: &types::Server, check: &mut Check<'_>) -> Option<Addresses> {

@@ -24,6 +24,14 @@ async fn connect(
     trusted: &[CertificateDer<'static>],
     alpn: &[u8],
 ) -> io::Result<TlsStream<TcpStream>> {
+    handshake(server.connect().await, trusted, alpn).await
+}
+
+async fn handshake(
+    stream: TcpStream,
+    trusted: &[CertificateDer<'static>],
+    alpn: &[u8],
+) -> io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(trusted.iter().cloned());
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -34,7 +42,7 @@ async fn connect(
         .with_no_client_auth();
     config.alpn_protocols = vec![alpn.to_vec()];
     let name = ServerName::try_from("localhost").unwrap();
-    within(TlsConnector::from(Arc::new(config)).connect(name, server.connect().await)).await
+    within(TlsConnector::from(Arc::new(config)).connect(name, stream)).await
 }
 
 #[tokio::test]
@@ -100,4 +108,22 @@ async fn a_handshake_under_way_does_not_delay_the_end() {
     drop(connect(&server, &[certificate(&chain)], b"h2").await.unwrap());
     server.stop();
     assert_eq!(server.end().await, Drained { cut: 0 });
+}
+
+#[tokio::test]
+async fn the_proxy_says_whose_it_is_before_the_handshake() {
+    let directory = TempDir::new().unwrap();
+    let (chain, key) = write_pair(&directory, "a");
+    let config = server_config(ReloadingCertificate::load(&chain, key).unwrap()).unwrap();
+    let networks = vec!["127.0.0.1".parse().unwrap()];
+    let proxies = crate::TrustedProxies { networks, announce: true, ..Default::default() };
+    let server = Running::start(Server::tls(router(), config).trusting(&proxies)).await;
+    assert!(connect(&server, &[certificate(&chain)], b"http/1.1").await.is_err(), "it has to be said");
+    let mut stream = server.connect().await;
+    stream.write_all(b"PROXY TCP6 2001:db8::7 ::1 4711 443\r\n").await.unwrap();
+    let mut stream = handshake(stream, &[certificate(&chain)], b"http/1.1").await.unwrap();
+    stream.write_all(b"GET /peer HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
+    let mut answer = String::new();
+    within(stream.read_to_string(&mut answer)).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("[2001:db8::7]:4711"), "{answer}");
 }
