@@ -224,6 +224,7 @@ impl Builders {
             certificate: self.entropy().bytes::<64>().into(),
             sealed: self.entropy().bytes::<64>().into(),
             created_at: now,
+            revocation: None,
         }
     }
 

@@ -19,6 +19,7 @@ use crate::{
     error::PkiError,
     profile::Purpose,
     public_key::{describe, verify},
+    serial::Serial,
 };
 
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
@@ -96,6 +97,11 @@ impl Certificate {
     /// One PEM block, ending in a newline.
     pub fn to_pem(&self) -> String {
         pem::encode_string("CERTIFICATE", LineEnding::LF, &self.der).expect("a certificate fits into memory twice")
+    }
+
+    /// Its serial number; none where it is not one that we would draw.
+    pub fn serial(&self) -> Option<Serial> {
+        Serial::from_bytes(self.parsed.tbs_certificate().serial_number().as_bytes())
     }
 
     /// What it says, for showing it.

@@ -42,6 +42,8 @@ pub struct RevokedCertificate {
     pub revoked_at: i64,
     /// Why; `unspecified` is left out of the list (RFC 5280 section 5.3.1).
     pub reason: RevocationReason,
+    /// Whether it is a CA's: a key that is known to others is then a compromised CA (RFC 5280 section 5.3.1).
+    pub ca: bool,
 }
 
 /// Which certificates a list is about.
@@ -123,18 +125,21 @@ fn entries(revoked: &[RevokedCertificate]) -> Result<Option<Vec<RevokedCert>>, P
         Ok(RevokedCert {
             serial_number: certificate.serial.encode()?,
             revocation_date: time(certificate.revoked_at)?,
-            crl_entry_extensions: reason(certificate.reason)?.map(|reason| vec![reason]),
+            crl_entry_extensions: reason(certificate)?.map(|reason| vec![reason]),
         })
     };
     revoked.into_iter().map(entry).collect::<Result<_, PkiError>>().map(Some)
 }
 
-fn reason(reason: RevocationReason) -> Result<Option<Extension>, PkiError> {
-    if reason == RevocationReason::Unspecified {
-        return Ok(None);
-    }
+fn reason(certificate: &RevokedCertificate) -> Result<Option<Extension>, PkiError> {
     const ENUMERATED: u8 = 0x0a;
-    let extn_value = OctetString::new([ENUMERATED, 1, reason.code()]).map_err(PkiError::Encoding)?;
+    const CA_COMPROMISE: u8 = 2;
+    let code = match certificate.reason {
+        RevocationReason::Unspecified => return Ok(None),
+        RevocationReason::KeyCompromise if certificate.ca => CA_COMPROMISE,
+        other => other.code(),
+    };
+    let extn_value = OctetString::new([ENUMERATED, 1, code]).map_err(PkiError::Encoding)?;
     Ok(Some(Extension { extn_id: ID_CE_CRL_REASONS, critical: false, extn_value }))
 }
 

@@ -25,7 +25,7 @@ pub use rows::console_session::{ConsoleSession, SessionHolder};
 pub use rows::crl::{CrlFacts, CrlHead, CrlRow};
 pub use rows::event::{Expiring, Place, Placed};
 pub use rows::idempotency::StoredAnswer;
-pub use rows::issuer::{IssuerKind, IssuerRecord, IssuerState};
+pub use rows::issuer::{IssuerKind, IssuerRecord, IssuerRevocation, IssuerState};
 pub use rows::issuer_chain::ChainRecord;
 pub use rows::job::{Backlog, Job, JobKind};
 pub use rows::order::OrderFilter;

@@ -21,6 +21,8 @@ pub struct Signing {
     pub id: IssuerId,
     pub name: String,
     pub active: bool,
+    /// Whether its parent has revoked it: then it signs nothing for subscribers, not even what was drafted.
+    pub revoked: bool,
     pub issuer: Issuer,
     /// All of its addresses; a profile's certificates have those of [`urls_for`](Self::urls_for).
     pub urls: IssuerUrls,
@@ -120,10 +122,13 @@ impl Authority {
         let read = |tx: &mut Tx<'_>| Ok::<_, ServiceError>((tx.issuing_states()?, tx.chain_marks()?));
         let (states, marks) = self.kernel.store.read(read).await?;
         let loaded = self.loaded();
-        let known = states.iter().filter_map(|(id, _)| loaded.get(id));
+        let known = states.iter().filter_map(|(id, ..)| loaded.get(id));
         let same_chains = known.flat_map(|signing| signing.chains.marks(signing.id)).eq(marks);
-        let same = |(id, state): &(IssuerId, IssuerState)| {
-            loaded.get(id).is_some_and(|signing| signing.active == (*state == IssuerState::Active))
+        let same = |(id, state, revoked): &(IssuerId, IssuerState, bool)| {
+            let unchanged = |signing: &Arc<Signing>| {
+                signing.active == (*state == IssuerState::Active) && signing.revoked == *revoked
+            };
+            loaded.get(id).is_some_and(unchanged)
         };
         if states.len() != loaded.len() || !states.iter().all(same) || !same_chains {
             self.reload().await?;
@@ -165,6 +170,7 @@ impl Authority {
             id: record.id,
             name: record.name.clone(),
             active: record.state == IssuerState::Active,
+            revoked: record.revocation.is_some(),
             issuer: Issuer::new(certificate.clone(), Arc::new(key)).map_err(ServiceError::internal)?,
             urls,
             shards,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chancery_domain::{IssuerId, Timestamp};
 use chancery_pki::{Certificate, Issuer, PrivateKey};
 use chancery_seal::Keyring;
-use chancery_store::{IssuerKind, IssuerRecord, IssuerState, Store, Tx};
+use chancery_store::{IssuerKind, IssuerRecord, IssuerRevocation, IssuerState, Store, Tx};
 
 use crate::error::ServiceError;
 use crate::kernel::sealed_column;
@@ -29,6 +29,8 @@ pub struct ExaminedIssuer {
     pub name: String,
     pub kind: IssuerKind,
     pub state: IssuerState,
+    /// Since when it is revoked, and why.
+    pub revocation: Option<IssuerRevocation>,
     /// The end of its certificate; none where that cannot be read.
     pub not_after: Option<Timestamp>,
     /// Why it cannot sign: the key does not open, or is another certificate's.
@@ -42,6 +44,8 @@ pub struct ExaminedList {
     pub shard: i64,
     /// Whether there is one yet.
     pub published: bool,
+    /// Whether a revocation is not on it yet.
+    pub lacking: bool,
     pub this_update: Timestamp,
     pub next_update: Timestamp,
 }
@@ -55,6 +59,7 @@ pub async fn examine(store: &Store, keyring: &Keyring) -> Result<Examination, Se
         issuer: head.issuer,
         shard: head.shard,
         published: head.number > 0,
+        lacking: head.lacking,
         this_update: head.this_update,
         next_update: head.next_update,
     };
@@ -73,6 +78,7 @@ fn examined(record: &IssuerRecord, keyring: &Keyring) -> ExaminedIssuer {
         name: record.name.clone(),
         kind: record.kind,
         state: record.state,
+        revocation: record.revocation,
         not_after: certificate.as_ref().ok().map(|certificate| Timestamp::from_secs(certificate.not_after())),
         unfit: open(record, keyring).err().map(|error| error.to_string()),
     }

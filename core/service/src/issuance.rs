@@ -358,6 +358,9 @@ impl Issuance {
 
     fn sign_draft(&self, work: &Work) -> Result<Signed, String> {
         let _timed = Timed::start("sign");
+        if work.signing.revoked {
+            return Err(format!("the CA {} is revoked", work.signing.name));
+        }
         let key = work.request.key().map_err(ToString::to_string)?;
         let (_, profile) = profiles(&self.kernel, &work.order).map_err(|error| error.to_string())?;
         let urls = work.signing.urls_for(&self.kernel.settings.issuing.issuer_rules(&work.order.profile));

@@ -13,7 +13,9 @@ use chancery_domain::{IssuerId, Timestamp};
 use chancery_pki::{
     Certificate, Crl, CrlContents, CrlScope, CrlShards, Issuer, PrivateKey, RevokedCertificate, Serial,
 };
-use chancery_store::{CrlEntry, CrlFacts, CrlHead, CrlRow, IssuerKind, IssuerRecord, IssuerState, StoreError, Tx};
+use chancery_store::{
+    CrlEntry, CrlFacts, CrlHead, CrlRow, IssuerKind, IssuerRecord, IssuerRevocation, IssuerState, StoreError, Tx,
+};
 
 use crate::authority::Authority;
 use crate::error::ServiceError;
@@ -179,13 +181,19 @@ impl Publication {
         let claim = move |tx: &mut Tx<'_>| tx.claim_crl(issuer, shard, now.minus(SCHEDULE), now, now.plus(CLAIM));
         let Some(number) = self.kernel.store.write(claim).await? else { return Ok(()) };
         let signer = self.signer(record)?;
-        let facts = self.kernel.store.read(move |tx| tx.crl_facts(issuer, shard, now)).await?;
+        // Of one moment: whoever sees the count of a revocation sees it.
+        let read = move |tx: &mut Tx<'_>| Ok::<_, StoreError>((tx.crl_facts(issuer, shard, now)?, tx.issuers()?));
+        let (facts, issuers) = self.kernel.store.read(read).await?;
         let facts = facts.ok_or_else(|| ServiceError::internal("a list without a row"))?;
+        let below = match name {
+            CrlName::Root => revoked_below(issuer, &issuers)?,
+            CrlName::Shard(_) => Vec::new(),
+        };
 
         let (scheduled, covers) = (is_scheduled(facts.scheduled_at, now), facts.changes);
         let scheduled_at = if scheduled { now } else { facts.scheduled_at };
         let url = self.kernel.settings.issuing.crls(issuer);
-        let made = tokio::task::spawn_blocking(move || make(&signer, name, &url, number, &facts, now));
+        let made = tokio::task::spawn_blocking(move || make(&signer, name, &url, number, (&facts, below), now));
         let (der, this_update) = made.await.map_err(ServiceError::internal)??;
 
         let row = CrlRow { issuer, shard, number, der, this_update, next_update: this_update.plus(LIFE) };
@@ -232,7 +240,7 @@ impl Publication {
 impl CrlName {
     const ROOT: i64 = -1;
 
-    fn column(self) -> i64 {
+    pub(crate) fn column(self) -> i64 {
         match self {
             Self::Shard(shard) => i64::from(shard),
             Self::Root => Self::ROOT,
@@ -270,12 +278,13 @@ fn make(
     name: CrlName,
     urls: &CrlShards,
     number: i64,
-    facts: &CrlFacts,
+    (facts, below): (&CrlFacts, Vec<RevokedCertificate>),
     now: Timestamp,
 ) -> Result<(Vec<u8>, Timestamp), ServiceError> {
     let last = Some(facts.this_update).filter(|last| *last <= now.plus(CLAIM));
     let this_update = Timestamp::from_secs(last.map_or(now, |last| last.max(now)).as_secs());
-    let revoked = facts.entries.iter().map(entry).collect::<Result<Vec<_>, ServiceError>>()?;
+    let subscribers = facts.entries.iter().map(entry);
+    let revoked = subscribers.chain(below.into_iter().map(Ok)).collect::<Result<Vec<_>, ServiceError>>()?;
     let url = match name {
         CrlName::Shard(shard) => Some(urls.url(shard)),
         CrlName::Root => None,
@@ -295,5 +304,17 @@ fn entry(entry: &CrlEntry) -> Result<RevokedCertificate, ServiceError> {
     let serial = data_encoding::HEXLOWER.decode(entry.serial.as_bytes()).ok();
     let serial = serial.and_then(|bytes| Serial::from_bytes(&bytes));
     let serial = serial.ok_or_else(|| ServiceError::internal("a serial number that was not drawn here"))?;
-    Ok(RevokedCertificate { serial, revoked_at: entry.revoked_at.as_secs(), reason: entry.reason })
+    Ok(RevokedCertificate { serial, revoked_at: entry.revoked_at.as_secs(), reason: entry.reason, ca: false })
+}
+
+/// The CAs that a root has revoked. They are few, and stay on its list when they have ended.
+fn revoked_below(root: IssuerId, issuers: &[IssuerRecord]) -> Result<Vec<RevokedCertificate>, ServiceError> {
+    let below = issuers.iter().filter(|record| record.parent == Some(root));
+    let revoked = below.filter_map(|record| Some((record, record.revocation?)));
+    let entry = |(record, revocation): (&IssuerRecord, IssuerRevocation)| {
+        let certificate = Certificate::from_der(&record.certificate).map_err(ServiceError::internal)?;
+        let serial = certificate.serial().ok_or_else(|| ServiceError::internal("a CA with a strange serial number"))?;
+        Ok(RevokedCertificate { serial, revoked_at: revocation.at.as_secs(), reason: revocation.reason, ca: true })
+    };
+    revoked.map(entry).collect()
 }

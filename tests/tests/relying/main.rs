@@ -9,3 +9,4 @@ mod nodes;
 mod ocsp;
 mod openssl;
 mod over_http;
+mod revoked_issuers;

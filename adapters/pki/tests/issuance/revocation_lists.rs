@@ -17,7 +17,7 @@ fn shard_url(ca: &Ca, certificate: &Certificate) -> String {
 }
 
 fn revoked(certificate: &Certificate, reason: RevocationReason) -> RevokedCertificate {
-    RevokedCertificate { serial: Ca::serial_of(certificate), revoked_at: NOW - 60, reason }
+    RevokedCertificate { serial: Ca::serial_of(certificate), revoked_at: NOW - 60, reason, ca: false }
 }
 
 fn list(issuer: &Issuer, scope: CrlScope<'_>, revoked: &[RevokedCertificate]) -> Vec<u8> {
@@ -89,7 +89,7 @@ fn a_list_says_what_it_must_and_its_entries_are_sorted() {
     let entries: Vec<_> = RevocationReason::ALL
         .iter()
         .zip(0..)
-        .map(|(reason, at)| RevokedCertificate { serial: serial(), revoked_at: NOW - at, reason: *reason })
+        .map(|(reason, at)| RevokedCertificate { serial: serial(), revoked_at: NOW - at, reason: *reason, ca: false })
         .collect();
     let der = list(&ca.issuer, CrlScope::Shard(url), &entries);
     let (rest, read) = CertificateRevocationList::from_der(&der).unwrap();
@@ -130,7 +130,8 @@ fn a_list_says_what_it_must_and_its_entries_are_sorted() {
 #[test]
 fn a_list_that_stands_too_long_or_names_a_certificate_twice_is_not_made() {
     let ca = Ca::new(KeyAlgorithm::EcP256);
-    let entry = RevokedCertificate { serial: serial(), revoked_at: NOW, reason: RevocationReason::Superseded };
+    let entry =
+        RevokedCertificate { serial: serial(), revoked_at: NOW, reason: RevocationReason::Superseded, ca: false };
     let make = |scope, lasts, revoked: &[RevokedCertificate]| {
         let contents = CrlContents { scope, number: 1, this_update: NOW, next_update: NOW + lasts, revoked };
         match Crl::sign(&ca.issuer, &contents) {

@@ -359,6 +359,6 @@ fn read_state(row: &mut Columns<'_>) -> Result<CertificateState, StoreError> {
     }
 }
 
-fn read_reason(code: i64) -> Result<RevocationReason, StoreError> {
+pub(super) fn read_reason(code: i64) -> Result<RevocationReason, StoreError> {
     RevocationReason::from_code(code).ok_or_else(|| StoreError::corrupt("a revocation reason"))
 }

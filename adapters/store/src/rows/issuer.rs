@@ -1,5 +1,6 @@
-use chancery_domain::{IssuerId, Timestamp};
+use chancery_domain::{IssuerId, RevocationReason, Timestamp};
 
+use super::certificate::read_reason;
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -15,6 +16,15 @@ pub struct IssuerRecord {
     pub certificate: Vec<u8>,
     pub sealed: Vec<u8>,
     pub created_at: Timestamp,
+    /// Of an issuing CA whose certificate its parent has revoked.
+    pub revocation: Option<IssuerRevocation>,
+}
+
+/// Since when a CA is revoked, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IssuerRevocation {
+    pub at: Timestamp,
+    pub reason: RevocationReason,
 }
 
 /// Whether it signs CAs, the service's own TLS certificates, or subscribers' certificates.
@@ -50,6 +60,7 @@ impl IssuerState {
 }
 
 const COLUMNS: &str = "id, parent_id, name, kind, state, certificate, sealed, created_at";
+const REVOCATION: &str = "revoked_at, revocation_reason";
 
 impl Tx<'_> {
     /// Adds an issuer; `false` when the name is taken.
@@ -72,18 +83,40 @@ impl Tx<'_> {
 
     /// All of them: roots (the last in the alphabet) before what they signed, each kind oldest first.
     pub fn issuers(&mut self) -> Result<Vec<IssuerRecord>, StoreError> {
-        self.query(&format!("SELECT {COLUMNS} FROM issuers ORDER BY kind DESC, id"), params![], read)
+        self.query(&format!("SELECT {COLUMNS}, {REVOCATION} FROM issuers ORDER BY kind DESC, id"), params![], read)
     }
 
     /// The same, and whoever else claims them waits until this unit ends: for adding one, or changing where one stands.
     pub fn claim_issuers(&mut self) -> Result<Vec<IssuerRecord>, StoreError> {
-        self.query_claimed(&format!("SELECT {COLUMNS} FROM issuers ORDER BY id"), params![], read)
+        self.query_claimed(&format!("SELECT {COLUMNS}, {REVOCATION} FROM issuers ORDER BY id"), params![], read)
     }
 
     /// Which issuing CAs there are and where they stand, cheap enough to be asked every other second.
-    pub fn issuing_states(&mut self) -> Result<Vec<(IssuerId, IssuerState)>, StoreError> {
-        let sql = "SELECT id, state FROM issuers WHERE kind = $1 ORDER BY id";
-        self.query(sql, params![IssuerKind::Issuing.as_str()], |row| Ok((row.parsed()?, row.through(read_state)?)))
+    /// The last says whether it is revoked.
+    pub fn issuing_states(&mut self) -> Result<Vec<(IssuerId, IssuerState, bool)>, StoreError> {
+        let sql = "SELECT id, state, revoked_at FROM issuers WHERE kind = $1 ORDER BY id";
+        self.query(sql, params![IssuerKind::Issuing.as_str()], |row| {
+            Ok((row.parsed()?, row.through(read_state)?, row.time_or_none()?.is_some()))
+        })
+    }
+
+    /// Notes that a CA is revoked, which retires it as well, and counts that on the list of its parent it belongs on;
+    /// `false` where it is revoked already.
+    pub fn revoke_issuer(
+        &mut self,
+        id: IssuerId,
+        list: (IssuerId, i64),
+        revocation: IssuerRevocation,
+    ) -> Result<bool, StoreError> {
+        let sql = "UPDATE issuers SET state = $2, revoked_at = $3, revocation_reason = $4
+                   WHERE id = $1 AND revoked_at IS NULL";
+        let IssuerRevocation { at, reason } = revocation;
+        let params = params![id, IssuerState::Retired.as_str(), at, i64::from(reason.code())];
+        let revoked = self.execute(sql, params)? == 1;
+        if revoked {
+            self.count_revocations(list.0, list.1)?;
+        }
+        Ok(revoked)
     }
 
     pub fn set_issuer_state(&mut self, id: IssuerId, state: IssuerState) -> Result<(), StoreError> {
@@ -113,5 +146,10 @@ fn read(row: &mut Columns<'_>) -> Result<IssuerRecord, StoreError> {
         certificate: row.bytes()?,
         sealed: row.bytes()?,
         created_at: row.time()?,
+        revocation: match (row.time_or_none()?, row.int_or_none()?) {
+            (Some(at), Some(reason)) => Some(IssuerRevocation { at, reason: read_reason(reason)? }),
+            (None, _) => None,
+            (Some(_), None) => return Err(StoreError::corrupt("issuers.revocation_reason")),
+        },
     })
 }

@@ -73,7 +73,7 @@ pub(crate) async fn an_issuer_is_retired_and_activated_again(db: Database) {
     db.put(move |tx| stored.iter().try_for_each(|issuer| tx.insert_issuer(issuer).map(drop))).await;
     for state in [IssuerState::Retired, IssuerState::Active] {
         db.put(move |tx| tx.set_issuer_state(id, state)).await;
-        assert_eq!(db.get(|tx| tx.issuing_states()).await, [(id, state)]);
+        assert_eq!(db.get(|tx| tx.issuing_states()).await, [(id, state, false)]);
         let found = db.get(|tx| tx.issuers()).await;
         let changed = IssuerRecord { state, ..issuer.clone() };
         assert!(found.iter().map(issuer_parts).eq([&root, &changed].map(issuer_parts)));

@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use chancery_domain::{Clock, KeyType, Timestamp};
+use chancery_domain::{Clock, KeyType, RevocationReason, Timestamp};
 use chancery_service::operator::{ChainDetails, IssuerDetails, KeyAlgorithm};
 use clap::Subcommand;
 
@@ -41,6 +41,17 @@ pub enum CaCommand {
     Retire {
         /// Its id or its name
         ca: String,
+    },
+    /// Revoke the certificate of an issuing CA: the root's list tells, and it never issues again
+    RevokeIssuer {
+        /// Its id or its name
+        ca: String,
+        /// Why, as RFC 5280 names or numbers it; keyCompromise is told as cACompromise
+        #[arg(long)]
+        reason: RevocationReason,
+        /// Do it without asking
+        #[arg(long)]
+        yes: bool,
     },
     /// Let a retired CA issue again
     Activate {
@@ -91,6 +102,7 @@ pub fn run(target: &Target, command: CaCommand) -> Result<(), Failure> {
             let sentence = format!("{} issues no more; every node follows within seconds.", retired.name);
             printer.say(&sentence, &shown(&retired))
         }
+        CaCommand::RevokeIssuer { ca, reason, yes } => revoke(&context, &ca, reason, yes),
         CaCommand::Activate { ca } => {
             let active = context.wait(operator.activate_issuer(&ca)).map_err(unknown)?;
             let sentence = format!("{} may issue; every node follows within seconds.", active.name);
@@ -119,13 +131,32 @@ pub fn run(target: &Target, command: CaCommand) -> Result<(), Failure> {
     }
 }
 
+fn revoke(context: &Context, ca: &str, reason: RevocationReason, yes: bool) -> Result<(), Failure> {
+    if !yes {
+        let message = "all certificates that a revoked CA has issued are worthless, and it cannot be undone";
+        return Err(Failure::usage(message).advise("say --yes to do it"));
+    }
+    let revoked = context.wait(context.operator.revoke_issuer(ca, reason)).map_err(unknown)?;
+    let name = &revoked.issuer.name;
+    let mut sentence = match revoked.already {
+        true => format!("{name} was revoked already."),
+        false => format!("{name} is revoked; the root's list says so within seconds where the service runs."),
+    };
+    for (profile, key) in &revoked.gaps {
+        sentence.push_str(&format!(
+            "\nNo active CA may sign {key} certificates of the profile {profile}: see `ca create`."
+        ));
+    }
+    context.printer.say(&sentence, &shown(&revoked.issuer))
+}
+
 pub fn shown(issuer: &IssuerDetails) -> Record {
     let info = &issuer.info;
     record! {
         "id" => issuer.id.to_string(),
         "name" => issuer.name,
         "kind" => issuer.kind.as_str(),
-        "state" => issuer.state.as_str(),
+        "state" => issuer.standing(),
         "parent" => issuer.parent.map(|parent| parent.to_string()),
         "subject" => info.subject,
         "issuer" => info.issuer,
@@ -135,6 +166,8 @@ pub fn shown(issuer: &IssuerDetails) -> Record {
         "not_after" => Timestamp::from_secs(info.not_after).to_string(),
         "sha256_fingerprint" => info.sha256,
         "created_at" => issuer.created_at.to_string(),
+        "revoked_at" => issuer.revocation.map(|revocation| revocation.at.to_string()),
+        "revocation_reason" => issuer.revocation.map(|revocation| revocation.reason.as_str()),
     }
 }
 

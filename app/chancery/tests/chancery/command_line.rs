@@ -38,6 +38,7 @@ const COMMANDS: &[&[&str]] = &[
     &["ca", "rotate"],
     &["ca", "retire"],
     &["ca", "activate"],
+    &["ca", "revoke-issuer"],
     &["revoke"],
     &["kek"],
     &["kek", "list"],

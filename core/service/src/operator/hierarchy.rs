@@ -8,7 +8,7 @@ use chancery_pki::{
     CaName, CaPolicy, Certificate, CertificateInfo, Issuer, IssuingCa, KeyAlgorithm, KeyError, PolicyId, PrivateKey,
     Purpose, Serial, Signer, SubscriberProfile, Validity, issuing, root,
 };
-use chancery_store::{IssuerKind, IssuerRecord, IssuerState};
+use chancery_store::{IssuerKind, IssuerRecord, IssuerRevocation, IssuerState};
 use serde_json::json;
 
 use super::Operator;
@@ -38,6 +38,14 @@ pub struct IssuerDetails {
     pub certificate: Certificate,
     pub info: CertificateInfo,
     pub created_at: Timestamp,
+    pub revocation: Option<IssuerRevocation>,
+}
+
+impl IssuerDetails {
+    /// Where it stands, in a word.
+    pub fn standing(&self) -> &'static str {
+        if self.revocation.is_some() { "revoked" } else { self.state.as_str() }
+    }
 }
 
 const ROOT_DAYS: u32 = 20 * 365;
@@ -144,6 +152,7 @@ impl Operator {
             certificate: certificate.as_der().to_vec(),
             sealed,
             created_at: now,
+            revocation: None,
         })
     }
 
@@ -185,6 +194,7 @@ pub(super) fn details(record: &IssuerRecord) -> Result<IssuerDetails, ServiceErr
         certificate,
         info,
         created_at: record.created_at,
+        revocation: record.revocation,
     })
 }
 

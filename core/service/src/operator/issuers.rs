@@ -107,6 +107,9 @@ impl Operator {
         if record.state == state {
             return details(record);
         }
+        if record.revocation.is_some() {
+            return Err(refusal(format!("{} is revoked, for good; make another CA instead", record.name)));
+        }
         tx.set_issuer_state(id, state)?;
         let issuing = &self.kernel.settings.issuing;
         let known = |records: &[IssuerRecord]| records.iter().map(details).collect::<Result<Vec<_>, _>>();
@@ -144,7 +147,7 @@ impl Operator {
         self.make_issuing(&parent, name, &subject, &key).map_err(ServiceError::internal)
     }
 
-    fn candidates<'a>(&self, issuers: &'a [IssuerDetails]) -> Vec<Recorded<'a>> {
+    pub(super) fn candidates<'a>(&self, issuers: &'a [IssuerDetails]) -> Vec<Recorded<'a>> {
         let now = self.kernel.now().as_secs();
         let issuing = issuers.iter().filter(|issuer| issuer.kind == IssuerKind::Issuing);
         issuing.filter_map(|issuer| Some(Recorded { issuer, key: key_of(issuer)?, now })).collect()
@@ -152,7 +155,7 @@ impl Operator {
 }
 
 /// A CA as the database has it, at a point in time.
-struct Recorded<'a> {
+pub(super) struct Recorded<'a> {
     issuer: &'a IssuerDetails,
     key: KeyAlgorithm,
     now: i64,
@@ -241,6 +244,7 @@ mod tests {
             certificate: Vec::new(),
             sealed: Vec::new(),
             created_at: Timestamp::from_secs(0),
+            revocation: None,
         };
         names.iter().enumerate().map(record).collect()
     }

@@ -3,6 +3,7 @@
 mod chains;
 mod clients;
 mod hierarchy;
+mod issuer_revocation;
 mod issuers;
 mod keys;
 mod pauses;
@@ -22,6 +23,7 @@ pub use chains::ChainDetails;
 pub use chancery_pki::KeyAlgorithm;
 pub use clients::{NewApiKey, NewClient, NewSecret};
 pub use hierarchy::{IssuerDetails, NewHierarchy};
+pub use issuer_revocation::RevokedIssuer;
 pub use issuers::RotatedIssuer;
 pub use keys::NewOperatorKey;
 pub use reseal::Resealed;

@@ -25,7 +25,7 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
                     @let end = Timestamp::from_secs(issuer.info.not_after);
                     tr {
                         th scope="row" data-label="CA" { span.strong { (issuer.name) } span.sub { (issuer.kind.as_str()) } span.sub.mono { (issuer.info.serial) } }
-                        td data-label="State" { (pill(issuer.state.as_str())) }
+                        td data-label="State" { (pill(issuer.standing())) }
                         td data-label="Key" { (issuer.info.key_type) }
                         td data-label="Ends" { (on_day(end)) span.sub { (ago(end, now)) } }
                         td data-label="Revocation lists" { (lists_of(&door.services, issuer.id, issuer.parent.is_none(), now)) }

@@ -127,7 +127,7 @@ fn the_hierarchy_is_clean() {
 fn revocation_lists_are_clean() {
     let revoked: Vec<_> = RevocationReason::ALL
         .iter()
-        .map(|reason| RevokedCertificate { serial: serial(), revoked_at: NOW - DAY, reason: *reason })
+        .map(|reason| RevokedCertificate { serial: serial(), revoked_at: NOW - DAY, reason: *reason, ca: false })
         .collect();
     for algorithm in [KeyAlgorithm::EcP256, KeyAlgorithm::EcP384, KeyAlgorithm::Rsa2048] {
         let ca = Ca::new(algorithm);

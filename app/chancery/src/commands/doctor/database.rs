@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chancery_domain::Timestamp;
 use chancery_service::{Examination, ExaminedIssuer, ExaminedList, examine};
-use chancery_store::{DatabaseUrl, Facts, IssuerKind, IssuerState, Store};
+use chancery_store::{DatabaseUrl, Facts, IssuerKind, IssuerRevocation, IssuerState, Store};
 
 use super::finding::Report;
 use crate::commands::context::quiet;
@@ -160,7 +160,14 @@ fn judge(installation: &Installation, examination: &Examination, now: Timestamp,
 }
 
 fn judge_issuer(issuer: &ExaminedIssuer, longest: Duration, now: Timestamp, report: &mut Report) {
-    let ExaminedIssuer { name, kind, state, not_after, unfit, .. } = issuer;
+    let ExaminedIssuer { name, kind, state, not_after, unfit, revocation, .. } = issuer;
+    if let Some(IssuerRevocation { at, reason }) = revocation {
+        let what = format!("{name} is revoked since {at} ({reason}): nothing that it signed is to be trusted");
+        return match not_after {
+            Some(end) if *end <= now => report.well("authorities", format!("{name} ended at {end}, revoked")),
+            Some(_) | None => report.warn("authorities", what, "have customers renew what it signed"),
+        };
+    }
     if let Some(unfit) = unfit {
         let what = format!("{name} cannot sign: {unfit}");
         return report.problem("authorities", what, "put a backup back in which key and certificate belong together");
@@ -200,6 +207,9 @@ fn judge_lists(lists: &[ExaminedList], now: Timestamp, report: &mut Report) {
     } else if age > LATE {
         let what = format!("a revocation list is {} old, and should be made every day", roughly(age));
         report.warn("revocation", what, "start the service, and see in its log why lists are not made");
+    } else if lists.iter().any(|list| list.lacking) {
+        let what = "a revocation is on no list yet: relying parties do not know of it";
+        report.warn("revocation", what, "start the service: it makes the list within a second");
     } else if published.len() < lists.len() {
         let missing = lists.len() - published.len();
         report.warn("revocation", format!("{missing} revocation lists are to be made"), "start the service");
@@ -210,6 +220,8 @@ fn judge_lists(lists: &[ExaminedList], now: Timestamp, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
+    use chancery_domain::RevocationReason;
+
     use super::super::finding::{Finding, Level};
     use super::*;
 
@@ -229,9 +241,12 @@ mod tests {
             name: "E1".to_owned(),
             kind,
             state,
+            revocation: None,
             not_after: Some(NOW.plus(DAY * days)),
             unfit: None,
         };
+        let revocation = Some(IssuerRevocation { at: NOW, reason: RevocationReason::KeyCompromise });
+        let revoked = |days| ExaminedIssuer { revocation, ..issuer(IssuerKind::Issuing, IssuerState::Retired, days) };
         let level = |issuer: ExaminedIssuer| found(|report| judge_issuer(&issuer, DAY * 90, NOW, report)).level;
         assert_eq!(level(issuer(IssuerKind::Issuing, IssuerState::Active, 91)), Level::Ok);
         assert_eq!(level(issuer(IssuerKind::Issuing, IssuerState::Active, 89)), Level::Warning);
@@ -239,6 +254,7 @@ mod tests {
         assert_eq!(level(issuer(IssuerKind::Issuing, IssuerState::Active, 0)), Level::Problem);
         assert_eq!(level(issuer(IssuerKind::Issuing, IssuerState::Retired, 0)), Level::Ok);
         assert_eq!(level(issuer(IssuerKind::Root, IssuerState::Active, 364)), Level::Warning);
+        assert_eq!([level(revoked(91)), level(revoked(0))], [Level::Warning, Level::Ok]);
     }
 
     #[test]

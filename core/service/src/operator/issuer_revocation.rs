@@ -1,0 +1,54 @@
+//! A CA is revoked by its parent: it issues no more, and stands on the parent's list for good.
+
+use chancery_domain::{KeyType, ProfileName, RevocationReason};
+use chancery_store::{IssuerKind, IssuerRecord, IssuerRevocation};
+use serde_json::json;
+
+use super::Operator;
+use super::hierarchy::{IssuerDetails, details};
+use super::issuers::find_issuing;
+use crate::error::ServiceError;
+use crate::issuers::gaps;
+use crate::publication::CrlName;
+
+/// A CA that is revoked.
+#[derive(Clone)]
+pub struct RevokedIssuer {
+    pub issuer: IssuerDetails,
+    /// Whether it was so before.
+    pub already: bool,
+    /// What nobody may sign now.
+    pub gaps: Vec<(ProfileName, KeyType)>,
+}
+
+impl Operator {
+    /// Revokes an issuing CA, even if nobody else may sign what it signs: whoever has its key does not wait. The list of
+    /// its parent is made anew by the next node that looks, within a second.
+    pub async fn revoke_issuer(&self, which: &str, reason: RevocationReason) -> Result<RevokedIssuer, ServiceError> {
+        let (me, which) = (self.clone(), which.to_owned());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let before = tx.claim_issuers()?;
+                let record = find_issuing(&before, &which)?;
+                let parent =
+                    before.iter().find(|parent| parent.kind == IssuerKind::Root && Some(parent.id) == record.parent);
+                let parent = parent.ok_or_else(|| ServiceError::internal("an issuing CA without a root"))?;
+                // Without the parent's key there will be no list, and better it is said now.
+                me.open_root(parent).map_err(ServiceError::internal)?;
+                let revocation = IssuerRevocation { at: me.kernel.now(), reason };
+                let revoked = tx.revoke_issuer(record.id, (parent.id, CrlName::Root.column()), revocation)?;
+                let after = tx.issuers()?.iter().map(details).collect::<Result<Vec<_>, _>>()?;
+                let missing = || ServiceError::internal("a CA that was there a moment ago");
+                let issuer = after.iter().find(|issuer| issuer.id == record.id).cloned().ok_or_else(missing)?;
+                if revoked {
+                    let IssuerRecord { id, name, .. } = record;
+                    let detail = json!({"name": name, "reason": reason.as_str(), "serial": issuer.info.serial});
+                    me.record(tx, None, "issuer.revoke", *id, &detail)?;
+                }
+                let gaps = gaps(&me.candidates(&after), &me.kernel.settings.issuing);
+                Ok(RevokedIssuer { issuer, already: !revoked, gaps })
+            })
+            .await
+    }
+}
