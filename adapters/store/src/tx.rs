@@ -161,6 +161,15 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// Keeps others from changing anything in a table until this transaction ends, even where there are no rows to hold.
+    /// Ask for it before anything is read.
+    pub(crate) fn claim_table(&mut self, table: &str) -> Result<(), StoreError> {
+        match self.session {
+            Session::Sqlite(_) => Ok(()),
+            Session::Postgres(_) => self.put(&format!("LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"), &[]),
+        }
+    }
+
     /// Runs an update guarded by a version: one row changed, or the copy was stale.
     pub(crate) fn update(
         &mut self,

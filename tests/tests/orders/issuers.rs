@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use chancery_domain::{PageRequest, Profile, ProfileName, RevocationReason, ScopeSet, Timestamp};
 use chancery_pki::{NameRules, PolicyId, Purpose, SubscriberProfile};
-use chancery_service::operator::{CertificateRef, KeyAlgorithm};
-use chancery_service::{IssuerRef, IssuerRules, ServiceError, Services, Settings};
+use chancery_service::operator::{CertificateRef, KeyAlgorithm, NewHierarchy};
+use chancery_service::{IssuerRef, IssuerRules, Operator, ServiceError, Services, Settings};
 use chancery_store::{AuditFilter, IssuerKind};
+use chancery_testkit::Address;
 use chancery_tests::{Node, Tenant, World, csr, csr_with, on_both_databases, settings};
 use serde_json::{Value, json};
 
@@ -311,6 +312,36 @@ on_both_databases! {
         assert_eq!(actions, expected);
     }
 
+    async fn of_two_that_make_a_hierarchy_at_once_one_wins(world: World) {
+        let other = world.another_node(settings(), Vec::new()).await;
+        let hold = empty_hierarchy(&world);
+        let made = |operator: &Operator, name: &str| {
+            let (operator, root, issuing) = (operator.clone(), format!("{name} Root"), format!("{name} Issuing E1"));
+            let new = NewHierarchy {
+                country: "DE".to_owned(),
+                organization: name.to_owned(),
+                root,
+                issuing: vec![(issuing, KeyAlgorithm::EcP256)],
+            };
+            tokio::spawn(async move { operator.init_hierarchy(new).await })
+        };
+        let makers = [made(&world.services.operator, "One"), made(&other.services.operator, "Other")];
+        // Both have their keys, and have seen that nothing is there.
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        drop(hold);
+        let mut seen = Vec::new();
+        for maker in makers {
+            let issuers = maker.await.unwrap().unwrap();
+            seen.push(issuers.into_iter().map(|issuer| issuer.name).collect::<Vec<_>>());
+        }
+        assert_eq!(seen[0].len(), 2, "{seen:?}");
+        assert_eq!(seen[0], seen[1]);
+        let filter = AuditFilter { action: Some("issuer.create".to_owned()), ..AuditFilter::default() };
+        let trail = world.services.audit.list(filter, PageRequest { limit: 100, after: None }).await.unwrap();
+        let noted = trail.iter().filter(|line| !line.detail.contains("Test ")).count();
+        assert_eq!(noted, 2, "what was not made is not noted");
+    }
+
     async fn of_two_operators_who_retire_the_last_two_one_is_refused(world: World) {
         let node = world.another_node(settings(), Vec::new()).await;
         let (one, other) = (&world.services.operator, &node.services.operator);
@@ -378,6 +409,33 @@ on_both_databases! {
         assert_eq!(revocations.len(), 3);
         for line in revocations {
             assert_eq!((line.actor_kind.as_str(), line.actor.as_str(), line.reseller.is_some()), ("operator", "alice", true));
+        }
+    }
+}
+
+/// Deletes the CAs; on PostgreSQL nothing can be added, though it can be read that nothing is there, until what is given back is
+/// dropped.
+fn empty_hierarchy(world: &World) -> Option<std::sync::mpsc::Sender<()>> {
+    let delete = "DELETE FROM issuers WHERE kind = 'issuing'; DELETE FROM issuers";
+    match world.store.address() {
+        Address::Sqlite(path) => {
+            rusqlite::Connection::open(path).unwrap().execute_batch(delete).unwrap();
+            None
+        }
+        Address::Postgres(url) => {
+            let (locked, is_locked) = std::sync::mpsc::channel();
+            let (release, released) = std::sync::mpsc::channel();
+            std::thread::spawn(move || {
+                let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+                client.batch_execute(delete).unwrap();
+                let mut transaction = client.transaction().unwrap();
+                transaction.batch_execute("LOCK TABLE issuers IN SHARE MODE").unwrap();
+                locked.send(()).unwrap();
+                let _ = released.recv();
+                transaction.commit().unwrap();
+            });
+            is_locked.recv().unwrap();
+            Some(release)
         }
     }
 }

@@ -91,6 +91,12 @@ impl Tx<'_> {
         self.query_claimed(&format!("SELECT {COLUMNS}, {REVOCATION} FROM issuers ORDER BY id"), params![], read)
     }
 
+    /// The same, and nobody else adds one either: for the first.
+    pub fn claim_hierarchy(&mut self) -> Result<Vec<IssuerRecord>, StoreError> {
+        self.claim_table("issuers")?;
+        self.issuers()
+    }
+
     /// Which issuing CAs there are and where they stand, cheap enough to be asked every other second.
     /// The last says whether it is revoked.
     pub fn issuing_states(&mut self) -> Result<Vec<(IssuerId, IssuerState, bool)>, StoreError> {

@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 use chancery_domain::Clock;
 use chancery_store::{DatabaseUrl, Options, Store};
 use clap::Args;
+use serde_json::json;
 
 use super::context::quiet;
+use super::noting::{note, untold};
 use crate::failure::Failure;
 use crate::files::{private_folder, unwritable};
 use crate::installation::Kek;
 use crate::print::{Printer, record};
+use crate::serve::runtime;
 use crate::system::SystemClock;
 use crate::target::Target;
 
@@ -30,15 +33,16 @@ pub fn run(target: &Target, args: &BackupArgs) -> Result<(), Failure> {
     let store = installation.open_store(&Options { migrate: false, ..quiet(&installation) })?;
     copy(&store, &args.to)?;
     let bytes = fs::metadata(&args.to).map(|metadata| metadata.len()).unwrap_or(0);
+    let file = args.to.display().to_string();
+    let noted = note(&store, "backup.create", file.clone(), json!({"bytes": bytes}));
+    runtime()?.block_on(noted).map_err(|error| untold(&format!("wrote {file}"), &error))?;
     let kek = match &installation.kek {
         Kek::File(path) => format!("the key-encryption keys in {}", path.display()),
         Kek::Text(_) => "the key-encryption key from your environment".to_owned(),
     };
-    let sentence = format!(
-        "Wrote {} ({bytes} bytes). It is of no use without {kek}: keep those elsewhere, and safe.",
-        args.to.display()
-    );
-    let record = record! { "file" => args.to.display().to_string(), "bytes" => bytes };
+    let sentence =
+        format!("Wrote {file} ({bytes} bytes). It is of no use without {kek}: keep those elsewhere, and safe.");
+    let record = record! { "file" => file, "bytes" => bytes };
     Printer { json: target.json }.say(&sentence, &record)
 }
 

@@ -54,7 +54,7 @@ pub fn quiet(installation: &Installation) -> Options {
 }
 
 /// Who is at the keyboard, for the audit trail.
-fn person() -> String {
+pub fn person() -> String {
     let named = |variable| std::env::var(variable).ok().filter(|name| !name.is_empty());
     let name = named("SUDO_USER").or_else(|| named("USER")).or_else(|| named("LOGNAME"));
     // It is stored and shown: nothing but plain text of a sane length.

@@ -9,8 +9,10 @@ use chancery_domain::{Clock, Timestamp};
 use chancery_seal::{KeyInfo, Keyring, key_id};
 use chancery_store::{SEALED_COLUMNS, Tx};
 use clap::Subcommand;
+use serde_json::json;
 
 use super::context::Context;
+use super::noting::{note, untold};
 use crate::config::{IDEMPOTENCY_WINDOW, span};
 use crate::failure::Failure;
 use crate::installation::Kek;
@@ -67,6 +69,8 @@ fn list(context: &Context) -> Result<(), Failure> {
 fn prepare(context: &Context) -> Result<(), Failure> {
     let path = keyring_file(context)?;
     let prepared = Keyring::prepare(&path, SystemClock.now().as_secs()).map_err(Failure::failed)?;
+    let noted = note(&context.kernel.store, "kek.prepare", prepared.clone(), json!({}));
+    context.wait(noted).map_err(|error| untold(&format!("added {prepared}"), &error))?;
     let sentence = format!(
         "{prepared} is in {} and seals nothing yet. Copy the file to every node, and then run `chancery kek rotate`.",
         path.display()
@@ -96,6 +100,11 @@ fn prune(context: &Context) -> Result<(), Failure> {
     let recent = recent(&keys, changed_at(&path)?, SystemClock.now());
     let keep: Vec<_> = used.keys().cloned().chain(recent.iter().cloned()).collect();
     let dropped = Keyring::prune(&path, &keep).map_err(Failure::failed)?;
+    if !dropped.is_empty() {
+        let primary = context.kernel.keyring.primary_id();
+        let noted = note(&context.kernel.store, "kek.prune", primary, json!({"dropped": dropped}));
+        context.wait(noted).map_err(|error| untold(&format!("dropped {}", dropped.join(", ")), &error))?;
+    }
     let kept: Vec<_> = context.kernel.keyring.keys().into_iter().map(|key| key.id).collect();
     let mut sentence = match dropped.len() {
         0 => "Nothing was dropped.".to_owned(),

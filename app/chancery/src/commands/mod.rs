@@ -11,6 +11,7 @@ pub mod demo;
 pub mod doctor;
 pub mod kek;
 pub mod man;
+mod noting;
 pub mod openapi;
 pub mod operator_key;
 pub mod pause;

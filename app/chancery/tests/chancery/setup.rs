@@ -89,6 +89,9 @@ fn a_backup_is_whole_private_and_never_overwrites() {
     let copy_text = copy.to_str().unwrap();
     let made = configured.run(&["backup", "--to", copy_text, "--json"]).json();
     assert_eq!(made["file"], copy_text);
+    let noted = configured.run(&["audit", "--action", "backup.create", "--json"]).json();
+    assert_eq!((noted.as_array().unwrap().len(), &noted[0]["subject"]), (1, &made["file"]), "{noted}");
+    assert_eq!(noted[0]["detail"]["bytes"], made["bytes"]);
     assert_eq!(fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(!configured.folder.path().join("copy.db.partial").exists());
     let url = format!("sqlite://{copy_text}");
@@ -128,6 +131,9 @@ fn the_key_is_rotated_under_a_running_service() {
     let pruned = json_in(place.path(), &["kek", "prune"]);
     assert_eq!(pruned["dropped"], json!([before[0]["key_id"]]));
     assert_eq!(pruned["kept"], json!([rotated["key_id"]]));
+    let noted = json_in(place.path(), &["audit", "--action", "kek.prune"]);
+    assert_eq!(noted.as_array().unwrap().len(), 1, "what dropped nothing is not noted: {noted}");
+    assert_eq!((&noted[0]["subject"], &noted[0]["detail"]["dropped"]), (&rotated["key_id"], &pruned["dropped"]));
     assert_eq!(dev.admin("/readyz").status, 200);
     assert_eq!(dev.curl("/v1/account", &[]).status, 200);
 }
