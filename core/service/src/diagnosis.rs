@@ -70,7 +70,8 @@ impl Diagnoses {
         };
         let judged = self.kernel.store.read(judge).await?;
         let whose = caller.reseller.to_string();
-        let granted = self.kernel.limits.take_many(Limit::Diagnoses, &whose, names.len()).await;
+        let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
+        let granted = self.kernel.limits.take_many(Limit::Diagnoses, &whose, count).await;
         if let Some(refused) = granted.filter(|decision| !decision.allowed()) {
             return Err(ServiceError::RateLimited(refused));
         }

@@ -1,4 +1,4 @@
-//! The buckets as one node knows them. Memory is bounded whatever keys come: what is full is forgotten, and while too
+//! The buckets of one limit as one node knows them. Memory is bounded whatever keys come: what is full is forgotten, and while too
 //! many are busy at once, keys share buckets.
 
 use std::collections::HashMap;
@@ -12,8 +12,8 @@ use data_encoding::HEXLOWER;
 use super::{Key, Rate};
 
 /// Keys that are remembered before the idle ones are forgotten.
-const MOST_KEYS: usize = 100_000;
-/// Buckets that all keys share while too many keys are busy at once.
+const MOST_KEYS: usize = 50_000;
+/// Buckets that all other keys share while too many keys are busy at once.
 const SHARED_BUCKETS: u8 = u8::MAX;
 /// How long tokens stay in the pocket of a node that has no use for them.
 const IDLE: i64 = 3_000_000;
@@ -33,6 +33,8 @@ pub(super) enum Taken {
 
 pub(super) struct Buckets {
     shared: bool,
+    /// Tells the buckets that keys share from those of other limits, in the database too.
+    mark: u8,
     most_keys: usize,
     nodes: AtomicU32,
     entries: Mutex<Entries>,
@@ -73,25 +75,35 @@ struct Entry {
 pub(super) struct Waits<'a> {
     buckets: &'a Buckets,
     key: Key,
+    tokens: i64,
 }
 
 impl Buckets {
-    pub(super) fn new(shared: bool) -> Self {
-        Self { shared, most_keys: MOST_KEYS, nodes: AtomicU32::new(1), entries: Mutex::default() }
+    pub(super) fn new(shared: bool, mark: u8) -> Self {
+        Self { shared, mark, most_keys: MOST_KEYS, nodes: AtomicU32::new(1), entries: Mutex::default() }
     }
 
     #[cfg(test)]
     pub(super) fn small(shared: bool, most_keys: usize) -> Self {
-        Self { most_keys, ..Self::new(shared) }
+        Self { most_keys, ..Self::new(shared, 0) }
     }
 
-    pub(super) fn take(&self, key: Key, rate: &Rate, now: i64, patient: bool) -> Taken {
+    /// One in which all keys share buckets.
+    #[cfg(test)]
+    pub(super) fn crowded(shared: bool, mark: u8) -> Self {
+        let buckets = Self { most_keys: 0, ..Self::new(shared, mark) };
+        buckets.entries().crowded = true;
+        buckets
+    }
+
+    /// Takes so many tokens, or none.
+    pub(super) fn take(&self, key: Key, tokens: u32, rate: &Rate, now: i64, patient: bool) -> Taken {
         let mut entries = self.entries();
-        let patient = patient && now >= entries.trouble_until;
+        let (tokens, patient) = (i64::from(tokens), patient && now >= entries.trouble_until);
         let (slot, entry) = self.entry(&mut entries, key, rate, now);
         let taken = match self.shared {
-            false => entry.take_alone(now),
-            true => entry.take_shared(now, i64::from(self.nodes()), patient),
+            false => entry.take_alone(tokens, now),
+            true => entry.take_shared(tokens, now, i64::from(self.nodes()), patient),
         };
         entries.enqueue(slot);
         taken
@@ -100,29 +112,29 @@ impl Buckets {
     /// How many tokens there are, and how long until there is one.
     pub(super) fn peek(&self, key: Key, rate: &Rate, now: i64) -> (u32, Duration) {
         let entries = self.entries();
-        let Some(entry) = entries.all.get(&entries.slot(key)) else { return (rate.burst.get(), Duration::ZERO) };
-        (entry.remaining(now), rate.wait(entry.full_at, now))
+        let Some(entry) = entries.all.get(&self.slot(&entries, key)) else { return (rate.burst.get(), Duration::ZERO) };
+        (entry.remaining(now), rate.wait(entry.full_at, now, 1))
     }
 
     pub(super) fn charge(&self, key: Key, rate: &Rate, now: i64) {
         let mut entries = self.entries();
         let (slot, entry) = self.entry(&mut entries, key, rate, now);
         match self.shared {
-            false => drop(entry.take_alone(now)),
-            true if entry.pocket > 0 => entry.spend_pocket(now),
-            true if rate.free(entry.full_at, now) > 0 => entry.spend_credit(now),
+            false => drop(entry.take_alone(1, now)),
+            true if entry.pocket > 0 => entry.spend_pocket(1, now),
+            true if rate.free(entry.full_at, now) > 0 => entry.spend_credit(1, now),
             true => {}
         }
         entries.enqueue(slot);
     }
 
-    pub(super) fn wait(&self, key: Key) -> Waits<'_> {
+    pub(super) fn wait(&self, key: Key, tokens: u32) -> Waits<'_> {
         let mut entries = self.entries();
-        let key = entries.slot(key);
+        let (key, tokens) = (self.slot(&entries, key), i64::from(tokens));
         if let Some(entry) = entries.all.get_mut(&key) {
-            entry.waiting += 1;
+            entry.waiting += tokens;
         }
-        Waits { buckets: self, key }
+        Waits { buckets: self, key, tokens }
     }
 
     pub(super) fn nodes(&self) -> u32 {
@@ -143,6 +155,11 @@ impl Buckets {
             wishes.extend(entries.all.get_mut(&key).map(|entry| entry.wish(&key, nodes)));
         }
         wishes
+    }
+
+    /// The database answers again.
+    pub(super) fn end_trouble(&self) {
+        self.entries().trouble_until = 0;
     }
 
     /// Takes note of what was settled.
@@ -201,7 +218,7 @@ impl Buckets {
             }
             entries.crowded = entries.all.len() > self.most_keys;
         }
-        let key = entries.slot(key);
+        let key = self.slot(entries, key);
         let entry = entries.all.entry(key).or_insert_with(|| Entry::full(*rate, now));
         // A clock that was set back must not keep anybody waiting for longer than an empty bucket does.
         entry.full_at = entry.full_at.min(now.saturating_add(rate.room().saturating_mul(2)));
@@ -212,17 +229,19 @@ impl Buckets {
     fn entries(&self) -> MutexGuard<'_, Entries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Where a key is kept: while it is crowded, those that are not known yet share a few places.
+    fn slot(&self, entries: &Entries, key: Key) -> Key {
+        if !entries.crowded || entries.all.contains_key(&key) {
+            return key;
+        }
+        let mut shared = [key[0] % SHARED_BUCKETS; 16];
+        shared[15] = self.mark;
+        shared
+    }
 }
 
 impl Entries {
-    /// Where a key is kept: while it is crowded, those that are not known yet share a few places.
-    fn slot(&self, key: Key) -> Key {
-        match self.crowded && !self.all.contains_key(&key) {
-            true => [key[0] % SHARED_BUCKETS; 16],
-            false => key,
-        }
-    }
-
     fn enqueue(&mut self, key: Key) {
         let Some(entry) = self.all.get_mut(&key) else { return };
         if entry.asked && !entry.queued && !entry.settling {
@@ -254,29 +273,29 @@ impl Entry {
         }
     }
 
-    fn take_alone(&mut self, now: i64) -> Taken {
-        if self.rate.free(self.full_at, now) < 1 {
-            return Taken::Refused { wait: self.rate.wait(self.full_at, now) };
+    fn take_alone(&mut self, tokens: i64, now: i64) -> Taken {
+        if self.rate.free(self.full_at, now) < tokens {
+            return Taken::Refused { wait: self.rate.wait(self.full_at, now, tokens) };
         }
-        self.full_at = self.full_at.max(now) + self.rate.step();
+        self.full_at = self.full_at.max(now) + self.rate.step() * tokens;
         Taken::Allowed { remaining: self.remaining(now) }
     }
 
-    fn take_shared(&mut self, now: i64, nodes: i64, patient: bool) -> Taken {
+    fn take_shared(&mut self, tokens: i64, now: i64, nodes: i64, patient: bool) -> Taken {
         let burst = i64::from(self.rate.burst.get());
-        if self.pocket > 0 {
-            self.spend_pocket(now);
+        if self.pocket >= tokens {
+            self.spend_pocket(tokens, now);
             return Taken::Allowed { remaining: self.remaining(now) };
         }
         let free = self.rate.free(self.full_at, now);
-        if free < 1 && !self.asked {
-            // It was empty when it was last seen, and cannot be otherwise yet.
-            return Taken::Refused { wait: self.rate.wait(self.full_at, now) };
+        if self.pocket + free < tokens && !self.asked {
+            // It had too little when it was last seen, and cannot have more yet.
+            return Taken::Refused { wait: self.rate.wait(self.full_at, now, tokens - self.pocket) };
         }
         // While there is plenty, a little is taken on credit: no request waits for the database because it is the first.
         let credit = (burst / (10 * nodes)).max(1);
-        if self.owed < credit && free >= (burst / 2).max(1) {
-            self.spend_credit(now);
+        if self.owed + tokens <= credit && free >= (burst / 2).max(tokens) {
+            self.spend_credit(tokens, now);
             return Taken::Allowed { remaining: self.remaining(now) };
         }
         self.asked = true;
@@ -284,26 +303,27 @@ impl Entry {
             return Taken::Unsure;
         }
         // Nobody can tell: by this node's share.
-        let (step, room) = (self.rate.step().saturating_mul(nodes), self.rate.room().max(self.rate.step() * nodes));
+        let room = self.rate.room().max(self.rate.step() * nodes);
+        let step = self.rate.step().saturating_mul(nodes).saturating_mul(tokens);
         if self.share_full_at.max(now) + step > now + room {
             let wait = self.share_full_at + step - now - room;
             return Taken::Refused { wait: Duration::from_micros(wait.unsigned_abs()) };
         }
         self.share_full_at = self.share_full_at.max(now) + step;
-        self.owed += 1;
+        self.owed += tokens;
         Taken::Allowed { remaining: self.remaining(now) }
     }
 
-    fn spend_pocket(&mut self, now: i64) {
-        self.pocket -= 1;
-        self.lately += 1;
+    fn spend_pocket(&mut self, tokens: i64, now: i64) {
+        self.pocket -= tokens;
+        self.lately += tokens;
         self.asked |= self.pocket <= self.lately / 2 && self.rate.free(self.full_at, now) > 0;
     }
 
-    fn spend_credit(&mut self, now: i64) {
-        self.owed += 1;
-        self.lately += 1;
-        self.full_at = self.full_at.max(now) + self.rate.step();
+    fn spend_credit(&mut self, tokens: i64, now: i64) {
+        self.owed += tokens;
+        self.lately += tokens;
+        self.full_at = self.full_at.max(now) + self.rate.step() * tokens;
         self.asked = true;
     }
 
@@ -336,7 +356,7 @@ impl Entry {
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
         if let Some(entry) = self.buckets.entries().all.get_mut(&self.key) {
-            entry.waiting = (entry.waiting - 1).max(0);
+            entry.waiting = (entry.waiting - self.tokens).max(0);
         }
     }
 }

@@ -9,6 +9,7 @@ mod buckets;
 mod rate;
 mod settings;
 mod settling;
+mod tables;
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use tokio::time::{Instant, timeout_at};
 use buckets::{Buckets, Taken};
 pub use rate::{Decision, Rate};
 pub use settings::{Caps, LimitSettings};
+use tables::Tables;
 
 /// What is limited, and for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -114,7 +116,7 @@ pub struct Limits {
 
 struct Inner {
     settings: LimitSettings,
-    buckets: Buckets,
+    tables: Tables,
     clock: Arc<dyn Clock>,
     /// Where several nodes share the buckets.
     shared: Option<(Store, String)>,
@@ -130,25 +132,32 @@ const PATIENCE: Duration = Duration::from_millis(250);
 impl Limits {
     pub(crate) fn new(settings: LimitSettings, store: &Store, clock: Arc<dyn Clock>, node: &str) -> Self {
         let shared = store.is_shared().then(|| (store.clone(), node.to_owned()));
-        let buckets = Buckets::new(shared.is_some());
+        let tables = Tables::new(shared.is_some());
         let (urgent, settled) = (Notify::new(), watch::Sender::new(0));
-        Self { inner: Arc::new(Inner { settings, buckets, clock, shared, urgent, settled }) }
+        Self { inner: Arc::new(Inner { settings, tables, clock, shared, urgent, settled }) }
     }
 
     /// Takes a token from a bucket, if there is one; nothing where there is no such limit.
     pub async fn take(&self, limit: Limit, whom: &str) -> Option<Decision> {
+        self.take_many(limit, whom, 1).await
+    }
+
+    /// Takes several at once, or none. More than a whole bucket are never there.
+    pub async fn take_many(&self, limit: Limit, whom: &str, count: u32) -> Option<Decision> {
         let rate = self.inner.settings.rate(limit)?;
-        let key = key(limit, whom);
+        let (buckets, key) = (self.inner.tables.of(limit), key(limit, whom));
         let end = Instant::now() + PATIENCE;
         let mut settled = self.inner.settled.subscribe();
         loop {
             settled.mark_unchanged();
             let patient = Instant::now() < end;
-            let (remaining, retry_after) = match self.inner.buckets.take(key, &rate, self.now(), patient) {
+            let (remaining, retry_after) = match buckets.take(key, count, &rate, self.now(), patient) {
                 Taken::Allowed { remaining } => (remaining, None),
-                Taken::Refused { wait } => (0, Some(wait)),
+                Taken::Refused { wait } => {
+                    (buckets.peek(key, &rate, self.now()).0.min(count.saturating_sub(1)), Some(wait))
+                }
                 Taken::Unsure => {
-                    let _waits = self.inner.buckets.wait(key);
+                    let _waits = buckets.wait(key, count);
                     self.inner.urgent.notify_one();
                     // In vain or not: the next try says.
                     let _ = timeout_at(end, settled.changed()).await;
@@ -162,23 +171,10 @@ impl Limits {
         }
     }
 
-    /// Takes several at once, or none.
-    pub async fn take_many(&self, limit: Limit, whom: &str, count: usize) -> Option<Decision> {
-        let mut last = self.peek(limit, whom)?;
-        if !last.allowed() || (last.remaining as usize) < count {
-            last.retry_after = Some(last.retry_after.unwrap_or(last.rate.per / last.rate.count.get()));
-            return Some(last);
-        }
-        for _ in 0..count {
-            last = self.take(limit, whom).await?;
-        }
-        Some(last)
-    }
-
     /// How a bucket stands, as far as this node knows; nothing is taken.
     pub fn peek(&self, limit: Limit, whom: &str) -> Option<Decision> {
         let rate = self.inner.settings.rate(limit)?;
-        let (remaining, wait) = self.inner.buckets.peek(key(limit, whom), &rate, self.now());
+        let (remaining, wait) = self.inner.tables.of(limit).peek(key(limit, whom), &rate, self.now());
         Some(Decision { limit, rate, remaining, retry_after: (remaining == 0).then_some(wait) })
     }
 
@@ -186,7 +182,7 @@ impl Limits {
     pub fn charge(&self, limit: Limit, whom: &str) {
         if let Some(rate) = self.inner.settings.rate(limit) {
             // Whether it was there matters to whoever comes next.
-            self.inner.buckets.charge(key(limit, whom), &rate, self.now());
+            self.inner.tables.of(limit).charge(key(limit, whom), &rate, self.now());
         }
     }
 
@@ -220,13 +216,13 @@ pub(crate) struct OwnRate {
 
 impl OwnRate {
     pub(crate) fn new(name: &'static str, rate: Rate) -> Self {
-        Self { name, rate, buckets: Buckets::new(false) }
+        Self { name, rate, buckets: Buckets::new(false, 0) }
     }
 
     /// Takes a token, if there is one.
     pub(crate) fn take(&self, whom: &str, now: Timestamp) -> bool {
         let now = now.as_millis().saturating_mul(1000);
-        match self.buckets.take(named_key(self.name, whom), &self.rate, now, false) {
+        match self.buckets.take(named_key(self.name, whom), 1, &self.rate, now, false) {
             Taken::Allowed { .. } => true,
             Taken::Refused { .. } | Taken::Unsure => false,
         }

@@ -38,9 +38,10 @@ impl Rate {
         (empty_at.saturating_sub(full_at.max(now)) / self.step()).max(0)
     }
 
-    /// How long until there is a token.
-    pub(super) fn wait(&self, full_at: i64, now: i64) -> Duration {
-        let wait = full_at.saturating_add(self.step()).saturating_sub(now.saturating_add(self.room()));
+    /// How long until there are so many tokens.
+    pub(super) fn wait(&self, full_at: i64, now: i64, tokens: i64) -> Duration {
+        let missing = self.step().saturating_mul(tokens);
+        let wait = full_at.max(now).saturating_add(missing).saturating_sub(now.saturating_add(self.room()));
         Duration::from_micros(u64::try_from(wait).unwrap_or(0))
     }
 

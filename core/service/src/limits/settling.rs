@@ -30,7 +30,7 @@ impl Limits {
         if self.inner.shared.is_none() {
             loop {
                 sleep(ROUND).await;
-                self.inner.buckets.tidy(self.now());
+                self.inner.tables.tidy(self.now());
             }
         }
         let mut round = Instant::now();
@@ -38,7 +38,7 @@ impl Limits {
         loop {
             if round <= Instant::now() {
                 self.meet().await;
-                self.inner.buckets.tidy(self.now());
+                self.inner.tables.tidy(self.now());
                 round = Instant::now() + ROUND;
             }
             if sweep <= Instant::now() {
@@ -55,18 +55,18 @@ impl Limits {
     pub async fn settle(&self) {
         let Some((store, _)) = &self.inner.shared else { return };
         loop {
-            let wishes = self.inner.buckets.wishes(TOGETHER);
+            let wishes = self.inner.tables.wishes(TOGETHER);
             if wishes.is_empty() {
                 return;
             }
-            let (asked, now) = (wishes.clone(), self.now());
+            let (asked, now) = (wishes.all(), self.now());
             let answers = within(store, move |tx| tx.exchange_tokens(&asked, now)).await;
             let failed = answers.is_err();
             match answers {
-                Ok(answers) => self.inner.buckets.settle(&wishes, &answers),
+                Ok(answers) => self.inner.tables.settle(&wishes, &answers),
                 Err(error) => {
                     tracing::warn!(%error, "rate limits go by this node's share: the shared buckets cannot be asked");
-                    self.inner.buckets.give_up(&wishes, self.now());
+                    self.inner.tables.give_up(&wishes, self.now());
                 }
             }
             self.inner.settled.send_modify(|count| *count += 1);
@@ -81,7 +81,7 @@ impl Limits {
         let Some((store, node)) = &self.inner.shared else { return };
         let (node, now) = (node.clone(), self.inner.clock.now());
         match within(store, move |tx| tx.meet_nodes(&node, now, now.minus(GONE))).await {
-            Ok(nodes) => self.inner.buckets.set_nodes(nodes),
+            Ok(nodes) => self.inner.tables.set_nodes(nodes),
             Err(error) => tracing::debug!(%error, "could not count the nodes"),
         }
     }

@@ -18,13 +18,13 @@ fn key(number: u32) -> Key {
 
 /// How many of so many tries pass.
 fn pass(buckets: &Buckets, number: u32, rate: &Rate, now: i64, tries: usize) -> usize {
-    let allowed = |_: &usize| matches!(buckets.take(key(number), rate, now, false), Taken::Allowed { .. });
+    let allowed = |_: &usize| matches!(buckets.take(key(number), 1, rate, now, false), Taken::Allowed { .. });
     (0..tries).filter(allowed).count()
 }
 
 #[test]
 fn a_burst_passes_then_the_rate() {
-    let (buckets, rate) = (Buckets::new(false), rate(50, 200));
+    let (buckets, rate) = (Buckets::new(false, 0), rate(50, 200));
     assert_eq!(pass(&buckets, 1, &rate, 0, 300), 200);
     assert_eq!(pass(&buckets, 2, &rate, 0, 1), 1, "keys do not share a bucket");
     assert_eq!(pass(&buckets, 1, &rate, SECOND, 300), 50);
@@ -33,17 +33,17 @@ fn a_burst_passes_then_the_rate() {
 
 #[test]
 fn what_is_left_and_when_to_come_again_are_told() {
-    let (buckets, rate) = (Buckets::new(false), rate(1, 3));
+    let (buckets, rate) = (Buckets::new(false, 0), rate(1, 3));
     assert_eq!(buckets.peek(key(1), &rate, 0).0, 3);
     assert_eq!(pass(&buckets, 1, &rate, 0, 3), 3);
     assert_eq!(buckets.peek(key(1), &rate, 0), (0, Duration::from_secs(1)));
-    let Taken::Refused { wait } = buckets.take(key(1), &rate, SECOND / 2, false) else { panic!("it is empty") };
+    let Taken::Refused { wait } = buckets.take(key(1), 1, &rate, SECOND / 2, false) else { panic!("it is empty") };
     assert_eq!(wait, Duration::from_millis(500));
 }
 
 #[test]
 fn a_clock_that_is_set_back_keeps_nobody_waiting_for_ever() {
-    let (buckets, rate) = (Buckets::new(false), rate(1, 2));
+    let (buckets, rate) = (Buckets::new(false, 0), rate(1, 2));
     assert_eq!(pass(&buckets, 1, &rate, 1_000_000 * SECOND, 9), 2);
     assert_eq!(pass(&buckets, 1, &rate, 0, 9), 0);
     assert_eq!(pass(&buckets, 1, &rate, 5 * SECOND, 9), 2);
@@ -88,12 +88,12 @@ fn settle(nodes: &[Buckets], full_at: &mut i64, now: i64) {
 #[test]
 fn nodes_that_settle_hold_a_limit_together_and_give_back_what_they_do_not_need() {
     let (rate, mut full_at) = (rate(10, 100), 0);
-    let nodes: Vec<_> = (0..4).map(|_| Buckets::new(true)).collect();
+    let nodes: Vec<_> = (0..4).map(|_| Buckets::new(true, 0)).collect();
     nodes.iter().for_each(|node| node.set_nodes(4));
     let mut passed = 0;
     for round in 0..200 {
         for node in &nodes {
-            let allowed = matches!(node.take(key(1), &rate, 0, true), Taken::Allowed { .. });
+            let allowed = matches!(node.take(key(1), 1, &rate, 0, true), Taken::Allowed { .. });
             passed += usize::from(allowed);
         }
         if round % 2 == 0 {
@@ -113,27 +113,27 @@ fn nodes_that_settle_hold_a_limit_together_and_give_back_what_they_do_not_need()
 
 #[test]
 fn the_first_of_a_key_waits_for_nobody_and_the_many_do() {
-    let (buckets, rate) = (Buckets::new(true), rate(1, 5));
-    assert!(matches!(buckets.take(key(1), &rate, 0, true), Taken::Allowed { .. }));
-    assert!(matches!(buckets.take(key(1), &rate, 0, true), Taken::Unsure));
+    let (buckets, rate) = (Buckets::new(true, 0), rate(1, 5));
+    assert!(matches!(buckets.take(key(1), 1, &rate, 0, true), Taken::Allowed { .. }));
+    assert!(matches!(buckets.take(key(1), 1, &rate, 0, true), Taken::Unsure));
 }
 
 #[test]
 fn a_bucket_that_is_known_to_be_empty_is_not_asked_for() {
-    let (buckets, rate) = (Buckets::new(true), rate(1, 5));
+    let (buckets, rate) = (Buckets::new(true, 0), rate(1, 5));
     pass(&buckets, 1, &rate, 0, 1);
     let wishes = buckets.wishes(10);
     let empty = BucketAnswer { key: wishes[0].key.clone(), full_at: 5 * SECOND, granted: 0 };
     buckets.settle(&wishes, &[empty]);
     for _ in 0..100 {
-        assert!(matches!(buckets.take(key(1), &rate, 0, true), Taken::Refused { .. }));
+        assert!(matches!(buckets.take(key(1), 1, &rate, 0, true), Taken::Refused { .. }));
     }
     assert_eq!(buckets.wishes(10), []);
 }
 
 #[test]
 fn without_the_database_each_node_goes_by_its_share() {
-    let (buckets, rate) = (Buckets::new(true), rate(4, 100));
+    let (buckets, rate) = (Buckets::new(true, 0), rate(4, 100));
     buckets.set_nodes(4);
     pass(&buckets, 1, &rate, 0, 1);
     let wishes = buckets.wishes(10);
@@ -142,4 +142,34 @@ fn without_the_database_each_node_goes_by_its_share() {
     assert!((20..=30).contains(&passed), "{passed}");
     let wishes = buckets.wishes(10);
     assert_eq!(wishes[0].spent, passed as i64 + 1, "what was taken meanwhile is owed");
+}
+
+#[test]
+fn several_are_taken_together_or_not_at_all() {
+    for shared in [false, true] {
+        let (buckets, rate) = (Buckets::new(shared, 0), rate(1, 10));
+        let take = |tokens, now| buckets.take(key(1), tokens, &rate, now, false);
+        assert!(matches!(take(6, 0), Taken::Allowed { .. }));
+        let Taken::Refused { wait } = take(6, 0) else { panic!("there are four") };
+        assert_eq!(wait, Duration::from_secs(2));
+        assert!(matches!(take(4, 0), Taken::Allowed { .. }), "the refusal has cost nothing");
+        assert!(matches!(take(1, 0), Taken::Refused { .. }));
+        let Taken::Refused { wait } = take(11, 60 * SECOND) else { panic!("no bucket has so many") };
+        assert!(wait > Duration::ZERO);
+    }
+}
+
+/// What others have left is asked for once, for all that is wanted, and not token by token.
+#[test]
+fn several_are_waited_for_once() {
+    let (buckets, rate) = (Buckets::new(true, 0), rate(1, 10));
+    assert!(matches!(buckets.take(key(1), 8, &rate, 0, true), Taken::Unsure));
+    let waits = buckets.wait(key(1), 8);
+    let wishes = buckets.wishes(usize::MAX);
+    assert!(wishes.len() == 1 && wishes[0].wanted >= 8, "{}", wishes[0].wanted);
+    buckets.settle(&wishes, &[BucketAnswer { key: wishes[0].key.clone(), full_at: 10 * SECOND, granted: 10 }]);
+    drop(waits);
+    assert!(matches!(buckets.take(key(1), 8, &rate, 0, true), Taken::Allowed { .. }));
+    assert!(matches!(buckets.take(key(1), 8, &rate, 0, true), Taken::Refused { .. }));
+    assert!(matches!(buckets.take(key(1), 2, &rate, 0, true), Taken::Allowed { .. }));
 }
