@@ -1,8 +1,12 @@
-//! The steps between which a crash must not matter. A build with the feature `faults`, which only tests have, kills
-//! itself at the one that the environment names.
+//! The steps between which a crash must not matter. A test that has armed its own process for one of them sees it killed
+//! there.
+//!
+//! Only a build with the feature `faults` can be armed, which tests ask for. A build of the whole workspace gives it to the
+//! program as well: so the feature by itself does nothing, and nothing from outside, no variable and no setting, arms a process.
+//! Whoever wants to die has to call [`arm`], which the program does not.
 
-/// Names the step to die at.
-pub const VARIABLE: &str = "CHANCERY_DIE_AT";
+#[cfg(feature = "faults")]
+use std::sync::OnceLock;
 
 macro_rules! steps {
     ($($(#[$doc:meta])* $step:ident,)*) => {
@@ -54,10 +58,19 @@ steps! {
 #[cfg(not(feature = "faults"))]
 pub(crate) fn reached(_: Step) {}
 
+#[cfg(feature = "faults")]
+static LAST: OnceLock<Step> = OnceLock::new();
+
+/// Makes this step the last that the process reaches. Only the first call counts.
+#[cfg(feature = "faults")]
+pub fn arm(step: Step) {
+    let _ = LAST.set(step);
+}
+
 /// Says that a step is reached, which may be the last thing this process does.
 #[cfg(feature = "faults")]
 pub(crate) fn reached(step: Step) {
-    if std::env::var(VARIABLE).as_deref() != Ok(step.name()) {
+    if LAST.get() != Some(&step) {
         return;
     }
     // As hard as it gets: nothing is flushed, nothing unwinds.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::Command;
 
 use chancery_domain::CertificateId;
@@ -17,6 +18,8 @@ const KEK: &str = "CHANCERY_CRASH_KEK";
 const SEED: &str = "CHANCERY_CRASH_SEED";
 const ORDER: &str = "CHANCERY_CRASH_ORDER";
 const AUTHORIZATION: &str = "CHANCERY_CRASH_AUTHORIZATION";
+/// The step that it dies at.
+const STEP: &str = "CHANCERY_CRASH_STEP";
 const SIGKILL: i32 = 9;
 
 on_both_databases! {
@@ -50,6 +53,8 @@ on_both_databases! {
 fn child() {
     let Ok(database) = std::env::var(DATABASE) else { return };
     let said = |name: &str| std::env::var(name).unwrap();
+    let step = Step::ALL.iter().find(|step| step.name() == said(STEP)).unwrap();
+    fault::arm(*step);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let node = Node::join(&database, said(KEK).as_ref(), said(SEED).parse().unwrap()).await;
@@ -77,11 +82,37 @@ fn kill_at(world: &World, tenant: &Tenant, order: &str, seed: usize, step: Step)
         .env(SEED, (1000 + seed).to_string())
         .env(ORDER, order)
         .env(AUTHORIZATION, tenant.authorization.as_deref().unwrap())
-        .env(fault::VARIABLE, step.name())
+        .env(STEP, step.name())
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&ended.stderr).into_owned() + &String::from_utf8_lossy(&ended.stdout);
     assert_eq!(ended.status.signal(), Some(SIGKILL), "{step:?}: {said}");
+}
+
+/// A build of the whole workspace has the feature in the program, too: all that keeps a process from dying is that nobody
+/// arms it.
+#[test]
+fn the_program_arms_no_faults() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut folders: Vec<_> = ["app", "doors", "core", "adapters", "libs"].map(|name| root.join(name)).into();
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                seen += 1;
+                let text = std::fs::read_to_string(&path).unwrap();
+                if path.ends_with("core/service/src/fault.rs") {
+                    assert!(!text.contains("env::var"), "a variable must not arm it");
+                } else {
+                    assert!(!text.contains("fault::arm") && !text.contains("fault::{arm"), "{}", path.display());
+                }
+            }
+        }
+    }
+    assert!(seen > 100, "{seen}");
 }
 
 /// The serial that was stored for the order's certificate, where it came so far.
