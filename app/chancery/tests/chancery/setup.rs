@@ -1,6 +1,7 @@
 //! `init`, `migrate`, `check-config`, `backup`, `kek`.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 
 use chancery_testkit::postgres::TestDatabase;
@@ -171,4 +172,30 @@ fn age(keyring: &std::path::Path, seconds: i64) {
     let file = fs::File::options().write(true).open(keyring).unwrap();
     let changed = file.metadata().unwrap().modified().unwrap();
     file.set_modified(changed - std::time::Duration::from_secs(seconds.unsigned_abs())).unwrap();
+}
+
+#[test]
+fn a_trusted_proxy_says_whose_each_connection_is() {
+    let lonely = Configured::new("server.proxy_protocol = true").run(&["check-config"]);
+    assert!(lonely.code == 2 && lonely.stdout.contains("needs server.trusted_proxies"), "{lonely:?}");
+
+    let more = "server.trusted_proxies = ['127.0.0.1']\nserver.proxy_protocol = true\nlog.level = 'info'";
+    let configured = Configured::initialised(more);
+    let mut serving = configured.serve();
+    for address in [&serving.api, &serving.http] {
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        let asked = "GET /nowhere HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+        stream.write_all(format!("PROXY TCP4 203.0.113.9 127.0.0.1 4711 443\r\n{asked}").as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+        let mut silent = std::net::TcpStream::connect(address).unwrap();
+        silent.write_all(asked.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        let _ = silent.read_to_end(&mut answer);
+        assert!(answer.is_empty(), "it has to be said: {}", String::from_utf8_lossy(&answer));
+    }
+    assert_eq!(get(&serving.admin, "/readyz").status, 200, "not said to operators");
+    assert!(serving.process.log().contains("203.0.113.9"), "{}", serving.process.log());
+    serving.process.stop();
 }
