@@ -219,3 +219,23 @@ fn what_nobody_can_sign_and_what_is_shortened_is_told_at_the_start() {
     assert!(log.contains("no active CA may sign such certificates") && log.contains("not 825"), "{log}");
     serving.process.stop();
 }
+
+#[test]
+fn a_revoked_ca_is_shown_as_such_and_doctor_tells() {
+    let configured = Configured::initialised("");
+    let listed = configured.run(&["ca", "list", "--json"]).json();
+    let issuing = listed.as_array().unwrap().iter().find(|ca| ca["kind"] == "issuing" && ca["key_type"] == "ec-p256");
+    let name = issuing.unwrap()["name"].as_str().unwrap();
+    let asked = configured.run(&["ca", "revoke-issuer", name, "--reason", "keyCompromise"]);
+    assert!(asked.code == 2 && asked.line(2).contains("--yes"), "{asked:?}");
+    let revoke = ["ca", "revoke-issuer", name, "--reason", "keyCompromise", "--yes"];
+    let done = configured.run(&[&revoke[..], &["--json"]].concat()).json();
+    assert_eq!((&done["state"], &done["revocation_reason"]), (&json!("revoked"), &json!("keyCompromise")));
+    assert!(configured.run(&revoke).stdout.contains("was revoked already"));
+    assert_eq!(configured.run(&["ca", "show", name, "--json"]).json()["state"], "revoked");
+    assert!(configured.run(&["ca", "activate", name]).line(1).contains("is revoked, for good"));
+    let doctor = configured.run(&["doctor", "--json"]);
+    assert!(doctor.stdout.contains(&format!("{name} is revoked since")), "{doctor:?}");
+    let noted = configured.run(&["audit", "--action", "issuer.revoke", "--json"]).json();
+    assert_eq!(noted.as_array().unwrap().len(), 1, "{noted}");
+}
