@@ -11,7 +11,7 @@ use axum::{
 use chancery_wire::ErrorCode;
 use futures_util::FutureExt;
 use http::header::{CONNECTION, TRANSFER_ENCODING};
-use http::{HeaderValue, Method, StatusCode, Uri, Version};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version};
 use tracing::field::Empty;
 use tracing::{Instrument, error, info_span, trace_span};
 
@@ -21,11 +21,14 @@ use crate::{
     error::ApiError,
     load::Load,
     metrics,
-    proxies::TrustedProxies,
+    proxies::{Network, TrustedProxies},
     request_id::{RequestId, RequestIdSource, X_REQUEST_ID},
     security,
     server::{OverTls, PeerAddr},
 };
+
+/// W3C Trace Context: which trace the request belongs to, as its sender sees it.
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// The target of spans that only traces are made of; disabled, they cost a look at a flag.
 pub const SPANS: &str = "chancery::span";
@@ -38,6 +41,7 @@ pub struct Edge {
     proxies: TrustedProxies,
     load: Option<Load>,
     wordings: Vec<(&'static str, Wording)>,
+    tracers: Vec<Network>,
 }
 
 /// Says a refusal in the way of one door, which may be asked before the request gets to it.
@@ -52,6 +56,7 @@ impl Edge {
             proxies: TrustedProxies::default(),
             load: None,
             wordings: Vec::new(),
+            tracers: Vec::new(),
         }
     }
 
@@ -59,6 +64,20 @@ impl Edge {
     pub fn body_limits(mut self, limits: BodyLimits) -> Self {
         self.body = limits;
         self
+    }
+
+    /// Takes the trace of those who connect from these networks (`traceparent`) for that of the request.
+    pub fn continuing_traces_of(mut self, networks: Vec<Network>) -> Self {
+        self.tracers = networks;
+        self
+    }
+
+    /// The header as it was sent, by somebody whose traces are continued. Two of them are none.
+    fn traceparent(&self, peer: Option<&PeerAddr>, headers: &HeaderMap) -> Option<String> {
+        let PeerAddr(peer) = peer?;
+        let mut sent = headers.get_all(TRACEPARENT).iter();
+        let header = sent.next().filter(|_| self.tracers.iter().any(|network| network.contains(peer.ip())))?;
+        header.to_str().ok().filter(|_| sent.next().is_none()).map(str::to_owned)
     }
 
     /// Turns away what is beyond so many requests at a time, and as they fill, what is beyond anybody's share.
@@ -103,6 +122,7 @@ pub fn finish(router: Router, edge: Edge) -> Router {
 async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next) -> Response {
     let id = RequestId::of(request.headers(), &edge.request_ids);
     let peer = request.extensions().get::<PeerAddr>();
+    let traceparent = edge.traceparent(peer, request.headers());
     let peer = peer.map(|PeerAddr(peer)| PeerAddr(edge.proxies.client(*peer, request.headers())));
     let extensions = request.extensions_mut();
     if let Some(peer) = peer {
@@ -121,8 +141,9 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
     let route = route.as_ref().map_or(metrics::UNMATCHED, MatchedPath::as_str);
 
     let span = info_span!("request", request_id = %id);
-    let traced =
-        trace_span!(target: SPANS, parent: None, "http.request", method, route, status = Empty, request_id = %id);
+    let traced = trace_span!(
+        target: SPANS, parent: None, "http.request", traceparent, method, route, status = Empty, request_id = %id
+    );
     let whole = traced.clone();
     // Whatever follows a body in chunks, a proxy may have taken for a part of it (RFC 9112 sections 6.1 and 11.2): nothing more
     // is read from the connection.
@@ -175,7 +196,6 @@ mod tests {
         body::Body,
         routing::{get, post},
     };
-    use http::HeaderMap;
     use http_body_util::BodyExt;
     use serde_json::{Value, json};
     use tower::ServiceExt;
@@ -267,6 +287,23 @@ mod tests {
             assert!(!headers.contains_key("strict-transport-security"));
         }
         assert_eq!(send("GET", "/cached", &[]).await.1["cache-control"], "max-age=60");
+    }
+
+    #[test]
+    fn a_trace_is_continued_of_those_alone_who_are_named() {
+        let edge = Edge::new(Arc::new(|| "fresh".into()))
+            .continuing_traces_of(vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()]);
+        let told = |peer: &str, headers: &[&'static str]| {
+            let mut map = HeaderMap::new();
+            headers.iter().for_each(|text| drop(map.append(TRACEPARENT, HeaderValue::from_static(text))));
+            edge.traceparent(Some(&PeerAddr(peer.parse().unwrap())), &map)
+        };
+        assert_eq!(told("10.1.2.3:1", &["00-a"]).as_deref(), Some("00-a"));
+        assert_eq!(told("[fd00::1]:1", &["00-a"]).as_deref(), Some("00-a"));
+        assert_eq!(told("192.0.2.1:1", &["00-a"]), None);
+        assert_eq!(told("10.1.2.3:1", &["00-a", "00-b"]), None);
+        assert_eq!(told("10.1.2.3:1", &[]), None);
+        assert_eq!(edge.traceparent(None, &HeaderMap::new()), None);
     }
 
     #[tokio::test]

@@ -76,7 +76,8 @@ fn read(shape: &Value, text: &str) -> Result<Value, String> {
         Value::String(_) => Ok(Value::String(text.to_owned())),
         Value::Integer(_) => text.trim().parse().map(Value::Integer).map_err(|_| wrong()),
         Value::Boolean(_) => text.trim().parse().map(Value::Boolean).map_err(|_| wrong()),
-        Value::Float(_) | Value::Datetime(_) | Value::Array(_) | Value::Table(_) => Err(wrong()),
+        Value::Float(_) => text.trim().parse().map(Value::Float).map_err(|_| wrong()),
+        Value::Datetime(_) | Value::Array(_) | Value::Table(_) => Err(wrong()),
     }
 }
 

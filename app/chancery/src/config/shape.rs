@@ -68,6 +68,8 @@ fn compare_value(written: &Value, shape: &Value, path: &str, problems: &mut Prob
                 compare_value(value, &shape[0], &format!("{path}.{place}"), problems);
             }
         }
+        // 1 is as good as 1.0.
+        (Value::Integer(_), Value::Float(_)) => {}
         _ if std::mem::discriminant(written) == std::mem::discriminant(shape) => {}
         _ => problems.add(path, format!("must be {}, not {}", kind(shape), kind(written))),
     }

@@ -203,6 +203,8 @@ sections! {
     /// Traces.
     Telemetry {
         otlp_endpoint: Option<String> = None,
+        sample: f64 = 1.0,
+        continue_from: Vec<String> = Vec::new(),
     }
 }
 
@@ -232,6 +234,12 @@ impl Specimen for String {
 impl Specimen for i64 {
     fn specimen() -> Self {
         1
+    }
+}
+
+impl Specimen for f64 {
+    fn specimen() -> Self {
+        1.0
     }
 }
 

@@ -160,7 +160,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     let listeners = runtime.block_on(Listeners::bind(addresses, Flags::COMMAND_LINE))?;
     let pebble_listeners = runtime.block_on(async { args.pebble.bind() })?;
     let mut installation = folder.installation(&args.wishes(listeners.addresses()?, &environment))?;
-    installation.telemetry = args.otlp_endpoint.clone().map(|endpoint| Telemetry { endpoint });
+    installation.telemetry = args.otlp_endpoint.clone().map(Telemetry::to);
     let _sending = logging::start(&installation.log, installation.telemetry.as_ref())?;
     let metrics = serve::start_metrics()?;
 

@@ -226,6 +226,10 @@ fn relying(installation: &Installation, assembled: &Assembled) -> Router {
 /// What stands around the routers of an installation.
 pub fn edge(installation: &Installation) -> Edge {
     let edge = Edge::new(request_ids()).body_limits(installation.limits.body).trusting(installation.proxies.clone());
+    let edge = match &installation.telemetry {
+        Some(telemetry) => edge.continuing_traces_of(telemetry.continued.clone()),
+        None => edge,
+    };
     match installation.limits.requests_at_once {
         Some(most) => edge.at_most(most),
         None => edge,

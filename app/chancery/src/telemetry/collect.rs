@@ -1,4 +1,5 @@
-//! Turns spans into what is sent: each with its own id and its parent's, in the trace that its root began.
+//! Turns spans into what is sent: each with its own id and its parent's, in the trace that its root began, or that whoever
+//! called has begun. A trace is sent whole or not at all: its root decides, or whoever called.
 
 use std::fmt;
 use std::time::Instant;
@@ -13,6 +14,7 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::otlp::Finished;
+use super::parent::Parent;
 use super::send::Queue;
 use crate::system::{SystemClock, SystemEntropy};
 
@@ -21,14 +23,22 @@ const ENTROPY: &dyn Entropy = &SystemEntropy;
 /// Collects spans that have ended.
 pub struct Collect {
     queue: Queue,
+    sample: f64,
     began: Instant,
     began_at: u64,
 }
 
 impl Collect {
-    pub fn new(queue: Queue) -> Self {
+    /// Of the traces that begin here, `sample` are sent: 1 is all.
+    pub fn new(queue: Queue, sample: f64) -> Self {
         let began_at = u64::try_from(SystemClock.now().as_millis()).unwrap_or(0) * 1_000_000;
-        Self { queue, began: Instant::now(), began_at }
+        Self { queue, sample, began: Instant::now(), began_at }
+    }
+
+    /// By the id of the trace, which is drawn at random.
+    fn samples(&self, trace_id: [u8; 16]) -> bool {
+        let [.., a, b, c, d] = trace_id;
+        f64::from(u32::from_be_bytes([a, b, c, d])) < self.sample * 4_294_967_296.0
     }
 
     /// Nanoseconds since 1970, by a clock that never steps back.
@@ -43,18 +53,25 @@ where
 {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &span::Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
-        let parent = span
-            .parent()
-            .and_then(|parent| parent.extensions().get::<Finished>().map(|parent| (parent.trace_id, parent.span_id)));
-        let (trace_id, parent) = match parent {
-            Some((trace, parent)) => (trace, Some(parent)),
-            None => (ENTROPY.bytes::<16>(), None),
+        let parent = span.parent().and_then(|parent| parent.extensions().get::<Finished>().map(Finished::as_parent));
+        let parent = parent.or_else(|| {
+            let mut caller = Caller(None);
+            attributes.record(&mut caller);
+            caller.0
+        });
+        let (trace_id, parent, sampled) = match parent {
+            Some(Parent { trace_id, span_id, sampled }) => (trace_id, Some(span_id), sampled),
+            None => {
+                let trace_id = ENTROPY.bytes::<16>();
+                (trace_id, None, self.samples(trace_id))
+            }
         };
         let begun = self.now();
         let mut finished = Finished {
             trace_id,
             span_id: ENTROPY.bytes::<8>(),
             parent,
+            sampled,
             name: attributes.metadata().name(),
             begun,
             ended: begun,
@@ -81,13 +98,35 @@ where
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let finished = context.span(&id).and_then(|span| span.extensions_mut().remove::<Finished>());
-        finished.into_iter().for_each(|finished| self.queue.push(finished));
+        finished.into_iter().filter(|finished| finished.sampled).for_each(|finished| self.queue.push(finished));
     }
 }
 
+/// Where a request says which trace it belongs to; `Edge` puts it there for callers whose traces are continued.
+const TRACEPARENT: &str = "traceparent";
+
+/// Finds the parent that a span has in another service.
+struct Caller(Option<Parent>);
+
+impl Visit for Caller {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == TRACEPARENT {
+            self.0 = Parent::parse(value);
+        }
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
+}
+
 impl Finished {
+    fn as_parent(&self) -> Parent {
+        Parent { trace_id: self.trace_id, span_id: self.span_id, sampled: self.sampled }
+    }
+
     fn note(&mut self, field: &Field, value: Value) {
-        self.attributes.push((field.name(), value));
+        if field.name() != TRACEPARENT && self.sampled {
+            self.attributes.push((field.name(), value));
+        }
     }
 }
 
@@ -111,5 +150,56 @@ impl Visit for Finished {
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.note(field, json!({"stringValue": format!("{value:?}")}));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing_subscriber::layer::SubscriberExt;
+
+    use super::super::send::tests::kept;
+    use super::*;
+
+    /// What is sent of a request with this header, and of the work below it.
+    fn sent(sample: f64, traceparent: Option<&str>, times: usize) -> Vec<Finished> {
+        let (queue, spans) = kept();
+        let subscriber = tracing_subscriber::registry().with(Collect::new(queue, sample));
+        tracing::subscriber::with_default(subscriber, || {
+            for _ in 0..times {
+                let request = tracing::trace_span!("http.request", traceparent, status = 200);
+                let _entered = request.enter();
+                tracing::trace_span!("sign").in_scope(|| {});
+            }
+        });
+        spans()
+    }
+
+    const CALLER: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+    #[test]
+    fn a_trace_that_was_begun_elsewhere_goes_on() {
+        let [sign, request] = &sent(0.0, Some(CALLER), 1)[..] else { panic!("kept there, it is kept here") };
+        let caller = Parent::parse(CALLER).unwrap();
+        assert_eq!((request.trace_id, request.parent), (caller.trace_id, Some(caller.span_id)));
+        assert_eq!((sign.trace_id, sign.parent), (caller.trace_id, Some(request.span_id)));
+        assert_eq!(request.attributes.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["status"]);
+        assert!(sent(1.0, Some(&CALLER.replace("-01", "-00")), 1).is_empty(), "not kept there, it is not kept here");
+    }
+
+    #[test]
+    fn what_is_no_trace_begins_one() {
+        let [sign, request] = &sent(1.0, Some("nonsense"), 1)[..] else { panic!("two spans") };
+        assert_eq!((request.parent, sign.trace_id), (None, request.trace_id));
+    }
+
+    #[test]
+    fn some_traces_are_sent_and_each_of_them_whole() {
+        assert!(sent(0.0, None, 200).is_empty());
+        assert_eq!(sent(1.0, None, 200).len(), 400);
+        let some = sent(0.25, None, 2000);
+        assert!((600..1400).contains(&some.len()), "{}", some.len());
+        for pair in some.chunks(2) {
+            assert_eq!((pair[0].trace_id, pair[0].parent), (pair[1].trace_id, Some(pair[1].span_id)));
+        }
     }
 }

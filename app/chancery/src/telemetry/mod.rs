@@ -7,9 +7,11 @@
 
 mod collect;
 mod otlp;
+mod parent;
 mod send;
 
 use chancery_client::Client;
+use chancery_http::Network;
 use tracing::Subscriber;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
@@ -24,10 +26,21 @@ use crate::failure::Failure;
 pub const SPANS: &str = "chancery::span";
 
 /// Where traces go.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Telemetry {
     /// The collector, without `/v1/traces`.
     pub endpoint: String,
+    /// Which part of the traces that begin here is sent: 1 is all.
+    pub sample: f64,
+    /// Those who connect from here have their traces continued.
+    pub continued: Vec<Network>,
+}
+
+impl Telemetry {
+    /// Every trace, and nobody else's.
+    pub fn to(endpoint: String) -> Self {
+        Self { endpoint, sample: 1.0, continued: Vec::new() }
+    }
 }
 
 /// Starts a thread that sends what the layer collects. What has not been sent is, as far as possible, when `Sending`
@@ -39,7 +52,7 @@ where
     let client = client(&telemetry.endpoint).map_err(Failure::usage)?;
     let (sending, queue) = Sending::start(client)?;
     let only_ours = Targets::new().with_target(SPANS, tracing::Level::TRACE);
-    Ok((Collect::new(queue).with_filter(only_ours), sending))
+    Ok((Collect::new(queue, telemetry.sample).with_filter(only_ours), sending))
 }
 
 /// A client of the collector; also what tells whether its URL is one.

@@ -8,6 +8,8 @@ pub struct Finished {
     pub trace_id: [u8; 16],
     pub span_id: [u8; 8],
     pub parent: Option<[u8; 8]>,
+    /// Whether it is sent.
+    pub sampled: bool,
     pub name: &'static str,
     /// Nanoseconds since 1970.
     pub begun: u64,

@@ -105,14 +105,33 @@ fn dropped(spans: usize) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::sync::Mutex;
 
     use super::*;
 
+    /// A queue from which nothing is sent, and what is in it.
+    pub(in crate::telemetry) fn kept() -> (Queue, impl FnOnce() -> Vec<Finished>) {
+        let (sender, receiver) = sync_channel(WAITING);
+        let span = |message| match message {
+            Message::Span(span) => Some(*span),
+            Message::Flush(_) => None,
+        };
+        (Queue(sender), move || receiver.try_iter().filter_map(span).collect())
+    }
+
     fn span() -> Finished {
         let (trace_id, span_id) = ([1; 16], [2; 8]);
-        Finished { trace_id, span_id, parent: None, name: "x", begun: 1, ended: 2, attributes: Vec::new() }
+        Finished {
+            trace_id,
+            span_id,
+            parent: None,
+            sampled: true,
+            name: "x",
+            begun: 1,
+            ended: 2,
+            attributes: Vec::new(),
+        }
     }
 
     #[test]

@@ -184,3 +184,31 @@ fn wait_until(what: &str, done: impl Fn() -> bool) {
         thread::sleep(std::time::Duration::from_millis(20));
     }
 }
+
+#[test]
+fn a_trace_of_a_caller_who_is_named_goes_on_and_others_are_sampled() {
+    let collector = Collector::start();
+    let more = |networks: &str| {
+        format!(
+            "telemetry.otlp_endpoint = '{}'\ntelemetry.sample = 0\ntelemetry.continue_from = [{networks}]",
+            collector.url
+        )
+    };
+    let traceparent = "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    for (networks, continued) in [("'127.0.0.0/8'", true), ("'192.0.2.0/24'", false)] {
+        let configured = Configured::initialised(&more(networks));
+        let mut serving = configured.serve();
+        let url = format!("http://{}/v1/version", serving.api);
+        assert_eq!(curl(&["-H", traceparent, &url]).status, 200);
+        assert_eq!(curl(&[&url]).status, 200);
+        serving.process.stop();
+        let spans: Vec<_> = std::mem::take(&mut *collector.spans.lock().unwrap());
+        let requests: Vec<_> = spans.iter().filter(|span| span["name"] == "http.request").collect();
+        assert_eq!(requests.len(), usize::from(continued), "{spans:#?}");
+        for request in requests {
+            assert_eq!(text(request, "traceId"), "0af7651916cd43dd8448eb211c80319c");
+            assert_eq!(text(request, "parentSpanId"), "b7ad6b7169203331");
+            assert!(attribute(request, "traceparent").is_none() && attribute(request, "status").is_some(), "{request}");
+        }
+    }
+}

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{ChallengeType, Profile, Secret, WebhookUrlRules};
+use chancery_http::Network;
 use chancery_pki::KeyBlocklist;
 use chancery_seal::Keyring;
 use chancery_service::{Issuing, Settings, WebhookSettings};
@@ -208,9 +209,14 @@ fn settle_ca(ca: &Ca, check: &mut Check<'_>) -> Option<CaChoice> {
 }
 
 fn settle_telemetry(traces: &Traces, check: &mut Check<'_>) -> Option<Telemetry> {
+    let sample = traces.sample;
+    let message = format!("must be from 0 to 1, such as 0.1 for a tenth, not {sample}");
+    check.problems.require((0.0..=1.0).contains(&sample), "telemetry.sample", message);
+    let read = |text: &String| check.problems.take("telemetry.continue_from", text.parse::<Network>());
+    let continued: Vec<_> = traces.continue_from.iter().map(read).collect();
     let endpoint = traces.otlp_endpoint.clone()?;
     check.problems.take("telemetry.otlp_endpoint", telemetry::client(&endpoint))?;
-    Some(Telemetry { endpoint })
+    Some(Telemetry { endpoint, sample, continued: continued.into_iter().collect::<Option<_>>()? })
 }
 
 fn settle_log(log: &Log, check: &mut Check<'_>) -> Option<LogChoice> {
