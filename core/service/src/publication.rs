@@ -181,14 +181,14 @@ impl Publication {
         let claim = move |tx: &mut Tx<'_>| tx.claim_crl(issuer, shard, now.minus(SCHEDULE), now, now.plus(CLAIM));
         let Some(number) = self.kernel.store.write(claim).await? else { return Ok(()) };
         let signer = self.signer(record)?;
-        // Of one moment: whoever sees the count of a revocation sees it.
-        let read = move |tx: &mut Tx<'_>| Ok::<_, StoreError>((tx.crl_facts(issuer, shard, now)?, tx.issuers()?));
-        let (facts, issuers) = self.kernel.store.read(read).await?;
-        let facts = facts.ok_or_else(|| ServiceError::internal("a list without a row"))?;
-        let below = match name {
-            CrlName::Root => revoked_below(issuer, &issuers)?,
-            CrlName::Shard(_) => Vec::new(),
+        // Of one moment: whoever sees the count of a revocation sees the revocation.
+        let read = move |tx: &mut Tx<'_>| {
+            let cas = if name == CrlName::Root { tx.issuers()? } else { Vec::new() };
+            Ok::<_, StoreError>((tx.crl_facts(issuer, shard, now)?, cas))
         };
+        let (facts, cas) = self.kernel.store.read(read).await?;
+        let facts = facts.ok_or_else(|| ServiceError::internal("a list without a row"))?;
+        let below = revoked_below(issuer, &cas)?;
 
         let (scheduled, covers) = (is_scheduled(facts.scheduled_at, now), facts.changes);
         let scheduled_at = if scheduled { now } else { facts.scheduled_at };
