@@ -426,7 +426,7 @@ fn empty_hierarchy(world: &World) -> Option<std::sync::mpsc::Sender<()>> {
             let (locked, is_locked) = std::sync::mpsc::channel();
             let (release, released) = std::sync::mpsc::channel();
             std::thread::spawn(move || {
-                let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+                let mut client = ::postgres::Client::connect(&url, ::postgres::NoTls).unwrap();
                 client.batch_execute(delete).unwrap();
                 let mut transaction = client.transaction().unwrap();
                 transaction.batch_execute("LOCK TABLE issuers IN SHARE MODE").unwrap();
