@@ -18,6 +18,10 @@ pub(crate) fn dead_end(page: &str, link: &str) -> Option<String> {
     if !target.exists() {
         return Some(format!("({link}) is not there"));
     }
+    // mdBook makes a site of docs/ and of nothing else.
+    if page.starts_with("docs/") && path.contains('/') {
+        return Some(format!("({link}) leads out of the book"));
+    }
     if fragment.is_empty() {
         return None;
     }
