@@ -22,7 +22,8 @@ before_token_signing_keys() {
     stop
 }
 after_token_signing_keys() {
-    sqlite3 chancery.db <"$BLOCK"
+    python3 -c 'import sqlite3, sys
+sqlite3.connect("chancery.db", isolation_level=None).execute(sys.stdin.read())' <"$BLOCK"
     chancery serve --config chancery.toml
     if curl -sS -H "Authorization: Bearer $TOKEN" "https://localhost:$API_PORT/v1/account"; then return 1; fi
     TOKEN=$(token "https://localhost:$API_PORT" client.json)
