@@ -188,7 +188,11 @@ pub(crate) fn play(page: &str) {
         .arg(plan)
         .current_dir(place.path())
         .env_clear()
-        .envs(["PATH", "LANG", "TMPDIR"].iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
+        .envs(
+            ["PATH", "LANG", "TMPDIR", "CHANCERY_TEST_POSTGRES"]
+                .iter()
+                .filter_map(|name| Some((name, std::env::var_os(name)?))),
+        )
         .env("HOME", place.path())
         .env("CHANCERY_TEST_BINARY", binary)
         .output()
