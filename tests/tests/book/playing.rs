@@ -4,6 +4,7 @@
 //! customer, is in `stages/`; what cannot be had here, such as systemd, is played by `stand-ins/`. A block that is not run
 //! says why in the page: `<!-- not run: reason -->`, which no reader sees.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -68,7 +69,7 @@ mod slow {
 
 #[test]
 fn every_page_with_something_to_run_is_played() {
-    let with_plan = all().into_iter().filter(|page| !plan(page, &read(page)).is_empty());
+    let with_plan = all().into_iter().filter(|page| !plan(page, read(page)).is_empty());
     let missing = with_plan.filter(|page| !PAGES.iter().chain(slow::PAGES).any(|played| played == page));
     none(&missing.map(|page| format!("{page} is not played: see playing.rs")).collect::<Vec<_>>());
 }
@@ -110,6 +111,24 @@ fn what_is_not_run_is_little_has_a_reason_and_is_a_script_of_files_that_there_ar
     }
     assert!((5..=10).contains(&count), "{count} blocks are not run");
     none(&wrong);
+}
+
+/// Those that leave something out with `…` cannot be run; `serve` and `demo` need what pages with blocks have.
+#[test]
+fn commands_between_backticks_run_or_name_one_that_does() {
+    let mut spans: Vec<String> = all().iter().flat_map(|page| read(page).spans).collect();
+    spans.retain(|span| span.starts_with("chancery ") && !span.contains('…'));
+    spans.retain(|span| !["chancery serve", "chancery demo", "chancery pause lift PAUSE"].contains(&span.as_str()));
+    let mut known = BTreeSet::new();
+    spans.retain(|span| known.insert(span.clone()));
+    let blocks = spans.into_iter().zip(1..).map(|(text, line)| Block {
+        language: "span".to_owned(),
+        text,
+        line,
+        name: format!("span_{line}"),
+        not_run: None,
+    });
+    play_blocks("between-backticks", &blocks.collect::<Vec<_>>());
 }
 
 fn wrong_script(text: &str) -> Vec<String> {
@@ -161,14 +180,18 @@ fn is_elsewhere(page: &str, block: &Block) -> bool {
 }
 
 /// The blocks that `run` gets to see.
-fn plan<'a>(page: &str, markdown: &'a Markdown) -> Vec<&'a Block> {
-    let played = |block: &&Block| block.not_run.is_none() && !is_elsewhere(page, block) && block.language != "yaml";
-    let blocks: Vec<_> = markdown.blocks.iter().filter(played).collect();
+fn plan(page: &str, markdown: Markdown) -> Vec<Block> {
+    let played = |block: &Block| block.not_run.is_none() && !is_elsewhere(page, block) && block.language != "yaml";
+    let blocks: Vec<_> = markdown.blocks.into_iter().filter(played).collect();
     let something = blocks.iter().any(|block| PLAYED.contains(&block.language.as_str()));
     if something { blocks } else { Vec::new() }
 }
 
 pub(crate) fn play(page: &str) {
+    play_blocks(page, &plan(page, read(page)));
+}
+
+fn play_blocks(page: &str, played: &[Block]) {
     let Some(binary) = std::env::var_os("CHANCERY_TEST_BINARY") else {
         assert!(std::env::var_os("CHANCERY_REQUIRE_TOOLS").is_none(), "CHANCERY_TEST_BINARY is not set");
         eprintln!("skipped: CHANCERY_TEST_BINARY is not set; ./scripts/test sets it");
@@ -180,7 +203,7 @@ pub(crate) fn play(page: &str) {
         return;
     }
     let (blocks, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let plan = write_plan(page, blocks.path());
+    let plan = write_plan(played, blocks.path());
     let played = Command::new("timeout")
         .args(["--kill-after=5", "150", "bash"])
         .arg(root().join("tests/tests/book/run"))
@@ -206,9 +229,9 @@ fn is_installed(program: &str) -> bool {
     std::env::split_paths(&places).any(|place| place.join(program).is_file())
 }
 
-fn write_plan(page: &str, folder: &Path) -> PathBuf {
+fn write_plan(blocks: &[Block], folder: &Path) -> PathBuf {
     let mut lines = String::new();
-    for block in plan(page, &read(page)) {
+    for block in blocks {
         let file = folder.join(format!("{}.{}", block.line, block.language));
         fs::write(&file, &block.text).unwrap();
         lines.push_str(&format!("{} {} {} {}\n", block.line, block.language, block.name, file.display()));

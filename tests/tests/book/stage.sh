@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # What the stages of pages are built with. Sourced by `run`.
 
 # means WORD TEXT: WORD, in the blocks that follow, stands for TEXT.
@@ -208,6 +209,18 @@ request() {
         done
         curl -sS -X "$method" -H 'Content-Type: application/json' "${arguments[@]}" --data-binary @- "$BASE$path"
     } <"$1"
+}
+
+# span FILE: a command between backticks runs, or is only named, without what it needs. What it starts is ended at once.
+span() {
+    local code=0
+    echo "$(<"$1")" >&8
+    mv "$PLACE/processes" "$PLACE/kept"
+    bash "$1" 2>&1 | tee "$PLACE/span" || code=$?
+    stop
+    mv "$PLACE/kept" "$PLACE/processes"
+    if [ "$code" = 2 ] && grep -qE 'required arguments were not provided|a command is missing' "$PLACE/span"; then return 0; fi
+    return "$code"
 }
 
 # said TEXT: the block has printed this.
