@@ -4,7 +4,6 @@
 //! customer, is in `stages/`; what cannot be had here, such as systemd, is played by `stand-ins/`. A block that is not run
 //! says why in the page: `<!-- not run: reason -->`, which no reader sees.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -59,11 +58,33 @@ pages_are_played! {
     resellers_start_as_it_says: "docs/start-reseller.md",
 }
 
-/// Pages with a dozen ACME clients.
+/// Pages with a dozen ACME clients, and half a hundred commands.
 mod slow {
+    use std::collections::BTreeSet;
+
+    use crate::markdown::Block;
+
     pages_are_played! {
         acme_clients_work_as_it_says: "docs/acme.md",
         customers_start_as_it_says: "docs/start-customer.md",
+    }
+
+    /// Those that leave something out with `…` cannot be run; `serve` and `demo` need what pages with blocks have.
+    #[test]
+    fn commands_between_backticks_run_or_name_one_that_does() {
+        let mut spans: Vec<String> = super::all().iter().flat_map(|page| super::read(page).spans).collect();
+        spans.retain(|span| span.starts_with("chancery ") && !span.contains('…'));
+        spans.retain(|span| !["chancery serve", "chancery demo", "chancery pause lift PAUSE"].contains(&span.as_str()));
+        let mut known = BTreeSet::new();
+        spans.retain(|span| known.insert(span.clone()));
+        let blocks = spans.into_iter().zip(1..).map(|(text, line)| Block {
+            language: "span".to_owned(),
+            text,
+            line,
+            name: format!("span_{line}"),
+            not_run: None,
+        });
+        super::play_blocks("between-backticks", &blocks.collect::<Vec<_>>());
     }
 }
 
@@ -111,24 +132,6 @@ fn what_is_not_run_is_little_has_a_reason_and_is_a_script_of_files_that_there_ar
     }
     assert!((5..=10).contains(&count), "{count} blocks are not run");
     none(&wrong);
-}
-
-/// Those that leave something out with `…` cannot be run; `serve` and `demo` need what pages with blocks have.
-#[test]
-fn commands_between_backticks_run_or_name_one_that_does() {
-    let mut spans: Vec<String> = all().iter().flat_map(|page| read(page).spans).collect();
-    spans.retain(|span| span.starts_with("chancery ") && !span.contains('…'));
-    spans.retain(|span| !["chancery serve", "chancery demo", "chancery pause lift PAUSE"].contains(&span.as_str()));
-    let mut known = BTreeSet::new();
-    spans.retain(|span| known.insert(span.clone()));
-    let blocks = spans.into_iter().zip(1..).map(|(text, line)| Block {
-        language: "span".to_owned(),
-        text,
-        line,
-        name: format!("span_{line}"),
-        not_run: None,
-    });
-    play_blocks("between-backticks", &blocks.collect::<Vec<_>>());
 }
 
 fn wrong_script(text: &str) -> Vec<String> {
