@@ -207,8 +207,10 @@ fn play_blocks(page: &str, played: &[Block]) {
     }
     let (blocks, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let plan = write_plan(played, blocks.path());
+    // In seconds, and sooner than nextest ends the test: so what runs beside the page is ended too.
+    let limit = if PAGES.contains(&page) { "170" } else { "500" };
     let played = Command::new("timeout")
-        .args(["--kill-after=5", "150", "bash"])
+        .args(["--kill-after=5", limit, "bash"])
         .arg(root().join("tests/tests/book/run"))
         .arg(page)
         .arg(plan)
