@@ -91,7 +91,10 @@ pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, Polic
 pub use policy_draft::PolicyDraft;
 pub use publication::{CrlName, Publication, PublishedCrl};
 pub use retention::{Retention, Sweeper, Swept};
-pub use settings::{AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings, WebhookSettings};
+pub use settings::{
+    AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, ProviderSignIn, Settings, SpeaksFor,
+    WebhookSettings,
+};
 pub use usage::{Usage, UsageRequest};
 pub use validation::{Assignment, Report, Validations};
 pub use webhooks::{Dispatch, Message, NewWebhook, NewWebhookSecret, Round, Sent, WebhookChange, Webhooks};
@@ -134,6 +137,7 @@ pub struct Services {
 impl Services {
     pub fn new(kernel: Arc<Kernel>, identity: Arc<Identity>, authority: Arc<Authority>) -> Self {
         let acme = Acme::new(kernel.clone(), authority.clone());
+        let known = identity.clone();
         Self {
             acme,
             identity,
@@ -158,7 +162,7 @@ impl Services {
             expiry: Expiry::new(kernel.clone()),
             webhooks: Webhooks::new(kernel.clone()),
             dispatch: Dispatch::new(kernel.clone()),
-            console: Console::new(kernel.clone()),
+            console: Console::new(kernel.clone(), known),
             limits: kernel.limits.clone(),
             usage: Usage::new(kernel.clone()),
             diagnoses: Diagnoses::new(kernel.clone()),

@@ -63,15 +63,21 @@ async fn again(door: &Door, signed: &Signed, error: ServiceError) -> Result<Resp
     };
     let clients = door.services.console.clients(caller).await?;
     let renew = renewal(&signed.context, &complaints);
-    let body = body(&clients, *id, door.services.now(), &complaints, Some(renew));
+    let body = body(&clients, Some(*id), door.services.now(), &complaints, Some(renew));
     Ok(signed.context.page_as(complaints.status(), "API clients", body))
 }
 
-fn body(clients: &[Client], own: ClientId, now: Timestamp, complaints: &Complaints, renew: Option<Markup>) -> Markup {
+fn body(
+    clients: &[Client],
+    own: Option<ClientId>,
+    now: Timestamp,
+    complaints: &Complaints,
+    renew: Option<Markup>,
+) -> Markup {
     html! {
         (heading("API clients", html! { "What your programs, and you here, sign in with. The operator of this service creates and disables them." }, html! {}))
         (complaints.others(&["current"]))
-        (table(clients, Some(own), now))
+        (table(clients, own, now))
         @if let Some(renew) = renew { (renew) }
     }
 }
