@@ -29,6 +29,7 @@ mod jobs;
 mod kernel;
 mod limits;
 mod members;
+mod nodes;
 mod ocsp;
 mod ocsp_responder;
 mod once;
@@ -82,6 +83,7 @@ pub use issuers::{IssuerRef, IssuerRefError, IssuerRules};
 pub use jobs::Jobs;
 pub use kernel::{Fresh, Kernel};
 pub use limits::{Caps, Decision, Limit, LimitSettings, Limits, Rate, client_network};
+pub use nodes::{NodeSeen, Nodes};
 pub use ocsp::{CacheableAnswer, Ocsp, OcspAnswer};
 pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
 pub use operator::Operator;
@@ -130,6 +132,7 @@ pub struct Services {
     pub usage: Usage,
     pub diagnoses: Diagnoses,
     pub operator: Operator,
+    pub nodes: Nodes,
     pub settings: Arc<Settings>,
     kernel: Arc<Kernel>,
 }
@@ -162,6 +165,7 @@ impl Services {
             expiry: Expiry::new(kernel.clone()),
             webhooks: Webhooks::new(kernel.clone()),
             dispatch: Dispatch::new(kernel.clone()),
+            nodes: Nodes::new(kernel.clone()),
             console: Console::new(kernel.clone(), known),
             limits: kernel.limits.clone(),
             usage: Usage::new(kernel.clone()),

@@ -18,6 +18,7 @@ use chancery_store::{ConsoleSession, ExternalSession, SessionHolder, Tx};
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::json;
 
+pub use clients::OwnClient;
 pub use departure::Departure;
 pub use overview::{Counted, DayOfOrders, Ending, Summary};
 pub use provider::{ProviderAnswer, ProviderChoice};
@@ -255,6 +256,22 @@ impl Person {
 
     fn of_operator(key: OperatorKey, origin: Origin) -> Self {
         Self::Operator { id: key.id, name: key.name, origin }
+    }
+
+    /// The client that was signed in with, if it was one.
+    pub fn client(&self) -> Option<ClientId> {
+        match self {
+            Self::Client { id, .. } => Some(*id),
+            Self::External { .. } | Self::Operator { .. } => None,
+        }
+    }
+
+    /// For whom they act, where they act for a reseller.
+    pub fn caller(&self) -> Option<&Caller> {
+        match self {
+            Self::Client { caller, .. } | Self::External { caller, .. } => Some(caller),
+            Self::Operator { .. } => None,
+        }
     }
 
     /// What the audit trail says of it.
