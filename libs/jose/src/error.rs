@@ -104,8 +104,8 @@ pub enum TokenError {
     /// Meant for someone else.
     #[error("wrong audience")]
     WrongAudience,
-    /// Something else than an access token; what gives it away is inside.
-    #[error("not an access token: `{0}`")]
+    /// Something else than an access token; the claim that gives it away is inside.
+    #[error("claim `{0}` says that this is no access token")]
     NotAnAccessToken(String),
     /// An ID token for another client (`azp`), or for several without saying which.
     #[error("issued to another client")]

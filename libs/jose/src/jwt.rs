@@ -86,7 +86,8 @@ pub fn verify(
     check(&claims, expected)?;
     // Some providers type nothing: an ID token must not be taken for an access token (RFC 9068 section 5).
     let foreign = NOT_OF_ACCESS_TOKENS.into_iter().find(|name| claims.0.contains_key(*name));
-    let typed = claims.text("typ").filter(|typ| !typ.eq_ignore_ascii_case("bearer"));
+    let bearer = claims.text("typ").is_some_and(|typ| typ.eq_ignore_ascii_case("bearer"));
+    let typed = (claims.0.contains_key("typ") && !bearer).then_some("typ");
     match foreign.or(typed) {
         Some(what) => Err(TokenError::NotAnAccessToken(what.to_owned())),
         None => Ok(claims),
