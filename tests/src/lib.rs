@@ -18,7 +18,7 @@ pub use node::Node;
 pub use programs::node_script;
 pub use tenant::{Reply, Tenant};
 pub use together::{at_once, count};
-pub use world::{START, World, settings};
+pub use world::{START, World, settings, unhurried};
 
 /// Writes each test once for SQLite and once for PostgreSQL: `sqlite::name` and `postgres::name`.
 ///
