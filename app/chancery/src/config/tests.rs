@@ -17,7 +17,7 @@ const EXAMPLE: &str = include_str!("../../../../chancery.example.toml");
 fn uncommented() -> String {
     let is_setting = |line: &str| {
         let name = line.strip_prefix('#').unwrap_or_default();
-        name.starts_with("[[")
+        name.starts_with('[')
             || name.split_once(" = ").is_some_and(|(name, _)| {
                 !name.is_empty()
                     && name
