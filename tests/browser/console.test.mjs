@@ -120,8 +120,8 @@ describe('the console', { skip: missing }, () => {
 
   const pages = () => ['', '/customers', '/customers/new', `/customers/${things.account}`, '/certificates', `/certificates/${things.certificate}`, '/calendar', '/orders', `/orders/${things.order}`,
     '/groups', '/groups/new', `/groups/${things.group}`, '/policies', '/policies/new', `/policies/${things.policy}`,
-    '/policies/try?customer=first%40customer.example&names=*.customer.test', '/clients', '/audit'];
-  const operatorPages = ['/operator', '/operator/resellers', '/operator/resellers/DEMO', '/operator/authorities', '/operator/audit'];
+    '/policies/try?customer=first%40customer.example&names=*.customer.test', '/clients', '/clients/new', `/clients/${dev.client_id}`, '/audit'];
+  const operatorPages = ['/operator', '/operator/resellers', '/operator/resellers/DEMO', '/operator/authorities', '/operator/nodes', '/operator/audit'];
 
   // Opened as a person would, everything that can be opened; looked at by axe, and measured.
   async function look(page, path, name) {
@@ -190,6 +190,55 @@ describe('the console', { skip: missing }, () => {
       assert.match(await page.textContent('#e-allowed_domains'), /is not/);
     });
   }
+
+  for (const [name, options] of Object.entries({ 'with a script': { permissions: ['clipboard-read', 'clipboard-write'] }, 'without a script': { javaScriptEnabled: false } })) {
+    test(`makes an API client, renews its secret, and revokes it: ${name}`, async () => {
+      const { page } = await open(options);
+      await signIn(page);
+      await page.click('text=API clients');
+      await page.click('text=New client');
+      await page.fill('#f-name', `Laptop ${name}`);
+      await page.check('#scope-read\\:account');
+      await page.fill('#f-current-create', 'chs_wrong');
+      await page.click('text=Create the client');
+      assert.match(await page.textContent('.complaint'), /not a secret of the client/);
+      assert.ok(await page.isChecked('#scope-read\\:account'), 'what was ticked stays so');
+      await page.fill('#f-current-create', dev.client_secret);
+      await page.click('text=Create the client');
+      const [id, secret] = await page.locator('.copyable code').allTextContents();
+      assert.match(secret, /^chs_/);
+      if (options.permissions) {
+        await page.locator('.copy').nth(1).click();
+        await page.waitForSelector('text=Copied');
+        assert.equal(await page.evaluate(() => navigator.clipboard.readText()), secret);
+      }
+      const other = (await open(options)).page;
+      await other.goto(at('/sign-in?next=/console/customers'));
+      await other.fill('#f-client_id', id);
+      await other.fill('#f-client_secret', secret);
+      await other.click('main button.primary');
+      await other.waitForSelector('text=New customer');
+      await page.goto(at(`/clients/${id}`));
+      await page.click('summary:text("Get a second secret…")');
+      await page.fill('#f-current-rotate', dev.client_secret);
+      await page.click('button:text-is("Get a second secret")');
+      assert.match(await page.textContent('main'), /Both secrets work now/);
+      await page.goto(at(`/clients/${id}`));
+      await page.click('summary:text("Revoke…")');
+      await page.fill('#f-current-revoke', dev.client_secret);
+      await page.click('text=Revoke the client');
+      assert.match(await page.textContent('.notice'), /^Disabled\./);
+      await other.goto(at('/customers'));
+      assert.match(other.url(), /sign-in/);
+    });
+  }
+
+  test('lists the nodes', async () => {
+    const { page } = await open();
+    await signInAsOperator(page);
+    await page.click('text=Nodes');
+    assert.match(await page.textContent('table.cards'), /this one.*active/s);
+  });
 
   test('shows what was seen when a name could not be shown', async () => {
     const { page } = await open();

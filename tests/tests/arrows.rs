@@ -74,8 +74,8 @@ const ARROWS: &[(&str, Reach, &str)] = &[
     ),
     (
         "chancery-idp",
-        Only(&["chancery-service", "chancery-jose"]),
-        "it fetches the keys of an external provider behind a trait of the service",
+        Only(&["chancery-service", "chancery-domain", "chancery-jose"]),
+        "it fetches the keys of an external provider, and redeems its codes, behind traits of the service",
     ),
     (
         "chancery-publish",

@@ -11,16 +11,16 @@ use http::StatusCode;
 #[derive(Debug, thiserror::Error)]
 pub enum FetcherError {
     /// Not an absolute URL with a host; the reason is inside.
-    #[error("the JWKS URL is not usable: {0}")]
+    #[error("the URL is not usable: {0}")]
     Url(String),
     /// A scheme other than `https` and `http`.
-    #[error("the JWKS URL must begin with https://, not {0}://")]
+    #[error("the URL must begin with https://, not {0}://")]
     Scheme(String),
     /// `http` to a host that is not this machine: whoever is on the way could put in keys of his own.
-    #[error("the JWKS URL must begin with https://: http:// is only for 127.0.0.0/8, [::1] and localhost, not {0}")]
+    #[error("the URL must begin with https://: http:// is only for 127.0.0.0/8, [::1] and localhost, not {0}")]
     PlainHttp(String),
     /// A user name or password in the URL. Key sets are public; a secret would only end up in logs.
-    #[error("the JWKS URL must not carry a user name or password")]
+    #[error("the URL must not carry a user name or password")]
     Credentials,
     /// The file of trusted certificates cannot be read or holds none that can be used.
     #[error("cannot use the CA file {}: {reason}", path.display())]

@@ -1,14 +1,15 @@
-//! One GET of a key set, with a limit on everything: time, size, and where it may lead.
+//! One request to a provider, with a limit on everything: time, size, and where it may lead.
 
 use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
 use chancery_jose::JwkSet;
-use http::{Request, StatusCode, header};
-use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
+use http::{HeaderValue, Request, StatusCode, header, request};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper::rt::{Read, Write};
@@ -23,6 +24,7 @@ use tower::{ServiceExt, service_fn};
 
 use crate::endpoint::{Endpoint, is_localhost};
 use crate::error::{FetchError, causes};
+use crate::{FetcherError, tls};
 
 /// The most that a response's head may take.
 const HEAD_LIMIT: usize = 64 * 1024;
@@ -38,20 +40,65 @@ pub(crate) struct Fetch {
 }
 
 impl Fetch {
-    /// Fetches the set that the endpoint has now.
-    pub(crate) async fn keys(&self) -> Result<JwkSet, FetchError> {
-        let document = within(self.timeout, self.document()).await?;
-        Ok(JwkSet::parse(&document)?)
+    /// Checks the settings. The URL is `https`, verified by the certificates in the PEM file `ca` alone or else by the
+    /// system's, or `http` to a loopback address.
+    pub(crate) fn new(
+        url: &str,
+        ca: Option<&Path>,
+        timeout: Duration,
+        body_limit: usize,
+    ) -> Result<Self, FetcherError> {
+        let endpoint = Endpoint::parse(url)?;
+        let tls = match endpoint.tls_name() {
+            Some(name) => Some((tls::connector(ca)?, name.clone())),
+            None => None,
+        };
+        Ok(Self { endpoint, tls, timeout, body_limit })
     }
 
-    async fn document(&self) -> Result<Bytes, FetchError> {
+    /// Fetches the set that the endpoint has now.
+    pub(crate) async fn keys(&self) -> Result<JwkSet, FetchError> {
+        let request = Request::get(self.endpoint.target());
+        let request = request.header(header::ACCEPT, "application/jwk-set+json, application/json");
+        match self.ask(request, Bytes::new()).await? {
+            (StatusCode::OK, document) => Ok(JwkSet::parse(&document)?),
+            (status, _) => Err(FetchError::Status(status)),
+        }
+    }
+
+    /// Sends a form, and reads the status and the document that answer it.
+    pub(crate) async fn post(
+        &self,
+        form: String,
+        authorization: Option<HeaderValue>,
+    ) -> Result<(StatusCode, Bytes), FetchError> {
+        let mut request = Request::post(self.endpoint.target())
+            .header(header::ACCEPT, "application/json")
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        if let Some(authorization) = authorization {
+            request = request.header(header::AUTHORIZATION, authorization);
+        }
+        self.ask(request, Bytes::from(form)).await
+    }
+
+    async fn ask(&self, request: request::Builder, body: Bytes) -> Result<(StatusCode, Bytes), FetchError> {
+        let request = request
+            .header(header::HOST, self.endpoint.authority())
+            .header(header::USER_AGENT, concat!("chancery/", env!("CARGO_PKG_VERSION")))
+            .header(header::CONNECTION, "close")
+            .body(Full::new(body))
+            .expect("the parts of a parsed URL are valid in a request");
+        within(self.timeout, self.document(request)).await
+    }
+
+    async fn document(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Bytes), FetchError> {
         let stream = self.connect().await?;
         let Some((connector, name)) = &self.tls else {
-            return self.exchange(TokioIo::new(stream)).await;
+            return self.exchange(TokioIo::new(stream), request).await;
         };
         let handshake = connector.connect(name.clone(), stream).await;
         let stream = handshake.map_err(|error| FetchError::Handshake(causes(&error)))?;
-        self.exchange(TokioIo::new(stream)).await
+        self.exchange(TokioIo::new(stream), request).await
     }
 
     /// Tries the host's addresses, of both families side by side, until one answers.
@@ -63,7 +110,11 @@ impl Fetch {
         Ok(stream.map_err(|error| FetchError::Connect(causes(&error)))?.into_inner())
     }
 
-    async fn exchange(&self, stream: impl Read + Write + Unpin + Send + 'static) -> Result<Bytes, FetchError> {
+    async fn exchange(
+        &self,
+        stream: impl Read + Write + Unpin + Send + 'static,
+        request: Request<Full<Bytes>>,
+    ) -> Result<(StatusCode, Bytes), FetchError> {
         let failed = |error: hyper::Error| FetchError::Exchange(causes(&error));
         let (mut sender, connection) =
             http1::Builder::new().max_buf_size(HEAD_LIMIT).handshake(stream).await.map_err(failed)?;
@@ -71,18 +122,10 @@ impl Fetch {
         let mut driver = JoinSet::new();
         driver.spawn(connection);
 
-        let request = Request::get(self.endpoint.target())
-            .header(header::HOST, self.endpoint.authority())
-            .header(header::ACCEPT, "application/jwk-set+json, application/json")
-            .header(header::USER_AGENT, concat!("chancery/", env!("CARGO_PKG_VERSION")))
-            .header(header::CONNECTION, "close")
-            .body(Empty::<Bytes>::new())
-            .expect("the parts of a parsed URL are valid in a request");
         let response = sender.send_request(request).await.map_err(failed)?;
         match response.status() {
-            StatusCode::OK => self.read(response.into_body()).await,
             status if status.is_redirection() => Err(FetchError::Redirect(status)),
-            status => Err(FetchError::Status(status)),
+            status => Ok((status, self.read(response.into_body()).await?)),
         }
     }
 

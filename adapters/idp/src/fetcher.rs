@@ -9,9 +9,8 @@ use chancery_jose::JwkSet;
 use chancery_service::identity::KeySource;
 use tokio::sync::watch;
 
-use crate::endpoint::Endpoint;
+use crate::FetcherError;
 use crate::fetch::Fetch;
-use crate::{FetcherError, tls};
 
 /// How long, how much and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,12 +49,7 @@ impl JwksFetcher {
     /// Checks the settings; nothing is fetched yet. The URL is `https`, verified by the certificates in the PEM file
     /// `ca` alone or else by the system's, or `http` to a loopback address.
     pub fn new(url: &str, ca: Option<&Path>, limits: FetchLimits) -> Result<Self, FetcherError> {
-        let endpoint = Endpoint::parse(url)?;
-        let tls = match endpoint.tls_name() {
-            Some(name) => Some((tls::connector(ca)?, name.clone())),
-            None => None,
-        };
-        let fetch = Fetch { endpoint, tls, timeout: limits.timeout, body_limit: limits.body };
+        let fetch = Fetch::new(url, ca, limits.timeout, limits.body)?;
         let shared = Shared {
             fetch,
             min_interval: limits.min_interval,

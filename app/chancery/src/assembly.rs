@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use chancery_dcv::Validator;
-use chancery_idp::{FetchLimits, JwksFetcher};
+use chancery_idp::{CodeRedeemer, FetchLimits, JwksFetcher, RedeemLimits};
 use chancery_seal::{Keyring, KeyringError};
-use chancery_service::identity::External;
+use chancery_service::identity::{CodeExchange, External};
 use chancery_service::{Authority, Identity, Kernel, ServiceError, Services};
 use chancery_store::{DatabaseUrl, Options, Store, StoreError};
 
 use crate::failure::Failure;
-use crate::files::hold;
-use crate::installation::{Installation, Kek, Validation};
+use crate::files::{hold, read_secret};
+use crate::installation::{ExternalKeys, Installation, Kek, Validation};
 use crate::system::{SystemClock, SystemEntropy};
 
 /// Everything that the doors and the operator's commands stand on.
@@ -22,6 +22,17 @@ pub struct Assembled {
     pub kernel: Arc<Kernel>,
     pub services: Services,
     pub fetchers: Vec<Arc<JwksFetcher>>,
+}
+
+impl ExternalKeys {
+    /// Who redeems the codes of those that sign in, where they may.
+    fn redeemer(&self) -> Result<Option<Arc<dyn CodeExchange>>, Failure> {
+        let Some(sign_in) = &self.provider.sign_in else { return Ok(None) };
+        let secret = self.client_secret_file.as_deref().map(read_secret).transpose().map_err(Failure::usage)?;
+        let (url, ca, limits) = (&sign_in.token_url, self.ca_file.as_deref(), RedeemLimits::default());
+        let redeemer = CodeRedeemer::new(url, ca, &sign_in.client_id, secret.as_ref(), limits);
+        Ok(Some(Arc::new(redeemer.map_err(Failure::usage)?)))
+    }
 }
 
 impl Installation {
@@ -110,7 +121,8 @@ impl Installation {
             let url = &keys.provider.jwks_url;
             let fetcher = JwksFetcher::new(url, keys.ca_file.as_deref(), FetchLimits::default());
             let fetcher = Arc::new(fetcher.map_err(Failure::usage)?);
-            external.push(External { provider: keys.provider.clone(), keys: fetcher.clone() });
+            let codes = keys.redeemer()?;
+            external.push(External { provider: keys.provider.clone(), keys: fetcher.clone(), codes });
             fetchers.push(fetcher);
         }
         let identity = Identity::new(kernel.clone(), external).await.map_err(|error| self.not_assembled(error))?;

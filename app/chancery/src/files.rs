@@ -2,8 +2,10 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+
+use chancery_domain::Secret;
 
 use crate::failure::Failure;
 
@@ -21,6 +23,20 @@ pub fn write(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
 /// The same for what is not text.
 pub fn write_bytes(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Failure> {
     replace(path, bytes, mode).map_err(|error| unwritable("write", path, &error))
+}
+
+/// A secret in a file that nobody but its owner may read; white space around it is not part of it.
+pub fn read_secret(path: &Path) -> Result<Secret, String> {
+    let failed = |error: io::Error| format!("cannot read {}: {error}", path.display());
+    let mode = fs::metadata(path).map_err(failed)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        return Err(format!("{0} can be read by others; run `chmod 600 {0}`", path.display()));
+    }
+    let text = Secret::new(fs::read_to_string(path).map_err(failed)?);
+    match text.reveal().trim() {
+        "" => Err(format!("{} is empty", path.display())),
+        secret => Ok(Secret::new(secret.to_owned())),
+    }
 }
 
 /// Removes a file, if it is there.

@@ -121,6 +121,8 @@ pub struct ExternalKeys {
     pub provider: ExternalProvider,
     /// Vouches for the provider's server; the system's certificates where there is none.
     pub ca_file: Option<PathBuf>,
+    /// By which we show the provider who we are; where it is read anew, another may have taken its place.
+    pub client_secret_file: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -43,6 +43,8 @@ pub struct Kernel {
     pub blocklist: Option<Arc<KeyBlocklist>>,
     pub(crate) cursors: Cursors,
     pub(crate) nonces: Nonces,
+    /// By which people who come back from an external provider are known to have left from here.
+    pub(crate) sign_in_key: hmac::Key,
     pub(crate) limits: Limits,
     pub(crate) pauses: KnownPauses,
     pub(crate) open_orders: OpenOrders,
@@ -77,6 +79,7 @@ impl Kernel {
             true => Nonces::of_many(nonce_key),
             false => Nonces::of_one(nonce_key, entropy.as_ref()),
         };
+        let sign_in_key = shared_secret(&store, &keyring, entropy.as_ref(), "sign_in", clock.now()).await?;
         let node = entropy.uuid_v4().to_string();
         let limits = Limits::new(settings.limits.clone(), &store, clock.clone(), &node);
         let (jobs, receiver) = mpsc::unbounded_channel();
@@ -94,6 +97,7 @@ impl Kernel {
             blocklist,
             cursors,
             nonces,
+            sign_in_key: hmac::Key::new(hmac::HMAC_SHA256, &sign_in_key),
             limits,
             pauses: KnownPauses::default(),
             open_orders: OpenOrders::default(),

@@ -29,6 +29,7 @@ mod jobs;
 mod kernel;
 mod limits;
 mod members;
+mod nodes;
 mod ocsp;
 mod ocsp_responder;
 mod once;
@@ -82,6 +83,7 @@ pub use issuers::{IssuerRef, IssuerRefError, IssuerRules};
 pub use jobs::Jobs;
 pub use kernel::{Fresh, Kernel};
 pub use limits::{Caps, Decision, Limit, LimitSettings, Limits, Rate, client_network};
+pub use nodes::{NodeSeen, Nodes};
 pub use ocsp::{CacheableAnswer, Ocsp, OcspAnswer};
 pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
 pub use operator::Operator;
@@ -91,7 +93,10 @@ pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, Polic
 pub use policy_draft::PolicyDraft;
 pub use publication::{CrlName, Publication, PublishedCrl};
 pub use retention::{Retention, Sweeper, Swept};
-pub use settings::{AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, Settings, WebhookSettings};
+pub use settings::{
+    AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, ProviderSignIn, Settings, SpeaksFor,
+    WebhookSettings,
+};
 pub use usage::{Usage, UsageRequest};
 pub use validation::{Assignment, Report, Validations};
 pub use webhooks::{Dispatch, Message, NewWebhook, NewWebhookSecret, Round, Sent, WebhookChange, Webhooks};
@@ -127,6 +132,7 @@ pub struct Services {
     pub usage: Usage,
     pub diagnoses: Diagnoses,
     pub operator: Operator,
+    pub nodes: Nodes,
     pub settings: Arc<Settings>,
     kernel: Arc<Kernel>,
 }
@@ -134,6 +140,7 @@ pub struct Services {
 impl Services {
     pub fn new(kernel: Arc<Kernel>, identity: Arc<Identity>, authority: Arc<Authority>) -> Self {
         let acme = Acme::new(kernel.clone(), authority.clone());
+        let known = identity.clone();
         Self {
             acme,
             identity,
@@ -158,7 +165,8 @@ impl Services {
             expiry: Expiry::new(kernel.clone()),
             webhooks: Webhooks::new(kernel.clone()),
             dispatch: Dispatch::new(kernel.clone()),
-            console: Console::new(kernel.clone()),
+            nodes: Nodes::new(kernel.clone()),
+            console: Console::new(kernel.clone(), known),
             limits: kernel.limits.clone(),
             usage: Usage::new(kernel.clone()),
             diagnoses: Diagnoses::new(kernel.clone()),

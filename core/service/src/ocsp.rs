@@ -76,6 +76,11 @@ impl Ocsp {
         self.answer(path.as_bytes(), |_| OcspRequest::from_path(path)).await
     }
 
+    /// Until when this process can answer for an issuer; not at all where it has no responder for it.
+    pub fn good_until(&self, issuer: IssuerId) -> Option<Timestamp> {
+        self.responders.good_until(issuer)
+    }
+
     /// Renews the responders before they are too old to answer with, for ever.
     pub async fn watch(&self) {
         loop {

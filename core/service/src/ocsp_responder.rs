@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use chancery_domain::IssuerId;
+use chancery_domain::{IssuerId, Timestamp};
 use chancery_pki::{CaName, KeyAlgorithm, PrivateKey, Responder, ResponderCertificate, Serial, Signer, Validity};
 use chancery_pki::{PkiError, responder_certificate};
 use serde_json::json;
@@ -55,6 +55,12 @@ impl Responders {
             }
         }
         (self.known(), missing)
+    }
+
+    /// Until when the responder of an issuer can answer, where there is one that still can.
+    pub(crate) fn good_until(&self, issuer: IssuerId) -> Option<Timestamp> {
+        let ends = self.known().get(&issuer).map(|responder| responder.certificate().not_after());
+        ends.filter(|_| self.left(issuer) > 0).map(Timestamp::from_secs)
     }
 
     fn known(&self) -> All {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chancery_domain::{
-    AccountId, AcmeAccountId, IssuerId, Name, PolicyRules, Profile, ProfileName, Timestamp, WebhookUrlRules,
+    AccountId, AcmeAccountId, IssuerId, Name, PolicyRules, Profile, ProfileName, ResellerCode, ScopeSet, Timestamp,
+    WebhookUrlRules,
 };
 use chancery_pki::{CrlShards, NameRules, SubscriberProfile, reuse_ceiling_days};
 
@@ -130,6 +131,57 @@ pub struct ExternalProvider {
     pub reseller_claim: String,
     /// The claim that carries the scopes: a text with spaces, or a list.
     pub scope_claim: String,
+    /// For whom it may speak, whatever its tokens say.
+    pub resellers: SpeaksFor,
+    /// How people sign in to the console through it, where they may.
+    pub sign_in: Option<ProviderSignIn>,
+}
+
+/// For which resellers an external provider may speak.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpeaksFor {
+    Every,
+    /// What the claim says, and the reseller that is meant by it.
+    Only(Vec<(String, ResellerCode)>),
+}
+
+impl SpeaksFor {
+    /// The reseller that is meant by what a claim says.
+    pub fn named(&self, claim: &str) -> Option<ResellerCode> {
+        match self {
+            Self::Every => ResellerCode::parse(claim).ok(),
+            Self::Only(known) => known.iter().find(|(said, _)| said == claim).map(|(_, code)| code.clone()),
+        }
+    }
+
+    pub fn includes(&self, code: &ResellerCode) -> bool {
+        match self {
+            Self::Every => true,
+            Self::Only(known) => known.iter().any(|(_, named)| named == code),
+        }
+    }
+}
+
+/// How people sign in through an external provider: OpenID Connect by authorization code, with PKCE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderSignIn {
+    /// Its name in our addresses.
+    pub slug: String,
+    /// What people call it.
+    pub label: String,
+    /// Where people are sent, and where the code is redeemed.
+    pub authorize_url: String,
+    pub token_url: String,
+    /// As which client the provider knows us.
+    pub client_id: String,
+    /// Where people come back to; the provider has to know this very text.
+    pub redirect_url: String,
+    /// What the provider is asked for: `openid`, and what its claims need.
+    pub request_scope: String,
+    /// The most that people may do here.
+    pub scopes: ScopeSet,
+    /// The claim that may lessen it; without one everybody may do the most.
+    pub scope_claim: Option<String>,
 }
 
 /// How orders become certificates.

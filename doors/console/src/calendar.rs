@@ -4,9 +4,11 @@ use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{CertificateRecord, Timestamp};
 use chancery_http::Door;
+use chancery_service::Caller;
 use chancery_service::console::Ending;
 use maud::{Markup, html};
 
+use crate::certificates;
 use crate::parts::{empty, heading, names};
 use crate::query::{Query, link};
 use crate::refused::Refused;
@@ -37,7 +39,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
             a.button href=(link("/console/calendar", &[("from", on.as_str())])) { "Later" }
         }))
         section.card { (grid(&days, now, asked, query.text("from"))) }
-        @if let Some((day, certificates)) = listed { (day_list(day, &certificates)) }
+        @if let Some((day, certificates)) = listed { (day_list(day, &certificates, &who.caller)) }
     };
     Ok(who.context.page("Calendar", body))
 }
@@ -76,7 +78,7 @@ fn grid(days: &[Ending], now: Timestamp, chosen: Option<Timestamp>, from: &str) 
     }
 }
 
-fn day_list(day: Timestamp, certificates: &[CertificateRecord]) -> Markup {
+fn day_list(day: Timestamp, certificates: &[CertificateRecord], caller: &Caller) -> Markup {
     html! {
         section.card #day {
             div.head { h2 { "Ending on " (date(day)) } p.muted { (plural(certificates.len() as i64, "certificate")) @if certificates.len() >= SHOWN as usize { ", the first of more" } } }
@@ -90,7 +92,7 @@ fn day_list(day: Timestamp, certificates: &[CertificateRecord]) -> Markup {
                         @for certificate in certificates {
                             tr {
                                 th scope="row" data-label="Names" { a.strong href={ "/console/certificates/" (certificate.id) } { (names(&certificate.identifiers)) } }
-                                td data-label="Customer" { a href={ "/console/customers/" (certificate.account) } { (certificate.email) } }
+                                td data-label="Customer" { (certificates::customer(certificate, caller)) }
                                 td data-label="Profile" { (certificate.profile) }
                             }
                         }

@@ -44,6 +44,7 @@ const OPERATOR: &[(&str, &str, &str)] = &[
     ("/console/operator", "Overview", "M3 13h8V3H3zM13 21h8V11h-8zM3 21h8v-6H3zM13 3v6h8V3z"),
     ("/console/operator/resellers", "Resellers", "M3 21V8l9-5 9 5v13M9 21v-6h6v6"),
     ("/console/operator/authorities", "Authorities", "M12 3l8 3v6c0 5-4 8-8 9-4-1-8-4-8-9V6zM9 12l2 2 4-4"),
+    ("/console/operator/nodes", "Nodes", "M4 4h16v6H4zM4 14h16v6H4zM8 7h.01M8 17h.01"),
     ("/console/operator/audit", "Audit trail", "M12 7v5l3 3M21 12a9 9 0 1 1-3-6.7L21 8M21 3v5h-5"),
 ];
 

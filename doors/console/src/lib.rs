@@ -22,6 +22,7 @@ mod session;
 mod sign_in;
 mod text;
 mod theme;
+mod with_provider;
 
 use axum::Router;
 use axum::middleware;
@@ -37,6 +38,8 @@ pub const PATH: &str = "/console";
 pub fn router(door: Door) -> Router {
     let pages: Router<Door> = Router::new()
         .route("/console/sign-in", get(sign_in::form).post(sign_in::enter))
+        .route("/console/sign-in/with/{provider}", get(with_provider::depart))
+        .route("/console/sign-in/with/{provider}/return", get(with_provider::come_back))
         .route("/console/sign-out", post(sign_in::leave))
         .route("/console/sign-out-everywhere", post(sign_in::leave_everywhere))
         .route("/console/theme", post(theme::choose))

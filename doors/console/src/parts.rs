@@ -36,7 +36,7 @@ pub(crate) fn pill(status: &str) -> Markup {
     let tone = match status {
         "active" | "valid" | "issued" | "bound" | "done" | "enabled" => "good",
         "pending" | "ready" | "processing" | "unused" | "waiting" => "info",
-        "suspended" | "expiring" | "retired" => "warn",
+        "suspended" | "expiring" | "retired" | "silent" => "warn",
         "invalid" | "revoked" | "refused" | "failed" | "terminated" | "disabled" => "bad",
         _ => "idle",
     };

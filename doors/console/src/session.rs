@@ -25,7 +25,8 @@ pub(crate) const SESSION: &str = "__Host-chancery-session";
 pub(crate) struct SignedIn {
     pub(crate) caller: Caller,
     pub(crate) context: Context,
-    pub(crate) client: ClientId,
+    /// The API client that was signed in with, if it was one.
+    pub(crate) client: Option<ClientId>,
 }
 
 /// The operator.
@@ -69,7 +70,8 @@ impl FromRequestParts<Door> for SignedIn {
         let (session, _) = resume(parts, door).await?;
         let context = Context::of(&session, parts);
         match session.person {
-            Person::Client { id, caller, .. } => Ok(Self { caller, context, client: id }),
+            Person::Client { id, caller, .. } => Ok(Self { caller, context, client: Some(id) }),
+            Person::External { caller, .. } => Ok(Self { caller, context, client: None }),
             Person::Operator { .. } => Err(Refused::redirect("/console/operator")),
         }
     }
@@ -83,7 +85,7 @@ impl FromRequestParts<Door> for Operator {
         let context = Context::of(&session, parts);
         match session.person {
             // Whoever is no operator is not told that there are such pages.
-            Person::Client { .. } => Err(Refused::not_found("There is no such page.")),
+            Person::Client { .. } | Person::External { .. } => Err(Refused::not_found("There is no such page.")),
             Person::Operator { name, origin, .. } => {
                 let operator = door.services.operator.clone().acting_as(name.as_str()).acting_from(origin);
                 Ok(Self { operator, context })
@@ -110,7 +112,7 @@ impl FromRequest<Door> for Change {
     async fn from_request(request: Request, door: &Door) -> Result<Self, Refused> {
         let (session, context, form, _) = changing(request, door).await?;
         match session.person {
-            Person::Client { caller, .. } => Ok(Self { caller, context, form }),
+            Person::Client { caller, .. } | Person::External { caller, .. } => Ok(Self { caller, context, form }),
             Person::Operator { .. } => Err(Refused::not_found("There is no such page.")),
         }
     }
@@ -122,7 +124,7 @@ impl FromRequest<Door> for OperatorChange {
     async fn from_request(request: Request, door: &Door) -> Result<Self, Refused> {
         let (session, context, form, _) = changing(request, door).await?;
         match session.person {
-            Person::Client { .. } => Err(Refused::not_found("There is no such page.")),
+            Person::Client { .. } | Person::External { .. } => Err(Refused::not_found("There is no such page.")),
             Person::Operator { name, origin, .. } => {
                 let operator = door.services.operator.clone().acting_as(name.as_str()).acting_from(origin);
                 Ok(Self { operator, context, form })
@@ -163,7 +165,7 @@ async fn resume(parts: &mut Parts, door: &Door) -> Result<(Session, String), Ref
         let back = if back == "/console" { "" } else { back };
         return Err(Refused::redirect(&link("/console/sign-in", &[("next", back)])));
     };
-    if let Person::Client { caller, .. } = &session.person {
+    if let Person::Client { caller, .. } | Person::External { caller, .. } = &session.person {
         let exchange = parts.extensions.get::<Arc<Exchange>>();
         if let Some(exchange) = exchange {
             exchange.note_caller(caller);
@@ -217,6 +219,9 @@ impl Context {
         let whose = match &session.person {
             Person::Client { name, reseller, .. } => {
                 Whose::Reseller { reseller: reseller.name.to_string(), client: name.to_string() }
+            }
+            Person::External { name, reseller, .. } => {
+                Whose::Reseller { reseller: reseller.name.to_string(), client: name.clone() }
             }
             Person::Operator { name, .. } => Whose::Operator { name: name.to_string() },
         };

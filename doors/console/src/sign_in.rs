@@ -15,6 +15,7 @@ use crate::query::Query;
 use crate::refused::{Refused, sentence};
 use crate::session::{Posted, SESSION, Signed, cookie, local, see_other};
 use crate::theme::Theme;
+use crate::with_provider;
 
 /// The form; whoever is signed in already goes on.
 pub(crate) async fn form(
@@ -28,7 +29,7 @@ pub(crate) async fn form(
     {
         return Ok(see_other(next));
     }
-    Ok(shown(Theme::of(&headers), next, "", None, StatusCode::OK))
+    Ok(shown(&door, Theme::of(&headers), next, "", None, StatusCode::OK))
 }
 
 pub(crate) async fn enter(State(door): State<Door>, posted: Posted) -> Result<Response, Refused> {
@@ -41,15 +42,22 @@ pub(crate) async fn enter(State(door): State<Door>, posted: Posted) -> Result<Re
         None => SignInCredentials::Client { id: id.clone(), secret: secret("client_secret") },
     };
     match door.services.console.sign_in(shown_by, origin(&parts)).await {
-        Ok(NewSession { token, lasts }) => {
-            let mut response = see_other(&next);
-            let age = lasts.as_secs();
-            set_cookie(&mut response, &format!("{SESSION}={}; Path=/; Max-Age={age}{FLAGS}", token.reveal()));
-            Ok(response)
-        }
+        Ok(session) => Ok(entered(&session, &next)),
         Err(SignInRefusal::Service(error)) => Err(error.into()),
-        Err(refusal) => Ok(refused(&refusal, Theme::of(&parts.headers), &next, &id, form.has("operator_key"))),
+        Err(refusal) => {
+            let field = if form.has("operator_key") { "operator_key" } else { "client_secret" };
+            Ok(refused(&door, &refusal, Theme::of(&parts.headers), &next, &id, field))
+        }
     }
+}
+
+/// Goes on with the cookie of a new session.
+pub(crate) fn entered(session: &NewSession, next: &str) -> Response {
+    let NewSession { token, lasts } = session;
+    let mut response = see_other(next);
+    let age = lasts.as_secs();
+    set_cookie(&mut response, &format!("{SESSION}={}; Path=/; Max-Age={age}{FLAGS}", token.reveal()));
+    response
 }
 
 pub(crate) async fn leave(State(door): State<Door>, signed: Signed) -> Result<Response, Refused> {
@@ -63,7 +71,7 @@ pub(crate) async fn leave_everywhere(State(door): State<Door>, signed: Signed) -
 }
 
 /// Strict would lose the session on every link from an e-mail; what changes anything asks for more than the cookie.
-const FLAGS: &str = "; Secure; HttpOnly; SameSite=Lax";
+pub(crate) const FLAGS: &str = "; Secure; HttpOnly; SameSite=Lax";
 
 fn gone() -> Response {
     let mut response = see_other("/console/sign-in");
@@ -71,40 +79,73 @@ fn gone() -> Response {
     response
 }
 
-fn set_cookie(response: &mut Response, text: &str) {
+pub(crate) fn set_cookie(response: &mut Response, text: &str) {
     if let Ok(mut value) = HeaderValue::from_str(text) {
         value.set_sensitive(true);
         response.headers_mut().append(SET_COOKIE, value);
     }
 }
 
-fn refused(refusal: &SignInRefusal, theme: Theme, next: &str, id: &str, operator: bool) -> Response {
+/// The form again, with what is wrong beside the field.
+pub(crate) fn refused(
+    door: &Door,
+    refusal: &SignInRefusal,
+    theme: Theme,
+    next: &str,
+    id: &str,
+    field: &str,
+) -> Response {
     let status = match refusal {
         SignInRefusal::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
-        SignInRefusal::Client | SignInRefusal::Operator | SignInRefusal::Suspended(_) | SignInRefusal::Service(_) => {
-            StatusCode::UNAUTHORIZED
-        }
+        SignInRefusal::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        SignInRefusal::NoAccess => StatusCode::FORBIDDEN,
+        SignInRefusal::Client
+        | SignInRefusal::Operator
+        | SignInRefusal::Suspended(_)
+        | SignInRefusal::Departure
+        | SignInRefusal::Provider(_)
+        | SignInRefusal::Unverified
+        | SignInRefusal::Service(_) => StatusCode::UNAUTHORIZED,
     };
     let message = sentence(&refusal.to_string());
     // Only what is a client id: a secret that was put in its place must neither be written down nor shown.
     let client = id.parse::<ClientId>().ok().map(|id| id.to_string());
     let note = RefusalNote { subject: client.clone(), ..RefusalNote::new("sign_in", &message) };
-    let field = if operator { "operator_key" } else { "client_secret" };
     let complaint = (field, message);
-    let mut response = shown(theme, next, client.as_deref().unwrap_or_default(), Some(complaint), status);
-    if let SignInRefusal::TooMany(seconds) = refusal {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(*seconds));
+    let mut response = shown(door, theme, next, client.as_deref().unwrap_or_default(), Some(complaint), status);
+    let wait = match refusal {
+        SignInRefusal::TooMany(seconds) => Some(*seconds),
+        SignInRefusal::Unavailable => Some(5),
+        SignInRefusal::Client
+        | SignInRefusal::Operator
+        | SignInRefusal::Suspended(_)
+        | SignInRefusal::Departure
+        | SignInRefusal::Provider(_)
+        | SignInRefusal::Unverified
+        | SignInRefusal::NoAccess
+        | SignInRefusal::Service(_) => None,
+    };
+    if let Some(seconds) = wait {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     response.extensions_mut().insert(note);
     response
 }
 
-fn shown(theme: Theme, next: &str, id: &str, complaint: Option<(&str, String)>, status: StatusCode) -> Response {
+fn shown(
+    door: &Door,
+    theme: Theme,
+    next: &str,
+    id: &str,
+    complaint: Option<(&str, String)>,
+    status: StatusCode,
+) -> Response {
     let operator = complaint.as_ref().is_some_and(|(field, _)| *field == "operator_key");
     let complaints = complaint.map(|(field, message)| Complaints(vec![(field.to_owned(), message)]));
     let complaints = complaints.unwrap_or_default();
     let body = html! {
         h1 { "Sign in" }
+        (with_provider::choices(&door.services.console.providers(), next, &complaints))
         p.about { "With an API client of your reseller account. What it may do, you may do here." }
         (entry(next, html! {
             (secret_field("client_id", "Client id", "text", id, &complaints))

@@ -50,7 +50,7 @@ fn run(input: &[u8]) {
     }
 }
 
-/// The rules of RFC 7519 section 4.1, said once more.
+/// The rules of RFC 7519 section 4.1, said once more, and that it is no ID token.
 fn is_right(Claims(claims): &Claims) -> bool {
     let time = |name: &str| claims.get(name).map(|value| value.as_f64());
     let audience = match claims.get("aud") {
@@ -69,4 +69,6 @@ fn is_right(Claims(claims): &Claims) -> bool {
         && time("exp").flatten().is_some_and(|end| end.floor() > (NOW - LEEWAY) as f64)
         && begun("nbf")
         && begun("iat")
+        && !["nonce", "at_hash", "c_hash", "s_hash", "events"].iter().any(|name| claims.contains_key(*name))
+        && claims.get("typ").is_none_or(|typ| typ.as_str().is_some_and(|typ| typ.eq_ignore_ascii_case("bearer")))
 }

@@ -104,6 +104,15 @@ pub enum TokenError {
     /// Meant for someone else.
     #[error("wrong audience")]
     WrongAudience,
+    /// Something else than an access token; the claim that gives it away is inside.
+    #[error("claim `{0}` says that this is no access token")]
+    NotAnAccessToken(String),
+    /// An ID token for another client (`azp`), or for several without saying which.
+    #[error("issued to another client")]
+    WrongParty,
+    /// An ID token that answers to another request.
+    #[error("it answers to another request")]
+    WrongNonce,
     /// `exp` has passed.
     #[error("the token has expired")]
     Expired,

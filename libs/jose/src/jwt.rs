@@ -1,4 +1,5 @@
-//! JWT access tokens (RFC 7519, RFC 9068): issued with ES256, verified with public keys only.
+//! JWT access tokens (RFC 7519, RFC 9068) and ID tokens (OpenID Connect Core): issued with ES256, verified with public
+//! keys only.
 
 use std::time::Duration;
 
@@ -10,7 +11,11 @@ use crate::{Algorithm, Jwk, Jws, KeyError, SigningKey, TokenError, json, jws};
 pub const MAX_TOKEN: usize = 16 * 1024;
 
 /// Media types may leave out `application/` (RFC 7515 section 4.1.9).
-const ACCEPTED_TYPES: [&str; 3] = ["at+jwt", "application/at+jwt", "JWT"];
+const ACCESS_TOKEN: &[&str] = &["at+jwt", "application/at+jwt", "JWT"];
+/// An ID token has no type of its own.
+const ID_TOKEN: &[&str] = &["JWT"];
+/// What ID tokens have and access tokens have not (OpenID Connect Core sections 2 and 3.3.2.11, back-channel logout).
+const NOT_OF_ACCESS_TOKENS: [&str; 5] = ["nonce", "at_hash", "c_hash", "s_hash", "events"];
 
 /// The claims of a token. From [`verify`] they are verified; made by hand they are what [`issue`] signs.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -77,13 +82,55 @@ pub fn verify(
     lookup: impl Fn(Option<&str>, Algorithm) -> Vec<Jwk>,
     expected: &Expected<'_>,
 ) -> Result<Claims, TokenError> {
+    let claims = verified(token, lookup, ACCESS_TOKEN)?;
+    check(&claims, expected)?;
+    // Some providers type nothing: an ID token must not be taken for an access token (RFC 9068 section 5).
+    let foreign = NOT_OF_ACCESS_TOKENS.into_iter().find(|name| claims.0.contains_key(*name));
+    let bearer = claims.text("typ").is_some_and(|typ| typ.eq_ignore_ascii_case("bearer"));
+    let typed = (claims.0.contains_key("typ") && !bearer).then_some("typ");
+    match foreign.or(typed) {
+        Some(what) => Err(TokenError::NotAnAccessToken(what.to_owned())),
+        None => Ok(claims),
+    }
+}
+
+/// Verifies the ID token that a code was exchanged for (OpenID Connect Core section 3.1.3.7): as [`verify`] does, with the
+/// client's id as the audience, and that it answers to the request with this nonce.
+pub fn verify_id_token(
+    token: &str,
+    lookup: impl Fn(Option<&str>, Algorithm) -> Vec<Jwk>,
+    expected: &Expected<'_>,
+    nonce: &str,
+) -> Result<Claims, TokenError> {
+    let claims = verified(token, lookup, ID_TOKEN)?;
+    check(&claims, expected)?;
+    required(&claims, "iat", claims.seconds("iat"))?;
+    let party = claims.0.contains_key("azp").then(|| claims.text("azp").unwrap_or_default());
+    let alone = claims.audiences().is_some_and(|audiences| audiences.len() == 1);
+    // Whom else it is meant for nobody here knows: its receiver has to be named.
+    if party.is_some_and(|party| party != expected.audience) || (party.is_none() && !alone) {
+        return Err(TokenError::WrongParty);
+    }
+    let said = required(&claims, "nonce", claims.text("nonce"))?;
+    if aws_lc_rs::constant_time::verify_slices_are_equal(said.as_bytes(), nonce.as_bytes()).is_err() {
+        return Err(TokenError::WrongNonce);
+    }
+    Ok(claims)
+}
+
+/// Form, type, key and signature.
+fn verified(
+    token: &str,
+    lookup: impl Fn(Option<&str>, Algorithm) -> Vec<Jwk>,
+    types: &[&str],
+) -> Result<Claims, TokenError> {
     let jws = Jws::compact(token, MAX_TOKEN)?;
     let header = jws.header();
     if header.alg.is_hmac() {
         return Err(TokenError::UnsupportedAlgorithm(header.alg.name().to_owned()));
     }
     let typ = header.typ.as_deref().unwrap_or("JWT");
-    if !ACCEPTED_TYPES.iter().any(|accepted| accepted.eq_ignore_ascii_case(typ)) {
+    if !types.iter().any(|accepted| accepted.eq_ignore_ascii_case(typ)) {
         return Err(TokenError::WrongType(typ.to_owned()));
     }
     let mut keys = lookup(header.kid.as_deref(), header.alg);
@@ -92,8 +139,7 @@ pub fn verify(
         return Err(TokenError::UnknownKey(header.kid.clone()));
     }
     let payload = keys.iter().find_map(|key| jws.verify(key).ok()).ok_or(TokenError::BadSignature)?;
-    let claims = Claims(json::object(payload).map_err(TokenError::MalformedClaims)?);
-    check(&claims, expected).map(|()| claims)
+    json::object(payload).map(Claims).map_err(TokenError::MalformedClaims)
 }
 
 /// The issuer that an unverified token claims, good only for choosing whose keys to verify it with.

@@ -212,3 +212,49 @@ fn malformed_tokens_are_named_as_such() {
         assert!(matches!(refused, Err(TokenError::MalformedClaims(_))), "{payload}");
     }
 }
+
+#[test]
+fn an_id_token_is_no_access_token() {
+    let issuer = Issuer::new();
+    for (claim, value) in [("nonce", "n"), ("at_hash", "h"), ("c_hash", "h"), ("s_hash", "h"), ("events", "e")] {
+        let found = issuer.verify(&issuer.issue(&claims().with(claim, value)));
+        assert_eq!(found, Err(TokenError::NotAnAccessToken(claim.to_owned())));
+    }
+    for typ in [json!("ID"), json!("Refresh"), json!(7)] {
+        let found = issuer.verify(&issuer.issue(&claims().with("typ", typ)));
+        assert_eq!(found, Err(TokenError::NotAnAccessToken("typ".to_owned())));
+    }
+    issuer.verify(&issuer.issue(&claims().with("typ", "Bearer"))).unwrap();
+}
+
+#[test]
+fn an_id_token_answers_to_one_request_of_one_client() {
+    let issuer = Issuer::new();
+    let verify = |typ: &str, claims: &Claims| {
+        let token = jwt::issue(&issuer.key, "k1", typ, claims).unwrap();
+        jwt::verify_id_token(&token, |kid, alg| issuer.set.find(kid, alg), &EXPECTED, "n")
+    };
+    let good = claims().with("nonce", "n");
+    assert_eq!(verify("JWT", &good).unwrap(), good);
+    let both = json!(["api", "other"]);
+    for (claims, error) in [
+        (good.clone().with("nonce", "m"), TokenError::WrongNonce),
+        (good.clone().with("nonce", ""), TokenError::WrongNonce),
+        (claims(), TokenError::MissingClaim("nonce")),
+        (without("iat").with("nonce", "n"), TokenError::MissingClaim("iat")),
+        (good.clone().with("aud", "other"), TokenError::WrongAudience),
+        (good.clone().with("aud", both.clone()), TokenError::WrongParty),
+        (good.clone().with("aud", both.clone()).with("azp", "other"), TokenError::WrongParty),
+        (good.clone().with("azp", "other"), TokenError::WrongParty),
+        (good.clone().with("azp", 7), TokenError::WrongParty),
+        (
+            good.clone().with("iss", "https://other.example"),
+            TokenError::WrongIssuer("https://other.example".to_owned()),
+        ),
+        (good.clone().with("exp", NOW - 30), TokenError::Expired),
+    ] {
+        assert_eq!(verify("JWT", &claims), Err(error), "{claims:?}");
+    }
+    verify("JWT", &good.clone().with("aud", both).with("azp", "api")).unwrap();
+    assert_eq!(verify("at+jwt", &good), Err(TokenError::WrongType("at+jwt".to_owned())));
+}

@@ -45,6 +45,7 @@ pages_are_played! {
     the_readme_is_as_it_says: "README.md",
     backups_are_made_as_it_says: "docs/backup.md",
     the_command_line_is_as_it_says: "docs/command-line.md",
+    the_console_is_set_up_as_it_says: "docs/console.md",
     doctor_runs_as_it_says: "docs/doctor.md",
     events_are_followed_as_it_says: "docs/events.md",
     the_hierarchy_is_as_it_says: "docs/hierarchy.md",

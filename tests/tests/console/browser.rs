@@ -18,8 +18,13 @@ pub(crate) struct Browser {
 
 impl Browser {
     pub(crate) fn new(world: &World) -> Self {
+        Self::at(world.stranger())
+    }
+
+    /// At one node of several.
+    pub(crate) fn at(stranger: Tenant) -> Self {
         let origin = Some(format!("https://{HOST}"));
-        Self { stranger: world.stranger(), cookies: BTreeMap::new(), origin, csrf: String::new() }
+        Self { stranger, cookies: BTreeMap::new(), origin, csrf: String::new() }
     }
 
     /// Signed in as the client of a tenant.
@@ -46,6 +51,11 @@ impl Browser {
         self.post("/console/sign-in", &[("client_id", id), ("client_secret", secret)]).await
     }
 
+    /// The same browser, whose requests another node gets from now on.
+    pub(crate) fn moved_to(&self, stranger: Tenant) -> Self {
+        Self { stranger, ..self.copy() }
+    }
+
     /// Another window of the same browser profile that shares nothing from now on.
     pub(crate) fn copy(&self) -> Self {
         Self {
@@ -54,6 +64,10 @@ impl Browser {
             origin: self.origin.clone(),
             csrf: self.csrf.clone(),
         }
+    }
+
+    pub(crate) fn set_cookie(&mut self, name: &str, value: &str) {
+        self.cookies.insert(name.to_owned(), value.to_owned());
     }
 
     pub(crate) fn cookie(&self, name: &str) -> Option<&str> {

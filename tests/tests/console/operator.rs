@@ -1,5 +1,7 @@
 //! The operator's pages.
 
+use std::time::Duration;
+
 use chancery_tests::on_both_databases;
 
 use crate::browser::Browser;
@@ -8,7 +10,7 @@ on_both_databases! {
     async fn the_operator_sees_the_service_and_no_resellers_pages(world: World) {
         world.tenant("NORTH").await;
         let mut browser = Browser::of_operator(&world).await;
-        for path in ["", "/resellers", "/resellers/NORTH", "/authorities", "/audit", "/audit?outcome=refused"] {
+        for path in ["", "/resellers", "/resellers/NORTH", "/authorities", "/nodes", "/audit", "/audit?outcome=refused"] {
             browser.look(&format!("/console/operator{path}")).await;
         }
         assert_eq!(browser.get("/console").await.header("location"), Some("/console/operator"));
@@ -54,5 +56,42 @@ on_both_databases! {
         for key in ["x", "cho_x_y", "cho_01m7fy4k5eem0bs3gp2d2rrtpy_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] {
             assert_eq!(browser.post("/console/sign-in", &[("operator_key", key)]).await.status, 401, "{key}");
         }
+    }
+
+    async fn the_operator_sees_which_nodes_there_are_and_which_have_gone_silent(world: World) {
+        let mut browser = Browser::of_operator(&world).await;
+        assert!(browser.look("/console/operator/nodes").await.contains("No node has said anything yet"));
+        let other = world.another_node(chancery_tests::settings(), Vec::new()).await;
+        let start = world.services.now();
+        world.services.nodes.announce("alpha", "1.2.3", start).await.unwrap();
+        other.services.nodes.announce("<b>beta", "1.2.4", start).await.unwrap();
+        let page = browser.look("/console/operator/nodes").await;
+        assert!(page.contains("alpha") && page.contains("1.2.4") && page.contains("&lt;b&gt;beta"), "{page}");
+        assert!(page.contains("not all of one version") && page.matches("this one").count() == 1, "{page}");
+        world.advance(Duration::from_secs(35));
+        world.services.nodes.announce("alpha", "1.2.3", start).await.unwrap();
+        let page = browser.look("/console/operator/nodes").await;
+        assert_eq!((page.matches(">silent<").count(), page.matches(">active<").count()), (1, 1), "{page}");
+        let seen = world.services.nodes.list().await.unwrap();
+        assert!(seen[0].this && !seen[0].silent && seen[0].started_at == start && seen[0].seen_at > start, "{seen:?}");
+        // One that stops says so; one that is killed is forgotten after a day.
+        other.services.nodes.leave().await.unwrap();
+        assert_eq!(world.services.nodes.list().await.unwrap().len(), 1);
+        other.services.nodes.announce("beta", "1.2.4", start).await.unwrap();
+        world.advance(Duration::from_secs(86_401));
+        world.services.nodes.announce("alpha", "1.2.3", start).await.unwrap();
+        assert_eq!(world.services.nodes.list().await.unwrap().len(), 1);
+    }
+
+    async fn the_operator_sees_whether_ocsp_is_answered(world: World) {
+        let mut browser = Browser::of_operator(&world).await;
+        assert!(browser.look("/console/operator/authorities").await.contains("no responder for it"));
+        let looked = tokio::time::timeout(Duration::from_secs(3), world.services.ocsp.watch()).await;
+        assert!(looked.is_err(), "it goes on for ever");
+        let page = browser.look("/console/operator/authorities").await;
+        assert!(!page.contains("no responder for it") && page.contains("answered here, good until"), "{page}");
+        world.advance(Duration::from_secs(8 * 86_400));
+        let mut browser = Browser::of_operator(&world).await;
+        assert!(browser.look("/console/operator/authorities").await.contains("no responder for it"));
     }
 }

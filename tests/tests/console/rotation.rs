@@ -8,7 +8,8 @@ on_both_databases! {
     async fn a_secret_is_renewed_and_the_old_one_dropped(world: World) {
         let tenant = world.tenant("NORTH").await;
         let mut browser = Browser::of(&world, &tenant).await;
-        let made = browser.post("/console/clients/rotate", &[("current", &tenant.client_secret)]).await;
+        let at = |verb: &str| format!("/console/clients/{}/{verb}", tenant.client_id);
+        let made = browser.post(&at("rotate"), &[("current", &tenant.client_secret)]).await;
         assert_eq!(made.status, 200, "{}", made.text());
         let page = made.text();
         let fresh = page.split("chs_").nth(1).unwrap().split('<').next().unwrap();
@@ -16,9 +17,9 @@ on_both_databases! {
         let mut other = Browser::new(&world);
         assert_eq!(other.sign_in(&tenant.client_id, &fresh).await.status, 303);
         // The one that stays has to be shown.
-        let wrong = browser.post("/console/clients/finish-rotation", &[("current", &tenant.client_secret)]).await;
+        let wrong = browser.post(&at("finish-rotation"), &[("current", &tenant.client_secret)]).await;
         assert_eq!(wrong.status, 400);
-        browser.done("/console/clients/finish-rotation", &[("current", &fresh)]).await;
+        browser.done(&at("finish-rotation"), &[("current", &fresh)]).await;
         assert_eq!(browser.get("/console").await.status, 303, "signed in with a secret that is gone");
         other.look("/console").await;
         assert_eq!(Browser::new(&world).sign_in(&tenant.client_id, &tenant.client_secret).await.status, 401);
@@ -27,9 +28,12 @@ on_both_databases! {
     async fn whoever_may_only_look_renews_nothing(world: World) {
         let tenant = world.tenant_with("NORTH", "reseller read:account".parse().unwrap()).await;
         let mut browser = Browser::of(&world, &tenant).await;
-        assert!(!browser.look("/console/clients").await.contains("/console/clients/rotate"));
-        for path in ["/console/clients/rotate", "/console/clients/finish-rotation"] {
-            let reply = browser.post(path, &[("current", &tenant.client_secret)]).await;
+        assert!(!browser.look("/console/clients").await.contains("/console/clients/new"));
+        let own = format!("/console/clients/{}", tenant.client_id);
+        assert!(!browser.look(&own).await.contains("<input id=\"f-current"));
+        assert_eq!(browser.get("/console/clients/new").await.status, 403);
+        for path in ["rotate", "finish-rotation", "revoke"].map(|verb| format!("{own}/{verb}")) {
+            let reply = browser.post(&path, &[("current", &tenant.client_secret)]).await;
             assert_eq!(reply.status, 403, "{path}: {}", reply.text());
             assert!(!reply.text().contains("chs_"));
         }
@@ -38,7 +42,7 @@ on_both_databases! {
     async fn a_session_alone_gets_no_secret(world: World) {
         let tenant = world.tenant("NORTH").await;
         let mut browser = Browser::of(&world, &tenant).await;
-        let reply = browser.post("/console/clients/rotate", &[("current", "chs_guess")]).await;
+        let reply = browser.post(&format!("/console/clients/{}/rotate", tenant.client_id), &[("current", "chs_guess")]).await;
         assert_eq!(reply.status, 400);
         assert!(!reply.text().contains("<code>chs_"));
     }

@@ -7,7 +7,13 @@ use chancery_tests::World;
 use crate::browser::Browser;
 
 /// What strangers need to sign in, and to see the page for it.
-const OPEN: &[&str] = &["/console/sign-in", "/console/theme", "/console/static/x"];
+const OPEN: &[&str] = &[
+    "/console/sign-in",
+    "/console/sign-in/with/x",
+    "/console/sign-in/with/x/return",
+    "/console/theme",
+    "/console/static/x",
+];
 
 /// The paths of the console. A router does not list them, but it does print them.
 fn paths(router: &axum::Router) -> BTreeSet<String> {

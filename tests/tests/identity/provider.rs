@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_idp::{FetchLimits, JwksFetcher};
-use chancery_service::ExternalProvider;
 use chancery_service::identity::External;
+use chancery_service::{ExternalProvider, SpeaksFor};
 use serde_json::{Value, json};
 
 use crate::tools::node;
@@ -86,8 +86,10 @@ impl Provider {
             audience: AUDIENCE.to_owned(),
             reseller_claim: "https://ca.test/reseller".to_owned(),
             scope_claim: "scope".to_owned(),
+            resellers: SpeaksFor::Every,
+            sign_in: None,
         };
-        External { provider, keys: Arc::new(fetcher) }
+        External { provider, keys: Arc::new(fetcher), codes: None }
     }
 
     fn ask(&mut self, command: &Value) -> Value {

@@ -1,27 +1,14 @@
-//! Programs that are not ours: Node, and what the tests take from npm.
+//! Programs that are not ours.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 
+use chancery_tests::node_script;
 use serde_json::Value;
 
-/// Names the folder with the packages of `scripts/node`.
-const MODULES: &str = "CHANCERY_TEST_NODE_MODULES";
-/// With this set, missing packages are a failure: nobody reads what a build server skipped.
-const REQUIRED: &str = "CHANCERY_REQUIRE_TOOLS";
-
-/// Starts a script of this folder, or gives `None`, and says so, where the packages are missing and need not be there.
+/// Starts a script of this folder, where Node's packages are.
 pub(crate) fn node(script: &str) -> Option<Child> {
-    let Some(modules) = std::env::var_os(MODULES).map(PathBuf::from) else {
-        assert!(std::env::var_os(REQUIRED).is_none(), "{REQUIRED} is set, and {MODULES} is not: run ./scripts/test");
-        eprintln!("skipped: {MODULES} is not set, so what this test says of other people's programs was not tested");
-        return None;
-    };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/identity").join(script);
-    let mut command = Command::new("node");
-    command.arg(script).env(MODULES, modules).stdin(Stdio::piped()).stdout(Stdio::piped());
-    Some(command.spawn().expect("node is installed where its packages are"))
+    node_script(&format!("identity/{script}"))
 }
 
 /// Hands a script one question and reads its one answer.

@@ -5,5 +5,6 @@
 mod fetching;
 mod limits;
 mod provider;
+mod redeeming;
 mod sharing;
 mod tls;

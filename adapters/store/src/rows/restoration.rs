@@ -65,7 +65,8 @@ impl Tx<'_> {
 
     /// Ends every session of the console: which of them were ended since the copy was made, nobody knows.
     pub fn end_console_sessions(&mut self) -> Result<u64, StoreError> {
-        self.execute("DELETE FROM console_sessions", params![])
+        let external = self.execute("DELETE FROM console_external_sessions", params![])?;
+        Ok(self.execute("DELETE FROM console_sessions", params![])? + external)
     }
 
     /// Takes the epoch beyond every value that a node may have seen, and drops the mark of the copy.

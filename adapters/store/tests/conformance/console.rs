@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chancery_domain::{Client, EmailAddress, OperatorKey, OperatorKeyId, ResellerId, Timestamp};
-use chancery_store::{ConsoleSession, CountedState, SessionHolder, Span};
+use chancery_store::{ConsoleSession, CountedState, ExternalSession, NodeRow, SessionHolder, Span};
 
 use crate::common::Database;
 
@@ -157,4 +157,77 @@ pub(crate) async fn accounts_are_found_by_the_beginning_of_their_address(db: Dat
     assert_eq!(search("%").await, Vec::<String>::new());
     let other = db.reseller().await.id;
     assert!(db.get(move |tx| tx.accounts_by_email_prefix(other, "anna", 10)).await.is_empty());
+}
+
+pub(crate) async fn a_session_of_a_provider_keeps_every_field_and_is_begun_once(db: Database) {
+    let (now, second) = (db.make.now(), Duration::from_secs(1));
+    let reseller = db.reseller().await.id;
+    let session = |subject: &str| ExternalSession {
+        token: db.make.hash(),
+        state: db.make.hash(),
+        issuer: "https://id.test".to_owned(),
+        subject: subject.to_owned(),
+        name: "Anna Ä".to_owned(),
+        reseller,
+        scopes: "reseller read:account".parse().unwrap(),
+        created_at: now,
+        seen_at: now,
+        expires_at: now.plus(second * 60),
+    };
+    let keep = async |session: &ExternalSession| {
+        let session = session.clone();
+        db.put(move |tx| tx.insert_external_session(&session)).await
+    };
+    let find = async |session: &ExternalSession| {
+        let token = session.token.clone();
+        db.get(move |tx| tx.external_session(&token)).await
+    };
+    let one = session("anna");
+    assert!(keep(&one).await);
+    let found = find(&one).await.unwrap();
+    assert!(found.token == one.token && found.state == one.state && found.reseller == reseller);
+    let texts = |of: &ExternalSession| [of.issuer.clone(), of.subject.clone(), of.name.clone(), of.scopes.to_string()];
+    let times = |of: &ExternalSession| [of.created_at, of.seen_at, of.expires_at];
+    assert_eq!((texts(&found), times(&found)), (texts(&one), times(&one)));
+    let (token, later) = (one.token.clone(), now.plus(second * 7));
+    db.put(move |tx| tx.touch_external_session(&token, later)).await;
+    assert_eq!(find(&one).await.unwrap().seen_at, later);
+
+    // What it was begun with begins no other, also when it has ended.
+    let again = ExternalSession { state: one.state.clone(), ..session("anna") };
+    assert!(!keep(&again).await);
+    let token = one.token.clone();
+    assert!(db.put(move |tx| tx.end_external_session(&token, later)).await);
+    assert!(find(&one).await.is_none() && !keep(&again).await);
+
+    let (two, other) = (session("anna"), session("bert"));
+    assert!(keep(&two).await && keep(&other).await);
+    assert_eq!(db.put(move |tx| tx.end_external_sessions("https://id.test", "anna", later)).await, 1);
+    assert!(find(&two).await.is_none() && find(&other).await.is_some());
+    let end = other.expires_at;
+    assert_eq!(db.put(move |tx| tx.forget_external_sessions(end, 10)).await, 0);
+    assert_eq!(db.put(move |tx| tx.forget_external_sessions(end.plus(second), 2)).await, 2);
+    assert_eq!(db.put(move |tx| tx.forget_external_sessions(end.plus(second), 2)).await, 1);
+    assert!(keep(&again).await);
+    assert_eq!(db.put(|tx| tx.end_console_sessions()).await, 1);
+}
+
+pub(crate) async fn nodes_are_noted_listed_and_forgotten(db: Database) {
+    let (now, second) = (db.make.now(), Duration::from_secs(1));
+    let node = |id: &str, seen: u32| NodeRow {
+        id: id.to_owned(),
+        name: format!("host {id}"),
+        version: "1.2.3".to_owned(),
+        started_at: now,
+        seen_at: now.plus(second * seen),
+    };
+    for row in [node("a", 1), node("b", 2), node("a", 3)] {
+        db.put(move |tx| tx.note_node(&row)).await;
+    }
+    assert_eq!(db.get(|tx| tx.nodes(10)).await, [node("a", 3), node("b", 2)]);
+    assert_eq!(db.get(|tx| tx.nodes(1)).await, [node("a", 3)]);
+    let before = now.plus(second * 3);
+    assert_eq!(db.put(move |tx| tx.forget_nodes(before)).await, 1);
+    db.put(|tx| tx.remove_node("a")).await;
+    assert!(db.get(|tx| tx.nodes(10)).await.is_empty());
 }

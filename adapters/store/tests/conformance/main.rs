@@ -75,6 +75,8 @@ conformance! {
         a_session_keeps_every_field,
         sessions_end_one_by_one_by_holder_and_by_age,
         an_operator_key_keeps_every_field_and_is_revoked_once,
+        a_session_of_a_provider_keeps_every_field_and_is_begun_once,
+        nodes_are_noted_listed_and_forgotten,
         counts_stop_at_their_ceiling,
         accounts_are_found_by_the_beginning_of_their_address,
     }

@@ -17,7 +17,7 @@ const EXAMPLE: &str = include_str!("../../../../chancery.example.toml");
 fn uncommented() -> String {
     let is_setting = |line: &str| {
         let name = line.strip_prefix('#').unwrap_or_default();
-        name.starts_with("[[")
+        name.starts_with('[')
             || name.split_once(" = ").is_some_and(|(name, _)| {
                 !name.is_empty()
                     && name
@@ -237,7 +237,9 @@ fn a_keyring_that_others_can_read_is_refused() {
 #[test]
 fn an_external_provider_is_https_or_on_this_machine() {
     let provider = |issuer: &str, jwks: &str| {
-        problems_of(&format!("[[identity.external]]\nissuer = '{issuer}'\njwks_url = '{jwks}'\naudience = 'x'"))
+        problems_of(&format!(
+            "[[identity.external]]\nissuer = '{issuer}'\njwks_url = '{jwks}'\naudience = 'x'\nresellers = ['*']"
+        ))
     };
     assert_eq!(provider("http://127.0.0.1:1", "http://127.0.0.1:1/jwks"), Vec::<String>::new());
     let found = provider("http://idp.example.com", "http://idp.example.com/jwks");
@@ -246,7 +248,33 @@ fn an_external_provider_is_https_or_on_this_machine() {
     let own = provider("https://ca.example.com", "https://ca.example.com/jwks");
     assert!(own.len() == 1 && own[0].contains("our own"), "{own:?}");
     let empty = problems_of("[[identity.external]]\n");
-    assert!(empty.len() >= 3, "{empty:?}");
+    assert!(empty.len() >= 4 && empty.iter().any(|problem| problem.contains("may speak for")), "{empty:?}");
+}
+
+#[test]
+fn signing_in_through_a_provider_needs_all_of_its_settings() {
+    let provider = "[[identity.external]]\nissuer = 'https://id.test'\njwks_url = 'https://id.test/jwks'\n\
+                    audience = 'api'\nresellers = ['NORTH']\n[identity.external.sign_in]\n";
+    let good = "name = 'partners'\nauthorize_url = 'https://id.test/authorize?tenant=1'\n\
+                token_url = 'https://id.test/token'\nclient_id = 'console'\n";
+    let found = |changed: &str| problems_of(&format!("{provider}{changed}"));
+    assert_eq!(found(good), Vec::<String>::new());
+    for (part, other, setting) in [
+        ("name = 'partners'", "", "name"),
+        ("'partners'", "'Part/ners'", "name"),
+        ("client_id = 'console'", "", "client_id"),
+        ("'console'", "'api'", "client_id"),
+        ("https://id.test/authorize", "http://id.test/authorize", "authorize_url"),
+        ("https://id.test/token", "http://id.test/token", "token_url"),
+        ("name =", "scopes = 'read:account'\nname =", "scopes"),
+        ("name =", "scopes = 'reseller everything'\nname =", "scopes"),
+        ("name =", "request_scope = 'profile'\nname =", "request_scope"),
+        ("name =", "client_secret_file = 'missing'\nname =", "client_secret_file"),
+    ] {
+        let found = found(&good.replace(part, other));
+        let setting = format!("identity.external.0.sign_in.{setting}: ");
+        assert!(found.len() == 1 && found[0].starts_with(&setting), "{part}: {found:?}");
+    }
 }
 
 #[test]

@@ -92,7 +92,22 @@ sections! {
         audience: String = "",
         reseller_claim: String = "reseller_code",
         scope_claim: String = "scope",
+        resellers: Vec<String> = Vec::new(),
         ca_file: Option<String> = None,
+        sign_in: SignIn = SignIn::default(),
+    }
+    /// How people sign in to the console through an external provider.
+    SignIn {
+        name: Option<String> = None,
+        label: Option<String> = None,
+        authorize_url: Option<String> = None,
+        token_url: Option<String> = None,
+        client_id: Option<String> = None,
+        client_secret_file: Option<String> = None,
+        request_scope: String = "openid profile email",
+        scopes: String =
+            "reseller read:order read:authorization read:certificate read:challenge read:account read:event",
+        scope_claim: Option<String> = None,
     }
     Limits {
         requests_per_second: i64 = 50,

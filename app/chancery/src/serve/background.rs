@@ -73,6 +73,11 @@ pub fn start(
         let pauses = pauses.clone();
         async move { pauses.watch().await }
     }));
+    let nodes = assembled.services.nodes.clone();
+    tasks.spawn(keep("nodes", move || {
+        let nodes = nodes.clone();
+        async move { nodes.watch(&host_name(), env!("CARGO_PKG_VERSION")).await }
+    }));
     let limits = assembled.services.limits.clone();
     tasks.spawn(keep("limits", move || {
         let limits = limits.clone();
@@ -89,6 +94,14 @@ pub fn start(
     }
     tasks.spawn(keep("metrics", move || tidy(metrics.clone())));
     tasks
+}
+
+/// What this machine is called, for people who look at a list of them.
+fn host_name() -> String {
+    let said = std::env::var("HOSTNAME").ok().or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());
+    let said = said.unwrap_or_default();
+    let plain: String = said.trim().chars().filter(|letter| !letter.is_control()).take(100).collect();
+    if plain.is_empty() { "unknown".to_owned() } else { plain }
 }
 
 /// Does something for ever, and begins anew should it ever end: a node that no longer follows changes would take a

@@ -182,6 +182,9 @@ pub async fn run(
     }
     admin.abort();
     while tasks.join_next().await.is_some() {}
+    if !matches!(tokio::time::timeout(LAST, assembled.services.nodes.leave()).await, Ok(Ok(()))) {
+        tracing::warn!("gave up taking this node off the list");
+    }
     tracing::info!("stopped");
     Ok(())
 }

@@ -58,7 +58,7 @@ fn an_unsafe_setting_keeps_it_from_starting_and_is_named() {
         ("database.url = 'postgres://u:hunter2@db.example.com/ca'", "database.url"),
         ("identity.token_lifetime = '365d'", "identity.token_lifetime"),
         (
-            "[[identity.external]]\nissuer = 'http://idp.example.com'\njwks_url = 'https://idp.example.com/jwks'\naudience = 'x'",
+            "[[identity.external]]\nissuer = 'http://idp.example.com'\njwks_url = 'https://idp.example.com/jwks'\naudience = 'x'\nresellers = ['*']",
             "identity.external.0.issuer",
         ),
     ] {

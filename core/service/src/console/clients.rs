@@ -1,6 +1,8 @@
-//! A reseller's own API clients: seen by whoever is signed in, and the one that is signed in renewed.
+//! A reseller's own API clients: seen, made, renewed and revoked by whoever is signed in, within what they may do themselves.
 
-use chancery_domain::{Client, Problems, Scope, Secret};
+use std::time::Duration;
+
+use chancery_domain::{Client, ClientId, ClientSecret, Name, Problems, Scope, ScopeSet, Secret, SecretHash};
 use chancery_store::Tx;
 use serde_json::json;
 
@@ -8,6 +10,20 @@ use super::{Console, Person, Session};
 use crate::caller::Caller;
 use crate::error::{Noun, ServiceError};
 use crate::identity::{draw_secret, hash_secret};
+use crate::operator::NewSecret;
+
+/// Who has no secret of ours to show again must have signed in so lately.
+const FRESH: Duration = Duration::from_secs(15 * 60);
+/// Clients of one reseller that can sign in at a time.
+const MOST: usize = 100;
+
+/// What a reseller's new client is to be.
+#[derive(Clone, Debug)]
+pub struct OwnClient {
+    pub name: Name,
+    pub scopes: ScopeSet,
+    pub expires_in_days: Option<u32>,
+}
 
 impl Console {
     /// The clients of the caller's reseller, newest first, without their secrets.
@@ -17,60 +33,168 @@ impl Console {
         self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.clients(reseller)?)).await
     }
 
-    /// Adds a second secret to the client that is signed in. The first has to be shown again: a session that was stolen
-    /// must not become a secret that outlives it.
-    pub async fn begin_rotation(&self, session: &Session, current: &Secret) -> Result<Secret, ServiceError> {
+    /// One of them.
+    pub async fn client_of(&self, caller: &Caller, id: ClientId) -> Result<Client, ServiceError> {
+        caller.require(Scope::ReadAccount)?;
+        let caller = caller.clone();
+        self.kernel.store.read(move |tx| owned(tx, &caller, id)).await
+    }
+
+    /// Makes a client that may do no more and lives no longer than whoever makes it.
+    pub async fn create_client(
+        &self,
+        session: &Session,
+        current: &Secret,
+        new: OwnClient,
+    ) -> Result<NewSecret, ServiceError> {
+        let by = self.maker(session, current)?;
+        let (me, now) = (self.clone(), self.kernel.now());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let maker = by.prove(tx)?;
+                within(&by.caller, &new.scopes, "scope")?;
+                let expires_at = new.expires_in_days.map(|days| Client::end_after(days, now));
+                let end = maker.and_then(|maker| maker.expires_at);
+                if let Some(end) = end.filter(|end| expires_at.is_none_or(|own| own > *end)) {
+                    return Err(refusal("days", format!("must end before the client that you signed in with: {end}")));
+                }
+                let live = tx.clients(by.caller.reseller)?.iter().filter(|client| client.is_live(now)).count();
+                if live >= MOST {
+                    return Err(refusal("client", format!("there are {MOST} clients already; revoke some first")));
+                }
+                let secret = draw_secret(me.kernel.entropy.as_ref());
+                let client = Client {
+                    id: ClientId::new(now, me.kernel.entropy.as_ref()),
+                    reseller: by.caller.reseller,
+                    name: new.name.clone(),
+                    scopes: new.scopes.clone(),
+                    secrets: vec![ClientSecret { hash: hash_secret(secret.reveal()), created_at: now }],
+                    disabled: false,
+                    expires_at,
+                    created_at: now,
+                    updated_at: now,
+                    version: 1,
+                };
+                tx.insert_client(&client)?;
+                let scope = client.scopes.to_string();
+                let detail = json!({"name": client.name.as_str(), "scope": scope, "via": "console"});
+                me.kernel.audit(tx, &by.caller, "client.create", client.id, &detail)?;
+                Ok(NewSecret { client, secret })
+            })
+            .await
+    }
+
+    /// Adds a second secret to a client.
+    pub async fn begin_rotation(
+        &self,
+        session: &Session,
+        current: &Secret,
+        id: ClientId,
+    ) -> Result<Secret, ServiceError> {
         let secret = draw_secret(self.kernel.entropy.as_ref());
         let (now, fresh) = (self.kernel.now(), hash_secret(secret.reveal()));
         let change =
             move |client: Client| client.begin_rotation(fresh.clone(), now).map_err(|error| refusal("rotation", error));
-        self.change(session, current, "client.rotate", change).await?;
+        self.change(session, current, id, "client.rotate", change).await?;
         Ok(secret)
     }
 
-    /// Drops the first secret, and with it the sessions that were begun with it. The one that stays has to be shown.
-    pub async fn finish_rotation(&self, session: &Session, current: &Secret) -> Result<(), ServiceError> {
+    /// Drops the first secret, and with it the sessions that were begun with it. Of the client that is signed in, the one
+    /// that stays has to be shown.
+    pub async fn finish_rotation(&self, session: &Session, current: &Secret, id: ClientId) -> Result<(), ServiceError> {
         let (now, shown) = (self.kernel.now(), hash_secret(current.reveal()));
+        let own = session.person.client() == Some(id);
         let change = move |client: Client| {
             let newest = client.secrets.last().is_some_and(|newest| newest.hash.matches(&shown));
-            if client.secrets.len() > 1 && !newest {
+            if own && client.secrets.len() > 1 && !newest {
                 return Err(refusal("current", "is the old secret; show the new one, which stays"));
             }
             client.finish_rotation(now).map_err(|error| refusal("rotation", error))
         };
-        self.change(session, current, "client.finish_rotation", change).await
+        self.change(session, current, id, "client.finish_rotation", change).await
+    }
+
+    /// Ends a client, its tokens and its sessions. Only the operator can enable it again.
+    pub async fn revoke_client(&self, session: &Session, current: &Secret, id: ClientId) -> Result<(), ServiceError> {
+        let now = self.kernel.now();
+        self.change(session, current, id, "client.revoke", move |client| Ok(client.with_disabled(true, now))).await
     }
 
     async fn change<F>(
         &self,
         session: &Session,
         current: &Secret,
+        id: ClientId,
         action: &'static str,
         change: F,
     ) -> Result<(), ServiceError>
     where
         F: Fn(Client) -> Result<Client, ServiceError> + Send + 'static,
     {
-        let Person::Client { id, caller, .. } = &session.person else {
-            return Err(ServiceError::not_found(Noun::Client));
-        };
-        // Whoever may only look must not be able to take the secret from those who use it.
-        caller.require(Scope::WriteAccount)?;
-        let (me, id, caller, shown) = (self.clone(), *id, caller.clone(), hash_secret(current.reveal()));
+        let (me, by) = (self.clone(), self.maker(session, current)?);
         self.kernel
             .store
             .write(move |tx: &mut Tx<'_>| {
-                let before = tx.client(id)?.ok_or_else(|| ServiceError::not_found(Noun::Client))?;
-                if !before.accepts(&shown) {
-                    return Err(refusal("current", "is not a secret of this client"));
-                }
+                by.prove(tx)?;
+                let before = owned(tx, &by.caller, id)?;
+                // A secret of one that may do more would make its holder able to do more.
+                within(&by.caller, &before.scopes, "client")?;
                 let after = change(before)?;
                 tx.save_client(&after)?;
                 tx.advance_identity_epoch()?;
-                let detail = json!({"secrets": after.secrets.len(), "via": "console"});
-                me.kernel.audit(tx, &caller, action, id, &detail)
+                let detail = json!({"secrets": after.secrets.len(), "disabled": after.disabled, "via": "console"});
+                me.kernel.audit(tx, &by.caller, action, id, &detail)
             })
             .await
+    }
+
+    /// Whoever may only look must not be able to take the secret from those who use it.
+    fn maker(&self, session: &Session, current: &Secret) -> Result<Maker, ServiceError> {
+        let (caller, client) = match &session.person {
+            Person::Client { id, caller, .. } => (caller, Some(*id)),
+            Person::External { caller, .. } => (caller, None),
+            Person::Operator { .. } => return Err(ServiceError::not_found(Noun::Client)),
+        };
+        caller.require(Scope::WriteAccount)?;
+        let fresh = self.kernel.now().since(session.signed_in_at) < FRESH;
+        Ok(Maker { caller: caller.clone(), client, shown: hash_secret(current.reveal()), fresh })
+    }
+}
+
+/// Somebody who makes or changes a client, and what they show for it: a session that was stolen must not become a secret
+/// that outlives it.
+struct Maker {
+    caller: Caller,
+    client: Option<ClientId>,
+    shown: SecretHash,
+    fresh: bool,
+}
+
+impl Maker {
+    /// The client that was signed in with, if it was one and its secret was shown again.
+    fn prove(&self, tx: &mut Tx<'_>) -> Result<Option<Client>, ServiceError> {
+        let Some(id) = self.client else {
+            let late = || refusal("current", "sign out and in again first: it is some time since you signed in");
+            return self.fresh.then_some(None).ok_or_else(late);
+        };
+        let client = tx.client(id)?.ok_or_else(|| ServiceError::not_found(Noun::Client))?;
+        match client.accepts(&self.shown) {
+            true => Ok(Some(client)),
+            false => Err(refusal("current", "is not a secret of the client that you signed in with")),
+        }
+    }
+}
+
+fn owned(tx: &mut Tx<'_>, caller: &Caller, id: ClientId) -> Result<Client, ServiceError> {
+    let client = tx.client(id)?.filter(|client| client.reseller == caller.reseller);
+    client.ok_or_else(|| ServiceError::not_found(Noun::Client))
+}
+
+fn within(caller: &Caller, scopes: &ScopeSet, field: &str) -> Result<(), ServiceError> {
+    match scopes.is_subset(&caller.scopes) {
+        true => Ok(()),
+        false => Err(refusal(field, "has scopes that you do not have")),
     }
 }
 

@@ -2,24 +2,31 @@
 
 mod attempts;
 mod clients;
+mod departure;
 mod overview;
+mod provider;
 mod sign_in;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use aws_lc_rs::hmac;
-use chancery_domain::{Client, ClientId, Name, OperatorKey, OperatorKeyId, Reseller, Secret, Timestamp};
-use chancery_store::{ConsoleSession, SessionHolder, Tx};
+use chancery_domain::{
+    Client, ClientId, Name, OperatorKey, OperatorKeyId, Reseller, ScopeSet, Secret, SecretHash, Timestamp,
+};
+use chancery_store::{ConsoleSession, ExternalSession, SessionHolder, Tx};
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::json;
 
+pub use clients::OwnClient;
+pub use departure::Departure;
 pub use overview::{Counted, DayOfOrders, Ending, Summary};
+pub use provider::{ProviderAnswer, ProviderChoice};
 pub use sign_in::{Credentials as SignInCredentials, SignInRefusal};
 
 use crate::caller::{Actor, Caller, Origin};
 use crate::error::ServiceError;
-use crate::identity::hash_secret;
+use crate::identity::{Identity, hash_secret};
 use crate::kernel::Kernel;
 use attempts::Attempts;
 
@@ -45,13 +52,22 @@ pub struct Session {
     /// What every change has to bring along.
     pub csrf: String,
     pub signed_in_at: Timestamp,
-    holder: SessionHolder,
+    holder: Holder,
+}
+
+/// By what somebody is signed in.
+#[derive(Clone)]
+enum Holder {
+    Key(SessionHolder),
+    External { issuer: String, subject: String },
 }
 
 /// As whom.
 pub enum Person {
     /// A client of a reseller, with all of its scopes.
     Client { id: ClientId, name: Name, reseller: Reseller, caller: Caller },
+    /// Somebody that an external provider vouches for, with the scopes that the operator lets it give.
+    External { name: String, subject: String, reseller: Reseller, caller: Caller },
     /// The operator of this service.
     Operator { id: OperatorKeyId, name: Name, origin: Origin },
 }
@@ -59,34 +75,43 @@ pub enum Person {
 #[derive(Clone)]
 pub struct Console {
     kernel: Arc<Kernel>,
+    identity: Arc<Identity>,
     attempts: Arc<Attempts>,
 }
 
 impl Console {
-    pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
-        Self { kernel, attempts: Arc::default() }
+    pub(crate) fn new(kernel: Arc<Kernel>, identity: Arc<Identity>) -> Self {
+        Self { kernel, identity, attempts: Arc::default() }
     }
 
     /// Who has this token; nobody once the session, the client, its secret or its reseller has ended.
     pub async fn resume(&self, token: &str, origin: Origin) -> Result<Option<Session>, ServiceError> {
-        let (now, hash) = (self.kernel.now(), hash_secret(token));
+        let (me, now, hash) = (self.clone(), self.kernel.now(), hash_secret(token));
         let wanted = hash.clone();
-        let found = self.kernel.store.glance(move |tx| find(tx, &wanted, &origin, now)).await?;
-        let Some((person, stored)) = found else { return Ok(None) };
-        if now.since(stored.seen_at) >= TOUCH {
-            self.kernel.store.write(move |tx| Ok::<_, ServiceError>(tx.touch_console_session(&hash, now)?)).await?;
+        let found = self.kernel.store.glance(move |tx| me.find(tx, &wanted, &origin, now)).await?;
+        let Some(Found { person, holder, created_at, seen_at }) = found else { return Ok(None) };
+        if now.since(seen_at) >= TOUCH {
+            let external = matches!(holder, Holder::External { .. });
+            let touch = move |tx: &mut Tx<'_>| match external {
+                true => tx.touch_external_session(&hash, now),
+                false => tx.touch_console_session(&hash, now),
+            };
+            self.kernel.store.write(touch).await.map_err(ServiceError::from)?;
         }
-        let csrf = csrf_of(token);
-        Ok(Some(Session { person, csrf, signed_in_at: stored.created_at, holder: stored.holder }))
+        Ok(Some(Session { person, csrf: csrf_of(token), signed_in_at: created_at, holder }))
     }
 
     /// Ends one session.
     pub async fn sign_out(&self, session: &Session, token: &str) -> Result<(), ServiceError> {
         let (me, hash, by) = (self.clone(), hash_secret(token), session.person.trace());
+        let (now, holder) = (self.kernel.now(), session.holder.clone());
         self.kernel
             .store
             .write(move |tx| {
-                tx.delete_console_session(&hash)?;
+                match &holder {
+                    Holder::Key(_) => tx.delete_console_session(&hash)?,
+                    Holder::External { .. } => tx.end_external_session(&hash, now)?,
+                };
                 by.record(&me.kernel, tx, "console.sign_out", &json!({}))
             })
             .await
@@ -94,11 +119,15 @@ impl Console {
 
     /// Ends every session of whoever is signed in, wherever it is.
     pub async fn sign_out_everywhere(&self, session: &Session) -> Result<u64, ServiceError> {
-        let (me, holder, by) = (self.clone(), session.holder, session.person.trace());
+        let (me, now, by) = (self.clone(), self.kernel.now(), session.person.trace());
+        let holder = session.holder.clone();
         self.kernel
             .store
             .write(move |tx| {
-                let ended = tx.delete_console_sessions(holder)?;
+                let ended = match &holder {
+                    Holder::Key(holder) => tx.delete_console_sessions(*holder)?,
+                    Holder::External { issuer, subject } => tx.end_external_sessions(issuer, subject, now)?,
+                };
                 by.record(&me.kernel, tx, "console.sign_out_everywhere", &json!({"sessions": ended}))?;
                 Ok(ended)
             })
@@ -109,13 +138,55 @@ impl Console {
     pub async fn sweep(&self) -> Result<u64, ServiceError> {
         let (now, mut forgotten) = (self.kernel.now(), 0);
         loop {
-            let unit = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.forget_console_sessions(now, BATCH)?);
-            let some = self.kernel.store.write(unit).await?;
-            forgotten += some;
-            if some < u64::from(BATCH) {
+            let unit = move |tx: &mut Tx<'_>| {
+                let some = tx.forget_console_sessions(now, BATCH)?;
+                Ok::<_, ServiceError>((some, tx.forget_external_sessions(now, BATCH)?))
+            };
+            let (some, external) = self.kernel.store.write(unit).await?;
+            forgotten += some + external;
+            if some.max(external) < u64::from(BATCH) {
                 return Ok(forgotten);
             }
         }
+    }
+
+    /// The person of a session, if both are still good.
+    fn find(
+        &self,
+        tx: &mut Tx<'_>,
+        token: &SecretHash,
+        origin: &Origin,
+        now: Timestamp,
+    ) -> Result<Option<Found>, ServiceError> {
+        if let Some(stored) = tx.console_session(token)? {
+            return find_key(tx, stored, origin, now);
+        }
+        match tx.external_session(token)? {
+            Some(stored) => self.find_external(tx, stored, origin, now),
+            None => Ok(None),
+        }
+    }
+
+    /// What the operator has taken from the provider since is gone from its sessions too.
+    fn find_external(
+        &self,
+        tx: &mut Tx<'_>,
+        stored: ExternalSession,
+        origin: &Origin,
+        now: Timestamp,
+    ) -> Result<Option<Found>, ServiceError> {
+        let Some(reseller) = tx.reseller(stored.reseller)? else { return Ok(None) };
+        let known = self.identity.external().iter().find(|external| external.provider.issuer == stored.issuer);
+        let Some(provider) = known.map(|external| &external.provider) else { return Ok(None) };
+        let Some(sign_in) = &provider.sign_in else { return Ok(None) };
+        let over = has_ended(stored.expires_at, stored.seen_at, now);
+        if over || reseller.suspended || !provider.resellers.includes(&reseller.code) {
+            return Ok(None);
+        }
+        let ExternalSession { issuer, subject, name, created_at, seen_at, .. } = stored;
+        let scopes = stored.scopes.intersection(&sign_in.scopes);
+        let person = Person::of_external(&issuer, &subject, name, scopes, reseller, origin.clone());
+        Ok(Some(Found { person, holder: Holder::External { issuer, subject }, created_at, seen_at }))
     }
 }
 
@@ -126,15 +197,25 @@ impl Session {
     }
 }
 
-/// The session's row and the person, if both are still good.
-fn find(
+/// Somebody who has a session.
+struct Found {
+    person: Person,
+    holder: Holder,
+    created_at: Timestamp,
+    seen_at: Timestamp,
+}
+
+fn has_ended(expires_at: Timestamp, seen_at: Timestamp, now: Timestamp) -> bool {
+    now >= expires_at || now.since(seen_at) >= IDLE
+}
+
+fn find_key(
     tx: &mut Tx<'_>,
-    token: &chancery_domain::SecretHash,
+    stored: ConsoleSession,
     origin: &Origin,
     now: Timestamp,
-) -> Result<Option<(Person, ConsoleSession)>, ServiceError> {
-    let Some(stored) = tx.console_session(token)? else { return Ok(None) };
-    if now >= stored.expires_at || now.since(stored.seen_at) >= IDLE {
+) -> Result<Option<Found>, ServiceError> {
+    if has_ended(stored.expires_at, stored.seen_at, now) {
         return Ok(None);
     }
     let person = match stored.holder {
@@ -149,25 +230,48 @@ fn find(
             key.filter(|key| key.hash.matches(&stored.credential)).map(|key| Person::of_operator(key, origin.clone()))
         }
     };
-    Ok(person.map(|person| (person, stored)))
+    let (holder, created_at, seen_at) = (Holder::Key(stored.holder), stored.created_at, stored.seen_at);
+    Ok(person.map(|person| Found { person, holder, created_at, seen_at }))
 }
 
 impl Person {
     fn of_client(client: Client, reseller: Reseller, origin: Origin) -> Self {
-        let caller = Caller {
-            reseller: reseller.id,
-            code: reseller.code.clone(),
-            actor: Actor::Client(client.id.to_string()),
-            scopes: client.scopes,
-            acme_account: None,
-            acme_key: None,
-            origin,
-        };
+        let caller = caller(&reseller, Actor::Client(client.id.to_string()), client.scopes, origin);
         Self::Client { id: client.id, name: client.name, reseller, caller }
+    }
+
+    fn of_external(
+        issuer: &str,
+        subject: &str,
+        name: String,
+        scopes: ScopeSet,
+        reseller: Reseller,
+        origin: Origin,
+    ) -> Self {
+        // As the trail calls whoever shows a token of this provider.
+        let actor = Actor::External(format!("{issuer}#{subject}"));
+        let caller = caller(&reseller, actor, scopes, origin);
+        Self::External { name, subject: subject.to_owned(), reseller, caller }
     }
 
     fn of_operator(key: OperatorKey, origin: Origin) -> Self {
         Self::Operator { id: key.id, name: key.name, origin }
+    }
+
+    /// The client that was signed in with, if it was one.
+    pub fn client(&self) -> Option<ClientId> {
+        match self {
+            Self::Client { id, .. } => Some(*id),
+            Self::External { .. } | Self::Operator { .. } => None,
+        }
+    }
+
+    /// For whom they act, where they act for a reseller.
+    pub fn caller(&self) -> Option<&Caller> {
+        match self {
+            Self::Client { caller, .. } | Self::External { caller, .. } => Some(caller),
+            Self::Operator { .. } => None,
+        }
     }
 
     /// What the audit trail says of it.
@@ -179,6 +283,12 @@ impl Person {
                 origin: caller.origin.clone(),
                 subject: id.to_string(),
             },
+            Self::External { caller, subject, .. } => Trace {
+                reseller: Some(caller.reseller),
+                actor: caller.actor.clone(),
+                origin: caller.origin.clone(),
+                subject: subject.clone(),
+            },
             Self::Operator { id, name, origin } => Trace {
                 reseller: None,
                 actor: Actor::Operator(name.to_string()),
@@ -186,6 +296,18 @@ impl Person {
                 subject: id.to_string(),
             },
         }
+    }
+}
+
+fn caller(reseller: &Reseller, actor: Actor, scopes: ScopeSet, origin: Origin) -> Caller {
+    Caller {
+        reseller: reseller.id,
+        code: reseller.code.clone(),
+        actor,
+        scopes,
+        acme_account: None,
+        acme_key: None,
+        origin,
     }
 }
 

@@ -25,6 +25,17 @@ pub enum SignInRefusal {
     Operator,
     #[error("the reseller {0} is suspended; ask the operator of this service")]
     Suspended(String),
+    #[error("this sign-in was not begun in this browser, or too long ago; begin again")]
+    Departure,
+    /// With the provider's word for it.
+    #[error("the provider did not sign you in ({0}); begin again")]
+    Provider(String),
+    #[error("what the provider said of you could not be verified; begin again")]
+    Unverified,
+    #[error("the provider knows you, and says of no reseller here that you may act for it; ask whoever administers it")]
+    NoAccess,
+    #[error("the provider cannot be reached at the moment; try again")]
+    Unavailable,
     /// With the seconds to wait.
     #[error("too many attempts; try again in {} minutes", .0.div_ceil(60))]
     TooMany(u64),

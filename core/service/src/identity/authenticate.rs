@@ -28,7 +28,7 @@ pub enum AuthError {
     #[error("the access token is not valid: {0}")]
     Token(TokenError),
     /// An external token that does not say for whom.
-    #[error("the access token is not valid: its claim `{0}` does not name a reseller")]
+    #[error("the access token is not valid: its claim `{0}` does not name a reseller that its issuer may speak for")]
     Claim(String),
     /// The client was disabled or has expired, or is gone.
     #[error("the client of this access token is disabled or has expired")]

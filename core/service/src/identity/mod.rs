@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use chancery_jose::JwkSet;
 
 pub use authenticate::AuthError;
-pub use external::{External, KeySource};
+pub use external::{CodeExchange, External, KeySource, RedeemError};
 pub use secrets::{api_key_text, draw_secret, hash_secret};
 pub(crate) use secrets::{operator_key_id, operator_key_text};
 pub use token::{TokenGrant, TokenRefusal, TokenRequest};
@@ -52,6 +52,11 @@ impl Identity {
     /// The public keys of our tokens.
     pub fn jwks(&self) -> Arc<JwkSet> {
         self.token_keys().published()
+    }
+
+    /// The providers that are trusted beside ourselves.
+    pub(crate) fn external(&self) -> &[External] {
+        &self.external
     }
 
     /// Keeps what is in memory up to date: a client that was disabled on any node stops within a few seconds on this one.

@@ -2,11 +2,12 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use chancery_domain::{CertificateRecord, CertificateStatus, Identifier, Timestamp};
+use chancery_domain::{CertificateRecord, CertificateStatus, Identifier, Scope, Timestamp};
 use chancery_http::Door;
-use chancery_service::{AccountLookup, CertificateDetails, CertificateFilter, ListRequest};
+use chancery_service::{AccountLookup, Caller, CertificateDetails, CertificateFilter, ListRequest};
 use maud::{Markup, html};
 
+use super::customer;
 use crate::form::Fields;
 use crate::parts::{empty, heading, names, pager, pill};
 use crate::query::{Query, link};
@@ -21,7 +22,7 @@ const SOON: i64 = 14 * 86_400;
 
 pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let now = door.services.now();
-    let (account, filter) = asked(&query, now);
+    let (account, filter) = asked(&query, &who.caller, now);
     let request = ListRequest { limit: PAGE, cursor: query.filled("cursor").map(str::to_owned) };
     let found = door.services.certificates.list(&who.caller, account, filter, &request).await?;
     let kept = |cursor: &str| {
@@ -44,7 +45,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
             a.button href=(export) download { "Download as CSV" }
         }))
         (filters(&query, &profiles))
-        @if found.items.is_empty() { (nothing(&query, found.next_cursor.is_some())) } @else { (table(&found.items, now)) }
+        @if found.items.is_empty() { (nothing(&query, found.next_cursor.is_some())) } @else { (table(&found.items, &who.caller, now)) }
         (pager(found.next_cursor.as_deref().map(kept), query.filled("cursor").map(|_| PATH)))
     };
     Ok(who.context.page("Certificates", body))
@@ -68,7 +69,7 @@ pub(crate) fn nothing_asked(now: Timestamp) -> CertificateFilter {
 }
 
 /// What the fields ask for. A text is a serial number where it looks like one, and a name else.
-pub(super) fn asked(query: &Fields, now: Timestamp) -> (Option<AccountLookup>, CertificateFilter) {
+pub(super) fn asked(query: &Fields, caller: &Caller, now: Timestamp) -> (Option<AccountLookup>, CertificateFilter) {
     let text = query.filled("q").map(|text| text.replace(':', "").to_lowercase());
     let serial = text.clone().filter(|text| text.len() >= 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit()));
     let name = query.filled("q").filter(|_| serial.is_none());
@@ -84,7 +85,10 @@ pub(super) fn asked(query: &Fields, now: Timestamp) -> (Option<AccountLookup>, C
         profile: query.filled("profile").map(str::to_owned),
         ..nothing_asked(now)
     };
-    (query.filled("customer").map(AccountLookup::parse), filter)
+    // Who may not read accounts is not told by which address one is found.
+    let by_id = |lookup: &AccountLookup| matches!(lookup, AccountLookup::Id(_));
+    let customer = query.filled("customer").map(AccountLookup::parse);
+    (customer.filter(|lookup| by_id(lookup) || caller.scopes.contains(Scope::ReadAccount)), filter)
 }
 
 fn filters(query: &Fields, profiles: &[String]) -> Markup {
@@ -141,7 +145,7 @@ fn nothing(query: &Fields, more: bool) -> Markup {
     }
 }
 
-pub(crate) fn table(certificates: &[CertificateDetails], now: Timestamp) -> Markup {
+pub(crate) fn table(certificates: &[CertificateDetails], caller: &Caller, now: Timestamp) -> Markup {
     html! {
         table.cards {
             caption.hidden { "Certificates" }
@@ -160,7 +164,7 @@ pub(crate) fn table(certificates: &[CertificateDetails], now: Timestamp) -> Mark
                                 None => { span.muted { "ordered " (moment(certificate.created_at, now)) } }
                             }
                         }
-                        td data-label="Customer" { a href={ "/console/customers/" (certificate.account) } { (certificate.email) } }
+                        td data-label="Customer" { (customer(certificate, caller)) }
                         td data-label="Profile" { (certificate.profile) }
                     }
                 }

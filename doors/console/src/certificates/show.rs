@@ -8,6 +8,7 @@ use chancery_service::{Caller, CertificateDetails, Download, Noun, ServiceError}
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use maud::{Markup, html};
 
+use super::customer;
 use super::list::status;
 use crate::layout::Context;
 use crate::parts::{Complaints, Field, confirmed, copyable, fact, trail};
@@ -103,7 +104,7 @@ fn body(context: &Context, caller: &Caller, details: &CertificateDetails, pem: O
         section.card {
             dl.facts {
                 (fact("Names", html! { ul.tags { @for name in &certificate.identifiers { li.tag { (name) } } } }))
-                (fact("Customer", html! { a href={ "/console/customers/" (certificate.account) } { (certificate.email) } }))
+                (fact("Customer", customer(certificate, caller)))
                 (fact("Order", html! { a.mono href={ "/console/orders/" (certificate.order) } { (certificate.order) } }))
                 (fact("Profile", html! { (certificate.profile) }))
                 @if let Some(issued) = issued {

@@ -36,7 +36,7 @@ pub(super) struct Wrong {
 struct Known {
     details: AccountDetails,
     orders: Vec<OrderDetails>,
-    certificates: Vec<CertificateDetails>,
+    certificates: Markup,
     now: Timestamp,
 }
 
@@ -63,12 +63,19 @@ pub(super) async fn shown(
         }
         false => Vec::new(),
     };
-    let certificates = match caller.scopes.contains(Scope::ReadCertificate) {
+    let certificates: Vec<CertificateDetails> = match caller.scopes.contains(Scope::ReadCertificate) {
         true => {
             let filter: CertificateFilter = nothing_asked(now);
             services.certificates.list(caller, Some(lookup), filter, &SHOWN).await?.items
         }
         false => Vec::new(),
+    };
+    let certificates = match certificates.is_empty() {
+        true => empty(
+            "No certificates yet.",
+            html! { "They appear here as soon as the customer's client has ordered one." },
+        ),
+        false => certificates::table(&certificates, caller, now),
     };
     let status = if wrong.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
     let title = details.account.email.to_string();
@@ -113,9 +120,7 @@ fn body(door: &Door, context: &Context, known: &Known, wrong: Option<Wrong>) -> 
         }
         section.card {
             div.head { h2 { "Certificates" } a href=(link("/console/certificates", &[("customer", account.id.to_string().as_str())])) { "All of them" } }
-            @if certificates.is_empty() {
-                (empty("No certificates yet.", html! { "They appear here as soon as the customer's client has ordered one." }))
-            } @else { (certificates::table(certificates, *now)) }
+            (certificates)
         }
         @if !orders.is_empty() {
             section.card {

@@ -19,7 +19,7 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
         (heading("Authorities", html! { "Roots, and the CAs below them that sign. Make, rotate and retire them with " code { "chancery ca" } "." }, html! {}))
         table.cards {
             caption.hidden { "Certificate authorities" }
-            thead { tr { th scope="col" { "CA" } th scope="col" { "State" } th scope="col" { "Key" } th scope="col" { "Ends" } th scope="col" { "Revocation lists" } } }
+            thead { tr { th scope="col" { "CA" } th scope="col" { "State" } th scope="col" { "Key" } th scope="col" { "Ends" } th scope="col" { "Revocation lists" } th scope="col" { "OCSP" } } }
             tbody {
                 @for issuer in &issuers {
                     @let end = Timestamp::from_secs(issuer.info.not_after);
@@ -29,6 +29,7 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
                         td data-label="Key" { (issuer.info.key_type) }
                         td data-label="Ends" { (on_day(end)) span.sub { (ago(end, now)) } }
                         td data-label="Revocation lists" { (lists_of(&door.services, issuer.id, issuer.parent.is_none(), now)) }
+                        td data-label="OCSP" { (ocsp_of(&door.services, issuer.id)) }
                     }
                 }
             }
@@ -63,6 +64,24 @@ pub(super) fn lists(services: &Services, now: Timestamp) -> (i64, i64) {
     let fresh = |(id, name)| services.publication.crl(id, name).is_some_and(|crl| crl.next_update > now);
     let (fresh, stale): (Vec<_>, Vec<_>) = named.partition(|named| fresh(*named));
     (fresh.len() as i64, stale.len() as i64)
+}
+
+/// For how many CAs this node can answer by OCSP, and for how many it cannot.
+pub(super) fn responders(services: &Services) -> (i64, i64) {
+    let all = services.authority.all();
+    let ready = all.iter().filter(|signing| services.ocsp.good_until(signing.id).is_some()).count();
+    (ready as i64, (all.len() - ready) as i64)
+}
+
+fn ocsp_of(services: &Services, id: chancery_domain::IssuerId) -> Markup {
+    let (signs, until) = (services.authority.find(id).is_some(), services.ocsp.good_until(id));
+    html! {
+        @match until {
+            Some(end) => { (pill("valid")) span.sub { "answered here, good until " (short_date(end)) } }
+            None if signs => { (pill("failed")) span.sub { "this node has no responder for it" } }
+            None => span.muted { "–" }
+        }
+    }
 }
 
 fn lists_of(services: &Services, id: chancery_domain::IssuerId, root: bool, now: Timestamp) -> Markup {

@@ -3,6 +3,7 @@
 mod audit;
 mod authorities;
 mod clients;
+mod nodes;
 mod overview;
 mod resellers;
 
@@ -23,5 +24,6 @@ pub(crate) fn routes() -> Router<Door> {
         .route("/console/operator/resellers/{code}/clients/{id}/disable", post(clients::disable))
         .route("/console/operator/resellers/{code}/clients/{id}/enable", post(clients::enable))
         .route("/console/operator/authorities", get(authorities::page))
+        .route("/console/operator/nodes", get(nodes::page))
         .route("/console/operator/audit", get(audit::page))
 }

@@ -7,7 +7,7 @@ use chancery_http::Door;
 use chancery_service::{AuditFilter, AuditOutcome};
 use maud::html;
 
-use super::authorities::lists;
+use super::authorities::{lists, responders};
 use crate::audit;
 use crate::parts::{empty, heading};
 use crate::refused::Refused;
@@ -21,6 +21,9 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
     let suspended = resellers.iter().filter(|reseller| reseller.suspended).count();
     let (jobs, due) = services.jobs.waiting().await?;
     let (fresh, stale) = lists(services, now);
+    let (ready, unready) = responders(services);
+    let nodes = services.nodes.list().await?;
+    let silent = nodes.iter().filter(|node| node.silent).count();
     let refused = AuditFilter { outcome: Some(AuditOutcome::Refused), ..AuditFilter::default() };
     let refused = services.audit.list(refused, PageRequest { limit: 15, after: None }).await?;
     let ending = services.authority.ending();
@@ -31,6 +34,8 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
             a.number href="/console/operator/resellers" { b { (grouped(resellers.len() as i64)) } span { "resellers, " (suspended) " suspended" } }
             div class={ "number" @if due > 0 { " alert" } } { b { (grouped(jobs)) } span { "jobs, " (grouped(due)) " overdue" } }
             a class={ "number" @if stale > 0 { " alert" } } href="/console/operator/authorities" { b { (grouped(fresh)) } span { "revocation lists fresh, " (stale) " not" } }
+            a class={ "number" @if unready > 0 { " alert" } } href="/console/operator/authorities" { b { (grouped(ready)) } span { "CAs answered for by OCSP, " (unready) " not" } }
+            a class={ "number" @if silent > 0 { " alert" } } href="/console/operator/nodes" { b { (grouped((nodes.len() - silent) as i64)) } span { "nodes, and " (silent) " silent" } }
         }
         @if !ending.is_empty() || !gaps.is_empty() {
             section.card {

@@ -1,12 +1,11 @@
-//! Tokens, API keys and external providers.
+//! Tokens and API keys; external providers are in `provider`.
 
 use std::time::Duration;
 
 use chancery_http::PublicUrls;
-use chancery_idp::{FetchLimits, JwksFetcher};
-use chancery_service::{ExternalProvider, LONGEST_TOKEN_LIFETIME};
+use chancery_service::LONGEST_TOKEN_LIFETIME;
 
-use super::{Check, days, minutes, url};
+use super::{Check, days, minutes, provider, url};
 use crate::config::types;
 use crate::installation::ExternalKeys;
 
@@ -45,7 +44,7 @@ pub(super) fn settle(
     };
     let audience = identity.audience.clone().or_else(|| urls.map(|urls| urls.base_url.clone()));
     check.problems.require(audience.as_deref() != Some(""), "identity.audience", "must not be empty");
-    let external = settle_external(&identity.external, issuer.as_deref(), check);
+    let external = provider::settle(&identity.external, issuer.as_deref(), urls, check);
     Some(Identity {
         issuer: issuer?,
         audience: audience?,
@@ -54,29 +53,4 @@ pub(super) fn settle(
         token_key_notice: notice?,
         external,
     })
-}
-
-fn settle_external(providers: &[types::External], own: Option<&str>, check: &mut Check<'_>) -> Vec<ExternalKeys> {
-    let mut settled: Vec<ExternalKeys> = Vec::new();
-    for (place, provider) in providers.iter().enumerate() {
-        let setting = |field: &str| format!("identity.external.{place}.{field}");
-        check.problems.take(setting("issuer"), url::https(&provider.issuer));
-        let taken = settled.iter().any(|other| other.provider.issuer == provider.issuer);
-        let taken = taken || own == Some(provider.issuer.as_str());
-        check.problems.require(!taken, setting("issuer"), "is the same as another provider's, or as our own");
-        for (field, text) in [
-            ("audience", &provider.audience),
-            ("reseller_claim", &provider.reseller_claim),
-            ("scope_claim", &provider.scope_claim),
-        ] {
-            check.problems.require(!text.is_empty(), setting(field), "must not be empty");
-        }
-        let ca_file = provider.ca_file.as_ref().map(|path| check.path(path));
-        let fetcher = JwksFetcher::new(&provider.jwks_url, ca_file.as_deref(), FetchLimits::default());
-        check.problems.take(setting("jwks_url"), fetcher);
-        let types::External { issuer, jwks_url, audience, reseller_claim, scope_claim, .. } = provider.clone();
-        let provider = ExternalProvider { issuer, jwks_url, audience, reseller_claim, scope_claim };
-        settled.push(ExternalKeys { provider, ca_file });
-    }
-    settled
 }

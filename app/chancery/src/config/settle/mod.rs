@@ -6,6 +6,7 @@ mod identity;
 mod issuance;
 mod limits;
 mod profiles;
+mod provider;
 mod retention;
 mod server;
 mod url;

@@ -1,0 +1,28 @@
+-- Who is signed in to the console through an external OpenID provider. Programs that do not know this table take such a
+-- session for none. Of the token that the browser has, only the hash is here; the state is the hash of what the sign-in
+-- was begun with, which begins one session and no more.
+CREATE TABLE console_external_sessions (
+    token_hash BYTEA NOT NULL PRIMARY KEY,
+    state_hash BYTEA NOT NULL UNIQUE,
+    issuer TEXT COLLATE "C" NOT NULL,
+    subject TEXT COLLATE "C" NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    reseller_id TEXT COLLATE "C" NOT NULL REFERENCES resellers (id),
+    scopes TEXT COLLATE "C" NOT NULL,
+    created_at BIGINT NOT NULL,
+    seen_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    ended_at BIGINT
+);
+CREATE INDEX console_external_sessions_by_subject ON console_external_sessions (issuer, subject);
+CREATE INDEX console_external_sessions_old ON console_external_sessions (expires_at);
+
+-- The processes that serve from this database, as they last said of themselves.
+CREATE TABLE nodes (
+    id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    name TEXT COLLATE "C" NOT NULL,
+    version TEXT COLLATE "C" NOT NULL,
+    started_at BIGINT NOT NULL,
+    seen_at BIGINT NOT NULL
+);
+CREATE INDEX nodes_by_seen ON nodes (seen_at);

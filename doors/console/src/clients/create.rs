@@ -1,0 +1,87 @@
+//! A new one, with no more scopes than whoever makes it has.
+
+use axum::extract::State;
+use axum::response::Response;
+use chancery_domain::{Name, Problems, Scope, ScopeSet};
+use chancery_http::Door;
+use chancery_service::console::OwnClient;
+use chancery_service::{Caller, ServiceError};
+use maud::{Markup, html};
+
+use super::{current, proof, revealed};
+use crate::form::Fields;
+use crate::layout::Context;
+use crate::parts::{Complaints, Field, heading, trail};
+use crate::refused::Refused;
+use crate::session::{Signed, SignedIn};
+
+pub(crate) async fn form(State(_): State<Door>, who: SignedIn) -> Result<Response, Refused> {
+    who.caller.require(Scope::WriteAccount)?;
+    let body = body(&who.context, &who.caller, who.client.is_some(), &Fields::default(), &Complaints::default());
+    Ok(who.context.page("New client", body))
+}
+
+pub(crate) async fn create(State(door): State<Door>, signed: Signed) -> Result<Response, Refused> {
+    let made = match read(&signed.form) {
+        Ok(new) => door.services.console.create_client(&signed.session, &current(&signed.form), new).await,
+        Err(error) => Err(error),
+    };
+    match made {
+        Ok(made) => {
+            let (name, id) = (made.client.name.as_str(), made.client.id.to_string());
+            Ok(revealed(&signed.context, name, "Its secret is shown only now.", &id, &made.secret))
+        }
+        Err(error) => {
+            let complaints = Complaints::of(error)?;
+            let person = &signed.session.person;
+            let caller = person.caller().ok_or_else(|| Refused::not_found("There is no such page."))?;
+            let body = body(&signed.context, caller, person.client().is_some(), &signed.form, &complaints);
+            Ok(signed.context.page_as(complaints.status(), "New client", body))
+        }
+    }
+}
+
+fn read(form: &Fields) -> Result<OwnClient, ServiceError> {
+    let mut problems = Problems::default();
+    let name = problems.take("name", Name::parse(form.text("name").trim()));
+    let days = form.filled("days").and_then(|text| {
+        let days = text.parse::<u32>().ok().filter(|days| (1..=3650).contains(days));
+        problems.take("days", days.ok_or("must be a whole number from 1 to 3650"))
+    });
+    // Nothing is done without this one.
+    let ticked = format!("{} {}", Scope::Reseller, form.all("scope").join(" "));
+    let scopes = problems.take("scope", ticked.parse::<ScopeSet>());
+    match (name, scopes) {
+        (Some(name), Some(scopes)) if problems.is_empty() => Ok(OwnClient { name, scopes, expires_in_days: days }),
+        _ => Err(ServiceError::Invalid(problems)),
+    }
+}
+
+fn body(context: &Context, caller: &Caller, asks: bool, form: &Fields, complaints: &Complaints) -> Markup {
+    let field = |name, label, hint| Field { name, label, hint, value: form.text(name), complaints };
+    let ticked = form.all("scope");
+    let offered = Scope::ALL.iter().filter(|scope| **scope != Scope::Reseller && caller.scopes.contains(**scope));
+    html! {
+        (trail("/console/clients", "API clients"))
+        (heading("New client", html! { "For one program or one person: the audit trail then says who it was, and each can be ended by itself." }, html! {}))
+        (complaints.others(&["name", "days"]))
+        section.card {
+            form.form method="post" action="/console/clients" {
+                (context.token())
+                (field("name", "Name", "Of the program or person that will use it.").line("text", true))
+                fieldset.checks.columns {
+                    legend { "What it may do" span.needed { " (no more than you may do yourself)" } }
+                    @for scope in offered {
+                        div.check {
+                            input type="checkbox" id={ "scope-" (scope) } name="scope" value=(scope) checked[ticked.contains(&scope.to_string())];
+                            label for={ "scope-" (scope) } { (scope) }
+                        }
+                    }
+                }
+                (field("days", "Ends after", "In days; left out, it does not end by itself.").line("number", false))
+                (proof(asks, "create", "Your secret"))
+                div { button.primary type="submit" { "Create the client" } }
+            }
+        }
+    }
+}

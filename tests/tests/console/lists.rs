@@ -1,0 +1,113 @@
+//! What is shown of customers to those who may not read accounts, and the list for a spreadsheet.
+
+use std::num::NonZeroU32;
+
+use chancery_service::{Limit, LimitSettings, Rate, Settings};
+use chancery_testkit::{Address, TestStore};
+use chancery_tests::{Reply, Tenant, World, lookup, on_both_databases, settings};
+use futures_util::StreamExt as _;
+use tower::ServiceExt as _;
+
+use crate::browser::Browser;
+
+const ADDRESS: &str = "=cmd@customer.example";
+
+on_both_databases! {
+    async fn who_may_not_read_accounts_sees_no_address(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let lookup = lookup(&tenant.make_account(ADDRESS).await);
+        let order = tenant.make_order(&lookup, &["a.test"]).await;
+        let narrow = world.client_of("NORTH", "reseller read:certificate".parse().unwrap()).await;
+        let (mut all, mut some) = (Browser::of(&world, &tenant).await, Browser::new(&world));
+        assert_eq!(some.sign_in(&narrow.client_id, &narrow.client_secret).await.status, 303);
+
+        let cancel = format!("/console/orders/{}/cancel", order["lookup"].as_str().unwrap());
+        all.done(&cancel, &[]).await;
+        let page = all.look("/console/certificates").await;
+        assert!(page.contains(ADDRESS), "{page}");
+        let certificate = page.split("/console/certificates/cert_").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        let one = format!("/console/certificates/cert_{certificate}");
+        assert!(all.look(&one).await.contains(ADDRESS));
+        let rows = all.look("/console/certificates.csv").await;
+        assert!(rows.contains(&format!(",'{ADDRESS},")), "a formula is text: {rows}");
+        for path in ["/console/certificates", &one, "/console/certificates.csv"] {
+            let page = some.look(path).await;
+            assert!(!page.contains("cmd@customer") && page.contains(&lookup), "{path}: {page}");
+        }
+        // Nor is anybody told which address is a customer's.
+        for address in [ADDRESS, "nobody@customer.example"] {
+            let path = format!("/console/certificates.csv?customer={}", address.replace('@', "%40").replace('=', "%3D"));
+            assert_eq!(some.look(&path).await.matches("\r\n").count(), 2, "{address}");
+        }
+        let mine = some.look(&format!("/console/certificates.csv?customer={lookup}")).await;
+        assert_eq!(mine.matches("\r\n").count(), 2);
+    }
+}
+
+/// So many that they are more than two pages of the download.
+const MANY: u32 = 2_500;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_download_ends_with_the_session() {
+    let (world, tenant) = furnished(LimitSettings::none()).await;
+    for ended in [false, true] {
+        let mut browser = Browser::of(&world, &tenant).await;
+        let cookie = browser.cookie("__Host-chancery-session").unwrap();
+        let request = http::Request::get("/console/certificates.csv").header("host", "ca.test");
+        let request = request.header("cookie", format!("__Host-chancery-session={cookie}"));
+        let reply = world.router.clone().oneshot(request.body(axum::body::Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(reply.status(), 200);
+        let mut frames = reply.into_body().into_data_stream();
+        let (mut rows, mut broken) = (0, false);
+        while let Some(frame) = frames.next().await {
+            let Ok(frame) = frame else {
+                broken = true;
+                break;
+            };
+            rows += frame.iter().filter(|byte| **byte == b'\n').count();
+            if ended && rows > 1 && browser.cookie("__Host-chancery-session").is_some() {
+                browser.done("/console/sign-out", &[]).await;
+            }
+        }
+        let all = MANY as usize + 2;
+        assert_eq!((broken, rows == all), (ended, !ended), "{rows} of {all} lines");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_page_of_a_long_download_counts_as_a_request() {
+    let number = |number| NonZeroU32::new(number).unwrap();
+    let rate = Rate::per_second(number(1), number(50));
+    let (world, tenant) = furnished(LimitSettings::none().with(Limit::Requests, Some(rate))).await;
+    let mut browser = Browser::of(&world, &tenant).await;
+    let left = |reply: &Reply| -> u32 {
+        let header = reply.header("ratelimit").unwrap().to_owned();
+        header.split(';').find_map(|part| part.strip_prefix("r=")).unwrap().parse().unwrap()
+    };
+    let before = left(&browser.get("/console/calendar").await);
+    browser.look("/console/certificates.csv").await;
+    assert_eq!(before - left(&browser.get("/console/calendar").await), 4, "three pages, and the calendar");
+}
+
+async fn furnished(limits: LimitSettings) -> (World, Tenant) {
+    let world = World::over(TestStore::sqlite(), Settings { limits, ..settings() }, Vec::new()).await;
+    let tenant = world.tenant("NORTH").await;
+    let account = lookup(&tenant.make_account("many@example.com").await);
+    tenant.make_order(&account, &["real.test"]).await;
+    let Address::Sqlite(path) = world.store.address() else { panic!("a file") };
+    tokio::task::spawn_blocking(move || {
+        let connection = rusqlite::Connection::open(path).unwrap();
+        connection.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA busy_timeout = 10000").unwrap();
+        let sql = format!(
+            "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < {MANY} - 1)
+             INSERT INTO certificates (id, order_id, reseller_id, account_id, kid, via, profile, identifiers, state, state_at,
+                created_at, updated_at, version)
+             SELECT 'cert_' || printf('%026d', n), 'ord_' || printf('%026d', n), reseller_id, account_id, kid, via, profile,
+                identifiers, 'cancelled', state_at, created_at, updated_at, version FROM certificates, numbers"
+        );
+        connection.execute(&sql, []).unwrap();
+    })
+    .await
+    .unwrap();
+    (world, tenant)
+}
