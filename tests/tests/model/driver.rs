@@ -20,6 +20,7 @@ pub(crate) struct Driver {
     pub(crate) real: Real,
     /// What was called so far, and how it was answered.
     pub(crate) told: Vec<String>,
+    pub(crate) refused: usize,
     /// When control of a name was really shown, and for whom.
     pub(crate) shown: Vec<(usize, i64)>,
     pub(crate) serials: Vec<String>,
@@ -32,7 +33,7 @@ impl Driver {
     pub(crate) async fn new(store: TestStore) -> Self {
         let real = Real::new(store).await;
         let model = Model { now: real.now(), ..Model::default() };
-        Self { model, real, told: Vec::new(), shown: Vec::new(), serials: Vec::new() }
+        Self { model, real, told: Vec::new(), refused: 0, shown: Vec::new(), serials: Vec::new() }
     }
 
     /// Makes a call, and says where the service and the model do not agree.
@@ -41,6 +42,7 @@ impl Driver {
         let got = reply.as_ref().map(|reply| reply.status.as_u16());
         let line = format!("{call:?} -> {}", got.map_or("done".to_owned(), |got| got.to_string()));
         self.told.push(line);
+        self.refused += usize::from(got.is_some_and(|got| got >= 400));
         match (got, &reply) {
             (Some(got), Some(reply)) if got != expected => {
                 Err(format!("{call:?}: the model says {expected}, the service {got}: {}", reply.text()))

@@ -16,6 +16,7 @@ mod real;
 mod state;
 mod work;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use chancery_testkit::TestStore;
@@ -31,6 +32,9 @@ const LONGEST: usize = 40;
 const STACK: usize = 32 << 20;
 /// How long a failing sequence is cut down.
 const CUTTING: Duration = Duration::from_secs(60);
+
+/// What was called, what of it was refused, and what certificates came of it.
+static TOLD: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 
 #[test]
 fn the_service_does_what_the_model_says_on_sqlite() {
@@ -71,7 +75,8 @@ fn run_here(store: fn() -> Option<TestStore>) {
         }
         seed += 1;
     }
-    eprintln!("{} sequences of seed {seed} and those before in {:?}", cases, begun.elapsed());
+    let [calls, refused, certificates] = TOLD.each_ref().map(|told| told.load(Ordering::Relaxed));
+    eprintln!("{calls} calls, {refused} of them refused; {certificates} certificates; {:?}", begun.elapsed());
 }
 
 /// Leaves calls out as long as it fails without them: proptest leaves out whole stories only.
@@ -101,6 +106,9 @@ async fn sequence(store: fn() -> Option<TestStore>, calls: &[Call]) -> Result<()
     }
     if outcome.is_ok() {
         outcome = driver.finish().await;
+    }
+    for (told, count) in TOLD.iter().zip([driver.told.len(), driver.refused, driver.serials.len()]) {
+        told.fetch_add(count, Ordering::Relaxed);
     }
     outcome.map_err(|why| TestCaseError::fail(format!("{why}\n{}", driver.told.join("\n"))))
 }
