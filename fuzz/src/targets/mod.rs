@@ -4,10 +4,13 @@ mod acme_payload;
 mod acme_request;
 mod caa;
 mod certificate;
+pub mod chain;
 mod csr;
 mod cursor;
 mod dns;
 mod eab;
+mod form;
+mod forwarded;
 mod http_response;
 mod identifier;
 mod json_body;
@@ -17,6 +20,7 @@ mod jwt;
 mod lookup;
 mod ocsp;
 mod pattern;
+mod persist;
 mod policy;
 mod private_key;
 mod public_key;
@@ -27,6 +31,7 @@ mod sealed;
 mod text;
 mod tls_alpn;
 mod token_request;
+mod webhook_url;
 
 use crate::Target;
 
@@ -36,10 +41,13 @@ pub const TARGETS: &[Target] = &[
     acme_request::TARGET,
     caa::TARGET,
     certificate::TARGET,
+    chain::TARGET,
     csr::TARGET,
     cursor::TARGET,
     dns::TARGET,
     eab::TARGET,
+    form::TARGET,
+    forwarded::TARGET,
     http_response::TARGET,
     identifier::TARGET,
     json_body::TARGET,
@@ -49,6 +57,7 @@ pub const TARGETS: &[Target] = &[
     lookup::TARGET,
     ocsp::TARGET,
     pattern::TARGET,
+    persist::TARGET,
     policy::TARGET,
     private_key::TARGET,
     public_key::TARGET,
@@ -59,6 +68,7 @@ pub const TARGETS: &[Target] = &[
     text::TARGET,
     tls_alpn::TARGET,
     token_request::TARGET,
+    webhook_url::TARGET,
 ];
 
 /// The target of that name. Panics if there is none.
