@@ -25,8 +25,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 use calls::{Call, sequences};
 use driver::Driver;
 
-/// Sequences of an ordinary run, and how long they are at most.
-const CASES: u32 = 10;
+/// How long a sequence is at most, in phrases.
 const LONGEST: usize = 40;
 /// Strategies are large before they are optimised.
 const STACK: usize = 32 << 20;
@@ -36,25 +35,30 @@ const CUTTING: Duration = Duration::from_secs(60);
 /// What was called, what of it was refused, and what certificates came of it.
 static TOLD: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 
-#[test]
-fn the_service_does_what_the_model_says_on_sqlite() {
-    run(|| Some(TestStore::sqlite()));
+mod slow {
+    use super::*;
+
+    #[test]
+    fn the_service_does_what_the_model_says_on_sqlite() {
+        run(10, || Some(TestStore::sqlite()));
+    }
+
+    #[test]
+    fn the_service_does_what_the_model_says_on_postgres() {
+        // Each has a database of its own, which takes longer to make there.
+        run(4, TestStore::postgres);
+    }
 }
 
-#[test]
-fn the_service_does_what_the_model_says_on_postgres() {
-    run(TestStore::postgres);
-}
-
-fn run(store: fn() -> Option<TestStore>) {
-    let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || run_here(store)).unwrap();
+fn run(cases: u32, store: fn() -> Option<TestStore>) {
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || run_here(cases, store)).unwrap();
     thread.join().unwrap_or_else(|why| std::panic::resume_unwind(why));
 }
 
-fn run_here(store: fn() -> Option<TestStore>) {
+fn run_here(cases: u32, store: fn() -> Option<TestStore>) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let (begun, longer) = (Instant::now(), number("CHANCERY_MODEL_SECONDS").map(Duration::from_secs));
-    let cases = number("CHANCERY_MODEL_CASES").map_or(CASES, |cases| u32::try_from(cases).unwrap());
+    let cases = number("CHANCERY_MODEL_CASES").map_or(cases, |cases| u32::try_from(cases).unwrap());
     let mut seed = number("CHANCERY_MODEL_SEED").unwrap_or(1);
     loop {
         let config = Config { cases, failure_persistence: None, max_shrink_time: 30_000, ..Config::default() };
