@@ -7,7 +7,7 @@ pub mod fixed;
 pub mod mutate;
 mod targets;
 
-pub use targets::{TARGETS, target};
+pub use targets::{TARGETS, chain, target};
 
 /// A parser, or a few that belong together, and what must hold for whatever they are given.
 pub struct Target {

@@ -5,12 +5,16 @@
 use std::path::Path;
 
 use chancery_acme::parsers::request;
-use chancery_dcv::parsers::{acme_certificate, dns_answer, page};
-use chancery_domain::Identifier;
+use chancery_dcv::parsers::{acme_certificate, dns_answer, page, persistent_record};
+use chancery_domain::{Identifier, Timestamp};
+use chancery_fuzz::chain;
 use chancery_fuzz::fixed::{DIGEST, JOSE, NAME, SECRET, URL, signed};
 use chancery_identity::parsers::token_request;
 use chancery_jose::Jws;
-use chancery_pki::{Certificate, CertificateRequest, CsrRules, NameRules, NoKnownBadKeys, OcspRequest, PrivateKey};
+use chancery_pki::{
+    Certificate, CertificateRequest, ChainProblem, CsrRules, IssuerChain, NameRules, NoKnownBadKeys, OcspRequest,
+    PrivateKey,
+};
 use chancery_service::parsers::{binding_binds, binding_names};
 use hickory_proto::rr::{Name, RecordType};
 use url::Url;
@@ -61,6 +65,26 @@ fn requests_are_granted_and_certificates_answer() {
     assert!(Certificate::from_der(&seed("certificate/ca")).unwrap().info().unwrap().is_ca);
     assert_eq!(OcspRequest::parse(&seed("ocsp/two-with-nonce")).unwrap().certificates.len(), 2);
     assert!(PrivateKey::from_pkcs8(&seed("private_key/p256-without-public-key")).is_ok());
+}
+
+#[test]
+fn chains_and_records_are_taken() {
+    let known = &chain::KNOWN;
+    let check = |file: &str| {
+        let certificates = chain::signed_each(&seed(&format!("chain/{file}"))).unwrap();
+        let checked = IssuerChain::check(certificates, &known.ca, std::slice::from_ref(&known.root), 1_800_000_000);
+        checked.map(|chain| chain.served().len()).map_err(|problem| std::mem::discriminant(&problem))
+    };
+    assert_eq!(check("cross"), Ok(1));
+    assert_eq!(check("longer"), Err(std::mem::discriminant(&ChainProblem::PathLength(String::new()))));
+    assert!(check("upside-down").is_err());
+    let ours = ["ca.test".to_owned(), "pki.test".to_owned()];
+    let judge = |file: &str, wildcard| {
+        let (record, now) = (seed(&format!("persist/{file}")), Timestamp::from_secs(1_800_000_000));
+        persistent_record(&record, &ours, "https://ca.test/acme/account/1", wildcard, now).is_ok()
+    };
+    let judged = ["plain", "wildcard", "far", "over", "twice"].map(|file| (judge(file, false), judge(file, true)));
+    assert_eq!(judged, [(true, false), (true, true), (true, false), (false, false), (false, false)]);
 }
 
 #[test]

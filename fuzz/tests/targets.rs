@@ -35,9 +35,9 @@ macro_rules! every_target {
 }
 
 every_target! {
-    acme_payload acme_request caa certificate csr cursor dns eab http_response identifier json_body jwk jws jwt lookup
-    ocsp pattern policy private_key proxied public_key query redirect renewal sealed text tls_alpn
-    token_request
+    acme_payload acme_request caa certificate chain csr cursor dns eab form forwarded http_response identifier json_body
+    jwk jws jwt lookup ocsp pattern persist policy private_key proxied public_key query redirect renewal sealed text
+    tls_alpn token_request webhook_url
 }
 
 #[test]

@@ -57,16 +57,16 @@ pub(crate) async fn look(
 }
 
 /// Who wants to have the name.
-struct Applicant<'a> {
-    our: &'a [String],
-    account_uri: &'a str,
-    wildcard: bool,
-    now: Timestamp,
+pub(crate) struct Applicant<'a> {
+    pub(crate) our: &'a [String],
+    pub(crate) account_uri: &'a str,
+    pub(crate) wildcard: bool,
+    pub(crate) now: Timestamp,
 }
 
 /// Why a record does not let them.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-enum Objection {
+pub(crate) enum Objection {
     #[error("is for the CA {0}")]
     OtherCa(String),
     #[error("does not follow RFC 8659 section 4.2")]
@@ -88,7 +88,7 @@ enum Objection {
 impl Applicant<'_> {
     /// Until when a record does, where it says so; or why it does not (section 4.1). What has a tag that we do not know
     /// is passed over.
-    fn judge(&self, record: &[u8]) -> Result<Option<Timestamp>, Objection> {
+    pub(crate) fn judge(&self, record: &[u8]) -> Result<Option<Timestamp>, Objection> {
         let value = IssueValue::parse(record).ok_or(Objection::Unreadable)?;
         if !self.our.iter().any(|ours| ours.eq_ignore_ascii_case(value.issuer)) {
             return Err(Objection::OtherCa(value.issuer.to_owned()));

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use chancery_domain::{ChallengeType, Identifier};
+use chancery_domain::{ChallengeType, Identifier, Timestamp};
 use hickory_proto::dnssec::Proof;
 use hickory_proto::op::{Message, MessageType, OpCode, Query};
 use hickory_proto::rr::{Name, RData, RecordType};
@@ -10,8 +10,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use url::Url;
 
 use crate::answer::{Answer, Security};
-use crate::caa_rules::{Applicant, Property, permits};
+use crate::caa_rules::{Applicant as Permitted, Property, permits};
 use crate::caa_value::IssueValue;
+use crate::dns_persist01::Applicant;
 use crate::exchange::{genuine, is_referral};
 use crate::fetch::{self, Page};
 use crate::pertinent::pertinent;
@@ -86,8 +87,19 @@ pub fn caa_permits(
         value: value.clone(),
     };
     let properties: Vec<_> = records.iter().map(property).collect();
-    permits(&properties, &Applicant { ca_domains, account_uri, method, wildcard })
+    permits(&properties, &Permitted { ca_domains, account_uri, method, wildcard })
         .map_err(|objections| objections.iter().map(|each| format!("{}: {}", each.property, each.why)).collect())
+}
+
+/// Until when a record of dns-persist-01 lets an account have a name, where it says so; else why it does not.
+pub fn persistent_record(
+    record: &[u8],
+    our: &[String],
+    account_uri: &str,
+    wildcard: bool,
+    now: Timestamp,
+) -> Result<Option<Timestamp>, String> {
+    Applicant { our, account_uri, wildcard, now }.judge(record).map_err(|objection| objection.to_string())
 }
 
 /// Whether a certificate answers tls-alpn-01; else why not.

@@ -14,6 +14,8 @@ mod layout;
 mod operator;
 mod orders;
 mod overview;
+#[doc(hidden)]
+pub mod parsers;
 mod parts;
 mod policies;
 mod query;

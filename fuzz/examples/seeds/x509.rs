@@ -1,6 +1,7 @@
 //! Requests, certificates and keys of every kind.
 
 use chancery_domain::Identifier;
+use chancery_fuzz::chain;
 use chancery_fuzz::fixed::{DIGEST, NAME, X509, pkcs8, signed, tlv};
 use chancery_pki::{Certificate, KeyAlgorithm, PrivateKey, Signer as _, make_request};
 use chancery_testkit::der::{HandMade, alt_names, dns_name, extension, ip_address};
@@ -33,6 +34,7 @@ pub(crate) fn write() {
     keep("csr", "request.base64", BASE64.encode(&request));
     infos();
     certificates();
+    chains();
     ocsp();
     keep("public_key", "blocklist", format!("# ours\n{}\n\n0123456789abcdef0123\n", HEXLOWER.encode(&[9; 32])));
 }
@@ -92,6 +94,24 @@ fn certificates() {
     keep("certificate", "server", &by_another_key);
     let pem = Certificate::from_der(&ca).expect("it is a certificate").to_pem();
     keep("certificate", "chain.pem", format!("text before\n{pem}{pem}"));
+}
+
+/// What is signed in the certificates of chains: the target signs it.
+fn chains() {
+    let joined = |all: &[&Certificate]| {
+        let each = all.iter().map(|each| chain::contents(each).expect("it is a certificate").to_vec());
+        each.collect::<Vec<_>>().concat()
+    };
+    let other = chain::named_root("Other Root").expect("it can be made");
+    let cross = chain::below(&other, "CA").expect("it can be made");
+    let known = &chain::KNOWN;
+    keep("chain", "cross", joined(&[&cross, other.certificate()]));
+    keep("chain", "own", joined(&[&known.ca, &known.root]));
+    keep("chain", "without-root", joined(&[&known.ca]));
+    let between = chain::below(&other, "Root").expect("it can be made");
+    keep("chain", "longer", joined(&[&known.ca, &between, other.certificate()]));
+    keep("chain", "upside-down", joined(&[other.certificate(), &cross]));
+    keep("chain", "cross.pem", cross.to_pem() + &other.certificate().to_pem());
 }
 
 fn ocsp() {

@@ -4,10 +4,13 @@ mod acme_payload;
 mod acme_request;
 mod caa;
 mod certificate;
+pub mod chain;
 mod csr;
 mod cursor;
 mod dns;
 mod eab;
+mod form;
+mod forwarded;
 mod http_response;
 mod identifier;
 mod json_body;
@@ -17,6 +20,7 @@ mod jwt;
 mod lookup;
 mod ocsp;
 mod pattern;
+mod persist;
 mod policy;
 mod private_key;
 mod proxied;
@@ -28,6 +32,7 @@ mod sealed;
 mod text;
 mod tls_alpn;
 mod token_request;
+mod webhook_url;
 
 use crate::Target;
 
@@ -37,10 +42,13 @@ pub const TARGETS: &[Target] = &[
     acme_request::TARGET,
     caa::TARGET,
     certificate::TARGET,
+    chain::TARGET,
     csr::TARGET,
     cursor::TARGET,
     dns::TARGET,
     eab::TARGET,
+    form::TARGET,
+    forwarded::TARGET,
     http_response::TARGET,
     identifier::TARGET,
     json_body::TARGET,
@@ -50,6 +58,7 @@ pub const TARGETS: &[Target] = &[
     lookup::TARGET,
     ocsp::TARGET,
     pattern::TARGET,
+    persist::TARGET,
     policy::TARGET,
     private_key::TARGET,
     proxied::TARGET,
@@ -61,6 +70,7 @@ pub const TARGETS: &[Target] = &[
     text::TARGET,
     tls_alpn::TARGET,
     token_request::TARGET,
+    webhook_url::TARGET,
 ];
 
 /// The target of that name. Panics if there is none.

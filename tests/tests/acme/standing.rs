@@ -36,6 +36,7 @@ on_both_databases! {
             (authorization, json!({"status": "deactivated"})),
             (finalize.to_owned(), json!({"csr": csr_der(&["example.org"])})),
             (client.kid.clone().unwrap(), json!({"contact": []})),
+            (client.kid.clone().unwrap(), json!({"status": "deactivated"})),
         ] {
             assert!(problem(&client.post(&url, &payload).await, 403, "unauthorized").contains("suspended"), "{url}");
         }

@@ -131,6 +131,22 @@ on_both_databases! {
         assert_eq!(order["status"], "pending");
     }
 
+    async fn what_was_given_up_through_acme_cannot_be_given_up_again(world: World) {
+        world.start_workers();
+        let (tenant, _, client) = stage(&world).await;
+        let (_, first) = client.issue(&["a.test"]).await;
+        let (url, second) = client.order(&["a.test"]).await;
+        assert_eq!(second["status"], "ready");
+        // It gives up whatever was shown for the name, and so that of the second order, which stays open.
+        let earned = first["authorizations"][0].as_str().unwrap();
+        client.post(earned, &json!({"status": "deactivated"})).await.expect(200);
+        let before = tenant.show_order(last(&url)).await;
+        assert_eq!((&before["status"], &before["authorizations"][0]["status"]), (&json!("ready"), &json!("deactivated")));
+        let challenge = lookup(&before["authorizations"][0]["challenges"][0]);
+        tenant.delete(&format!("/v1/challenge/{challenge}")).await.refusal(410);
+        assert_eq!(tenant.show_order(last(&url)).await, before);
+    }
+
     async fn who_has_its_key_or_its_names_revokes_what_the_reseller_ordered(world: World) {
         world.start_workers();
         let (tenant, credential, client) = stage(&world).await;

@@ -7,7 +7,7 @@ use http::Method;
 
 use crate::document::{documented, open, swept};
 
-/// What is let in by signatures (RFC 8555) rather than tokens has tests of its own, in `tests/acme`.
+/// What is let in by signatures (RFC 8555) rather than tokens has a sweep of its own, in `tests/acme_sweep`.
 const ACME: &[&str] = &[
     "/acme",
     "/acme/",

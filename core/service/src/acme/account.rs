@@ -92,6 +92,7 @@ impl Acme {
 
     /// Ends the account: it cannot be used again, and its open orders are cancelled (RFC 8555 section 7.3.6).
     pub async fn deactivate_account(&self, by: &AcmeCaller) -> Result<AcmeAccount, ServiceError> {
+        by.require_active()?;
         let (kernel, who) = (self.kernel.clone(), by.clone());
         let (account, cancelled) = self
             .kernel

@@ -161,6 +161,8 @@ impl Authorizations {
                     "account": authorization.account.to_string(),
                     "order": order.as_ref().map(|order| order.id.to_string()),
                 });
+                // Asked before: one that was given up with another for the same name leaves its order open.
+                let given_up = authorization.deactivate(now)?;
                 let cancelled = match order.filter(|order| order.is_open(now)) {
                     Some(open) => {
                         detail["orderBecame"] = "cancelled".into();
@@ -168,7 +170,7 @@ impl Authorizations {
                         Some(cancel_order(tx, open, now)?)
                     }
                     None => {
-                        tx.save_authorization(&authorization.deactivate(now)?)?;
+                        tx.save_authorization(&given_up)?;
                         None
                     }
                 };
