@@ -37,12 +37,14 @@ pub struct Edge {
     body: BodyLimits,
     proxies: TrustedProxies,
     load: Option<Load>,
+    beginnings: &'static [&'static str],
 }
 
 impl Edge {
     /// With the default limits for bodies.
     pub fn new(request_ids: RequestIdSource) -> Self {
-        Self { request_ids, body: BodyLimits::default(), proxies: TrustedProxies::default(), load: None }
+        let (body, proxies) = (BodyLimits::default(), TrustedProxies::default());
+        Self { request_ids, body, proxies, load: None, beginnings: &[] }
     }
 
     /// Replaces the limits for bodies.
@@ -54,6 +56,12 @@ impl Edge {
     /// Turns away what is beyond so many requests at a time.
     pub fn at_most(mut self, requests: usize) -> Self {
         self.load = Some(Load::new(requests));
+        self
+    }
+
+    /// Routes where a POST begins something that more requests follow: they are the first to be turned away.
+    pub fn beginning_at(mut self, routes: &'static [&'static str]) -> Self {
+        self.beginnings = routes;
         self
     }
 
@@ -85,7 +93,6 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
     }
     extensions.insert(id.clone());
     extensions.insert(edge.body);
-    let under_way = edge.load.as_ref().map(Load::begin).transpose();
     if let Some(load) = &edge.load {
         extensions.insert(load.clone());
     }
@@ -93,6 +100,8 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
     let route = extensions.get::<MatchedPath>().cloned();
     let method = metrics::method_label(request.method());
     let route = route.as_ref().map_or(metrics::UNMATCHED, MatchedPath::as_str);
+    let something_new = request.method() == Method::POST && edge.beginnings.contains(&route);
+    let under_way = edge.load.as_ref().map(|load| load.begin(something_new)).transpose();
 
     let span = info_span!("request", request_id = %id);
     let traced =

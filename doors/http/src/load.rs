@@ -1,5 +1,6 @@
 //! How many requests are under way, in all and for each reseller. Beyond what a node can do, more are turned away at once
 //! with 503 and the time to come again, before they wait for anything; and as it fills, nobody has more than their share.
+//! Whoever begins something is turned away first, so that what was begun can be finished.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,11 +40,14 @@ impl Load {
         Self { inner: Arc::new(Inner { most, state: Mutex::default() }) }
     }
 
-    /// Counts one more, unless there are as many as there may be.
-    pub(crate) fn begin(&self) -> Result<UnderWay, ApiError> {
+    /// Counts one more, unless there are as many as there may be: of those that begin something, a quarter.
+    pub(crate) fn begin(&self, something_new: bool) -> Result<UnderWay, ApiError> {
         let mut state = self.state();
         if state.all >= self.inner.most {
             return Err(refused("full"));
+        }
+        if something_new && state.all >= (self.inner.most / 4).max(1) {
+            return Err(refused("new"));
         }
         state.all += 1;
         Ok(UnderWay { load: self.clone(), of: None })
@@ -108,10 +112,20 @@ mod tests {
     #[test]
     fn one_too_many_is_turned_away_until_another_is_done() {
         let load = Load::new(2);
-        let (_first, second) = (load.begin().unwrap(), load.begin().unwrap());
-        assert_eq!(load.begin().err().unwrap().status(), 503);
+        let (_first, second) = (load.begin(false).unwrap(), load.begin(false).unwrap());
+        assert_eq!(load.begin(false).err().unwrap().status(), 503);
         drop(second);
-        assert!(load.begin().is_ok());
+        assert!(load.begin(false).is_ok());
+    }
+
+    #[test]
+    fn what_was_begun_goes_on_where_nothing_new_is_taken() {
+        let load = Load::new(8);
+        let held: Vec<_> = (0..2).map(|_| load.begin(true).unwrap()).collect();
+        assert_eq!(load.begin(true).err().unwrap().status(), 503);
+        assert!(load.begin(false).is_ok());
+        drop(held);
+        assert!(load.begin(true).is_ok());
     }
 
     #[test]
@@ -119,7 +133,7 @@ mod tests {
         let (load, [noisy, quiet, third]) = (Load::new(100), resellers());
         let mut held = Vec::new();
         let mut enter = |who| {
-            let place = load.begin()?;
+            let place = load.begin(false)?;
             let whose = load.claim(who)?;
             held.push((place, whose));
             Ok::<_, ApiError>(())
@@ -137,7 +151,7 @@ mod tests {
     #[test]
     fn while_there_is_room_nobody_counts_shares() {
         let (load, [one, ..]) = (Load::new(100), resellers());
-        let held: Vec<_> = (0..50).map(|_| (load.begin().unwrap(), load.claim(one))).collect();
+        let held: Vec<_> = (0..50).map(|_| (load.begin(false).unwrap(), load.claim(one))).collect();
         assert!(held.iter().all(|(_, claimed)| claimed.is_ok()));
     }
 }
