@@ -50,6 +50,7 @@ migrations! {
     9 "0009_limits";
     10 "0010_retention";
     11 "0011_console";
+    12 "0012_usage_totals";
 }
 
 /// A step that was just done.
