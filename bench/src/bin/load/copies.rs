@@ -44,7 +44,8 @@ impl Original {
                     return format!("s.{whole}");
                 }
                 let inside = keys.iter().filter(|(key, _)| text.contains(key.as_str()));
-                inside.fold(database.literal(cell), |text, (key, column)| format!("replace({text}, '{key}', s.{column})"))
+                inside
+                    .fold(database.literal(cell), |text, (key, column)| format!("replace({text}, '{key}', s.{column})"))
             }
             Cell::Null | Cell::Int(_) | Cell::Bytes(_) => database.literal(cell),
         }

@@ -45,7 +45,8 @@ impl Database {
             }
             Address::Postgres(url) => {
                 let mut client = postgres::Client::connect(url, postgres::NoTls).unwrap();
-                let settings = "SET synchronous_commit = off; SET maintenance_work_mem = '512MB'; SET work_mem = '64MB'";
+                let settings =
+                    "SET synchronous_commit = off; SET maintenance_work_mem = '512MB'; SET work_mem = '64MB'";
                 client.batch_execute(settings).unwrap();
                 // Keys of other tables are not looked up, where that is allowed.
                 let _ = client.batch_execute("SET session_replication_role = replica");
@@ -170,7 +171,8 @@ impl Database {
         let tables = tables.join(", ");
         let (names, definitions) = match self {
             Self::Sqlite(_) => {
-                let from = format!("FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name IN ({tables})");
+                let from =
+                    format!("FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name IN ({tables})");
                 (format!("SELECT name {from} ORDER BY name"), format!("SELECT sql {from} ORDER BY name"))
             }
             Self::Postgres(_) => {

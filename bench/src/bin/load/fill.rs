@@ -203,7 +203,9 @@ fn kind_of(n: usize) -> usize {
 /// Every customer has an account at the door of ACME.
 fn accounts(database: &mut Database, customers: &[Customer]) {
     let original = database.rows("SELECT * FROM acme_accounts ORDER BY id LIMIT 1").remove(0);
-    database.execute("CREATE TABLE bench_customers (acme_id TEXT, reseller_id TEXT, account_id TEXT, kid TEXT, shift BIGINT)");
+    database.execute(
+        "CREATE TABLE bench_customers (acme_id TEXT, reseller_id TEXT, account_id TEXT, kid TEXT, shift BIGINT)",
+    );
     let rows = customers.iter().map(|customer| {
         let texts = [&customer.acme, &customer.reseller, &customer.account, &customer.kid];
         texts.into_iter().map(|text| Cell::Text(text.clone())).chain([Cell::Int(0)]).collect()
@@ -269,9 +271,7 @@ fn counts(database: &mut Database, now: Timestamp) {
          SELECT reseller_id, issued_at / {DAY}, account_id, profile, COUNT(*) FROM certificates
          WHERE issued_at IS NOT NULL GROUP BY reseller_id, issued_at / {DAY}, account_id, profile"
     ));
-    database.execute(&format!(
-        "INSERT INTO usage_marks (reseller_id, counted_until) SELECT id, {now} FROM resellers"
-    ));
+    database.execute(&format!("INSERT INTO usage_marks (reseller_id, counted_until) SELECT id, {now} FROM resellers"));
     database.execute("UPDATE crls SET changes = changes + 1");
 }
 

@@ -57,7 +57,9 @@ fn main() {
     let places: Vec<_> = plan
         .stored
         .iter()
-        .map(|stored| Place::prepare(&runtime, &plan.binary, &pages, *stored, plan.postgres.clone(), plan.keep.as_deref()))
+        .map(|stored| {
+            Place::prepare(&runtime, &plan.binary, &pages, *stored, plan.postgres.clone(), plan.keep.as_deref())
+        })
         .collect();
     runtime.block_on(measure(&plan, &places, &pages));
 }

@@ -16,7 +16,7 @@ use crate::steady::Site;
 const ACCOUNTS: usize = 64;
 /// Orders that this side has under way: files and ports are not endless.
 const AT_ONCE: u64 = 8_000;
-/// How long it is looked at before and after.
+/// How long it is looked at before and after, at most.
 const BESIDE: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
@@ -32,9 +32,14 @@ struct Tally {
 
 /// Runs and prints.
 pub(crate) async fn measure(site: &Site<'_>, pages: &Responder, time: Duration) {
-    let before = usual(site, pages).await;
+    let beside = BESIDE.min(time);
+    let before = usual(site, pages, beside).await;
     let rate = before.0 * 10.0;
-    println!("Overload, at {} stored: {rate:.0} orders a second are offered for {:.0} s", site.place.stored, time.as_secs_f64());
+    println!(
+        "Overload, at {} stored: {rate:.0} orders a second are offered for {:.0} s",
+        site.place.stored,
+        time.as_secs_f64()
+    );
     let accounts = Arc::new(accounts(site).await);
     let (tally, resting) = (Arc::new(Tally::default()), site.server.memory());
     let (began, mut sent, mut memory, mut at_work) = (Instant::now(), 0_u64, Vec::new(), JoinSet::new());
@@ -60,7 +65,7 @@ pub(crate) async fn measure(site: &Site<'_>, pages: &Responder, time: Duration) 
     let (ended, left) = (Instant::now(), tally.under_way.load(Ordering::Relaxed));
     at_work.join_all().await;
     let drained = ended.elapsed();
-    let after = usual(site, pages).await;
+    let after = usual(site, pages, beside).await;
     print(&tally, (sent, finished_by_then, left, drained), time).await;
     let most = memory.iter().copied().fold(0.0, f64::max);
     println!("  memory: {resting:.0} MB before, {most:.0} MB at most, {:.0} MB after", site.server.memory());
@@ -71,12 +76,12 @@ pub(crate) async fn measure(site: &Site<'_>, pages: &Responder, time: Duration) 
 }
 
 /// What is usual: certificates a second, and their p99 in milliseconds.
-async fn usual(site: &Site<'_>, pages: &Responder) -> (f64, f64) {
+async fn usual(site: &Site<'_>, pages: &Responder, time: Duration) -> (f64, f64) {
     let mut all = Samples::default();
-    for outcome in site.issue(pages, BESIDE).await {
+    for outcome in site.issue(pages, time).await {
         all.merge(outcome.latencies);
     }
-    (all.count() as f64 / BESIDE.as_secs_f64(), all.quantile(0.99).as_secs_f64() * 1e3)
+    (all.count() as f64 / time.as_secs_f64(), all.quantile(0.99).as_secs_f64() * 1e3)
 }
 
 async fn accounts(site: &Site<'_>) -> Vec<(Account, PrivateKey)> {

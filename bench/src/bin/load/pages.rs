@@ -38,6 +38,9 @@ const PAGES: &[Page] = &[
     ("policies, tried", |known, _| format!("/console/policies/try?account={}&names={}", known.account, known.name)),
     ("clients", |_, _| "/console/clients".to_owned()),
     ("audit", |_, _| "/console/audit".to_owned()),
+    ("audit, an action that was never done", |_, _| "/console/audit?action=account.suspend".to_owned()),
+    ("audit, revocations", |_, _| "/console/audit?action=certificate.revoke".to_owned()),
+    ("audit, refused", |_, _| "/console/audit?outcome=refused".to_owned()),
     ("audit of an order", |known, _| format!("/console/audit?subject={}", known.order)),
 ];
 
@@ -47,7 +50,8 @@ const OPERATOR_PAGES: &[Page] = &[
     ("operator: reseller", |_, reseller| format!("/console/operator/resellers/{}", reseller.code)),
     ("operator: authorities", |_, _| "/console/operator/authorities".to_owned()),
     ("operator: audit", |_, _| "/console/operator/audit".to_owned()),
-    ("operator: audit of a serial", |known, _| format!("/console/operator/audit?subject={}", known.certificate)),
+    ("operator: audit, an action", |_, _| "/console/operator/audit?action=order.create".to_owned()),
+    ("operator: audit of a certificate", |known, _| format!("/console/operator/audit?subject={}", known.certificate)),
 ];
 
 /// Looks at every page at every size, and prints.

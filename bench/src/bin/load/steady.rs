@@ -44,17 +44,7 @@ impl<'a> Site<'a> {
             credentials.push(Credential { kid: made.kid, hmac_key: made.hmac_key.unwrap() });
         }
         let (reads, issued, memory) = (Times::default(), Samples::default(), vec![server.memory()]);
-        Self {
-            place,
-            server,
-            credentials,
-            reads,
-            issued,
-            failed: 0,
-            first_failure: None,
-            took: Duration::ZERO,
-            memory,
-        }
+        Self { place, server, credentials, reads, issued, failed: 0, first_failure: None, took: Duration::ZERO, memory }
     }
 
     pub(crate) fn directory(&self) -> String {
