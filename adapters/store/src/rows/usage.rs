@@ -126,6 +126,14 @@ impl Tx<'_> {
             );
             days_from = later;
         }
+        // One account is looked up day by day: of a span of days, those of all accounts would be read.
+        let (each_day, days) = match account {
+            Some(_) => (
+                "WITH RECURSIVE span (day) AS (SELECT CAST($2 AS BIGINT) UNION ALL SELECT day + 1 FROM span WHERE day < $3) ",
+                format!("span CROSS JOIN usage_days WHERE reseller_id = $1 AND usage_days.day = span.day{narrow}"),
+            ),
+            None => ("", format!("usage_days WHERE reseller_id = $1 AND day >= {days_from} AND day <= $3{narrow}")),
+        };
         // What is not asked for is not read either: days alone are in the index.
         let (of_account, by_of_account) = match by_account {
             true => ("account_id", ", account_id"),
@@ -158,9 +166,8 @@ impl Tx<'_> {
             false => "",
         };
         let sql = format!(
-            "SELECT {day}, {}, CAST(COALESCE(SUM(issued), 0) AS BIGINT) FROM (
-                {totals}SELECT day, account_id, profile, issued FROM usage_days
-                WHERE reseller_id = $1 AND day >= {days_from} AND day <= $3{narrow}
+            "{each_day}SELECT {day}, {}, CAST(COALESCE(SUM(issued), 0) AS BIGINT) FROM (
+                {totals}SELECT usage_days.day, account_id, profile, issued FROM {days}
                 UNION ALL
                 SELECT issued_at / 86400000, {of_account}, {of_profile}, COUNT(*) FROM certificates
                 WHERE reseller_id = $1 AND issued_at >= {since} AND issued_at < {end}{narrow}
