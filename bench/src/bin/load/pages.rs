@@ -104,7 +104,7 @@ impl Browser {
         let answer = self.client.raw(request).await;
         let took = began.elapsed();
         let outcome = match answer {
-            Ok(Response { status, .. }) if status == 200 => Ok(()),
+            Ok(Response { status, .. }) if status == 200 => Ok(1),
             Ok(other) => Err(format!("{path}: {}", other.status)),
             Err(error) => Err(format!("{path}: {error}")),
         };

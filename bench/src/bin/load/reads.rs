@@ -38,35 +38,37 @@ const OPERATIONS: &[Operation] = &[
     of("certificates", |_, _| "/v1/certificates".to_owned()),
     Operation { name: "certificates, next page", target: |_, _| "/v1/certificates?limit=50".to_owned(), pages: true },
     of("certificates, issued", |_, _| "/v1/certificates?certificate_status=issued".to_owned()),
-    of("certificates, pending", |_, _| "/v1/certificates?certificate_status=pending".to_owned()),
-    of("certificates, revoked", |_, _| "/v1/certificates?certificate_status=revoked".to_owned()),
-    of("certificates, cancelled", |_, _| "/v1/certificates?certificate_status=cancelled".to_owned()),
-    of("certificates, expired", |_, _| "/v1/certificates?certificate_status=expired".to_owned()),
+    of("certificates, pending", |_, _| "/v1/certificates?limit=20&certificate_status=pending".to_owned()),
+    of("certificates, revoked", |_, _| "/v1/certificates?limit=20&certificate_status=revoked".to_owned()),
+    of("certificates, cancelled", |_, _| "/v1/certificates?limit=20&certificate_status=cancelled".to_owned()),
+    of("certificates, expired", |_, _| "/v1/certificates?limit=20&certificate_status=expired".to_owned()),
     of("certificates of a name", |known, _| format!("/v1/certificates?name={}", known.name)),
     of("certificates of a serial", |known, _| format!("/v1/certificates?serial={}", known.serial)),
     of("certificates of an account", |known, _| format!("/v1/certificates?account_lookup={}", known.account)),
     of("certificates of an address", |known, _| format!("/v1/certificates?customer_email={}", known.email)),
     of("certificates of a kid", |known, _| format!("/v1/certificates?eab_kid={}", known.kid)),
     of("certificates of a profile", |_, _| "/v1/certificates?profile=TLS-90d".to_owned()),
-    of("certificates, end within a week", |_, days| format!("/v1/certificates?expires_before={}", days.in_a_week)),
+    of("certificates, end within a week", |_, days| {
+        format!("/v1/certificates?limit=20&expires_before={}", days.in_a_week)
+    }),
     of("certificates, end in a span", |_, days| {
-        format!("/v1/certificates?expires_after={}&expires_before={}", days.in_a_week, days.in_two_weeks)
+        format!("/v1/certificates?limit=20&expires_after={}&expires_before={}", days.in_a_week, days.in_two_weeks)
     }),
     of("certificate", |known, _| format!("/v1/certificate/{}", known.certificate)),
     of("orders", |_, _| "/v1/order".to_owned()),
     Operation { name: "orders, next page", target: |_, _| "/v1/order?limit=50".to_owned(), pages: true },
     of("orders, valid", |_, _| "/v1/order?status=valid".to_owned()),
-    of("orders, pending", |_, _| "/v1/order?status=pending".to_owned()),
-    of("orders, invalid", |_, _| "/v1/order?status=invalid".to_owned()),
-    of("orders, expired", |_, _| "/v1/order?status=expired".to_owned()),
+    of("orders, pending", |_, _| "/v1/order?limit=20&status=pending".to_owned()),
+    of("orders, invalid", |_, _| "/v1/order?limit=20&status=invalid".to_owned()),
+    of("orders, expired", |_, _| "/v1/order?limit=20&status=expired".to_owned()),
     of("orders of an account", |known, _| format!("/v1/order?account_lookup={}", known.account)),
     of("order", |known, _| format!("/v1/order/{}", known.order)),
-    of("accounts", |_, _| "/v1/account".to_owned()),
+    of("accounts", |_, _| "/v1/account?limit=10".to_owned()),
     Operation { name: "accounts, next page", target: |_, _| "/v1/account?limit=10".to_owned(), pages: true },
     of("accounts, suspended", |_, _| "/v1/account?is_suspended=true".to_owned()),
     of("accounts of an address", |known, _| format!("/v1/account?customer_email={}", known.email)),
     of("account", |known, _| format!("/v1/account/{}", known.account)),
-    of("credentials", |_, _| "/v1/eab-credential".to_owned()),
+    of("credentials", |_, _| "/v1/eab-credential?limit=10".to_owned()),
     of("usage", |_, _| "/v1/usage".to_owned()),
     of("usage by day and profile", |_, _| "/v1/usage?by=day,profile".to_owned()),
     of("usage of an account", |known, _| format!("/v1/usage?account_lookup={}", known.account)),
@@ -131,16 +133,18 @@ impl Reader {
         let answer = self.client.request(Method::GET, target.as_str(), None).await;
         let took = began.elapsed();
         let outcome = match &answer {
-            Ok(answer) if answer.status.is_success() => Ok(()),
+            Ok(answer) if answer.status.is_success() => {
+                let body: Value = answer.json().unwrap_or_default();
+                if operation.pages {
+                    let (page, cursor) = &mut self.cursors[place];
+                    *page = (*page + 1) % PAGES;
+                    *cursor = body["nextCursor"].as_str().filter(|_| *page > 0).map(str::to_owned);
+                }
+                Ok(body["items"].as_array().map_or(1, Vec::len))
+            }
             Ok(answer) => Err(format!("{target}: {}: {}", answer.status, answer.text())),
             Err(error) => Err(format!("{target}: {error}")),
         };
-        if let (true, Ok(answer)) = (operation.pages, answer) {
-            let body: Value = answer.json().unwrap_or_default();
-            let (page, cursor) = &mut self.cursors[place];
-            *page = (*page + 1) % PAGES;
-            *cursor = body["nextCursor"].as_str().filter(|_| *page > 0).map(str::to_owned);
-        }
         times.push(operation.name, took, outcome);
     }
 }
