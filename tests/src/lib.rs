@@ -16,7 +16,7 @@ pub use making::lookup;
 pub use node::Node;
 pub use tenant::{Reply, Tenant};
 pub use together::{at_once, count};
-pub use world::{START, World, settings};
+pub use world::{START, World, settings, unhurried};
 
 /// Writes each test once for SQLite and once for PostgreSQL: `sqlite::name` and `postgres::name`.
 ///

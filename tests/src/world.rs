@@ -173,6 +173,12 @@ pub fn settings() -> Settings {
     }
 }
 
+/// The same where finalized orders are left to workers, and nobody waits for them.
+pub fn unhurried() -> Settings {
+    let acme = AcmeSettings { finalize_wait: Duration::ZERO, ..AcmeSettings::of("https://ca.test") };
+    Settings { acme, ..settings() }
+}
+
 /// No rates, and a name is soon paused.
 fn limits() -> LimitSettings {
     let mut limits = LimitSettings::none();

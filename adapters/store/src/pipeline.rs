@@ -81,14 +81,14 @@ impl Connection {
     /// Opens a transaction; the server hears of it with the first statement.
     pub(crate) fn begin(&mut self, kind: Kind) -> Transaction<'_> {
         let begin = match (self.lingers, kind) {
-            (false, Kind::Write) => "BEGIN",
-            (true, Kind::Write) => "ROLLBACK; BEGIN",
-            (false, Kind::Note) => "BEGIN; SET LOCAL synchronous_commit = off",
-            (true, Kind::Note) => "ROLLBACK; BEGIN; SET LOCAL synchronous_commit = off",
-            (false, Kind::Read) => "BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ",
-            (true, Kind::Read) => "ROLLBACK; BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ",
+            (false, Kind::Write) => Some("BEGIN"),
+            (true, Kind::Write) => Some("ROLLBACK; BEGIN"),
+            (false, Kind::Alone) => None,
+            (true, Kind::Alone) => Some("ROLLBACK"),
+            (false, Kind::Read) => Some("BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ"),
+            (true, Kind::Read) => Some("ROLLBACK; BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ"),
         };
-        Transaction { connection: self, kind, begin: Some(begin), kept: Vec::new() }
+        Transaction { connection: self, kind, begin, kept: Vec::new() }
     }
 
     /// Ends a transaction that lingers, for want of a next one.
@@ -176,6 +176,22 @@ impl Transaction<'_> {
         self.send(async |client| client.query(&statement, &refs(params)).await)
     }
 
+    /// Two questions on one way to the server. The second is answered after the first, with all that was true by then.
+    pub(crate) fn query_both(&mut self, asked: [(&str, &[Value]); 2]) -> Result<[Vec<Row>; 2], Refusal> {
+        let [first, second] = [self.connection.prepare(asked[0].0)?, self.connection.prepare(asked[1].0)?];
+        if !self.kept.is_empty() {
+            self.begin_alone()?;
+        }
+        let ask = async |client: &Client| {
+            let (first, second) = join(async { client.query(&first, &refs(asked[0].1)).await }, async {
+                client.query(&second, &refs(asked[1].1)).await
+            })
+            .await;
+            Ok([first?, second?])
+        };
+        self.send(ask)
+    }
+
     /// How many rows the statement changed.
     pub(crate) fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64, Refusal> {
         let statement = self.connection.prepare(sql)?;
@@ -200,9 +216,9 @@ impl Transaction<'_> {
     fn keep(&mut self, sql: &str, params: &[Value], stale: Option<StoreError>) -> Result<(), Refusal> {
         let statement = self.connection.prepare(sql)?;
         // What the driver would not even send must not be missing from what is committed; nor is a write to be forgotten
-        // with a transaction that only reads.
+        // where nothing is.
         let fits = params.len() == statement.params().len() && statement.params().iter().all(Value::fits);
-        if !fits || self.kind == Kind::Read {
+        if !fits || self.kind != Kind::Write {
             return Err(Refusal::Unsent(StoreError::Database(format!("a write that cannot be sent: {sql}"))));
         }
         self.kept.push(Kept { statement, params: params.to_vec(), stale });
@@ -247,6 +263,9 @@ impl Transaction<'_> {
 
     /// Sends what was kept back and the commit together.
     pub(crate) fn commit(mut self) -> Result<(), NotCommitted> {
+        if self.kind == Kind::Alone {
+            return Ok(());
+        }
         if self.begin.is_some() {
             if self.kept.is_empty() {
                 return Ok(());
@@ -278,7 +297,7 @@ impl Transaction<'_> {
     /// Drops a transaction that changed nothing, or is not to. The server is told with the next one, or by
     /// [`Connection::rest`].
     pub(crate) fn abandon(self) {
-        if self.begin.is_none() {
+        if self.begin.is_none() && self.kind != Kind::Alone {
             self.connection.lingers = true;
         }
     }

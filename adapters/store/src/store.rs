@@ -98,17 +98,16 @@ impl Store {
         self.wait(reply).instrument(span).await
     }
 
-    /// Like [`Store::write`], for what need not outlast a crash of the database's machine: where PostgreSQL has it, the
-    /// disk is not waited for. Everybody sees it at once all the same, and it survives whatever happens to this process.
-    pub async fn note<T, E, F>(&self, unit: F) -> Result<T, E>
+    /// Runs a unit that is one statement and no more, which PostgreSQL takes without a transaction around it.
+    pub async fn alone<T, E, F>(&self, unit: F) -> Result<T, E>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let span = tracing::trace_span!(target: SPANS, "store.note");
+        let span = tracing::trace_span!(target: SPANS, "store.alone");
         let (unit, reply) = pack(unit);
-        self.send(unit, Kind::Note).map_err(E::from)?;
+        self.send(unit, Kind::Alone).map_err(E::from)?;
         self.wait(reply).instrument(span).await
     }
 

@@ -16,6 +16,9 @@ pub struct Tx<'a> {
     failed: Option<StoreError>,
 }
 
+/// A statement, its parameters, and how to read a row.
+pub(crate) type Question<'q, T> = (&'q str, &'q [Value], fn(&mut Columns<'_>) -> Result<T, StoreError>);
+
 pub(crate) enum Session<'a> {
     Sqlite(&'a rusqlite::Connection),
     Postgres(Transaction<'a>),
@@ -96,6 +99,26 @@ impl<'a> Tx<'a> {
         self.noting(result)
     }
 
+    /// The first rows of two questions, which PostgreSQL is asked at once, the second on what the first has waited for.
+    pub(crate) fn query_one_of_both<T, U>(
+        &mut self,
+        first: Question<'_, T>,
+        second: Question<'_, U>,
+    ) -> Result<(Option<T>, Option<U>), StoreError> {
+        let Session::Postgres(transaction) = &mut self.session else {
+            return Ok((self.query_one(first.0, first.1, first.2)?, self.query_one(second.0, second.1, second.2)?));
+        };
+        let result = transaction
+            .query_both([(first.0, first.1), (second.0, second.1)])
+            .map_err(|error| note(&mut self.conflicted, &mut self.cut, error))
+            .and_then(|[one, other]| {
+                let columns = |row| Columns { row: Row::Postgres(row), next: 0 };
+                let one = one.first().map(|row| (first.2)(&mut columns(row))).transpose()?;
+                Ok((one, other.first().map(|row| (second.2)(&mut columns(row))).transpose()?))
+            });
+        self.noting(result)
+    }
+
     /// The first row, where there is one.
     pub(crate) fn query_one<T>(
         &mut self,
@@ -117,17 +140,6 @@ impl<'a> Tx<'a> {
         read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         self.query_one(&self.locking(sql, "FOR SHARE"), params, read)
-    }
-
-    /// The same for some of the tables of a join, held one after the other in the order they are named in.
-    pub(crate) fn query_held_of<T>(
-        &mut self,
-        tables: &str,
-        sql: &str,
-        params: &[Value],
-        read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
-    ) -> Result<Option<T>, StoreError> {
-        self.query_one(&self.locking(sql, &format!("FOR SHARE OF {tables}")), params, read)
     }
 
     /// Like `query`, and nobody else can hold, claim or change the rows until this transaction ends.
@@ -154,7 +166,7 @@ impl<'a> Tx<'a> {
     }
 
     /// The statement with a lock on the rows it finds; SQLite has one writer at a time, and needs none.
-    fn locking<'s>(&self, sql: &'s str, lock: &str) -> Cow<'s, str> {
+    pub(crate) fn locking<'s>(&self, sql: &'s str, lock: &str) -> Cow<'s, str> {
         match self.session {
             Session::Sqlite(_) => Cow::Borrowed(sql),
             Session::Postgres(_) => Cow::Owned(format!("{sql} {lock}")),

@@ -14,8 +14,9 @@ use crate::tx::Tx;
 pub(crate) enum Kind {
     Read,
     Write,
-    /// A write that counts at once but need not outlast a crash of the database's machine.
-    Note,
+    /// One statement that stands by itself, needs no transaction around it, and need not outlast a crash of the
+    /// database's machine.
+    Alone,
 }
 
 /// A closure whose result waits until the transaction around it has ended.

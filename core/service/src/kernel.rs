@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tracing::Span;
 
 use crate::acme::Nonces;
+use crate::authorizations::Looking;
 use crate::cursor::Cursors;
 use crate::error::ServiceError;
 use crate::limits::Limits;
@@ -48,6 +49,7 @@ pub struct Kernel {
     /// Who waits in this process for an order to end, and for a challenge to be decided.
     pub(crate) ended: Waiting<OrderId>,
     pub(crate) decided: Waiting<ChallengeId>,
+    pub(crate) looking: Looking,
     /// This process, as its jobs are leased to.
     pub(crate) node: String,
     jobs: mpsc::UnboundedSender<Fresh>,
@@ -97,6 +99,7 @@ impl Kernel {
             open_orders: OpenOrders::default(),
             ended: Waiting::default(),
             decided: Waiting::default(),
+            looking: Looking::default(),
             node,
             jobs,
             waiting,

@@ -59,7 +59,7 @@ pub use accounts::{AccountDetails, Accounts, CreatedAccount, Ending, NewAccount}
 pub use acme::Acme;
 pub use audit::{Audit, Refusal};
 pub use authority::{Authority, Signing};
-pub use authorizations::{AuthorizationDetails, Authorizations, ChallengeDetails};
+pub use authorizations::{AuthorizationDetails, Authorizations, ChallengeDetails, Looker};
 pub use caa::{CaaAnswer, CaaAsker, WebAnswer};
 pub use caller::{Actor, Caller, Origin};
 pub use certificates::{CertificateDetails, Certificates, Download, Revoked};

@@ -1,15 +1,16 @@
 //! What the validation worker asks and tells: what to look for, and what was seen.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use chancery_domain::{
-    Attempt, Authorization, CaaEvidence, ChallengeId, ChallengeState, ChallengeType, Identifier, Order, OrderState,
-    Timestamp, ValidationProblem, Verification,
+    Attempt, Authorization, CaaEvidence, Challenge, ChallengeId, ChallengeState, ChallengeType, Identifier, Order,
+    OrderState, Timestamp, ValidationProblem, Verification,
 };
 use chancery_store::{JobKind, Tx};
 use serde_json::{Value, json};
 
+use crate::authorizations::Looker;
 use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
 use crate::failures::{self, Failed};
@@ -44,6 +45,14 @@ pub struct Report {
     pub until: Option<Timestamp>,
 }
 
+impl Report {
+    /// No longer than what is kept of one.
+    pub(crate) fn bounded(self) -> Self {
+        let outcome = self.outcome.map_err(ValidationProblem::bounded);
+        Self { attempts: Attempt::kept(self.attempts), outcome, until: self.until }
+    }
+}
+
 #[derive(Clone)]
 pub struct Validations {
     kernel: Arc<Kernel>,
@@ -52,6 +61,11 @@ pub struct Validations {
 impl Validations {
     pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
         Self { kernel }
+    }
+
+    /// Names who looks in this process where that is to be done at once.
+    pub fn look_with(&self, looker: Weak<dyn Looker>) {
+        self.kernel.looking.be_done_by(looker);
     }
 
     /// What to look for, or nothing where the challenge has been decided or given up; then its job is done.
@@ -71,11 +85,7 @@ impl Validations {
     /// order has ended, changes nothing.
     pub async fn conclude(&self, id: ChallengeId, report: Report) -> Result<(), ServiceError> {
         let kernel = self.kernel.clone();
-        let report = Report {
-            attempts: Attempt::kept(report.attempts),
-            outcome: report.outcome.map_err(ValidationProblem::bounded),
-            until: report.until,
-        };
+        let report = report.bounded();
         let problem = report.outcome.as_ref().err().cloned();
         let concluded = self
             .kernel
@@ -86,21 +96,16 @@ impl Validations {
                 if !tx.conclude_job(JobKind::Validate, id, &kernel.node)? {
                     return Ok(None);
                 }
-                let decided = conclude(&kernel, tx, id, order, &report)?;
+                let Some(authorization) = tx.any_authorization(id.authorization())? else { return Ok(None) };
+                let decided = conclude(&kernel, tx, id, authorization, order, &report)?;
                 fault::reached(Step::Concluding);
                 Ok::<_, ServiceError>(decided)
             })
             .await;
         fault::reached(Step::Concluded);
         self.kernel.decided.tell(id);
-        if let Some(Decided { method, ends_order, failed }) = concluded? {
-            let outcome = problem.as_ref().map_or("valid", |problem| problem.kind.as_str());
-            metrics::counter!("chancery_validations_total", "method" => method.as_str(), "outcome" => outcome)
-                .increment(1);
-            failed.into_iter().for_each(|failed| failed.note(&self.kernel));
-            if let Some(problem) = &problem {
-                self.kernel.tell_not_shown(id.authorization(), ends_order, problem).await;
-            }
+        if let Some(decided) = concluded? {
+            decided.announce(&self.kernel, problem).await;
         }
         Ok(())
     }
@@ -115,19 +120,26 @@ fn assignment(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId) -> Result<Optio
     }
     let thumbprint = thumbprint(tx, authorization.account, authorization.acme_account)?;
     let thumbprint = thumbprint.ok_or_else(|| ServiceError::internal("a challenge without an account key"))?;
-    Ok(Some(Assignment {
-        challenge: id,
-        identifier: authorization.identifier.clone(),
-        place: authorization.shown_at(),
-        kind: challenge.kind,
-        token: challenge.token.clone(),
-        key_authorization: format!("{}.{thumbprint}", challenge.token),
-        account_uri: kernel.settings.applicant_uri(authorization.account, authorization.acme_account),
-    }))
+    Ok(Some(Assignment::of(kernel, &authorization, challenge, &thumbprint)))
+}
+
+impl Assignment {
+    pub(crate) fn of(kernel: &Kernel, of: &Authorization, challenge: &Challenge, thumbprint: &str) -> Self {
+        Self {
+            challenge: challenge.id,
+            identifier: of.identifier.clone(),
+            place: of.shown_at(),
+            kind: challenge.kind,
+            token: challenge.token.clone(),
+            key_authorization: format!("{}.{thumbprint}", challenge.token),
+            account_uri: kernel.settings.applicant_uri(of.account, of.acme_account),
+        }
+    }
 }
 
 /// A challenge that has its verdict.
-struct Decided {
+pub(crate) struct Decided {
+    pub(crate) authorization: Authorization,
     method: ChallengeType,
     /// Its order has failed with it.
     ends_order: bool,
@@ -135,21 +147,34 @@ struct Decided {
     failed: Option<Failed>,
 }
 
-/// None where the verdict comes too late to change anything.
-fn conclude(
+impl Decided {
+    /// Tells of it, once it is durable.
+    pub(crate) async fn announce(&self, kernel: &Kernel, problem: Option<ValidationProblem>) {
+        let outcome = problem.as_ref().map_or("valid", |problem| problem.kind.as_str());
+        metrics::counter!("chancery_validations_total", "method" => self.method.as_str(), "outcome" => outcome)
+            .increment(1);
+        self.failed.iter().for_each(|failed| failed.note(kernel));
+        if let Some(problem) = &problem {
+            kernel.tell_not_shown(self.authorization.id, self.ends_order, problem).await;
+        }
+    }
+}
+
+/// Writes down what was seen, with the order locked. None where the verdict comes too late to change anything.
+pub(crate) fn conclude(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     id: ChallengeId,
+    authorization: Authorization,
     order: Option<Order>,
     report: &Report,
 ) -> Result<Option<Decided>, ServiceError> {
     let now = kernel.now();
-    let together = match &order {
-        Some(order) => tx.authorizations(order.id)?,
-        None => tx.any_authorization(id.authorization())?.into_iter().collect(),
+    let mut others = match &order {
+        Some(order) if order.identifiers.len() > 1 => tx.authorizations(order.id)?,
+        Some(_) | None => Vec::new(),
     };
-    let (decided, others): (Vec<_>, Vec<_>) = together.into_iter().partition(|each| each.id == id.authorization());
-    let Some(authorization) = decided.into_iter().next() else { return Ok(None) };
+    others.retain(|other| other.id != authorization.id);
     let verification = match &report.outcome {
         Ok(caa) => Verification::Shown(caa.clone()),
         Err(problem) => Verification::Failed(problem.clone()),
@@ -182,8 +207,8 @@ fn conclude(
     }
     let (actor, origin) = (Actor::Service, Origin::default());
     kernel.audit_as(tx, Some(authorization.reseller), &actor, &origin, "challenge.validate", id, &detail)?;
-    let challenge = authorization.challenge(id);
-    Ok(challenge.map(|challenge| Decided { method: challenge.kind, ends_order, failed }))
+    let method = authorization.challenge(id).map(|challenge| challenge.kind);
+    Ok(method.map(|method| Decided { authorization, method, ends_order, failed }))
 }
 
 /// Whether an order can still fail.

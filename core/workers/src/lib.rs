@@ -13,10 +13,11 @@ mod inspector;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 pub use caa::Eyes;
 use chancery_dcv::{Check, FairPlaces, Validator};
-use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ValidationProblem};
-use chancery_service::{Assignment, Fresh, Job, JobKind, Report, ServiceError, Services};
+use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ResellerId, ValidationProblem};
+use chancery_service::{Assignment, Fresh, Job, JobKind, Looker, Report, ServiceError, Services};
 pub use courier::Courier;
 pub use inspector::{CaaVerdict, Inspector, Seen};
 use tokio::sync::{Semaphore, mpsc};
@@ -88,6 +89,8 @@ impl Workers {
     /// Works until `stop`; what is under way then is left to other nodes.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Some(mut fresh) = self.services.jobs.take_fresh() else { return };
+        let looker: Arc<dyn Looker> = Arc::new(self.clone());
+        self.services.validations.look_with(Arc::downgrade(&looker));
         let mut at_work = JoinSet::new();
         // Beside the rest: a database that does not answer must keep nobody from beginning, holding on or stopping.
         let (tell, mut found) = mpsc::channel(1);
@@ -238,7 +241,7 @@ impl Workers {
         let Some(assignment) = begun else { return Ok(()) };
         let report = match job.attempts > MOST_ATTEMPTS {
             true => Report { attempts: Vec::new(), outcome: Err(gave_up()), until: None },
-            false => self.look(whose, &assignment).await,
+            false => self.look_for(whose, &assignment).await,
         };
         // What was seen is kept until it can be written: applicants are not asked anew for our sake.
         began = Instant::now();
@@ -250,7 +253,7 @@ impl Workers {
         }
     }
 
-    async fn look(&self, whose: &str, assignment: &Assignment) -> Report {
+    async fn look_for(&self, whose: &str, assignment: &Assignment) -> Report {
         let Some(inspector) = &self.inspector else {
             return Report { attempts: Vec::new(), outcome: Ok(self.nothing_found()), until: None };
         };
@@ -298,6 +301,15 @@ impl Workers {
 
     fn nothing_found(&self) -> CaaEvidence {
         CaaEvidence { checked_at: self.clock.now(), found_at: None, records: Vec::new() }
+    }
+}
+
+#[async_trait]
+impl Looker for Workers {
+    async fn look(&self, whose: ResellerId, assignment: &Assignment) -> Report {
+        let whose = whose.to_string();
+        let _place = self.places.validating.acquire(&whose).await;
+        self.look_for(&whose, assignment).await
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod accounts;
+mod at_once;
 mod binding;
 mod chains;
 mod common;

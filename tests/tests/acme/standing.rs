@@ -4,7 +4,7 @@ use chancery_domain::ProfileName;
 use chancery_jose::SigningKey;
 use chancery_service::Origin;
 use chancery_service::acme::{AccountUpdate, AskedName, NewAcmeOrder};
-use chancery_tests::{csr_der, lookup, on_both_databases};
+use chancery_tests::{csr_der, lookup, on_both_databases, unhurried};
 use serde_json::json;
 
 use crate::common::{last, problem, stage};
@@ -64,6 +64,8 @@ on_both_databases! {
 
     async fn nothing_is_signed_for_an_account_that_has_ended_meanwhile(world: World) {
         let (_, _, client) = stage(&world).await;
+        let node = world.another_node(unhurried(), Vec::new()).await;
+        let client = client.speaking_to(node.stranger());
         let (url, order) = client.order(&["example.com"]).await;
         client.answer_all(&order).await;
         world.work(None).await;
@@ -93,8 +95,8 @@ on_both_databases! {
             let authorization = order["authorizations"][0].as_str().unwrap();
             let shown = client.read(authorization).await.expect(200);
             let (acme, id) = (&world.services.acme, last(client.kid.as_deref().unwrap()).parse().unwrap());
-            let found = acme.find(id, Origin::default()).await.unwrap();
-            let admitted = acme.admit(&client.nonce().await, found).await.unwrap();
+            let key = acme.key_of(id).await.unwrap().key;
+            let admitted = acme.admit(id, &client.nonce().await, &key, &Origin::default()).await.unwrap();
             let told = if by_key {
                 let (old, new) = (client.key.public(), SigningKey::generate().unwrap());
                 acme.change_key(&admitted, old, new.public()).await.unwrap();

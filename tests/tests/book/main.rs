@@ -1,9 +1,11 @@
-//! The pages of `docs/` hold together: each is in the book, links lead somewhere, and the commands, settings, files and
-//! tests that they name are there. Nothing is run but `chancery --help`.
+//! The pages of `docs/` hold together: each is in the book, links lead somewhere, and the commands, requests, settings, files
+//! and tests that they name are there. What they show is run, page by page: see `playing.rs`.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod markdown;
 mod names;
+mod playing;
+mod requests;
 mod shell;
 
 use std::collections::BTreeMap;
@@ -60,8 +62,8 @@ fn every_setting_that_is_named_is_one() {
     let known = settings(&fs::read_to_string(root().join("chancery.example.toml")).unwrap(), true);
     let mut wrong = Vec::new();
     for (path, page) in pages() {
-        let blocks = page.blocks.iter().filter(|(language, _)| language == "toml");
-        let written = blocks.flat_map(|(_, text)| settings(text, false));
+        let blocks = page.blocks.iter().filter(|block| block.language == "toml");
+        let written = blocks.flat_map(|block| settings(&block.text, false));
         let named = page.spans.iter().filter_map(|span| named_setting(span, &known));
         let named =
             named.filter(|name| known.contains(name) || !is_said_in(&root().join("core"), &format!("\"{name}\"")));
@@ -86,9 +88,9 @@ fn every_command_that_is_shown_exists_with_its_flags() {
     };
     let (mut known, mut wrong, mut count) = (BTreeMap::new(), Vec::new(), 0);
     for (path, page) in pages() {
-        let shell = page.blocks.iter().filter_map(|(language, text)| match language.as_str() {
-            "sh" => Some(text.clone()),
-            "console" => Some(typed(text)),
+        let shell = page.blocks.iter().filter_map(|block| match block.language.as_str() {
+            "sh" => Some(block.text.clone()),
+            "console" => Some(typed(&block.text)),
             _ => None,
         });
         for command in shell.chain(page.spans).flat_map(|text| commands(&text)) {
@@ -109,7 +111,8 @@ fn what_is_wrong_is_found() {
     );
     assert!(dead_end("docs/README.md", "nowhere.md").is_some());
     assert!(dead_end("docs/README.md", "operations.md#nowhere").is_some());
-    assert_eq!(dead_end("docs/README.md", "../README.md#run-it"), None);
+    assert!(dead_end("docs/README.md", "../README.md").is_some());
+    assert_eq!(dead_end("README.md", "docs/README.md#words"), None);
     assert!(missing_file("tests/tests/book/main.rs::no_such_test").is_some());
     assert!(missing_file("tests/tests/no_such_file.rs").is_some());
     assert_eq!(missing_file("tests/tests/book/main.rs::what_is_wrong_is_found"), None);

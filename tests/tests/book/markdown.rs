@@ -7,35 +7,67 @@ pub(crate) struct Markdown {
     pub(crate) links: Vec<String>,
     /// What stands between backticks.
     pub(crate) spans: Vec<String>,
-    /// Fenced blocks, by their language.
-    pub(crate) blocks: Vec<(String, String)>,
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// A fenced block.
+pub(crate) struct Block {
+    pub(crate) language: String,
+    pub(crate) text: String,
+    /// Where it begins.
+    pub(crate) line: usize,
+    /// The heading above it, and where it is not the first block there its number, as a shell can name it.
+    pub(crate) name: String,
+    /// Why it is not run: a comment `<!-- not run: … -->` on the line before it.
+    pub(crate) not_run: Option<String>,
 }
 
 impl Markdown {
     pub(crate) fn read(text: &str) -> Self {
         let (mut headings, mut blocks, mut prose) = (Vec::new(), Vec::new(), String::new());
-        let mut fence: Option<(String, String)> = None;
-        for line in text.lines() {
+        let (mut fence, mut below, mut before): (Option<Block>, _, _) = (None, 0, "");
+        for (number, line) in text.lines().enumerate() {
             match (line.trim_start().strip_prefix("```"), fence.as_mut()) {
                 (Some(_), Some(_)) => blocks.extend(fence.take()),
-                (Some(language), None) => fence = Some((language.trim().to_owned(), String::new())),
-                (None, Some((_, inside))) => {
-                    inside.push_str(line);
-                    inside.push('\n');
+                (Some(language), None) => {
+                    below += 1;
+                    fence = Some(Block {
+                        language: language.trim().to_owned(),
+                        text: String::new(),
+                        line: number + 1,
+                        name: shell_name(headings.last().map_or("", String::as_str), below),
+                        not_run: reason(before),
+                    });
+                }
+                (None, Some(block)) => {
+                    block.text.push_str(line);
+                    block.text.push('\n');
                 }
                 (None, None) => {
                     if line.starts_with('#') {
                         let heading = unused(slug(line.trim_start_matches('#').trim()), &headings);
                         headings.push(heading);
+                        below = 0;
                     }
                     prose.push_str(line);
                     prose.push('\n');
                 }
             }
+            before = line;
         }
         let (plain, spans) = without_code(&prose);
         Self { headings, links: links(&plain), spans, blocks }
     }
+}
+
+fn shell_name(heading: &str, number: usize) -> String {
+    let name = heading.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
+    if number == 1 { name } else { format!("{name}_{number}") }
+}
+
+fn reason(comment: &str) -> Option<String> {
+    let reason = comment.trim().strip_prefix("<!-- not run: ")?.strip_suffix("-->")?;
+    Some(reason.trim().to_owned())
 }
 
 /// A heading that there was before gets a number.

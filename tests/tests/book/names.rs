@@ -18,6 +18,10 @@ pub(crate) fn dead_end(page: &str, link: &str) -> Option<String> {
     if !target.exists() {
         return Some(format!("({link}) is not there"));
     }
+    // mdBook makes a site of the pages of docs/ and of nothing else; SUMMARY.md is none.
+    if page.starts_with("docs/") && page != "docs/SUMMARY.md" && (path.contains('/') || path == "SUMMARY.md") {
+        return Some(format!("({link}) leads out of the book"));
+    }
     if fragment.is_empty() {
         return None;
     }

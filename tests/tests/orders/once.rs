@@ -174,9 +174,9 @@ on_both_databases! {
             tenant.post_empty(&finalize_path(&order)).await.expect(202);
             stuck.work(None).await;
             let ended = tenant.get(&order_path(&order)).await.expect(200);
-            assert!(ended["status"] == "valid" || ended["error"]["type"] == "serverInternal", "{ended}");
             ends.push(text(&ended, "status"));
         }
-        assert_eq!(ends, ["valid", "invalid", "invalid"]);
+        // They are tried again, for the source may not be stuck for ever.
+        assert_eq!(ends, ["valid", "processing", "processing"]);
     }
 }

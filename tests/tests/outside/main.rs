@@ -6,6 +6,7 @@ mod answers;
 mod caddy;
 mod certbot;
 mod console_page;
+mod debian;
 mod dehydrated;
 mod dev_server;
 mod docs_page;

@@ -194,7 +194,7 @@ impl Worker {
         unit.settle(outcome);
         let kind = match kind {
             Kind::Read => "read",
-            Kind::Write | Kind::Note => "write",
+            Kind::Write | Kind::Alone => "write",
         };
         metrics::histogram!("chancery_store_unit_seconds", "kind" => kind).record(started.elapsed());
     }

@@ -76,7 +76,7 @@ impl Pool {
     pub(crate) fn send(&self, unit: Box<dyn Unit>, kind: Kind) -> Result<(), StoreError> {
         let queue = match kind {
             Kind::Read => &self.reads,
-            Kind::Write | Kind::Note => &self.writes,
+            Kind::Write | Kind::Alone => &self.writes,
         };
         enqueue(queue, unit)
     }

@@ -119,23 +119,16 @@ impl Tx<'_> {
         self.query_one(sql, params![id], |row| row.bytes())
     }
 
-    /// Stores the draft that is to be signed, with its serial. `false` when the serial is taken; a second draft for one
-    /// certificate is stale.
-    pub fn store_draft(&mut self, id: CertificateId, draft: &DraftRow, now: Timestamp) -> Result<bool, StoreError> {
-        if self
-            .query_one("SELECT 1 FROM certificates WHERE serial = $1", params![draft.serial.as_str()], |_| Ok(()))?
-            .is_some()
-        {
-            return Ok(false);
-        }
+    /// Stores the draft that is to be signed, with its serial, which no other may have. A second draft for one certificate
+    /// is stale.
+    pub fn store_draft(&mut self, id: CertificateId, draft: &DraftRow, now: Timestamp) -> Result<(), StoreError> {
         self.update(
             "certificate",
             id,
             "UPDATE certificates SET issuer_id = $2, serial = $3, draft = $4, updated_at = $5, version = version + 1
              WHERE id = $1 AND state = 'pending' AND draft IS NULL",
             params![id, draft.issuer, draft.serial.as_str(), draft.tbs.as_slice(), now],
-        )?;
-        Ok(true)
+        )
     }
 
     /// The draft of a certificate that is not issued yet.

@@ -6,7 +6,7 @@ use chancery_domain::{ResellerId, Timestamp};
 
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
-use crate::value::params;
+use crate::value::{Value, params};
 
 /// What has to be done to a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -140,8 +140,7 @@ impl Tx<'_> {
 
     /// Removes a job that is done; `false` where it is not this node's any more.
     pub fn conclude_job(&mut self, kind: JobKind, subject: impl ToString, node: &str) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM jobs WHERE kind = $1 AND subject = $2 AND lease = $3";
-        Ok(self.execute(sql, params![kind.as_str(), subject.to_string(), node])? == 1)
+        Ok(self.execute(CONCLUDE, &conclusion(kind, subject, node))? == 1)
     }
 
     /// Removes a job that is done, or that nothing can be done about.
@@ -149,6 +148,13 @@ impl Tx<'_> {
         let sql = "DELETE FROM jobs WHERE kind = $1 AND subject = $2";
         self.put(sql, params![kind.as_str(), subject.to_string()])
     }
+}
+
+/// Removes a job, if it is of the node that says so.
+pub(super) const CONCLUDE: &str = "DELETE FROM jobs WHERE kind = $1 AND subject = $2 AND lease = $3";
+
+pub(super) fn conclusion(kind: JobKind, subject: impl ToString, node: &str) -> [Value; 3] {
+    [kind.as_str().into(), subject.to_string().into(), node.into()]
 }
 
 /// Where no lease that was given now could end, by a clock that is nearly right: nodes whose clocks differ a little must

@@ -6,6 +6,7 @@ use chancery_domain::{
 };
 
 use super::evidence::{read_identifiers, read_problem, write_identifiers, write_problem};
+use super::job::{CONCLUDE, JobKind, conclusion};
 use super::walk::{self, Narrowed, Walk};
 use super::{NEWEST_FIRST, bounds};
 use crate::error::StoreError;
@@ -43,39 +44,40 @@ impl Tx<'_> {
     /// Adds an order; `false` when its external id is taken. Its authorizations are added by themselves.
     pub fn insert_order(&mut self, order: &Order) -> Result<bool, StoreError> {
         let (state, state_at, problem) = write_state(&order.state);
-        let added = self.execute(
-            &format!(
-                "INSERT INTO orders ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-                 $15, $16, $17, $18, $19, $20, $21, $22, $23, $24) ON CONFLICT DO NOTHING"
-            ),
-            params![
-                order.id,
-                order.reseller,
-                order.account,
-                order.kid,
-                order.kid_was_revoked,
-                order.via.as_str(),
-                order.profile.as_str(),
-                write_identifiers(&order.identifiers),
-                order.certificate,
-                order.csr.as_deref(),
-                order.not_before,
-                order.not_after,
-                order.external_id.as_ref().map(ExternalId::as_str),
-                serde_json::to_string(order.metadata.pairs()).expect("a map of texts is JSON"),
-                state,
-                state_at.unwrap_or(order.created_at),
-                problem,
-                order.finalized_at,
-                order.expires_at,
-                order.created_at,
-                order.updated_at,
-                order.version,
-                order.acme_account,
-                order.replaces.as_deref(),
-            ],
-        )?;
-        Ok(added == 1)
+        let insert = format!(
+            "INSERT INTO orders ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+             $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)"
+        );
+        let params = params![
+            order.id,
+            order.reseller,
+            order.account,
+            order.kid,
+            order.kid_was_revoked,
+            order.via.as_str(),
+            order.profile.as_str(),
+            write_identifiers(&order.identifiers),
+            order.certificate,
+            order.csr.as_deref(),
+            order.not_before,
+            order.not_after,
+            order.external_id.as_ref().map(ExternalId::as_str),
+            serde_json::to_string(order.metadata.pairs()).expect("a map of texts is JSON"),
+            state,
+            state_at.unwrap_or(order.created_at),
+            problem,
+            order.finalized_at,
+            order.expires_at,
+            order.created_at,
+            order.updated_at,
+            order.version,
+            order.acme_account,
+            order.replaces.as_deref(),
+        ];
+        match order.external_id {
+            Some(_) => Ok(self.execute(&format!("{insert} ON CONFLICT DO NOTHING"), params)? == 1),
+            None => self.put(&insert, params).map(|()| true),
+        }
     }
 
     pub fn order(&mut self, reseller: ResellerId, id: OrderId) -> Result<Option<Order>, StoreError> {
@@ -88,9 +90,24 @@ impl Tx<'_> {
         self.query_one(&format!("{} WHERE id = $1", *SELECT), params![id], read)
     }
 
+    /// How many names an order has.
+    pub fn count_names(&mut self, order: OrderId) -> Result<usize, StoreError> {
+        let sql = "SELECT COUNT(*) FROM authorizations WHERE order_id = $1";
+        let count = self.query_one(sql, params![order], |row| row.int())?.unwrap_or(0);
+        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
     /// The order, for this unit of work alone until it ends: others wait.
     pub fn lock_order(&mut self, id: OrderId) -> Result<Option<Order>, StoreError> {
         Ok(self.query_claimed(&format!("{} WHERE id = $1", *SELECT), params![id], read)?.pop())
+    }
+
+    /// The same, and whether its job was this node's, which it is no more.
+    pub fn lock_order_and_conclude(&mut self, id: OrderId, node: &str) -> Result<(Option<Order>, bool), StoreError> {
+        let sql = self.locking(&format!("{} WHERE id = $1", *SELECT), "FOR UPDATE").into_owned();
+        let (conclude, params) = (format!("{CONCLUDE} RETURNING 1"), conclusion(JobKind::Issue, id, node));
+        let (order, ours) = self.query_one_of_both((&sql, params![id], read), (&conclude, &params, |_| Ok(())))?;
+        Ok((order, ours.is_some()))
     }
 
     /// The order of an authorization, likewise; none where it has none.

@@ -1,6 +1,6 @@
 use std::sync::LazyLock;
 
-use chancery_domain::{Account, AcmeAccount, AcmeAccountId, EabCredential, Reseller};
+use chancery_domain::{Account, AcmeAccount, AcmeAccountId, EabCredential, Reseller, Timestamp};
 
 use super::{account, acme_account, credential, reseller};
 use crate::error::StoreError;
@@ -36,6 +36,21 @@ static SELECT: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
+/// Their reseller alone.
+static RESELLER: LazyLock<String> = LazyLock::new(|| {
+    let columns = reseller::COLUMNS;
+    format!("SELECT {columns} FROM resellers WHERE id = (SELECT reseller_id FROM acme_accounts WHERE id = $1)")
+});
+
+static REDEEM: LazyLock<String> = LazyLock::new(|| {
+    let party = SELECT.strip_prefix("SELECT ").unwrap_or(&SELECT);
+    format!(
+        "WITH soon AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
+         taken AS (INSERT INTO acme_nonces (nonce, expires_at) SELECT $2::text, $3::bigint FROM soon ON CONFLICT DO NOTHING RETURNING 1)
+         SELECT (SELECT COUNT(*) FROM taken), {party}"
+    )
+});
+
 impl Tx<'_> {
     pub fn party(&mut self, id: AcmeAccountId) -> Result<Option<Party>, StoreError> {
         self.query_one(&SELECT, params![id], read)
@@ -43,27 +58,39 @@ impl Tx<'_> {
 
     /// The same, where customer, ACME account and credential stay as they are until the unit of work ends.
     pub fn hold_party(&mut self, id: AcmeAccountId) -> Result<Option<Party>, StoreError> {
-        let held = self.query_held_of("accounts, acme_accounts, eab_credentials", &SELECT, params![id], read)?;
-        self.with_reseller_of_now(held)
+        self.hold("accounts, acme_accounts, eab_credentials", id)
     }
 
     /// The same, where only the ACME account and the credential stay: for units that claim one of them, which comes after
     /// customers are held.
     pub fn hold_speaker(&mut self, id: AcmeAccountId) -> Result<Option<Party>, StoreError> {
-        let held = self.query_held_of("acme_accounts, eab_credentials", &SELECT, params![id], read)?;
-        self.with_reseller_of_now(held)
+        self.hold("acme_accounts, eab_credentials", id)
     }
 
     /// Whoever waits for rows to hold finds those as they are then, and all others as they were before. The reseller is
     /// not held, since every unit of work of all their customers would write on that row; so they are read once more.
-    fn with_reseller_of_now(&mut self, held: Option<Party>) -> Result<Option<Party>, StoreError> {
-        let Some(mut party) = held else { return Ok(None) };
-        if self.is_postgres()
-            && let Some(now) = self.reseller(party.reseller.id)?
-        {
-            party.reseller = now;
+    fn hold(&mut self, tables: &str, id: AcmeAccountId) -> Result<Option<Party>, StoreError> {
+        if !self.is_postgres() {
+            return self.party(id);
         }
-        Ok(Some(party))
+        let held = self.locking(&SELECT, &format!("FOR SHARE OF {tables}"));
+        let params = params![id];
+        let (party, reseller) = self.query_one_of_both((&held, params, read), (&RESELLER, params, reseller::read))?;
+        Ok(party.map(|party| Party { reseller: reseller.unwrap_or(party.reseller), ..party }))
+    }
+
+    /// Uses a nonce up and reads who speaks, in one statement by itself; `false` where the nonce was used before, by
+    /// whichever node. The disk is not waited for: a nonce need not outlast a crash of the database's machine. For
+    /// PostgreSQL, where several nodes may share the database.
+    pub fn redeem_and_find(
+        &mut self,
+        nonce: &str,
+        expires_at: Timestamp,
+        id: AcmeAccountId,
+    ) -> Result<(bool, Option<Party>), StoreError> {
+        let params = params![id, nonce, expires_at];
+        let found = self.query_one(&REDEEM, params, |row| Ok((row.flag()?, read(row)?)))?;
+        Ok(found.map_or((true, None), |(taken, party)| (taken, Some(party))))
     }
 }
 

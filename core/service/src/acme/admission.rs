@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chancery_domain::{Account, AccountError, AccountId, AcmeAccount, AcmeAccountId, Reseller, ScopeSet, Timestamp};
+use chancery_jose::Jwk;
 use chancery_store::{Party, Tx};
 
 use super::{Acme, AcmeError};
@@ -28,27 +29,48 @@ impl AcmeCaller {
     }
 }
 
-/// An account as a request finds it: its key, and a verdict that is told only to whoever has that key.
-pub struct Found {
-    pub account: AcmeAccount,
-    standing: Result<AcmeCaller, ServiceError>,
+/// The key of an account, to verify a signature with.
+pub struct SpeakersKey {
+    pub key: Jwk,
+    /// It is what was seen last, and the account may have another by now.
+    pub remembered: bool,
 }
 
 impl Acme {
-    /// The account with this id, to verify a signature with.
-    pub async fn find(&self, id: AcmeAccountId, origin: Origin) -> Result<Found, ServiceError> {
-        let unit = move |tx: &mut Tx<'_>| {
-            let party = tx.party(id)?.ok_or_else(no_such_account)?;
-            Ok::<_, ServiceError>(Found { account: party.acme_account.clone(), standing: standing(party, &origin) })
-        };
-        self.kernel.store.glance(unit).await
+    /// The key of the account with this id, as it was last seen.
+    pub async fn key_of(&self, id: AcmeAccountId) -> Result<SpeakersKey, ServiceError> {
+        match self.keys.get(id) {
+            Some(key) => Ok(SpeakersKey { key, remembered: true }),
+            None => self.read_key_of(id).await,
+        }
     }
 
-    /// Takes the nonce of a request that the account has signed, and tells whether it may still speak. The nonce is gone
-    /// either way.
-    pub async fn admit(&self, nonce: &str, found: Found) -> Result<AcmeCaller, ServiceError> {
-        self.take_nonce(nonce).await?;
-        let (admitted, now) = (found.standing?, self.kernel.now());
+    /// The same as it is now.
+    pub async fn read_key_of(&self, id: AcmeAccountId) -> Result<SpeakersKey, ServiceError> {
+        let read = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.acme_account(id)?);
+        let account = self.kernel.store.glance(read).await?.ok_or_else(no_such_account)?;
+        let key = Jwk::parse(account.jwk.as_bytes()).map_err(ServiceError::internal)?;
+        self.keys.keep(id, key.clone());
+        Ok(SpeakersKey { key, remembered: false })
+    }
+
+    /// Takes the nonce of a request that was signed with this key, and tells whether the account may still speak, and with
+    /// that key. The nonce is gone either way.
+    pub async fn admit(
+        &self,
+        id: AcmeAccountId,
+        nonce: &str,
+        key: &Jwk,
+        origin: &Origin,
+    ) -> Result<AcmeCaller, ServiceError> {
+        let party = self.take_nonce_and_find(nonce, id).await?.ok_or_else(no_such_account)?;
+        if party.acme_account.thumbprint != key.thumbprint() {
+            self.keys.forget(id);
+            let message =
+                "the signature does not verify: it is by a key that the account had before; sign with its new one";
+            return Err(AcmeError::Malformed(message.to_owned()).into());
+        }
+        let (admitted, now) = (standing(party, origin)?, self.kernel.now());
         if admitted.credential_used_at.is_none_or(|at| now.since(at) >= LAST_USED) {
             let kid = admitted.account.kid;
             let touch = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.touch_credential(kid, now)?);
@@ -59,6 +81,11 @@ impl Acme {
         }
         Ok(admitted)
     }
+}
+
+fn other_key() -> ServiceError {
+    let message = "the account has another key since a moment ago; sign with the new one";
+    AcmeError::Unauthorized(message.to_owned()).into()
 }
 
 pub(super) fn no_such_account() -> AcmeError {
@@ -120,8 +147,7 @@ pub(crate) fn hold_applicant(
 pub(super) fn require_admitted(party: &Party, caller: &Caller) -> Result<(), ServiceError> {
     party.acme_account.require_active()?;
     if caller.acme_key.as_ref() != Some(&party.acme_account.thumbprint) {
-        let message = "the account has another key since a moment ago; sign with the new one";
-        return Err(AcmeError::Unauthorized(message.to_owned()).into());
+        return Err(other_key());
     }
     if party.credential.revoked_at.is_some() {
         return Err(ServiceError::CredentialRevoked(party.credential.kid));

@@ -2,6 +2,7 @@
 
 use chancery_domain::{AuthorizationId, AuthorizationState, ChallengeId, ProblemKind, ValidationProblem};
 use serde_json::json;
+use tracing::Instrument;
 
 use super::{Acme, AcmeCaller, AcmeError, require_still};
 use crate::authorizations::{AuthorizationDetails, ChallengeDetails, lock};
@@ -21,12 +22,23 @@ impl Acme {
     /// sees it at once need not ask for it. Saying it again changes nothing.
     pub async fn answer_challenge(&self, by: &AcmeCaller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
         by.require_active()?;
+        let wait = self.kernel.settings.acme.challenge_wait;
+        if !wait.is_zero() {
+            // A client that goes away takes nothing with it.
+            let (me, caller) = (self.clone(), by.caller.clone());
+            let at_once = async move { me.authorizations.choose_at_once(&caller, id, FEW, wait).await };
+            match tokio::spawn(at_once.in_current_span()).await {
+                Ok(Ok(Some(details))) => return Ok(details),
+                Ok(Ok(None) | Err(ServiceError::AlreadyTried(_))) => {}
+                Ok(Err(error)) => return Err(error),
+                Err(error) => return Err(ServiceError::internal(error)),
+            }
+        }
         let decided = self.kernel.decided.watch(id);
         let tried = match self.authorizations.choose_among(&by.caller, id).await {
             Err(ServiceError::AlreadyTried(tried)) => tried,
             Err(other) => return Err(other),
             Ok(chosen) => {
-                let wait = self.kernel.settings.acme.challenge_wait;
                 if wait.is_zero() || chosen.names > FEW {
                     return Ok(chosen.details);
                 }

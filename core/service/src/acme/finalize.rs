@@ -3,12 +3,15 @@
 use chancery_domain::policy::Request;
 use chancery_domain::{Order, OrderId, OrderState};
 use chancery_jose::Jwk;
-use chancery_pki::SubscriberKey;
+use chancery_pki::{CertificateRequest, SubscriberKey};
 use chancery_store::Tx;
+use tracing::Instrument;
 
 use super::{Acme, AcmeCaller, AcmeError};
+use crate::caller::Caller;
 use crate::csr::JudgedCsr;
 use crate::error::ServiceError;
+use crate::issuance::Work;
 use crate::kernel::Kernel;
 use crate::orders::{Finalized, Standing, rules};
 
@@ -23,19 +26,53 @@ impl Acme {
         let judged = read(&self.kernel, &known, &csr);
         let complete = move |kernel: &Kernel, tx: &mut Tx<'_>, order: Order| {
             let judged = judged.clone()?;
-            judge(kernel, tx, &order, &judged, &account_key)?;
-            Ok(Order { csr: Some(judged.request.as_der().to_vec()), ..order })
+            let standing = judge(kernel, tx, &order, &judged, &account_key)?;
+            let csr = Some(judged.request.as_der().to_vec());
+            Ok((Order { csr, ..order }, (judged.request, standing)))
         };
-        let order = match self.orders.finalize_with(&by.caller, id, complete, |_, order| Ok(order)).await? {
-            Finalized::Accepted(order) | Finalized::AlreadyAccepted(order) => order,
+        let wait = self.kernel.settings.acme.finalize_wait;
+        let issuance = self.issuance.clone();
+        let tell = move |tx: &mut Tx<'_>, order: Order, found: Option<(CertificateRequest, Standing)>| {
+            let work = match found.filter(|_| !wait.is_zero()) {
+                Some((request, standing)) => issuance.draft_at_once(tx, &order, &request, &standing)?,
+                None => None,
+            };
+            Ok((order, work))
+        };
+        let (order, work) = match self.orders.finalize_with(&by.caller, id, complete, tell).await? {
+            Finalized::Accepted((order, None)) => {
+                self.orders.begin(&by.caller, id);
+                (order, None)
+            }
+            Finalized::Accepted(finalized) | Finalized::AlreadyAccepted(finalized) => finalized,
         };
         let OrderState::Processing { .. } = order.state else { return Ok(order) };
-        let wait = self.kernel.settings.acme.finalize_wait;
         if wait.is_zero() {
             return Ok(order);
         }
+        if let Some(work) = work {
+            // A client that goes away takes nothing with it.
+            let issued = tokio::spawn(self.clone().issue_at_once(by.caller.clone(), work).in_current_span());
+            if let Ok(Ok(Some(order))) = tokio::time::timeout(wait, issued).await {
+                return Ok(order);
+            }
+            return self.orders.glimpse(&by.caller, id).await;
+        }
         ended.at_most(wait).await;
         self.orders.glimpse(&by.caller, id).await
+    }
+
+    /// The order with its certificate. What cannot be written in this moment is left to the job, which tries again.
+    async fn issue_at_once(self, caller: Caller, work: Work) -> Option<Order> {
+        let id = work.order.id;
+        match self.issuance.sign_and_keep(work).await {
+            Ok(issued) => issued,
+            Err(error) => {
+                tracing::debug!(%error, order = %id, "an order is left to its job");
+                self.orders.begin(&caller, id);
+                None
+            }
+        }
     }
 }
 
@@ -58,14 +95,14 @@ fn read(kernel: &Kernel, order: &Order, der: &[u8]) -> Result<JudgedCsr, Service
     })
 }
 
-/// Whether there is anything against the CSR: told before the order is spent.
+/// Whether there is anything against the CSR: told before the order is spent. Gives the policies that were asked.
 fn judge(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     order: &Order,
     judged: &JudgedCsr,
     account_key: &[u8],
-) -> Result<(), ServiceError> {
+) -> Result<Standing, ServiceError> {
     let (profile, request) = (rules::profile(&kernel.settings, &order.profile)?, &judged.request);
     let problems = judged.problems(tx)?;
     if !problems.is_empty() {
@@ -96,7 +133,7 @@ fn judge(
     };
     let standing = Standing::of(tx, order.account)?;
     match standing.judge(tx, &kernel.settings, order.account, &asked, kernel.now()) {
-        Ok(_) => Ok(()),
+        Ok(_) => Ok(standing),
         Err(ServiceError::PolicyViolation(violations)) => {
             Err(super::names::rejected(violations, &order.identifiers).into())
         }

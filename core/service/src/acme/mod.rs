@@ -6,6 +6,7 @@ mod authorization;
 pub(crate) mod binding;
 mod error;
 mod finalize;
+mod keys;
 mod names;
 mod nonce;
 mod order;
@@ -16,7 +17,7 @@ mod spent;
 use std::sync::Arc;
 
 pub use account::{AccountUpdate, NewAcmeAccount, Registered};
-pub use admission::{AcmeCaller, Found};
+pub use admission::{AcmeCaller, SpeakersKey};
 pub(crate) use admission::{hold_applicant, require_still};
 pub use error::{AcmeError, RejectedName, Rejection};
 pub use names::AskedName;
@@ -25,9 +26,11 @@ pub use order::NewAcmeOrder;
 pub use renewal::{RenewalInfo, RenewalWindow};
 pub use revocation::{RevocationRequest, Revoker};
 
+use self::keys::KnownKeys;
 use crate::authority::Authority;
 use crate::authorizations::Authorizations;
 use crate::certificates::Certificates;
+use crate::issuance::Issuance;
 use crate::kernel::Kernel;
 use crate::orders::Orders;
 
@@ -39,6 +42,8 @@ pub struct Acme {
     orders: Orders,
     authorizations: Authorizations,
     certificates: Certificates,
+    issuance: Issuance,
+    keys: Arc<KnownKeys>,
 }
 
 impl Acme {
@@ -47,6 +52,8 @@ impl Acme {
             orders: Orders::new(kernel.clone()),
             authorizations: Authorizations::new(kernel.clone()),
             certificates: Certificates::new(kernel.clone(), authority.clone()),
+            issuance: Issuance::new(kernel.clone(), authority.clone()),
+            keys: Arc::default(),
             kernel,
             authority,
         }

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use aws_lc_rs::{constant_time, hmac};
-use chancery_domain::{Entropy, Timestamp};
-use chancery_store::Tx;
+use chancery_domain::{AcmeAccountId, Entropy, Timestamp};
+use chancery_store::{Party, Tx};
 use data_encoding::BASE64URL_NOPAD;
 
 use super::spent::{Spent, Taking};
@@ -122,13 +122,32 @@ impl Acme {
             (Memory::Process(..) | Memory::Store, _) => {
                 let nonce = nonce.to_owned();
                 let unit = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.redeem_nonce(&nonce, ends)?);
-                if self.kernel.store.note(unit).await? { Taking::Taken } else { Taking::UsedBefore }
+                if self.kernel.store.alone(unit).await? { Taking::Taken } else { Taking::UsedBefore }
             }
         };
         match taking {
             Taking::Taken => Ok(()),
             Taking::UsedBefore => Err(USED.into()),
             Taking::TooOld => Err(OLD.into()),
+        }
+    }
+
+    /// The same, and who speaks: asked at once where both are in the database.
+    pub(super) async fn take_nonce_and_find(
+        &self,
+        nonce: &str,
+        id: AcmeAccountId,
+    ) -> Result<Option<Party>, ServiceError> {
+        if let Memory::Process(..) = self.kernel.nonces.memory {
+            self.take_nonce(nonce).await?;
+            return self.kernel.store.glance(move |tx| Ok::<_, ServiceError>(tx.party(id)?)).await;
+        }
+        let Ours { ends, .. } = self.kernel.nonces.check(nonce, self.kernel.now())?;
+        let nonce = nonce.to_owned();
+        let unit = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.redeem_and_find(&nonce, ends, id)?);
+        match self.kernel.store.alone(unit).await? {
+            (true, party) => Ok(party),
+            (false, _) => Err(USED.into()),
         }
     }
 

@@ -103,12 +103,23 @@ impl Orders {
     /// Asks for the certificate of an order whose names are all authorized. It is issued at once, behind the answer.
     pub async fn finalize(&self, caller: &Caller, id: OrderId) -> Result<Finalized, ServiceError> {
         caller.require(Scope::WriteOrder)?;
-        self.finalize_with(caller, id, |_, _, order| Ok(order), details).await
+        let complete = |_: &Kernel, _: &mut Tx<'_>, order| Ok((order, ()));
+        let finalized = self.finalize_with(caller, id, complete, |tx, order, _| details(tx, order)).await?;
+        if let Finalized::Accepted(_) = &finalized {
+            self.begin(caller, id);
+        }
+        Ok(finalized)
     }
 
-    /// The same, where the order gets its CSR only now: `complete` gives it, to an order that has none and is ready. What
-    /// is told of the order is up to `tell`.
-    pub(crate) async fn finalize_with<F, G, T>(
+    /// Has a finalized order issued, behind the answer.
+    pub(crate) fn begin(&self, caller: &Caller, id: OrderId) {
+        let reseller = Some(caller.reseller);
+        self.kernel.start(Job { kind: JobKind::Issue, subject: id.to_string(), attempts: 1, reseller });
+    }
+
+    /// The same without beginning, where the order gets its CSR only now: `complete` gives it, to an order that has none and
+    /// is ready. What is told of the order is up to `tell`, which gets what `complete` found where it was asked.
+    pub(crate) async fn finalize_with<F, G, X, T>(
         &self,
         caller: &Caller,
         id: OrderId,
@@ -116,8 +127,8 @@ impl Orders {
         tell: G,
     ) -> Result<Finalized<T>, ServiceError>
     where
-        F: Fn(&Kernel, &mut Tx<'_>, Order) -> Result<Order, ServiceError> + Send + 'static,
-        G: Fn(&mut Tx<'_>, Order) -> Result<T, ServiceError> + Send + 'static,
+        F: Fn(&Kernel, &mut Tx<'_>, Order) -> Result<(Order, X), ServiceError> + Send + 'static,
+        G: Fn(&mut Tx<'_>, Order, Option<X>) -> Result<T, ServiceError> + Send + 'static,
         T: Send + 'static,
     {
         let (kernel, by) = (self.kernel.clone(), caller.clone());
@@ -132,7 +143,7 @@ impl Orders {
                 let order = match order.finalize(now) {
                     Ok(Finalization::Accepted(order)) => order,
                     Ok(Finalization::AlreadyAccepted(order)) => {
-                        return Ok(Finalized::AlreadyAccepted(tell(tx, order)?));
+                        return Ok(Finalized::AlreadyAccepted(tell(tx, order, None)?));
                     }
                     Err(OrderError::NotReady) => {
                         account.require_active()?;
@@ -141,7 +152,7 @@ impl Orders {
                     Err(other) => return Err(other.into()),
                 };
                 account.require_active()?;
-                let order = complete(&kernel, tx, order)?;
+                let (order, found) = complete(&kernel, tx, order)?;
                 if order.csr.is_none() {
                     let mut problems = Problems::default();
                     problems.add("csr", "missing", NO_CSR);
@@ -151,7 +162,7 @@ impl Orders {
                 tx.await_certificate(order.certificate)?;
                 kernel.enqueue(tx, JobKind::Issue, order.id)?;
                 kernel.audit(tx, &by, "order.finalize", order.id, &describe(&order))?;
-                Ok(Finalized::Accepted(tell(tx, order)?))
+                Ok(Finalized::Accepted(tell(tx, order, Some(found))?))
             })
             .await;
         let finalized = match finalized {
@@ -160,8 +171,6 @@ impl Orders {
         };
         if let Finalized::Accepted(_) = &finalized {
             fault::reached(Step::Finalized);
-            let reseller = Some(caller.reseller);
-            self.kernel.start(Job { kind: JobKind::Issue, subject: id.to_string(), attempts: 1, reseller });
         }
         Ok(finalized)
     }

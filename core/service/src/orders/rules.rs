@@ -37,8 +37,19 @@ impl Standing {
         now: Timestamp,
     ) -> Result<Verdict, ServiceError> {
         let verdict = self.judge_rules(settings, request)?;
-        check_quotas(tx, &self.applied(settings), account, now)?;
+        self.require_quota(tx, settings, account, now)?;
         Ok(verdict)
+    }
+
+    /// That no quota is used up.
+    pub(crate) fn require_quota(
+        &self,
+        tx: &mut Tx<'_>,
+        settings: &Settings,
+        account: AccountId,
+        now: Timestamp,
+    ) -> Result<(), ServiceError> {
+        check_quotas(tx, &self.applied(settings), account, now)
     }
 
     /// The same without the quotas, for what is counted already.

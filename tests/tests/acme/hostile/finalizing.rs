@@ -1,7 +1,7 @@
 //! Finalizing (RFC 8555 section 7.4): the CSR must be for the order, and good.
 
 use chancery_jose::base64url;
-use chancery_tests::{csr_der, csr_with, on_both_databases};
+use chancery_tests::{csr_der, csr_with, on_both_databases, unhurried};
 use serde_json::json;
 
 use super::common::{csr_of, links, refused, stage, text};
@@ -51,6 +51,8 @@ on_both_databases! {
 
     async fn without_a_worker_the_order_is_processing_and_comes_to_an_end_later(world: World) {
         let (_, _, client) = stage(&world).await;
+        let node = world.another_node(unhurried(), Vec::new()).await;
+        let client = client.speaking_to(node.stranger());
         let (url, order) = client.order(&["a.test"]).await;
         client.answer_all(&order).await;
         world.work(None).await;

@@ -1,6 +1,6 @@
 //! Many at once, and more than one node.
 
-use chancery_tests::{identifiers, on_both_databases, settings};
+use chancery_tests::{identifiers, on_both_databases, settings, unhurried};
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -34,7 +34,8 @@ on_both_databases! {
         client.answer_all(&order).await;
         node.work(None).await;
         let order = client.wait_for(&url, "ready").await;
-        let client = client.speaking_to(world.stranger());
+        let third = world.another_node(unhurried(), Vec::new()).await;
+        let client = client.speaking_to(third.stranger());
         let order = client.finalize(&order, &["a.test"]).await.expect(200);
         assert_eq!(order["status"], "processing");
         node.work(None).await;

@@ -1,5 +1,7 @@
 //! Authorizations and their challenges: codes are generated, one is chosen, or the permission is given up.
 
+mod at_once;
+
 use std::sync::Arc;
 
 use chancery_domain::{
@@ -11,6 +13,8 @@ use chancery_store::{Job, JobKind, Tx};
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::json;
 
+pub use self::at_once::Looker;
+pub(crate) use self::at_once::Looking;
 use crate::acme::hold_applicant;
 use crate::caller::Caller;
 use crate::error::{Noun, ServiceError};
@@ -115,33 +119,10 @@ impl Authorizations {
             .kernel
             .store
             .write(move |tx| {
-                let (authorization, order) = lock_challenge(tx, &by, id)?;
-                let (account, still) = hold_applicant(tx, &by, authorization.account)?;
-                account.require_active()?;
-                still?;
-                let tried = authorization.tried().cloned();
-                let now = kernel.now();
-                let authorization = match authorization.choose(id, now) {
-                    Err(AuthorizationError::AlreadyTried) => return Err(already_tried(tx, &by, id, tried)?),
-                    other => other?,
-                };
-                if let Some(order) = &order {
-                    require_open(order, now)?;
-                }
-                if let (Some(chosen), Some(order)) = (authorization.challenge(id), &order) {
-                    let standing = Standing::of(tx, order.account)?;
-                    let asked = [(&authorization.identifier, chosen.kind)];
-                    standing.judge_methods(&kernel.settings, profile_of(&kernel, order)?, asked)?;
-                }
+                let (authorization, order) = choose(&kernel, tx, &by, id)?;
                 tx.save_authorization(&authorization)?;
                 kernel.enqueue(tx, JobKind::Validate, id)?;
-                kernel.audit(
-                    tx,
-                    &by,
-                    "challenge.choose",
-                    id,
-                    &json!({"name": authorization.identifier.to_string()}),
-                )?;
+                audit_choice(&kernel, tx, &by, id, &authorization)?;
                 let names = order.map_or(1, |order| order.identifiers.len());
                 Ok::<_, ServiceError>(Chosen { details: of_challenge(tx, &by, authorization, id)?, names })
             })
@@ -240,6 +221,45 @@ fn lock_challenge(
     let (authorization, order) = lock(tx, caller, id.authorization()).map_err(as_challenge)?;
     authorization.challenge(id).ok_or_else(no_such_challenge)?;
     Ok((authorization, order))
+}
+
+/// The authorization with its challenge chosen, not saved yet, and its order, which is locked; all that stands against
+/// the choice is told.
+fn choose(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    by: &Caller,
+    id: ChallengeId,
+) -> Result<(Authorization, Option<Order>), ServiceError> {
+    let (authorization, order) = lock_challenge(tx, by, id)?;
+    let (account, still) = hold_applicant(tx, by, authorization.account)?;
+    account.require_active()?;
+    still?;
+    let tried = authorization.tried().cloned();
+    let now = kernel.now();
+    let authorization = match authorization.choose(id, now) {
+        Err(AuthorizationError::AlreadyTried) => return Err(already_tried(tx, by, id, tried)?),
+        other => other?,
+    };
+    if let Some(order) = &order {
+        require_open(order, now)?;
+    }
+    if let (Some(chosen), Some(order)) = (authorization.challenge(id), &order) {
+        let standing = Standing::of(tx, order.account)?;
+        let asked = [(&authorization.identifier, chosen.kind)];
+        standing.judge_methods(&kernel.settings, profile_of(kernel, order)?, asked)?;
+    }
+    Ok((authorization, order))
+}
+
+fn audit_choice(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    by: &Caller,
+    id: ChallengeId,
+    chosen: &Authorization,
+) -> Result<(), ServiceError> {
+    kernel.audit(tx, by, "challenge.choose", id, &json!({"name": chosen.identifier.to_string()}))
 }
 
 fn challenge(tx: &mut Tx<'_>, caller: &Caller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {

@@ -8,30 +8,26 @@
 //! Whatever goes wrong ends the order with a reason; only for those who are suspended it is put back, to be finalized
 //! again.
 
-use std::sync::Arc;
-use std::time::Duration;
+mod draft;
 
-use chancery_domain::policy::Request;
+use std::sync::Arc;
+
 use chancery_domain::{
     AccountError, AuthorizationId, AuthorizationState, CaaEvidence, ChallengeType, Identifier, IssuanceProof, Issued,
-    Order, OrderId, OrderState, ProblemKind, ProofError, Timestamp, ValidationProblem,
+    Order, OrderId, OrderState, ProblemKind, Timestamp, ValidationProblem,
 };
-use chancery_pki::{
-    CertificateRequest, Draft, IssuerUrls, Period, PeriodWish, Serial, Signed, SubscriberKey, SubscriberProfile, Terms,
-};
+use chancery_pki::{CertificateRequest, Draft, IssuerUrls, Signed, SubscriberKey, SubscriberProfile, Terms};
 use chancery_store::{DraftRow, JobKind, Tx};
 use serde_json::json;
 
+use self::draft::Drafting;
 use crate::authority::{Authority, Signing};
 use crate::caller::{Actor, Origin};
-use crate::csr;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
-use crate::issuance_rules::{
-    Parties, ages, as_problem, require_short, require_uncompromised, standing_authorizations, unprovable,
-};
+use crate::issuance_rules::{Parties, ages, as_problem, require_uncompromised, standing_authorizations, unprovable};
 use crate::kernel::{Kernel, SPANS};
-use crate::orders::{Standing, days_between, describe_with, fail_order, put_back_order};
+use crate::orders::{describe_with, fail_order, put_back_order};
 use crate::telling;
 use crate::timed::Timed;
 
@@ -69,7 +65,7 @@ impl Issuance {
     /// Both steps, one after the other; the names where CAA has to be asked in between, and then this once more.
     pub async fn issue(&self, id: OrderId) -> Result<Option<Vec<CaaAssignment>>, ServiceError> {
         match self.draft(id).await? {
-            Drafting::Drafted(Some(work)) => self.sign_and_keep(*work).await.map(|()| None),
+            Drafting::Drafted(Some(work)) => self.sign_and_keep(*work).await.map(|_| None),
             Drafting::Drafted(None) => self.sign(id).await.map(|()| None),
             Drafting::AskCaa(names) => Ok(Some(names)),
             Drafting::Done => Ok(None),
@@ -140,11 +136,12 @@ impl Issuance {
             ) => return self.settle(id, error).await,
             Err(other) => return Err(other),
         };
-        self.sign_and_keep(work).await
+        self.sign_and_keep(work).await.map(drop)
     }
 
-    /// Nothing that is signed leaves before it is kept, and whatever was found good for it is looked at again then.
-    async fn sign_and_keep(&self, work: Work) -> Result<(), ServiceError> {
+    /// Nothing that is signed leaves before it is kept, and whatever was found good for it is looked at again then. Gives
+    /// the order that has its certificate; none where it has come to another end.
+    pub(crate) async fn sign_and_keep(&self, work: Work) -> Result<Option<Order>, ServiceError> {
         let id = work.order.id;
         fault::reached(Step::ToSign);
         let span = tracing::trace_span!(target: SPANS, "sign");
@@ -153,20 +150,22 @@ impl Issuance {
             Err(reason) => {
                 tracing::error!(order = %id, %reason, "a draft could not be signed");
                 let detail = "the certificate could not be signed; the operator has been told".to_owned();
-                return self.fail(id, ValidationProblem { kind: ProblemKind::ServerInternal, detail }).await;
+                let problem = ValidationProblem { kind: ProblemKind::ServerInternal, detail };
+                return self.fail(id, problem).await.map(|()| None);
             }
         };
         fault::reached(Step::Signed);
         let (me, der) = (self.clone(), signed.certificate().as_der().to_vec());
-        let kept = self.kernel.store.write(move |tx| me.keep(tx, &work, &der)).await;
+        let (issued, shard) = work.outcome(&der, self.kernel.now())?;
+        let kept = self.kernel.store.write(move |tx| me.keep(tx, &work, &issued, shard, &der)).await;
         if let Ok(kept) = &kept {
             fault::reached(Step::Kept);
             self.announce(id);
             kept.iter().for_each(telling::issued);
         }
         match kept {
-            Err(error) => self.settle(id, error).await,
-            Ok(_) => Ok(()),
+            Err(error) => self.settle(id, error).await.map(|()| None),
+            kept => kept,
         }
     }
 
@@ -236,89 +235,6 @@ impl Issuance {
         self.kernel.ended.tell(id);
     }
 
-    fn draft_in(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Drafting, ServiceError> {
-        let (kernel, now) = (&self.kernel, self.kernel.now());
-        let Some(order) = self.claim(tx, id)? else { return Ok(Drafting::Done) };
-        let stored = tx.draft(order.certificate)?;
-        let standing = Standing::of(tx, order.account)?;
-        if stored.is_none() && standing.counts(&kernel.settings) {
-            // Certificates of one account are counted one after the other; claimed before it is held, or two wait for
-            // each other.
-            tx.claim_account(order.reseller, order.account)?;
-        }
-        Parties::hold(tx, &order)?.require_standing(&order)?;
-        let authorizations = standing_authorizations(tx, id)?;
-        let ages = ages(kernel, &order, now);
-        let proof = match IssuanceProof::build(&order, &authorizations, &ages, now) {
-            Ok(proof) => proof,
-            Err(ProofError::StaleCaa(stale)) => {
-                let again = authorizations.iter().filter(|each| stale.contains(&each.id));
-                let again = again.filter_map(|each| {
-                    Some(CaaAssignment {
-                        authorization: each.id,
-                        identifier: each.identifier.clone(),
-                        method: each.validation()?.method,
-                        account_uri: kernel.settings.applicant_uri(order.account, order.acme_account),
-                    })
-                });
-                return Ok(Drafting::AskCaa(again.collect()));
-            }
-            Err(error) => return Err(unprovable(error)),
-        };
-        let request = csr_of(&order)?;
-        let key = request.key().map_err(ServiceError::internal)?;
-        let (domain_profile, profile) = profiles(kernel, &order)?;
-        let problems = csr::problems_since(kernel, tx, &request, domain_profile)?;
-        if let Some(problem) = problems.first() {
-            return Err(ServiceError::Unissuable(ValidationProblem {
-                kind: ProblemKind::BadCsr,
-                detail: problem.message.clone(),
-            }));
-        }
-        let key_type = Some(key.key_type());
-        let asked = Request {
-            profile: domain_profile,
-            identifiers: proof.names(),
-            key_type,
-            challenge_type: None,
-            validity_days: order.not_after.map(|end| days_between(beginning(&order, profile, now), end)),
-        };
-        let verdict = match &stored {
-            // It is counted already, and must not stand in its own way.
-            Some(_) => standing.judge_rules(&kernel.settings, &asked)?,
-            None => standing.judge(tx, &kernel.settings, order.account, &asked, now)?,
-        };
-        let shown = authorizations.iter().filter_map(|each| Some((&each.identifier, each.validation()?.method)));
-        standing.judge_methods(&kernel.settings, domain_profile, shown)?;
-        if let Some(draft) = stored {
-            require_short(&draft, verdict.validity_days)?;
-            let signing = self.authority.find(draft.issuer);
-            let work = signing.map(|signing| Box::new(Work { order, draft, signing, request }));
-            return Ok(Drafting::Drafted(work));
-        }
-        let signing = self.authority.choose(&order.profile, profile, key.key_type(), id)?;
-        let wish = wish(&order, profile, verdict.validity_days, now);
-        let period = Period::plan(profile, &signing.issuer, &wish, now.as_secs()).map_err(|error| {
-            ServiceError::Unissuable(ValidationProblem {
-                kind: ProblemKind::RejectedIdentifier,
-                detail: error.to_string(),
-            })
-        })?;
-        let urls = signing.urls_for(&kernel.settings.issuing.issuer_rules(&order.profile));
-        let terms = terms(&signing, &urls, profile, proof.names(), key, now);
-        let serial = Serial::draw(kernel.entropy.as_ref());
-        let draft = Draft::subscriber(&terms, period.validity, serial, request.common_name().as_ref())
-            .map_err(ServiceError::internal)?;
-        let row = DraftRow { issuer: signing.id, serial: hex(serial.as_bytes()), tbs: draft.tbs_der().to_vec() };
-        if !tx.store_draft(order.certificate, &row, now)? {
-            return Err(ServiceError::internal("a serial number was drawn twice"));
-        }
-        // Counted with its draft, so that orders side by side cannot all fit under one quota.
-        tx.count_issued(order.account, Timestamp::from_secs(period.validity.not_after()), now)?;
-        fault::reached(Step::Drafting);
-        Ok(Drafting::Drafted(Some(Box::new(Work { order, draft: row, signing, request }))))
-    }
-
     /// The order, locked, if it is being issued and the job is ours.
     fn claim(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Option<Order>, ServiceError> {
         let Some(order) = self.processing(tx, id)? else { return Ok(None) };
@@ -328,14 +244,18 @@ impl Issuance {
 
     /// The same, where the job is done with this.
     fn claim_last(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Option<Order>, ServiceError> {
-        let Some(order) = self.processing(tx, id)? else { return Ok(None) };
-        let ours = tx.conclude_job(JobKind::Issue, id, &self.kernel.node)?;
-        Ok(ours.then_some(order))
+        let (order, ours) = tx.lock_order_and_conclude(id, &self.kernel.node)?;
+        Ok(self.if_processing(tx, order, id)?.filter(|_| ours))
     }
 
     /// The order, locked, if it is being issued; otherwise there is nothing left to do.
     fn processing(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Option<Order>, ServiceError> {
-        let Some(order) = tx.lock_order(id)? else { return Ok(None) };
+        let order = tx.lock_order(id)?;
+        self.if_processing(tx, order, id)
+    }
+
+    fn if_processing(&self, tx: &mut Tx<'_>, order: Option<Order>, id: OrderId) -> Result<Option<Order>, ServiceError> {
+        let Some(order) = order else { return Ok(None) };
         if let OrderState::Processing { .. } = order.state {
             return Ok(Some(order));
         }
@@ -369,7 +289,14 @@ impl Issuance {
 
     /// Keeps the certificate, unless account, credential, order or key have changed so that nothing may be issued any
     /// more. Gives the order that has it; none where the job is another node's by now.
-    fn keep(&self, tx: &mut Tx<'_>, work: &Work, der: &[u8]) -> Result<Option<Order>, ServiceError> {
+    fn keep(
+        &self,
+        tx: &mut Tx<'_>,
+        work: &Work,
+        issued: &Issued,
+        shard: i64,
+        der: &[u8],
+    ) -> Result<Option<Order>, ServiceError> {
         let (kernel, now) = (&self.kernel, self.kernel.now());
         let id = work.order.id;
         let Some(order) = self.claim_last(tx, id)? else { return Ok(None) };
@@ -377,21 +304,8 @@ impl Issuance {
         require_uncompromised(tx, &work.request)?;
         let authorizations = standing_authorizations(tx, id)?;
         IssuanceProof::build(&order, &authorizations, &ages(kernel, &order, now), now).map_err(unprovable)?;
-        let info = chancery_pki::inspect(der).map_err(ServiceError::internal)?;
         let key = work.request.key().map_err(ServiceError::internal)?;
-        let issued = Issued {
-            issuer: work.draft.issuer,
-            serial: work.draft.serial.clone(),
-            subject: info.subject,
-            key_type: key.key_type(),
-            not_before: Timestamp::from_secs(info.not_before),
-            not_after: Timestamp::from_secs(info.not_after),
-            fingerprint: info.sha256.to_lowercase().replace(':', ""),
-            issued_at: now,
-        };
-        let shard = Draft::from_stored(&work.draft.tbs).map_err(ServiceError::internal)?.serial();
-        let shard = i64::from(work.signing.shards.shard_of(&shard));
-        tx.store_issued(order.certificate, &issued, der, key.sha256(), shard)?;
+        tx.store_issued(order.certificate, issued, der, key.sha256(), shard)?;
         let order = order.complete(now)?;
         tx.save_order(&order)?;
         let mut detail = describe_with(&order, "serial", issued.serial.as_str());
@@ -405,41 +319,31 @@ impl Issuance {
     }
 }
 
-/// How far the first step has come.
-enum Drafting {
-    /// The draft is stored. What signing needs is not there where the CA is not loaded yet.
-    Drafted(Option<Box<Work>>),
-    AskCaa(Vec<CaaAssignment>),
-    Done,
-}
-
 /// A draft that is about to be signed.
-struct Work {
-    order: Order,
+pub(crate) struct Work {
+    pub(crate) order: Order,
     draft: DraftRow,
     signing: Arc<Signing>,
     request: CertificateRequest,
 }
 
-/// When a certificate with an explicit end begins: as asked for, unless that has passed meanwhile, or else now.
-fn beginning(order: &Order, profile: &SubscriberProfile, now: Timestamp) -> Timestamp {
-    let earliest = now.minus(Duration::from_secs(u64::from(profile.backdate_seconds)));
-    order.not_before.map_or(now, |asked| asked.max(earliest))
-}
-
-/// The period that was asked for. One that was taken when it was ordered is not refused because time has passed, or
-/// because certificates begin a little before they are signed.
-fn wish(order: &Order, profile: &SubscriberProfile, max_days: u32, now: Timestamp) -> PeriodWish {
-    let not_before = match (order.not_before, order.not_after) {
-        (None, None) => None,
-        (Some(_), _) => Some(beginning(order, profile, now).as_secs()),
-        (None, Some(end)) => {
-            let earliest = now.as_secs() - i64::from(profile.backdate_seconds);
-            let longest = end.as_secs() - i64::from(max_days) * 86_400 + 1;
-            (longest > earliest).then_some(longest.min(now.as_secs()))
-        }
-    };
-    PeriodWish { not_before, not_after: order.not_after.map(Timestamp::as_secs), max_days: Some(max_days) }
+impl Work {
+    /// What is kept of the certificate that this has become, and the shard of the revocation lists that it belongs to.
+    fn outcome(&self, der: &[u8], now: Timestamp) -> Result<(Issued, i64), ServiceError> {
+        let info = chancery_pki::inspect(der).map_err(ServiceError::internal)?;
+        let issued = Issued {
+            issuer: self.draft.issuer,
+            serial: self.draft.serial.clone(),
+            subject: info.subject,
+            key_type: self.request.key().map_err(ServiceError::internal)?.key_type(),
+            not_before: Timestamp::from_secs(info.not_before),
+            not_after: Timestamp::from_secs(info.not_after),
+            fingerprint: info.sha256.to_lowercase().replace(':', ""),
+            issued_at: now,
+        };
+        let serial = Draft::from_stored(&self.draft.tbs).map_err(ServiceError::internal)?.serial();
+        Ok((issued, i64::from(self.signing.shards.shard_of(&serial))))
+    }
 }
 
 fn terms<'a>(
@@ -465,8 +369,4 @@ fn profiles<'a>(
 fn csr_of(order: &Order) -> Result<CertificateRequest, ServiceError> {
     let der = order.csr.as_deref().ok_or_else(|| ServiceError::internal("a finalized order without a CSR"))?;
     CertificateRequest::parse(der).map_err(ServiceError::internal)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    data_encoding::HEXLOWER.encode(bytes)
 }

@@ -1,0 +1,36 @@
+//! The keys of accounts as they were last seen: good to verify a signature with, before anything is asked of the store.
+//! Whether an account still has that key is for admission to say.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chancery_domain::AcmeAccountId;
+use chancery_jose::Jwk;
+
+/// How many are remembered; then it begins anew.
+const MOST: usize = 20_000;
+
+#[derive(Default)]
+pub(super) struct KnownKeys(Mutex<HashMap<AcmeAccountId, Jwk>>);
+
+impl KnownKeys {
+    pub(super) fn get(&self, id: AcmeAccountId) -> Option<Jwk> {
+        self.all().get(&id).cloned()
+    }
+
+    pub(super) fn keep(&self, id: AcmeAccountId, key: Jwk) {
+        let mut all = self.all();
+        if all.len() >= MOST {
+            all.clear();
+        }
+        all.insert(id, key);
+    }
+
+    pub(super) fn forget(&self, id: AcmeAccountId) {
+        self.all().remove(&id);
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<AcmeAccountId, Jwk>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

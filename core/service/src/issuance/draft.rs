@@ -1,0 +1,191 @@
+//! Step one: prove from what is stored that every name is authorized, ask the policies, and store the draft with its
+//! serial.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chancery_domain::policy::Request;
+use chancery_domain::{
+    Authorization, Identifier, IssuanceProof, Order, OrderId, ProblemKind, ProofError, Timestamp, ValidationProblem,
+};
+use chancery_pki::{CertificateRequest, Draft, Period, PeriodWish, Serial, SubscriberProfile};
+use chancery_store::{DraftRow, Tx};
+
+use super::{CaaAssignment, Issuance, Work, csr_of, profiles, terms};
+use crate::authority::Signing;
+use crate::csr;
+use crate::error::ServiceError;
+use crate::fault::{self, Step};
+use crate::issuance_rules::{Parties, ages, require_short, standing_authorizations, unprovable};
+use crate::orders::{Standing, days_between};
+
+/// How far the first step has come.
+pub(super) enum Drafting {
+    /// The draft is stored. What signing needs is not there where the CA is not loaded yet.
+    Drafted(Option<Box<Work>>),
+    AskCaa(Vec<CaaAssignment>),
+    Done,
+}
+
+impl Issuance {
+    /// Drafts what an order that is being issued is about, or takes up the draft it has.
+    pub(super) fn draft_in(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Drafting, ServiceError> {
+        let (kernel, now) = (&self.kernel, self.kernel.now());
+        let Some(order) = self.claim(tx, id)? else { return Ok(Drafting::Done) };
+        let stored = tx.draft(order.certificate)?;
+        let standing = Standing::of(tx, order.account)?;
+        if stored.is_none() && standing.counts(&kernel.settings) {
+            // Certificates of one account are counted one after the other; claimed before it is held, or two wait for
+            // each other.
+            tx.claim_account(order.reseller, order.account)?;
+        }
+        Parties::hold(tx, &order)?.require_standing(&order)?;
+        let authorizations = standing_authorizations(tx, id)?;
+        let proof = match IssuanceProof::build(&order, &authorizations, &ages(kernel, &order, now), now) {
+            Ok(proof) => proof,
+            Err(ProofError::StaleCaa(stale)) => {
+                let again = authorizations.iter().filter(|each| stale.contains(&each.id));
+                let again = again.filter_map(|each| {
+                    Some(CaaAssignment {
+                        authorization: each.id,
+                        identifier: each.identifier.clone(),
+                        method: each.validation()?.method,
+                        account_uri: kernel.settings.applicant_uri(order.account, order.acme_account),
+                    })
+                });
+                return Ok(Drafting::AskCaa(again.collect()));
+            }
+            Err(error) => return Err(unprovable(error)),
+        };
+        let request = csr_of(&order)?;
+        let problems = csr::problems_since(kernel, tx, &request, profiles(kernel, &order)?.0)?;
+        if let Some(problem) = problems.first() {
+            return Err(ServiceError::Unissuable(ValidationProblem {
+                kind: ProblemKind::BadCsr,
+                detail: problem.message.clone(),
+            }));
+        }
+        let most_days = self.allowed_days(&order, &request, &standing, &authorizations, proof.names(), now)?;
+        if let Some(draft) = stored {
+            // It is counted already, and must not stand in its own way: no quota is asked.
+            require_short(&draft, most_days)?;
+            let signing = self.authority.find(draft.issuer);
+            let work = signing.map(|signing| Box::new(Work { order, draft, signing, request }));
+            return Ok(Drafting::Drafted(work));
+        }
+        standing.require_quota(tx, &kernel.settings, order.account, now)?;
+        let (draft, signing) = self.compose(tx, &order, &request, proof.names(), most_days, now)?;
+        Ok(Drafting::Drafted(Some(Box::new(Work { order, draft, signing, request }))))
+    }
+
+    /// The same in the unit of work in which an order was finalized, where all who stand for it are held and the CSR was
+    /// found good. None where that cannot be: then it is the job's to draft it, or to say what stands against it.
+    pub(crate) fn draft_at_once(
+        &self,
+        tx: &mut Tx<'_>,
+        order: &Order,
+        request: &CertificateRequest,
+        standing: &Standing,
+    ) -> Result<Option<Work>, ServiceError> {
+        let now = self.kernel.now();
+        if standing.counts(&self.kernel.settings) {
+            return Ok(None);
+        }
+        let authorizations = standing_authorizations(tx, order.id)?;
+        let Ok(proof) = IssuanceProof::build(order, &authorizations, &ages(&self.kernel, order, now), now) else {
+            return Ok(None);
+        };
+        let drafted = self
+            .allowed_days(order, request, standing, &authorizations, proof.names(), now)
+            .and_then(|most_days| self.compose(tx, order, request, proof.names(), most_days, now));
+        match drafted {
+            Ok((draft, signing)) => Ok(Some(Work { order: order.clone(), draft, signing, request: request.clone() })),
+            Err(trouble @ ServiceError::Store(_)) => Err(trouble),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// For how many days the policies allow what is asked for by now.
+    fn allowed_days(
+        &self,
+        order: &Order,
+        request: &CertificateRequest,
+        standing: &Standing,
+        authorizations: &[Authorization],
+        names: &[Identifier],
+        now: Timestamp,
+    ) -> Result<u32, ServiceError> {
+        let settings = &self.kernel.settings;
+        let (domain_profile, profile) = profiles(&self.kernel, order)?;
+        let asked = Request {
+            profile: domain_profile,
+            identifiers: names,
+            key_type: Some(request.key().map_err(ServiceError::internal)?.key_type()),
+            challenge_type: None,
+            validity_days: order.not_after.map(|end| days_between(beginning(order, profile, now), end)),
+        };
+        let verdict = standing.judge_rules(settings, &asked)?;
+        let shown = authorizations.iter().filter_map(|each| Some((&each.identifier, each.validation()?.method)));
+        standing.judge_methods(settings, domain_profile, shown)?;
+        Ok(verdict.validity_days)
+    }
+
+    /// Draws a serial number, and stores what is to be signed.
+    fn compose(
+        &self,
+        tx: &mut Tx<'_>,
+        order: &Order,
+        request: &CertificateRequest,
+        names: &[Identifier],
+        most_days: u32,
+        now: Timestamp,
+    ) -> Result<(DraftRow, Arc<Signing>), ServiceError> {
+        let kernel = &self.kernel;
+        let key = request.key().map_err(ServiceError::internal)?;
+        let (_, profile) = profiles(kernel, order)?;
+        let signing = self.authority.choose(&order.profile, profile, key.key_type(), order.id)?;
+        let wish = wish(order, profile, most_days, now);
+        let period = Period::plan(profile, &signing.issuer, &wish, now.as_secs()).map_err(|error| {
+            ServiceError::Unissuable(ValidationProblem {
+                kind: ProblemKind::RejectedIdentifier,
+                detail: error.to_string(),
+            })
+        })?;
+        let urls = signing.urls_for(&kernel.settings.issuing.issuer_rules(&order.profile));
+        let terms = terms(&signing, &urls, profile, names, key, now);
+        let serial = Serial::draw(kernel.entropy.as_ref());
+        let draft = Draft::subscriber(&terms, period.validity, serial, request.common_name().as_ref())
+            .map_err(ServiceError::internal)?;
+        let row = DraftRow { issuer: signing.id, serial: hex(serial.as_bytes()), tbs: draft.tbs_der().to_vec() };
+        tx.store_draft(order.certificate, &row, now)?;
+        // Counted with its draft, so that orders side by side cannot all fit under one quota.
+        tx.count_issued(order.account, Timestamp::from_secs(period.validity.not_after()), now)?;
+        fault::reached(Step::Drafting);
+        Ok((row, signing))
+    }
+}
+
+/// When a certificate with an explicit end begins: as asked for, unless that has passed meanwhile, or else now.
+fn beginning(order: &Order, profile: &SubscriberProfile, now: Timestamp) -> Timestamp {
+    let earliest = now.minus(Duration::from_secs(u64::from(profile.backdate_seconds)));
+    order.not_before.map_or(now, |asked| asked.max(earliest))
+}
+
+/// The period that was asked for. One that was taken when it was ordered is not refused because time has passed, or
+/// because certificates begin a little before they are signed.
+fn wish(order: &Order, profile: &SubscriberProfile, max_days: u32, now: Timestamp) -> PeriodWish {
+    let not_before = match (order.not_before, order.not_after) {
+        (None, None) => None,
+        (Some(_), _) => Some(beginning(order, profile, now).as_secs()),
+        (None, Some(end)) => {
+            let earliest = now.as_secs() - i64::from(profile.backdate_seconds);
+            let longest = end.as_secs() - i64::from(max_days) * 86_400 + 1;
+            (longest > earliest).then_some(longest.min(now.as_secs()))
+        }
+    };
+    PeriodWish { not_before, not_after: order.not_after.map(Timestamp::as_secs), max_days: Some(max_days) }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    data_encoding::HEXLOWER.encode(bytes)
+}

@@ -1,0 +1,123 @@
+//! A challenge whose answer is there in a moment: choice and verdict are written down together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chancery_domain::{CaaEvidence, PageRequest, ProblemKind, ResellerId, ValidationProblem};
+use chancery_service::{Assignment, Looker, Report};
+use chancery_store::AuditFilter;
+use chancery_tests::{AcmeClient, START, World, lookup, on_both_databases};
+use futures_util::future::join_all;
+use serde_json::json;
+
+use crate::common::stage;
+
+/// Counts how often it looks, and sees the same each time.
+struct Eyes {
+    looks: AtomicUsize,
+    shown: bool,
+    takes: Duration,
+}
+
+#[async_trait]
+impl Looker for Eyes {
+    async fn look(&self, _: ResellerId, _: &Assignment) -> Report {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+        tokio::time::sleep(self.takes).await;
+        let problem = ValidationProblem { kind: ProblemKind::Unauthorized, detail: "nothing there".to_owned() };
+        let evidence = CaaEvidence { checked_at: START, found_at: None, records: Vec::new() };
+        Report { attempts: Vec::new(), outcome: if self.shown { Ok(evidence) } else { Err(problem) }, until: None }
+    }
+}
+
+/// Whoever looks in this process from now on, and for as long as the test has them.
+fn eyes(world: &World, shown: bool, takes: Duration) -> Arc<Eyes> {
+    let eyes = Arc::new(Eyes { looks: AtomicUsize::new(0), shown, takes });
+    let looker: Arc<dyn Looker> = eyes.clone();
+    world.services.validations.look_with(Arc::downgrade(&looker));
+    eyes
+}
+
+/// An order for one name, and the URL of its first challenge.
+async fn ordered(client: &AcmeClient) -> (String, String) {
+    let (url, order) = client.order(&["a.test"]).await;
+    let authorization = client.read(order["authorizations"][0].as_str().unwrap()).await.expect(200);
+    (url, authorization["challenges"][0]["url"].as_str().unwrap().to_owned())
+}
+
+async fn jobs(world: &World) -> i64 {
+    world.services.jobs.waiting().await.unwrap().0
+}
+
+/// What was done last, newest first.
+async fn last_actions(world: &World, most: u32) -> Vec<String> {
+    let page = PageRequest { after: None, limit: most };
+    let trail = world.store.read(move |tx| tx.audit(&AuditFilter::default(), &page)).await.unwrap();
+    trail.items.into_iter().map(|record| record.action).collect()
+}
+
+on_both_databases! {
+    async fn the_verdict_is_the_answer_and_no_job_is_left(world: World) {
+        let eyes = eyes(&world, true, Duration::ZERO);
+        let (_, _, client) = stage(&world).await;
+        let (order, challenge) = ordered(&client).await;
+        assert_eq!(client.post(&challenge, &json!({})).await.expect(200)["status"], "valid");
+        assert_eq!(client.read(&order).await.expect(200)["status"], "ready");
+        assert_eq!((eyes.looks.load(Ordering::Relaxed), jobs(&world).await), (1, 0));
+        assert_eq!(last_actions(&world, 2).await, ["challenge.validate", "challenge.choose"]);
+        // Saying it again changes nothing, and nobody looks again.
+        assert_eq!(client.post(&challenge, &json!({})).await.expect(200)["status"], "valid");
+        assert_eq!(eyes.looks.load(Ordering::Relaxed), 1);
+    }
+
+    async fn what_is_not_shown_ends_the_order_at_once(world: World) {
+        let _eyes = eyes(&world, false, Duration::ZERO);
+        let (_, _, client) = stage(&world).await;
+        let (order, challenge) = ordered(&client).await;
+        let answer = client.post(&challenge, &json!({})).await.expect(200);
+        assert_eq!((&answer["status"], &answer["error"]["detail"]), (&json!("invalid"), &json!("nothing there")));
+        assert_eq!(client.read(&order).await.expect(200)["status"], "invalid");
+        assert_eq!(jobs(&world).await, 0);
+    }
+
+    async fn a_choice_whose_verdict_takes_longer_is_durable_before_it_is_told(world: World) {
+        let _eyes = eyes(&world, true, Duration::from_secs(3600));
+        let (_, _, client) = stage(&world).await;
+        let (order, challenge) = ordered(&client).await;
+        let answer = client.post(&challenge, &json!({})).await;
+        assert_eq!(answer.header("retry-after"), Some("1"));
+        assert_eq!(answer.expect(200)["status"], "processing");
+        assert_eq!(jobs(&world).await, 1);
+        world.work(None).await;
+        client.wait_for(&order, "ready").await;
+    }
+
+    async fn however_often_it_is_answered_at_once_one_looks(world: World) {
+        let eyes = eyes(&world, true, Duration::from_millis(200));
+        let (_, _, client) = stage(&world).await;
+        let (order, challenge) = ordered(&client).await;
+        let (nothing, client_ref) = (json!({}), &client);
+        let answers = join_all((0..8).map(|_| client_ref.post(&challenge, &nothing))).await;
+        for answer in answers {
+            let status = answer.expect(200)["status"].clone();
+            assert!(status == "valid" || status == "processing", "{status}");
+        }
+        assert_eq!(eyes.looks.load(Ordering::Relaxed), 1);
+        world.work(None).await;
+        client.wait_for(&order, "ready").await;
+    }
+
+    async fn nobody_looks_for_a_choice_that_cannot_stand(world: World) {
+        let eyes = eyes(&world, true, Duration::ZERO);
+        let (tenant, credential, client) = stage(&world).await;
+        let (_, challenge) = ordered(&client).await;
+        let stranger = AcmeClient::registered(&world, &credential).await;
+        assert_eq!(stranger.post(&challenge, &json!({})).await.status, 404);
+        let account = format!("/v1/account/{}", lookup(&credential));
+        tenant.patch(&account, json!({"suspended": true})).await.expect(200);
+        assert_eq!(client.post(&challenge, &json!({})).await.status, 403);
+        assert_eq!(eyes.looks.load(Ordering::Relaxed), 0);
+    }
+}

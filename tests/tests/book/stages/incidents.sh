@@ -1,0 +1,39 @@
+stage() {
+    installed
+    web_server
+    reseller
+    chancery my account create admin@customer.test
+    BASE=https://localhost:$API_PORT
+    TOKEN=$(token "$BASE" client.json)
+    certificate one.customer.test
+    means 4a0b… "$serial"
+    certificate two.customer.test
+    means 2027-01-10T00:00:00Z "$(date -u -d yesterday +%FT00:00:00Z)"
+    means 2027-01-12T00:00:00Z "$(date -u -d tomorrow +%FT00:00:00Z)"
+}
+
+issued() { chancery my certificate list --status issued --json | jq '.items | length'; }
+
+# Another client than the one that the rest of the page needs.
+before_a_resellers_secret_or_token_has_leaked() {
+    chancery client create --config chancery.toml --reseller ACME2 --json >leaked.json
+    means CLIENT_ID "$(jq -re .client_id leaked.json)"
+    curl -sS -H "Authorization: Bearer $(token "$BASE" leaked.json)" -H 'Content-Type: application/json' \
+        -d '{"customer_email": "thief@customer.test"}' "$BASE/v1/account"
+}
+after_a_resellers_secret_or_token_has_leaked() { said account.create; }
+
+after_the_key_of_a_subscribers_certificate_has_leaked() { test "$(issued)" = 1; }
+
+after_many_certificates_have_to_be_revoked() {
+    test "$(wc -l <serials)" = 2
+    test ! -e failed
+    test "$(issued)" = 0
+}
+
+before_many_certificates_have_to_be_revoked_2() {
+    certificate three.customer.test
+    certificate four.customer.test
+    test "$(issued)" = 2
+}
+after_many_certificates_have_to_be_revoked_2() { test "$(issued)" = 0; }

@@ -1,0 +1,1 @@
+after_the_first_half_hour() { said hello.test; }
