@@ -82,7 +82,7 @@ impl Database {
         match self {
             Self::Sqlite(connection) => {
                 let mut statement = connection.prepare(sql).unwrap_or_else(|error| panic!("{error}\n{sql}"));
-                let names: Vec<_> = statement.column_names().into_iter().map(str::to_owned).collect();
+                let names: Vec<_> = statement.column_names().map(str::to_owned).collect();
                 let mut rows = statement.query([]).unwrap();
                 let mut all = Vec::new();
                 while let Some(row) = rows.next().unwrap() {

@@ -18,7 +18,8 @@ use crate::times::{self, Times};
 const ACCOUNTS: usize = 8;
 /// A reseller asks one thing in this time: twenty a second, and 160 all of them.
 pub(crate) const PACE: Duration = Duration::from_millis(50);
-const TURNS: u32 = 10;
+/// At most; every turn begins with new accounts.
+const TURNS: u64 = 10;
 
 /// A server on a store, and what is measured of it.
 pub(crate) struct Site<'a> {
@@ -101,10 +102,11 @@ impl<'a> Site<'a> {
 
 /// Runs and prints.
 pub(crate) async fn measure(sites: &mut [Site<'_>], pages: &Responder, time: Duration) {
-    println!("Issuing and looking at once, {} turns of {:.1} s at each size", TURNS, (time / TURNS).as_secs_f64());
-    for _ in 0..TURNS {
+    let turns = u32::try_from((time.as_secs() / 3).clamp(1, TURNS)).unwrap_or(1);
+    println!("Issuing and looking at once, {turns} turns of {:.1} s at each size", (time / turns).as_secs_f64());
+    for _ in 0..turns {
         for site in sites.iter_mut() {
-            site.turn(pages, time / TURNS).await;
+            site.turn(pages, time / turns).await;
         }
     }
     let mut rows = Vec::new();
