@@ -48,13 +48,20 @@ impl TestDatabase {
     /// # Panics
     /// When the server cannot be reached or refuses, and where [`postgres_url`] does.
     pub fn create() -> Option<TestDatabase> {
-        let server = postgres_url()?;
+        Some(Self::create_on(postgres_url()?))
+    }
+
+    /// A fresh database on this server, whose URL has superuser rights.
+    ///
+    /// # Panics
+    /// When the server cannot be reached or refuses.
+    pub fn create_on(server: String) -> TestDatabase {
         let name = random_name();
         // template0 accepts no connections, so no other test can be in the way of copying it.
         execute(&server, &format!(r#"CREATE DATABASE "{name}" TEMPLATE template0"#))
-            .unwrap_or_else(|error| panic!("cannot create a database on {SERVER}: {error}"));
+            .unwrap_or_else(|error| panic!("cannot create a database on the server for tests: {error}"));
         let url = with_database(&server, &name);
-        Some(TestDatabase { server, name, url })
+        TestDatabase { server, name, url }
     }
 
     /// Where to connect, as the server's superuser.

@@ -50,6 +50,7 @@ migrations! {
     9 "0009_limits";
     10 "0010_retention";
     11 "0011_console";
+    12 "0012_usage_totals";
     13 "0013_sign_in_and_nodes";
     14 "0014_issuer_revocations";
 }

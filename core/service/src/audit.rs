@@ -152,10 +152,19 @@ impl Audit {
         self.write(rest).await;
     }
 
-    /// A page of the trail, newest first, for the operator.
+    /// A page of the trail, newest first, for the operator: as full as there are lines for it, however long that takes.
     pub async fn list(&self, filter: AuditFilter, page: PageRequest) -> Result<Vec<AuditRecord>, ServiceError> {
-        let page = self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.audit(&filter, &page)?)).await?;
-        Ok(page.items)
+        let (mut lines, limit, mut after) = (Vec::new(), page.limit, page.after);
+        loop {
+            let left = limit.saturating_sub(u32::try_from(lines.len()).unwrap_or(limit));
+            let (filter, page) = (filter.clone(), PageRequest { limit: left, after });
+            let found = self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.audit(&filter, &page)?)).await?;
+            lines.extend(found.items);
+            after = found.next;
+            if after.is_none() || lines.len() >= limit as usize {
+                return Ok(lines);
+            }
+        }
     }
 
     /// A page of a reseller's own part of the trail, newest first.

@@ -42,6 +42,7 @@ pub struct Edge {
     load: Option<Load>,
     wordings: Vec<(&'static str, Wording)>,
     tracers: Vec<Network>,
+    beginnings: &'static [&'static str],
 }
 
 /// Says a refusal in the way of one door, which may be asked before the request gets to it.
@@ -57,6 +58,7 @@ impl Edge {
             load: None,
             wordings: Vec::new(),
             tracers: Vec::new(),
+            beginnings: &[],
         }
     }
 
@@ -101,6 +103,12 @@ impl Edge {
         }
     }
 
+    /// Routes where a POST begins something that more requests follow: they are the first to be turned away.
+    pub fn beginning_at(mut self, routes: &'static [&'static str]) -> Self {
+        self.beginnings = routes;
+        self
+    }
+
     /// Believes these proxies when they say whose request they pass on.
     pub fn trusting(mut self, proxies: TrustedProxies) -> Self {
         self.proxies = proxies;
@@ -130,15 +138,16 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
     }
     extensions.insert(id.clone());
     extensions.insert(edge.body);
-    let from = peer.map(|PeerAddr(peer)| peer.ip());
-    let place = edge.load.as_ref().map(|load| load.begin(from)).transpose();
-    if let Ok(Some(place)) = &place {
-        extensions.insert(place.clone());
-    }
     let tls = extensions.get::<OverTls>().is_some();
     let route = extensions.get::<MatchedPath>().cloned();
     let method = metrics::method_label(request.method());
     let route = route.as_ref().map_or(metrics::UNMATCHED, MatchedPath::as_str);
+    let something_new = request.method() == Method::POST && edge.beginnings.contains(&route);
+    let from = peer.map(|PeerAddr(peer)| peer.ip());
+    let place = edge.load.as_ref().map(|load| load.begin(from, something_new)).transpose();
+    if let Ok(Some(place)) = &place {
+        request.extensions_mut().insert(place.clone());
+    }
 
     let span = info_span!("request", request_id = %id);
     let traced = trace_span!(

@@ -1,6 +1,7 @@
 //! How many requests are under way, in all and for each holder: the reseller, once that is known, and until then the network
 //! that it came from. Beyond what a node can do, more are turned away at once with 503 and the time to come again, before they
-//! wait for anything; and as it fills, nobody has more than their share.
+//! wait for anything; and as it fills, nobody has more than their share. Whoever begins something is turned away first, so that
+//! what was begun can be finished.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -51,12 +52,15 @@ impl Load {
         Self { inner: Arc::new(Inner { most, state: Mutex::default() }) }
     }
 
-    /// Counts one more, unless there are as many as there may be, or the network has its share of strangers: whoever sends
-    /// half a request costs a place, and cannot have all of them.
-    pub(crate) fn begin(&self, from: Option<IpAddr>) -> Result<Arc<Place>, ApiError> {
+    /// Counts one more, unless there are as many as there may be, a quarter of those that begin something, or the network has
+    /// its share of strangers: whoever sends half a request costs a place, and cannot have all of them.
+    pub(crate) fn begin(&self, from: Option<IpAddr>, something_new: bool) -> Result<Arc<Place>, ApiError> {
         let mut state = self.state();
         if state.all >= self.inner.most {
             return Err(refused("full"));
+        }
+        if something_new && state.all >= (self.inner.most / 4).max(1) {
+            return Err(refused("new"));
         }
         let holder = match from.map(network) {
             Some(network) => {
@@ -168,10 +172,20 @@ mod tests {
     #[test]
     fn one_too_many_is_turned_away_until_another_is_done() {
         let load = Load::new(2);
-        let (_first, second) = (load.begin(None).unwrap(), load.begin(None).unwrap());
-        assert_eq!(load.begin(None).err().unwrap().status(), 503);
+        let (_first, second) = (load.begin(None, false).unwrap(), load.begin(None, false).unwrap());
+        assert_eq!(load.begin(None, false).err().unwrap().status(), 503);
         drop(second);
-        assert!(load.begin(None).is_ok());
+        assert!(load.begin(None, false).is_ok());
+    }
+
+    #[test]
+    fn what_was_begun_goes_on_where_nothing_new_is_taken() {
+        let load = Load::new(8);
+        let held: Vec<_> = (0..2).map(|_| load.begin(None, true).unwrap()).collect();
+        assert_eq!(load.begin(None, true).err().unwrap().status(), 503);
+        assert!(load.begin(None, false).is_ok());
+        drop(held);
+        assert!(load.begin(None, true).is_ok());
     }
 
     #[test]
@@ -179,7 +193,7 @@ mod tests {
         let (load, [noisy, quiet, third]) = (Load::new(100), resellers());
         let mut held = Vec::new();
         let mut enter = |who| {
-            let place = load.begin(ip("192.0.2.1"))?;
+            let place = load.begin(ip("192.0.2.1"), false)?;
             place.claim(who)?;
             held.push(place);
             Ok::<_, ApiError>(())
@@ -198,7 +212,7 @@ mod tests {
     #[test]
     fn while_there_is_room_nobody_counts_shares() {
         let (load, [one, ..]) = (Load::new(100), resellers());
-        let held: Vec<_> = (0..50).map(|_| load.begin(None).unwrap()).collect();
+        let held: Vec<_> = (0..50).map(|_| load.begin(None, false).unwrap()).collect();
         assert!(held.iter().all(|place| place.claim(one).is_ok()));
     }
 
@@ -207,7 +221,7 @@ mod tests {
         let (load, [one, ..]) = (Load::new(100), resellers());
         let mut held = Vec::new();
         let mut enter = |from: &str| {
-            let place = load.begin(ip(from))?;
+            let place = load.begin(ip(from), false)?;
             held.push(place.clone());
             Ok::<_, ApiError>(place)
         };
@@ -224,7 +238,7 @@ mod tests {
         let (load, [one, two, _]) = (Load::new(100), resellers());
         let mut held = Vec::new();
         for number in 0..60 {
-            let place = load.begin(ip("192.0.2.1")).unwrap();
+            let place = load.begin(ip("192.0.2.1"), false).unwrap();
             place.claim(if number % 2 == 0 { one } else { two }).unwrap();
             held.push(place);
         }

@@ -1,6 +1,7 @@
 //! An ACME account: signs requests, and keeps the nonce of the last answer for the next one.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use chancery_client::Response;
 use chancery_jose::{Algorithm, HmacKey, KeyError, SigningKey, base64url, jws};
@@ -10,6 +11,8 @@ use crate::server::{LoadError, Server, accepted};
 
 /// Refused nonces are met with this many fresh ones.
 const NONCES: usize = 10;
+/// How long one step is tried again where the server has too much to do.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An external account binding, as the provider handed it out.
 #[derive(Clone)]
@@ -69,7 +72,23 @@ impl Account {
                 return accepted(url, response);
             }
         }
-        Err(LoadError::Refused { url: url.to_owned(), status: 400, problem: format!("{NONCES} nonces were refused") })
+        let problem = format!("{NONCES} nonces were refused");
+        Err(LoadError::Refused { url: url.to_owned(), status: 400, problem, retry_after: None })
+    }
+
+    /// The same; who is told to come again later does so.
+    pub(crate) async fn post_patiently(&self, url: &str, payload: &[u8]) -> Result<Response, LoadError> {
+        let began = Instant::now();
+        loop {
+            match self.post(url, payload).await {
+                Err(LoadError::Refused { status: 429 | 503, retry_after: Some(pause), .. })
+                    if began.elapsed() < PATIENCE =>
+                {
+                    tokio::time::sleep(pause).await;
+                }
+                answer => return answer,
+            }
+        }
     }
 
     async fn nonce(&self) -> Result<String, LoadError> {

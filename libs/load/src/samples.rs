@@ -12,6 +12,16 @@ impl Samples {
         self.0.push(took);
     }
 
+    /// Those of another as well.
+    pub fn merge(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = Duration> {
+        self.0.iter().copied()
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         self.0.len()

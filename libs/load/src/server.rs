@@ -1,5 +1,7 @@
 //! An ACME server as a client sees it: a directory, and URLs below the same origin.
 
+use std::time::Duration;
+
 use chancery_client::{BuildError, Client, Error, RawRequest, Response};
 use chancery_jose::KeyError;
 use http::Method;
@@ -28,6 +30,8 @@ pub enum LoadError {
         status: u16,
         /// The problem document, or whatever was said in its place.
         problem: String,
+        /// When to come again, where the server said so.
+        retry_after: Option<Duration>,
     },
     /// The server's answer lacks what RFC 8555 has in it.
     #[error("{url}: the answer has no {what}")]
@@ -119,7 +123,8 @@ pub(crate) fn accepted(url: &str, response: Response) -> Result<Response, LoadEr
         return Ok(response);
     }
     let problem = response.text().trim().to_owned();
-    Err(LoadError::Refused { url: url.to_owned(), status: response.status.as_u16(), problem })
+    let retry_after = response.header("retry-after").and_then(|text| text.parse().ok()).map(Duration::from_secs);
+    Err(LoadError::Refused { url: url.to_owned(), status: response.status.as_u16(), problem, retry_after })
 }
 
 pub(crate) fn json(url: &str, response: &Response) -> Result<Value, LoadError> {

@@ -47,7 +47,8 @@ async fn stage(world: &World) -> (Tenant, [String; 2], String) {
 /// Everything that can be asked for, at this moment.
 async fn everything(tenant: &Tenant) -> Vec<Value> {
     let mut all = Vec::new();
-    for by in ["day", "account", "group", "profile", "day,account,profile", "day,account,group,profile"] {
+    let single = ["day", "account", "group", "profile"];
+    for by in single.into_iter().chain(["day,profile", "day,account,profile", "day,account,group,profile"]) {
         all.push(usage(tenant, &format!("by={by}")).await);
     }
     all
@@ -95,6 +96,23 @@ on_both_databases! {
         node.services.usage.roll_up().await.unwrap();
         let days = usage(&tenant, "by=day").await;
         assert_eq!(days[1], json!({"day": "2027-01-16", "issued": 3}), "{days}");
+    }
+
+    async fn days_that_are_over_are_counted_together_and_change_no_count(world: World) {
+        let (mut tenant, [one, _], _) = stage(&world).await;
+        world.advance(DAY);
+        tenant.sign_in().await;
+        issue_with(&world, &tenant, &one, "TLS-90d", "e.test").await;
+        world.advance(Duration::from_secs(700));
+        let before = everything(&tenant).await;
+        // The first two days are behind the third, of which a part is counted.
+        world.services.usage.roll_up().await.unwrap();
+        world.services.usage.roll_up().await.unwrap();
+        assert_eq!(everything(&tenant).await, before);
+        issue_with(&world, &tenant, &one, "TLS-199d", "f.test").await;
+        assert_eq!(usage(&tenant, "by=day,profile&to=2027-01-16").await, json!(before[4].as_array().unwrap()[..4]));
+        assert_eq!(usage(&tenant, "by=profile").await, json!([{"profile": "TLS-199d", "issued": 3}, {"profile": "TLS-90d", "issued": 3}]));
+        assert_eq!(usage(&tenant, "from=2027-01-16").await, json!([{"day": "2027-01-16", "issued": 2}, {"day": "2027-01-17", "issued": 2}]));
     }
 
     async fn what_makes_no_sense_is_refused(world: World) {

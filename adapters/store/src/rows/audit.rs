@@ -1,6 +1,7 @@
 use chancery_domain::{AuditId, Page, PageRequest, ResellerId, Timestamp};
 use uuid::Uuid;
 
+use super::walk::LOOKED_THROUGH;
 use super::{NEWEST_FIRST, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
@@ -57,6 +58,18 @@ pub struct AuditFilter {
 }
 
 impl AuditFilter {
+    /// What to go by where much of it may be other resellers'. What has one subject or request is little, and one actor is
+    /// of one reseller.
+    fn wall(&self) -> Option<Wall> {
+        let Self { reseller, subject, actor, action, outcome, request_id, since, .. } = self;
+        let narrow = [subject, actor, request_id].into_iter().any(Option::is_some) || since.is_some();
+        match (reseller, action, outcome) {
+            (Some(_), Some(_), _) if !narrow => Some(Wall::Action),
+            (Some(_), None, Some(Outcome::Refused)) if !narrow => Some(Wall::Refused),
+            _ => None,
+        }
+    }
+
     /// Whether an index leads to what is asked for; else the trail is read from its end.
     fn is_indexed(&self) -> bool {
         let refused = self.outcome == Some(Outcome::Refused);
@@ -107,8 +120,20 @@ impl Tx<'_> {
         // of two above, SQLite would take the first and read its way to the other.
         let [since, until] = [filter.since, filter.until].map(|at| at.map(|at| first_id(at).to_string()));
         let below = until.filter(|until| *until < after).unwrap_or(after);
-        let mut sql = format!("SELECT {COLUMNS} FROM audit WHERE id < $1");
+        let order = if filter.is_indexed() { NEWEST_FIRST } else { "DESC" };
+        let wall = filter.wall();
+        let (from, end) = match wall {
+            None => ("audit".to_owned(), None),
+            Some(column) => {
+                let (rows, end) = self.behind_wall(column, filter, &below, order)?;
+                (format!("({rows}) AS audit"), end)
+            }
+        };
+        let mut sql = format!("SELECT {COLUMNS} FROM {from} WHERE id < $1");
         let mut params = vec![Value::from(below), Value::from(limit)];
+        if let (Some(Wall::Action), Some(action)) = (wall, &filter.action) {
+            params.push(Value::from(action.as_str()));
+        }
         let mut narrow = |condition: &str, value: Option<Value>| {
             if let Some(value) = value {
                 params.push(value);
@@ -118,17 +143,49 @@ impl Tx<'_> {
         narrow("reseller_id =", filter.reseller.map(Value::from));
         narrow("subject =", filter.subject.as_deref().map(Value::from));
         narrow("actor =", filter.actor.as_deref().map(Value::from));
-        narrow("action =", filter.action.as_deref().map(Value::from));
+        // Behind a wall that goes by it, all have it.
+        narrow("action =", filter.action.as_deref().filter(|_| wall != Some(Wall::Action)).map(Value::from));
         narrow("request_id =", filter.request_id.as_deref().map(Value::from));
         narrow("id >=", since.map(Value::from));
         if let Some(outcome) = filter.outcome {
             // Spelled out, because an index on some rows only serves a condition that is known beforehand.
             sql.push_str(&format!(" AND outcome = '{}'", outcome.as_str()));
         }
-        sql.push_str(&format!(" ORDER BY id {} LIMIT $2", if filter.is_indexed() { NEWEST_FIRST } else { "DESC" }));
+        sql.push_str(&format!(" ORDER BY id {order} LIMIT $2"));
         let rows = self.query(&sql, &params, read)?;
-        Ok(Page::from_rows(rows, page.limit, |record| record.id.to_string()))
+        let found = Page::from_rows(rows, page.limit, |record: &AuditRecord| record.id.to_string());
+        Ok(Page { next: found.next.or(end), ..found })
     }
+
+    /// The lines that are looked through for a page, with the action as third parameter, and the id at which they end if
+    /// there are more.
+    fn behind_wall(
+        &mut self,
+        wall: Wall,
+        filter: &AuditFilter,
+        below: &str,
+        order: &str,
+    ) -> Result<(String, Option<String>), StoreError> {
+        let rows = |place: &str| match wall {
+            Wall::Action => format!("FROM audit WHERE id < $1 AND action = {place} ORDER BY id {order}"),
+            Wall::Refused => format!("FROM audit WHERE id < $1 AND outcome = 'refused' ORDER BY id {order}"),
+        };
+        let mut params = vec![Value::from(below), Value::from(LOOKED_THROUGH - 1)];
+        if let (Wall::Action, Some(action)) = (wall, &filter.action) {
+            params.push(Value::from(action.as_str()));
+        }
+        let end = format!("SELECT id {} LIMIT 1 OFFSET $2", rows("$3"));
+        let end = self.query_one(&end, &params, |row| row.text())?;
+        Ok((format!("SELECT * {} LIMIT {LOOKED_THROUGH}", rows("$3")), end))
+    }
+}
+
+/// What a page goes by where a reseller is asked for as well: no index has both, so it looks through so many lines and not
+/// more, as [`walk`](super::walk) does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wall {
+    Action,
+    Refused,
 }
 
 /// What no id of this moment is smaller than: its milliseconds, in the 48 bits where a UUIDv7 has them, and zeros.

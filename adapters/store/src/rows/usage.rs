@@ -1,7 +1,8 @@
 //! Certificates that were issued, counted by day, account and profile.
 //!
 //! Issuing writes nothing for it. What is old enough that no more can come is counted once, from an index, and kept; what
-//! came since is counted when somebody asks. A mark says how far that is, and moves with what it speaks of.
+//! came since is counted when somebody asks. A mark says how far that is, and moves with what it speaks of. Once a day is
+//! behind the mark it does not change any more: its accounts are counted together, for those who do not ask by them.
 
 use chancery_domain::{AccountId, ResellerId, Timestamp};
 
@@ -54,7 +55,9 @@ impl Tx<'_> {
         let first = "SELECT MIN(issued_at) FROM certificates
                      WHERE reseller_id = $1 AND issued_at >= $2 AND issued_at < $3";
         let range = params![reseller, mark, until];
-        let Some(first) = self.query_one(first, range, |row| row.int_or_none())?.flatten() else { return Ok(false) };
+        let Some(first) = self.query_one(first, range, |row| row.int_or_none())?.flatten() else {
+            return self.total_usage(reseller, mark.div_euclid(DAY));
+        };
         let end = until.as_millis().min((first.div_euclid(DAY) + 1) * DAY);
         self.execute(
             "INSERT INTO usage_days (reseller_id, day, account_id, profile, issued)
@@ -69,10 +72,33 @@ impl Tx<'_> {
         Ok(true)
     }
 
+    /// Counts the accounts of one day before `end` together; `false` when there is none left.
+    fn total_usage(&mut self, reseller: ResellerId, end: i64) -> Result<bool, StoreError> {
+        let from = "SELECT totals_until FROM usage_marks WHERE reseller_id = $1";
+        let from = self.query_one(from, params![reseller], |row| row.int())?.unwrap_or(0);
+        if from >= end {
+            return Ok(false);
+        }
+        let day = "SELECT MIN(day) FROM usage_days WHERE reseller_id = $1 AND day >= $2 AND day < $3";
+        let day = self.query_one(day, params![reseller, from, end], |row| row.int_or_none())?.flatten();
+        if let Some(day) = day {
+            self.execute(
+                "INSERT INTO usage_totals (reseller_id, day, profile, issued)
+                 SELECT reseller_id, day, profile, SUM(issued) FROM usage_days WHERE reseller_id = $1 AND day = $2
+                 GROUP BY reseller_id, day, profile",
+                params![reseller, day],
+            )?;
+        }
+        let move_on = "UPDATE usage_marks SET totals_until = $2 WHERE reseller_id = $1";
+        self.execute(move_on, params![reseller, day.map_or(end, |day| day + 1)])?;
+        Ok(day.is_some())
+    }
+
     /// How many certificates a reseller's customers got: what was counted before, and what has come since.
     pub fn usage(&mut self, reseller: ResellerId, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
-        let mark = "SELECT counted_until FROM usage_marks WHERE reseller_id = $1";
-        let mark = self.query_one(mark, params![reseller], |row| row.int())?.unwrap_or(0);
+        let marks = "SELECT counted_until, totals_until FROM usage_marks WHERE reseller_id = $1";
+        let marks = self.query_one(marks, params![reseller], |row| Ok((row.int()?, row.int()?)))?;
+        let (mark, totals_until) = marks.unwrap_or((0, 0));
         let UsageFilter { days: (from, to), account, profile, by, most } = filter;
         let mut params: Vec<Value> = vec![reseller.into(), (*from).into(), (*to).into()];
         let mut place = |value: Value| {
@@ -88,6 +114,35 @@ impl Tx<'_> {
         if let Some(profile) = profile {
             narrow.push_str(&format!(" AND profile = {}", place(profile.as_str().into())));
         }
+        // Accounts are read one by one only where somebody asks by them.
+        let by_account = by.account || by.group || account.is_some();
+        let mut totals = String::new();
+        let mut days_from = "$2".to_owned();
+        if !by_account {
+            let (end, later) = (place(totals_until.into()), place(totals_until.max(*from).into()));
+            totals = format!(
+                "SELECT day, CAST(NULL AS TEXT) AS account_id, profile, issued FROM usage_totals
+                 WHERE reseller_id = $1 AND day >= $2 AND day <= $3 AND day < {end}{narrow} UNION ALL "
+            );
+            days_from = later;
+        }
+        // One account is looked up day by day: of a span of days, those of all accounts would be read.
+        let (each_day, days) = match account {
+            Some(_) => (
+                "WITH RECURSIVE span (day) AS (SELECT CAST($2 AS BIGINT) UNION ALL SELECT day + 1 FROM span WHERE day < $3) ",
+                format!("span CROSS JOIN usage_days WHERE reseller_id = $1 AND usage_days.day = span.day{narrow}"),
+            ),
+            None => ("", format!("usage_days WHERE reseller_id = $1 AND day >= {days_from} AND day <= $3{narrow}")),
+        };
+        // What is not asked for is not read either: days alone are in the index.
+        let (of_account, by_of_account) = match by_account {
+            true => ("account_id", ", account_id"),
+            false => ("CAST(NULL AS TEXT)", ""),
+        };
+        let (of_profile, by_of_profile) = match by.profile || profile.is_some() {
+            true => ("profile", ", profile"),
+            false => ("CAST(NULL AS TEXT)", ""),
+        };
         let most = place((*most).into());
         // A place for each, so that rows read alike; what nobody asks for is nothing.
         let column = |asked: bool, name: &str| if asked { name.to_owned() } else { "NULL".to_owned() };
@@ -111,13 +166,12 @@ impl Tx<'_> {
             false => "",
         };
         let sql = format!(
-            "SELECT {day}, {}, CAST(COALESCE(SUM(issued), 0) AS BIGINT) FROM (
-                SELECT day, account_id, profile, issued FROM usage_days
-                WHERE reseller_id = $1 AND day >= $2 AND day <= $3{narrow}
+            "{each_day}SELECT {day}, {}, CAST(COALESCE(SUM(issued), 0) AS BIGINT) FROM (
+                {totals}SELECT usage_days.day, account_id, profile, issued FROM {days}
                 UNION ALL
-                SELECT issued_at / 86400000, account_id, profile, COUNT(*) FROM certificates
+                SELECT issued_at / 86400000, {of_account}, {of_profile}, COUNT(*) FROM certificates
                 WHERE reseller_id = $1 AND issued_at >= {since} AND issued_at < {end}{narrow}
-                GROUP BY issued_at / 86400000, account_id, profile) AS counted{groups}{grouped} LIMIT {most}",
+                GROUP BY issued_at / 86400000{by_of_account}{by_of_profile}) AS counted{groups}{grouped} LIMIT {most}",
             columns.join(", ")
         );
         self.query(&sql, &params, |row| {

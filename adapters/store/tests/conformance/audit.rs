@@ -86,6 +86,37 @@ pub(crate) async fn each_filter_narrows_the_trail(db: Database) {
     assert_eq!(trail(&db, nobody).await, []);
 }
 
+/// A page looks through so many lines and not more, and says where to go on.
+pub(crate) async fn a_reseller_finds_its_own_behind_much_of_others(db: Database) {
+    let (reseller, other) = (db.make.reseller().id, db.make.reseller().id);
+    let refused = |record: AuditRecord| AuditRecord { outcome: Outcome::Refused, ..record };
+    let own: Vec<_> = (0..3).map(|_| refused(db.make.audit(Some(reseller), "acc_1"))).collect();
+    let others = (0..5000).map(|_| refused(db.make.audit(Some(other), "acc_2")));
+    let mut all: Vec<_> = own.iter().cloned().chain(others).collect();
+    all.push(refused(db.make.audit(Some(reseller), "acc_1")));
+    let newest = all.last().cloned();
+    db.put(move |tx| all.iter().try_for_each(|record| tx.append_audit(record))).await;
+    let expected: Vec<_> = newest.into_iter().chain(own.into_iter().rev()).collect();
+    let by_action = AuditFilter { action: Some("account.create".to_owned()), ..AuditFilter::default() };
+    let by_outcome = AuditFilter { outcome: Some(Outcome::Refused), ..AuditFilter::default() };
+    for filter in [by_action, by_outcome] {
+        let filter = AuditFilter { reseller: Some(reseller), ..filter };
+        let (mut found, mut after, mut pages) = (Vec::new(), None, 0);
+        loop {
+            let (filter, page) = (filter.clone(), PageRequest { limit: 2, after });
+            let page = db.get(move |tx| tx.audit(&filter, &page)).await;
+            found.extend(page.items);
+            pages += 1;
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found, expected);
+        assert!((3..=6).contains(&pages), "{pages} pages");
+    }
+}
+
 pub(crate) async fn what_was_written_cannot_be_changed_or_deleted(db: Database) {
     let record = db.make.audit(None, "acc_0");
     append(&db, &record).await;

@@ -125,6 +125,7 @@ conformance! {
         keeps_every_field,
         takes_every_text,
         each_filter_narrows_the_trail,
+        a_reseller_finds_its_own_behind_much_of_others,
         what_was_written_cannot_be_changed_or_deleted,
     }
     idempotency {

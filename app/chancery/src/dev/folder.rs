@@ -26,6 +26,9 @@ use crate::installation::{Addresses, Installation, Kek, LogChoice, LogFormat, Pl
 /// The `aud` of a `dev`'s tokens: the same whatever port it listens on.
 pub const AUDIENCE: &str = "https://chancery.test";
 
+/// What `serve` holds to where nothing else is said: a `dev` with more to do than it can says so as well.
+const REQUESTS_AT_ONCE: usize = 4096;
+
 /// An absolute path to a folder that exists.
 pub struct Folder(PathBuf);
 
@@ -188,7 +191,11 @@ impl Folder {
             validation: wishes.validation(),
             blocklist: None,
             external_keys: Vec::new(),
-            limits: ServerLimits { http: Limits::default(), body: BodyLimits::default(), requests_at_once: None },
+            limits: ServerLimits {
+                http: Limits::default(),
+                body: BodyLimits::default(),
+                requests_at_once: Some(REQUESTS_AT_ONCE),
+            },
             proxies: TrustedProxies::default(),
             shutdown_delay: Duration::ZERO,
             log: LogChoice { format: LogFormat::Auto, level: "info".to_owned() },

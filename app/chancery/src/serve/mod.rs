@@ -226,6 +226,9 @@ fn relying(installation: &Installation, assembled: &Assembled) -> Router {
     finish(router, edge(installation))
 }
 
+/// Where customers order: other requests follow.
+const ORDERING: &[&str] = &["/v1/order", "/acme/{profile}/new-order", "/acme/{profile}/new-authz"];
+
 /// What stands around the routers of an installation.
 pub fn edge(installation: &Installation) -> Edge {
     let edge = Edge::new(request_ids()).body_limits(installation.limits.body).trusting(installation.proxies.clone());
@@ -233,6 +236,7 @@ pub fn edge(installation: &Installation) -> Edge {
         Some(telemetry) => edge.continuing_traces_of(telemetry.continued.clone()),
         None => edge,
     };
+    let edge = edge.beginning_at(ORDERING);
     match installation.limits.requests_at_once {
         Some(most) => edge.at_most(most),
         None => edge,
