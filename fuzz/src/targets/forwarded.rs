@@ -19,7 +19,7 @@ pub(super) const TARGET: Target =
 static PROXIES: LazyLock<[TrustedProxies; 2]> = LazyLock::new(|| {
     [ProxyHeader::XForwardedFor, ProxyHeader::Forwarded].map(|header| {
         let networks = ["10.0.0.0/8", "fd00::/8"].map(|text| text.parse().expect("it is a network"));
-        TrustedProxies { networks: networks.into(), header }
+        TrustedProxies { networks: networks.into(), header, announce: false }
     })
 });
 
