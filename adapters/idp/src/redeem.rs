@@ -102,11 +102,17 @@ impl CodeExchange for CodeRedeemer {
                 let token = answer.ok().and_then(|answer| answer.id_token);
                 token.map(Secret::new).ok_or_else(|| RedeemError::Refused("no ID token in the answer".to_owned()))
             }
-            status if status.is_server_error() => Err(RedeemError::Unavailable(format!("the answer was {status}"))),
+            status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
+                Err(RedeemError::Unavailable(format!("the answer was {status}")))
+            }
             status => {
                 let said = serde_json::from_slice::<Refusal>(&document).map(|refusal| refusal.error);
                 let said: String = said.unwrap_or_default().chars().filter(char::is_ascii_graphic).take(60).collect();
-                Err(RedeemError::Refused(format!("{status} {said}")))
+                match said.as_str() {
+                    // It is our secret that is wrong, and not the person.
+                    "invalid_client" => Err(RedeemError::Unavailable(format!("{status} {said}"))),
+                    _ => Err(RedeemError::Refused(format!("{status} {said}"))),
+                }
             }
         }
     }

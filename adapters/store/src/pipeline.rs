@@ -99,10 +99,12 @@ impl Connection {
     }
 
     fn end_lingering(&mut self) -> Result<(), Error> {
-        if !std::mem::take(&mut self.lingers) {
+        if !self.lingers {
             return Ok(());
         }
-        self.runtime.block_on(self.line.answer(BEGIN, self.client.batch_execute("ROLLBACK")))
+        self.runtime.block_on(self.line.answer(BEGIN, self.client.batch_execute("ROLLBACK")))?;
+        self.lingers = false;
+        Ok(())
     }
 
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
@@ -297,7 +299,7 @@ impl Transaction<'_> {
     /// Drops a transaction that changed nothing, or is not to. The server is told with the next one, or by
     /// [`Connection::rest`].
     pub(crate) fn abandon(self) {
-        if self.begin.is_none() && self.kind != Kind::Alone {
+        if self.begin.is_none() {
             self.connection.lingers = true;
         }
     }

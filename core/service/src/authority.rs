@@ -200,6 +200,7 @@ impl Candidate for Open {
 
     fn can_sign(&self, purposes: &[Purpose]) -> bool {
         let issuer = &self.signing.issuer;
-        self.signing.active && self.now <= issuer.not_after() && issuer.covers(purposes)
+        let standing = self.signing.active && !self.signing.revoked;
+        standing && self.now <= issuer.not_after() && issuer.covers(purposes)
     }
 }

@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use chancery_domain::{
-    Account, AccountError, AccountId, AcmeAccount, AcmeAccountId, Authorization, EabCredential, EvidenceAges, Kid,
-    Order, OrderId, ProblemKind, ProofError, Reseller, ResellerId, Timestamp, ValidationProblem,
+    Account, AccountError, AccountId, AcmeAccount, AcmeAccountId, Authorization, EabCredential, EvidenceAges, IssuerId,
+    Kid, Order, OrderId, ProblemKind, ProofError, Reseller, ResellerId, Timestamp, ValidationProblem,
 };
 use chancery_pki::{CertificateRequest, Draft};
 use chancery_store::{DraftRow, Party, StoreError, Tx};
 
-use crate::csr;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::orders::days_between;
@@ -78,13 +77,20 @@ impl Parties {
     }
 }
 
-/// Nobody gets a certificate for a key that was revoked as compromised, however far it has come.
-pub(crate) fn require_uncompromised(tx: &mut Tx<'_>, request: &CertificateRequest) -> Result<(), ServiceError> {
-    if csr::is_compromised(tx, request)? {
-        let detail = "the key was revoked as compromised".to_owned();
-        return Err(ServiceError::Unissuable(ValidationProblem { kind: ProblemKind::BadCsr, detail }));
-    }
-    Ok(())
+/// Nobody gets a certificate for a key that was revoked as compromised, nor from a CA that was revoked, however far it has
+/// come.
+pub(crate) fn require_unbarred(
+    tx: &mut Tx<'_>,
+    request: &CertificateRequest,
+    issuer: IssuerId,
+) -> Result<(), ServiceError> {
+    let key = request.key().map_err(ServiceError::internal)?;
+    let (kind, detail) = match tx.bars(key.sha256(), issuer)? {
+        (false, false) => return Ok(()),
+        (true, _) => (ProblemKind::BadCsr, "the key was revoked as compromised"),
+        (false, true) => (ProblemKind::ServerInternal, "the CA that was to sign it was revoked; order again"),
+    };
+    Err(ServiceError::Unissuable(ValidationProblem { kind, detail: detail.to_owned() }))
 }
 
 /// A stored draft is never drawn anew: one that lasts longer than policies allow by now comes to nothing.

@@ -52,14 +52,15 @@ impl Load {
         Self { inner: Arc::new(Inner { most, state: Mutex::default() }) }
     }
 
-    /// Counts one more, unless there are as many as there may be, a quarter of those that begin something, or the network has
-    /// its share of strangers: whoever sends half a request costs a place, and cannot have all of them.
+    /// Counts one more, unless there are as many as there may be, or the network has its share of strangers: whoever sends half
+    /// a request costs a place, and cannot have all of them. Who begins something is turned away once resellers have a quarter
+    /// of the places; one of them alone, or strangers, cannot bring that about.
     pub(crate) fn begin(&self, from: Option<IpAddr>, something_new: bool) -> Result<Arc<Place>, ApiError> {
         let mut state = self.state();
         if state.all >= self.inner.most {
             return Err(refused("full"));
         }
-        if something_new && state.all >= (self.inner.most / 4).max(1) {
+        if something_new && state.at_work(self.inner.most / 8) >= (self.inner.most / 4).max(1) {
             return Err(refused("new"));
         }
         let holder = match from.map(network) {
@@ -116,6 +117,11 @@ impl Drop for Place {
 }
 
 impl State {
+    /// How many places resellers have, no more than so many counted of each.
+    fn at_work(&self, most_each: usize) -> usize {
+        self.resellers.values().map(|places| (*places).min(most_each.max(1))).sum()
+    }
+
     fn leave(&mut self, holder: Holder) {
         match holder {
             Holder::Nobody => {}
@@ -180,11 +186,14 @@ mod tests {
 
     #[test]
     fn what_was_begun_goes_on_where_nothing_new_is_taken() {
-        let load = Load::new(8);
-        let held: Vec<_> = (0..2).map(|_| load.begin(None, true).unwrap()).collect();
+        let (load, [one, two, _]) = (Load::new(8), resellers());
+        let strangers: Vec<_> = (0..4).map(|_| load.begin(None, true).unwrap()).collect();
+        assert!(strangers[..2].iter().all(|place| place.claim(one).is_ok()));
+        assert!(load.begin(None, true).is_ok(), "neither strangers nor one reseller keep others from beginning");
+        strangers[2].claim(two).unwrap();
         assert_eq!(load.begin(None, true).err().unwrap().status(), 503);
         assert!(load.begin(None, false).is_ok());
-        drop(held);
+        drop(strangers);
         assert!(load.begin(None, true).is_ok());
     }
 

@@ -61,10 +61,11 @@ impl FromStr for Network {
 }
 
 impl TrustedProxies {
-    /// Whose request it is that came over a connection from `peer`: read from the last proxy back to the first that is not
+    /// Whose request it is that came over a connection from `peer`, where that was not announced: read from the last proxy back to the first that is not
     /// trusted. What a client has written there itself stands before that, and is never reached.
     pub(crate) fn client(&self, peer: SocketAddr, headers: &HeaderMap) -> SocketAddr {
-        if self.networks.is_empty() || !self.trusts(peer.ip()) {
+        // Who announces clients before the request says nothing within it: that would be the client's own word.
+        if self.announce || self.networks.is_empty() || !self.trusts(peer.ip()) {
             return peer;
         }
         let said = match self.header {

@@ -101,12 +101,32 @@ on_both_databases! {
         let (nothing, client_ref) = (json!({}), &client);
         let answers = join_all((0..8).map(|_| client_ref.post(&challenge, &nothing))).await;
         for answer in answers {
-            let status = answer.expect(200)["status"].clone();
-            assert!(status == "valid" || status == "processing", "{status}");
+            assert_eq!(answer.expect(200)["status"], "valid");
         }
-        assert_eq!(eyes.looks.load(Ordering::Relaxed), 1);
-        world.work(None).await;
+        assert_eq!((eyes.looks.load(Ordering::Relaxed), jobs(&world).await), (1, 0));
+        assert_eq!(client.read(&order).await.expect(200)["status"], "ready");
+    }
+
+    async fn a_look_that_takes_longer_goes_on_and_is_not_begun_anew(world: World) {
+        let eyes = eyes(&world, true, Duration::from_millis(1500));
+        let (_, _, client) = stage(&world).await;
+        let (order, challenge) = ordered(&client).await;
+        assert_eq!(client.post(&challenge, &json!({})).await.expect(200)["status"], "processing");
         client.wait_for(&order, "ready").await;
+        assert_eq!((eyes.looks.load(Ordering::Relaxed), jobs(&world).await), (1, 0));
+    }
+
+    async fn names_of_an_order_that_has_ended_are_not_looked_at(world: World) {
+        let eyes = eyes(&world, true, Duration::ZERO);
+        let (_, _, client) = stage(&world).await;
+        let (_, order) = client.order(&["a.test", "b.test"]).await;
+        let [given_up, other] = [0, 1].map(|place| order["authorizations"][place].as_str().unwrap().to_owned());
+        client.post(&given_up, &json!({"status": "deactivated"})).await.expect(200);
+        for challenge in client.read(&other).await.expect(200)["challenges"].as_array().unwrap() {
+            let refused = client.post(challenge["url"].as_str().unwrap(), &json!({})).await;
+            assert!(refused.status.is_client_error(), "{}", refused.text());
+        }
+        assert_eq!(eyes.looks.load(Ordering::Relaxed), 0);
     }
 
     async fn nobody_looks_for_a_choice_that_cannot_stand(world: World) {

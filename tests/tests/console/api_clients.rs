@@ -104,8 +104,8 @@ on_both_databases! {
         Browser::of(&world, &other).await.look("/console").await;
     }
 
-    async fn a_client_does_not_outlive_the_one_that_makes_it(world: World) {
-        world.tenant("NORTH").await;
+    async fn a_client_does_not_outlive_the_one_that_makes_or_renews_it(world: World) {
+        let tenant = world.tenant("NORTH").await;
         let name = Name::parse("guest").unwrap();
         let new = NewClient { reseller: "NORTH".to_owned(), name, scopes: ScopeSet::all(), expires_in_days: Some(7) };
         let guest = world.services.operator.create_client(new).await.unwrap();
@@ -117,6 +117,13 @@ on_both_databases! {
             assert!(refused.contains("aria-invalid=\"true\""), "{days}: {refused}");
         }
         create(&mut browser, guest.secret.reveal(), &["read:account"], "7").await.unwrap();
+        // Nor may it get a secret of one that lasts.
+        for verb in ["rotate", "finish-rotation"] {
+            let path = format!("/console/clients/{}/{verb}", tenant.client_id);
+            let refused = browser.post(&path, &[("current", guest.secret.reveal())]).await;
+            assert_eq!(refused.status, 400, "{verb}");
+            assert!(refused.text().contains("lasts longer"), "{}", refused.text());
+        }
     }
 
     async fn who_signed_in_through_a_provider_has_to_have_done_so_lately(world: World) {
@@ -131,8 +138,11 @@ on_both_databases! {
         let back = format!("/console/sign-in/with/partners/return?code=x&state={}", asked["state"]);
         assert_eq!(browser.get(&back).await.status, 303);
         browser.look("/console/clients").await;
-        create(&mut browser, "", &["read:account"], "").await.unwrap();
-        assert!(create(&mut browser, "", &["read:order"], "").await.is_err());
+        create(&mut browser, "", &["read:account"], "90").await.unwrap();
+        assert!(create(&mut browser, "", &["read:order"], "90").await.is_err());
+        for days in ["", "91"] {
+            assert!(create(&mut browser, "", &["read:account"], days).await.is_err(), "{days}");
+        }
         world.advance(Duration::from_secs(15 * 60));
         let refused = create(&mut browser, "", &["read:account"], "").await.unwrap_err();
         assert!(refused.contains("some time since you signed in"), "{refused}");

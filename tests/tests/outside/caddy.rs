@@ -12,7 +12,8 @@ struct Caddy<'a> {
 }
 
 impl<'a> Caddy<'a> {
-    /// Two names by http-01, one by tls-alpn-01.
+    /// Two names by http-01, one by tls-alpn-01. Each way has an account of its own: Caddy files accounts by their address, and two
+    /// that register at the same moment would mix up their keys there.
     fn start(acme: &'a AcmeServer, customer: &Customer) -> Self {
         let folder = acme.server.folder().join("caddy");
         fs::create_dir_all(&folder).unwrap();
@@ -46,6 +47,7 @@ impl<'a> Caddy<'a> {
                 tls {{
                     key_type p384
                     issuer acme {{
+                        email t.{email}
                         disable_http_challenge
                     }}
                 }}

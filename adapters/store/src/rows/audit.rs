@@ -58,16 +58,13 @@ pub struct AuditFilter {
 }
 
 impl AuditFilter {
-    /// What to go by where much of it may be other resellers'. What has one subject or request is little, and one actor is
-    /// of one reseller.
-    fn wall(&self) -> Option<Wall> {
+    /// Whose lines are walked, where no index has both the reseller and what else is asked for. What has one subject or
+    /// request is little, and one actor is of one reseller.
+    fn walked(&self) -> Option<ResellerId> {
         let Self { reseller, subject, actor, action, outcome, request_id, since, .. } = self;
         let narrow = [subject, actor, request_id].into_iter().any(Option::is_some) || since.is_some();
-        match (reseller, action, outcome) {
-            (Some(_), Some(_), _) if !narrow => Some(Wall::Action),
-            (Some(_), None, Some(Outcome::Refused)) if !narrow => Some(Wall::Refused),
-            _ => None,
-        }
+        let wide = action.is_some() || *outcome == Some(Outcome::Refused);
+        reseller.filter(|_| wide && !narrow)
     }
 
     /// Whether an index leads to what is asked for; else the trail is read from its end.
@@ -121,30 +118,27 @@ impl Tx<'_> {
         let [since, until] = [filter.since, filter.until].map(|at| at.map(|at| first_id(at).to_string()));
         let below = until.filter(|until| *until < after).unwrap_or(after);
         let order = if filter.is_indexed() { NEWEST_FIRST } else { "DESC" };
-        let wall = filter.wall();
-        let (from, end) = match wall {
+        let walked = filter.walked();
+        let (from, end) = match walked {
             None => ("audit".to_owned(), None),
-            Some(column) => {
-                let (rows, end) = self.behind_wall(column, filter, &below, order)?;
+            Some(reseller) => {
+                let (rows, end) = self.walk_of(reseller, &below, order)?;
                 (format!("({rows}) AS audit"), end)
             }
         };
         let mut sql = format!("SELECT {COLUMNS} FROM {from} WHERE id < $1");
         let mut params = vec![Value::from(below), Value::from(limit)];
-        if let (Some(Wall::Action), Some(action)) = (wall, &filter.action) {
-            params.push(Value::from(action.as_str()));
-        }
+        params.extend(walked.map(Value::from));
         let mut narrow = |condition: &str, value: Option<Value>| {
             if let Some(value) = value {
                 params.push(value);
                 sql.push_str(&format!(" AND {condition} ${}", params.len()));
             }
         };
-        narrow("reseller_id =", filter.reseller.map(Value::from));
+        narrow("reseller_id =", filter.reseller.filter(|_| walked.is_none()).map(Value::from));
         narrow("subject =", filter.subject.as_deref().map(Value::from));
         narrow("actor =", filter.actor.as_deref().map(Value::from));
-        // Behind a wall that goes by it, all have it.
-        narrow("action =", filter.action.as_deref().filter(|_| wall != Some(Wall::Action)).map(Value::from));
+        narrow("action =", filter.action.as_deref().map(Value::from));
         narrow("request_id =", filter.request_id.as_deref().map(Value::from));
         narrow("id >=", since.map(Value::from));
         if let Some(outcome) = filter.outcome {
@@ -157,35 +151,19 @@ impl Tx<'_> {
         Ok(Page { next: found.next.or(end), ..found })
     }
 
-    /// The lines that are looked through for a page, with the action as third parameter, and the id at which they end if
-    /// there are more.
-    fn behind_wall(
+    /// The lines that are looked through for a page, so many and not more as [`walk`](super::walk) does, with the reseller
+    /// as third parameter; and the id at which they end if there are more. Nobody is shown ids of others.
+    fn walk_of(
         &mut self,
-        wall: Wall,
-        filter: &AuditFilter,
+        reseller: ResellerId,
         below: &str,
         order: &str,
     ) -> Result<(String, Option<String>), StoreError> {
-        let rows = |place: &str| match wall {
-            Wall::Action => format!("FROM audit WHERE id < $1 AND action = {place} ORDER BY id {order}"),
-            Wall::Refused => format!("FROM audit WHERE id < $1 AND outcome = 'refused' ORDER BY id {order}"),
-        };
-        let mut params = vec![Value::from(below), Value::from(LOOKED_THROUGH - 1)];
-        if let (Wall::Action, Some(action)) = (wall, &filter.action) {
-            params.push(Value::from(action.as_str()));
-        }
-        let end = format!("SELECT id {} LIMIT 1 OFFSET $2", rows("$3"));
-        let end = self.query_one(&end, &params, |row| row.text())?;
-        Ok((format!("SELECT * {} LIMIT {LOOKED_THROUGH}", rows("$3")), end))
+        let rows = format!("FROM audit WHERE id < $1 AND reseller_id = $3 ORDER BY id {order}");
+        let params = params![below, LOOKED_THROUGH - 1, reseller];
+        let end = self.query_one(&format!("SELECT id {rows} LIMIT 1 OFFSET $2"), params, |row| row.text())?;
+        Ok((format!("SELECT * {rows} LIMIT {LOOKED_THROUGH}"), end))
     }
-}
-
-/// What a page goes by where a reseller is asked for as well: no index has both, so it looks through so many lines and not
-/// more, as [`walk`](super::walk) does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Wall {
-    Action,
-    Refused,
 }
 
 /// What no id of this moment is smaller than: its milliseconds, in the 48 bits where a UUIDv7 has them, and zeros.

@@ -82,10 +82,14 @@ impl Tx<'_> {
         if let Some(name) = filter.name.as_deref() {
             query.params.push(Value::from(name));
             let place = query.params.len();
+            // One that is found by itself is not walked to, and may lie further back.
+            let most = match driver {
+                Driver::One => String::new(),
+                _ => format!(" ORDER BY certificate_id DESC LIMIT {LOOKED_THROUGH}"),
+            };
             query.sql.push_str(&format!(
                 " AND certificates.id IN (SELECT certificate_id FROM certificate_names
-                   WHERE reseller_id = $1 AND name = ${place} AND certificate_id < $2
-                   ORDER BY certificate_id DESC LIMIT {LOOKED_THROUGH})"
+                   WHERE reseller_id = $1 AND name = ${place} AND certificate_id < $2{most})"
             ));
         }
         let state = if driver == Driver::State { "state" } else { "state || ''" };

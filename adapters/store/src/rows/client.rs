@@ -42,6 +42,15 @@ impl Tx<'_> {
         self.query(&sql, params![reseller], read_client)
     }
 
+    /// How many clients of a reseller can sign in, and how many there are with those that cannot.
+    pub fn count_clients(&mut self, reseller: ResellerId, now: Timestamp) -> Result<(i64, i64), StoreError> {
+        let sql =
+            "SELECT COUNT(CASE WHEN disabled = 0 AND (expires_at IS NULL OR expires_at > $2) THEN 1 END), COUNT(*)
+                   FROM clients WHERE reseller_id = $1";
+        let counted = self.query_one(sql, params![reseller, now], |row| Ok((row.int()?, row.int()?)))?;
+        Ok(counted.unwrap_or_default())
+    }
+
     pub fn save_client(&mut self, client: &Client) -> Result<(), StoreError> {
         self.update(
             "client",

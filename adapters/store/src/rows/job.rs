@@ -150,7 +150,9 @@ impl Tx<'_> {
     }
 }
 
-/// Removes a job, if it is of the node that says so.
+/// A job, if it is of the node that asks.
+pub(super) const HELD: &str = "SELECT 1 FROM jobs WHERE kind = $1 AND subject = $2 AND lease = $3";
+/// Removes it.
 pub(super) const CONCLUDE: &str = "DELETE FROM jobs WHERE kind = $1 AND subject = $2 AND lease = $3";
 
 pub(super) fn conclusion(kind: JobKind, subject: impl ToString, node: &str) -> [Value; 3] {

@@ -1,6 +1,6 @@
 //! Keys: those nobody may use any more, and those that reseller orders are validated with.
 
-use chancery_domain::{AccountId, Timestamp};
+use chancery_domain::{AccountId, IssuerId, Timestamp};
 
 use crate::error::StoreError;
 use crate::tx::Tx;
@@ -16,6 +16,15 @@ impl Tx<'_> {
     /// Why a public key is blocked, where it is.
     pub fn blocked_key(&mut self, hash: &[u8]) -> Result<Option<String>, StoreError> {
         self.query_one("SELECT reason FROM blocked_keys WHERE key_hash = $1", params![hash], |row| row.text())
+    }
+
+    /// Whether a key is blocked, and whether a CA is revoked: whatever else was found good, nothing is signed then.
+    pub fn bars(&mut self, key_hash: &[u8], issuer: IssuerId) -> Result<(bool, bool), StoreError> {
+        let (blocked, revoked) = self.query_one_of_both(
+            ("SELECT 1 FROM blocked_keys WHERE key_hash = $1", params![key_hash], |_| Ok(())),
+            ("SELECT 1 FROM issuers WHERE id = $1 AND revoked_at IS NOT NULL", params![issuer], |_| Ok(())),
+        )?;
+        Ok((blocked.is_some(), revoked.is_some()))
     }
 
     /// The thumbprint of the key that an account's reseller orders are validated with.

@@ -6,7 +6,7 @@ use chancery_domain::{
 };
 
 use super::evidence::{read_identifiers, read_problem, write_identifiers, write_problem};
-use super::job::{CONCLUDE, JobKind, conclusion};
+use super::job::{CONCLUDE, HELD, JobKind, conclusion};
 use super::walk::{self, Narrowed, Walk};
 use super::{NEWEST_FIRST, bounds};
 use crate::error::StoreError;
@@ -90,13 +90,6 @@ impl Tx<'_> {
         self.query_one(&format!("{} WHERE id = $1", *SELECT), params![id], read)
     }
 
-    /// How many names an order has.
-    pub fn count_names(&mut self, order: OrderId) -> Result<usize, StoreError> {
-        let sql = "SELECT COUNT(*) FROM authorizations WHERE order_id = $1";
-        let count = self.query_one(sql, params![order], |row| row.int())?.unwrap_or(0);
-        Ok(usize::try_from(count).unwrap_or(usize::MAX))
-    }
-
     /// The order, for this unit of work alone until it ends: others wait.
     pub fn lock_order(&mut self, id: OrderId) -> Result<Option<Order>, StoreError> {
         Ok(self.query_claimed(&format!("{} WHERE id = $1", *SELECT), params![id], read)?.pop())
@@ -105,8 +98,13 @@ impl Tx<'_> {
     /// The same, and whether its job was this node's, which it is no more.
     pub fn lock_order_and_conclude(&mut self, id: OrderId, node: &str) -> Result<(Option<Order>, bool), StoreError> {
         let sql = self.locking(&format!("{} WHERE id = $1", *SELECT), "FOR UPDATE").into_owned();
-        let (conclude, params) = (format!("{CONCLUDE} RETURNING 1"), conclusion(JobKind::Issue, id, node));
-        let (order, ours) = self.query_one_of_both((&sql, params![id], read), (&conclude, &params, |_| Ok(())))?;
+        // The first question of a transaction writes nothing: should its beginning be refused, that would stand by itself.
+        let held = self.locking(HELD, "FOR UPDATE").into_owned();
+        let job = conclusion(JobKind::Issue, id, node);
+        let (order, ours) = self.query_one_of_both((&sql, params![id], read), (&held, &job, |_| Ok(())))?;
+        if ours.is_some() {
+            self.put(CONCLUDE, &job)?;
+        }
         Ok((order, ours.is_some()))
     }
 

@@ -120,7 +120,7 @@ pub const METRICS: &[Metric] = &[
     of("chancery_crypto_seconds", Histogram, Unit::Seconds, &[("what", Are(&["csr", "sign"]))],
         "Judging a CSR; linting and signing a certificate."),
     of("chancery_jobs_total", Counter, Unit::Count, &[("kind", JOBS), ("outcome", Are(&["done", "failed"]))],
-        "Jobs that this node has worked on; those that failed are tried again."),
+        "Jobs that this node has worked on; those that failed are tried again. What is done at once, while a client waits, is no job."),
     of("chancery_jobs_waiting", Gauge, Unit::Count, &[("kind", JOBS)],
         "Jobs that are not done, of all nodes; no more than 10000 are counted."),
     of("chancery_jobs_oldest_age_seconds", Gauge, Unit::Seconds, &[("kind", JOBS)],

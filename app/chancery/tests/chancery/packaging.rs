@@ -26,9 +26,11 @@ fn yaml(path: &str) -> Vec<Yaml> {
     YamlLoader::load_from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}\n{text}"))
 }
 
-/// `{{ .Values.a.b }}` and `{{ .Release.Name }}`, which is all that our templates use.
+/// `{{ .Values.a.b }}` and `{{ .Release.Name }}`, which is all that our templates use, but for parts that stand only
+/// where a value does: those of our values are empty.
 fn rendered(text: &str) -> String {
     let values = YamlLoader::load_from_str(&read("helm/chancery/values.yaml")).unwrap();
+    let text = without_parts(text, &values[0]);
     let mut parts = text.split("{{");
     let mut rendered = parts.next().unwrap().to_owned();
     for part in parts {
@@ -47,6 +49,17 @@ fn rendered(text: &str) -> String {
         rendered.push_str(rest);
     }
     rendered
+}
+
+/// The text without what stands between `{{- with .Values.a }}` and `{{- end }}`.
+fn without_parts(text: &str, values: &Yaml) -> String {
+    let Some((before, rest)) = text.split_once("{{- with .Values.") else { return text.to_owned() };
+    let (name, rest) = rest.split_once("}}").expect("a template ends");
+    let (_, after) = rest.split_once("{{- end }}").expect("a part ends");
+    let value = &values[name.trim()];
+    let empty = value.as_vec().map(Vec::is_empty).or(value.as_hash().map(|pairs| pairs.is_empty()));
+    assert_eq!(empty, Some(true), "values.yaml has no empty {name}");
+    format!("{}{}", before.trim_end(), without_parts(after, values))
 }
 
 /// A command line as the binary understands it: what follows is told to be explained, and is.

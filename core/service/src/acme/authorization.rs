@@ -2,7 +2,6 @@
 
 use chancery_domain::{AuthorizationId, AuthorizationState, ChallengeId, ProblemKind, ValidationProblem};
 use serde_json::json;
-use tracing::Instrument;
 
 use super::{Acme, AcmeCaller, AcmeError, require_still};
 use crate::authorizations::{AuthorizationDetails, ChallengeDetails, lock};
@@ -23,27 +22,28 @@ impl Acme {
     pub async fn answer_challenge(&self, by: &AcmeCaller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
         by.require_active()?;
         let wait = self.kernel.settings.acme.challenge_wait;
-        if !wait.is_zero() {
-            // A client that goes away takes nothing with it.
-            let (me, caller) = (self.clone(), by.caller.clone());
-            let at_once = async move { me.authorizations.choose_at_once(&caller, id, FEW, wait).await };
-            match tokio::spawn(at_once.in_current_span()).await {
-                Ok(Ok(Some(details))) => return Ok(details),
-                Ok(Ok(None) | Err(ServiceError::AlreadyTried(_))) => {}
-                Ok(Err(error)) => return Err(error),
-                Err(error) => return Err(ServiceError::internal(error)),
-            }
-        }
-        let decided = self.kernel.decided.watch(id);
-        let tried = match self.authorizations.choose_among(&by.caller, id).await {
+        let until = tokio::time::Instant::now() + wait;
+        let at_once = match wait.is_zero() {
+            true => Ok(None),
+            false => self.authorizations.choose_at_once(&by.caller, id, FEW, wait).await,
+        };
+        let tried = match at_once {
+            Ok(Some(details)) => return Ok(details),
             Err(ServiceError::AlreadyTried(tried)) => tried,
             Err(other) => return Err(other),
-            Ok(chosen) => {
-                if wait.is_zero() || chosen.names > FEW {
-                    return Ok(chosen.details);
+            Ok(None) => {
+                let decided = self.kernel.decided.watch(id);
+                match self.authorizations.choose_among(&by.caller, id).await {
+                    Err(ServiceError::AlreadyTried(tried)) => tried,
+                    Err(other) => return Err(other),
+                    Ok(chosen) => {
+                        if wait.is_zero() || chosen.names > FEW {
+                            return Ok(chosen.details);
+                        }
+                        decided.at_most(until - tokio::time::Instant::now()).await;
+                        return self.challenge(by, id).await;
+                    }
                 }
-                decided.at_most(wait).await;
-                return self.challenge(by, id).await;
             }
         };
         if tried.challenge.id == id || tried.authorization.validation().is_some() {

@@ -1,20 +1,27 @@
 //! A challenge that is looked at before its choice is written down: where the answer is there in a moment, choice and
-//! verdict are one unit of work. Nobody is told of a choice that is not durable, so a crash in between loses nothing.
+//! verdict are one unit of work. Nobody is told of a choice that is not durable, so a crash in between loses nothing; and
+//! nobody looks for a choice that would not stand.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use chancery_domain::{AuthorizationState, ChallengeId, ChallengeState, ResellerId};
-use chancery_store::Tx;
+use chancery_domain::{AuthorizationId, AuthorizationState, ChallengeId, ChallengeState, ResellerId};
+use chancery_store::{Job, JobKind, Tx};
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+use tracing::Instrument;
 
-use super::{Authorizations, ChallengeDetails, audit_choice, choose, of_challenge, own};
+use super::{Authorizations, ChallengeDetails, audit_choice, choose, judge_method, of_challenge, own, require_open};
 use crate::caller::Caller;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
+use crate::jobs::Jobs;
+use crate::kernel::Kernel;
 use crate::telling::About;
-use crate::validation::{Assignment, Report, conclude};
+use crate::validation::{Assignment, Report, Validations, conclude};
 
 /// Looks for what shows control of a name.
 #[async_trait]
@@ -22,11 +29,11 @@ pub trait Looker: Send + Sync {
     async fn look(&self, whose: ResellerId, assignment: &Assignment) -> Report;
 }
 
-/// Who looks in this process, and for what in this moment: for each challenge once.
+/// Who looks in this process, and for what in this moment: for each authorization one.
 #[derive(Default)]
 pub(crate) struct Looking {
     looker: OnceLock<Weak<dyn Looker>>,
-    at: Mutex<HashSet<ChallengeId>>,
+    at: Mutex<HashSet<AuthorizationId>>,
 }
 
 impl Looking {
@@ -37,46 +44,115 @@ impl Looking {
         }
     }
 
-    /// Takes a challenge in hand, unless it is.
-    fn take(&self, id: ChallengeId) -> Option<Taken<'_>> {
-        let fresh = self.at().insert(id);
-        // Only where it is: dropped, it would give up what another has in hand.
-        fresh.then(|| Taken { looking: self, id })
-    }
-
-    fn at(&self) -> MutexGuard<'_, HashSet<ChallengeId>> {
+    fn at(&self) -> MutexGuard<'_, HashSet<AuthorizationId>> {
         self.at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-struct Taken<'a> {
-    looking: &'a Looking,
-    id: ChallengeId,
+/// An authorization in hand.
+struct Taken {
+    kernel: Arc<Kernel>,
+    id: AuthorizationId,
 }
 
-impl Drop for Taken<'_> {
-    fn drop(&mut self) {
-        self.looking.at().remove(&self.id);
+impl Taken {
+    /// Takes one in hand, unless it is.
+    fn take(kernel: &Arc<Kernel>, id: AuthorizationId) -> Option<Self> {
+        let fresh = kernel.looking.at().insert(id);
+        // Only where it is: dropped, it would give up what another has in hand.
+        fresh.then(|| Self { kernel: kernel.clone(), id })
     }
 }
 
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.kernel.looking.at().remove(&self.id);
+    }
+}
+
+type Told = Result<Option<ChallengeDetails>, ServiceError>;
+
 impl Authorizations {
-    /// Looks, and then chooses and concludes. None where nobody looks here, where the order has more than so many names,
-    /// where it takes longer than that, or where anything is unusual: then the challenge is to be chosen first.
+    /// Looks, and then chooses and concludes; where it takes longer than that, chooses and goes on looking. None where
+    /// nobody looks here, where the order has more than so many names, or where anything is unusual: then the challenge is
+    /// to be chosen first.
     pub(crate) async fn choose_at_once(
         &self,
         caller: &Caller,
         id: ChallengeId,
         most_names: usize,
         wait: Duration,
-    ) -> Result<Option<ChallengeDetails>, ServiceError> {
-        let looking = &self.kernel.looking;
-        let Some(looker) = looking.looker.get().and_then(Weak::upgrade) else { return Ok(None) };
-        let Some(_taken) = looking.take(id) else { return Ok(None) };
+    ) -> Told {
+        let Some(looker) = self.kernel.looking.looker.get().and_then(Weak::upgrade) else { return Ok(None) };
+        let Some(taken) = Taken::take(&self.kernel, id.authorization()) else {
+            // What the other look comes to is as good.
+            self.kernel.decided.watch(id).at_most(wait).await;
+            return Ok(None);
+        };
         let Some(assignment) = self.foresee(caller, id, most_names).await? else { return Ok(None) };
         fault::reached(Step::ToLook);
-        let looked = tokio::time::timeout(wait, looker.look(caller.reseller, &assignment)).await;
-        let Ok(report) = looked else { return Ok(None) };
+        let (tell, told) = oneshot::channel();
+        let (me, caller) = (self.clone(), caller.clone());
+        let work = async move {
+            let _taken = taken;
+            let look = looker.look(caller.reseller, &assignment);
+            me.look_and_conclude(&caller, id, look, wait, tell).await;
+        };
+        // A client that goes away takes nothing with it.
+        tokio::spawn(work.in_current_span());
+        told.await.map_err(ServiceError::internal)?
+    }
+
+    async fn look_and_conclude(
+        &self,
+        caller: &Caller,
+        id: ChallengeId,
+        mut look: Pin<Box<dyn Future<Output = Report> + Send + '_>>,
+        wait: Duration,
+        tell: oneshot::Sender<Told>,
+    ) {
+        if let Ok(report) = timeout(wait, &mut look).await {
+            // Nobody hears it where the client has gone.
+            let _ = tell.send(self.choose_and_conclude(caller, id, report).await.map(Some));
+            return;
+        }
+        let chosen = self.choose_only(caller, id).await;
+        let stands = chosen.is_ok();
+        let _ = tell.send(chosen.map(|chosen| Some(chosen.details)));
+        if !stands {
+            return;
+        }
+        let job =
+            Job { kind: JobKind::Validate, subject: id.to_string(), attempts: 1, reseller: Some(caller.reseller) };
+        let report = self.hold_on(&job, look).await;
+        if let Err(error) = Validations::new(self.kernel.clone()).conclude(id, report).await {
+            tracing::debug!(%error, challenge = %id, "what was seen could not be written; the job looks again");
+            self.kernel.start(job);
+        }
+    }
+
+    /// Waits for a look, and sees to it meanwhile that nobody takes its job over.
+    async fn hold_on(&self, job: &Job, mut look: Pin<Box<dyn Future<Output = Report> + Send + '_>>) -> Report {
+        let jobs = Jobs::new(self.kernel.clone());
+        loop {
+            tokio::select! {
+                report = &mut look => return report,
+                () = sleep(jobs.lease_time() / 3) => {
+                    if let Err(error) = jobs.renew(job).await {
+                        tracing::warn!(%error, "could not hold on to a job");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Choice and verdict in one unit of work.
+    async fn choose_and_conclude(
+        &self,
+        caller: &Caller,
+        id: ChallengeId,
+        report: Report,
+    ) -> Result<ChallengeDetails, ServiceError> {
         let (kernel, by, report) = (self.kernel.clone(), caller.clone(), report.bounded());
         let problem = report.outcome.as_ref().err().cloned();
         let unit = move |tx: &mut Tx<'_>| {
@@ -93,7 +169,7 @@ impl Authorizations {
                 fault::reached(Step::Concluded);
                 self.kernel.decided.tell(id);
                 decided.announce(&self.kernel, problem).await;
-                Ok(Some(details))
+                Ok(details)
             }
             // Another was quicker: what it has come to is told as if this had come later.
             Err(tried @ ServiceError::AlreadyTried(_)) => Err(tried),
@@ -118,15 +194,27 @@ impl Authorizations {
                 Err(ServiceError::NotFound(..)) => return Ok(None),
                 Err(other) => return Err(other),
             };
-            let fresh = authorization.state == AuthorizationState::Pending && authorization.tried().is_none();
-            let (Some(challenge), true) = (authorization.challenge(id), fresh) else { return Ok(None) };
-            let few = match authorization.order {
-                Some(order) => tx.count_names(order)? <= most_names,
-                None => true,
+            let now = kernel.now();
+            let fresh = authorization.state == AuthorizationState::Pending
+                && authorization.status(now) == "pending"
+                && authorization.tried().is_none();
+            let challenge = authorization.challenge(id).filter(|challenge| challenge.state == ChallengeState::Pending);
+            let (Some(challenge), Some(thumbprint), true) = (challenge, by.acme_key.as_deref(), fresh) else {
+                return Ok(None);
             };
-            let Some(thumbprint) = by.acme_key.as_deref().filter(|_| few) else { return Ok(None) };
-            let lasts = authorization.status(kernel.now()) == "pending" && challenge.state == ChallengeState::Pending;
-            Ok(lasts.then(|| Assignment::of(&kernel, &authorization, challenge, thumbprint)))
+            if let Some(order) = authorization.order {
+                let Some(order) = tx.any_order(order)?.filter(|order| order.identifiers.len() <= most_names) else {
+                    return Ok(None);
+                };
+                let stands = require_open(&order, now)
+                    .and_then(|()| judge_method(&kernel, tx, &order, &authorization.identifier, challenge.kind));
+                match stands {
+                    Ok(()) => {}
+                    Err(trouble @ ServiceError::Store(_)) => return Err(trouble),
+                    Err(_) => return Ok(None),
+                }
+            }
+            Ok(Some(Assignment::of(&kernel, &authorization, challenge, thumbprint)))
         };
         self.kernel.store.glance(read).await
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use chancery_domain::{
     Account, Authorization, AuthorizationError, AuthorizationId, AuthorizationState, Challenge, ChallengeId,
-    ChallengeState, Order, OrderError, OrderState, Profile, Scope, Timestamp,
+    ChallengeState, ChallengeType, Identifier, Order, OrderError, OrderState, Profile, Scope, Timestamp,
 };
 use chancery_jose::SigningKey;
 use chancery_store::{Job, JobKind, Tx};
@@ -113,6 +113,14 @@ impl Authorizations {
     }
 
     pub(crate) async fn choose_among(&self, caller: &Caller, id: ChallengeId) -> Result<Chosen, ServiceError> {
+        let chosen = self.choose_only(caller, id).await?;
+        let reseller = Some(caller.reseller);
+        self.kernel.start(Job { kind: JobKind::Validate, subject: id.to_string(), attempts: 1, reseller });
+        Ok(chosen)
+    }
+
+    /// The same, where somebody else begins.
+    async fn choose_only(&self, caller: &Caller, id: ChallengeId) -> Result<Chosen, ServiceError> {
         caller.require(Scope::WriteChallenge)?;
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let chosen = self
@@ -135,8 +143,6 @@ impl Authorizations {
             }
         };
         fault::reached(Step::Chosen);
-        let reseller = Some(caller.reseller);
-        self.kernel.start(Job { kind: JobKind::Validate, subject: id.to_string(), attempts: 1, reseller });
         Ok(chosen)
     }
 
@@ -247,11 +253,21 @@ fn choose(
         require_open(order, now)?;
     }
     if let (Some(chosen), Some(order)) = (authorization.challenge(id), &order) {
-        let standing = Standing::of(tx, order.account)?;
-        let asked = [(&authorization.identifier, chosen.kind)];
-        standing.judge_methods(&kernel.settings, profile_of(kernel, order)?, asked)?;
+        judge_method(kernel, tx, order, &authorization.identifier, chosen.kind)?;
     }
     Ok((authorization, order))
+}
+
+/// That the policies of an order's account allow control of a name to be shown in this way by now.
+fn judge_method(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    order: &Order,
+    identifier: &Identifier,
+    kind: ChallengeType,
+) -> Result<(), ServiceError> {
+    let standing = Standing::of(tx, order.account)?;
+    standing.judge_methods(&kernel.settings, profile_of(kernel, order)?, [(identifier, kind)])
 }
 
 fn audit_choice(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_domain::{Client, ClientId, ClientSecret, Name, Problems, Scope, ScopeSet, Secret, SecretHash};
+use chancery_domain::{Client, ClientId, ClientSecret, Name, Problems, Scope, ScopeSet, Secret, SecretHash, Timestamp};
 use chancery_store::Tx;
 use serde_json::json;
 
@@ -14,8 +14,11 @@ use crate::operator::NewSecret;
 
 /// Who has no secret of ours to show again must have signed in so lately.
 const FRESH: Duration = Duration::from_secs(15 * 60);
-/// Clients of one reseller that can sign in at a time.
-const MOST: usize = 100;
+/// Clients of one reseller that can sign in at a time, and with those that no longer can.
+const MOST: i64 = 100;
+const MOST_EVER: i64 = 1000;
+/// How long a client may last that was made or renewed by somebody from a provider, who may be gone there tomorrow.
+const BY_OTHERS: Duration = Duration::from_secs(90 * 86_400);
 
 /// What a reseller's new client is to be.
 #[derive(Clone, Debug)]
@@ -52,16 +55,19 @@ impl Console {
         self.kernel
             .store
             .write(move |tx| {
-                let maker = by.prove(tx)?;
+                let latest = by.prove(tx, now)?;
                 within(&by.caller, &new.scopes, "scope")?;
                 let expires_at = new.expires_in_days.map(|days| Client::end_after(days, now));
-                let end = maker.and_then(|maker| maker.expires_at);
-                if let Some(end) = end.filter(|end| expires_at.is_none_or(|own| own > *end)) {
-                    return Err(refusal("days", format!("must end before the client that you signed in with: {end}")));
+                if let Some(end) = latest.filter(|end| expires_at.is_none_or(|own| own > *end)) {
+                    return Err(refusal("days", format!("must end by {end}, as what you signed in with allows")));
                 }
-                let live = tx.clients(by.caller.reseller)?.iter().filter(|client| client.is_live(now)).count();
+                let (live, ever) = tx.count_clients(by.caller.reseller, now)?;
                 if live >= MOST {
                     return Err(refusal("client", format!("there are {MOST} clients already; revoke some first")));
+                }
+                if ever >= MOST_EVER {
+                    let why = format!("there have been {MOST_EVER} clients already; renew one, or ask the operator");
+                    return Err(refusal("client", why));
                 }
                 let secret = draw_secret(me.kernel.entropy.as_ref());
                 let client = Client {
@@ -96,7 +102,7 @@ impl Console {
         let (now, fresh) = (self.kernel.now(), hash_secret(secret.reveal()));
         let change =
             move |client: Client| client.begin_rotation(fresh.clone(), now).map_err(|error| refusal("rotation", error));
-        self.change(session, current, id, "client.rotate", change).await?;
+        self.change(session, current, id, Change::Renew("client.rotate"), change).await?;
         Ok(secret)
     }
 
@@ -112,13 +118,13 @@ impl Console {
             }
             client.finish_rotation(now).map_err(|error| refusal("rotation", error))
         };
-        self.change(session, current, id, "client.finish_rotation", change).await
+        self.change(session, current, id, Change::Renew("client.finish_rotation"), change).await
     }
 
     /// Ends a client, its tokens and its sessions. Only the operator can enable it again.
     pub async fn revoke_client(&self, session: &Session, current: &Secret, id: ClientId) -> Result<(), ServiceError> {
         let now = self.kernel.now();
-        self.change(session, current, id, "client.revoke", move |client| Ok(client.with_disabled(true, now))).await
+        self.change(session, current, id, Change::Revoke, move |client| Ok(client.with_disabled(true, now))).await
     }
 
     async fn change<F>(
@@ -126,20 +132,31 @@ impl Console {
         session: &Session,
         current: &Secret,
         id: ClientId,
-        action: &'static str,
+        kind: Change,
         change: F,
     ) -> Result<(), ServiceError>
     where
         F: Fn(Client) -> Result<Client, ServiceError> + Send + 'static,
     {
-        let (me, by) = (self.clone(), self.maker(session, current)?);
+        let (me, by, now) = (self.clone(), self.maker(session, current)?, self.kernel.now());
         self.kernel
             .store
             .write(move |tx: &mut Tx<'_>| {
-                by.prove(tx)?;
+                let latest = by.prove(tx, now)?;
                 let before = owned(tx, &by.caller, id)?;
-                // A secret of one that may do more would make its holder able to do more.
+                // A secret of one that may do more, or lasts longer, would make its holder able to.
                 within(&by.caller, &before.scopes, "client")?;
+                let action = match kind {
+                    Change::Renew(action) => {
+                        if latest.is_some_and(|end| before.expires_at.is_none_or(|own| own > end)) {
+                            let why =
+                                "lasts longer than what you signed in with allows; ask somebody whose client does";
+                            return Err(refusal("client", why));
+                        }
+                        action
+                    }
+                    Change::Revoke => "client.revoke",
+                };
                 let after = change(before)?;
                 tx.save_client(&after)?;
                 tx.advance_identity_epoch()?;
@@ -171,16 +188,28 @@ struct Maker {
     fresh: bool,
 }
 
+/// What is done to a client: a secret is given or taken, or it is ended.
+#[derive(Clone, Copy)]
+enum Change {
+    Renew(&'static str),
+    Revoke,
+}
+
 impl Maker {
-    /// The client that was signed in with, if it was one and its secret was shown again.
-    fn prove(&self, tx: &mut Tx<'_>) -> Result<Option<Client>, ServiceError> {
+    /// Until when what they make may last; none where that is for ever. They show the secret of the client again that they
+    /// signed in with, which still has to be good for it, or have signed in lately.
+    fn prove(&self, tx: &mut Tx<'_>, now: Timestamp) -> Result<Option<Timestamp>, ServiceError> {
         let Some(id) = self.client else {
             let late = || refusal("current", "sign out and in again first: it is some time since you signed in");
-            return self.fresh.then_some(None).ok_or_else(late);
+            return self.fresh.then_some(Some(now.plus(BY_OTHERS))).ok_or_else(late);
         };
-        let client = tx.client(id)?.ok_or_else(|| ServiceError::not_found(Noun::Client))?;
+        let client = tx.client(id)?.filter(|client| client.is_live(now));
+        let client = client.ok_or_else(|| ServiceError::not_found(Noun::Client))?;
+        if !self.caller.scopes.is_subset(&client.scopes) {
+            return Err(refusal("current", "is of a client that has lost scopes; sign in again"));
+        }
         match client.accepts(&self.shown) {
-            true => Ok(Some(client)),
+            true => Ok(client.expires_at),
             false => Err(refusal("current", "is not a secret of the client that you signed in with")),
         }
     }

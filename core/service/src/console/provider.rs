@@ -65,7 +65,8 @@ impl Console {
         }
         let address = origin.address.clone();
         let begun = self.begin_external(slug, cookie, answer, origin).await;
-        if let Err(SignInRefusal::Departure | SignInRefusal::Provider(_) | SignInRefusal::Unverified) = &begun {
+        // What any page can send a browser here with, or a person who thinks better of it, is nobody's attempt.
+        if let Err(SignInRefusal::Unverified) = &begun {
             self.attempts.failed(&address, COUNTED_AS, now);
         }
         begun

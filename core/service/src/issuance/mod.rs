@@ -25,7 +25,7 @@ use crate::authority::{Authority, Signing};
 use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
-use crate::issuance_rules::{Parties, ages, as_problem, require_uncompromised, standing_authorizations, unprovable};
+use crate::issuance_rules::{Parties, ages, as_problem, require_unbarred, standing_authorizations, unprovable};
 use crate::kernel::{Kernel, SPANS};
 use crate::orders::{describe_with, fail_order, put_back_order};
 use crate::telling;
@@ -156,7 +156,10 @@ impl Issuance {
         };
         fault::reached(Step::Signed);
         let (me, der) = (self.clone(), signed.certificate().as_der().to_vec());
-        let (issued, shard) = work.outcome(&der, self.kernel.now())?;
+        let (issued, shard) = match work.outcome(&der, self.kernel.now()) {
+            Ok(outcome) => outcome,
+            Err(error) => return self.settle(id, error).await.map(|()| None),
+        };
         let kept = self.kernel.store.write(move |tx| me.keep(tx, &work, &issued, shard, &der)).await;
         if let Ok(kept) = &kept {
             fault::reached(Step::Kept);
@@ -272,7 +275,7 @@ impl Issuance {
         let Some(draft) = tx.draft(order.certificate)? else { return Ok(None) };
         let signing = self.authority.require(tx, draft.issuer)?;
         let request = csr_of(&order)?;
-        require_uncompromised(tx, &request)?;
+        require_unbarred(tx, &request, draft.issuer)?;
         Ok(Some(Work { request, order, draft, signing }))
     }
 
@@ -304,10 +307,12 @@ impl Issuance {
         let id = work.order.id;
         let Some(order) = self.claim_last(tx, id)? else { return Ok(None) };
         Parties::hold(tx, &order)?.require_standing(&order)?;
-        require_uncompromised(tx, &work.request)?;
+        require_unbarred(tx, &work.request, work.draft.issuer)?;
         let authorizations = standing_authorizations(tx, id)?;
         IssuanceProof::build(&order, &authorizations, &ages(kernel, &order, now), now).map_err(unprovable)?;
         let key = work.request.key().map_err(ServiceError::internal)?;
+        // What counts certificates by when they were issued must find it then.
+        let issued = &Issued { issued_at: now, ..issued.clone() };
         tx.store_issued(order.certificate, issued, der, key.sha256(), shard)?;
         let order = order.complete(now)?;
         tx.save_order(&order)?;
