@@ -122,7 +122,7 @@ on_both_databases! {
             let path = format!("/console/clients/{}/{verb}", tenant.client_id);
             let refused = browser.post(&path, &[("current", guest.secret.reveal())]).await;
             assert_eq!(refused.status, 400, "{verb}");
-            assert!(refused.text().contains("lasts longer"), "{}", refused.text());
+            assert!(refused.text().contains("Lasts longer"), "{}", refused.text());
         }
     }
 

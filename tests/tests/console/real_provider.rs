@@ -39,7 +39,8 @@ on_both_databases! {
         let node = world.another_node(settings(), vec![provider.external("with-secret", Some("wrong"))]).await;
         let mut browser = Browser::at(node.stranger());
         let back = provider.through(&mut browser, "anna").await;
-        assert_eq!(browser.get(&back).await.status, 401);
+        // It is for the operator to mend, and not the person.
+        assert_eq!(browser.get(&back).await.status, 503);
     }
 }
 
