@@ -311,6 +311,15 @@ impl Looker for Workers {
         let _place = self.places.validating.acquire(&whose).await;
         self.look_for(&whose, assignment).await
     }
+
+    fn hold(&self, job: &Job) {
+        self.held.take(job.clone());
+    }
+
+    fn let_go(&self, job: &Job) {
+        // Where it came again meanwhile there is nothing more to do: it has its verdict.
+        while self.held.release(job).is_some() {}
+    }
 }
 
 /// The span of a job, in the trace of whoever began it.

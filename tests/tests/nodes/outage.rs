@@ -116,7 +116,7 @@ mod slow {
         let heard = ledger.heard();
         assert!(!heard.answers.contains_key(&503) && heard.slowest < LONGEST, "{heard:?}");
         // So slow that nothing can be done in time: said, and not waited for.
-        proxy.set(Way::Slow(Duration::from_secs(4)));
+        proxy.set(Way::Slow(Duration::from_secs(6)));
         ledger.forget_heard();
         let began = Instant::now();
         let answer = agents[0].once(agents[0].account(), b"").await;

@@ -6,6 +6,9 @@ use crate::error::StoreError;
 use crate::tx::Tx;
 use crate::value::params;
 
+/// A CA, if it is revoked.
+const REVOKED: &str = "SELECT 1 FROM issuers WHERE id = $1 AND revoked_at IS NOT NULL";
+
 impl Tx<'_> {
     /// Blocks a public key for ever, by its hash.
     pub fn block_key(&mut self, hash: &[u8], reason: &str, now: Timestamp) -> Result<(), StoreError> {
@@ -22,9 +25,14 @@ impl Tx<'_> {
     pub fn bars(&mut self, key_hash: &[u8], issuer: IssuerId) -> Result<(bool, bool), StoreError> {
         let (blocked, revoked) = self.query_one_of_both(
             ("SELECT 1 FROM blocked_keys WHERE key_hash = $1", params![key_hash], |_| Ok(())),
-            ("SELECT 1 FROM issuers WHERE id = $1 AND revoked_at IS NOT NULL", params![issuer], |_| Ok(())),
+            (REVOKED, params![issuer], |_| Ok(())),
         )?;
         Ok((blocked.is_some(), revoked.is_some()))
+    }
+
+    /// Whether a CA is revoked.
+    pub fn is_revoked_issuer(&mut self, issuer: IssuerId) -> Result<bool, StoreError> {
+        Ok(self.query_one(REVOKED, params![issuer], |_| Ok(()))?.is_some())
     }
 
     /// The thumbprint of the key that an account's reseller orders are validated with.

@@ -3,7 +3,6 @@
 //! nobody looks for a choice that would not stand.
 
 use std::collections::HashSet;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -11,14 +10,13 @@ use async_trait::async_trait;
 use chancery_domain::{AuthorizationId, AuthorizationState, ChallengeId, ChallengeState, ResellerId};
 use chancery_store::{Job, JobKind, Tx};
 use tokio::sync::oneshot;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tracing::Instrument;
 
 use super::{Authorizations, ChallengeDetails, audit_choice, choose, judge_method, of_challenge, own, require_open};
 use crate::caller::Caller;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
-use crate::jobs::Jobs;
 use crate::kernel::Kernel;
 use crate::telling::About;
 use crate::validation::{Assignment, Report, Validations, conclude};
@@ -27,6 +25,12 @@ use crate::validation::{Assignment, Report, Validations, conclude};
 #[async_trait]
 pub trait Looker: Send + Sync {
     async fn look(&self, whose: ResellerId, assignment: &Assignment) -> Report;
+
+    /// Holds on to the job of a look that goes on, and gives it to others where this process stops.
+    fn hold(&self, _: &Job) {}
+
+    /// That look has ended.
+    fn let_go(&self, _: &Job) {}
 }
 
 /// Who looks in this process, and for what in this moment: for each authorization one.
@@ -95,8 +99,7 @@ impl Authorizations {
         let (me, caller) = (self.clone(), caller.clone());
         let work = async move {
             let _taken = taken;
-            let look = looker.look(caller.reseller, &assignment);
-            me.look_and_conclude(&caller, id, look, wait, tell).await;
+            me.look_and_conclude(looker.as_ref(), &caller, &assignment, wait, tell).await;
         };
         // A client that goes away takes nothing with it.
         tokio::spawn(work.in_current_span());
@@ -105,12 +108,14 @@ impl Authorizations {
 
     async fn look_and_conclude(
         &self,
+        looker: &dyn Looker,
         caller: &Caller,
-        id: ChallengeId,
-        mut look: Pin<Box<dyn Future<Output = Report> + Send + '_>>,
+        assignment: &Assignment,
         wait: Duration,
         tell: oneshot::Sender<Told>,
     ) {
+        let id = assignment.challenge;
+        let mut look = looker.look(caller.reseller, assignment);
         if let Ok(report) = timeout(wait, &mut look).await {
             // Nobody hears it where the client has gone.
             let _ = tell.send(self.choose_and_conclude(caller, id, report).await.map(Some));
@@ -122,27 +127,14 @@ impl Authorizations {
         if !stands {
             return;
         }
-        let job =
-            Job { kind: JobKind::Validate, subject: id.to_string(), attempts: 1, reseller: Some(caller.reseller) };
-        let report = self.hold_on(&job, look).await;
-        if let Err(error) = Validations::new(self.kernel.clone()).conclude(id, report).await {
+        let (subject, reseller) = (id.to_string(), Some(caller.reseller));
+        let job = Job { kind: JobKind::Validate, subject, attempts: 1, reseller };
+        looker.hold(&job);
+        let concluded = Validations::new(self.kernel.clone()).conclude(id, look.await).await;
+        looker.let_go(&job);
+        if let Err(error) = concluded {
             tracing::debug!(%error, challenge = %id, "what was seen could not be written; the job looks again");
             self.kernel.start(job);
-        }
-    }
-
-    /// Waits for a look, and sees to it meanwhile that nobody takes its job over.
-    async fn hold_on(&self, job: &Job, mut look: Pin<Box<dyn Future<Output = Report> + Send + '_>>) -> Report {
-        let jobs = Jobs::new(self.kernel.clone());
-        loop {
-            tokio::select! {
-                report = &mut look => return report,
-                () = sleep(jobs.lease_time() / 3) => {
-                    if let Err(error) = jobs.renew(job).await {
-                        tracing::warn!(%error, "could not hold on to a job");
-                    }
-                }
-            }
         }
     }
 

@@ -9,7 +9,7 @@ use chancery_domain::{
     Authorization, Identifier, IssuanceProof, Order, OrderId, ProblemKind, ProofError, Timestamp, ValidationProblem,
 };
 use chancery_pki::{CertificateRequest, Draft, Period, PeriodWish, Serial, SubscriberProfile};
-use chancery_store::{DraftRow, Tx};
+use chancery_store::{DraftRow, StoreError, Tx};
 
 use super::{CaaAssignment, Issuance, Work, csr_of, profiles, terms};
 use crate::authority::Signing;
@@ -74,7 +74,10 @@ impl Issuance {
             return Ok(Drafting::Drafted(work));
         }
         standing.require_quota(tx, &kernel.settings, order.account, now)?;
-        let (draft, signing) = self.compose(tx, &order, &request, proof.names(), most_days, now)?;
+        let composed = self.compose(tx, &order, &request, proof.names(), most_days, now)?;
+        // The job is tried again, and finds the CAs as they are.
+        let changed = || StoreError::Unavailable("the CAs have changed, and are about to be read anew".to_owned());
+        let (draft, signing) = composed.ok_or_else(changed)?;
         Ok(Drafting::Drafted(Some(Box::new(Work { order, draft, signing, request }))))
     }
 
@@ -99,7 +102,10 @@ impl Issuance {
             .allowed_days(order, request, standing, &authorizations, proof.names(), now)
             .and_then(|most_days| self.compose(tx, order, request, proof.names(), most_days, now));
         match drafted {
-            Ok((draft, signing)) => Ok(Some(Work { order: order.clone(), draft, signing, request: request.clone() })),
+            Ok(None) => Ok(None),
+            Ok(Some((draft, signing))) => {
+                Ok(Some(Work { order: order.clone(), draft, signing, request: request.clone() }))
+            }
             Err(trouble @ ServiceError::Store(_)) => Err(trouble),
             Err(_) => Ok(None),
         }
@@ -130,7 +136,8 @@ impl Issuance {
         Ok(verdict.validity_days)
     }
 
-    /// Draws a serial number, and stores what is to be signed.
+    /// Draws a serial number, and stores what is to be signed. None where the CA was revoked and this process has not heard
+    /// of it yet.
     fn compose(
         &self,
         tx: &mut Tx<'_>,
@@ -139,11 +146,14 @@ impl Issuance {
         names: &[Identifier],
         most_days: u32,
         now: Timestamp,
-    ) -> Result<(DraftRow, Arc<Signing>), ServiceError> {
+    ) -> Result<Option<(DraftRow, Arc<Signing>)>, ServiceError> {
         let kernel = &self.kernel;
         let key = request.key().map_err(ServiceError::internal)?;
         let (_, profile) = profiles(kernel, order)?;
         let signing = self.authority.choose(&order.profile, profile, key.key_type(), order.id)?;
+        if tx.is_revoked_issuer(signing.id)? {
+            return Ok(None);
+        }
         let wish = wish(order, profile, most_days, now);
         let period = Period::plan(profile, &signing.issuer, &wish, now.as_secs()).map_err(|error| {
             ServiceError::Unissuable(ValidationProblem {
@@ -161,7 +171,7 @@ impl Issuance {
         // Counted with its draft, so that orders side by side cannot all fit under one quota.
         tx.count_issued(order.account, Timestamp::from_secs(period.validity.not_after()), now)?;
         fault::reached(Step::Drafting);
-        Ok((row, signing))
+        Ok(Some((row, signing)))
     }
 }
 
