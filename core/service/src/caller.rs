@@ -1,6 +1,6 @@
 //! Who is asking.
 
-use chancery_domain::{AcmeAccountId, ResellerCode, ResellerId, Scope, ScopeSet};
+use chancery_domain::{AcmeAccountId, Reseller, ResellerCode, ResellerId, Scope, ScopeSet};
 
 use crate::error::ServiceError;
 
@@ -67,6 +67,12 @@ pub struct Origin {
 }
 
 impl Caller {
+    /// Somebody of a reseller who is no ACME account.
+    pub(crate) fn of_reseller(reseller: &Reseller, actor: Actor, scopes: ScopeSet, origin: Origin) -> Self {
+        let (id, code) = (reseller.id, reseller.code.clone());
+        Self { reseller: id, code, actor, scopes, acme_account: None, acme_key: None, origin }
+    }
+
     /// Every operation needs `reseller`, and most need one more.
     pub fn require(&self, scope: Scope) -> Result<(), ServiceError> {
         for needed in [Scope::Reseller, scope] {

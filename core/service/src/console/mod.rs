@@ -236,7 +236,7 @@ fn find_key(
 
 impl Person {
     fn of_client(client: Client, reseller: Reseller, origin: Origin) -> Self {
-        let caller = caller(&reseller, Actor::Client(client.id.to_string()), client.scopes, origin);
+        let caller = Caller::of_reseller(&reseller, Actor::Client(client.id.to_string()), client.scopes, origin);
         Self::Client { id: client.id, name: client.name, reseller, caller }
     }
 
@@ -250,7 +250,7 @@ impl Person {
     ) -> Self {
         // As the trail calls whoever shows a token of this provider.
         let actor = Actor::External(format!("{issuer}#{subject}"));
-        let caller = caller(&reseller, actor, scopes, origin);
+        let caller = Caller::of_reseller(&reseller, actor, scopes, origin);
         Self::External { name, subject: subject.to_owned(), reseller, caller }
     }
 
@@ -296,18 +296,6 @@ impl Person {
                 subject: id.to_string(),
             },
         }
-    }
-}
-
-fn caller(reseller: &Reseller, actor: Actor, scopes: ScopeSet, origin: Origin) -> Caller {
-    Caller {
-        reseller: reseller.id,
-        code: reseller.code.clone(),
-        actor,
-        scopes,
-        acme_account: None,
-        acme_key: None,
-        origin,
     }
 }
 

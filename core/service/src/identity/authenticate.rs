@@ -103,7 +103,7 @@ impl Identity {
                 let (client, reseller) = found.ok_or(AuthError::ClientDisabled(None))?;
                 // Scopes that were taken from the client since are gone from its tokens too.
                 let scopes = verified.scopes.intersection(&client.scopes);
-                let caller = caller(&reseller, Actor::Client(client.id.to_string()), scopes, origin);
+                let caller = Caller::of_reseller(&reseller, Actor::Client(client.id.to_string()), scopes, origin);
                 if !client.is_live(self.kernel.now()) {
                     return Err(AuthError::ClientDisabled(Some(Box::new(caller))));
                 }
@@ -111,7 +111,7 @@ impl Identity {
             }
             Holder::External { subject, reseller, .. } => {
                 let reseller = self.cache.reseller(&self.kernel, &reseller).await?.ok_or(AuthError::UnknownReseller)?;
-                admit(&reseller, caller(&reseller, Actor::External(subject), verified.scopes, origin))
+                admit(&reseller, Caller::of_reseller(&reseller, Actor::External(subject), verified.scopes, origin))
             }
         }
     }
@@ -166,7 +166,7 @@ impl Identity {
         if !key.hash.matches(&hash_secret(text)) {
             return Err(AuthError::ApiKey(None));
         }
-        let caller = caller(&reseller, Actor::ApiKey(key.id.to_string()), key.scopes, origin);
+        let caller = Caller::of_reseller(&reseller, Actor::ApiKey(key.id.to_string()), key.scopes, origin);
         if key.revoked_at.is_some() {
             return Err(AuthError::ApiKey(Some(Box::new(caller))));
         }
@@ -178,18 +178,6 @@ impl Identity {
 pub(crate) fn end_of(claims: &Claims) -> Result<i64, AuthError> {
     let exp = claims.seconds("exp").ok_or(AuthError::Token(TokenError::MissingClaim("exp")))?;
     Ok(exp.saturating_add_unsigned(LEEWAY.as_secs()))
-}
-
-fn caller(reseller: &Reseller, actor: Actor, scopes: ScopeSet, origin: Origin) -> Caller {
-    Caller {
-        reseller: reseller.id,
-        code: reseller.code.clone(),
-        actor,
-        scopes,
-        acme_account: None,
-        acme_key: None,
-        origin,
-    }
 }
 
 fn admit(reseller: &Reseller, caller: Caller) -> Result<Caller, AuthError> {
