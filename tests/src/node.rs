@@ -55,7 +55,7 @@ impl Node {
         }
         services.operator.init_hierarchy(hierarchy()).await.expect("a hierarchy");
         services.authority.reload().await.expect("a hierarchy that opens");
-        let door = Door { services: services.clone(), urls };
+        let door = Door { services: Arc::new(services.clone()), urls };
         let routes = chancery_reseller::router(door.clone())
             .merge(chancery_identity::router(door.clone()))
             .merge(chancery_acme::router(door.clone()))

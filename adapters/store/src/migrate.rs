@@ -53,6 +53,7 @@ migrations! {
     12 "0012_usage_totals";
     13 "0013_sign_in_and_nodes";
     14 "0014_issuer_revocations";
+    15 "0015_party_epoch";
 }
 
 /// A step that was just done.

@@ -6,11 +6,14 @@ use chancery_domain::Timestamp;
 
 use crate::error::StoreError;
 use crate::pipeline::{Refusal, Transaction};
+use crate::rows::KnownParties;
 use crate::value::Value;
 
 /// A transaction on either database. The questions it can be asked live in `rows/`, one file a noun.
 pub struct Tx<'a> {
     session: Session<'a>,
+    /// Who was read before, on SQLite.
+    known: Option<Known<'a>>,
     conflicted: bool,
     cut: bool,
     failed: Option<StoreError>,
@@ -19,6 +22,14 @@ pub struct Tx<'a> {
 /// A statement, its parameters, and how to read a row.
 pub(crate) type Question<'q, T> = (&'q str, &'q [Value], fn(&mut Columns<'_>) -> Result<T, StoreError>);
 
+/// What this process remembers beside a SQLite file.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    pub(crate) parties: &'a KnownParties,
+    /// Whether what is read now may be remembered: it may not while it is not committed.
+    pub(crate) keeps: bool,
+}
+
 pub(crate) enum Session<'a> {
     Sqlite(&'a rusqlite::Connection),
     Postgres(Transaction<'a>),
@@ -26,7 +37,15 @@ pub(crate) enum Session<'a> {
 
 impl<'a> Tx<'a> {
     pub(crate) fn new(session: Session<'a>) -> Self {
-        Self { session, conflicted: false, cut: false, failed: None }
+        Self { session, known: None, conflicted: false, cut: false, failed: None }
+    }
+
+    pub(crate) fn knowing(self, known: Known<'a>) -> Self {
+        Self { known: Some(known), ..self }
+    }
+
+    pub(crate) fn known(&self) -> Option<Known<'a>> {
+        self.known
     }
 
     /// What the database refused first, if it refused anything. A unit that went on regardless is not kept: PostgreSQL
@@ -230,8 +249,7 @@ impl<'a> Tx<'a> {
 }
 
 fn execute_sqlite(connection: &rusqlite::Connection, sql: &str, params: &[Value]) -> Result<u64, StoreError> {
-    let mut statement = connection.prepare_cached(sql)?;
-    bind(&mut statement, params)?;
+    let mut statement = prepare_sqlite(connection, sql, params)?;
     Ok(statement.raw_execute()? as u64)
 }
 
@@ -241,8 +259,7 @@ fn query_sqlite<T>(
     params: &[Value],
     read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
-    let mut statement = connection.prepare_cached(sql)?;
-    bind(&mut statement, params)?;
+    let mut statement = prepare_sqlite(connection, sql, params)?;
     let mut rows = statement.raw_query();
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
@@ -251,18 +268,20 @@ fn query_sqlite<T>(
     Ok(found)
 }
 
-/// Binds by name, because to SQLite `$2` is a name like any other and not the second parameter.
-fn bind(statement: &mut rusqlite::CachedStatement<'_>, params: &[Value]) -> Result<(), StoreError> {
-    for index in 1..=statement.parameter_count() {
-        let place: Option<usize> = statement
-            .parameter_name(index)
-            .and_then(|name| name.strip_prefix('$'))
-            .and_then(|digits| digits.parse().ok());
-        let value = place.and_then(|place| params.get(place - 1));
-        let value = value.ok_or_else(|| StoreError::Database(format!("statement lacks parameter {index}")))?;
-        statement.raw_bind_parameter(index, value)?;
+/// A statement with its parameters. To SQLite `$2` would be a name like any other, and `?2` is the second parameter. No text
+/// of ours has a dollar sign for anything else.
+fn prepare_sqlite<'c>(
+    connection: &'c rusqlite::Connection,
+    sql: &str,
+    params: &[Value],
+) -> Result<rusqlite::CachedStatement<'c>, StoreError> {
+    let mut statement = connection.prepare_cached(&sql.replace('$', "?"))?;
+    for place in 1..=statement.parameter_count() {
+        let value = params.get(place - 1);
+        let value = value.ok_or_else(|| StoreError::Database(format!("statement lacks parameter {place}")))?;
+        statement.raw_bind_parameter(place, value)?;
     }
-    Ok(())
+    Ok(statement)
 }
 
 /// Remembers what somebody else's change may be the cause of: serialization failures and deadlocks (SQLSTATE class

@@ -23,7 +23,6 @@ const ALGORITHMS: [Algorithm; 5] =
 /// A request whose signature is good, whose nonce is taken, and whose account, if it has one, may speak.
 pub(crate) struct Signed {
     pub(crate) payload: Vec<u8>,
-    pub(crate) by: SignedBy,
     /// What was asked for, as the world knows it.
     pub(crate) url: String,
     pub(crate) origin: Origin,
@@ -44,29 +43,27 @@ pub(crate) enum Named {
 }
 
 /// Takes a request that is signed by an account, named by its URL in `kid`.
-pub(crate) async fn by_account(door: &Door, request: Request) -> Result<(AcmeCaller, Signed), Problem> {
-    let signed = verify(door, request, Named::ByAccount).await?;
-    match signed.by {
-        SignedBy::Account(ref by) => Ok((AcmeCaller::clone(by), signed)),
-        SignedBy::Key(_) => Err(Problem::internal()),
+pub(crate) async fn by_account(door: &Door, request: Request) -> Result<(Box<AcmeCaller>, Signed), Problem> {
+    match verify(door, request, Named::ByAccount).await? {
+        (SignedBy::Account(by), signed) => Ok((by, signed)),
+        (SignedBy::Key(_), _) => Err(Problem::internal()),
     }
 }
 
 /// Takes a request that is signed by the key in `jwk`.
 pub(crate) async fn by_key(door: &Door, request: Request) -> Result<(Jwk, Signed), Problem> {
-    let signed = verify(door, request, Named::ByKey).await?;
-    match signed.by {
-        SignedBy::Key(ref key) => Ok((key.clone(), signed)),
-        SignedBy::Account(_) => Err(Problem::internal()),
+    match verify(door, request, Named::ByKey).await? {
+        (SignedBy::Key(key), signed) => Ok((key, signed)),
+        (SignedBy::Account(_), _) => Err(Problem::internal()),
     }
 }
 
 /// Takes a request that is signed by either.
-pub(crate) async fn by_either(door: &Door, request: Request) -> Result<Signed, Problem> {
+pub(crate) async fn by_either(door: &Door, request: Request) -> Result<(SignedBy, Signed), Problem> {
     verify(door, request, Named::Either).await
 }
 
-async fn verify(door: &Door, request: Request, named: Named) -> Result<Signed, Problem> {
+async fn verify(door: &Door, request: Request, named: Named) -> Result<(SignedBy, Signed), Problem> {
     let (parts, body) = request.into_parts();
     let media_type = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default().trim();
@@ -118,7 +115,7 @@ async fn verify(door: &Door, request: Request, named: Named) -> Result<Signed, P
             }
             let reseller = caller.caller.reseller.to_string();
             rate::require(door, &parts.extensions, Limit::Requests, &reseller).await?;
-            Ok(Signed { payload, by: SignedBy::Account(Box::new(caller)), url, origin })
+            Ok((SignedBy::Account(Box::new(caller)), Signed { payload, url, origin }))
         }
         KeyName::Key(key) => {
             // Whoever has no account yet is held to their rate by where they come from.
@@ -126,7 +123,7 @@ async fn verify(door: &Door, request: Request, named: Named) -> Result<Signed, P
             rate::require(door, &parts.extensions, Limit::Strangers, &network).await?;
             let payload = jws.verify(&key).map_err(unverified)?.to_vec();
             acme.take_nonce(&nonce).await?;
-            Ok(Signed { payload, by: SignedBy::Key(key), url, origin })
+            Ok((SignedBy::Key(key), Signed { payload, url, origin }))
         }
     }
 }

@@ -19,13 +19,13 @@ pub(crate) async fn revoke(
     request: Request,
 ) -> Result<StatusCode, Problem> {
     find(&door, &profile)?;
-    let signed = by_either(&door, request).await?;
+    let (by, signed) = by_either(&door, request).await?;
     let asked: wire::Revocation = payload::read(&signed.payload)?;
     let certificate = base64url::decode(&asked.certificate).ok_or_else(|| {
         Problem::malformed("`certificate` must be the DER of a certificate in base64url, without padding or PEM lines")
     })?;
     let reason = reason(asked.reason)?;
-    let who = match signed.by {
+    let who = match by {
         SignedBy::Account(by) => Revoker::Account(by),
         SignedBy::Key(key) => Revoker::Key(key, signed.origin),
     };

@@ -8,7 +8,8 @@ use chancery_service::Services;
 /// The state of every door's router.
 #[derive(Clone)]
 pub struct Door {
-    pub services: Services,
+    /// In one piece, since every request gets several copies.
+    pub services: Arc<Services>,
     pub urls: Arc<PublicUrls>,
 }
 

@@ -1,6 +1,6 @@
 //! A public key as a JWK (RFC 7517, RFC 7518 section 6, RFC 8037 section 2).
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use aws_lc_rs::digest;
 use aws_lc_rs::signature::{self as lc, ParsedPublicKey, RsaPublicKeyComponents, VerificationAlgorithm};
@@ -11,7 +11,14 @@ use crate::{Algorithm, JwsError, KeyError, Verifier, base64url, json, spki};
 
 /// A public key that is known to be well-formed. Cheap to clone; equal when the keys are, whatever else the JSON said.
 #[derive(Debug, Clone)]
-pub struct Jwk(Arc<Material>);
+pub struct Jwk(Arc<Key>);
+
+#[derive(Debug)]
+struct Key {
+    material: Material,
+    /// Made when it is first asked for, and asked for with every request.
+    thumbprint: OnceLock<String>,
+}
 
 #[derive(Debug)]
 enum Material {
@@ -57,7 +64,7 @@ impl Jwk {
 
     /// The algorithms this key may verify; an HMAC is never among them.
     pub fn algorithms(&self) -> &'static [Algorithm] {
-        match &*self.0 {
+        match &self.0.material {
             Material::Point(curve, _) => &curve.algorithms,
             Material::Rsa(_) => &[RS256, RS384, RS512, PS256, PS384, PS512],
         }
@@ -66,7 +73,7 @@ impl Jwk {
     /// The members that define the key, and no others.
     pub fn to_value(&self) -> Value {
         // Written in lexicographic order, so that a map that keeps insertion order is canonical as well.
-        match &*self.0 {
+        match &self.0.material {
             Material::Point(curve, key) => {
                 let (x, y) = key.as_ref()[curve.prefix.len()..].split_at(curve.len);
                 let mut value = json!({ "crv": curve.name, "kty": curve.kty, "x": base64url::encode(x) });
@@ -88,12 +95,13 @@ impl Jwk {
 
     /// The RFC 7638 SHA-256 thumbprint, in base64url.
     pub fn thumbprint(&self) -> String {
-        base64url::encode(digest::digest(&digest::SHA256, self.to_canonical_json().as_bytes()).as_ref())
+        let made = || base64url::encode(digest::digest(&digest::SHA256, self.to_canonical_json().as_bytes()).as_ref());
+        self.0.thumbprint.get_or_init(made).clone()
     }
 
     /// The SubjectPublicKeyInfo of the key in DER, as it would stand in a certificate (RFC 5280 section 4.1).
     pub fn to_spki(&self) -> Vec<u8> {
-        match &*self.0 {
+        match &self.0.material {
             Material::Point(curve, key) => spki::point(curve.oids, key.as_ref()),
             Material::Rsa(RsaPublicKeyComponents { n, e }) => spki::rsa(n, e),
         }
@@ -102,7 +110,7 @@ impl Jwk {
     /// From the encoded point, which is checked to be on the curve.
     pub(crate) fn from_point(curve: &'static Curve, point: &[u8]) -> Result<Self, KeyError> {
         let key = ParsedPublicKey::new(curve.by, point).map_err(|_| KeyError::Point)?;
-        Ok(Self(Arc::new(Material::Point(curve, key))))
+        Ok(Self::of(Material::Point(curve, key)))
     }
 
     fn from_rsa(n: Vec<u8>, e: Vec<u8>) -> Result<Self, KeyError> {
@@ -114,13 +122,17 @@ impl Jwk {
         if e.len() > 4 || e == [1] || !is_odd(&e) {
             return Err(KeyError::Exponent);
         }
-        Ok(Self(Arc::new(Material::Rsa(RsaPublicKeyComponents { n, e }))))
+        Ok(Self::of(Material::Rsa(RsaPublicKeyComponents { n, e })))
+    }
+
+    fn of(material: Material) -> Self {
+        Self(Arc::new(Key { material, thumbprint: OnceLock::new() }))
     }
 }
 
 impl Verifier for Jwk {
     fn verify(&self, alg: Algorithm, input: &[u8], signature: &[u8]) -> Result<(), JwsError> {
-        let verified = match &*self.0 {
+        let verified = match &self.0.material {
             Material::Point(curve, key) => (curve.algorithms == [alg]).then(|| key.verify_sig(input, signature)),
             Material::Rsa(key) => RSA.iter().find(|rsa| rsa.0 == alg).map(|rsa| key.verify(rsa.1, input, signature)),
         };

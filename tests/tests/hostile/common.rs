@@ -16,7 +16,7 @@ pub(crate) const GENEROUS: Duration = Duration::from_secs(20);
 
 /// Serves the doors of a world, until the test ends.
 pub(crate) async fn serve(world: &World, limits: Limits, at_once: usize) -> SocketAddr {
-    let door = Door { services: world.services.clone(), urls: world.urls.clone() };
+    let door = Door { services: Arc::new(world.services.clone()), urls: world.urls.clone() };
     let routes = chancery_reseller::router(door.clone())
         .merge(chancery_identity::router(door.clone()))
         .merge(chancery_acme::router(door.clone()));

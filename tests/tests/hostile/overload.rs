@@ -17,7 +17,8 @@ use crate::common::{exchange, request, serve, serve_router, status};
 
 /// A door whose every answer takes until it is told to be given.
 fn slow(world: &World) -> (Router, Arc<Notify>) {
-    let (door, go) = (Door { services: world.services.clone(), urls: world.urls.clone() }, Arc::new(Notify::new()));
+    let (door, go) =
+        (Door { services: Arc::new(world.services.clone()), urls: world.urls.clone() }, Arc::new(Notify::new()));
     let gate = go.clone();
     let wait = move |State(_): State<Door>, _caller: Authenticated| {
         let gate = gate.clone();

@@ -45,7 +45,7 @@ impl Site {
         let validator =
             Validator::new(config, Arc::new(FrozenClock::default()), Arc::new(SeededEntropy::new(1))).unwrap();
         let services = world.services.clone().asking(Arc::new(Eyes::new(Arc::new(validator))));
-        let router = chancery_reseller::router(Door { services, urls: world.urls.clone() });
+        let router = chancery_reseller::router(Door { services: Arc::new(services), urls: world.urls.clone() });
         tenant.hears_by(finish(router, Edge::new(Arc::new(|| "r".into()))))
     }
 }

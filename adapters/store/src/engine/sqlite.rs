@@ -11,13 +11,21 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::StoreError;
+use crate::rows::KnownParties;
 use crate::store::Options;
-use crate::tx::{Session, Tx};
+use crate::tx::{Known, Session, Tx};
 use crate::unit::{Kind, Unit};
 
 use super::enqueue;
 use super::facts::open_untouched;
 use super::trouble::{Told, Trouble};
+
+/// What the writer keeps in memory of the file.
+const WRITER_CACHE_KIB: i64 = 16 * 1024;
+/// How long the log grows before it is copied into the file: 16 MiB.
+const LOG_PAGES: i64 = 4096;
+/// How long a group is open for others.
+const GATHERS_FOR: Duration = Duration::from_millis(5);
 
 /// Threads with connections of their own. They end when the pool is dropped, after what was queued is done.
 pub(crate) struct Pool {
@@ -25,19 +33,27 @@ pub(crate) struct Pool {
     reads: Sender<Box<dyn Unit>>,
     /// Connections for those who read on their own thread, as long as nobody uses them.
     idle: (Sender<Connection>, Receiver<Connection>),
-    trouble: Arc<Trouble>,
+    shared: Arc<Shared>,
+}
+
+/// What the threads of a pool have in common.
+#[derive(Default)]
+struct Shared {
+    trouble: Trouble,
+    parties: KnownParties,
 }
 
 impl Pool {
     pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, StoreError> {
         let (writes, write_queue) = bounded(options.queue);
         let (reads, read_queue) = bounded(options.queue);
-        let trouble = Arc::new(Trouble::default());
-        let (writer, group, seen) = (open(path)?, options.group.max(1), trouble.clone());
-        spawn("store-writer", move || write_loop(&writer, &write_queue, group, &seen))?;
+        let shared = Arc::new(Shared::default());
+        let writer = Writer { connection: open_writer(path)?, shared: shared.clone() };
+        let group = options.group.max(1);
+        spawn("store-writer", move || writer.work(&write_queue, group))?;
         for _ in 0..options.connections.max(1) {
-            let (reader, queue, seen) = (open_reader(path)?, read_queue.clone(), trouble.clone());
-            spawn("store-reader", move || read_loop(&reader, &queue, &seen))?;
+            let (reader, queue, shared) = (open_reader(path)?, read_queue.clone(), shared.clone());
+            spawn("store-reader", move || read_loop(&reader, &queue, &shared))?;
         }
         let glancing = thread::available_parallelism().map_or(2, NonZero::get);
         let idle = bounded(glancing);
@@ -45,12 +61,12 @@ impl Pool {
             // There is room for each, and the other end is here.
             drop(idle.0.send(open_reader(path)?));
         }
-        Ok(Self { writes, reads, idle, trouble })
+        Ok(Self { writes, reads, idle, shared })
     }
 
     /// What was found to be damaged, if anything was since the start.
     pub(crate) fn damage(&self) -> Option<StoreError> {
-        self.trouble.damage()
+        self.shared.trouble.damage()
     }
 
     /// A pool that only reads, and leaves no file beside the database; whatever is to be written is refused.
@@ -58,16 +74,16 @@ impl Pool {
         let (writes, _) = bounded(0);
         let (reads, queue) = bounded(options.queue);
         let reader = open_untouched(path)?;
-        let trouble = Arc::new(Trouble::default());
-        let seen = trouble.clone();
+        let shared = Arc::new(Shared::default());
+        let seen = shared.clone();
         spawn("store-reader", move || read_loop(&reader, &queue, &seen))?;
-        Ok(Self { writes, reads, idle: bounded(0), trouble })
+        Ok(Self { writes, reads, idle: bounded(0), shared })
     }
 
     /// Reads at once on this thread, or on another where all connections for that are in use.
     pub(crate) fn glance(&self, mut unit: Box<dyn Unit>) -> Result<(), StoreError> {
         let Ok(connection) = self.idle.1.try_recv() else { return self.send(unit, Kind::Read) };
-        let ended = read(&connection, unit.as_mut(), &self.trouble);
+        let ended = read(&connection, unit.as_mut(), &self.shared);
         drop(self.idle.0.send(connection));
         unit.settle(ended);
         Ok(())
@@ -84,6 +100,16 @@ impl Pool {
     pub(crate) fn waiting(&self) -> usize {
         self.writes.len() + self.reads.len()
     }
+}
+
+/// Opens the connection of the one who writes.
+fn open_writer(path: &Path) -> Result<Connection, StoreError> {
+    let connection = open(path)?;
+    // Readers begin anew with every commit, and the writer never: what it has read before stays good.
+    connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+    // The pages that every unit of work changes are copied from the log into the file less often.
+    connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
+    Ok(connection)
 }
 
 /// Opens a connection on which every commit waits for the disk.
@@ -141,107 +167,139 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), StoreEr
     spawned.map(drop).map_err(|error| StoreError::Unavailable(error.to_string()))
 }
 
-fn read_loop(connection: &Connection, queue: &Receiver<Box<dyn Unit>>, trouble: &Trouble) {
+fn read_loop(connection: &Connection, queue: &Receiver<Box<dyn Unit>>, shared: &Shared) {
     for mut unit in queue {
-        let ended = read(connection, unit.as_mut(), trouble);
+        let ended = read(connection, unit.as_mut(), shared);
         unit.settle(ended);
     }
 }
 
 /// Runs a unit on one snapshot.
-fn read(connection: &Connection, unit: &mut dyn Unit, trouble: &Trouble) -> Result<(), StoreError> {
+fn read(connection: &Connection, unit: &mut dyn Unit, shared: &Shared) -> Result<(), StoreError> {
     let started = Instant::now();
     let snapshot = run(connection, "BEGIN");
     if snapshot.is_ok() {
-        let mut tx = Tx::new(Session::Sqlite(connection));
+        let known = Known { parties: &shared.parties, keeps: true };
+        let mut tx = Tx::new(Session::Sqlite(connection)).knowing(known);
         unit.run(&mut tx);
-        trouble.note(tx.failed().as_ref());
+        shared.trouble.note(tx.failed().as_ref());
     }
     let ended = snapshot.and_then(|()| run(connection, "COMMIT"));
     if ended.is_err() && !connection.is_autocommit() {
         drop(connection.execute_batch("ROLLBACK"));
     }
     metrics::histogram!("chancery_store_unit_seconds", "kind" => "read").record(started.elapsed());
-    ended.map_err(StoreError::from).inspect_err(|error| trouble.note(Some(error)))
+    ended.map_err(StoreError::from).inspect_err(|error| shared.trouble.note(Some(error)))
 }
 
-/// Takes what is waiting, runs it in one transaction, commits once. Under load the group grows by itself, because
-/// units queue up while the disk is busy with the commit before; alone, a unit waits for nobody.
-fn write_loop(connection: &Connection, queue: &Receiver<Box<dyn Unit>>, group: usize, trouble: &Trouble) {
-    let mut told = Told::default();
-    while let Ok(first) = queue.recv() {
-        let mut units = vec![first];
-        units.extend(queue.try_iter().take(group - 1));
-        let started = Instant::now();
-        metrics::histogram!("chancery_store_group_commit_units").record(units.len() as f64);
-        let committed = commit_together(connection, &mut units, trouble);
-        told.tell(committed.as_ref().err(), units.len());
-        trouble.note(committed.as_ref().err());
+/// The one who writes.
+struct Writer {
+    connection: Connection,
+    shared: Arc<Shared>,
+}
+
+impl Writer {
+    /// Takes what is waiting, runs it in one transaction, commits once. Under load the group grows by itself, because
+    /// units queue up while the disk is busy with the commit before; alone, a unit waits for nobody.
+    fn work(&self, queue: &Receiver<Box<dyn Unit>>, most: usize) {
+        let mut told = Told::default();
+        while let Ok(first) = queue.recv() {
+            let mut group = Group { units: vec![first], queue, most, since: Instant::now() };
+            let committed = self.commit_together(&mut group);
+            let Group { units, since, .. } = group;
+            metrics::histogram!("chancery_store_group_commit_units").record(units.len() as f64);
+            told.tell(committed.as_ref().err(), units.len());
+            self.shared.trouble.note(committed.as_ref().err());
+            for unit in units {
+                unit.settle(committed.clone());
+            }
+            metrics::histogram!("chancery_store_unit_seconds", "kind" => "write").record(since.elapsed());
+        }
+    }
+
+    fn commit_together(&self, group: &mut Group<'_>) -> Result<(), StoreError> {
+        // Most units that are refused have written nothing by then. So it is tried without a savepoint for each: with one,
+        // SQLite keeps a copy of every page before it is changed.
+        let unspoilt = self.in_transaction(|| self.run_all(group))?;
+        if unspoilt {
+            return Ok(());
+        }
+        self.in_transaction(|| self.run_each(&mut group.units).map(|()| true)).map(drop)
+    }
+
+    /// Commits what `work` has done if it says so, and takes it back otherwise.
+    fn in_transaction(&self, work: impl FnOnce() -> Result<bool, StoreError>) -> Result<bool, StoreError> {
+        self.run("BEGIN IMMEDIATE")?;
+        let ended = work().and_then(|keep| Ok(self.run(if keep { "COMMIT" } else { "ROLLBACK" }).map(|()| keep)?));
+        if ended.is_err() && !self.connection.is_autocommit() {
+            drop(self.connection.execute_batch("ROLLBACK"));
+        }
+        ended
+    }
+
+    /// Runs units one after the other, and those that have come meanwhile; `false` once one of them has left something
+    /// behind that is not to be kept.
+    fn run_all(&self, group: &mut Group<'_>) -> Result<bool, StoreError> {
+        let mut done = 0;
+        while let Some(unit) = group.next_after(done) {
+            let before = self.connection.total_changes();
+            let keep = self.run_unit(unit)?;
+            if !keep && self.connection.total_changes() != before {
+                return Ok(false);
+            }
+            done += 1;
+        }
+        Ok(true)
+    }
+
+    /// The same, with a way back for each, and for nobody else.
+    fn run_each(&self, units: &mut [Box<dyn Unit>]) -> Result<(), StoreError> {
         for unit in units {
-            unit.settle(committed.clone());
+            self.run("SAVEPOINT unit")?;
+            if !self.run_unit(unit.as_mut())? {
+                self.run("ROLLBACK TO unit")?;
+            }
+            self.run("RELEASE unit")?;
         }
-        metrics::histogram!("chancery_store_unit_seconds", "kind" => "write").record(started.elapsed());
+        Ok(())
     }
-}
 
-fn commit_together(connection: &Connection, units: &mut [Box<dyn Unit>], trouble: &Trouble) -> Result<(), StoreError> {
-    // Most units that are refused have written nothing by then. So it is tried without a savepoint for each: with one,
-    // SQLite keeps a copy of every page before it is changed.
-    let unspoilt = in_transaction(connection, || run_all(connection, units, trouble))?;
-    if unspoilt {
-        return Ok(());
-    }
-    in_transaction(connection, || run_each(connection, units, trouble).map(|()| true)).map(drop)
-}
-
-/// Commits what `work` has done if it says so, and takes it back otherwise.
-fn in_transaction(
-    connection: &Connection,
-    work: impl FnOnce() -> Result<bool, StoreError>,
-) -> Result<bool, StoreError> {
-    run(connection, "BEGIN IMMEDIATE")?;
-    let ended = work().and_then(|keep| Ok(run(connection, if keep { "COMMIT" } else { "ROLLBACK" }).map(|()| keep)?));
-    if ended.is_err() && !connection.is_autocommit() {
-        drop(connection.execute_batch("ROLLBACK"));
-    }
-    ended
-}
-
-/// Runs units one after the other; `false` once one of them has left something behind that is not to be kept.
-fn run_all(connection: &Connection, units: &mut [Box<dyn Unit>], trouble: &Trouble) -> Result<bool, StoreError> {
-    for unit in units {
-        let before = connection.total_changes();
-        let keep = run_unit(connection, unit.as_mut(), trouble)?;
-        if !keep && connection.total_changes() != before {
-            return Ok(false);
+    fn run_unit(&self, unit: &mut dyn Unit) -> Result<bool, StoreError> {
+        let known = Known { parties: &self.shared.parties, keeps: false };
+        let mut tx = Tx::new(Session::Sqlite(&self.connection)).knowing(known);
+        let keep = unit.run(&mut tx);
+        let failed = tx.failed();
+        self.shared.trouble.note(failed.as_ref());
+        // On a full disk or an I/O error SQLite rolls the whole transaction back by itself: then all of the group is lost.
+        if self.connection.is_autocommit() {
+            let unknown = || StoreError::Unavailable("the database rolled the transaction back".to_owned());
+            return Err(failed.unwrap_or_else(unknown));
         }
+        Ok(keep)
     }
-    Ok(true)
+
+    fn run(&self, sql: &str) -> rusqlite::Result<()> {
+        run(&self.connection, sql)
+    }
 }
 
-/// The same, with a way back for each.
-fn run_each(connection: &Connection, units: &mut [Box<dyn Unit>], trouble: &Trouble) -> Result<(), StoreError> {
-    for unit in units {
-        run(connection, "SAVEPOINT unit")?;
-        if !run_unit(connection, unit.as_mut(), trouble)? {
-            run(connection, "ROLLBACK TO unit")?;
+/// Units that share a commit.
+struct Group<'q> {
+    units: Vec<Box<dyn Unit>>,
+    queue: &'q Receiver<Box<dyn Unit>>,
+    most: usize,
+    since: Instant,
+}
+
+impl Group<'_> {
+    /// The next to run after so many. When all have run, those who came meanwhile join, unless the first has waited long
+    /// enough.
+    fn next_after(&mut self, done: usize) -> Option<&mut (dyn Unit + 'static)> {
+        if done == self.units.len() && self.since.elapsed() < GATHERS_FOR {
+            self.units.extend(self.queue.try_iter().take(self.most - done));
         }
-        run(connection, "RELEASE unit")?;
+        self.units.get_mut(done).map(Box::as_mut)
     }
-    Ok(())
-}
-
-fn run_unit(connection: &Connection, unit: &mut dyn Unit, trouble: &Trouble) -> Result<bool, StoreError> {
-    let mut tx = Tx::new(Session::Sqlite(connection));
-    let keep = unit.run(&mut tx);
-    let failed = tx.failed();
-    trouble.note(failed.as_ref());
-    // On a full disk or an I/O error SQLite rolls the whole transaction back by itself: then all of the group is lost.
-    if connection.is_autocommit() {
-        let unknown = || StoreError::Unavailable("the database rolled the transaction back".to_owned());
-        return Err(failed.unwrap_or_else(unknown));
-    }
-    Ok(keep)
 }
 
 /// A statement without parameters or rows, prepared once.

@@ -5,7 +5,11 @@ use crate::value::params;
 impl Tx<'_> {
     /// A number that grows whenever clients, keys or resellers change: what was read at another number may be old.
     pub fn identity_epoch(&mut self) -> Result<i64, StoreError> {
-        let found = self.query_one("SELECT value FROM epochs WHERE name = $1", params!["identity"], |row| row.int())?;
+        self.epoch("identity")
+    }
+
+    pub(super) fn epoch(&mut self, name: &str) -> Result<i64, StoreError> {
+        let found = self.query_one("SELECT value FROM epochs WHERE name = $1", params![name], |row| row.int())?;
         found.ok_or_else(|| StoreError::corrupt("epochs"))
     }
 

@@ -42,6 +42,8 @@ pub(crate) mod usage;
 mod walk;
 pub(crate) mod webhook;
 
+pub(crate) use party::KnownParties;
+
 use chancery_domain::PageRequest;
 
 /// Keys sort as text and every key is smaller than this one: a list begins below it.

@@ -1,4 +1,5 @@
-use std::sync::LazyLock;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use chancery_domain::{Account, AcmeAccount, AcmeAccountId, EabCredential, Reseller, Timestamp};
 
@@ -16,6 +17,33 @@ pub struct Party {
     /// The credential that bound it.
     pub credential: EabCredential,
     pub reseller: Reseller,
+}
+
+/// Parties as they were read, and at which epoch: who finds the same epoch need not read them again. Triggers move it on with
+/// whatever changes one of them, so it holds for every process that writes to the file.
+#[derive(Default)]
+pub(crate) struct KnownParties(Mutex<HashMap<AcmeAccountId, (i64, Arc<Party>)>>);
+
+/// How many are remembered; then it begins anew.
+const MOST_KNOWN: usize = 4_000;
+
+impl KnownParties {
+    fn get(&self, id: AcmeAccountId, epoch: i64) -> Option<Party> {
+        let found = self.all().get(&id).filter(|(at, _)| *at == epoch).map(|(_, party)| party.clone());
+        found.map(Arc::unwrap_or_clone)
+    }
+
+    fn keep(&self, id: AcmeAccountId, epoch: i64, party: &Party) {
+        let mut all = self.all();
+        if all.len() >= MOST_KNOWN {
+            all.clear();
+        }
+        all.insert(id, (epoch, Arc::new(party.clone())));
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<AcmeAccountId, (i64, Arc<Party>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// One statement, since every request asks for all of them.
@@ -53,7 +81,17 @@ static REDEEM: LazyLock<String> = LazyLock::new(|| {
 
 impl Tx<'_> {
     pub fn party(&mut self, id: AcmeAccountId) -> Result<Option<Party>, StoreError> {
-        self.query_one(&SELECT, params![id], read)
+        let Some(known) = self.known() else { return self.query_one(&SELECT, params![id], read) };
+        // In the same transaction, so it is of one moment with what is read beside it.
+        let epoch = self.epoch("parties")?;
+        if let Some(party) = known.parties.get(id, epoch) {
+            return Ok(Some(party));
+        }
+        let found = self.query_one(&SELECT, params![id], read)?;
+        if let Some(party) = found.as_ref().filter(|_| known.keeps) {
+            known.parties.keep(id, epoch, party);
+        }
+        Ok(found)
     }
 
     /// The same, where customer, ACME account and credential stay as they are until the unit of work ends.

@@ -11,7 +11,7 @@ use crate::tx::Tx;
 use crate::value::Value;
 
 /// Rows that a page looks through.
-pub(super) const LOOKED_THROUGH: i64 = 2_000;
+pub(super) const LOOKED_THROUGH: i64 = 1_000;
 
 /// What a list is walked by, besides the key: the column of an index that ends in the key. None is the reseller's.
 pub(super) struct Walk {

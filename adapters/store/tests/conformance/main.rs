@@ -19,6 +19,7 @@ mod lists;
 mod migrations;
 mod neighbours;
 mod numbers;
+mod parties;
 mod policies;
 mod resellers;
 mod schema;
@@ -194,6 +195,10 @@ conformance! {
         a_group_cannot_go_under_a_new_member,
         a_policy_cannot_go_under_a_new_assignment,
         what_is_claimed_can_neither_be_held_nor_claimed,
+    }
+    parties {
+        a_change_is_seen_at_once_whoever_makes_it,
+        what_was_not_kept_is_not_remembered,
     }
     neighbours {
         two_handles_write_to_one_database,

@@ -211,7 +211,7 @@ fn stopped(flag: &watch::Sender<bool>) -> impl Future<Output = ()> + Send + 'sta
 
 /// The reseller API, ACME, the token endpoint and the console.
 fn api(installation: &Installation, services: &Services, acme: Arc<Mount>) -> Router {
-    let door = Door { services: services.clone(), urls: Arc::new(installation.urls.clone()) };
+    let door = Door { services: Arc::new(services.clone()), urls: Arc::new(installation.urls.clone()) };
     let router = chancery_reseller::router(door.clone())
         .merge(chancery_identity::router(door.clone()))
         .merge(chancery_acme::mounted(door.clone(), acme.clone()))

@@ -1,0 +1,1 @@
+-- For SQLite alone: on PostgreSQL those on whom an order depends are held while it is worked on, and so read each time.

@@ -1,0 +1,71 @@
+//! Those on whom an ACME account depends: SQLite remembers them, and nobody must be able to tell.
+
+use chancery_domain::{Account, AcmeAccount, AcmeAccountId, AcmeAccountState};
+use chancery_store::{Party, StoreError};
+
+use crate::common::{Database, Result};
+
+async fn some_acme_account(db: &Database) -> (Account, AcmeAccountId) {
+    let account = db.some_account().await;
+    let (id, now) = (AcmeAccountId::new(db.make.now(), db.make.entropy()), db.make.now());
+    let stored = AcmeAccount {
+        id,
+        reseller: account.reseller,
+        account: account.id,
+        kid: account.kid,
+        jwk: "{}".to_owned(),
+        thumbprint: "first".to_owned(),
+        contacts: Vec::new(),
+        terms_agreed_at: None,
+        state: AcmeAccountState::Active,
+        created_at: now,
+        updated_at: now,
+        version: 1,
+    };
+    db.put(move |tx| tx.insert_acme_account(&stored)).await;
+    (account, id)
+}
+
+async fn party(db: &Database, id: AcmeAccountId) -> Option<Party> {
+    db.get(move |tx| tx.party(id)).await
+}
+
+pub(crate) async fn a_change_is_seen_at_once_whoever_makes_it(db: Database) {
+    let (_, id) = some_acme_account(&db).await;
+    let mut before = party(&db, id).await.unwrap();
+    assert_eq!(party(&db, id).await.unwrap(), before);
+    // From outside, as an operator's command does.
+    for change in [
+        "UPDATE resellers SET suspended = 1",
+        "UPDATE accounts SET suspended = 1",
+        "UPDATE eab_credentials SET last_used_at = 7",
+        "UPDATE eab_credentials SET revoked_at = 8",
+        "UPDATE acme_accounts SET thumbprint = 'second'",
+    ] {
+        db.raw(change).unwrap();
+        let after = party(&db, id).await.unwrap();
+        assert_ne!(after, before, "{change}");
+        assert_eq!(db.put(move |tx| tx.hold_party(id)).await.unwrap(), after, "{change}");
+        before = after;
+    }
+    db.raw("DELETE FROM acme_accounts").unwrap();
+    assert_eq!(party(&db, id).await, None);
+}
+
+pub(crate) async fn what_was_not_kept_is_not_remembered(db: Database) {
+    let (account, id) = some_acme_account(&db).await;
+    assert!(!party(&db, id).await.unwrap().account.suspended);
+    let suspended = Account { suspended: true, ..account };
+    let given_up: Result = db
+        .write(move |tx| {
+            tx.save_account(&suspended)?;
+            assert!(tx.party(id)?.unwrap().account.suspended);
+            Err(StoreError::Database("given up".to_owned()))
+        })
+        .await;
+    assert!(given_up.is_err());
+    // The next change comes to the same epoch as the one that was given up.
+    db.raw("UPDATE accounts SET email = 'other@example.com', email_key = 'other@example.com'").unwrap();
+    let after = party(&db, id).await.unwrap();
+    assert!(!after.account.suspended && after.account.email.to_string() == "other@example.com", "{after:?}");
+}
