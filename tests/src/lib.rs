@@ -15,7 +15,7 @@ pub use csr::{csr, csr_with};
 pub use issuing::fail_all;
 pub use making::lookup;
 pub use node::Node;
-pub use programs::node_script;
+pub use programs::{node_script, node_script_with};
 pub use tenant::{Reply, Tenant};
 pub use together::{at_once, count};
 pub use world::{START, World, settings, unhurried};
