@@ -14,7 +14,7 @@ pub use acme::{ACME_URL, AcmeClient, csr_der, der, identifiers, path};
 pub use csr::{csr, csr_with};
 pub use issuing::fail_all;
 pub use making::lookup;
-pub use node::Node;
+pub use node::{Node, VERSION};
 pub use programs::{node_script, node_script_with};
 pub use tenant::{Reply, Tenant};
 pub use together::{at_once, count};
