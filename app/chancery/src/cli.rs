@@ -52,7 +52,7 @@ pub enum Command {
     Profile(Noun<ProfileCommand>),
     /// Show, create, rotate, retire and activate the certificate authorities, and give them further chains
     Ca(Noun<CaCommand>),
-    /// Revoke a certificate of any reseller
+    /// Revoke certificates of any reseller, one or many
     Revoke(At<RevokeArgs>),
     /// List and lift pauses: names whose validation failed too often
     Pause(Noun<PauseCommand>),
