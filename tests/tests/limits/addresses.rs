@@ -1,6 +1,5 @@
 //! Those who are not known are held by where they come from, before anybody looks at what they say.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Extension;
