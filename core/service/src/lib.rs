@@ -48,6 +48,7 @@ mod settings;
 mod telling;
 mod termination;
 mod timed;
+mod troubles;
 mod usage;
 mod validation;
 mod waiting;
@@ -97,6 +98,7 @@ pub use settings::{
     AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, ProviderSignIn, Settings, SpeaksFor,
     WebhookSettings,
 };
+pub use troubles::{KEPT_TROUBLES, Severity, Trouble, Troubles};
 pub use usage::{Usage, UsageRequest};
 pub use validation::{Assignment, Report, Validations};
 pub use webhooks::{Dispatch, Message, NewWebhook, NewWebhookSecret, Round, Sent, WebhookChange, Webhooks};
@@ -133,6 +135,8 @@ pub struct Services {
     pub diagnoses: Diagnoses,
     pub operator: Operator,
     pub nodes: Nodes,
+    /// What the log of this process keeps, where somebody has it keep anything.
+    pub troubles: Troubles,
     pub settings: Arc<Settings>,
     kernel: Arc<Kernel>,
 }
@@ -171,6 +175,7 @@ impl Services {
             usage: Usage::new(kernel.clone()),
             diagnoses: Diagnoses::new(kernel.clone()),
             operator: Operator::new(kernel.clone()),
+            troubles: Troubles::default(),
             settings: kernel.settings.clone(),
             kernel,
         }

@@ -15,4 +15,5 @@ mod sessions;
 mod sign_in;
 mod sweep;
 mod tenants;
+mod troubles;
 mod with_provider;

@@ -8,11 +8,15 @@ use chancery_service::{AuditFilter, AuditOutcome};
 use maud::html;
 
 use super::authorities::{lists, responders};
+use super::troubles;
 use crate::audit;
 use crate::parts::{empty, heading};
 use crate::refused::Refused;
 use crate::session::Operator;
 use crate::text::{date, grouped};
+
+/// Of the newest warnings and errors, so many are here.
+const TROUBLES: usize = 5;
 
 pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Response, Refused> {
     let services = &door.services;
@@ -28,6 +32,8 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
     let refused = services.audit.list(refused, PageRequest { limit: 15, after: None }).await?;
     let ending = services.authority.ending();
     let gaps = services.authority.gaps();
+    let mut troubles = services.troubles.list();
+    troubles.truncate(TROUBLES);
     let body = html! {
         (heading("Overview", html! { "How this service is doing, as this node sees it." }, html! {}))
         div.numbers {
@@ -45,6 +51,10 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
                 }
                 @for (profile, key) in &gaps { p.caution { "No active CA may sign " (key) " keys for the profile " (profile) "." } }
             }
+        }
+        section.card {
+            div.head { h2 { "Errors lately" } a href=(troubles::PATH) { "More of them" } }
+            (troubles::table(&troubles, now))
         }
         section.card {
             div.head { h2 { "Refused lately" } a href="/console/operator/audit?outcome=refused" { "All of them" } }
