@@ -81,7 +81,7 @@ pub use groups::{GroupDetails, GroupInput, Groups};
 pub use identity::Identity;
 pub use issuance::{CaaAssignment, Issuance, Prepared};
 pub use issuers::{IssuerRef, IssuerRefError, IssuerRules};
-pub use jobs::Jobs;
+pub use jobs::{Jobs, Queue};
 pub use kernel::{Fresh, Kernel};
 pub use limits::{Caps, Decision, Limit, LimitSettings, Limits, Rate, client_network};
 pub use nodes::{NodeSeen, Nodes};

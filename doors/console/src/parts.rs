@@ -36,7 +36,7 @@ pub(crate) fn pill(status: &str) -> Markup {
     let tone = match status {
         "active" | "valid" | "issued" | "bound" | "done" | "enabled" => "good",
         "pending" | "ready" | "processing" | "unused" | "waiting" => "info",
-        "suspended" | "expiring" | "retired" | "silent" | "warning" | "overdue" => "warn",
+        "suspended" | "expiring" | "retired" | "silent" | "warning" => "warn",
         "invalid" | "revoked" | "refused" | "failed" | "terminated" | "disabled" | "error" => "bad",
         _ => "idle",
     };

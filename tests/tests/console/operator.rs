@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_tests::on_both_databases;
+use chancery_tests::{lookup, on_both_databases};
 
 use crate::browser::Browser;
 
@@ -81,6 +81,31 @@ on_both_databases! {
         world.advance(Duration::from_secs(86_401));
         world.services.nodes.announce("alpha", "1.2.3", start).await.unwrap();
         assert_eq!(world.services.nodes.list().await.unwrap().len(), 1);
+    }
+
+    async fn the_operator_sees_what_waits_and_what_is_overdue(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let account = lookup(&tenant.make_account("anna@example.com").await);
+        let mut browser = Browser::of_operator(&world).await;
+        let row = |page: &str, kind: &str| {
+            let row = page.split("<tr>").find(|row| row.contains(&format!("<span class=\"strong\">{kind}</span>"))).unwrap();
+            let cells = row.split("<td").skip(1).map(|cell| cell.split_once('>').unwrap().1.split("</td>").next().unwrap().to_owned());
+            cells.collect::<Vec<_>>()
+        };
+        let nothing = ["0", "0", "<span class=\"muted\">–</span>"];
+        let page = browser.look("/console/operator").await;
+        assert_eq!((row(&page, "validate"), row(&page, "issue")), (nothing.map(str::to_owned).into(), nothing.map(str::to_owned).into()));
+        let ready = lookup(&world.make_ready(&tenant, &account, &["ready.example.com"]).await);
+        let early = tenant.make_order(&account, &["a.example.com", "b.example.com"]).await;
+        tenant.choose_all(&early).await;
+        world.advance(Duration::from_secs(600));
+        let late = tenant.make_order(&account, &["c.example.com"]).await;
+        tenant.choose_all(&late).await;
+        tenant.post_empty(&format!("/v1/order/{ready}/finalize")).await.expect(202);
+        let page = browser.look("/console/operator").await;
+        assert_eq!(row(&page, "validate"), ["3", "<span class=\"pill warn\">2</span>", "10 minutes ago"]);
+        assert_eq!(row(&page, "issue"), ["1", "0", "just now"]);
+        assert!(page.contains("href=\"#jobs\"><b>4</b><span>jobs, 2 overdue</span>"), "{page}");
     }
 
     async fn the_operator_sees_whether_ocsp_is_answered(world: World) {
