@@ -7,6 +7,7 @@ mod changes;
 mod escaping;
 mod lists;
 mod operator;
+mod overview;
 mod pages;
 mod provider;
 mod real_provider;
