@@ -90,7 +90,7 @@ pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
 pub use operator::Operator;
 pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
 pub use pauses::Pauses;
-pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
+pub use policies::{Evaluation, EvaluationRequest, Judges, Policies, PolicyDetails, PolicyInput};
 pub use policy_draft::PolicyDraft;
 pub use publication::{CrlName, Publication, PublishedCrl};
 pub use retention::{Retention, Sweeper, Swept};

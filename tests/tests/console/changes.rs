@@ -88,6 +88,40 @@ on_both_databases! {
         assert_eq!(browser.get(&format!("/console/groups/{group}")).await.status, 404);
     }
 
+    async fn a_policy_that_nobody_has_is_tried_by_itself(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        let (id, group) = (lookup(&tenant.make_account("anna@example.com").await), tenant.make_group("Retail").await);
+        tenant.add_members(&group, std::slice::from_ref(&id)).await;
+        let wide = tenant.make_policy("Wide", serde_json::json!({"max_names": 5})).await;
+        tenant.assign(&group, &wide).await;
+        let strict = tenant.make_policy("Strict", serde_json::json!({"allow_wildcards": false, "max_certificates_per_day": 1, "max_validity_days": 7})).await;
+        let link = format!("/console/policies/try?policy={strict}");
+        assert!(browser.look(&format!("/console/policies/{strict}")).await.contains(&format!("href=\"{link}\"")));
+        let form = browser.look(&link).await;
+        assert!(form.contains(&format!("<option value=\"{strict}\" selected>Strict</option>")) && !form.contains("aria-invalid"), "{form}");
+        let tried = browser.look(&format!("{link}&customer=&names=*.example.com")).await;
+        assert!(tried.contains("This would be refused.") && tried.contains("Asked: Strict<"), "{tried}");
+        let tried = browser.look(&format!("{link}&customer=&names=www.example.com")).await;
+        assert!(tried.contains("This policy has nothing against it.") && tried.contains("valid for 7 days"), "{tried}");
+        assert!(tried.contains("quotas were not asked"), "{tried}");
+        // With a customer its quotas are asked, too, and still no other policy.
+        let order = world.issue(&tenant, &id, &["www.example.com"]).await;
+        assert_eq!(order["status"], "valid");
+        let used_up = browser.look(&format!("{link}&customer={id}&names=www.example.com")).await;
+        assert!(used_up.contains("1 of 1 certificates are used up") && used_up.contains("Asked: Strict<"), "{used_up}");
+        let own = browser.look(&format!("/console/policies/try?policy=&customer={id}&names=*.example.com")).await;
+        assert!(own.contains("This could be ordered.") && own.contains("Asked: Wide<"), "{own}");
+        // Neither, or one that is not there or not ours, is said beside the field.
+        let foreign = world.tenant("SOUTH").await.make_policy("Theirs", serde_json::json!({})).await;
+        for query in ["policy=&customer=&", &format!("policy={foreign}&"), "policy=nothing&"] {
+            let reply = browser.get(&format!("/console/policies/try?{query}names=www.example.com")).await;
+            let page = reply.text();
+            assert_eq!((reply.status.as_u16(), page.matches("aria-invalid=\"true\"").count()), (400, 1), "{query}: {page}");
+            assert!(!page.contains("Theirs"), "{page}");
+        }
+    }
+
     async fn a_certificate_is_found_and_revoked(world: World) {
         let tenant = world.tenant("NORTH").await;
         let mut browser = Browser::of(&world, &tenant).await;
