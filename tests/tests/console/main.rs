@@ -6,6 +6,7 @@ mod browser;
 mod changes;
 mod escaping;
 mod lists;
+mod live;
 mod operator;
 mod overview;
 mod pages;
