@@ -24,6 +24,13 @@ on_both_databases! {
         assert_eq!(browser.done(&at("edit"), &[("email", "b@example.com"), ("external_id", "C-2")]).await, format!("/console/customers/{id}?done=saved"));
         let wrong = browser.post(&at("edit"), &[("email", "no address")]).await;
         assert!(wrong.status == 400 && wrong.text().contains("aria-invalid=\"true\""));
+        assert_eq!(tenant.get(&format!("/v1/account/{id}")).await.expect(200)["externalId"], "C-2");
+        // A field that is emptied is empty from then on; one that is not sent stays.
+        browser.done(&at("edit"), &[("email", "b@example.com")]).await;
+        assert_eq!(tenant.get(&format!("/v1/account/{id}")).await.expect(200)["externalId"], "C-2");
+        browser.done(&at("edit"), &[("email", "b@example.com"), ("external_id", " ")]).await;
+        let cleared = tenant.get(&format!("/v1/account/{id}")).await.expect(200);
+        assert_eq!((&cleared["externalId"], &cleared["email"]), (&serde_json::Value::Null, &"b@example.com".into()), "{cleared}");
         browser.done(&at("suspend"), &[]).await;
         assert_eq!(tenant.get(&format!("/v1/account/{id}")).await.expect(200)["status"], "suspended");
         browser.done(&at("resume"), &[]).await;
@@ -44,8 +51,18 @@ on_both_databases! {
         assert!(made.text().contains(&kid));
         browser.done(&format!("/console/customers/{id}/credentials/{kid}/revoke"), &[]).await;
         assert!(browser.look(&format!("/console/customers/{id}")).await.contains("revoked"));
-        let bad = browser.post(&format!("/console/customers/{id}/credentials"), &[("days", "many")]).await;
-        assert_eq!(bad.status, 400);
+        // What is wrong is said beside its field, and what was typed is still there.
+        for (field, value) in [("days", "many"), ("days", "3651"), ("max_bindings", "0"), ("label", "x\ny")] {
+            let form = [("label", "Mail server"), (field, value)];
+            let form = if field == "label" { &form[1..] } else { &form[..] };
+            let bad = browser.post(&format!("/console/customers/{id}/credentials"), form).await;
+            let page = bad.text();
+            assert_eq!((bad.status.as_u16(), page.matches("aria-invalid=\"true\"").count()), (400, 1), "{field}: {page}");
+            assert!(page.contains(&format!("id=\"e-{field}\"")) && page.contains("ACME keys"), "{field}: {page}");
+            assert!(field == "label" || (page.contains("value=\"Mail server\"") && page.contains(&format!("value=\"{value}\""))), "{page}");
+            // The form is open, and the other one is as it was.
+            assert!(page.contains("<details class=\"confirm\" open>") && page.contains("value=\"anna@example.com\""), "{page}");
+        }
     }
 
     async fn groups_and_policies_are_made_assigned_and_tried(world: World) {
