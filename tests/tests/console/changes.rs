@@ -145,6 +145,17 @@ on_both_databases! {
         let (certificate, order) = issued(&world, &tenant).await;
         let page = browser.look("/console/certificates?q=www.example.com").await;
         assert!(page.contains(&certificate));
+        let listed = tenant.get("/v1/certificates").await.expect(200);
+        let serial = listed["items"][0]["serialNumber"].as_str().unwrap_or_else(|| panic!("{listed}")).to_owned();
+        // As a number, as other programs show it, and one that is not there.
+        let pairs: Vec<_> = serial.as_bytes().chunks(2).map(|pair| String::from_utf8_lossy(pair).to_uppercase()).collect();
+        let another = format!("{}{}", if serial.starts_with('1') { "2" } else { "1" }, &serial[1..]);
+        for (asked, found) in [(&serial, true), (&pairs.join("%3A"), true), (&another, false)] {
+            let page = browser.look(&format!("/console/certificates?q={asked}")).await;
+            assert_eq!(page.contains(&format!("/console/certificates/{certificate}")), found, "{asked}: {page}");
+        }
+        let mut stranger = Browser::of(&world, &world.tenant("SOUTH").await).await;
+        assert!(!stranger.look(&format!("/console/certificates?q={serial}")).await.contains(&certificate));
         let shown = tenant.get(&format!("/v1/certificate/{certificate}")).await.text();
         assert_eq!(browser.get(&format!("/console/certificates/{certificate}/fullchain.pem")).await.text(), shown);
         let at = format!("/console/certificates/{certificate}/revoke");

@@ -43,6 +43,48 @@ on_both_databases! {
         assert!(browser.look("/console/operator/audit?action=reseller.suspend").await.contains("Olivia"));
     }
 
+    async fn the_operator_renews_a_secret_and_drops_the_old_one(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of_operator(&world).await;
+        let at = |verb: &str| format!("/console/operator/resellers/NORTH/clients/{}/{verb}", tenant.client_id);
+        let made = browser.post(&at("rotate"), &[]).await;
+        assert_eq!(made.status, 200, "{}", made.text());
+        let page = made.text();
+        let fresh = format!("chs_{}", page.split("<code>chs_").nth(1).unwrap().split('<').next().unwrap());
+        assert_ne!(fresh, tenant.client_secret);
+        // Both let in until the old one is dropped.
+        let (mut old, mut new) = (Browser::new(&world), Browser::new(&world));
+        assert_eq!(old.sign_in(&tenant.client_id, &tenant.client_secret).await.status, 303);
+        assert_eq!(new.sign_in(&tenant.client_id, &fresh).await.status, 303);
+        assert!(browser.done(&at("finish-rotation"), &[]).await.ends_with("/resellers/NORTH?done=rotated"));
+        assert_eq!(old.get("/console").await.status, 303, "signed in with a secret that is gone");
+        new.look("/console").await;
+        assert_eq!(Browser::new(&world).sign_in(&tenant.client_id, &tenant.client_secret).await.status, 401);
+        let audit = browser.look("/console/operator/audit").await;
+        assert!(audit.contains("client.rotate") && audit.contains("client.finish_rotation") && audit.contains("Olivia") && !audit.contains(&fresh), "{audit}");
+        // Nobody else may.
+        for verb in ["rotate", "finish-rotation"] {
+            new.look("/console").await;
+            assert_eq!(new.post(&at(verb), &[]).await.status, 404, "{verb}");
+        }
+    }
+
+    async fn a_reseller_that_is_resumed_is_let_in_again(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of_operator(&world).await;
+        let mut person = Browser::of(&world, &tenant).await;
+        browser.done("/console/operator/resellers/NORTH/suspend", &[]).await;
+        assert_eq!(person.get("/console").await.status, 303);
+        assert_eq!(person.sign_in(&tenant.client_id, &tenant.client_secret).await.status, 401);
+        assert!(browser.look("/console/operator/resellers").await.contains(">suspended</span>"));
+        let to = browser.done("/console/operator/resellers/NORTH/resume", &[]).await;
+        assert_eq!(to, "/console/operator/resellers/NORTH?done=resumed");
+        assert!(browser.look(&to).await.contains("Resumed.") && !browser.look("/console/operator/resellers").await.contains(">suspended</span>"));
+        assert_eq!(person.sign_in(&tenant.client_id, &tenant.client_secret).await.status, 303);
+        person.look("/console").await;
+        assert!(browser.look("/console/operator/audit?action=reseller.resume").await.contains("Olivia"));
+    }
+
     async fn a_revoked_operator_key_is_out_at_once(world: World) {
         let mut browser = Browser::of_operator(&world).await;
         let keys = world.services.operator.operator_keys().await.unwrap();

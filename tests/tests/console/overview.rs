@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use chancery_service::LimitSettings;
 use chancery_tests::{lookup, on_both_databases};
+use serde_json::json;
 
 use crate::browser::Browser;
 use crate::lists::furnished;
@@ -42,6 +43,54 @@ on_both_databases! {
         // Nobody sees what another has.
         let mut stranger = Browser::of(&world, &world.tenant("SOUTH").await).await;
         assert!(stranger.look("/console").await.contains("Issued per day: 0 certificates in 14 days"));
+    }
+
+    async fn the_calendar_counts_what_ends_on_a_day_and_lists_it(world: World) {
+        let mut tenant = world.tenant("NORTH").await;
+        let account = lookup(&tenant.make_account("anna@example.com").await);
+        let (group, policy) = (tenant.make_group("Short").await, tenant.make_policy("Short", json!({"max_validity_days": 10})).await);
+        tenant.add_members(&group, std::slice::from_ref(&account)).await;
+        tenant.assign(&group, &policy).await;
+        for name in ["a.example.com", "b.example.com", "revoked.example.com"] {
+            world.issue(&tenant, &account, &[name]).await;
+        }
+        world.advance(DAY);
+        tenant.sign_in().await;
+        world.issue(&tenant, &account, &["next.example.com"]).await;
+        let all = tenant.get("/v1/certificates").await.expect(200);
+        let of = |name: &str| {
+            let found = all["items"].as_array().unwrap().iter().find(|each| each["names"][0] == name);
+            found.unwrap_or_else(|| panic!("{all}")).clone()
+        };
+        let day = |name: &str| of(name)["notAfter"].as_str().unwrap()[..10].to_owned();
+        let (first, second) = (day("a.example.com"), day("next.example.com"));
+        assert!(first < second, "{first} {second}");
+        let mut browser = Browser::of(&world, &tenant).await;
+        let revoke = format!("/console/certificates/{}/revoke", lookup(&of("revoked.example.com")));
+        browser.done(&revoke, &[("reason", "superseded"), ("sure", "yes")]).await;
+
+        // What each day with anything on it says.
+        let counts = |page: &str| -> Vec<(String, String)> {
+            let days = page.split("/console/calendar?day=").skip(1).filter(|rest| rest.contains("</td>"));
+            days.map(|rest| (rest[..10].to_owned(), rest.split("<b>").nth(1).unwrap().split('<').next().unwrap().to_owned())).collect()
+        };
+        let page = browser.look("/console/calendar").await;
+        let counted = [(first.clone(), "2".to_owned()), (second.clone(), "1".to_owned())];
+        assert_eq!(counts(&page), counted, "{page}");
+        assert_eq!(page.matches("<td").count(), 84, "twelve weeks");
+        let page = browser.look(&format!("/console/calendar?day={first}")).await;
+        let list = page.split("id=\"day\"").nth(1).unwrap();
+        assert!(list.contains("2 certificates") && list.contains("a.example.com") && list.contains("b.example.com"), "{list}");
+        assert!(!list.contains("next.example.com") && !list.contains("revoked.example.com"), "{list}");
+        assert!(browser.look(&format!("/console/calendar?from={second}&day={second}")).await.contains("1 certificate<"));
+        // They stand on the overview, too.
+        let overview = browser.look("/console").await;
+        assert!(overview.contains("Certificates that end: 3 certificates in 30 days"), "{overview}");
+        assert!(overview.contains("<b>3</b><span>end within 30 days</span>"), "{overview}");
+        // Nobody sees what another has.
+        let mut stranger = Browser::of(&world, &world.tenant("SOUTH").await).await;
+        assert_eq!(counts(&stranger.look("/console/calendar").await), []);
+        assert!(stranger.look(&format!("/console/calendar?day={first}")).await.contains("Nothing ends on this day."));
     }
 }
 
