@@ -72,6 +72,9 @@ pub enum ServiceError {
     /// There are as many as there may be.
     #[error("{0}")]
     TooMany(String),
+    /// More was begun than is finished in some seconds.
+    #[error("the service has more to do than it can at the moment; try again")]
+    Busy,
     /// Validations of names have failed too often: each with the pause that somebody has to lift.
     #[error("{}", paused(.0))]
     Paused(Vec<(Identifier, PauseId)>),

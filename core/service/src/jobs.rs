@@ -8,6 +8,7 @@ use chancery_store::{Backlog, Job, JobKind, Tx};
 use tokio::sync::mpsc;
 
 use crate::error::ServiceError;
+use crate::in_hand::Hand;
 use crate::kernel::{Fresh, Kernel};
 
 /// Jobs that a node takes over at a time.
@@ -81,6 +82,11 @@ impl Jobs {
         let give_up =
             move |tx: &mut Tx<'_>| jobs.iter().try_for_each(|job| Ok(tx.let_job_go(job, &kernel.node, now)?));
         self.kernel.store.write(give_up).await
+    }
+
+    /// Counts a job among what this process has in hand, as long as it has.
+    pub fn in_hand(&self, job: &Job) -> Option<Hand> {
+        job.reseller.map(|reseller| self.kernel.in_hand.take(reseller))
     }
 
     /// Whose job it is; none where its subject is gone.

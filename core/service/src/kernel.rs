@@ -14,6 +14,7 @@ use crate::acme::Nonces;
 use crate::authorizations::Looking;
 use crate::cursor::Cursors;
 use crate::error::ServiceError;
+use crate::in_hand::InHand;
 use crate::limits::Limits;
 use crate::open_orders::OpenOrders;
 use crate::pauses::KnownPauses;
@@ -52,6 +53,7 @@ pub struct Kernel {
     pub(crate) ended: Waiting<OrderId>,
     pub(crate) decided: Waiting<ChallengeId>,
     pub(crate) looking: Looking,
+    pub(crate) in_hand: InHand,
     /// This process, as its jobs are leased to.
     pub(crate) node: String,
     jobs: mpsc::UnboundedSender<Fresh>,
@@ -104,6 +106,7 @@ impl Kernel {
             ended: Waiting::default(),
             decided: Waiting::default(),
             looking: Looking::default(),
+            in_hand: InHand::default(),
             node,
             jobs,
             waiting,

@@ -228,6 +228,7 @@ fn problem_of(error: &ServiceError) -> Option<&'static str> {
         | ServiceError::RateLimited(_)
         | ServiceError::TooMany(_)
         | ServiceError::TooManyWebhooks(_) => "rateLimited",
+        ServiceError::Busy => "busy",
         ServiceError::Paused(_) => "paused",
         ServiceError::Unissuable(problem) => problem.kind.as_str(),
         ServiceError::Store(_) | ServiceError::Internal(_) => ProblemKind::ServerInternal.as_str(),

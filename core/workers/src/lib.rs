@@ -111,7 +111,7 @@ impl Workers {
                 let me = self.clone();
                 let span = traced(&span, &job);
                 let work = async move {
-                    let _guard = me.held.guard(&job);
+                    let (_guard, _hand) = (me.held.guard(&job), me.services.jobs.in_hand(&job));
                     let mut next = Some(job);
                     while let Some(job) = next {
                         me.work_in_turn(&job).await;

@@ -43,6 +43,7 @@ impl From<ServiceError> for Problem {
                 Self::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, message).retry_after(retry_after)
             }
             ServiceError::RateLimited(decision) => crate::rate::refused(&decision),
+            ServiceError::Busy => Self::unavailable(),
             ServiceError::TooMany(_) => {
                 Self::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, message).retry_after(3600)
             }

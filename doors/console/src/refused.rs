@@ -91,9 +91,10 @@ impl Refused {
             | ServiceError::Unissuable(_)
             | ServiceError::IdempotencyKeyReused => Self::incomplete(message),
             ServiceError::RateLimited(decision) => Self::too_many(decision.retry_seconds()),
-            ServiceError::TooMany(_) | ServiceError::TooManyWebhooks(_) | ServiceError::Paused(_) => {
-                Self::incomplete(message)
-            }
+            ServiceError::TooMany(_)
+            | ServiceError::TooManyWebhooks(_)
+            | ServiceError::Paused(_)
+            | ServiceError::Busy => Self::incomplete(message),
             ServiceError::BadCursor => Self::incomplete("This page of the list is gone. Start again at its beginning."),
             ServiceError::Store(error) => Self::store(&error),
             ServiceError::Internal(reason) => Self::internal(&reason),

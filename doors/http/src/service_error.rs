@@ -40,6 +40,9 @@ impl From<ServiceError> for ApiError {
                 Self::too_many(ErrorCode::QuotaExceeded, message, retry_after).with_errors(vec![problem(quota)])
             }
             ServiceError::RateLimited(decision) => refused(&decision),
+            ServiceError::Busy => {
+                Self::unavailable("The service has more to do than it can at the moment; try again.", 1)
+            }
             ServiceError::TooMany(_) => Self::conflict(ErrorCode::TooMany, message),
             ServiceError::Paused(names) => {
                 let told = |(name, pause): (_, PauseId)| {

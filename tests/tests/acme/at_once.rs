@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chancery_domain::{CaaEvidence, PageRequest, ProblemKind, ResellerId, ValidationProblem};
-use chancery_service::{Assignment, Looker, Report};
+use chancery_service::{Assignment, Job, JobKind, Looker, Report};
 use chancery_store::AuditFilter;
-use chancery_tests::{AcmeClient, START, World, lookup, on_both_databases};
+use chancery_tests::{AcmeClient, START, World, csr, lookup, on_both_databases};
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -127,6 +127,29 @@ on_both_databases! {
             assert!(refused.status.is_client_error(), "{}", refused.text());
         }
         assert_eq!(eyes.looks.load(Ordering::Relaxed), 0);
+    }
+
+    async fn while_too_much_is_in_hand_what_was_begun_goes_on_and_others_begin(world: World) {
+        let _eyes = eyes(&world, true, Duration::ZERO);
+        let (tenant, credential, client) = stage(&world).await;
+        let (_, challenge) = ordered(&client).await;
+        let code = tenant.code.clone();
+        let reseller = world.store.read(move |tx| tx.reseller_by_code(&code)).await.unwrap().unwrap().id;
+        let job = Job { kind: JobKind::Validate, subject: String::new(), attempts: 1, reseller: Some(reseller) };
+        let in_hand: Vec<_> = (0..1024).map(|_| world.services.jobs.in_hand(&job).unwrap()).collect();
+        let asked = json!({"identifiers": [{"type": "dns", "value": "b.test"}]});
+        let refused = client.post(&client.url("newOrder"), &asked).await;
+        assert_eq!(refused.header("retry-after"), Some("1"));
+        assert_eq!(refused.expect(503)["type"], "urn:ietf:params:acme:error:serverInternal");
+        let asked = json!({"account_lookup": lookup(&credential), "csr": csr(&["b.test"])});
+        assert_eq!(tenant.post("/v1/order", asked.clone()).await.refusal(503), "unavailable");
+        assert_eq!(client.post(&challenge, &json!({})).await.expect(200)["status"], "valid");
+        let other = world.tenant("OTHER").await;
+        let account = lookup(&other.make_account("other@example.com").await);
+        other.make_order(&account, &["c.test"]).await;
+        drop(in_hand);
+        client.order(&["d.test"]).await;
+        tenant.post("/v1/order", asked).await.expect(201);
     }
 
     async fn nobody_looks_for_a_choice_that_cannot_stand(world: World) {

@@ -63,7 +63,7 @@ async fn a_proxy_that_is_trusted_tells_whose_request_it_is_and_nobody_else_does(
     let rate = Rate::new(number(1), Duration::from_secs(60));
     let world = worlds(&limited(&[(Limit::RefusalsOfAddress, rate)])).await.remove(0);
     let networks = vec!["10.0.0.0/8".parse().unwrap()];
-    let door = chancery_http::Door { services: Arc::new(world.services.clone()), urls: world.urls.clone() };
+    let door = chancery_http::Door { services: std::sync::Arc::new(world.services.clone()), urls: world.urls.clone() };
     let edge = Edge::new(std::sync::Arc::new(|| "r".into()));
     let edge = edge.trusting(TrustedProxies { networks, ..TrustedProxies::default() });
     let router = finish(chancery_reseller::router(door), edge);

@@ -5,6 +5,10 @@ CREATE TRIGGER parties_by_reseller AFTER UPDATE ON resellers
 BEGIN
     UPDATE epochs SET value = value + 1 WHERE name = 'parties';
 END;
+CREATE TRIGGER parties_by_reseller_gone AFTER DELETE ON resellers
+BEGIN
+    UPDATE epochs SET value = value + 1 WHERE name = 'parties';
+END;
 CREATE TRIGGER parties_by_account AFTER UPDATE ON accounts
 BEGIN
     UPDATE epochs SET value = value + 1 WHERE name = 'parties';

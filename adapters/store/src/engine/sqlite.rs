@@ -22,9 +22,9 @@ use super::trouble::{Told, Trouble};
 
 /// What the writer keeps in memory of the file.
 const WRITER_CACHE_KIB: i64 = 16 * 1024;
-/// How long the log grows before it is copied into the file: 16 MiB.
-const LOG_PAGES: i64 = 4096;
-/// How long a group is open for others.
+/// How long the log grows before it is copied into the file: 8 MiB.
+const LOG_PAGES: i64 = 2048;
+/// How long a group that has begun is open for others.
 const GATHERS_FOR: Duration = Duration::from_millis(5);
 
 /// Threads with connections of their own. They end when the pool is dropped, after what was queued is done.
@@ -105,7 +105,7 @@ impl Pool {
 /// Opens the connection of the one who writes.
 fn open_writer(path: &Path) -> Result<Connection, StoreError> {
     let connection = open(path)?;
-    // Readers begin anew with every commit, and the writer never: what it has read before stays good.
+    // Readers begin anew with every commit. What the writer has read stays good until another process writes.
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
     // The pages that every unit of work changes are copied from the log into the file less often.
     connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
@@ -204,9 +204,10 @@ impl Writer {
     fn work(&self, queue: &Receiver<Box<dyn Unit>>, most: usize) {
         let mut told = Told::default();
         while let Ok(first) = queue.recv() {
-            let mut group = Group { units: vec![first], queue, most, since: Instant::now() };
+            let since = Instant::now();
+            let mut group = Group::of(first, queue, most);
             let committed = self.commit_together(&mut group);
-            let Group { units, since, .. } = group;
+            let units = group.units;
             metrics::histogram!("chancery_store_group_commit_units").record(units.len() as f64);
             told.tell(committed.as_ref().err(), units.len());
             self.shared.trouble.note(committed.as_ref().err());
@@ -240,8 +241,9 @@ impl Writer {
     /// Runs units one after the other, and those that have come meanwhile; `false` once one of them has left something
     /// behind that is not to be kept.
     fn run_all(&self, group: &mut Group<'_>) -> Result<bool, StoreError> {
+        let closes = Instant::now() + GATHERS_FOR;
         let mut done = 0;
-        while let Some(unit) = group.next_after(done) {
+        while let Some(unit) = group.next_after(done, Instant::now() < closes) {
             let before = self.connection.total_changes();
             let keep = self.run_unit(unit)?;
             if !keep && self.connection.total_changes() != before {
@@ -288,14 +290,19 @@ struct Group<'q> {
     units: Vec<Box<dyn Unit>>,
     queue: &'q Receiver<Box<dyn Unit>>,
     most: usize,
-    since: Instant,
 }
 
-impl Group<'_> {
-    /// The next to run after so many. When all have run, those who came meanwhile join, unless the first has waited long
-    /// enough.
-    fn next_after(&mut self, done: usize) -> Option<&mut (dyn Unit + 'static)> {
-        if done == self.units.len() && self.since.elapsed() < GATHERS_FOR {
+impl<'q> Group<'q> {
+    /// The first, and all who wait with it: should the database not let us begin, they all hear of it at once.
+    fn of(first: Box<dyn Unit>, queue: &'q Receiver<Box<dyn Unit>>, most: usize) -> Self {
+        let mut units = vec![first];
+        units.extend(queue.try_iter().take(most - 1));
+        Self { units, queue, most }
+    }
+
+    /// The next to run after so many. When all have run, those who came meanwhile join a group that is still open.
+    fn next_after(&mut self, done: usize, open: bool) -> Option<&mut (dyn Unit + 'static)> {
+        if open && done == self.units.len() {
             self.units.extend(self.queue.try_iter().take(self.most - done));
         }
         self.units.get_mut(done).map(Box::as_mut)
@@ -305,4 +312,39 @@ impl Group<'_> {
 /// A statement without parameters or rows, prepared once.
 fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::pack;
+
+    fn unit() -> Box<dyn Unit> {
+        pack(|_: &mut Tx<'_>| Ok::<_, StoreError>(())).0
+    }
+
+    #[test]
+    fn a_group_takes_who_waits_and_while_it_is_open_who_comes() {
+        let (come, queue) = bounded(9);
+        come.send(unit()).unwrap();
+        let mut group = Group::of(unit(), &queue, 4);
+        assert_eq!(group.units.len(), 2);
+        for _ in 0..3 {
+            come.send(unit()).unwrap();
+        }
+        assert!(group.next_after(1, true).is_some() && group.units.len() == 2, "nobody joins before all have run");
+        assert!(group.next_after(2, false).is_none(), "nobody joins when it is closed");
+        assert!(group.next_after(2, true).is_some());
+        assert_eq!((group.units.len(), queue.len()), (4, 1), "no more than there may be");
+        assert!(group.next_after(3, true).is_some() && group.next_after(4, true).is_none());
+    }
+
+    #[test]
+    fn a_group_of_one_stays_alone() {
+        let (come, queue) = bounded(9);
+        come.send(unit()).unwrap();
+        let mut group = Group::of(unit(), &queue, 1);
+        assert!(group.next_after(0, true).is_some() && group.next_after(1, true).is_none());
+        assert_eq!(queue.len(), 1);
+    }
 }

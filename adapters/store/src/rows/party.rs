@@ -26,6 +26,8 @@ pub(crate) struct KnownParties(Mutex<HashMap<AcmeAccountId, (i64, Arc<Party>)>>)
 
 /// How many are remembered; then it begins anew.
 const MOST_KNOWN: usize = 4_000;
+/// Whoever has more text than this noted about them is read each time: what is remembered stays small.
+const MOST_TEXT: usize = 2_000;
 
 impl KnownParties {
     fn get(&self, id: AcmeAccountId, epoch: i64) -> Option<Party> {
@@ -34,6 +36,10 @@ impl KnownParties {
     }
 
     fn keep(&self, id: AcmeAccountId, epoch: i64, party: &Party) {
+        let noted = party.account.metadata.pairs().iter().map(|(key, value)| key.len() + value.len());
+        if noted.sum::<usize>() + party.acme_account.jwk.len() > MOST_TEXT {
+            return;
+        }
         let mut all = self.all();
         if all.len() >= MOST_KNOWN {
             all.clear();

@@ -69,9 +69,9 @@ impl Tx<'_> {
         Ok(self.execute("DELETE FROM console_sessions", params![])? + external)
     }
 
-    /// Takes the epoch beyond every value that a node may have seen, and drops the mark of the copy.
+    /// Takes the epochs beyond every value that a node may have seen, and drops the mark of the copy.
     pub fn restart_epochs(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        let sql = "UPDATE epochs SET value = (CASE WHEN value > $1 THEN value ELSE $1 END) + 1 WHERE name = 'identity'";
+        let sql = "UPDATE epochs SET value = (CASE WHEN value > $1 THEN value ELSE $1 END) + 1 WHERE name IN ('identity', 'parties')";
         self.execute(sql, params![now])?;
         self.execute("DELETE FROM epochs WHERE name = 'backup'", params![]).map(drop)
     }

@@ -199,6 +199,7 @@ conformance! {
     parties {
         a_change_is_seen_at_once_whoever_makes_it,
         what_was_not_kept_is_not_remembered,
+        on_sqlite_they_are_remembered,
     }
     neighbours {
         two_handles_write_to_one_database,

@@ -2,6 +2,7 @@
 
 use chancery_domain::{Account, AcmeAccount, AcmeAccountId, AcmeAccountState};
 use chancery_store::{Party, StoreError};
+use chancery_testkit::Address;
 
 use crate::common::{Database, Result};
 
@@ -68,4 +69,15 @@ pub(crate) async fn what_was_not_kept_is_not_remembered(db: Database) {
     db.raw("UPDATE accounts SET email = 'other@example.com', email_key = 'other@example.com'").unwrap();
     let after = party(&db, id).await.unwrap();
     assert!(!after.account.suspended && after.account.email.to_string() == "other@example.com", "{after:?}");
+}
+
+/// What nobody notices is worth a test: without the trigger, the change is not seen before the next one that has one.
+pub(crate) async fn on_sqlite_they_are_remembered(db: Database) {
+    let (_, id) = some_acme_account(&db).await;
+    let before = party(&db, id).await.unwrap();
+    let Address::Sqlite(_) = db.address() else { return };
+    db.raw("DROP TRIGGER parties_by_account; UPDATE accounts SET suspended = 1").unwrap();
+    assert_eq!(party(&db, id).await.unwrap(), before);
+    db.raw("UPDATE acme_accounts SET thumbprint = 'second'").unwrap();
+    assert!(party(&db, id).await.unwrap().account.suspended);
 }

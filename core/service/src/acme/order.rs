@@ -33,6 +33,7 @@ impl Acme {
     /// Creates an order of its own for every request (RFC 8555 section 7.4).
     pub async fn new_order(&self, by: &AcmeCaller, new: NewAcmeOrder) -> Result<Order, ServiceError> {
         by.require_active()?;
+        self.kernel.in_hand.require_room(by.caller.reseller)?;
         let (me, who, refused) = (self.clone(), by.clone(), Refused::default());
         let noted = refused.clone();
         match self.kernel.store.write(move |tx| me.create(tx, &who, &new, &noted)).await {
@@ -59,6 +60,7 @@ impl Acme {
             let message = "a wildcard cannot be authorized ahead of an order; order it with newOrder";
             return Err(AcmeError::Malformed(message.to_owned()).into());
         }
+        self.kernel.in_hand.require_room(by.caller.reseller)?;
         let (kernel, who) = (self.kernel.clone(), by.clone());
         let unit = move |tx: &mut Tx<'_>| pre_authorize(&kernel, tx, &who, &profile, &asked);
         match self.kernel.store.write(unit).await {

@@ -17,6 +17,7 @@ use super::{Authorizations, ChallengeDetails, audit_choice, choose, judge_method
 use crate::caller::Caller;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
+use crate::in_hand::Hand;
 use crate::kernel::Kernel;
 use crate::telling::About;
 use crate::validation::{Assignment, Report, Validations, conclude};
@@ -57,14 +58,15 @@ impl Looking {
 struct Taken {
     kernel: Arc<Kernel>,
     id: AuthorizationId,
+    _hand: Hand,
 }
 
 impl Taken {
     /// Takes one in hand, unless it is.
-    fn take(kernel: &Arc<Kernel>, id: AuthorizationId) -> Option<Self> {
+    fn take(kernel: &Arc<Kernel>, whose: ResellerId, id: AuthorizationId) -> Option<Self> {
         let fresh = kernel.looking.at().insert(id);
         // Only where it is: dropped, it would give up what another has in hand.
-        fresh.then(|| Self { kernel: kernel.clone(), id })
+        fresh.then(|| Self { kernel: kernel.clone(), id, _hand: kernel.in_hand.take(whose) })
     }
 }
 
@@ -88,7 +90,7 @@ impl Authorizations {
         wait: Duration,
     ) -> Told {
         let Some(looker) = self.kernel.looking.looker.get().and_then(Weak::upgrade) else { return Ok(None) };
-        let Some(taken) = Taken::take(&self.kernel, id.authorization()) else {
+        let Some(taken) = Taken::take(&self.kernel, caller.reseller, id.authorization()) else {
             // What the other look comes to is as good.
             self.kernel.decided.watch(id).at_most(wait).await;
             return Ok(None);

@@ -20,7 +20,7 @@ use crate::kernel::Kernel;
 
 /// Records that are read at once, and how often for one page: one that is short says where to go on.
 const CHUNK: u32 = 250;
-const CHUNKS: usize = 8;
+const CHUNKS: usize = 4;
 
 /// Which events to show.
 #[derive(Clone, Debug, Default)]

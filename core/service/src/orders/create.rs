@@ -50,6 +50,7 @@ impl Orders {
         once: Option<Once<OrderDetails>>,
     ) -> Result<Outcome<OrderDetails>, ServiceError> {
         caller.require(Scope::WriteOrder)?;
+        self.kernel.in_hand.require_room(caller.reseller)?;
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let name = new.profile.as_ref().unwrap_or(&kernel.settings.default_profile);
         let judged = rules::profile(&kernel.settings, name);
