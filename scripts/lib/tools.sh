@@ -33,7 +33,7 @@ install_programs() {
 have() {
     case $1 in
         initdb) [ -n "$(postgres_bin)" ] ;;
-        named | nginx | update-ca-certificates) [ -x "/usr/sbin/$1" ] ;;
+        named | nginx | haproxy | update-ca-certificates) [ -x "/usr/sbin/$1" ] ;;
         python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
         *) command -v "$1" >/dev/null ;;
     esac

@@ -1,137 +1,48 @@
-// The console at /console, in a browser, against a running `chancery dev`.
-//
-//   CHANCERY_TEST_DEV_JSON        the dev.json of that server
-//   CHANCERY_TEST_NODE_MODULES    node_modules with playwright-core and axe-core
-//   CHANCERY_TEST_CHROMIUM        the browser; where it is not set, `chromium` of the PATH
-//   CHANCERY_TEST_SCREENSHOTS     a folder for pictures of every page, for people to look at
-//
-// Run with `node --test tests/browser`. Without the first two it is skipped, unless CHANCERY_REQUIRE_TOOLS is set.
+// The console at /console, in a browser, against a running `chancery dev`: every page, and how it is used. See console.mjs.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { accessSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { createRequire } from 'node:module';
-import { delimiter, join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
+import { LOOKS, Visitor, csr, missing } from './console.mjs';
 
-const { CHANCERY_TEST_DEV_JSON: devJson, CHANCERY_TEST_NODE_MODULES: modules, CHANCERY_REQUIRE_TOOLS: required, CHANCERY_TEST_SCREENSHOTS: pictures } = process.env;
-const missing = (!devJson && 'CHANCERY_TEST_DEV_JSON is not set') || (!modules && 'CHANCERY_TEST_NODE_MODULES is not set');
-if (missing && required) throw new Error(missing);
-
-const DESKTOP = { width: 1360, height: 900 };
-const PHONE = { width: 390, height: 844 };
-const LOOKS = { light: { colorScheme: 'light' }, dark: { colorScheme: 'dark' }, phone: { viewport: PHONE, hasTouch: true } };
-
-describe('the console', { skip: missing }, () => {
-  let browser, dev, axe, things, site;
-  const answers = new Map();
+describe('the console', { skip: missing, timeout: 280_000 }, () => {
+  let visitor, dev, things;
+  const at = (path) => visitor.at(path);
+  const open = (options) => visitor.open(options);
+  const signIn = (page) => visitor.signIn(page);
+  const signInAsOperator = (page) => visitor.signInAsOperator(page);
+  const look = (page, path, name) => visitor.look(page, path, name);
 
   before(async () => {
-    const require = createRequire(join(modules, 'from-here.js'));
-    dev = JSON.parse(readFileSync(devJson, 'utf8'));
-    axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-    browser = await require('playwright-core').chromium.launch({ executablePath: chromium(), args: ['--no-sandbox', '--headless'] });
-    // The customers' web server: it answers for those names that are to be shown, and for no others.
-    site = createServer((request, response) => {
-      const answer = answers.get(request.url);
-      response.writeHead(answer ? 200 : 404).end(answer ?? 'nothing here');
-    }).listen(dev.http01_port, '127.0.0.1');
+    visitor = await Visitor.start();
+    dev = visitor.dev;
     things = await furnish();
   });
 
-  after(async () => {
-    await browser?.close();
-    site?.close();
-  });
+  after(() => visitor?.close());
 
-  // A page of a browser of its own, and what the browser complains of: errors, refusals by the policy, failed loads.
-  async function open(options = {}) {
-    const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: DESKTOP, ...options });
-    const page = await context.newPage();
-    const complaints = [];
-    page.setDefaultTimeout(15_000);
-    page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) complaints.push(message.text()); });
-    page.on('pageerror', (error) => complaints.push(String(error.stack)));
-    return { page, complaints };
-  }
-
-  const at = (path) => `${dev.base_url.replace(/\/$/, '')}/console${path}`;
-
-  async function signIn(page) {
-    await page.goto(at('/sign-in'));
-    await page.fill('#f-client_id', dev.client_id);
-    await page.fill('#f-client_secret', dev.client_secret);
-    await page.click('main button.primary');
-    await page.waitForSelector('.side');
-  }
-
-  async function signInAsOperator(page) {
-    await page.goto(at('/sign-in'));
-    await page.click('summary');
-    await page.fill('#f-operator_key', dev.operator_key);
-    await page.click('details button.primary');
-    await page.waitForSelector('.side');
-  }
-
-  async function violations(page) {
-    // The policy forbids scripts from elsewhere, as it should; the browser's own tools may still run one.
-    await page.evaluate(axe);
-    const { violations: found } = await page.evaluate(() => window.axe.run(document));
-    return found.flatMap(({ id, impact, nodes }) => nodes.map(({ target, failureSummary }) => `${impact} ${id} at ${target}: ${failureSummary}`));
-  }
-
-  // Through the API: one customer, group and policy, an order that fails and one that comes to a certificate.
+  // Through the API: one customer, group and policy, an order of each kind and one that comes to a certificate.
   async function furnish() {
-    const { page } = await open();
-    const call = (method, path, body) => page.evaluate(async ([method, path, body, key]) => {
-      const answer = await fetch(path, { method, headers: { authorization: key, 'content-type': 'application/json' }, body: body && JSON.stringify(body) });
-      if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-      return answer.json();
-    }, [method, path, body, dev.api_key]);
-    const ends = async (order, status) => {
-      const deadline = Date.now() + 60_000;
-      while ((await call('GET', `/v1/order/${order.lookup}`)).status === status) {
-        assert.ok(Date.now() < deadline, `the order stays ${status}`);
-        await new Promise((wake) => setTimeout(wake, 200));
-      }
+    const api = await visitor.api();
+    const { lookup: account } = await api.call('POST', '/account', { customer_email: 'first@customer.example', external_id: 'C-1' });
+    const group = await api.call('POST', '/account-group', { name: 'Retail' });
+    const policy = await api.call('POST', '/policy', { name: 'Names only', allow_wildcards: false });
+    const failed = await api.order(account, 'failing.customer.test', false);
+    const ready = await api.order(account, 'ready.customer.test', true);
+    const pending = await api.call('POST', '/order', { account_lookup: account, csr: csr('pending.customer.test') });
+    const good = await api.issue(account, 'www.customer.test');
+    const { items: [{ notAfter: end }] } = await api.call('GET', '/certificates?name=www.customer.test');
+    return {
+      account, group: group.lookup, policy: policy.lookup, order: failed.lookup, ready: ready.lookup, pending: pending.lookup,
+      certificate: good.certificateLookup, day: end.slice(0, 10),
     };
-    // The policy lets no page of the console fetch; another page of this server may.
-    await page.goto(`${dev.base_url}/docs`);
-    const account = await call('POST', '/v1/account', { customer_email: 'first@customer.example', external_id: 'C-1' });
-    const group = await call('POST', '/v1/account-group', { name: 'Retail' });
-    const policy = await call('POST', '/v1/policy', { name: 'Names only', allow_wildcards: false });
-    const ordered = async (name, shown) => {
-      const order = await call('POST', '/v1/order', { account_lookup: account.lookup, csr: csr(name) });
-      const codes = await call('POST', `/v1/authz/${order.authorizations[0].lookup}/challenges`);
-      const challenge = codes.challenges.find((one) => one.type === 'http-01');
-      if (shown) answers.set(`/.well-known/acme-challenge/${challenge.token}`, challenge.keyAuthorization);
-      await call('POST', `/v1/challenge/${challenge.lookup}`);
-      await ends(order, 'pending');
-      return order;
-    };
-    const failed = await ordered('failing.customer.test', false);
-    const good = await ordered('www.customer.test', true);
-    await call('POST', `/v1/order/${good.lookup}/finalize`);
-    await ends(good, 'processing');
-    await page.context().close();
-    return { account: account.lookup, group: group.lookup, policy: policy.lookup, order: failed.lookup, certificate: good.certificateLookup };
   }
 
-  const pages = () => ['', '/customers', '/customers/new', `/customers/${things.account}`, '/certificates', `/certificates/${things.certificate}`, '/calendar', '/orders', `/orders/${things.order}`,
+  const pages = () => ['', '/customers', '/customers/new', `/customers/${things.account}`, '/certificates', `/certificates/${things.certificate}`, '/calendar', `/calendar?day=${things.day}`,
+    '/orders', `/orders/${things.order}`, `/orders/${things.pending}`, `/orders/${things.ready}`,
     '/groups', '/groups/new', `/groups/${things.group}`, '/policies', '/policies/new', `/policies/${things.policy}`,
     '/policies/try?customer=first%40customer.example&names=*.customer.test', '/clients', '/clients/new', `/clients/${dev.client_id}`, '/audit'];
   const operatorPages = ['/operator', '/operator/resellers', '/operator/resellers/DEMO', '/operator/authorities', '/operator/nodes', '/operator/audit'];
-
-  // Opened as a person would, everything that can be opened; looked at by axe, and measured.
-  async function look(page, path, name) {
-    await page.goto(at(path));
-    await page.$$eval('main details', (all) => all.forEach((details) => { details.open = true; }));
-    if (pictures) await page.screenshot({ path: join(pictures, `${path.replace(/\W+/g, '_') || 'overview'}-${name}.png`), fullPage: true });
-    assert.deepEqual(await violations(page), [], path);
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    assert.ok(wide <= 0, `${path} is ${wide} pixels too wide`);
-  }
 
   for (const [name, options] of Object.entries(LOOKS)) {
     test(`has nothing that shuts people out, and fits: ${name}`, async () => {
@@ -223,7 +134,14 @@ describe('the console', { skip: missing }, () => {
       await page.fill('#f-current-rotate', dev.client_secret);
       await page.click('button:text-is("Get a second secret")');
       assert.match(await page.textContent('main'), /Both secrets work now/);
+      // axe cannot run where no script can.
+      if (options.javaScriptEnabled !== false) await visitor.inspectAll(page, 'a second secret');
       await page.goto(at(`/clients/${id}`));
+      await page.click('summary:text("Drop the old secret…")');
+      await page.fill('#f-current-finish-rotation', dev.client_secret);
+      await page.click('button:text-is("Drop the old secret")');
+      assert.equal(await page.textContent('.notice'), 'The old secret does not work any more.');
+      await page.waitForSelector('summary:text("Get a second secret…")');
       await page.click('summary:text("Revoke…")');
       await page.fill('#f-current-revoke', dev.client_secret);
       await page.click('text=Revoke the client');
@@ -378,18 +296,3 @@ describe('the console', { skip: missing }, () => {
     assert.match(await page.textContent('main'), /chs_/);
   });
 });
-
-function csr(name) {
-  const made = execFileSync('openssl', ['req', '-new', '-nodes', '-subj', '/', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256',
-    '-keyout', '/dev/null', '-addext', `subjectAltName=DNS:${name}`], { stdio: ['ignore', 'pipe', 'ignore'] });
-  return made.toString();
-}
-
-function chromium() {
-  if (process.env.CHANCERY_TEST_CHROMIUM) return process.env.CHANCERY_TEST_CHROMIUM;
-  const found = process.env.PATH.split(delimiter).map((folder) => join(folder, 'chromium')).find((path) => {
-    try { accessSync(path); return true; } catch { return false; }
-  });
-  assert.ok(found, 'there is no chromium on the PATH');
-  return found;
-}

@@ -19,6 +19,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use crate::tenant::Tenant;
 use crate::world::{START, settings, urls};
 
+/// What the doors are told that this build is.
+pub const VERSION: &str = "0.1.0 (1a2b3c4d5e6f)";
+
 /// What a load balancer would send requests to.
 pub struct Node {
     pub router: Router,
@@ -55,7 +58,7 @@ impl Node {
         }
         services.operator.init_hierarchy(hierarchy()).await.expect("a hierarchy");
         services.authority.reload().await.expect("a hierarchy that opens");
-        let door = Door { services: Arc::new(services.clone()), urls };
+        let door = Door { services: Arc::new(services.clone()), urls, version: VERSION };
         let routes = chancery_reseller::router(door.clone())
             .merge(chancery_identity::router(door.clone()))
             .merge(chancery_acme::router(door.clone()))

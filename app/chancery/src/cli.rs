@@ -15,6 +15,7 @@ use crate::dev::DevArgs;
 use crate::my::MyArgs;
 use crate::serve::ServeArgs;
 use crate::target::{ConfigTarget, Target};
+use crate::version::VERSION;
 
 /// A certificate authority for resellers: one binary, a JSON API, and ACME.
 ///
@@ -23,7 +24,7 @@ use crate::target::{ConfigTarget, Target};
 /// Operate it:  chancery reseller create, chancery client create, chancery audit, …
 /// Use it:      chancery my login, then chancery my order create, … (for resellers, from anywhere)
 #[derive(Parser)]
-#[command(name = "chancery", version = env!("CHANCERY_VERSION"), verbatim_doc_comment, disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = "chancery", version = VERSION, verbatim_doc_comment, disable_help_subcommand = true, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -51,7 +52,7 @@ pub enum Command {
     Profile(Noun<ProfileCommand>),
     /// Show, create, rotate, retire and activate the certificate authorities, and give them further chains
     Ca(Noun<CaCommand>),
-    /// Revoke a certificate of any reseller
+    /// Revoke certificates of any reseller, one or many
     Revoke(At<RevokeArgs>),
     /// List and lift pauses: names whose validation failed too often
     Pause(Noun<PauseCommand>),

@@ -18,6 +18,7 @@ mod serve;
 mod system;
 mod target;
 mod telemetry;
+mod version;
 
 use std::process::ExitCode;
 

@@ -11,6 +11,8 @@ pub struct Door {
     /// In one piece, since every request gets several copies.
     pub services: Arc<Services>,
     pub urls: Arc<PublicUrls>,
+    /// Which build of the program this is.
+    pub version: &'static str,
 }
 
 /// The addresses under which the world reaches us, without a slash at the end.

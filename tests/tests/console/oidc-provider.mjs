@@ -1,5 +1,7 @@
 // An OpenID provider on loopback for the tests of signing in: the package `oidc-provider` as it is, which insists on PKCE,
-// and a browser that goes through it as somebody.
+// and a browser that goes through it as somebody. A real browser is asked on a page who it is.
+//
+//   CHANCERY_TEST_REDIRECT    where it sends people back to; else a name that no browser finds
 //
 // Prints {"issuer": …, "now": …} when it can be asked. Then each line of standard input is a command, {"do": "visit", …},
 // and each line of standard output its answer. Ends when its input does, so that it never outlives the test.
@@ -17,7 +19,7 @@ console.info = console.error;
 const say = (answer) => process.stdout.write(`${JSON.stringify(answer)}\n`);
 const [{ default: Provider }, jose] = await Promise.all([load("oidc-provider"), load("jose")]);
 
-const BACK = "https://ca.test/console/sign-in/with/partners/return";
+const BACK = process.env.CHANCERY_TEST_REDIRECT ?? "https://ca.test/console/sign-in/with/partners/return";
 const RESELLER = "https://ca.test/reseller";
 const PEOPLE = { anna: { name: "Anna of North", [RESELLER]: "NORTH" }, nobody: { name: "Nobody" } };
 
@@ -42,6 +44,13 @@ const commands = {
         throw new Error("it leads nowhere");
     },
 };
+
+// Whoever follows a link of this page comes back to the console from another site.
+function ask(response) {
+    const people = Object.entries(PEOPLE).map(([id, { name }]) => `<li><a href="?as=${id}">${name}</a></li>`);
+    const page = `<!doctype html><html lang="en"><title>Who are you?</title><link rel="icon" href="data:,"><h1>Who are you?</h1><ul>${people.join("")}</ul></html>`;
+    response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(page);
+}
 
 const server = createServer();
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -74,8 +83,10 @@ const provider = new Provider(issuer, {
 const callback = provider.callback();
 server.on("request", (request, response) => {
     if (!request.url.startsWith("/interaction/")) return callback(request, response);
+    const accountId = visitor ?? new URL(request.url, issuer).searchParams.get("as");
+    if (accountId === null) return ask(response);
     provider
-        .interactionFinished(request, response, { login: { accountId: visitor } })
+        .interactionFinished(request, response, { login: { accountId } })
         .catch((error) => response.writeHead(500).end(String(error)));
 });
 say({ issuer, now: Math.floor(Date.now() / 1000) });

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use chancery_http::{Door, Edge, Limits, Server, account_for, finish};
-use chancery_tests::World;
+use chancery_tests::{VERSION, World};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
@@ -16,7 +16,7 @@ pub(crate) const GENEROUS: Duration = Duration::from_secs(20);
 
 /// Serves the doors of a world, until the test ends.
 pub(crate) async fn serve(world: &World, limits: Limits, at_once: usize) -> SocketAddr {
-    let door = Door { services: Arc::new(world.services.clone()), urls: world.urls.clone() };
+    let door = Door { services: Arc::new(world.services.clone()), urls: world.urls.clone(), version: VERSION };
     let routes = chancery_reseller::router(door.clone())
         .merge(chancery_identity::router(door.clone()))
         .merge(chancery_acme::router(door.clone()));

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use chancery_http::{Authenticated, Door, Limits, account_for};
-use chancery_tests::{Tenant, World};
+use chancery_tests::{Tenant, VERSION, World};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::Notify;
@@ -17,8 +17,10 @@ use crate::common::{exchange, request, serve, serve_router, status};
 
 /// A door whose every answer takes until it is told to be given.
 fn slow(world: &World) -> (Router, Arc<Notify>) {
-    let (door, go) =
-        (Door { services: Arc::new(world.services.clone()), urls: world.urls.clone() }, Arc::new(Notify::new()));
+    let (door, go) = (
+        Door { services: Arc::new(world.services.clone()), urls: world.urls.clone(), version: VERSION },
+        Arc::new(Notify::new()),
+    );
     let gate = go.clone();
     let wait = move |State(_): State<Door>, _caller: Authenticated| {
         let gate = gate.clone();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::Extension;
 use chancery_http::{Edge, PeerAddr, TrustedProxies, finish};
 use chancery_service::{Limit, Rate};
-use chancery_tests::Tenant;
+use chancery_tests::{Tenant, VERSION};
 use serde_json::json;
 
 use crate::common::{from, limited, number, worlds};
@@ -63,7 +63,8 @@ async fn a_proxy_that_is_trusted_tells_whose_request_it_is_and_nobody_else_does(
     let rate = Rate::new(number(1), Duration::from_secs(60));
     let world = worlds(&limited(&[(Limit::RefusalsOfAddress, rate)])).await.remove(0);
     let networks = vec!["10.0.0.0/8".parse().unwrap()];
-    let door = chancery_http::Door { services: std::sync::Arc::new(world.services.clone()), urls: world.urls.clone() };
+    let services = std::sync::Arc::new(world.services.clone());
+    let door = chancery_http::Door { services, urls: world.urls.clone(), version: VERSION };
     let edge = Edge::new(std::sync::Arc::new(|| "r".into()));
     let edge = edge.trusting(TrustedProxies { networks, ..TrustedProxies::default() });
     let router = finish(chancery_reseller::router(door), edge);

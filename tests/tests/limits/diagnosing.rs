@@ -10,7 +10,7 @@ use chancery_service::{Limit, Rate, Settings};
 use chancery_testkit::dns::TestDns;
 use chancery_testkit::web::TestWeb;
 use chancery_testkit::{FrozenClock, SeededEntropy};
-use chancery_tests::{Tenant, World, lookup, settings};
+use chancery_tests::{Tenant, VERSION, World, lookup, settings};
 use chancery_workers::Eyes;
 use serde_json::{Value, json};
 
@@ -45,7 +45,11 @@ impl Site {
         let validator =
             Validator::new(config, Arc::new(FrozenClock::default()), Arc::new(SeededEntropy::new(1))).unwrap();
         let services = world.services.clone().asking(Arc::new(Eyes::new(Arc::new(validator))));
-        let router = chancery_reseller::router(Door { services: Arc::new(services), urls: world.urls.clone() });
+        let router = chancery_reseller::router(Door {
+            services: Arc::new(services),
+            urls: world.urls.clone(),
+            version: VERSION,
+        });
         tenant.hears_by(finish(router, Edge::new(Arc::new(|| "r".into()))))
     }
 }

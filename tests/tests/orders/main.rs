@@ -25,5 +25,6 @@ mod quotas;
 mod races;
 mod reuse;
 mod revoking;
+mod revoking_many;
 mod showing;
 mod standing;

@@ -12,6 +12,8 @@ mod slow {
         let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
         let has_dpkg = Command::new("dpkg").arg("--version").output().is_ok();
         if !is_root || !has_dpkg {
+            let asked_for = std::env::var_os("CHANCERY_REQUIRE_TOOLS").is_some();
+            assert!(!asked_for, "it takes root on Debian to install a package: run ./scripts/test as root");
             eprintln!("skipped: it takes root on Debian to install a package");
             return;
         }

@@ -15,5 +15,6 @@ mod lego;
 mod libraries;
 mod pebble;
 mod schemathesis;
+mod served;
 mod uacme;
 mod wire;

@@ -1,4 +1,8 @@
-//! Revoking a certificate of any reseller.
+//! Revoking certificates of any reseller.
+
+mod many;
+
+use std::path::PathBuf;
 
 use chancery_domain::{CertificateId, OrderId, RevocationReason};
 use chancery_service::operator::CertificateRef;
@@ -34,13 +38,20 @@ struct Which {
     /// The certificate of this order, such as ord_…
     #[arg(long, value_name = "LOOKUP")]
     order: Option<OrderId>,
+    /// All certificates whose serial numbers are in this file, or in standard input where it is -: one a line, blank
+    /// lines and what follows a # left out. Lines that name none are told; the others are revoked all the same
+    #[arg(long, value_name = "FILE")]
+    serials: Option<PathBuf>,
 }
 
 pub fn run(target: &Target, args: RevokeArgs) -> Result<(), Failure> {
-    let RevokeArgs { which: Which { serial, certificate, order }, reason, comment } = args;
+    let RevokeArgs { which: Which { serial, certificate, order, serials }, reason, comment } = args;
+    if let Some(file) = serials {
+        return many::run(target, &file, reason, comment);
+    }
     let which = serial.map(CertificateRef::Serial).or(certificate.map(CertificateRef::Certificate));
     let Some(which) = which.or(order.map(CertificateRef::Order)) else {
-        return Err(Failure::usage("name the certificate by --serial, --certificate or --order"));
+        return Err(Failure::usage("name the certificate by --serial, --certificate or --order, or many by --serials"));
     };
     let context = Context::open(target)?;
     let done = context.wait(context.operator.revoke(which, reason, comment))?;

@@ -9,6 +9,7 @@ use super::json::PebbleJson;
 use crate::failure::Failure;
 use crate::installation::Installation;
 use crate::print::out;
+use crate::version::VERSION;
 
 pub fn print(
     folder: &Folder,
@@ -30,7 +31,7 @@ fn greeting(
     let (bold, dim) = (Style::new().bold(), Style::new().dimmed());
     let green = AnsiColor::Green.on_default().bold();
     let cyan = AnsiColor::Cyan.on_default();
-    let mut text = format!("\n{green}Chancery {} is ready{green:#}\n\n", env!("CARGO_PKG_VERSION"));
+    let mut text = format!("\n{green}Chancery {} is ready{green:#}\n\n", VERSION);
     let mut line = |name: &str, value: &str| text.push_str(&format!("  {bold}{name:<14}{bold:#} {value}\n"));
     line("API", &installation.urls.base_url);
     line("Try it there", &format!("{}/docs", installation.urls.base_url));

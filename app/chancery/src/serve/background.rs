@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use super::admin::Health;
 use super::gauges;
 use crate::assembly::Assembled;
+use crate::version::VERSION;
 
 const CERTIFICATE_LOOK: Duration = Duration::from_secs(5);
 const ANSWERS_SWEEP: Duration = Duration::from_secs(3600);
@@ -76,7 +77,7 @@ pub fn start(
     let nodes = assembled.services.nodes.clone();
     tasks.spawn(keep("nodes", move || {
         let nodes = nodes.clone();
-        async move { nodes.watch(&host_name(), env!("CARGO_PKG_VERSION")).await }
+        async move { nodes.watch(&host_name(), VERSION).await }
     }));
     let limits = assembled.services.limits.clone();
     tasks.spawn(keep("limits", move || {

@@ -7,6 +7,7 @@ use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, Promet
 use super::catalogue::{Kind, METRICS, Metric};
 use crate::failure::Failure;
 use crate::system::SystemClock;
+use crate::version::VERSION;
 
 /// From a cached read to a request that waits for a lock.
 const SECONDS: &[f64] = &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -19,7 +20,7 @@ pub fn start() -> Result<PrometheusHandle, Failure> {
     let handle = recorder.handle();
     metrics::set_global_recorder(recorder).map_err(|error| Failure::failed(error.to_string()))?;
     METRICS.iter().for_each(introduce);
-    metrics::gauge!("chancery_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+    metrics::gauge!("chancery_build_info", "version" => VERSION).set(1.0);
     metrics::gauge!("process_start_time_seconds").set(SystemClock.now().as_secs() as f64);
     Ok(handle)
 }

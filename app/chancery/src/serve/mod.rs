@@ -39,6 +39,7 @@ use crate::installation::{Installation, TlsFiles};
 use crate::logging;
 use crate::resolvers;
 use crate::system::{SystemClock, SystemEntropy};
+use crate::version::VERSION;
 use additions::Nothing;
 use admin::Health;
 use signals::Signals;
@@ -86,7 +87,7 @@ pub fn start(args: &ServeArgs) -> Result<(), Failure> {
         }
         let ready = || {
             tracing::info!(
-                version = env!("CARGO_PKG_VERSION"),
+                version = VERSION,
                 listen = %addresses.api,
                 http_listen = %addresses.http,
                 admin_listen = %addresses.admin,
@@ -212,7 +213,8 @@ fn stopped(flag: &watch::Sender<bool>) -> impl Future<Output = ()> + Send + 'sta
 
 /// The reseller API, ACME, the token endpoint and the console.
 fn api(installation: &Installation, services: &Services, acme: Arc<Mount>) -> Router {
-    let door = Door { services: Arc::new(services.clone()), urls: Arc::new(installation.urls.clone()) };
+    let urls = Arc::new(installation.urls.clone());
+    let door = Door { services: Arc::new(services.clone()), urls, version: VERSION };
     let router = chancery_reseller::router(door.clone())
         .merge(chancery_identity::router(door.clone()))
         .merge(chancery_acme::mounted(door.clone(), acme.clone()))

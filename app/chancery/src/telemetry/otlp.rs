@@ -3,6 +3,8 @@
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 
+use crate::version::VERSION;
+
 /// A span that has ended, or is going to.
 pub struct Finished {
     pub trace_id: [u8; 16],
@@ -23,7 +25,7 @@ pub fn export(spans: &[Finished]) -> Value {
     json!({"resourceSpans": [{
         "resource": {"attributes": [
             attribute("service.name", &json!({"stringValue": "chancery"})),
-            attribute("service.version", &json!({"stringValue": env!("CARGO_PKG_VERSION")})),
+            attribute("service.version", &json!({"stringValue": VERSION})),
         ]},
         "scopeSpans": [{"scope": {"name": "chancery"}, "spans": spans}],
     }]})

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::*;
 
-fn post(dev: &Dev, path: &str, body: &Value) -> Value {
+pub fn post(dev: &Dev, path: &str, body: &Value) -> Value {
     let answer = dev.curl(path, &["-H", "Content-Type: application/json", "-d", &body.to_string()]);
     assert!(answer.status < 300, "{path}: {answer:?}");
     answer.json()
@@ -24,7 +24,7 @@ fn until_order(dev: &mut Dev, order: &Value, status: &str) {
 }
 
 /// The order of a new certificate, and its chain.
-fn issue(dev: &mut Dev, account: &str) -> (Value, String) {
+pub fn issue(dev: &mut Dev, account: &str) -> (Value, String) {
     let order = post(dev, "/v1/order", &json!({"account_lookup": account, "csr": csr("hello.test")}));
     for authorization in order["authorizations"].as_array().unwrap() {
         if authorization["status"] != "valid" {

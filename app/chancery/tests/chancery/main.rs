@@ -16,6 +16,7 @@ mod packaging;
 mod refusals;
 mod relying;
 mod restoring;
+mod revoking_many;
 mod serve;
 mod setup;
 mod stopping;

@@ -91,6 +91,80 @@ fn three_nodes_of_compose_share_one_database() {
     is_understood(&texts(&init));
 }
 
+/// Podman reads the one name, and Docker the other.
+#[test]
+fn what_is_not_in_the_repository_is_not_sent_to_build_an_image() {
+    let ignored = |name: &str| read(&format!("../{name}"));
+    assert_eq!(ignored(".containerignore"), ignored(".dockerignore"));
+    let sent_not: BTreeSet<_> = ignored(".containerignore").lines().map(str::to_owned).collect();
+    for line in ignored(".gitignore").lines() {
+        let here = line.trim_end_matches('/');
+        let said = here.strip_prefix('/').map_or_else(|| format!("**/{here}"), str::to_owned);
+        assert!(sent_not.contains(&said), ".gitignore has {line}, .containerignore not");
+    }
+    assert!([".git", "packaging/compose/tls"].iter().all(|name| sent_not.contains(*name)));
+    // And what the image is built from is.
+    for needed in ["Cargo.lock", "app/chancery/Cargo.toml", "docs/openapi.json", "packaging/Containerfile"] {
+        let parts = || {
+            needed.split('/').scan(String::new(), |path, part| {
+                *path = if path.is_empty() { part.to_owned() } else { format!("{path}/{part}") };
+                Some(path.clone())
+            })
+        };
+        assert!(!parts().any(|part| sent_not.contains(&part)), "{needed}");
+    }
+}
+
+/// The Compose example, as the programs that read it understand it.
+#[test]
+fn compose_and_its_balancer_take_the_example() {
+    if installed("docker-compose") {
+        let mut command = Command::new("docker-compose");
+        command.args(["--file", packaging("compose/compose.yaml").to_str().unwrap(), "config"]);
+        let kek = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+        let understood = command.env("CHANCERY_KEK", kek).env("POSTGRES_PASSWORD", "secret").output().unwrap();
+        let (said, wrong) = (String::from_utf8_lossy(&understood.stdout), String::from_utf8_lossy(&understood.stderr));
+        assert!(understood.status.success(), "{wrong}");
+        let document = &YamlLoader::load_from_str(&said).unwrap()[0];
+        for node in ["node1", "node2", "node3", "init"] {
+            let environment = &document["services"][node]["environment"];
+            assert_eq!(environment["CHANCERY__KEYS__KEK"].as_str(), Some(kek), "{said}");
+        }
+        // Without its secrets it does not start, and says so.
+        let without = command.env_remove("CHANCERY_KEK").output().unwrap();
+        let wrong = String::from_utf8_lossy(&without.stderr);
+        assert!(!without.status.success() && wrong.contains("CHANCERY_KEK"), "{wrong}");
+    }
+    if installed("haproxy") {
+        // The names are those of containers, which are looked for again and again.
+        let checked = Command::new("haproxy")
+            .args(["-c", "-f"])
+            .arg(packaging("compose/haproxy.cfg"))
+            .env("PATH", places())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&checked.stderr).into_owned();
+        let warned = said.lines().filter(|line| line.contains("[WARNING]"));
+        let other: Vec<_> = warned.filter(|line| !line.contains("could not resolve address")).collect();
+        assert!(checked.status.success() && other.is_empty(), "{said}");
+    }
+}
+
+/// Where programs are, also those of the operator.
+fn places() -> String {
+    format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default())
+}
+
+/// Whether a program that `scripts/test` installs is there; without it, it is said that nothing was checked.
+fn installed(program: &str) -> bool {
+    let found = std::env::split_paths(&places()).any(|place| place.join(program).is_file());
+    if !found {
+        assert!(std::env::var_os("CHANCERY_REQUIRE_TOOLS").is_none(), "{program} is not installed");
+        eprintln!("skipped: {program} is not installed; ./scripts/test installs it");
+    }
+    found
+}
+
 #[test]
 fn the_chart_is_whole_and_asks_for_what_there_is() {
     for template in fs::read_dir(packaging("helm/chancery/templates")).unwrap() {

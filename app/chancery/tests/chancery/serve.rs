@@ -28,8 +28,38 @@ fn each_listener_answers_what_belongs_to_it() {
     assert_eq!(get(&serving.admin, "/v1/account").status, 404);
     let ready = get(&serving.admin, "/readyz");
     assert_eq!((ready.status, &ready.json()["checks"]["database"]), (200, &"ok".into()));
-    assert_eq!(serving.ready["version"], env!("CARGO_PKG_VERSION"));
     assert!(serving.ready["database"].as_str().unwrap().starts_with("sqlite://"));
+}
+
+/// Built with `CHANCERY_COMMIT`, all of them name the commit; without, all name the version alone.
+#[test]
+fn everybody_is_told_of_the_same_build() {
+    let said = run(&["--version"]).stdout;
+    let version = said.trim().strip_prefix("chancery ").unwrap();
+    assert!(version.starts_with(env!("CARGO_PKG_VERSION")), "{version}");
+    let configured = Configured::initialised("");
+    let serving = configured.serve();
+    assert_eq!(serving.ready["version"], version);
+    assert_eq!(get(&serving.api, "/v1/version").json()["version"], version);
+    let metrics = get(&serving.admin, "/metrics").body;
+    assert!(metrics.contains(&format!(r#"chancery_build_info{{version="{version}"}} 1"#)), "{metrics}");
+}
+
+/// Where no commit is given, the test above sees no difference.
+#[test]
+fn the_program_names_its_build_in_one_place() {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let text = fs::read_to_string(&path).unwrap();
+                assert!(!text.contains("CARGO_PKG_VERSION"), "{} is to use VERSION", path.display());
+            }
+        }
+    }
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub use issuers::RotatedIssuer;
 pub use keys::NewOperatorKey;
 pub use reseal::Resealed;
 pub use restoration::Restored;
-pub use revocation::{CertificateRef, OperatorRevocation};
+pub use revocation::{CertificateRef, Fate, MANY, OperatorRevocation};
 pub use secrets::Secrets;
 
 use crate::caller::{Actor, Origin};

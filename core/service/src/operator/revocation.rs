@@ -21,7 +21,55 @@ pub struct OperatorRevocation {
     pub already: bool,
 }
 
+/// As many as one unit of work revokes: others wait no longer for it than for a large order.
+pub const MANY: usize = 200;
+
+/// What came of one serial number among many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Revoked,
+    /// It was revoked before, and stays as it was.
+    Already,
+    Unknown,
+    /// It has expired, or was never issued.
+    NothingToRevoke,
+}
+
 impl Operator {
+    /// Revokes the certificates with these serial numbers, up to [`MANY`], all in one unit of work; what came of each, in
+    /// the same order. One that cannot be revoked keeps no other from it.
+    pub async fn revoke_many(
+        &self,
+        serials: Vec<String>,
+        reason: RevocationReason,
+        comment: Option<String>,
+    ) -> Result<Vec<Fate>, ServiceError> {
+        debug_assert!(serials.len() <= MANY, "the caller has cut them into pieces");
+        let me = self.clone();
+        let unit = move |tx: &mut Tx<'_>| {
+            serials.iter().map(|serial| me.revoke_one(tx, serial, reason, comment.clone())).collect()
+        };
+        self.kernel.store.write(unit).await
+    }
+
+    fn revoke_one(
+        &self,
+        tx: &mut Tx<'_>,
+        serial: &str,
+        reason: RevocationReason,
+        comment: Option<String>,
+    ) -> Result<Fate, ServiceError> {
+        let Some(certificate) = tx.certificate_by_serial(serial)? else { return Ok(Fate::Unknown) };
+        if certificate.revocation().is_some() {
+            return Ok(Fate::Already);
+        }
+        let Some(revoked) = revoke(&self.kernel, tx, certificate, reason, comment)? else {
+            return Ok(Fate::NothingToRevoke);
+        };
+        self.record(tx, Some(revoked.reseller), "certificate.revoke", revoked.id, &revocation_detail(&revoked))?;
+        Ok(Fate::Revoked)
+    }
+
     /// Revokes a certificate of any reseller, as its reseller could.
     pub async fn revoke(
         &self,

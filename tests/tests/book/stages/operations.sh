@@ -21,6 +21,8 @@ after_resellers_and_their_credentials() {
 before_certificate_authorities() {
     certificate one.customer.test
     means 4a:0b:… "$serial"
+    certificate many.customer.test
+    echo "$serial" >serials
     cross_signed "Example Issuing CA E1" chain.pem
 }
 

@@ -34,6 +34,7 @@ use crate::assembly::Assembled;
 use crate::failure::Failure;
 use crate::installation::{Installation, TlsFiles};
 use crate::serve::{self, AddedDoor};
+use crate::version::VERSION;
 
 // It holds keys, so it has no `Debug`.
 #[derive(Args)]
@@ -130,7 +131,8 @@ impl Pebble {
     pub fn doors(self, installation: &Installation, assembled: &Assembled, services: &Services) -> [AddedDoor; 2] {
         let usual = format!("localhost:{}", self.port()).parse().expect("a name and a port");
         let Self { listeners, mount, tls, tls_ca } = self;
-        let door = Door { services: Arc::new(services.clone()), urls: Arc::new(installation.urls.clone()) };
+        let urls = Arc::new(installation.urls.clone());
+        let door = Door { services: Arc::new(services.clone()), urls, version: VERSION };
         let edge = serve::edge(installation);
         let around = edge.clone();
         let acme = listener::router(door, mount, usual, move |router| finish(router, around.clone()));

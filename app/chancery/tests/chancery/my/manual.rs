@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::shop::Shop;
+use crate::command_line::commands;
 use crate::support::*;
 
 #[test]
@@ -17,7 +18,8 @@ fn every_command_has_a_manual_page() {
     let place = folder();
     let folder = place.path().join("man1");
     run(&["man", "--dir", folder.to_str().unwrap()]).ok();
-    for name in ["chancery", "chancery-serve", "chancery-my", "chancery-my-order-create", "chancery-client-rotate"] {
+    let names = commands().into_iter().map(|(command, _)| format!("chancery-{}", command.join("-")));
+    for name in names.chain(["chancery".to_owned()]) {
         let page =
             fs::read_to_string(folder.join(format!("{name}.1"))).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"), "{name}");

@@ -35,6 +35,22 @@ fn an_order_ends_with_key_and_chain_in_files() {
 }
 
 #[test]
+fn on_a_terminal_the_line_of_what_is_waited_for_moves_and_is_gone_at_the_end() {
+    let shop = Shop::open_with(&["--skip-validation"]);
+    shop.account();
+    let order = |name| [&["order", "create", name, "--published"][..], &ACCOUNT].concat();
+    let elsewhere = shop.my(&order("a.test")).ok();
+    assert!(elsewhere.stderr.contains("asked for the certificate\n"), "{elsewhere:?}");
+    assert!(!elsewhere.stderr.contains(['\r', '\u{1b}']), "{elsewhere:?}");
+
+    let there = shop.on_a_terminal(&order("b.test")).ok().stdout;
+    let (line, gone) = ("\r\u{1b}[K", "b.test.pem");
+    assert!(there.split(line).any(|said| said.contains(" asked for the certificate (")), "{there:?}");
+    assert!(there.rsplit(line).next().unwrap().contains(gone), "the line is gone when the answer comes: {there:?}");
+    assert!(!there.contains("asked for the certificate\n"), "it does not move: {there:?}");
+}
+
+#[test]
 fn a_key_is_not_overwritten_unless_that_is_wanted() {
     let shop = Shop::open_with(&["--skip-validation"]);
     shop.account();

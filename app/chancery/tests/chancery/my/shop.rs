@@ -1,11 +1,12 @@
 //! A reseller at its desk: a service somewhere, a home folder of its own, and the web server of a customer.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 
 use serde_json::Value;
@@ -66,6 +67,22 @@ impl Shop {
     #[track_caller]
     pub fn my(&self, args: &[&str]) -> Outcome {
         outcome(&mut self.command(args))
+    }
+
+    /// The same on a terminal, which is both of its outputs.
+    #[track_caller]
+    pub fn on_a_terminal(&self, args: &[&str]) -> Outcome {
+        let usual = self.command(args);
+        let words: Vec<_> = std::iter::once(usual.get_program()).chain(usual.get_args()).collect();
+        let mut command = Command::new("script");
+        command.args(["--quiet", "--return", "--command"]).arg(words.join(OsStr::new(" "))).arg("/dev/null");
+        for (name, value) in usual.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        outcome(command.current_dir(self.home.path()).stdin(Stdio::null()))
     }
 
     /// The answer for scripts.
