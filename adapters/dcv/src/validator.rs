@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{
-    Attempt, CaaEvidence, ChallengeType, Clock, Entropy, Identifier, ProblemKind, Timestamp, ValidationProblem,
-    set_aside,
+    Attempt, CaaEvidence, CaaReport, ChallengeType, Clock, DnsName, Entropy, Identifier, ProblemKind, Timestamp,
+    ValidationProblem, set_aside,
 };
 use http::HeaderValue;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::caa;
+use crate::caa::{self, Found};
 use crate::caa_rules::Applicant;
 use crate::check::{Check, Verified};
 use crate::config::{ConfigError, ValidatorConfig};
@@ -114,7 +114,7 @@ impl Validator {
         loop {
             let turn = self.caa_room.acquire(whose).await;
             let end = *end.get_or_insert_with(|| Instant::now() + self.config.retry_window);
-            let answer = self.caa_now(identifier, account_uri, &[method]).await;
+            let answer = self.caa_now(identifier, account_uri, method).await;
             drop(turn);
             match answer {
                 Ok(evidence) => return Ok(evidence),
@@ -147,46 +147,78 @@ impl Validator {
         Attempt { expected: None, ..attempt }
     }
 
-    /// Asks once whether we may issue after any of these validations.
+    /// Asks once whether we might issue after any of these validations, and tells what was seen in any case.
     pub async fn caa_for_any(
         &self,
         whose: &str,
         identifier: &Identifier,
         account_uri: Option<&str>,
         methods: &[ChallengeType],
-    ) -> Result<CaaEvidence, ValidationProblem> {
+    ) -> CaaReport {
+        let Identifier::Dns(name) = identifier else { return CaaReport::default() };
         let _turn = self.caa_room.acquire(whose).await;
-        self.caa_now(identifier, account_uri, methods).await.map_err(|refusal| refusal.problem)
+        match self.find_caa(name).await {
+            Ok(found) => CaaReport {
+                found_at: found.at(),
+                records: found.records(),
+                dnssec: Some(found.security.as_str().to_owned()),
+                problem: self.judge_caa(&found, name, account_uri, methods).err(),
+            },
+            Err((refusal, dnssec)) => CaaReport { dnssec, problem: Some(refusal.problem), ..CaaReport::default() },
+        }
     }
 
-    /// Looks once; the records are the same whatever the method, only what they say differs.
+    /// Asks once whether we may issue.
     async fn caa_now(
         &self,
         identifier: &Identifier,
         account_uri: Option<&str>,
-        methods: &[ChallengeType],
+        method: ChallengeType,
     ) -> Result<CaaEvidence, Refusal> {
-        let now = self.clock.now();
-        let mut outcome = Ok(CaaEvidence { checked_at: now, found_at: None, records: Vec::new() });
-        let Identifier::Dns(name) = identifier else { return outcome };
+        let checked_at = self.clock.now();
+        let Identifier::Dns(name) = identifier else {
+            return Ok(CaaEvidence { checked_at, found_at: None, records: Vec::new() });
+        };
+        let found = self.find_caa(name).await.map_err(|(refusal, _)| refusal)?;
+        match self.judge_caa(&found, name, account_uri, &[method]) {
+            Ok(()) => Ok(CaaEvidence { checked_at, found_at: found.at(), records: found.records() }),
+            Err(problem) => Err(Refusal { problem, look_again: false }),
+        }
+    }
+
+    /// The records that decide; or why they cannot be seen, with what there is to say of DNSSEC.
+    async fn find_caa(&self, name: &DnsName) -> Result<Found, (Refusal, Option<String>)> {
         let patience = self.config.timeouts.caa;
-        let found = match timeout(patience, caa::find(&self.dialer.resolver, name.base())).await {
-            Ok(found) => found.map_err(|error| caa::unasked(name.base(), error))?,
+        match timeout(patience, caa::find(&self.dialer.resolver, name.base())).await {
+            Ok(found) => found.map_err(|error| {
+                let dnssec = error.dnssec();
+                (caa::unasked(name.base(), error), dnssec)
+            }),
             Err(_) => {
                 let detail = format!("CAA could not be checked for {name}: no answer within {patience:?}");
-                return Err(Refusal::missing(ProblemKind::Caa, detail));
+                Err((Refusal::missing(ProblemKind::Caa, detail), None))
             }
-        };
-        let ca_domains = &self.config.ca_domains;
+        }
+    }
+
+    /// The records are the same whatever the method, only what they say differs: one of them will do.
+    fn judge_caa(
+        &self,
+        found: &Found,
+        name: &DnsName,
+        account_uri: Option<&str>,
+        methods: &[ChallengeType],
+    ) -> Result<(), ValidationProblem> {
+        let (ca_domains, wildcard) = (&self.config.ca_domains, name.is_wildcard());
+        let mut verdict = Ok(());
         for method in methods {
-            let applicant = Applicant { ca_domains, account_uri, method: *method, wildcard: name.is_wildcard() };
-            outcome = caa::judge(found.as_ref(), name.base(), &applicant, now)
-                .map_err(|problem| Refusal { problem, look_again: false });
-            if outcome.is_ok() {
+            let applicant = Applicant { ca_domains, account_uri, method: *method, wildcard };
+            verdict = caa::judge(found, name.base(), &applicant);
+            if verdict.is_ok() {
                 break;
             }
         }
-        outcome
+        verdict
     }
 
     /// Looks once. What is found may say until when it counts.

@@ -1,13 +1,17 @@
 //! The log: readable in a terminal, JSON elsewhere, always on standard error. And traces, where somebody collects them.
 
+mod keep;
+
 use std::io::IsTerminal;
 
+use chancery_service::Troubles;
 use tracing::Subscriber;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, fmt, registry};
 
+use self::keep::Keep;
 use crate::failure::Failure;
 use crate::installation::{LogChoice, LogFormat};
 use crate::telemetry::{self, Sending, Telemetry};
@@ -16,9 +20,16 @@ use crate::telemetry::{self, Sending, Telemetry};
 /// what was wrong is in the challenge's attempts.
 const QUIET: &str = "hickory_net=off,hickory_proto=off";
 
+/// The log of this process.
+pub struct Log {
+    /// Its newest warnings and errors.
+    pub troubles: Troubles,
+    /// Traces are sent until this is dropped.
+    _sending: Option<Sending>,
+}
+
 /// Starts logging as it was chosen; `RUST_LOG` goes over the level. A second call does nothing.
-/// Traces are sent until what is given back is dropped.
-pub fn start(choice: &LogChoice, telemetry: Option<&Telemetry>) -> Result<Option<Sending>, Failure> {
+pub fn start(choice: &LogChoice, telemetry: Option<&Telemetry>) -> Result<Log, Failure> {
     let filter = EnvFilter::try_from_default_env().or_else(|_| EnvFilter::try_new(format!("{QUIET},{}", choice.level)));
     let filter = filter.unwrap_or_else(|_| EnvFilter::new("info"));
     let terminal = std::io::stderr().is_terminal();
@@ -28,15 +39,17 @@ pub fn start(choice: &LogChoice, telemetry: Option<&Telemetry>) -> Result<Option
         LogFormat::Json => false,
     };
     let colours = human && terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let troubles = Troubles::default();
+    let lines = lines(human, colours).and_then(Keep(troubles.clone()));
     // Whoever started it first keeps it: there is one log a process.
     let Some(telemetry) = telemetry else {
         // The filter is the whole registry's: what nobody logs is not even made.
-        let _ = registry().with(lines(human, colours)).with(filter).try_init();
-        return Ok(None);
+        let _ = registry().with(lines).with(filter).try_init();
+        return Ok(Log { troubles, _sending: None });
     };
     let (traces, sending) = telemetry::start(telemetry)?;
-    let _ = registry().with(lines(human, colours).with_filter(filter)).with(traces).try_init();
-    Ok(Some(sending))
+    let _ = registry().with(lines.with_filter(filter)).with(traces).try_init();
+    Ok(Log { troubles, _sending: Some(sending) })
 }
 
 fn lines<S>(human: bool, colours: bool) -> Box<dyn Layer<S> + Send + Sync>

@@ -71,7 +71,8 @@ pub enum AccountError {
 pub struct AccountChange {
     pub email: Option<EmailAddress>,
     pub suspended: Option<bool>,
-    pub external_id: Option<ExternalId>,
+    /// `Some(None)` takes it away.
+    pub external_id: Option<Option<ExternalId>>,
     pub metadata: Option<Metadata>,
 }
 
@@ -106,7 +107,7 @@ impl Account {
         let AccountChange { email, suspended, external_id, metadata } = change;
         self.email = email.unwrap_or(self.email);
         self.suspended = suspended.unwrap_or(self.suspended);
-        self.external_id = external_id.or(self.external_id);
+        self.external_id = external_id.unwrap_or(self.external_id);
         self.metadata = metadata.unwrap_or(self.metadata);
         self.updated_at = now;
         Ok(self)
@@ -164,5 +165,16 @@ mod tests {
         let suspended = set(account(), true);
         assert_eq!(suspended.require_active(), Err(AccountError::Suspended));
         assert_eq!(set(suspended, false).require_active(), Ok(()));
+    }
+
+    #[test]
+    fn a_reference_is_set_left_and_taken_away() {
+        let reference = |text: &str| ExternalId::parse(text).unwrap();
+        let change = |external_id| AccountChange { external_id, ..AccountChange::default() };
+        let now = Timestamp::from_secs(2);
+        let account = account().change(change(Some(Some(reference("C-1")))), now).unwrap();
+        let account = account.change(change(None), now).unwrap();
+        assert_eq!(account.external_id, Some(reference("C-1")));
+        assert_eq!(account.change(change(Some(None)), now).unwrap().external_id, None);
     }
 }

@@ -47,8 +47,8 @@ events! {
     CertificateIssued = "certificate.issued": "A certificate was issued.";
     CertificateExpiring = "certificate.expiring": "A certificate ends in `data.daysLeft` days, and no newer one of its account has all of its names.";
     CertificateRevoked = "certificate.revoked": "A certificate was revoked.";
-    PolicyRefused = "policy.refused": "An order was refused by the rules of a policy.";
-    QuotaExceeded = "quota.exceeded": "An order was refused because a quota is used up.";
+    PolicyRefused = "policy.refused": "The rules of a policy refused an order, an authorization or a challenge.";
+    QuotaExceeded = "quota.exceeded": "An order or an authorization was refused because a quota is used up.";
     WebhookDisabled = "webhook.disabled": "A webhook failed for so long that nothing is sent to it any more.";
     WebhookTest = "webhook.test": "Somebody asked for a test of a webhook. Sent to that webhook alone.";
 }

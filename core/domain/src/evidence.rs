@@ -97,6 +97,20 @@ pub struct CaaEvidence {
     pub records: Vec<String>,
 }
 
+/// What was seen of the CAA records of a name, whether they let us issue or not: for those who only want to know. It is no
+/// ground for issuing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CaaReport {
+    /// As in [`CaaEvidence`].
+    pub found_at: Option<String>,
+    pub records: Vec<String>,
+    /// `secure`, `insecure`, `bogus` or `unchecked`: the weakest of all answers that were needed. None where there was no
+    /// answer, and for an address.
+    pub dnssec: Option<String>,
+    /// Why we may not issue.
+    pub problem: Option<ValidationProblem>,
+}
+
 impl CaaEvidence {
     /// For a name that was not asked about yet: too old for anything.
     pub fn unasked() -> Self {

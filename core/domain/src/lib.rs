@@ -45,7 +45,7 @@ pub use credential::{CredentialStatus, EabCredential, EabTerms, Kid};
 pub use email::EmailAddress;
 pub use entropy::Entropy;
 pub use event::{EventId, EventType};
-pub use evidence::{Attempt, CaaEvidence, ProblemKind, ValidationProblem};
+pub use evidence::{Attempt, CaaEvidence, CaaReport, ProblemKind, ValidationProblem};
 pub use group::Group;
 pub use id::{
     AccountId, AcmeAccountId, ApiKeyId, AuditId, AuthorizationId, CertificateId, ChallengeId, ClientId, DeliveryId,

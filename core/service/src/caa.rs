@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{Attempt, CaaEvidence, ChallengeType, Identifier, Problem, ValidationProblem};
+use chancery_domain::{Attempt, CaaReport, ChallengeType, Identifier, Problem};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
@@ -14,7 +14,7 @@ const AT_ONCE: usize = 4;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What CAA records say of one name.
-pub type CaaAnswer<'a> = Pin<Box<dyn Future<Output = Result<CaaEvidence, ValidationProblem>> + Send + 'a>>;
+pub type CaaAnswer<'a> = Pin<Box<dyn Future<Output = CaaReport> + Send + 'a>>;
 
 /// What was seen of a web server.
 pub type WebAnswer<'a> = Pin<Box<dyn Future<Output = Attempt> + Send + 'a>>;
@@ -65,7 +65,7 @@ pub(crate) async fn objections(asker: &Arc<dyn CaaAsker>, question: Question, pa
         match timeout_at(end, asked.join_next()).await {
             Ok(Some(Ok((place, answer)))) => {
                 answered[place] = true;
-                objections.extend(answer.err().map(|problem| Problem::new("csr", "caa", problem.detail)));
+                objections.extend(answer.problem.map(|problem| Problem::new("csr", "caa", problem.detail)));
             }
             Ok(Some(Err(error))) => tracing::error!(%error, "a question about CAA did not end"),
             // All are told, or there is no time left: what is still under way ends with the set.
@@ -84,7 +84,7 @@ pub(crate) async fn objections(asker: &Arc<dyn CaaAsker>, question: Question, pa
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use chancery_domain::ProblemKind;
+    use chancery_domain::{ProblemKind, ValidationProblem};
 
     use super::*;
 
@@ -112,11 +112,9 @@ mod tests {
                 }
                 tokio::time::sleep(Duration::from_millis(1)).await;
                 self.under_way.fetch_sub(1, Ordering::Relaxed);
-                if identifier.to_string().starts_with("no") {
-                    return Err(ValidationProblem { kind: ProblemKind::Caa, detail: format!("{identifier}: no") });
-                }
-                let checked_at = chancery_domain::Timestamp::from_secs(0);
-                Ok(CaaEvidence { checked_at, found_at: None, records: Vec::new() })
+                let detail = format!("{identifier}: no");
+                let problem = detail.starts_with("no").then_some(ValidationProblem { kind: ProblemKind::Caa, detail });
+                CaaReport { problem, ..CaaReport::default() }
             })
         }
 

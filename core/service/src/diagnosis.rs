@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use chancery_domain::policy::Request;
-use chancery_domain::{
-    Account, Attempt, CaaEvidence, ChallengeType, Identifier, Problem, ProfileName, Scope, ValidationProblem,
-};
+use chancery_domain::{Account, Attempt, CaaReport, ChallengeType, Identifier, Problem, ProfileName, Scope};
 use chancery_store::Tx;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -39,7 +37,7 @@ pub struct Diagnosis {
     /// What the policies and the rules for names have against it.
     pub objections: Vec<Problem>,
     /// What CAA says; nothing where nobody can look, and for a name that the rules object to.
-    pub caa: Option<Result<CaaEvidence, ValidationProblem>>,
+    pub caa: Option<CaaReport>,
     /// What was seen of the web server; nothing for a wildcard either.
     pub web: Option<Attempt>,
     /// Whether there was no time to look.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chancery_domain::{
     Account, AccountError, AccountId, AcmeAccount, AcmeAccountId, Authorization, EabCredential, EvidenceAges, IssuerId,
-    Kid, Order, OrderId, ProblemKind, ProofError, Reseller, ResellerId, Timestamp, ValidationProblem,
+    Kid, Order, OrderId, Problem, ProblemKind, ProofError, Reseller, ResellerId, Timestamp, ValidationProblem,
 };
 use chancery_pki::{CertificateRequest, Draft};
 use chancery_store::{DraftRow, Party, StoreError, Tx};
@@ -99,7 +99,7 @@ pub(crate) fn require_short(stored: &DraftRow, most_days: u32) -> Result<(), Ser
     let (first, last) = (Timestamp::from_secs(validity.not_before()), Timestamp::from_secs(validity.not_after()));
     if days_between(first, last) > most_days {
         let detail = format!("the policies allow {most_days} days by now; order again");
-        return Err(ServiceError::Unissuable(ValidationProblem { kind: ProblemKind::RejectedIdentifier, detail }));
+        return Err(ServiceError::PolicyViolation(vec![Problem::new("validity_days", "max_validity_days", detail)]));
     }
     Ok(())
 }

@@ -18,6 +18,19 @@ const MOST_RENEWED: usize = 128;
 /// Jobs that are counted.
 const MOST_COUNTED: u32 = 10_000;
 
+/// The jobs of one kind that are not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue {
+    pub kind: JobKind,
+    pub jobs: i64,
+    /// Those of them that nobody has begun, or gone on with, in time: a node takes them over when it looks again.
+    pub overdue: i64,
+    /// For how long the oldest has been there.
+    pub oldest: Duration,
+    /// Whether there are more than were counted, of this kind or another.
+    pub more: bool,
+}
+
 #[derive(Clone)]
 pub struct Jobs {
     kernel: Arc<Kernel>,
@@ -41,12 +54,6 @@ impl Jobs {
             return Ok(Vec::new());
         }
         self.kernel.store.write(move |tx| Ok(tx.lease_jobs(&kernel.node, now, lease, MOST)?)).await
-    }
-
-    /// How many jobs there are, and how many of them wait longer than they should; counted up to a thousand.
-    pub async fn waiting(&self) -> Result<(i64, i64), ServiceError> {
-        let now = self.kernel.now();
-        self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.count_jobs(now, 1000)?)).await
     }
 
     /// Holds on to a job that this node is still at work on; false once it is done, or another's.
@@ -100,13 +107,23 @@ impl Jobs {
         self.kernel.store.glance(read).await
     }
 
-    /// How many jobs of each kind wait or are at work, on all nodes, and for how long the oldest has.
-    pub async fn backlog(&self) -> Result<Vec<(JobKind, i64, Duration)>, ServiceError> {
-        let backlog = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.backlog(MOST_COUNTED)?)).await?;
+    /// What waits or is at work, on all nodes, by kind.
+    pub async fn backlog(&self) -> Result<Vec<Queue>, ServiceError> {
         let now = self.kernel.now();
+        let backlog = self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.backlog(now, MOST_COUNTED)?)).await?;
+        let more = backlog.iter().map(|backlog| backlog.jobs).sum::<i64>() >= i64::from(MOST_COUNTED);
         let of = |kind: JobKind| {
             let found = backlog.iter().find(|backlog| backlog.kind == kind);
-            found.map_or((kind, 0, Duration::ZERO), |Backlog { jobs, oldest, .. }| (kind, *jobs, now.since(*oldest)))
+            found.map_or(
+                Queue { kind, jobs: 0, overdue: 0, oldest: Duration::ZERO, more },
+                |Backlog { jobs, due, oldest, .. }| Queue {
+                    kind,
+                    jobs: *jobs,
+                    overdue: *due,
+                    oldest: now.since(*oldest),
+                    more,
+                },
+            )
         };
         Ok(JobKind::ALL.map(of).to_vec())
     }

@@ -49,6 +49,7 @@ mod settings;
 mod telling;
 mod termination;
 mod timed;
+mod troubles;
 mod usage;
 mod validation;
 mod waiting;
@@ -82,7 +83,7 @@ pub use identity::Identity;
 pub use in_hand::Hand;
 pub use issuance::{CaaAssignment, Issuance, Prepared};
 pub use issuers::{IssuerRef, IssuerRefError, IssuerRules};
-pub use jobs::Jobs;
+pub use jobs::{Jobs, Queue};
 pub use kernel::{Fresh, Kernel};
 pub use limits::{Caps, Decision, Limit, LimitSettings, Limits, Rate, client_network};
 pub use nodes::{NodeSeen, Nodes};
@@ -91,7 +92,7 @@ pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
 pub use operator::Operator;
 pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
 pub use pauses::Pauses;
-pub use policies::{Evaluation, EvaluationRequest, Policies, PolicyDetails, PolicyInput};
+pub use policies::{Evaluation, EvaluationRequest, Judges, Policies, PolicyDetails, PolicyInput};
 pub use policy_draft::PolicyDraft;
 pub use publication::{CrlName, Publication, PublishedCrl};
 pub use retention::{Retention, Sweeper, Swept};
@@ -99,9 +100,10 @@ pub use settings::{
     AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, ProviderSignIn, Settings, SpeaksFor,
     WebhookSettings,
 };
+pub use troubles::{KEPT_TROUBLES, Severity, Trouble, Troubles};
 pub use usage::{Usage, UsageRequest};
 pub use validation::{Assignment, Report, Validations};
-pub use webhooks::{Dispatch, Message, NewWebhook, NewWebhookSecret, Round, Sent, WebhookChange, Webhooks};
+pub use webhooks::{Dispatch, Message, NewWebhook, NewWebhookSecret, Round, Sent, Signatory, WebhookChange, Webhooks};
 
 /// Every use case there is, for the doors to hold. Clones share one core.
 #[derive(Clone)]
@@ -135,6 +137,8 @@ pub struct Services {
     pub diagnoses: Diagnoses,
     pub operator: Operator,
     pub nodes: Nodes,
+    /// What the log of this process keeps, where somebody has it keep anything.
+    pub troubles: Troubles,
     pub settings: Arc<Settings>,
     kernel: Arc<Kernel>,
 }
@@ -173,6 +177,7 @@ impl Services {
             usage: Usage::new(kernel.clone()),
             diagnoses: Diagnoses::new(kernel.clone()),
             operator: Operator::new(kernel.clone()),
+            troubles: Troubles::default(),
             settings: kernel.settings.clone(),
             kernel,
         }

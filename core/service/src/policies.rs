@@ -34,10 +34,19 @@ pub struct PolicyDetails {
     pub groups: Vec<Group>,
 }
 
-/// A question to the policies of an account.
+/// Who is asked.
+#[derive(Clone, Debug)]
+pub enum Judges {
+    /// Every policy of an account.
+    AllOf(AccountLookup),
+    /// One policy, whether it is assigned or not. Its quotas are asked only where there is an account to count for.
+    One(PolicyId, Option<AccountLookup>),
+}
+
+/// A question to policies.
 #[derive(Clone, Debug)]
 pub struct EvaluationRequest {
-    pub account: AccountLookup,
+    pub judges: Judges,
     /// The operator's default where there is none.
     pub profile: Option<ProfileName>,
     pub identifiers: Vec<Identifier>,
@@ -173,13 +182,25 @@ impl Policies {
             .store
             .read(move |tx| {
                 let settings = &kernel.settings;
-                let account = request.account.find_to_order(tx, caller.reseller, kernel.now())?;
-                account.require_active()?;
+                let find = |tx: &mut Tx<'_>, lookup: &AccountLookup| {
+                    let account = lookup.find_to_order(tx, caller.reseller, kernel.now())?;
+                    account.require_active()?;
+                    Ok::<_, ServiceError>(account.id)
+                };
+                let (standing, account) = match &request.judges {
+                    Judges::AllOf(lookup) => {
+                        let account = find(tx, lookup)?;
+                        (Standing::of(tx, account)?, Some(account))
+                    }
+                    Judges::One(policy, lookup) => {
+                        let policy = details(tx, &caller, *policy)?.policy;
+                        (Standing::alone(policy), lookup.as_ref().map(|lookup| find(tx, lookup)).transpose()?)
+                    }
+                };
                 let name = request.profile.as_ref().unwrap_or(&settings.default_profile);
                 let profile = settings
                     .profile(name)
                     .ok_or_else(|| ServiceError::NotFound(Noun::Profile, vec![name.to_string()]))?;
-                let standing = Standing::of(tx, account.id)?;
                 let asked = Request {
                     profile,
                     identifiers: &request.identifiers,
@@ -187,7 +208,10 @@ impl Policies {
                     challenge_type: request.challenge_type,
                     validity_days: request.validity_days,
                 };
-                let verdict = standing.foretell(tx, settings, account.id, &asked, kernel.now())?;
+                let verdict = match account {
+                    Some(account) => standing.foretell(tx, settings, account, &asked, kernel.now())?,
+                    None => standing.verdict(settings, &asked),
+                };
                 let applied = standing.applied(settings);
                 let applied = applied.iter().map(|policy| (policy.id, policy.name.clone())).collect();
                 Ok(Evaluation { verdict, profile: name.clone(), applied })

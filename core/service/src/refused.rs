@@ -1,14 +1,51 @@
-//! Orders that policies refuse. Their unit of work comes to nothing, so it is written down soon after, as every refusal is.
+//! What policies and quotas refuse. Resellers are told of it, so it is durable before it is answered: in a unit of work of
+//! its own, since the one that was refused comes to nothing, or in the one that ends an order.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chancery_domain::{AccountId, AuditId, Identifier, Problem, Profile};
-use chancery_store::{AuditRecord, Outcome};
+use chancery_domain::{AccountId, AuditId, Identifier, Order, OrderId, Problem, ProfileName, ResellerId};
+use chancery_store::{AuditRecord, Outcome, Tx};
 use serde_json::{Value, json};
 
-use crate::caller::Caller;
+use crate::acme::AcmeError;
+use crate::caller::{Actor, Caller, Origin};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
+
+/// What a verdict is about.
+pub(crate) struct Asked<'a> {
+    pub(crate) account: AccountId,
+    /// None where it is about a new one.
+    pub(crate) order: Option<OrderId>,
+    pub(crate) profile: &'a ProfileName,
+    pub(crate) names: &'a [Identifier],
+}
+
+impl<'a> Asked<'a> {
+    pub(crate) fn of(order: &'a Order) -> Self {
+        let Order { account, id, profile, identifiers, .. } = order;
+        Self { account: *account, order: Some(*id), profile, names: identifiers }
+    }
+
+    /// What is written down of an error, if it is such a refusal.
+    fn refused(&self, error: &ServiceError) -> Option<Value> {
+        let (problems, retry_after) = if let ServiceError::PolicyViolation(problems) = error {
+            (problems.as_slice(), None)
+        } else if let ServiceError::QuotaExceeded { problem, retry_after } = error {
+            (std::slice::from_ref(problem), Some(*retry_after))
+        } else {
+            return None;
+        };
+        Some(json!({
+            "quota": retry_after.is_some(),
+            "order": self.order.map(|order| order.to_string()),
+            "profile": self.profile.as_str(),
+            "names": self.names.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "problems": problems.iter().map(describe).collect::<Vec<_>>(),
+            "retryAfter": retry_after,
+        }))
+    }
+}
 
 /// What policies have said within a unit of work, which may run more than once.
 #[derive(Clone, Default)]
@@ -16,48 +53,66 @@ pub(crate) struct Refused(Arc<Mutex<Option<(AccountId, Value)>>>);
 
 impl Refused {
     /// Keeps a verdict that refuses, and passes it on.
-    pub(crate) fn note<T>(
-        &self,
-        account: AccountId,
-        profile: &Profile,
-        names: &[Identifier],
-        verdict: Result<T, ServiceError>,
-    ) -> Result<T, ServiceError> {
-        let of = |quota: bool, problems: &[Problem], retry_after: Option<u64>| {
-            let names: Vec<_> = names.iter().map(ToString::to_string).collect();
-            let problems: Vec<_> = problems.iter().map(describe).collect();
-            let profile = profile.name.as_str();
-            json!({"quota": quota, "profile": profile, "names": names, "problems": problems, "retryAfter": retry_after})
-        };
-        let refused = match &verdict {
-            Err(ServiceError::PolicyViolation(problems)) => Some(of(false, problems, None)),
-            Err(ServiceError::QuotaExceeded { problem, retry_after }) => {
-                Some(of(true, std::slice::from_ref(problem), Some(*retry_after)))
-            }
-            Ok(_) | Err(_) => None,
-        };
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = refused.map(|detail| (account, detail));
+    pub(crate) fn note<T>(&self, asked: &Asked<'_>, verdict: Result<T, ServiceError>) -> Result<T, ServiceError> {
+        let refused = verdict.as_ref().err().and_then(|error| asked.refused(error));
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = refused.map(|detail| (asked.account, detail));
         verdict
     }
 
-    /// Writes down what was refused, if anything was.
-    pub(crate) fn tell(&self, kernel: &Kernel, caller: &Caller) {
+    /// Writes down what was refused, if it was that by which the unit of work has ended; and gives what is to be answered:
+    /// where it cannot be written, nobody is told that it was refused.
+    pub(crate) async fn settle(&self, kernel: &Kernel, caller: &Caller, error: ServiceError) -> ServiceError {
         let refused = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some((account, detail)) = refused else { return };
-        let now = kernel.now();
-        kernel.write_later(AuditRecord {
-            id: AuditId::new(now, kernel.entropy.as_ref()),
-            at: now,
-            reseller: Some(caller.reseller),
-            actor_kind: caller.actor.kind().to_owned(),
-            actor: caller.actor.name().to_owned(),
-            address: caller.origin.address.clone(),
-            request_id: caller.origin.request_id.clone(),
-            action: "order.refuse".to_owned(),
-            subject: account.to_string(),
-            outcome: Outcome::Refused,
-            detail: detail.to_string(),
-        });
+        let (Some((account, detail)), true) = (refused, may_be_refusal(&error)) else { return error };
+        let record = record(kernel, caller.reseller, &caller.actor, &caller.origin, account, &detail);
+        let write = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.append_audit(&record)?);
+        kernel.store.write(write).await.err().unwrap_or(error)
+    }
+}
+
+/// Writes down what ends an order, if it is such a refusal, in the unit of work that does.
+pub(crate) fn write_end(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    order: &Order,
+    error: &ServiceError,
+) -> Result<(), ServiceError> {
+    let Some(detail) = Asked::of(order).refused(error) else { return Ok(()) };
+    let (actor, origin) = (Actor::Service, Origin::default());
+    Ok(tx.append_audit(&record(kernel, order.reseller, &actor, &origin, order.account, &detail))?)
+}
+
+/// Whether policies or quotas can have said so, in the words of either door.
+fn may_be_refusal(error: &ServiceError) -> bool {
+    matches!(
+        error,
+        ServiceError::PolicyViolation(_)
+            | ServiceError::QuotaExceeded { .. }
+            | ServiceError::Acme(AcmeError::Rejected(_))
+    )
+}
+
+fn record(
+    kernel: &Kernel,
+    reseller: ResellerId,
+    actor: &Actor,
+    origin: &Origin,
+    account: AccountId,
+    detail: &Value,
+) -> AuditRecord {
+    let now = kernel.now();
+    AuditRecord {
+        id: AuditId::new(now, kernel.entropy.as_ref()),
+        at: now,
+        reseller: Some(reseller),
+        actor_kind: actor.kind().to_owned(),
+        actor: actor.name().to_owned(),
+        address: origin.address.clone(),
+        request_id: origin.request_id.clone(),
+        action: "order.refuse".to_owned(),
+        subject: account.to_string(),
+        outcome: Outcome::Refused,
+        detail: detail.to_string(),
     }
 }
 

@@ -6,8 +6,9 @@ use chancery_dcv::FairPlaces;
 use chancery_domain::{ChallengeType, Identifier, OrderId};
 use chancery_service::{CaaAnswer, CaaAsker, CaaAssignment, ServiceError, WebAnswer};
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
-use crate::{CaaVerdict, Inspector, Workers};
+use crate::{CaaVerdict, Inspector, SPANS, Workers};
 
 /// Names of one order that are asked about at a time.
 const AT_ONCE: usize = 8;
@@ -29,7 +30,8 @@ impl Workers {
                 && let Some(name) = names.next()
             {
                 let (me, whose) = (self.clone(), whose.to_owned());
-                asked.spawn(async move { (name.authorization, me.caa(&whose, &name).await) });
+                let span = tracing::trace_span!(target: SPANS, "issuance.caa");
+                asked.spawn(async move { (name.authorization, me.caa(&whose, &name).await) }.instrument(span));
             }
             let Some(answered) = asked.join_next().await else { return Ok(()) };
             let (authorization, answer) = answered.map_err(|error| ServiceError::Internal(error.to_string()))?;

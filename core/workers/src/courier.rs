@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use chancery_domain::{Clock, WebhookId};
 use chancery_publish::{Post, Publisher};
-use chancery_service::{Message, Sent, ServiceError, Services};
+use chancery_service::{Message, Sent, ServiceError, Services, Signatory};
 use tokio::task::{Id, JoinSet};
 
 /// How often it is looked for something to tell.
@@ -78,7 +78,7 @@ impl Courier {
         while let Some(round) = dispatch.begin(webhook).await? {
             let mut go_on = !round.messages.is_empty();
             for message in &round.messages {
-                let sent = self.send(message).await;
+                let sent = self.send(message, &round.signatory).await;
                 go_on = dispatch.conclude(message, sent).await?;
                 if !go_on {
                     break;
@@ -92,9 +92,11 @@ impl Courier {
         Ok(())
     }
 
-    async fn send(&self, message: &Message) -> Sent {
+    /// Signs and sends a message. Those before it may have taken minutes, and receivers refuse what was signed so long ago.
+    async fn send(&self, message: &Message, signatory: &Signatory) -> Sent {
         let (at, began) = (self.clock.now(), Instant::now());
-        let post = Post { url: &message.url, headers: &message.headers, body: &message.body };
+        let headers = signatory.sign(message, at);
+        let post = Post { url: &message.url, headers: &headers, body: &message.body };
         let answer = self.publisher.post(&post).await.map_err(|error| error.to_string());
         let took = began.elapsed();
         metrics::histogram!("chancery_webhook_seconds").record(took);

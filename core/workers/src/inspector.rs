@@ -3,7 +3,7 @@
 use std::pin::Pin;
 
 use chancery_dcv::{Check, Validator, Verified};
-use chancery_domain::{Attempt, CaaEvidence, ChallengeType, Identifier, ValidationProblem};
+use chancery_domain::{Attempt, CaaEvidence, CaaReport, ChallengeType, Identifier, ValidationProblem};
 
 /// What is seen, some time later.
 pub type Seen<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -32,7 +32,7 @@ pub trait Inspector: Send + Sync {
         identifier: &'a Identifier,
         account_uri: &'a str,
         methods: &'a [ChallengeType],
-    ) -> Seen<'a, CaaVerdict>;
+    ) -> Seen<'a, CaaReport>;
 
     /// What is seen of the web server of a name, where http-01 would look.
     fn probe<'a>(&'a self, whose: &'a str, identifier: &'a Identifier) -> Seen<'a, Attempt>;
@@ -59,7 +59,7 @@ impl Inspector for Validator {
         identifier: &'a Identifier,
         account_uri: &'a str,
         methods: &'a [ChallengeType],
-    ) -> Seen<'a, CaaVerdict> {
+    ) -> Seen<'a, CaaReport> {
         Box::pin(Validator::caa_for_any(self, whose, identifier, Some(account_uri), methods))
     }
 

@@ -38,10 +38,13 @@ addEventListener('keydown', (event) => {
   }
 });
 
-// A page that waits for something is loaded again, while somebody looks at it.
+// A page that waits for something is loaded again, while somebody looks at it. Whoever has opened or shut a part of it is
+// reading: the page stays as it is until that is undone.
 const waiting = document.querySelector('[data-refresh]');
 if (waiting) {
-  setInterval(() => { if (!document.hidden && !document.querySelector('details.confirm[open]')) location.reload(); }, Number(waiting.dataset.refresh) * 1000);
+  const parts = [...document.querySelectorAll('details')].map((part) => [part, part.open]);
+  const untouched = () => parts.every(([part, open]) => part.open === open);
+  setInterval(() => { if (!document.hidden && untouched()) location.reload(); }, Number(waiting.dataset.refresh) * 1000);
 }
 
 // A choice in a filter is shown at once.

@@ -50,3 +50,17 @@ fn path(asset: &Asset) -> String {
     let hash = HEXLOWER.encode(&digest(&SHA256, asset.text.as_bytes()).as_ref()[..8]);
     format!("/console/static/{hash}/{}", asset.name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_a_copy_button_is_kept_until_the_script_shows_it() {
+        let rule = STYLE.text.lines().find(|line| line.starts_with(".copyable .copy[hidden]")).expect("a rule");
+        assert!(rule.contains("visibility: hidden") && !rule.contains("display: none"), "{rule}");
+        // Nothing else takes it away again.
+        let gone = STYLE.text.lines().filter(|line| line.contains("[hidden]") && line.contains("display: none"));
+        assert_eq!(gone.collect::<Vec<_>>(), ["button[hidden] { display: none; }"]);
+    }
+}

@@ -1,10 +1,10 @@
 //! Numbers as drawings: inline SVG, with the same numbers in words and in a table for those who do not see it.
 
-use chancery_service::console::{Counted, DayOfOrders, Ending};
+use chancery_service::console::{Counted, Ending, IssuedOn};
 use maud::{Markup, html};
 
 use crate::query::link;
-use crate::text::{counted, grouped, iso_date, plural, short_date};
+use crate::text::{at_least, counted, grouped, iso_date, plural, short_date};
 
 /// A part of a whole: its class, its words, how many.
 pub(crate) struct Share {
@@ -14,10 +14,25 @@ pub(crate) struct Share {
     pub(crate) href: String,
 }
 
-/// A ring of shares, with the sum in its middle.
+/// A ring of shares, with the sum in its middle. Where not all of a share was counted nobody knows how large it is beside the
+/// others: then there are numbers alone.
 pub(crate) fn ring(title: &str, shares: &[Share]) -> Markup {
+    let known = shares.iter().all(|share| !share.number.more);
+    html! {
+        div.donut {
+            @if known { (drawn_ring(title, shares)) }
+            ul.legend-list {
+                @for share in shares {
+                    li { i class=(share.class) {} a href=(share.href) { (share.words) } b { (at_least(share.number)) } }
+                }
+            }
+        }
+        @if !known { p.muted { "Not all of them are counted, so their shares are not drawn." } }
+    }
+}
+
+fn drawn_ring(title: &str, shares: &[Share]) -> Markup {
     let sum: i64 = shares.iter().map(|share| share.number.count).sum();
-    let more = shares.iter().any(|share| share.number.more);
     let around = 2.0 * std::f64::consts::PI * 42.0;
     let mut begun = 0.0;
     let arcs: Vec<(&str, f64, f64)> = shares
@@ -33,22 +48,15 @@ pub(crate) fn ring(title: &str, shares: &[Share]) -> Markup {
     let gap = if arcs.len() > 1 { 2.0 } else { 0.0 };
     let said: Vec<_> = shares.iter().map(|share| format!("{} {}", counted(share.number), share.words)).collect();
     html! {
-        div.donut {
-            svg.chart viewBox="0 0 110 110" role="img" aria-label={ (title) ": " (said.join(", ")) } {
-                circle.ring.track cx="55" cy="55" r="42" {}
-                @for (class, length, begun) in arcs {
-                    circle class={ "ring " (class) } cx="55" cy="55" r="42" transform="rotate(-90 55 55)"
-                        stroke-dasharray={ (rounded((length - gap).max(1.0))) " " (rounded(around)) }
-                        stroke-dashoffset=(rounded(-begun)) {}
-                }
-                text.big x="55" y="59" text-anchor="middle" { (short(sum)) @if more { "+" } }
-                text x="55" y="73" text-anchor="middle" { "in all" }
+        svg.chart viewBox="0 0 110 110" role="img" aria-label={ (title) ": " (said.join(", ")) } {
+            circle.ring.track cx="55" cy="55" r="42" {}
+            @for (class, length, begun) in arcs {
+                circle class={ "ring " (class) } cx="55" cy="55" r="42" transform="rotate(-90 55 55)"
+                    stroke-dasharray={ (rounded((length - gap).max(1.0))) " " (rounded(around)) }
+                    stroke-dashoffset=(rounded(-begun)) {}
             }
-            ul.legend-list {
-                @for share in shares {
-                    li { i class=(share.class) {} a href=(share.href) { (share.words) } b { (counted(share.number)) } }
-                }
-            }
+            text.big x="55" y="59" text-anchor="middle" { (short(sum)) }
+            text x="55" y="73" text-anchor="middle" { "in all" }
         }
     }
 }
@@ -57,55 +65,41 @@ const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 190.0;
 const FLOOR: f64 = 162.0;
 
-/// The orders of each day, one upon the other by what became of them.
-pub(crate) fn days(title: &str, days: &[DayOfOrders]) -> Markup {
-    let layers = |day: &DayOfOrders| {
-        [
-            ("s-issued", "issued", day.issued),
-            ("s-pending", "pending", day.pending),
-            ("s-revoked", "revoked", day.revoked),
-            ("s-cancelled", "cancelled", day.cancelled),
-        ]
-    };
-    let sum = |day: &DayOfOrders| layers(day).iter().map(|(.., number)| number.count).sum::<i64>();
-    let top = ceiling(days.iter().map(sum).max().unwrap_or(0));
-    let all: i64 = days.iter().map(sum).sum();
+/// How many were issued on each day.
+pub(crate) fn days(title: &str, days: &[IssuedOn]) -> Markup {
+    let top = ceiling(days.iter().map(|day| day.issued).max().unwrap_or(0));
+    let all: i64 = days.iter().map(|day| day.issued).sum();
     let step = (WIDTH - 36.0) / days.len().max(1) as f64;
     html! {
         svg.chart.days viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img"
-            aria-label={ (title) ": " (plural(all, "order")) " in " (days.len()) " days" } {
+            aria-label={ (title) ": " (plural(all, "certificate")) " in " (days.len()) " days" } {
             @for part in 0..=2 {
                 @let value = top * part / 2;
                 @let y = FLOOR - (FLOOR - 12.0) * value as f64 / top as f64;
                 line.axis x1="36" x2=(WIDTH) y1=(rounded(y)) y2=(rounded(y)) {}
                 text x="30" y=(rounded(y + 4.0)) text-anchor="end" { (short(value)) }
             }
-            @for (place, day) in days.iter().enumerate() {
+            @for (place, IssuedOn { day, issued }) in days.iter().enumerate() {
                 @let x = 36.0 + step * place as f64 + step * 0.18;
-                @let bars = stacked(&layers(day).map(|(class, _, number)| (class, number.count)), top);
                 g {
-                    title { (short_date(day.day)) ": " @for (_, words, number) in layers(day) { @if number.count > 0 { (counted(number)) " " (words) " " } } }
+                    title { (short_date(*day)) ": " (grouped(*issued)) " issued" }
                     // Something to point at, where there is nothing too.
                     rect x=(rounded(x)) y="12" width=(rounded(step * 0.64)) height=(rounded(FLOOR - 12.0)) fill="transparent" {}
-                    @for (class, y, height) in bars {
-                        rect class=(class) x=(rounded(x)) y=(rounded(y)) width=(rounded(step * 0.64)) height=(rounded(height)) rx="2.5" {}
+                    @if *issued > 0 {
+                        @let height = ((FLOOR - 12.0) * *issued as f64 / top as f64).max(2.0);
+                        rect.s-issued x=(rounded(x)) y=(rounded(FLOOR - height)) width=(rounded(step * 0.64)) height=(rounded(height)) rx="2.5" {}
                     }
                 }
                 @if place % 2 == (days.len() + 1) % 2 {
-                    text.thin[place % 4 != (days.len() + 3) % 4] x=(rounded(x + step * 0.32)) y="184" text-anchor="middle" { (short_date(day.day)) }
+                    text.thin[place % 4 != (days.len() + 3) % 4] x=(rounded(x + step * 0.32)) y="184" text-anchor="middle" { (short_date(*day)) }
                 }
-            }
-        }
-        ul.legend-list.across {
-            @for (class, words) in [("s-issued", "issued"), ("s-pending", "pending"), ("s-revoked", "revoked"), ("s-cancelled", "cancelled")] {
-                li { i class=(class) {} (words) }
             }
         }
         details {
             summary { "As a table" }
             table.plain {
-                thead { tr { th scope="col" { "Day" } @for (_, words, _) in days.first().map(layers).into_iter().flatten() { th scope="col" { (words) } } } }
-                tbody { @for day in days.iter().rev() { tr { th scope="row" { (short_date(day.day)) } @for (.., number) in layers(day) { td.num { (counted(number)) } } } } }
+                thead { tr { th scope="col" { "Day" } th scope="col" { "Issued" } } }
+                tbody { @for day in days.iter().rev() { tr { th scope="row" { (short_date(day.day)) } td.num { (grouped(day.issued)) } } } }
             }
         }
     }
@@ -134,18 +128,6 @@ pub(crate) fn endings(title: &str, endings: &[Ending]) -> Markup {
             }
         }
     }
-}
-
-/// Where each layer begins and how high it is, from the floor up.
-fn stacked<'a>(layers: &[(&'a str, i64)], top: i64) -> Vec<(&'a str, f64, f64)> {
-    let mut floor = FLOOR;
-    let mut bars = Vec::new();
-    for (class, count) in layers.iter().filter(|(_, count)| *count > 0) {
-        let height = ((FLOOR - 12.0) * *count as f64 / top as f64).max(2.0);
-        floor -= height;
-        bars.push((*class, floor, (height - 1.0).max(1.5)));
-    }
-    bars
 }
 
 /// A round number that nothing goes over, and whose half is whole.
@@ -191,9 +173,29 @@ mod tests {
     }
 
     #[test]
-    fn layers_stand_upon_each_other_and_stay_below_the_top() {
-        let bars = stacked(&[("a", 5), ("b", 0), ("c", 5)], 10);
-        assert_eq!(bars.len(), 2);
-        assert!((bars[1].1 - 12.0).abs() < 0.01, "{bars:?}");
+    fn the_highest_bar_stays_below_the_top() {
+        let at = |place: i64| chancery_domain::Timestamp::from_secs(place * 86_400);
+        let all: Vec<_> = [0, 1, 100_000]
+            .iter()
+            .zip(0..)
+            .map(|(issued, place)| IssuedOn { day: at(place), issued: *issued })
+            .collect();
+        let drawn = days("Issued", &all).into_string();
+        assert_eq!(drawn.matches("class=\"s-issued\"").count(), 2, "{drawn}");
+        assert!(drawn.contains("y=\"12.0\" width=\"128.9\" height=\"150.0\" rx"), "{drawn}");
+        assert!(drawn.contains("y=\"160.0\" width=\"128.9\" height=\"2.0\" rx"), "too low to be seen: {drawn}");
+        assert!(drawn.contains("Issued: 100,001 certificates in 3 days"), "{drawn}");
+    }
+
+    #[test]
+    fn shares_that_were_not_counted_whole_are_not_drawn() {
+        let share =
+            |class, count, more| Share { class, words: "x", number: Counted { count, more }, href: String::new() };
+        let known = ring("By status", &[share("a", 10_000, false), share("b", 30_000, false)]).into_string();
+        assert_eq!(known.matches("class=\"ring").count(), 3, "the track and two arcs: {known}");
+        assert!(known.contains(">40k<") && !known.contains("more than"), "{known}");
+        let unknown = ring("By status", &[share("a", 10_000, true), share("b", 30_000, false)]).into_string();
+        assert!(!unknown.contains("<svg") && !unknown.contains("class=\"ring"), "{unknown}");
+        assert!(unknown.contains("<b>more than 10,000</b>") && unknown.contains("<b>30,000</b>"), "{unknown}");
     }
 }

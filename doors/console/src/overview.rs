@@ -30,7 +30,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn) -> Result<Resp
         (heading("Overview", about, new))
         (numbers(&summary))
         div.grid.wide-first {
-            section.card { div.head { h2 { "Ordered per day" } p.muted { "The last two weeks, by what became of it" } } (charts::days("Orders per day", &summary.days)) }
+            section.card { div.head { h2 { "Issued per day" } p.muted { "The last two weeks, in UTC" } } (charts::days("Issued per day", &summary.days)) }
             section.card { h2 { "Certificates by status" } (charts::ring("Certificates by status", &shares(&summary))) }
         }
         div.grid {

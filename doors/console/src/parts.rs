@@ -36,8 +36,8 @@ pub(crate) fn pill(status: &str) -> Markup {
     let tone = match status {
         "active" | "valid" | "issued" | "bound" | "done" | "enabled" => "good",
         "pending" | "ready" | "processing" | "unused" | "waiting" => "info",
-        "suspended" | "expiring" | "retired" | "silent" => "warn",
-        "invalid" | "revoked" | "refused" | "failed" | "terminated" | "disabled" => "bad",
+        "suspended" | "expiring" | "retired" | "silent" | "warning" => "warn",
+        "invalid" | "revoked" | "refused" | "failed" | "terminated" | "disabled" | "error" => "bad",
         _ => "idle",
     };
     html! { span class={ "pill " (tone) } { (status) } }

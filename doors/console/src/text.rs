@@ -92,6 +92,11 @@ pub(crate) fn counted(number: Counted) -> String {
     format!("{}{}", grouped(number.count), if number.more { "+" } else { "" })
 }
 
+/// The same in words.
+pub(crate) fn at_least(number: Counted) -> String {
+    format!("{}{}", if number.more { "more than " } else { "" }, grouped(number.count))
+}
+
 fn parts(at: Timestamp) -> (String, usize, u32) {
     let text = at.to_string();
     let number = |range: std::ops::Range<usize>| text.get(range).and_then(|part| part.parse().ok()).unwrap_or(0_u32);

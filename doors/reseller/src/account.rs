@@ -199,7 +199,7 @@ fn read_change(request: wire::ResellerUpdateAccountRequest) -> Result<AccountCha
     let email = request.customer_email.and_then(|text| problems.take("customer_email", EmailAddress::parse(&text)));
     let external_id = request.external_id.and_then(|text| problems.take("external_id", ExternalId::parse(&text)));
     let metadata = request.metadata.map(|pairs| Metadata::parse("metadata", pairs, &mut problems));
-    let change = AccountChange { email, suspended: request.suspended, external_id, metadata };
+    let change = AccountChange { email, suspended: request.suspended, external_id: external_id.map(Some), metadata };
     if problems.is_empty() && change.is_empty() {
         let fields = "customer_email, suspended, external_id, metadata";
         problems.add("body", "nothing_to_change", format!("must name at least one of {fields}"));

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use chancery_domain::{Attempt, CaaEvidence, Problems, ProfileName, Scope, ValidationProblem};
+use chancery_domain::{Attempt, CaaReport, Problems, ProfileName, Scope};
 use chancery_http::{ApiError, Authenticated, Door, JsonBody, problem};
 use chancery_service::{AccountLookup, Diagnosis, DiagnosisRequest, ServiceError};
 use chancery_wire as wire;
@@ -53,8 +53,13 @@ fn read(request: wire::DiagnosisRequest) -> Result<DiagnosisRequest, ServiceErro
 
 fn view(found: Diagnosis) -> wire::Diagnosis {
     let Diagnosis { name, objections, caa, web, out_of_time } = found;
+    // Nobody looks for the addresses of a wildcard.
+    let dnssec = match (&web, &caa) {
+        (Some(web), _) => web.dnssec.clone(),
+        (None, Some(caa)) => caa.dnssec.clone(),
+        (None, None) => None,
+    };
     let caa = caa.map(view_caa);
-    let dnssec = web.as_ref().and_then(|web| web.dnssec.clone());
     let http = web.map(view_web);
     let clear = objections.is_empty()
         && !out_of_time
@@ -64,16 +69,10 @@ fn view(found: Diagnosis) -> wire::Diagnosis {
     wire::Diagnosis { name: name.to_string(), clear, violations, caa, http, dnssec, out_of_time }
 }
 
-fn view_caa(verdict: Result<CaaEvidence, ValidationProblem>) -> wire::CaaFinding {
-    match verdict {
-        Ok(CaaEvidence { found_at, records, .. }) => {
-            wire::CaaFinding { allowed: true, found_at, records, problem: None }
-        }
-        // The problem names the records and where they are.
-        Err(ValidationProblem { detail, .. }) => {
-            wire::CaaFinding { allowed: false, found_at: None, records: Vec::new(), problem: Some(detail) }
-        }
-    }
+fn view_caa(seen: CaaReport) -> wire::CaaFinding {
+    let CaaReport { found_at, records, problem, .. } = seen;
+    let problem = problem.map(|problem| problem.detail);
+    wire::CaaFinding { allowed: problem.is_none(), found_at, records, problem }
 }
 
 fn view_web(seen: Attempt) -> wire::HttpFinding {

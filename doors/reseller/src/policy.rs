@@ -7,7 +7,7 @@ use chancery_domain::{Name, PolicyId, Problems, ProfileName, Scope};
 use chancery_http::{
     ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request, problem,
 };
-use chancery_service::{Caller, Evaluation, EvaluationRequest, Noun, PolicyDetails, ServiceError};
+use chancery_service::{Caller, Evaluation, EvaluationRequest, Judges, Noun, PolicyDetails, ServiceError};
 use chancery_wire as wire;
 use http::StatusCode;
 use utoipa_axum::router::OpenApiRouter;
@@ -158,5 +158,6 @@ fn read_evaluation(request: wire::PolicyEvaluationRequest) -> Result<EvaluationR
     }
     let validity_days = request.validity_days;
     problems.into_result().map_err(ServiceError::Invalid)?;
-    Ok(EvaluationRequest { account, profile, identifiers, key_type, challenge_type, validity_days })
+    let judges = Judges::AllOf(account);
+    Ok(EvaluationRequest { judges, profile, identifiers, key_type, challenge_type, validity_days })
 }

@@ -48,7 +48,8 @@ pub struct Diagnosis {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub http: Option<HttpFinding>,
-    /// How far DNSSEC vouches for the addresses: `secure`, `insecure`, `bogus` or `unchecked`.
+    /// How far DNSSEC vouches for the addresses, or for the CAA records of a wildcard: `secure`, `insecure`, `bogus` or
+    /// `unchecked`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub dnssec: Option<String>,
@@ -67,6 +68,7 @@ pub struct CaaFinding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub found_at: Option<String>,
+    /// The records that decide, whether they let us issue or not.
     pub records: Vec<String>,
     /// Why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]

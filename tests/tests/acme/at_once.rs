@@ -48,7 +48,7 @@ async fn ordered(client: &AcmeClient) -> (String, String) {
 }
 
 async fn jobs(world: &World) -> i64 {
-    world.services.jobs.waiting().await.unwrap().0
+    world.services.jobs.backlog().await.unwrap().iter().map(|queue| queue.jobs).sum()
 }
 
 /// What was done last, newest first.

@@ -24,6 +24,13 @@ on_both_databases! {
         assert_eq!(browser.done(&at("edit"), &[("email", "b@example.com"), ("external_id", "C-2")]).await, format!("/console/customers/{id}?done=saved"));
         let wrong = browser.post(&at("edit"), &[("email", "no address")]).await;
         assert!(wrong.status == 400 && wrong.text().contains("aria-invalid=\"true\""));
+        assert_eq!(tenant.get(&format!("/v1/account/{id}")).await.expect(200)["externalId"], "C-2");
+        // A field that is emptied is empty from then on; one that is not sent stays.
+        browser.done(&at("edit"), &[("email", "b@example.com")]).await;
+        assert_eq!(tenant.get(&format!("/v1/account/{id}")).await.expect(200)["externalId"], "C-2");
+        browser.done(&at("edit"), &[("email", "b@example.com"), ("external_id", " ")]).await;
+        let cleared = tenant.get(&format!("/v1/account/{id}")).await.expect(200);
+        assert_eq!((&cleared["externalId"], &cleared["email"]), (&serde_json::Value::Null, &"b@example.com".into()), "{cleared}");
         browser.done(&at("suspend"), &[]).await;
         assert_eq!(tenant.get(&format!("/v1/account/{id}")).await.expect(200)["status"], "suspended");
         browser.done(&at("resume"), &[]).await;
@@ -44,8 +51,18 @@ on_both_databases! {
         assert!(made.text().contains(&kid));
         browser.done(&format!("/console/customers/{id}/credentials/{kid}/revoke"), &[]).await;
         assert!(browser.look(&format!("/console/customers/{id}")).await.contains("revoked"));
-        let bad = browser.post(&format!("/console/customers/{id}/credentials"), &[("days", "many")]).await;
-        assert_eq!(bad.status, 400);
+        // What is wrong is said beside its field, and what was typed is still there.
+        for (field, value) in [("days", "many"), ("days", "3651"), ("max_bindings", "0"), ("label", "x\ny")] {
+            let form = [("label", "Mail server"), (field, value)];
+            let form = if field == "label" { &form[1..] } else { &form[..] };
+            let bad = browser.post(&format!("/console/customers/{id}/credentials"), form).await;
+            let page = bad.text();
+            assert_eq!((bad.status.as_u16(), page.matches("aria-invalid=\"true\"").count()), (400, 1), "{field}: {page}");
+            assert!(page.contains(&format!("id=\"e-{field}\"")) && page.contains("ACME keys"), "{field}: {page}");
+            assert!(field == "label" || (page.contains("value=\"Mail server\"") && page.contains(&format!("value=\"{value}\""))), "{page}");
+            // The form is open, and the other one is as it was.
+            assert!(page.contains("<details class=\"confirm\" open>") && page.contains("value=\"anna@example.com\""), "{page}");
+        }
     }
 
     async fn groups_and_policies_are_made_assigned_and_tried(world: World) {
@@ -88,12 +105,57 @@ on_both_databases! {
         assert_eq!(browser.get(&format!("/console/groups/{group}")).await.status, 404);
     }
 
+    async fn a_policy_that_nobody_has_is_tried_by_itself(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        let (id, group) = (lookup(&tenant.make_account("anna@example.com").await), tenant.make_group("Retail").await);
+        tenant.add_members(&group, std::slice::from_ref(&id)).await;
+        let wide = tenant.make_policy("Wide", serde_json::json!({"max_names": 5})).await;
+        tenant.assign(&group, &wide).await;
+        let strict = tenant.make_policy("Strict", serde_json::json!({"allow_wildcards": false, "max_certificates_per_day": 1, "max_validity_days": 7})).await;
+        let link = format!("/console/policies/try?policy={strict}");
+        assert!(browser.look(&format!("/console/policies/{strict}")).await.contains(&format!("href=\"{link}\"")));
+        let form = browser.look(&link).await;
+        assert!(form.contains(&format!("<option value=\"{strict}\" selected>Strict</option>")) && !form.contains("aria-invalid"), "{form}");
+        let tried = browser.look(&format!("{link}&customer=&names=*.example.com")).await;
+        assert!(tried.contains("This would be refused.") && tried.contains("Asked: Strict<"), "{tried}");
+        let tried = browser.look(&format!("{link}&customer=&names=www.example.com")).await;
+        assert!(tried.contains("This policy has nothing against it.") && tried.contains("valid for 7 days"), "{tried}");
+        assert!(tried.contains("quotas were not asked"), "{tried}");
+        // With a customer its quotas are asked, too, and still no other policy.
+        let order = world.issue(&tenant, &id, &["www.example.com"]).await;
+        assert_eq!(order["status"], "valid");
+        let used_up = browser.look(&format!("{link}&customer={id}&names=www.example.com")).await;
+        assert!(used_up.contains("1 of 1 certificates are used up") && used_up.contains("Asked: Strict<"), "{used_up}");
+        let own = browser.look(&format!("/console/policies/try?policy=&customer={id}&names=*.example.com")).await;
+        assert!(own.contains("This could be ordered.") && own.contains("Asked: Wide<"), "{own}");
+        // Neither, or one that is not there or not ours, is said beside the field.
+        let foreign = world.tenant("SOUTH").await.make_policy("Theirs", serde_json::json!({})).await;
+        for query in ["policy=&customer=&", &format!("policy={foreign}&"), "policy=nothing&"] {
+            let reply = browser.get(&format!("/console/policies/try?{query}names=www.example.com")).await;
+            let page = reply.text();
+            assert_eq!((reply.status.as_u16(), page.matches("aria-invalid=\"true\"").count()), (400, 1), "{query}: {page}");
+            assert!(!page.contains("Theirs"), "{page}");
+        }
+    }
+
     async fn a_certificate_is_found_and_revoked(world: World) {
         let tenant = world.tenant("NORTH").await;
         let mut browser = Browser::of(&world, &tenant).await;
         let (certificate, order) = issued(&world, &tenant).await;
         let page = browser.look("/console/certificates?q=www.example.com").await;
         assert!(page.contains(&certificate));
+        let listed = tenant.get("/v1/certificates").await.expect(200);
+        let serial = listed["items"][0]["serialNumber"].as_str().unwrap_or_else(|| panic!("{listed}")).to_owned();
+        // As a number, as other programs show it, and one that is not there.
+        let pairs: Vec<_> = serial.as_bytes().chunks(2).map(|pair| String::from_utf8_lossy(pair).to_uppercase()).collect();
+        let another = format!("{}{}", if serial.starts_with('1') { "2" } else { "1" }, &serial[1..]);
+        for (asked, found) in [(&serial, true), (&pairs.join("%3A"), true), (&another, false)] {
+            let page = browser.look(&format!("/console/certificates?q={asked}")).await;
+            assert_eq!(page.contains(&format!("/console/certificates/{certificate}")), found, "{asked}: {page}");
+        }
+        let mut stranger = Browser::of(&world, &world.tenant("SOUTH").await).await;
+        assert!(!stranger.look(&format!("/console/certificates?q={serial}")).await.contains(&certificate));
         let shown = tenant.get(&format!("/v1/certificate/{certificate}")).await.text();
         assert_eq!(browser.get(&format!("/console/certificates/{certificate}/fullchain.pem")).await.text(), shown);
         let at = format!("/console/certificates/{certificate}/revoke");

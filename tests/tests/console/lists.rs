@@ -49,7 +49,7 @@ const MANY: u32 = 2_500;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_long_download_ends_with_the_session() {
-    let (world, tenant) = furnished(LimitSettings::none()).await;
+    let (world, tenant) = furnished(LimitSettings::none(), MANY).await;
     for ended in [false, true] {
         let mut browser = Browser::of(&world, &tenant).await;
         let cookie = browser.cookie("__Host-chancery-session").unwrap();
@@ -78,7 +78,7 @@ async fn a_long_download_ends_with_the_session() {
 async fn every_page_of_a_long_download_counts_as_a_request() {
     let number = |number| NonZeroU32::new(number).unwrap();
     let rate = Rate::per_second(number(1), number(50));
-    let (world, tenant) = furnished(LimitSettings::none().with(Limit::Requests, Some(rate))).await;
+    let (world, tenant) = furnished(LimitSettings::none().with(Limit::Requests, Some(rate)), MANY).await;
     let mut browser = Browser::of(&world, &tenant).await;
     let left = |reply: &Reply| -> u32 {
         let header = reply.header("ratelimit").unwrap().to_owned();
@@ -89,7 +89,8 @@ async fn every_page_of_a_long_download_counts_as_a_request() {
     assert_eq!(before - left(&browser.get("/console/calendar").await), 4, "three pages, and the calendar");
 }
 
-async fn furnished(limits: LimitSettings) -> (World, Tenant) {
+/// A reseller with an order, and with so many certificates that were cancelled.
+pub(crate) async fn furnished(limits: LimitSettings, many: u32) -> (World, Tenant) {
     let world = World::over(TestStore::sqlite(), Settings { limits, ..settings() }, Vec::new()).await;
     let tenant = world.tenant("NORTH").await;
     let account = lookup(&tenant.make_account("many@example.com").await);
@@ -99,7 +100,7 @@ async fn furnished(limits: LimitSettings) -> (World, Tenant) {
         let connection = rusqlite::Connection::open(path).unwrap();
         connection.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA busy_timeout = 10000").unwrap();
         let sql = format!(
-            "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < {MANY} - 1)
+            "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < {many} - 1)
              INSERT INTO certificates (id, order_id, reseller_id, account_id, kid, via, profile, identifiers, state, state_at,
                 created_at, updated_at, version)
              SELECT 'cert_' || printf('%026d', n), 'ord_' || printf('%026d', n), reseller_id, account_id, kid, via, profile,

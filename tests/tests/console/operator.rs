@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_tests::on_both_databases;
+use chancery_tests::{lookup, on_both_databases};
 
 use crate::browser::Browser;
 
@@ -43,6 +43,48 @@ on_both_databases! {
         assert!(browser.look("/console/operator/audit?action=reseller.suspend").await.contains("Olivia"));
     }
 
+    async fn the_operator_renews_a_secret_and_drops_the_old_one(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of_operator(&world).await;
+        let at = |verb: &str| format!("/console/operator/resellers/NORTH/clients/{}/{verb}", tenant.client_id);
+        let made = browser.post(&at("rotate"), &[]).await;
+        assert_eq!(made.status, 200, "{}", made.text());
+        let page = made.text();
+        let fresh = format!("chs_{}", page.split("<code>chs_").nth(1).unwrap().split('<').next().unwrap());
+        assert_ne!(fresh, tenant.client_secret);
+        // Both let in until the old one is dropped.
+        let (mut old, mut new) = (Browser::new(&world), Browser::new(&world));
+        assert_eq!(old.sign_in(&tenant.client_id, &tenant.client_secret).await.status, 303);
+        assert_eq!(new.sign_in(&tenant.client_id, &fresh).await.status, 303);
+        assert!(browser.done(&at("finish-rotation"), &[]).await.ends_with("/resellers/NORTH?done=rotated"));
+        assert_eq!(old.get("/console").await.status, 303, "signed in with a secret that is gone");
+        new.look("/console").await;
+        assert_eq!(Browser::new(&world).sign_in(&tenant.client_id, &tenant.client_secret).await.status, 401);
+        let audit = browser.look("/console/operator/audit").await;
+        assert!(audit.contains("client.rotate") && audit.contains("client.finish_rotation") && audit.contains("Olivia") && !audit.contains(&fresh), "{audit}");
+        // Nobody else may.
+        for verb in ["rotate", "finish-rotation"] {
+            new.look("/console").await;
+            assert_eq!(new.post(&at(verb), &[]).await.status, 404, "{verb}");
+        }
+    }
+
+    async fn a_reseller_that_is_resumed_is_let_in_again(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of_operator(&world).await;
+        let mut person = Browser::of(&world, &tenant).await;
+        browser.done("/console/operator/resellers/NORTH/suspend", &[]).await;
+        assert_eq!(person.get("/console").await.status, 303);
+        assert_eq!(person.sign_in(&tenant.client_id, &tenant.client_secret).await.status, 401);
+        assert!(browser.look("/console/operator/resellers").await.contains(">suspended</span>"));
+        let to = browser.done("/console/operator/resellers/NORTH/resume", &[]).await;
+        assert_eq!(to, "/console/operator/resellers/NORTH?done=resumed");
+        assert!(browser.look(&to).await.contains("Resumed.") && !browser.look("/console/operator/resellers").await.contains(">suspended</span>"));
+        assert_eq!(person.sign_in(&tenant.client_id, &tenant.client_secret).await.status, 303);
+        person.look("/console").await;
+        assert!(browser.look("/console/operator/audit?action=reseller.resume").await.contains("Olivia"));
+    }
+
     async fn a_revoked_operator_key_is_out_at_once(world: World) {
         let mut browser = Browser::of_operator(&world).await;
         let keys = world.services.operator.operator_keys().await.unwrap();
@@ -81,6 +123,31 @@ on_both_databases! {
         world.advance(Duration::from_secs(86_401));
         world.services.nodes.announce("alpha", "1.2.3", start).await.unwrap();
         assert_eq!(world.services.nodes.list().await.unwrap().len(), 1);
+    }
+
+    async fn the_operator_sees_what_waits_and_what_is_overdue(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let account = lookup(&tenant.make_account("anna@example.com").await);
+        let mut browser = Browser::of_operator(&world).await;
+        let row = |page: &str, kind: &str| {
+            let row = page.split("<tr>").find(|row| row.contains(&format!("<span class=\"strong\">{kind}</span>"))).unwrap();
+            let cells = row.split("<td").skip(1).map(|cell| cell.split_once('>').unwrap().1.split("</td>").next().unwrap().to_owned());
+            cells.collect::<Vec<_>>()
+        };
+        let nothing = ["0", "0", "<span class=\"muted\">–</span>"];
+        let page = browser.look("/console/operator").await;
+        assert_eq!((row(&page, "validate"), row(&page, "issue")), (nothing.map(str::to_owned).into(), nothing.map(str::to_owned).into()));
+        let ready = lookup(&world.make_ready(&tenant, &account, &["ready.example.com"]).await);
+        let early = tenant.make_order(&account, &["a.example.com", "b.example.com"]).await;
+        tenant.choose_all(&early).await;
+        world.advance(Duration::from_secs(600));
+        let late = tenant.make_order(&account, &["c.example.com"]).await;
+        tenant.choose_all(&late).await;
+        tenant.post_empty(&format!("/v1/order/{ready}/finalize")).await.expect(202);
+        let page = browser.look("/console/operator").await;
+        assert_eq!(row(&page, "validate"), ["3", "<span class=\"pill warn\">2</span>", "10 minutes ago"]);
+        assert_eq!(row(&page, "issue"), ["1", "0", "just now"]);
+        assert!(page.contains("href=\"#jobs\"><b>4</b><span>jobs, 2 overdue</span>"), "{page}");
     }
 
     async fn the_operator_sees_whether_ocsp_is_answered(world: World) {

@@ -51,6 +51,7 @@ async fn pages(world: &World, tenant: &Tenant) -> Vec<String> {
     {
         paths.push(format!("/console/{noun}/{id}"));
     }
+    paths.push(format!("/console/policies/try?policy={policy}&names=www.example.com"));
     for file in ["fullchain.pem", "cert.pem", "chain.pem", "cert.cer", "cert.p7b"] {
         paths.push(format!("/console/certificates/{certificate}/{file}"));
     }

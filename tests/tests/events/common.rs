@@ -1,8 +1,7 @@
 //! What the tests of events say often.
 
-use chancery_tests::{Tenant, World};
+use chancery_tests::Tenant;
 use serde_json::Value;
-use tokio::sync::oneshot;
 
 /// One page of the feed.
 pub(crate) async fn page(tenant: &Tenant, query: &str) -> Value {
@@ -23,13 +22,4 @@ pub(crate) fn texts(page: &Value, member: &str) -> Vec<String> {
 /// All types, in the order of commits.
 pub(crate) async fn history(tenant: &Tenant) -> Vec<String> {
     types(&page(tenant, "order=oldest&limit=1000").await)
-}
-
-/// Writes down what was refused so far.
-pub(crate) async fn write_refusals(world: &World) {
-    let (stop, stopped) = oneshot::channel::<()>();
-    let audit = world.services.audit.clone();
-    let task = tokio::spawn(async move { audit.run(async { drop(stopped.await) }).await });
-    stop.send(()).unwrap();
-    task.await.unwrap();
 }

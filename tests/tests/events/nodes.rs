@@ -38,7 +38,8 @@ on_both_databases! {
         let round = dying.services.dispatch.begin(due[0]).await.unwrap().unwrap();
         // It arrives, and then the node dies.
         let message = &round.messages[0];
-        let post = chancery_publish::Post { url: &message.url, headers: &message.headers, body: &message.body };
+        let headers = round.signatory.sign(message, world.services.now());
+        let post = chancery_publish::Post { url: &message.url, headers: &headers, body: &message.body };
         crate::receiver::publisher().post(&post).await.unwrap();
         let first = receiver.take().remove(0);
         world.advance(Duration::from_secs(91));

@@ -68,6 +68,8 @@ struct Behaviour {
     /// Answers in their turn; then all is well.
     answers: Vec<u16>,
     delay: Duration,
+    /// What happens as each message arrives.
+    meanwhile: Option<Box<dyn Fn() + Send>>,
 }
 
 /// A web server on loopback.
@@ -95,6 +97,11 @@ impl Receiver {
         self.behaviour.lock().unwrap().delay = delay;
     }
 
+    /// Has something happen as each message arrives.
+    pub(crate) fn meanwhile(&self, happens: impl Fn() + Send + 'static) {
+        self.behaviour.lock().unwrap().meanwhile = Some(Box::new(happens));
+    }
+
     /// What has arrived since this was asked last.
     pub(crate) fn take(&self) -> Vec<Arrived> {
         std::mem::take(&mut self.behaviour.lock().unwrap().arrived)
@@ -120,6 +127,7 @@ async fn receive(
         let mut behaviour = behaviour.lock().unwrap();
         let body = String::from_utf8(body.to_vec()).unwrap();
         behaviour.arrived.push(Arrived { path: uri.to_string(), headers, body });
+        behaviour.meanwhile.iter().for_each(|happens| happens());
         let status = if behaviour.answers.is_empty() { 204 } else { behaviour.answers.remove(0) };
         (status, behaviour.delay)
     };

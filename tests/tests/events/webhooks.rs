@@ -44,6 +44,31 @@ on_both_databases! {
         assert!(!tenant.get(&format!("/v1/webhook/{}", lookup(&webhook))).await.text().contains("whsec_"));
     }
 
+    /// Receivers refuse what was signed more than five minutes ago, and a round can take longer than that.
+    async fn a_message_is_signed_at_the_moment_it_is_sent(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let receiver = Receiver::start().await;
+        let webhook = receiver.webhook(&tenant, &["account.created"]).await;
+        let new = tenant.post_empty(&format!("/v1/webhook/{}/secret", lookup(&webhook))).await.expect(200);
+        for number in 0..40 {
+            tenant.make_account(&format!("a{number}@example.com")).await;
+        }
+        let (clock, start) = (world.clock.clone(), world.services.now().as_secs());
+        receiver.meanwhile(move || {
+            clock.advance(Duration::from_secs(10));
+        });
+        courier(&world).deliver_all().await;
+        let arrived = receiver.take();
+        let signed: Vec<i64> = arrived.iter().map(|each| each.header("webhook-timestamp").parse().unwrap()).collect();
+        let sent: Vec<i64> = (0..40).map(|place| start + 10 * place).collect();
+        assert_eq!(signed, sent);
+        for message in &arrived {
+            for secret in [&webhook["secret"], &new["secret"]] {
+                assert_eq!(message.verified_by(secret.as_str().unwrap()), 1, "{message:?}");
+            }
+        }
+    }
+
     async fn a_webhook_is_told_of_the_types_it_names_and_of_no_other_reseller(world: World) {
         let (mine, other) = (world.tenant("DEMO").await, world.tenant("OTHER").await);
         let (some, all, theirs) = (Receiver::start().await, Receiver::start().await, Receiver::start().await);

@@ -69,12 +69,21 @@ async fn each_name_is_told_what_stands_against_it() {
         tenant.add_members(&group, std::slice::from_ref(&account)).await.expect(200);
         tenant.assign(&group, &policy).await.expect(200);
         let asks = site.hears(&world, &tenant, true).await;
-        for name in ["good.test", "strict.test", "denied.test", "test"] {
+        for name in ["good.test", "strict.test", "www.strict.test", "denied.test", "test"] {
             site.dns.address_of(name, Ipv4Addr::LOCALHOST);
         }
         site.dns.address_of("away.test", Ipv4Addr::new(127, 0, 0, 9)).absent("none.test");
         site.dns.caa("good.test", 0, "issue", "ca.test").caa("strict.test", 0, "issue", "other.test");
-        let names = ["good.test", "strict.test", "denied.test", "away.test", "none.test", "*.good.test"];
+        let names = [
+            "good.test",
+            "strict.test",
+            "denied.test",
+            "away.test",
+            "none.test",
+            "*.good.test",
+            "www.strict.test",
+            "*.strict.test",
+        ];
         let found = diagnose(&asks, json!({"identifiers": names, "account_lookup": account})).await;
         let told: Vec<_> = found
             .as_array()
@@ -94,6 +103,13 @@ async fn each_name_is_told_what_stands_against_it() {
         assert!(found[3]["http"]["addressUsed"].as_str().unwrap().starts_with("127.0.0.9:"), "{}", found[3]);
         assert!(found[4]["http"]["problem"].as_str().unwrap().contains("NXDOMAIN"), "{}", found[4]);
         assert_eq!(found[5].get("http"), None);
+        for place in [1, 6, 7] {
+            let caa = &found[place]["caa"];
+            assert_eq!((&caa["allowed"], &caa["foundAt"]), (&json!(false), &json!("strict.test")), "{}", found[place]);
+            assert_eq!(caa["records"], json!(["strict.test. CAA 0 issue \"other.test\""]));
+        }
+        // For a wildcard, whose addresses nobody looks for, DNSSEC is that of its CAA records.
+        assert_eq!((&found[5]["dnssec"], &found[7]["dnssec"]), (&json!("unchecked"), &json!("unchecked")));
         // Nothing was ordered, and nothing counts.
         assert_eq!(tenant.get("/v1/order").await.expect(200)["items"], json!([]));
     }

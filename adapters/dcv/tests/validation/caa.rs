@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_domain::{CaaEvidence, ChallengeType, Identifier, ProblemKind};
+use chancery_domain::{CaaEvidence, CaaReport, ChallengeType, Identifier, ProblemKind};
 use chancery_testkit::FrozenClock;
 use chancery_testkit::dns::{encoded, reply};
 use hickory_proto::op::ResponseCode;
@@ -227,8 +227,34 @@ async fn the_records_are_looked_up_once_however_many_methods_there_are() {
     let methods = [ChallengeType::Http01, ChallengeType::TlsAlpn01, ChallengeType::Dns01];
     let validator = world.validator();
     let a = Identifier::parse("a.test").unwrap();
-    assert!(validator.caa_for_any("", &a, Some(ACCOUNT), &methods).await.is_ok());
-    assert!(validator.caa_for_any("", &a, Some(ACCOUNT), &methods[..2]).await.is_err());
-    assert!(validator.caa_for_any("", &Identifier::parse("b.test").unwrap(), None, &methods).await.is_err());
+    assert_eq!(validator.caa_for_any("", &a, Some(ACCOUNT), &methods).await.problem, None);
+    assert!(validator.caa_for_any("", &a, Some(ACCOUNT), &methods[..2]).await.problem.is_some());
+    let b = Identifier::parse("b.test").unwrap();
+    assert!(validator.caa_for_any("", &b, None, &methods).await.problem.is_some());
     assert_eq!(asked(&world), ["a.test.", "a.test.", "b.test."]);
+}
+
+#[tokio::test]
+async fn whoever_only_wants_to_know_is_told_what_was_found_whatever_it_says() {
+    let world = World::new().await;
+    world.dns.empty("www.no.test").empty("www.yes.test").fails("lost.test", RecordType::CAA, ResponseCode::ServFail);
+    world.dns.caa("no.test", 0, "issue", ";").caa("yes.test", 0, "issue", "ca.test");
+    let ask = async |name: &str| {
+        let name = Identifier::parse(name).unwrap();
+        world.validator().caa_for_any("", &name, Some(ACCOUNT), &[ChallengeType::Http01, ChallengeType::Dns01]).await
+    };
+    for (name, at, record, allowed) in [
+        ("www.no.test", "no.test", "no.test. CAA 0 issue \";\"", false),
+        ("*.no.test", "no.test", "no.test. CAA 0 issue \";\"", false),
+        ("www.yes.test", "yes.test", "yes.test. CAA 0 issue \"ca.test\"", true),
+    ] {
+        let report = ask(name).await;
+        assert_eq!(report.found_at.as_deref(), Some(at), "{name}");
+        assert_eq!(report.records, [record], "{name}");
+        assert_eq!((report.problem.is_none(), report.dnssec.as_deref()), (allowed, Some("unchecked")), "{name}");
+    }
+    let lost = ask("lost.test").await;
+    assert!(lost.problem.unwrap().detail.contains("SERVFAIL"));
+    assert_eq!((lost.found_at, lost.records, lost.dnssec), (None, Vec::new(), None));
+    assert_eq!(ask("192.0.2.1").await, CaaReport::default());
 }

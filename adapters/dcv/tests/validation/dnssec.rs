@@ -10,7 +10,7 @@ use data_encoding::BASE32_DNSSEC;
 use hickory_proto::dnssec::Nsec3HashAlgorithm;
 use hickory_proto::dnssec::rdata::{DNSSECRData, NSEC, NSEC3};
 use hickory_proto::op::{Message, ResponseCode};
-use hickory_proto::rr::rdata::{CNAME, NULL};
+use hickory_proto::rr::rdata::{CAA, CNAME, NULL};
 use hickory_proto::rr::{Name, RData, Record, RecordType};
 use hickory_proto::serialize::binary::BinEncodable;
 
@@ -79,6 +79,29 @@ async fn that_there_is_no_caa_record_must_be_proven_where_the_zone_is_signed() {
     let problem = world.validator().caa("", &name, None, DNS).await.unwrap_err();
     assert_eq!(problem.kind, ProblemKind::Caa);
     assert!(problem.detail.contains("bogus"), "{problem}");
+}
+
+#[tokio::test]
+async fn whoever_only_wants_to_know_of_caa_is_told_what_dnssec_says() {
+    let forbidding = || RData::CAA(CAA::new_issue(false, None, Vec::new()));
+    let with = |tamper| Zone::new(tamper).with("example.test", forbidding());
+    for (zone, found, dnssec) in [
+        (with(Tamper::Nothing), true, "secure"),
+        (with(Tamper::Nothing).delegating("example.test"), true, "insecure"),
+        (with(Tamper::Signatures), false, "bogus"),
+        (Zone::new(Tamper::Denials), false, "bogus"),
+    ] {
+        let world = world_of(zone).await;
+        for name in ["example.test", "*.example.test"] {
+            let report = world.validator().caa_for_any("", &Identifier::parse(name).unwrap(), None, &[DNS]).await;
+            assert_eq!(report.dnssec.as_deref(), Some(dnssec), "{name}: {report:?}");
+            assert_eq!(report.found_at.as_deref(), found.then_some("example.test"), "{name}: {report:?}");
+            assert!(report.problem.is_some(), "{name}");
+        }
+    }
+    let world = world_of(Zone::new(Tamper::Nothing)).await;
+    let report = world.validator().caa_for_any("", &Identifier::parse("example.test").unwrap(), None, &[DNS]).await;
+    assert_eq!((report.found_at, report.dnssec.as_deref(), report.problem), (None, Some("secure"), None));
 }
 
 #[tokio::test]

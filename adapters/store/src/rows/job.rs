@@ -44,6 +44,8 @@ pub struct Job {
 pub struct Backlog {
     pub kind: JobKind,
     pub jobs: i64,
+    /// Those of them whose time has come: nobody holds them any more.
+    pub due: i64,
     pub oldest: Timestamp,
 }
 
@@ -69,14 +71,6 @@ impl Tx<'_> {
     pub fn has_due_jobs(&mut self, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
         let sql = "SELECT kind FROM jobs WHERE run_at <= $1 OR run_at > $2 LIMIT 1";
         Ok(self.query_one(sql, params![now, beyond(now, lease)], |_| Ok(()))?.is_some())
-    }
-
-    /// How many jobs there are, and how many of them are due; counted up to `most` each.
-    pub fn count_jobs(&mut self, now: Timestamp, most: i64) -> Result<(i64, i64), StoreError> {
-        let sql = "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM jobs LIMIT $1) AS every),
-                   (SELECT COUNT(*) FROM (SELECT 1 FROM jobs WHERE run_at <= $2 LIMIT $1) AS due)";
-        let counts = self.query_one(sql, params![most, now], |row| Ok((row.int()?, row.int()?)))?;
-        Ok(counts.unwrap_or_default())
     }
 
     /// Takes up to `most` jobs whose time has come, for `lease`. No two nodes get the same one. No lease reaches far
@@ -109,11 +103,11 @@ impl Tx<'_> {
 
     /// How much there is to do, by kind. No more than `most` jobs are counted, those first whose lease ends first: what is
     /// stuck is among them.
-    pub fn backlog(&mut self, most: u32) -> Result<Vec<Backlog>, StoreError> {
-        let sql = "SELECT kind, COUNT(*), MIN(created_at)
-                   FROM (SELECT kind, created_at FROM jobs ORDER BY run_at LIMIT $1) AS waiting GROUP BY kind";
-        self.query(sql, params![most], |row| {
-            Ok(Backlog { kind: kind(&row.text()?)?, jobs: row.int()?, oldest: row.time()? })
+    pub fn backlog(&mut self, now: Timestamp, most: u32) -> Result<Vec<Backlog>, StoreError> {
+        let sql = "SELECT kind, COUNT(*), COUNT(CASE WHEN run_at <= $2 THEN 1 END), MIN(created_at)
+                   FROM (SELECT kind, run_at, created_at FROM jobs ORDER BY run_at LIMIT $1) AS waiting GROUP BY kind";
+        self.query(sql, params![most, now], |row| {
+            Ok(Backlog { kind: kind(&row.text()?)?, jobs: row.int()?, due: row.int()?, oldest: row.time()? })
         })
     }
 

@@ -1,8 +1,7 @@
 //! Counts for people to look at. Each counts so many rows of an index and not more: no answer takes longer because a
 //! reseller has more certificates.
 
-use chancery_domain::{Account, CertificateId, CertificateRecord, ResellerId, Timestamp};
-use uuid::Uuid;
+use chancery_domain::{Account, CertificateRecord, ResellerId, Timestamp};
 
 use super::account;
 use super::certificate::{SELECT, read};
@@ -39,23 +38,6 @@ impl CountedState {
 }
 
 impl Tx<'_> {
-    /// How many certificates that were ordered in each span are in this state, counted up to `most` each.
-    pub fn count_certificates(
-        &mut self,
-        reseller: ResellerId,
-        state: CountedState,
-        spans: &[Span],
-        most: i64,
-    ) -> Result<Vec<i64>, StoreError> {
-        let one = format!(
-            "SELECT 1 FROM certificates WHERE reseller_id = $1 AND state = $2 AND id >= $FROM AND id < $UNTIL
-             ORDER BY id {NEWEST_FIRST} LIMIT $3"
-        );
-        let params = vec![reseller.into(), state.as_str().into(), most.into()];
-        let bounds = spans.iter().map(|span| [first_id(span.from), first_id(span.until)]);
-        self.count_each(&one, params, bounds.map(|pair| pair.map(|id| Value::from(id.to_string()))))
-    }
-
     /// How many certificates are in this state at all, counted up to `most`.
     pub fn count_all_certificates(
         &mut self,
@@ -129,10 +111,4 @@ impl Tx<'_> {
         let rows = self.query(&sql, &params, |row| (0..count).map(|_| row.int()).collect::<Result<Vec<_>, _>>())?;
         Ok(rows.into_iter().next().unwrap_or_default())
     }
-}
-
-/// What no id of this moment is smaller than: its milliseconds, in the 48 bits where a UUIDv7 has them, and zeros.
-fn first_id(at: Timestamp) -> CertificateId {
-    let millis = u64::try_from(at.as_millis()).unwrap_or(0).min((1 << 48) - 1);
-    CertificateId::from_uuid(Uuid::from_u128(u128::from(millis) << 80))
 }

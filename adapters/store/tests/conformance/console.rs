@@ -123,23 +123,17 @@ pub(crate) async fn counts_stop_at_their_ceiling(db: Database) {
     for sql in certificate(5, "revoked", now, now.plus(day * 10)) {
         db.raw(&sql).unwrap();
     }
-    let spans = [Span { from: now, until: now.plus(day) }, Span { from: now.plus(day), until: now.plus(day * 2) }];
-    let count = move |state, most| db_count(state, most, reseller, spans);
-    assert_eq!(db.get(count(CountedState::Issued, 100)).await, [0, 5]);
-    assert_eq!(db.get(count(CountedState::Issued, 3)).await, [0, 3]);
-    assert_eq!(db.get(count(CountedState::Revoked, 100)).await, [1, 0]);
-    let all = db.get(move |tx| tx.count_all_certificates(reseller, CountedState::Issued, 4)).await;
-    assert_eq!(all, 4);
-    let ends = [Span { from: now.plus(day * 10), until: now.plus(day * 11) }, spans[0]];
+    for (state, most, counted) in
+        [(CountedState::Issued, 100, 5), (CountedState::Issued, 4, 4), (CountedState::Revoked, 100, 1)]
+    {
+        let all = db.get(move |tx| tx.count_all_certificates(reseller, state, most)).await;
+        assert_eq!(all, counted, "{state:?}");
+    }
+    let ends = [10, 0].map(|days| Span { from: now.plus(day * days), until: now.plus(day * (days + 1)) });
     assert_eq!(db.get(move |tx| tx.count_expiring(reseller, &ends, 100)).await, [5, 0]);
+    assert_eq!(db.get(move |tx| tx.count_expiring(reseller, &ends, 3)).await, [3, 0]);
     let stranger = db.reseller().await.id;
     assert_eq!(db.get(move |tx| tx.count_expiring(stranger, &ends, 100)).await, [0, 0]);
-}
-
-type Counting = dyn FnMut(&mut chancery_store::Tx<'_>) -> crate::common::Result<Vec<i64>> + Send;
-
-fn db_count(state: CountedState, most: i64, reseller: ResellerId, spans: [Span; 2]) -> Box<Counting> {
-    Box::new(move |tx| tx.count_certificates(reseller, state, &spans, most))
 }
 
 pub(crate) async fn accounts_are_found_by_the_beginning_of_their_address(db: Database) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chancery_acme::Faults;
 use chancery_dcv::{Check, Verified};
-use chancery_domain::{Attempt, CaaEvidence, ChallengeType, Clock, Entropy, Identifier};
+use chancery_domain::{Attempt, CaaEvidence, CaaReport, ChallengeType, Clock, Entropy, Identifier};
 use chancery_workers::{CaaVerdict, Inspector, Seen};
 use clap::Args;
 
@@ -104,7 +104,9 @@ impl Inspector for HostileInspector {
     ) -> Seen<'a, CaaVerdict> {
         match self.asked() {
             Some(usual) => usual.caa(whose, identifier, account_uri, method),
-            None => Box::pin(async { Ok(nothing_found()) }),
+            None => Box::pin(async {
+                Ok(CaaEvidence { checked_at: SystemClock.now(), found_at: None, records: Vec::new() })
+            }),
         }
     }
 
@@ -114,10 +116,10 @@ impl Inspector for HostileInspector {
         identifier: &'a Identifier,
         account_uri: &'a str,
         methods: &'a [ChallengeType],
-    ) -> Seen<'a, CaaVerdict> {
+    ) -> Seen<'a, CaaReport> {
         match self.asked() {
             Some(usual) => usual.caa_for_any(whose, identifier, account_uri, methods),
-            None => Box::pin(async { Ok(nothing_found()) }),
+            None => Box::pin(async { CaaReport::default() }),
         }
     }
 
@@ -127,8 +129,4 @@ impl Inspector for HostileInspector {
             None => Box::pin(async { Attempt::default() }),
         }
     }
-}
-
-fn nothing_found() -> CaaEvidence {
-    CaaEvidence { checked_at: SystemClock.now(), found_at: None, records: Vec::new() }
 }

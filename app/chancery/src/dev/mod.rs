@@ -161,7 +161,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     let pebble_listeners = runtime.block_on(async { args.pebble.bind() })?;
     let mut installation = folder.installation(&args.wishes(listeners.addresses()?, &environment))?;
     installation.telemetry = args.otlp_endpoint.clone().map(Telemetry::to);
-    let _sending = logging::start(&installation.log, installation.telemetry.as_ref())?;
+    let log = logging::start(&installation.log, installation.telemetry.as_ref())?;
     let metrics = serve::start_metrics()?;
 
     let now = SystemClock.now();
@@ -169,7 +169,8 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     let store = installation.open_store(&installation.store)?;
     tls::ensure(&folder, &args.listening_on(), now)?;
     runtime.block_on(async {
-        let assembled = installation.assemble(store, keyring).await?;
+        let mut assembled = installation.assemble(store, keyring).await?;
+        assembled.services.troubles = log.troubles.clone();
         let hierarchy = assembled.services.operator.init_hierarchy(hierarchy()).await?;
         chains::ensure(&folder, &assembled.services.operator, &hierarchy, now).await?;
         assembled.services.authority.reload().await?;

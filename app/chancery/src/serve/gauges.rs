@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_http::tls::ReloadingCertificate;
-use chancery_service::Jobs;
+use chancery_service::{Jobs, Queue};
 
 use super::admin::Health;
 
@@ -32,8 +32,8 @@ pub async fn watch(health: Health, jobs: Jobs, certificate: Option<Arc<Reloading
 async fn tell_backlog(jobs: &Jobs) {
     match jobs.backlog().await {
         Ok(backlog) => {
-            for (kind, waiting, oldest) in backlog {
-                metrics::gauge!("chancery_jobs_waiting", "kind" => kind.as_str()).set(waiting as f64);
+            for Queue { kind, jobs, oldest, .. } in backlog {
+                metrics::gauge!("chancery_jobs_waiting", "kind" => kind.as_str()).set(jobs as f64);
                 metrics::gauge!("chancery_jobs_oldest_age_seconds", "kind" => kind.as_str()).set(oldest.as_secs_f64());
             }
         }

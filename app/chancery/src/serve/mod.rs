@@ -60,7 +60,7 @@ pub struct ServeArgs {
 /// Starts the service that a configuration describes, and runs it until it is told to stop.
 pub fn start(args: &ServeArgs) -> Result<(), Failure> {
     let mut installation = config::load(&args.config, args.database_url.as_deref())?;
-    let _sending = logging::start(&installation.log, installation.telemetry.as_ref())?;
+    let log = logging::start(&installation.log, installation.telemetry.as_ref())?;
     for warning in installation.warnings(SystemClock.now().as_secs()) {
         tracing::warn!("{warning}");
     }
@@ -72,7 +72,8 @@ pub fn start(args: &ServeArgs) -> Result<(), Failure> {
     let metrics = start_metrics()?;
     let store = installation.open_store(&installation.store)?;
     runtime.block_on(async {
-        let assembled = installation.assemble(store, keyring).await?;
+        let mut assembled = installation.assemble(store, keyring).await?;
+        assembled.services.troubles = log.troubles.clone();
         if assembled.services.operator.issuers().await?.is_empty() {
             let missing = Failure::usage("there is no certificate authority in this database yet");
             return Err(missing.advise(format!("run `chancery init {}` first", installation.place)));

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use chancery_testkit::dns::TestDns;
+use chancery_testkit::web::TestWeb;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -77,6 +79,42 @@ fn attribute<'a>(span: &'a Value, key: &str) -> Option<&'a Value> {
     attributes.iter().find(|attribute| attribute["key"] == key).map(|attribute| &attribute["value"])
 }
 
+/// Spans, each below its parent.
+struct Tree<'a>(HashMap<&'a str, &'a Value>);
+
+impl<'a> Tree<'a> {
+    fn of(spans: &'a [Value]) -> Self {
+        let by_id: HashMap<_, _> = spans.iter().map(|span| (text(span, "spanId"), span)).collect();
+        assert_eq!(by_id.len(), spans.len(), "every span has an id of its own, and comes once");
+        Self(by_id)
+    }
+
+    fn parent(&self, span: &Value) -> Option<&'a Value> {
+        self.0.get(text(span, "parentSpanId")).copied()
+    }
+
+    /// The names of a span and of all above it.
+    fn line(&self, span: &Value) -> String {
+        let mut names = vec![text(span, "name").to_owned()];
+        let mut next = self.parent(span);
+        while let Some(above) = next {
+            assert_eq!(above["traceId"], span["traceId"]);
+            assert!(text(above, "startTimeUnixNano") <= text(span, "startTimeUnixNano"), "{above} {span}");
+            names.push(text(above, "name").to_owned());
+            next = self.parent(above);
+        }
+        names.join(" < ")
+    }
+
+    /// The lines of the spans of a name, sorted.
+    fn lines(&self, name: &str) -> Vec<String> {
+        let mut lines: Vec<_> =
+            self.0.values().filter(|span| span["name"] == name).map(|span| self.line(span)).collect();
+        lines.sort();
+        lines
+    }
+}
+
 #[test]
 fn an_issuance_is_one_trace_from_the_request_to_the_signature() {
     let collector = Collector::start();
@@ -94,23 +132,11 @@ fn an_issuance_is_one_trace_from_the_request_to_the_signature() {
     dev.process.stop();
 
     let spans = collector.spans();
-    let by_id: HashMap<_, _> = spans.iter().map(|span| (text(span, "spanId"), span)).collect();
-    assert_eq!(by_id.len(), spans.len(), "every span has an id of its own, and comes once");
-    let parent = |span: &Value| by_id.get(text(span, "parentSpanId")).copied();
-    let line = |span: &Value| {
-        let mut names = vec![text(span, "name").to_owned()];
-        let mut next = parent(span);
-        while let Some(above) = next {
-            assert_eq!(above["traceId"], span["traceId"]);
-            assert!(text(above, "startTimeUnixNano") <= text(span, "startTimeUnixNano"), "{above} {span}");
-            names.push(text(above, "name").to_owned());
-            next = parent(above);
-        }
-        names.join(" < ")
-    };
+    let tree = Tree::of(&spans);
+    let line = |span: &Value| tree.line(span);
     for span in &spans {
         let root = span["parentSpanId"] == "";
-        assert!(root || parent(span).is_some(), "its parent did not come: {span}");
+        assert!(root || tree.parent(span).is_some(), "its parent did not come: {span}");
         assert!(text(span, "startTimeUnixNano") <= text(span, "endTimeUnixNano"), "{span}");
         assert_eq!((text(span, "traceId").len(), text(span, "spanId").len()), (32, 16));
         if span["name"] == "http.request" {
@@ -140,6 +166,50 @@ fn an_issuance_is_one_trace_from_the_request_to_the_signature() {
     for secret in ["api_key", "client_secret"] {
         assert!(!sent.contains(dev.value(secret)), "{secret} was sent");
     }
+}
+
+/// What looks at the world is in the trace of the request that it is for; and so is the look at CAA records that is taken
+/// again at issuance, since the first one is too old by then.
+#[test]
+fn the_looks_of_a_validation_and_of_an_issuance_are_in_their_traces() {
+    let (collector, place) = (Collector::start(), folder());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (dns, web) =
+        runtime.block_on(async { (TestDns::start().await, TestWeb::http((Ipv4Addr::LOCALHOST, 0)).await) });
+    dns.empty("looked.test").empty("test");
+    let (port, server) = (web.port().to_string(), dns.address().to_string());
+    let args = ["--http01-port", &port, "--dns", &server, "--otlp-endpoint", &collector.url];
+    let mut dev = Dev::start_with(place.path(), &args);
+    let account = dev.make("/v1/account", json!({"customer_email": "a@example.com"}));
+    let made = dev.make("/v1/order", json!({"account_lookup": account["lookup"], "csr": csr("looked.test")}));
+    let (id, authorization) = (text(&made, "lookup"), text(&made["authorizations"][0], "lookup"));
+    let codes = dev.make(&format!("/v1/authz/{authorization}/challenges"), json!({}));
+    let http = codes["challenges"].as_array().unwrap().iter().find(|code| code["type"] == "http-01").unwrap();
+    web.page(&format!("/.well-known/acme-challenge/{}", text(http, "token")), text(http, "keyAuthorization"));
+    dev.make(&format!("/v1/challenge/{}", text(http, "lookup")), json!({}));
+    let status = |wanted: &str| dev.curl(&format!("/v1/order/{id}"), &[]).json()["status"] == wanted;
+    wait_until("ready", || status("ready"));
+    let database = rusqlite::Connection::open(place.path().join("chancery.db")).unwrap();
+    database.busy_timeout(GENEROUS).unwrap();
+    let aged = "UPDATE authorizations SET validation = json_set(validation, '$.caa_at', 1000) WHERE state = 'valid'";
+    assert_eq!(database.execute(aged, []).unwrap(), 1);
+    dev.make(&format!("/v1/order/{id}/finalize"), json!({}));
+    wait_until("valid", || status("valid"));
+    dev.process.stop();
+    drop((dns, web));
+    runtime.shutdown_background();
+
+    let spans = collector.spans();
+    let tree = Tree::of(&spans);
+    for (name, below) in [
+        ("validation.look", "job < challenge.choose < http.request"),
+        ("validation.caa", "job < challenge.choose < http.request"),
+        ("issuance.caa", "job < order.finalize < http.request"),
+    ] {
+        assert_eq!(tree.lines(name), [format!("{name} < {below}")], "{spans:#?}");
+    }
+    let look = spans.iter().find(|span| span["name"] == "validation.look").unwrap();
+    assert_eq!(attribute(look, "method"), Some(&json!({"stringValue": "http-01"})));
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::error::ServiceError;
 use crate::issuance::Work;
 use crate::kernel::Kernel;
 use crate::orders::{Finalized, Standing, rules};
+use crate::refused::{Asked, Refused};
 
 impl Acme {
     /// Asks for the certificate (RFC 8555 section 7.4), and waits a little for it: most are there at once. Asking again
@@ -24,9 +25,11 @@ impl Acme {
         let account_key = Jwk::parse(by.account.jwk.as_bytes()).map_err(ServiceError::internal)?.to_spki();
         let known = self.orders.glimpse(&by.caller, id).await?;
         let judged = read(&self.kernel, &known, &csr);
+        let refused = Refused::default();
+        let noted = refused.clone();
         let complete = move |kernel: &Kernel, tx: &mut Tx<'_>, order: Order| {
             let judged = judged.clone()?;
-            let standing = judge(kernel, tx, &order, &judged, &account_key)?;
+            let standing = judge(kernel, tx, &order, &judged, &account_key, &noted)?;
             let csr = Some(judged.request.as_der().to_vec());
             Ok((Order { csr, ..order }, (judged.request, standing)))
         };
@@ -39,12 +42,13 @@ impl Acme {
             };
             Ok((order, work))
         };
-        let (order, work) = match self.orders.finalize_with(&by.caller, id, complete, tell).await? {
-            Finalized::Accepted((order, None)) => {
+        let (order, work) = match self.orders.finalize_with(&by.caller, id, complete, tell).await {
+            Ok(Finalized::Accepted((order, None))) => {
                 self.orders.begin(&by.caller, id);
                 (order, None)
             }
-            Finalized::Accepted(finalized) | Finalized::AlreadyAccepted(finalized) => finalized,
+            Ok(Finalized::Accepted(finalized) | Finalized::AlreadyAccepted(finalized)) => finalized,
+            Err(error) => return Err(refused.settle(&self.kernel, &by.caller, error).await),
         };
         let OrderState::Processing { .. } = order.state else { return Ok(order) };
         if wait.is_zero() {
@@ -102,6 +106,7 @@ fn judge(
     order: &Order,
     judged: &JudgedCsr,
     account_key: &[u8],
+    refused: &Refused,
 ) -> Result<Standing, ServiceError> {
     let (profile, request) = (rules::profile(&kernel.settings, &order.profile)?, &judged.request);
     let problems = judged.problems(tx)?;
@@ -132,7 +137,8 @@ fn judge(
         validity_days: None,
     };
     let standing = Standing::of(tx, order.account)?;
-    match standing.judge(tx, &kernel.settings, order.account, &asked, kernel.now()) {
+    let verdict = standing.judge(tx, &kernel.settings, order.account, &asked, kernel.now());
+    match refused.note(&Asked::of(order), verdict) {
         Ok(_) => Ok(standing),
         Err(ServiceError::PolicyViolation(violations)) => {
             Err(super::names::rejected(violations, &order.identifiers).into())

@@ -15,7 +15,7 @@ use crate::error::ServiceError;
 use crate::failures::require_worth_trying;
 use crate::kernel::Kernel;
 use crate::orders::{Dates, Draft, Standing, Wanted, rules};
-use crate::refused::Refused;
+use crate::refused::{Asked, Refused};
 use crate::telling::{self, About};
 
 /// What is ordered.
@@ -38,7 +38,7 @@ impl Acme {
         let noted = refused.clone();
         match self.kernel.store.write(move |tx| me.create(tx, &who, &new, &noted)).await {
             Err(error) => {
-                refused.tell(&self.kernel, &by.caller);
+                let error = refused.settle(&self.kernel, &by.caller, error).await;
                 Err(self.kernel.tell_refused(&by.caller, About::Nothing, "order", error).await)
             }
             Ok(order) => {
@@ -61,10 +61,14 @@ impl Acme {
             return Err(AcmeError::Malformed(message.to_owned()).into());
         }
         self.kernel.in_hand.require_room(by.caller.reseller)?;
-        let (kernel, who) = (self.kernel.clone(), by.clone());
-        let unit = move |tx: &mut Tx<'_>| pre_authorize(&kernel, tx, &who, &profile, &asked);
+        let (kernel, who, refused) = (self.kernel.clone(), by.clone(), Refused::default());
+        let noted = refused.clone();
+        let unit = move |tx: &mut Tx<'_>| pre_authorize(&kernel, tx, &who, &profile, &asked, &noted);
         match self.kernel.store.write(unit).await {
-            Err(error) => Err(self.kernel.tell_refused(&by.caller, About::Nothing, "authorization", error).await),
+            Err(error) => {
+                let error = refused.settle(&self.kernel, &by.caller, error).await;
+                Err(self.kernel.tell_refused(&by.caller, About::Nothing, "authorization", error).await)
+            }
             Ok(made) => Ok(made),
         }
     }
@@ -111,7 +115,8 @@ impl Acme {
         let asked = Request { profile, identifiers: &identifiers, key_type: None, challenge_type: None, validity_days };
         let standing = Standing::of(tx, who.account.id)?;
         let verdict = standing.judge(tx, &kernel.settings, who.account.id, &asked, now);
-        judged(refused.note(who.account.id, profile, &identifiers, verdict), &identifiers)?;
+        let about = Asked { account: who.account.id, order: None, profile: &profile.name, names: &identifiers };
+        judged(refused.note(&about, verdict), &identifiers)?;
         if let Some(replaces) = &new.replaces {
             renewal::require_replaceable(self, tx, by, replaces, &identifiers)?;
         }
@@ -135,6 +140,7 @@ fn pre_authorize(
     by: &AcmeCaller,
     profile: &ProfileName,
     asked: &AskedName,
+    refused: &Refused,
 ) -> Result<AuthorizationDetails, ServiceError> {
     let now = kernel.now();
     let who = hold(tx, by)?;
@@ -143,7 +149,9 @@ fn pre_authorize(
     let [name] = names.as_slice() else { return Err(ServiceError::internal("one name was read as several")) };
     let request = Request { profile, identifiers: &names, key_type: None, challenge_type: None, validity_days: None };
     let standing = Standing::of(tx, who.account.id)?;
-    judged(standing.judge(tx, &kernel.settings, who.account.id, &request, now), &names)?;
+    let verdict = standing.judge(tx, &kernel.settings, who.account.id, &request, now);
+    let about = Asked { account: who.account.id, order: None, profile: &profile.name, names: &names };
+    judged(refused.note(&about, verdict), &names)?;
     let draft = draft(&who, kernel, by, profile, &standing, now);
     let end = now.plus(kernel.settings.issuing.order_lifetime);
     let namespace = match name {

@@ -19,6 +19,7 @@ use crate::error::ServiceError;
 use crate::fault::{self, Step};
 use crate::in_hand::Hand;
 use crate::kernel::Kernel;
+use crate::refused::Refused;
 use crate::telling::About;
 use crate::validation::{Assignment, Report, Validations, conclude};
 
@@ -149,8 +150,10 @@ impl Authorizations {
     ) -> Result<ChallengeDetails, ServiceError> {
         let (kernel, by, report) = (self.kernel.clone(), caller.clone(), report.bounded());
         let problem = report.outcome.as_ref().err().cloned();
+        let refused = Refused::default();
+        let noted = refused.clone();
         let unit = move |tx: &mut Tx<'_>| {
-            let (authorization, order) = choose(&kernel, tx, &by, id)?;
+            let (authorization, order) = choose(&kernel, tx, &by, id, &noted)?;
             audit_choice(&kernel, tx, &by, id, &authorization)?;
             let decided = conclude(&kernel, tx, id, authorization, order, &report)?;
             let decided = decided.ok_or_else(|| ServiceError::internal("a choice without a verdict"))?;
@@ -169,6 +172,7 @@ impl Authorizations {
             Err(tried @ ServiceError::AlreadyTried(_)) => Err(tried),
             Err(error) => {
                 let about = About::Authorization(id.authorization());
+                let error = refused.settle(&self.kernel, caller, error).await;
                 Err(self.kernel.tell_refused(caller, about, "challenge", error).await)
             }
         }

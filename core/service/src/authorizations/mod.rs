@@ -21,6 +21,7 @@ use crate::error::{Noun, ServiceError};
 use crate::fault::{self, Step};
 use crate::kernel::{Kernel, sealed_column};
 use crate::orders::{Standing, cancel_order, describe_with, offered, thumbprint};
+use crate::refused::{Asked, Refused};
 use crate::telling::{self, About};
 
 /// An authorization, and the thumbprint that its key authorizations end in.
@@ -122,12 +123,13 @@ impl Authorizations {
     /// The same, where somebody else begins.
     async fn choose_only(&self, caller: &Caller, id: ChallengeId) -> Result<Chosen, ServiceError> {
         caller.require(Scope::WriteChallenge)?;
-        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let (kernel, by, refused) = (self.kernel.clone(), caller.clone(), Refused::default());
+        let noted = refused.clone();
         let chosen = self
             .kernel
             .store
             .write(move |tx| {
-                let (authorization, order) = choose(&kernel, tx, &by, id)?;
+                let (authorization, order) = choose(&kernel, tx, &by, id, &noted)?;
                 tx.save_authorization(&authorization)?;
                 kernel.enqueue(tx, JobKind::Validate, id)?;
                 audit_choice(&kernel, tx, &by, id, &authorization)?;
@@ -139,6 +141,7 @@ impl Authorizations {
             Ok(chosen) => chosen,
             Err(error) => {
                 let about = About::Authorization(id.authorization());
+                let error = refused.settle(&self.kernel, caller, error).await;
                 return Err(self.kernel.tell_refused(caller, about, "challenge", error).await);
             }
         };
@@ -238,6 +241,7 @@ fn choose(
     tx: &mut Tx<'_>,
     by: &Caller,
     id: ChallengeId,
+    refused: &Refused,
 ) -> Result<(Authorization, Option<Order>), ServiceError> {
     let (authorization, order) = lock_challenge(tx, by, id)?;
     let (account, still) = hold_applicant(tx, by, authorization.account)?;
@@ -253,7 +257,9 @@ fn choose(
         require_open(order, now)?;
     }
     if let (Some(chosen), Some(order)) = (authorization.challenge(id), &order) {
-        judge_method(kernel, tx, order, &authorization.identifier, chosen.kind)?;
+        let verdict = judge_method(kernel, tx, order, &authorization.identifier, chosen.kind);
+        let names = std::slice::from_ref(&authorization.identifier);
+        refused.note(&Asked { names, ..Asked::of(order) }, verdict)?;
     }
     Ok((authorization, order))
 }

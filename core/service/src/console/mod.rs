@@ -20,7 +20,7 @@ use serde_json::json;
 
 pub use clients::OwnClient;
 pub use departure::Departure;
-pub use overview::{Counted, DayOfOrders, Ending, Summary};
+pub use overview::{Counted, Ending, IssuedOn, Summary};
 pub use provider::{ProviderAnswer, ProviderChoice};
 pub use sign_in::{Credentials as SignInCredentials, SignInRefusal};
 

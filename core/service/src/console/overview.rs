@@ -1,10 +1,10 @@
-//! What a reseller sees first: what it has, what was ordered lately, what ends soon, what has failed. Every number is
-//! counted up to a ceiling, so that nobody waits longer for having more.
+//! What a reseller sees first: what it has, what was issued lately, what ends soon, what has failed. What was issued is
+//! counted already; every other number is counted up to a ceiling, so that nobody waits longer for having more.
 
 use std::time::Duration;
 
 use chancery_domain::{CertificateRecord, Scope, Timestamp};
-use chancery_store::{CountedState, OrderFilter, Span, Tx};
+use chancery_store::{CountedState, OrderFilter, Span, Tx, UsageBy, UsageFilter};
 
 use super::Console;
 use crate::caller::Caller;
@@ -12,10 +12,11 @@ use crate::cursor::ListRequest;
 use crate::error::ServiceError;
 use crate::orders::{OrderDetails, Orders};
 
-const DAY: Duration = Duration::from_secs(86_400);
-/// Days that orders are counted for, today included.
+const SECONDS: i64 = 86_400;
+const DAY: Duration = Duration::from_secs(SECONDS.unsigned_abs());
+/// Days that are shown with what was issued, today included.
 const DAYS_BACK: u32 = 14;
-/// Of one day and one state, no more are counted.
+/// Of those that end on one day, no more are counted.
 const MOST_OF_DAY: i64 = 1_000;
 /// Of one state, no more are counted.
 const MOST: i64 = 10_000;
@@ -29,14 +30,11 @@ pub struct Counted {
     pub more: bool,
 }
 
-/// The orders of one day, by what became of them.
+/// How many certificates were issued on a day: all of them, also those that were revoked since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DayOfOrders {
+pub struct IssuedOn {
     pub day: Timestamp,
-    pub issued: Counted,
-    pub pending: Counted,
-    pub revoked: Counted,
-    pub cancelled: Counted,
+    pub issued: i64,
 }
 
 /// How many certificates end on a day.
@@ -58,7 +56,7 @@ pub struct Summary {
     /// Of those that are valid, how many end within thirty days.
     pub ending_soon: Counted,
     /// Oldest day first.
-    pub days: Vec<DayOfOrders>,
+    pub days: Vec<IssuedOn>,
     /// The next thirty days, today first.
     pub endings: Vec<Ending>,
     /// Those that end first.
@@ -72,31 +70,18 @@ impl Console {
         caller.require(Scope::ReadCertificate)?;
         let (reseller, now) = (caller.reseller, self.kernel.now());
         let today = midnight(now);
-        let spans: Vec<_> = (0..DAYS_BACK).rev().map(|ago| day(today.minus(DAY * ago))).collect();
         let coming: Vec<_> = (0..30).map(|days| day(today.plus(DAY * days))).collect();
         let failed = self.failed(caller, now).await?;
         self.kernel
             .store
             .read(move |tx| {
-                let all = |tx: &mut Tx<'_>, state| tx.count_all_certificates(reseller, state, MOST).map(of(MOST));
+                let all = |tx: &mut Tx<'_>, state| tx.count_all_certificates(reseller, state, MOST + 1).map(of(MOST));
                 let pending = all(tx, CountedState::Pending)?;
                 let revoked = all(tx, CountedState::Revoked)?;
                 let cancelled = all(tx, CountedState::Cancelled)?;
                 let past = Span { from: Timestamp::from_millis(0), until: now };
                 let later = [ever(now), Span { from: now, until: now.plus(DAY * 30) }, past];
-                let ends = tx.count_expiring(reseller, &later, MOST)?;
-                let per_day = |tx: &mut Tx<'_>, state| tx.count_certificates(reseller, state, &spans, MOST_OF_DAY);
-                let (issued_on, pending_on) = (per_day(tx, CountedState::Issued)?, per_day(tx, CountedState::Pending)?);
-                let revoked_on = per_day(tx, CountedState::Revoked)?;
-                let cancelled_on = per_day(tx, CountedState::Cancelled)?;
-                let at = |counts: &[i64], place: usize| of(MOST_OF_DAY)(counts.get(place).copied().unwrap_or(0));
-                let days = spans.iter().enumerate().map(|(place, span)| DayOfOrders {
-                    day: span.from,
-                    issued: at(&issued_on, place),
-                    pending: at(&pending_on, place),
-                    revoked: at(&revoked_on, place),
-                    cancelled: at(&cancelled_on, place),
-                });
+                let ends = tx.count_expiring(reseller, &later, MOST + 1)?;
                 Ok(Summary {
                     valid: of(MOST)(ends.first().copied().unwrap_or(0)),
                     ending_soon: of(MOST)(ends.get(1).copied().unwrap_or(0)),
@@ -104,7 +89,7 @@ impl Console {
                     pending,
                     revoked,
                     cancelled,
-                    days: days.collect(),
+                    days: issued(tx, reseller, today)?,
                     endings: endings(tx, reseller, &coming)?,
                     next_to_end: tx.certificates_expiring(reseller, later[0], LISTED)?,
                     failed: failed.clone(),
@@ -146,23 +131,42 @@ impl Console {
     }
 }
 
+fn issued(
+    tx: &mut Tx<'_>,
+    reseller: chancery_domain::ResellerId,
+    today: Timestamp,
+) -> Result<Vec<IssuedOn>, ServiceError> {
+    let days: Vec<_> = (0..DAYS_BACK).rev().map(|ago| today.minus(DAY * ago)).collect();
+    let by = UsageBy { day: true, ..UsageBy::default() };
+    let asked = (number(today) - i64::from(DAYS_BACK) + 1, number(today));
+    let filter = UsageFilter { days: asked, account: None, profile: None, by, most: DAYS_BACK };
+    let rows = tx.usage(reseller, &filter)?;
+    let on = |day: Timestamp| rows.iter().find(|row| row.day == Some(number(day))).map_or(0, |row| row.issued);
+    Ok(days.into_iter().map(|day| IssuedOn { day, issued: on(day) }).collect())
+}
+
 fn endings(
     tx: &mut Tx<'_>,
     reseller: chancery_domain::ResellerId,
     spans: &[Span],
 ) -> Result<Vec<Ending>, ServiceError> {
-    let counts = tx.count_expiring(reseller, spans, MOST_OF_DAY)?;
+    let counts = tx.count_expiring(reseller, spans, MOST_OF_DAY + 1)?;
     let counted = spans.iter().zip(counts);
     Ok(counted.map(|(span, count)| Ending { day: span.from, certificates: of(MOST_OF_DAY)(count) }).collect())
 }
 
+/// Of what was counted up to one more than the ceiling.
 fn of(most: i64) -> impl Fn(i64) -> Counted {
-    move |count| Counted { count, more: count >= most }
+    move |count| Counted { count: count.min(most), more: count > most }
+}
+
+/// The day, counted from 1970 on.
+fn number(at: Timestamp) -> i64 {
+    at.as_secs().div_euclid(SECONDS)
 }
 
 fn midnight(at: Timestamp) -> Timestamp {
-    let day = i64::try_from(DAY.as_secs()).unwrap_or(i64::MAX);
-    Timestamp::from_secs(at.as_secs().div_euclid(day) * day)
+    Timestamp::from_secs(number(at) * SECONDS)
 }
 
 fn day(from: Timestamp) -> Span {

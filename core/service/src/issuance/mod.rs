@@ -28,6 +28,7 @@ use crate::fault::{self, Step};
 use crate::issuance_rules::{Parties, ages, as_problem, require_unbarred, standing_authorizations, unprovable};
 use crate::kernel::{Kernel, SPANS};
 use crate::orders::{describe_with, fail_order, put_back_order};
+use crate::refused;
 use crate::telling;
 use crate::timed::Timed;
 
@@ -175,12 +176,23 @@ impl Issuance {
     /// Ends an order that cannot be issued. A verdict that comes too late, because the order has ended or the job is
     /// another node's by now, changes nothing.
     pub async fn fail(&self, id: OrderId, problem: ValidationProblem) -> Result<(), ServiceError> {
+        self.end(id, problem, None).await
+    }
+
+    /// The same, with the error that it ends by: what a policy or a quota refuses is told as such, too.
+    async fn end(
+        &self,
+        id: OrderId,
+        problem: ValidationProblem,
+        error: Option<ServiceError>,
+    ) -> Result<(), ServiceError> {
         let (me, why) = (self.clone(), problem.clone());
         let failed = self
             .kernel
             .store
             .write(move |tx| {
                 let Some(order) = me.claim(tx, id)? else { return Ok(false) };
+                error.iter().try_for_each(|error| refused::write_end(&me.kernel, tx, &order, error))?;
                 let order = fail_order(tx, order, problem.clone(), me.kernel.now())?;
                 let (actor, origin) = (Actor::Service, Origin::default());
                 let detail = describe_with(&order, "problem", problem.to_string());
@@ -205,7 +217,7 @@ impl Issuance {
             tracing::error!(order = %id, %reason, "an order could not be issued");
         }
         match as_problem(&error) {
-            Some(problem) => self.fail(id, problem).await,
+            Some(problem) => self.end(id, problem, Some(error)).await,
             None => Err(error),
         }
     }

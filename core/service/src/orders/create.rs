@@ -22,7 +22,7 @@ use crate::failures::require_worth_trying;
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
 use crate::open_orders::require_room;
-use crate::refused::Refused;
+use crate::refused::{Asked, Refused};
 use crate::telling::{self, About};
 
 /// What is ordered.
@@ -60,7 +60,7 @@ impl Orders {
         let unit = move |tx: &mut Tx<'_>| create(&kernel, tx, &by, &new, &judged, &noted);
         match self.kernel.write_once(caller, once, unit).await {
             Err(error) => {
-                refused.tell(&self.kernel, caller);
+                let error = refused.settle(&self.kernel, caller, error).await;
                 Err(self.kernel.tell_refused(caller, About::Nothing, "order", error).await)
             }
             Ok(created) => {
@@ -107,8 +107,9 @@ fn create(
     let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
     let standing = Standing::of(tx, account.id)?;
     let verdict = standing.judge(tx, settings, account.id, &asked, now);
-    refused.note(account.id, profile, &identifiers, verdict)?;
-    standing.require_ways_without_acme(settings, &asked)?;
+    let about = Asked { account: account.id, order: None, profile: &profile.name, names: &identifiers };
+    refused.note(&about, verdict)?;
+    refused.note(&about, standing.require_ways_without_acme(settings, &asked))?;
     let draft = Draft {
         kernel,
         caller,

@@ -19,6 +19,11 @@ impl Standing {
         Ok(Self { policies: tx.policies_of_account(account)? })
     }
 
+    /// One policy, by itself.
+    pub(crate) fn alone(policy: Policy) -> Self {
+        Self { policies: vec![policy] }
+    }
+
     pub(crate) fn applied<'a>(&'a self, settings: &'a Settings) -> Vec<Applied<'a>> {
         if self.policies.is_empty() {
             return vec![Applied { id: None, name: &settings.default_policy_name, rules: &settings.default_policy }];
@@ -59,7 +64,7 @@ impl Standing {
     }
 
     /// What the rules say to a request, quotas aside.
-    fn verdict(&self, settings: &Settings, request: &Request<'_>) -> Verdict {
+    pub(crate) fn verdict(&self, settings: &Settings, request: &Request<'_>) -> Verdict {
         let applied = self.applied(settings);
         let mut verdict = evaluate(request, &applied);
         verdict.violations.extend(unshowable(request, &applied));

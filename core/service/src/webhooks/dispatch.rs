@@ -12,7 +12,7 @@ use chancery_domain::{Attempted, Delivery, DeliveryState, Timestamp, Webhook, We
 use chancery_store::{Place, Tx};
 use serde_json::json;
 
-use super::{Message, new_delivery};
+use super::{Message, Signatory, new_delivery};
 use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
 use crate::events::{event, events};
@@ -44,6 +44,7 @@ pub struct Sent {
 /// What is to be sent to a webhook now.
 pub struct Round {
     pub webhook: WebhookId,
+    pub signatory: Signatory,
     pub messages: Vec<Message>,
 }
 
@@ -111,7 +112,7 @@ fn begin(kernel: &Kernel, tx: &mut Tx<'_>, id: WebhookId, below: i64) -> Result<
     let mut messages = Vec::with_capacity(due.len());
     for delivery in due {
         match event(tx, delivery.reseller, delivery.event) {
-            Ok(event) => messages.push(Message::sign(delivery, webhook.url.as_str(), &event, &keys, now)),
+            Ok(event) => messages.push(Message::of(delivery, webhook.url.as_str(), &event)),
             // A record that tells of it no longer must not hold up the others.
             Err(ServiceError::NotFound(..)) => {
                 tx.save_delivery(&Delivery { state: DeliveryState::Failed, ..delivery })?;
@@ -119,7 +120,7 @@ fn begin(kernel: &Kernel, tx: &mut Tx<'_>, id: WebhookId, below: i64) -> Result<
             Err(other) => return Err(other),
         }
     }
-    Ok(Some(Round { webhook: id, messages }))
+    Ok(Some(Round { webhook: id, signatory: Signatory::new(keys), messages }))
 }
 
 /// Makes deliveries of what the webhook has not been told of yet.

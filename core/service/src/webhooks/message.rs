@@ -7,27 +7,36 @@ use data_encoding::BASE64;
 
 use crate::events::Event;
 
-/// What is sent to a webhook.
+/// What is to be sent to a webhook; not signed yet, since receivers refuse signatures that are minutes old.
 #[derive(Clone)]
 pub struct Message {
     pub delivery: Delivery,
     pub url: String,
-    pub headers: [(&'static str, String); 3],
     pub body: Vec<u8>,
+    id: String,
 }
 
 impl Message {
-    pub(super) fn sign(delivery: Delivery, url: &str, event: &Event, keys: &[hmac::Key], now: Timestamp) -> Self {
-        let (id, at, body) = (event.id.to_string(), now.as_secs().to_string(), event.to_json().to_string());
-        let content = format!("{id}.{at}.{body}");
-        let signatures =
-            keys.iter().map(|key| format!("v1,{}", BASE64.encode(hmac::sign(key, content.as_bytes()).as_ref())));
+    pub(super) fn of(delivery: Delivery, url: &str, event: &Event) -> Self {
+        let (id, body) = (event.id.to_string(), event.to_json().to_string().into_bytes());
+        Self { delivery, url: url.to_owned(), body, id }
+    }
+}
+
+/// The secrets of a webhook, to sign its messages with. They are never shown.
+pub struct Signatory(Vec<hmac::Key>);
+
+impl Signatory {
+    pub(super) fn new(keys: Vec<hmac::Key>) -> Self {
+        Self(keys)
+    }
+
+    /// The headers of a message that is sent at this moment.
+    pub fn sign(&self, message: &Message, at: Timestamp) -> [(&'static str, String); 3] {
+        let (id, at) = (message.id.clone(), at.as_secs().to_string());
+        let content = [id.as_bytes(), b".", at.as_bytes(), b".", message.body.as_slice()].concat();
+        let signatures = self.0.iter().map(|key| format!("v1,{}", BASE64.encode(hmac::sign(key, &content).as_ref())));
         let signature = signatures.collect::<Vec<_>>().join(" ");
-        Self {
-            delivery,
-            url: url.to_owned(),
-            headers: [("webhook-id", id), ("webhook-timestamp", at), ("webhook-signature", signature)],
-            body: body.into_bytes(),
-        }
+        [("webhook-id", id), ("webhook-timestamp", at), ("webhook-signature", signature)]
     }
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 pub use dispatch::{Dispatch, Round, Sent};
-pub use message::Message;
+pub use message::{Message, Signatory};
 
 use crate::caller::Caller;
 use crate::cursor::{ListName, ListRequest, Listed};

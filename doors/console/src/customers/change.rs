@@ -6,7 +6,7 @@ use chancery_domain::{AccountChange, AccountId, EmailAddress, ExternalId, Proble
 use chancery_http::Door;
 use chancery_service::{Ending, Noun, ServiceError};
 
-use super::show::{self, Wrong};
+use super::show::{self, Part, Wrong};
 use crate::parts::Complaints;
 use crate::refused::Refused;
 use crate::session::{Change, see_other};
@@ -19,8 +19,11 @@ pub(crate) async fn edit(
     let account = read_id(&id)?;
     let mut problems = Problems::default();
     let email = problems.take("email", EmailAddress::parse(change.form.text("email").trim()));
-    let external_id = change.form.filled("external_id");
-    let external_id = external_id.and_then(|text| problems.take("external_id", ExternalId::parse(text)));
+    let external_id = match change.form.filled("external_id") {
+        Some(text) => problems.take("external_id", ExternalId::parse(text)).map(Some),
+        // A field that is empty takes it away; one that is not there leaves it.
+        None => change.form.has("external_id").then_some(None),
+    };
     let wanted = AccountChange { email, external_id, ..AccountChange::default() };
     let changed = match problems.into_result().map_err(ServiceError::Invalid) {
         Ok(()) => door.services.accounts.change(&change.caller, account, wanted).await,
@@ -29,7 +32,7 @@ pub(crate) async fn edit(
     match changed {
         Ok(_) => Ok(done(account, "saved")),
         Err(error) => {
-            let wrong = Wrong { complaints: Complaints::of(error)?, form: change.form };
+            let wrong = Wrong { what: Part::Change, complaints: Complaints::of(error)?, form: change.form };
             show::shown(&door, &change.caller, &change.context, account, Some(wrong)).await
         }
     }

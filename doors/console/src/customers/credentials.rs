@@ -10,8 +10,9 @@ use chancery_service::{CreatedCredential, Noun, Outcome, ServiceError};
 use maud::{Markup, html};
 
 use super::create::once;
+use super::show::{self, Part, Wrong};
 use crate::form::Fields;
-use crate::parts::{copyable, heading, trail};
+use crate::parts::{Complaints, copyable, heading, trail};
 use crate::refused::Refused;
 use crate::session::{Change, see_other};
 
@@ -31,10 +32,17 @@ pub(crate) async fn create(
     let Change { caller, context, form } = change;
     let account: AccountId = id.parse().map_err(|_| ServiceError::not_found(Noun::Account))?;
     let now = door.services.now();
-    let terms = read(&form, now)?;
-    let made = door.services.credentials.create(&caller, account, terms, None).await?;
-    let Outcome::Fresh(CreatedCredential { credential, account, hmac_key, profiles }) = made else {
-        return Ok(see_other(&format!("/console/customers/{id}")));
+    let made = match read(&form, now) {
+        Ok(terms) => door.services.credentials.create(&caller, account, terms, None).await,
+        Err(error) => Err(error),
+    };
+    let CreatedCredential { credential, account, hmac_key, profiles } = match made {
+        Ok(Outcome::Fresh(made)) => made,
+        Ok(Outcome::Replayed(_)) => return Ok(see_other(&format!("/console/customers/{id}"))),
+        Err(error) => {
+            let wrong = Wrong { what: Part::NewKey, complaints: Complaints::of(error)?, form };
+            return show::shown(&door, &caller, &context, account, Some(wrong)).await;
+        }
     };
     let profile = profiles.first().unwrap_or(&door.services.settings.default_profile);
     let pasted = Pasted {

@@ -26,8 +26,16 @@ use crate::text::{moment, on_day};
 /// As many of each are shown.
 const SHOWN: ListRequest = ListRequest { limit: 10, cursor: None };
 
-/// What was wrong with the form for changes.
+/// The forms of the page that can be filled in wrongly.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Change,
+    NewKey,
+}
+
+/// What was wrong with one of them.
 pub(super) struct Wrong {
+    pub(super) what: Part,
     pub(super) complaints: Complaints,
     pub(super) form: Fields,
 }
@@ -86,6 +94,10 @@ pub(super) async fn shown(
 fn body(door: &Door, context: &Context, known: &Known, wrong: Option<Wrong>) -> Markup {
     let Known { details: AccountDetails { account, credentials, groups }, orders, certificates, now } = known;
     let alive = account.deleted_at.is_none();
+    let (wrong_change, wrong_key) = match wrong {
+        Some(wrong) if wrong.what == Part::NewKey => (None, Some(wrong)),
+        other => (other, None),
+    };
     let pasted = Pasted {
         directory: door.urls.acme_directory(door.services.settings.default_profile.as_str()),
         kid: account.kid.to_string(),
@@ -110,7 +122,7 @@ fn body(door: &Door, context: &Context, known: &Known, wrong: Option<Wrong>) -> 
         section.card {
             div.head { h2 { "ACME keys" } p.muted { "One for each machine or team; revoke one without touching the others." } }
             (keys(context, account, &credentials.items, *now))
-            @if alive { (new_key(context, account)) }
+            @if alive { (new_key(context, account, wrong_key)) }
         }
         @if alive {
             section.card {
@@ -129,7 +141,7 @@ fn body(door: &Door, context: &Context, known: &Known, wrong: Option<Wrong>) -> 
             }
         }
         @if alive {
-            section.card { h2 { "Change" } (edit(context, account, wrong)) }
+            section.card { h2 { "Change" } (edit(context, account, wrong_change)) }
             section.card { h2 { "Suspend or end" } (ending(context, account)) }
         }
     }
@@ -177,15 +189,17 @@ fn keys(context: &Context, account: &Account, credentials: &[CredentialDetails],
     }
 }
 
-fn new_key(context: &Context, account: &Account) -> Markup {
-    let nothing = Complaints::default();
-    let field = |name, label, hint| Field { name, label, hint, value: "", complaints: &nothing };
+fn new_key(context: &Context, account: &Account, wrong: Option<Wrong>) -> Markup {
+    let open = wrong.is_some();
+    let (complaints, form) = wrong.map(|wrong| (wrong.complaints, wrong.form)).unwrap_or_default();
+    let field = |name, label, hint| Field { name, label, hint, value: form.text(name), complaints: &complaints };
     opened(
         "New key",
-        false,
+        open,
         html! {
             form method="post" action={ "/console/customers/" (account.id) "/credentials" } {
                 (context.token())
+                (complaints.others(&["label", "days", "max_bindings"]))
                 (field("label", "Label", "Such as the name of a server.").line("text", false))
                 (field("days", "Ends after days", "Empty: it does not end by itself.").line("number", false))
                 (field("max_bindings", "How many ACME accounts it may bind", "Empty: as many as come.").line("number", false))
@@ -198,7 +212,7 @@ fn new_key(context: &Context, account: &Account) -> Markup {
 fn edit(context: &Context, account: &Account, wrong: Option<Wrong>) -> Markup {
     let reference = account.external_id.as_ref().map(ToString::to_string).unwrap_or_default();
     let current = Fields::default().with("email", account.email.to_string()).with("external_id", reference);
-    let Wrong { complaints, form } = wrong.unwrap_or(Wrong { complaints: Complaints::default(), form: current });
+    let (complaints, form) = wrong.map_or((Complaints::default(), current), |wrong| (wrong.complaints, wrong.form));
     html! {
         form.form method="post" action={ "/console/customers/" (account.id) "/edit" } {
             (context.token())

@@ -6,6 +6,7 @@ mod clients;
 mod nodes;
 mod overview;
 mod resellers;
+mod troubles;
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -25,5 +26,6 @@ pub(crate) fn routes() -> Router<Door> {
         .route("/console/operator/resellers/{code}/clients/{id}/enable", post(clients::enable))
         .route("/console/operator/authorities", get(authorities::page))
         .route("/console/operator/nodes", get(nodes::page))
+        .route(troubles::PATH, get(troubles::page))
         .route("/console/operator/audit", get(audit::page))
 }

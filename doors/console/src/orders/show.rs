@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use chancery_domain::{OrderId, OrderState, Scope};
+use chancery_domain::{OrderId, OrderState, Scope, Timestamp};
 use chancery_http::Door;
 use chancery_service::{AccountLookup, Noun, OrderDetails, ServiceError};
 use maud::{Markup, html};
@@ -13,6 +13,10 @@ use crate::parts::{confirmed, fact, names, pill, trail};
 use crate::refused::Refused;
 use crate::session::{Change, SignedIn, see_other};
 use crate::text::{exact, moment};
+
+/// Seconds until an open order is looked at again.
+const SOON: u32 = 3;
+const LATER: u32 = 15;
 
 pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Path(id): Path<String>) -> Result<Response, Refused> {
     let details = door.services.orders.show(&who.caller, read_id(&id)?).await?;
@@ -53,16 +57,10 @@ fn read_id(id: &str) -> Result<OrderId, ServiceError> {
 fn body(door: &Door, context: &Context, details: &OrderDetails, customer: &str, may_write: bool) -> Markup {
     let OrderDetails { order, authorizations, .. } = details;
     let now = door.services.now();
-    let moving = match &order.state {
-        OrderState::Processing { .. } => true,
-        OrderState::Pending => authorizations.iter().any(|each| each.tried().is_some()) && order.is_open(now),
-        OrderState::Ready | OrderState::Valid { .. } | OrderState::Invalid { .. } | OrderState::Cancelled { .. } => {
-            false
-        }
-    };
+    let again = refresh(details, now);
     html! {
         (trail("/console/orders", "Orders"))
-        div.title data-refresh=[moving.then_some("3")] { h1 { "Order for " (names(&order.identifiers)) } (pill(order.status(now))) }
+        div.title data-refresh=[again] { h1 { "Order for " (names(&order.identifiers)) } (pill(order.status(now))) }
         section.card { dl.facts {
             (fact("Names", html! { ul.tags { @for name in &order.identifiers { li.tag { (name) } } } }))
             (fact("Customer", html! { a href={ "/console/customers/" (order.account) } { (customer) } }))
@@ -93,5 +91,19 @@ fn body(door: &Door, context: &Context, details: &OrderDetails, customer: &str, 
                 }
             }
         }
+    }
+}
+
+/// After how many seconds there may be more to see: soon where we are at work, later where somebody else has to go on, never
+/// where it has ended.
+fn refresh(details: &OrderDetails, now: Timestamp) -> Option<u32> {
+    let OrderDetails { order, authorizations, .. } = details;
+    let looking = authorizations.iter().any(|each| each.tried().is_some());
+    match &order.state {
+        OrderState::Processing { .. } => Some(SOON),
+        OrderState::Pending | OrderState::Ready if !order.is_open(now) => None,
+        OrderState::Pending if looking => Some(SOON),
+        OrderState::Pending | OrderState::Ready => Some(LATER),
+        OrderState::Valid { .. } | OrderState::Invalid { .. } | OrderState::Cancelled { .. } => None,
     }
 }

@@ -11,6 +11,7 @@ use super::read_id;
 use crate::form::Fields;
 use crate::layout::Context;
 use crate::parts::{Complaints, confirmed, trail};
+use crate::query::link;
 use crate::refused::Refused;
 use crate::session::SignedIn;
 
@@ -32,7 +33,7 @@ pub(super) async fn shown(
         (trail("/console/policies", "Policies"))
         div.title { h1 { (policy.name) } }
         section.card {
-            div.head { h2 { "Holds for" } a href="/console/policies/try" { "Try on a name" } }
+            div.head { h2 { "Holds for" } a href=(link("/console/policies/try", &[("policy", policy.id.to_string().as_str())])) { "Try on a name" } }
             @if groups.is_empty() { p.muted { "No group yet. Assign it on the page of a " a href="/console/groups" { "group" } "." } }
             @else { ul.tags { @for group in &groups { li { a.tag href={ "/console/groups/" (group.id) } { (group.name) } } } } }
         }

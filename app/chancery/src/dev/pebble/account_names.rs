@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use chancery_dcv::{Check, Verified};
-use chancery_domain::{Attempt, ChallengeType, Identifier, ProblemKind};
+use chancery_domain::{Attempt, CaaReport, ChallengeType, Identifier, ProblemKind, ValidationProblem};
 use chancery_workers::{CaaVerdict, Inspector, Seen};
 use tokio::task::JoinSet;
 
@@ -31,24 +31,20 @@ pub struct Renaming {
     pub names: AccountNames,
 }
 
-#[derive(Clone, Copy)]
-enum After<'a> {
-    This(ChallengeType),
-    AnyOf(&'a [ChallengeType]),
-}
-
 impl Renaming {
     /// The first answer that is not a refusal; else that to the usual name.
-    async fn ask(&self, whose: &str, identifier: &Identifier, account_uri: &str, after: After<'_>) -> CaaVerdict {
+    async fn ask<'a, T>(
+        &'a self,
+        account_uri: &'a str,
+        ask: impl Fn(String) -> Seen<'a, T>,
+        problem: impl Fn(&T) -> Option<&ValidationProblem>,
+    ) -> T {
         let mut first = None;
         for uri in self.names.of(account_uri) {
-            let answer = match after {
-                After::This(method) => self.inspector.caa(whose, identifier, &uri, method).await,
-                After::AnyOf(methods) => self.inspector.caa_for_any(whose, identifier, &uri, methods).await,
-            };
-            match answer {
-                Err(problem) if problem.kind == ProblemKind::Caa => first = first.or(Some(Err(problem))),
-                other => return other,
+            let answer = ask(uri).await;
+            match problem(&answer) {
+                Some(problem) if problem.kind == ProblemKind::Caa => first = first.or(Some(answer)),
+                Some(_) | None => return answer,
             }
         }
         first.expect("an account has a name")
@@ -97,7 +93,10 @@ impl Inspector for Renaming {
         account_uri: &'a str,
         method: ChallengeType,
     ) -> Seen<'a, CaaVerdict> {
-        Box::pin(self.ask(whose, identifier, account_uri, After::This(method)))
+        let ask = move |uri: String| -> Seen<'a, CaaVerdict> {
+            Box::pin(async move { self.inspector.caa(whose, identifier, &uri, method).await })
+        };
+        Box::pin(self.ask(account_uri, ask, |verdict: &CaaVerdict| verdict.as_ref().err()))
     }
 
     fn caa_for_any<'a>(
@@ -106,8 +105,11 @@ impl Inspector for Renaming {
         identifier: &'a Identifier,
         account_uri: &'a str,
         methods: &'a [ChallengeType],
-    ) -> Seen<'a, CaaVerdict> {
-        Box::pin(self.ask(whose, identifier, account_uri, After::AnyOf(methods)))
+    ) -> Seen<'a, CaaReport> {
+        let ask = move |uri: String| -> Seen<'a, CaaReport> {
+            Box::pin(async move { self.inspector.caa_for_any(whose, identifier, &uri, methods).await })
+        };
+        Box::pin(self.ask(account_uri, ask, |report: &CaaReport| report.problem.as_ref()))
     }
 
     fn probe<'a>(&'a self, whose: &'a str, identifier: &'a Identifier) -> Seen<'a, Attempt> {
@@ -117,7 +119,7 @@ impl Inspector for Renaming {
 
 #[cfg(test)]
 mod tests {
-    use chancery_domain::{CaaEvidence, Timestamp, ValidationProblem};
+    use chancery_domain::{CaaEvidence, Timestamp};
 
     use super::*;
 
@@ -150,8 +152,8 @@ mod tests {
             _: &'a Identifier,
             uri: &'a str,
             _: &'a [ChallengeType],
-        ) -> Seen<'a, CaaVerdict> {
-            Box::pin(async { self.judge(uri) })
+        ) -> Seen<'a, CaaReport> {
+            Box::pin(async { CaaReport { problem: self.judge(uri).err(), ..CaaReport::default() } })
         }
 
         fn probe<'a>(&'a self, _: &'a str, _: &'a Identifier) -> Seen<'a, Attempt> {
@@ -171,7 +173,7 @@ mod tests {
             let uri = "https://ca.test/acme/account/7";
             let one = renaming.caa("", &name, uri, ChallengeType::Http01).await;
             let any = renaming.caa_for_any("", &name, uri, &[ChallengeType::Http01]).await;
-            assert_eq!(one, any);
+            assert_eq!(one.as_ref().err(), any.problem.as_ref());
             let check = |kind| Check {
                 identifier: name.clone(),
                 kind,
