@@ -193,7 +193,7 @@ on_both_databases! {
         let first = order(&tenant, &account, "first.test", json!({"profile": "TLS-199d"})).await;
         let last = order(&tenant, &account, "last.test", json!({})).await;
         tenant.delete(&order_path(&first)).await.expect(200);
-        multiply(&world, &last, 2_050).await;
+        multiply(&world, &last, 1_050).await;
         for (list, narrowed) in [
             ("certificates", "account_lookup={account}&profile=TLS-199d"),
             ("certificates", "certificate_status=cancelled"),
