@@ -49,7 +49,8 @@ export class Visitor {
 
   // A page of a browser of its own, and what the browser complains of: errors, refusals by the policy, failed loads.
   async open(options = {}) {
-    const context = await this.browser.newContext({ ignoreHTTPSErrors: true, viewport: DESKTOP, ...options });
+    // Without motion: a colour that is on its way to another is none that anybody has to read.
+    const context = await this.browser.newContext({ ignoreHTTPSErrors: true, viewport: DESKTOP, reducedMotion: 'reduce', ...options });
     const page = await context.newPage();
     const complaints = [];
     page.setDefaultTimeout(15_000);
