@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Visitor, csr, missing } from './console.mjs';
 
-describe('the forms of the console', { skip: missing, timeout: 280_000 }, () => {
+describe('the forms of the console', { skip: missing, timeout: 540_000 }, () => {
   let visitor, api, south;
   const at = (path) => visitor.at(path);
 

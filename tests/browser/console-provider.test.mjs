@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { LOOKS, Visitor, missing } from './console.mjs';
 
-describe('the console of a server with a provider', { skip: missing, timeout: 280_000 }, () => {
+describe('the console of a server with a provider', { skip: missing, timeout: 540_000 }, () => {
   let visitor;
   const at = (path) => visitor.at(path);
 

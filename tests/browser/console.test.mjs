@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { LOOKS, Visitor, csr, missing } from './console.mjs';
 
-describe('the console', { skip: missing, timeout: 280_000 }, () => {
+describe('the console', { skip: missing, timeout: 540_000 }, () => {
   let visitor, dev, things;
   const at = (path) => visitor.at(path);
   const open = (options) => visitor.open(options);
@@ -42,7 +42,7 @@ describe('the console', { skip: missing, timeout: 280_000 }, () => {
     '/orders', `/orders/${things.order}`, `/orders/${things.pending}`, `/orders/${things.ready}`,
     '/groups', '/groups/new', `/groups/${things.group}`, '/policies', '/policies/new', `/policies/${things.policy}`,
     '/policies/try?customer=first%40customer.example&names=*.customer.test', '/clients', '/clients/new', `/clients/${dev.client_id}`, '/audit'];
-  const operatorPages = ['/operator', '/operator/resellers', '/operator/resellers/DEMO', '/operator/authorities', '/operator/nodes', '/operator/audit'];
+  const operatorPages = ['/operator', '/operator/resellers', '/operator/resellers/DEMO', '/operator/authorities', '/operator/nodes', '/operator/errors', '/operator/audit'];
 
   for (const [name, options] of Object.entries(LOOKS)) {
     test(`has nothing that shuts people out, and fits: ${name}`, async () => {
