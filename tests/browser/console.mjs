@@ -9,10 +9,12 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { accessSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
+
+import { chromium } from './chromium.mjs';
 
 const { CHANCERY_TEST_DEV_JSON: devJson, CHANCERY_TEST_NODE_MODULES: modules, CHANCERY_REQUIRE_TOOLS: required, CHANCERY_TEST_SCREENSHOTS: pictures } = process.env;
 export const missing = (!devJson && 'CHANCERY_TEST_DEV_JSON is not set') || (!modules && 'CHANCERY_TEST_NODE_MODULES is not set');
@@ -168,13 +170,4 @@ export function csr(name) {
   const made = execFileSync('openssl', ['req', '-new', '-nodes', '-subj', '/', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256',
     '-keyout', '/dev/null', '-addext', `subjectAltName=${kind}:${name}`], { stdio: ['ignore', 'pipe', 'ignore'] });
   return made.toString();
-}
-
-function chromium() {
-  if (process.env.CHANCERY_TEST_CHROMIUM) return process.env.CHANCERY_TEST_CHROMIUM;
-  const found = process.env.PATH.split(delimiter).map((folder) => join(folder, 'chromium')).find((path) => {
-    try { accessSync(path); return true; } catch { return false; }
-  });
-  assert.ok(found, 'there is no chromium on the PATH');
-  return found;
 }

@@ -7,10 +7,12 @@
 // Run with `node --test tests/browser`. Without the first two it is skipped, unless CHANCERY_REQUIRE_TOOLS is set.
 
 import assert from 'node:assert/strict';
-import { accessSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+
+import { chromium } from './chromium.mjs';
 
 const { CHANCERY_TEST_DEV_JSON: devJson, CHANCERY_TEST_NODE_MODULES: modules, CHANCERY_REQUIRE_TOOLS: required } = process.env;
 const missing = (!devJson && 'CHANCERY_TEST_DEV_JSON is not set') || (!modules && 'CHANCERY_TEST_NODE_MODULES is not set');
@@ -215,12 +217,3 @@ const HOSTILE = {
     Self: ref('Self'), All: { allOf: [ref('All'), { properties: { a: true } }] }, Old: { type: 'string', nullable: true, enum: ['a', null] },
   } },
 };
-
-function chromium() {
-  if (process.env.CHANCERY_TEST_CHROMIUM) return process.env.CHANCERY_TEST_CHROMIUM;
-  const found = process.env.PATH.split(delimiter).map((folder) => join(folder, 'chromium')).find((path) => {
-    try { accessSync(path); return true; } catch { return false; }
-  });
-  assert.ok(found, 'there is no chromium on the PATH');
-  return found;
-}

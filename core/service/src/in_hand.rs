@@ -9,8 +9,9 @@ use chancery_domain::ResellerId;
 
 use crate::error::ServiceError;
 
-/// As many as names are looked at at a time.
-const MOST: usize = 1024;
+/// How many names a process looks at at a time; and more than that is not to be in hand.
+pub const LOOKS_AT_A_TIME: usize = 1024;
+const MOST: usize = LOOKS_AT_A_TIME;
 
 #[derive(Clone, Default)]
 pub(crate) struct InHand(Arc<Mutex<Counts>>);

@@ -17,7 +17,7 @@ use async_trait::async_trait;
 pub use caa::Eyes;
 use chancery_dcv::{Check, FairPlaces, Validator};
 use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ResellerId, ValidationProblem};
-use chancery_service::{Assignment, Fresh, Job, JobKind, Looker, Report, ServiceError, Services};
+use chancery_service::{Assignment, Fresh, Job, JobKind, LOOKS_AT_A_TIME, Looker, Report, ServiceError, Services};
 pub use courier::Courier;
 pub use inspector::{CaaVerdict, Inspector, Seen};
 use tokio::sync::{Semaphore, mpsc};
@@ -34,7 +34,7 @@ const PATROL: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(500);
 /// Jobs at work at a time in this process; the others wait without costing a connection or a thread. Each kind has
 /// places of its own: looks take long, and nobody who waits for a certificate waits for them.
-const VALIDATING: usize = 1024;
+const VALIDATING: usize = LOOKS_AT_A_TIME;
 const ISSUING: usize = 256;
 /// Jobs whose reseller is looked up at a time.
 const ASSIGNING: usize = 64;
