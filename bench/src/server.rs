@@ -96,6 +96,14 @@ impl Server {
         self.process.id()
     }
 
+    /// Lets whoever brings the load go first from now on: in life that is on other machines.
+    pub fn give_way(&self) {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.id())).unwrap();
+        let threads = threads.map(|thread| thread.unwrap().file_name());
+        let told = std::process::Command::new("renice").args(["-n", "10", "-p"]).args(threads).output();
+        assert!(told.is_ok_and(|told| told.status.success()), "renice is needed, of util-linux or bsdutils");
+    }
+
     /// What it has in memory, in megabytes.
     pub fn memory(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap_or_default();

@@ -99,6 +99,10 @@ async fn verify(door: &Door, request: Request, named: Named) -> Result<(SignedBy
                 Ok(speaker) => speaker,
                 Err(error) => return Err(charge(error.into()).await),
             };
+            let exchange = parts.extensions.get::<Arc<Exchange>>();
+            if let Some(exchange) = exchange {
+                exchange.require_turn(&parts.extensions, speaker.reseller)?;
+            }
             let mut verified = jws.verify(&speaker.key);
             if verified.is_err() && speaker.remembered {
                 speaker = acme.read_key_of(id).await?;
@@ -109,7 +113,7 @@ async fn verify(door: &Door, request: Request, named: Named) -> Result<(SignedBy
                 Err(error) => return Err(charge(unverified(error)).await),
             };
             let caller = acme.admit(id, &nonce, &speaker.key, &origin).await?;
-            if let Some(exchange) = parts.extensions.get::<Arc<Exchange>>() {
+            if let Some(exchange) = exchange {
                 exchange.note_caller(&caller.caller);
                 exchange.claim_place(&parts.extensions, caller.caller.reseller)?;
             }

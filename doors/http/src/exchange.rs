@@ -51,6 +51,11 @@ impl Exchange {
         extensions.get::<Arc<Place>>().map_or(Ok(()), |place| place.claim(reseller))
     }
 
+    /// Refuses what begins something where it would not be this reseller's turn: before it is known for sure that it is theirs.
+    pub fn require_turn(&self, extensions: &Extensions, reseller: ResellerId) -> Result<(), ApiError> {
+        extensions.get::<Arc<Place>>().map_or(Ok(()), |place| place.require_turn(reseller))
+    }
+
     /// Notes how the caller stands with its request rate, for the headers.
     pub fn note_rate(&self, decision: Decision) {
         let _already = self.rate.set(decision);

@@ -21,6 +21,7 @@ mod proxies;
 mod query;
 mod rate;
 mod request_id;
+mod room;
 mod security;
 mod server;
 mod service_error;

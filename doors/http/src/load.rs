@@ -7,10 +7,12 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use chancery_domain::ResellerId;
 
 use crate::error::ApiError;
+use crate::room::Room;
 
 const REFUSED: &str = "chancery_http_overload_total";
 
@@ -25,17 +27,19 @@ struct Inner {
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
     all: usize,
     strangers: HashMap<IpAddr, usize>,
     resellers: HashMap<ResellerId, usize>,
+    room: Room,
 }
 
 /// The place of one request that is under way, until dropped.
 pub(crate) struct Place {
     load: Load,
     holder: Mutex<Holder>,
+    /// Since when, where it begins something.
+    beginning: Option<Instant>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,7 +53,8 @@ enum Holder {
 impl Load {
     /// So many at a time.
     pub(crate) fn new(most: usize) -> Self {
-        Self { inner: Arc::new(Inner { most, state: Mutex::default() }) }
+        let (strangers, resellers, room) = (HashMap::new(), HashMap::new(), Room::new((most / 4).max(1)));
+        Self { inner: Arc::new(Inner { most, state: Mutex::new(State { all: 0, strangers, resellers, room }) }) }
     }
 
     /// Counts one more, unless there are as many as there may be, or the network has its share of strangers: whoever sends half
@@ -71,7 +76,8 @@ impl Load {
             None => Holder::Nobody,
         };
         state.all += 1;
-        Ok(Arc::new(Place { load: self.clone(), holder: Mutex::new(holder) }))
+        let beginning = something_new.then(Instant::now);
+        Ok(Arc::new(Place { load: self.clone(), holder: Mutex::new(holder), beginning }))
     }
 
     /// Counts one more of a holder, unless that has its share already and others want theirs: from half of the places on,
@@ -100,10 +106,23 @@ impl Place {
             return Ok(());
         }
         let mut state = self.load.state();
+        self.require_turn_in(&state, reseller)?;
         self.load.count(state.all, &mut state.resellers, reseller)?;
         state.leave(*holder);
         *holder = Holder::Reseller(reseller);
         Ok(())
+    }
+
+    /// That it would be the reseller's turn, if it is theirs: asked before that is known for sure, which takes time.
+    pub(crate) fn require_turn(&self, reseller: ResellerId) -> Result<(), ApiError> {
+        self.require_turn_in(&self.load.state(), reseller)
+    }
+
+    fn require_turn_in(&self, state: &State, reseller: ResellerId) -> Result<(), ApiError> {
+        match self.beginning {
+            Some(_) if !state.has_room_for(reseller) => Err(refused("late")),
+            Some(_) | None => Ok(()),
+        }
     }
 }
 
@@ -113,6 +132,9 @@ impl Drop for Place {
         let mut state = self.load.state();
         state.all -= 1;
         state.leave(holder);
+        if let (Some(since), Holder::Reseller(_)) = (self.beginning, holder) {
+            state.room.learn(since.elapsed(), Instant::now());
+        }
     }
 }
 
@@ -120,6 +142,13 @@ impl State {
     /// How many places resellers have, no more than so many counted of each.
     fn at_work(&self, most_each: usize) -> usize {
         self.resellers.values().map(|places| (*places).min(most_each.max(1))).sum()
+    }
+
+    /// Whether this reseller may begin something.
+    fn has_room_for(&self, reseller: ResellerId) -> bool {
+        let mine = self.resellers.get(&reseller).copied().unwrap_or(0);
+        let others = self.resellers.len() - usize::from(mine > 0);
+        self.room.is_for(mine, self.resellers.values().sum(), others)
     }
 
     fn leave(&mut self, holder: Holder) {
@@ -195,6 +224,22 @@ mod tests {
         assert!(load.begin(None, false).is_ok());
         drop(strangers);
         assert!(load.begin(None, true).is_ok());
+    }
+
+    #[test]
+    fn a_reseller_begins_no_more_where_it_has_all_the_room_and_others_do() {
+        let (load, [noisy, quiet, _]) = (Load::new(40), resellers());
+        let begin = |who, new| {
+            let place = load.begin(None, new)?;
+            place.require_turn(who)?;
+            place.claim(who).map(|()| place)
+        };
+        let mut held: Vec<_> = (0..10).map(|_| begin(noisy, true).unwrap()).collect();
+        assert_eq!(begin(noisy, true).err().unwrap().status(), 503);
+        held.push(begin(noisy, false).unwrap());
+        held.push(begin(quiet, true).unwrap());
+        drop(held);
+        assert!(begin(noisy, true).is_ok());
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! An ACME account: signs requests, and keeps the nonce of the last answer for the next one.
+//! An ACME account: signs requests, and keeps the nonces of answers for the next ones.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use chancery_client::Response;
@@ -29,7 +29,7 @@ pub struct Account {
     pub(crate) key: SigningKey,
     thumbprint: String,
     kid: Option<String>,
-    nonce: Mutex<Option<String>>,
+    nonces: Mutex<Vec<String>>,
 }
 
 impl Account {
@@ -37,7 +37,7 @@ impl Account {
     pub async fn register(server: Server, credential: Option<&Credential>) -> Result<Self, LoadError> {
         let key = SigningKey::generate()?;
         let thumbprint = key.public().thumbprint();
-        let mut account = Self { server, key, thumbprint, kid: None, nonce: Mutex::default() };
+        let mut account = Self { server, key, thumbprint, kid: None, nonces: Mutex::default() };
         let url = account.server.resource("newAccount")?.to_owned();
         let mut payload = json!({"termsOfServiceAgreed": true, "contact": ["mailto:load@example.com"]});
         if let Some(credential) = credential {
@@ -92,7 +92,7 @@ impl Account {
     }
 
     async fn nonce(&self) -> Result<String, LoadError> {
-        let kept = self.nonce.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let kept = self.nonces().pop();
         if let Some(kept) = kept {
             return Ok(kept);
         }
@@ -103,8 +103,11 @@ impl Account {
     }
 
     fn keep_nonce(&self, response: &Response) {
-        let nonce = response.header("replay-nonce").map(str::to_owned);
-        *self.nonce.lock().unwrap_or_else(PoisonError::into_inner) = nonce;
+        self.nonces().extend(response.header("replay-nonce").map(str::to_owned));
+    }
+
+    fn nonces(&self) -> MutexGuard<'_, Vec<String>> {
+        self.nonces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn binding(&self, credential: &Credential, url: &str) -> Result<Value, LoadError> {

@@ -19,38 +19,42 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Ordered {
     url: String,
     order: Value,
-    csr: Vec<u8>,
     began: Instant,
+}
+
+/// A certificate request for this name with this key.
+pub fn request(name: &str, key: &PrivateKey) -> Result<Vec<u8>, LoadError> {
+    let identifier = Identifier::parse(name).map_err(|error| LoadError::Key(error.to_string()))?;
+    make_request(key, &[identifier]).map_err(|error| LoadError::Key(error.to_string()))
 }
 
 impl Account {
     /// A certificate for this name with this key. Tells how long it took, from the order to the chain.
     pub async fn issue(&self, name: &str, key: &PrivateKey, responder: &Responder) -> Result<Duration, LoadError> {
-        self.complete(self.order(name, key).await?, responder).await
+        let csr = request(name, key)?;
+        self.complete(self.order(name).await?, &csr, responder).await
     }
 
     /// Orders, once: whether the server takes it.
-    pub async fn order(&self, name: &str, key: &PrivateKey) -> Result<Ordered, LoadError> {
-        let identifier = Identifier::parse(name).map_err(|error| LoadError::Key(error.to_string()))?;
-        let csr = make_request(key, &[identifier]).map_err(|error| LoadError::Key(error.to_string()))?;
+    pub async fn order(&self, name: &str) -> Result<Ordered, LoadError> {
         let began = Instant::now();
         let new_order = self.server.resource("newOrder")?;
         let identifiers = json!({"identifiers": [{"type": "dns", "value": name}]});
         let response = self.post(new_order, identifiers.to_string().as_bytes()).await?;
         let lacking = |what| LoadError::Lacking { url: new_order.to_owned(), what };
         let url = response.header("location").ok_or_else(|| lacking("Location"))?.to_owned();
-        Ok(Ordered { url, order: json(new_order, &response)?, csr, began })
+        Ok(Ordered { url, order: json(new_order, &response)?, began })
     }
 
     /// All that comes after the order. A server that has too much to do is asked again when it says so.
-    pub async fn complete(&self, ordered: Ordered, responder: &Responder) -> Result<Duration, LoadError> {
-        let Ordered { url: order_url, mut order, csr, began } = ordered;
+    pub async fn complete(&self, ordered: Ordered, csr: &[u8], responder: &Responder) -> Result<Duration, LoadError> {
+        let Ordered { url: order_url, mut order, began } = ordered;
         let lacking = |what| LoadError::Lacking { url: order_url.clone(), what };
         for authorization in order["authorizations"].as_array().ok_or_else(|| lacking("authorizations"))? {
             self.show(authorization.as_str().ok_or_else(|| lacking("authorizations"))?, responder).await?;
         }
         let finalize = text(&order_url, &order, "finalize")?.to_owned();
-        let csr = json!({"csr": base64url::encode(&csr)}).to_string();
+        let csr = json!({"csr": base64url::encode(csr)}).to_string();
         order = json(&finalize, &self.post_patiently(&finalize, csr.as_bytes()).await?)?;
         if order["status"] != "valid" {
             order = self.wait_until_valid(&order_url).await?;

@@ -9,7 +9,7 @@ mod samples;
 mod server;
 
 pub use account::{Account, Credential};
-pub use issuance::Ordered;
+pub use issuance::{Ordered, request};
 pub use responder::Responder;
 pub use run::{Load, Outcome, Until};
 pub use samples::Samples;

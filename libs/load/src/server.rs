@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_client::{BuildError, Client, Error, RawRequest, Response};
+use chancery_client::{BuildError, Client, ClientBuilder, Error, RawRequest, Response};
 use chancery_jose::KeyError;
 use http::Method;
 use serde_json::Value;
@@ -68,7 +68,7 @@ impl From<KeyError> for LoadError {
     }
 }
 
-/// One connection to a server. Every account has its own, as customers' machines do.
+/// A way to a server. Every account has its own, as customers' machines do.
 pub struct Server {
     origin: String,
     client: Client,
@@ -77,12 +77,25 @@ pub struct Server {
 }
 
 impl Server {
-    /// Reads the directory. Trusts the given certificates, or else those of the system.
+    /// Reads the directory. Trusts the given certificates, or else those of the system. Speaks HTTP/1.1, as most clients do.
     pub async fn connect(directory: &str, ca_pem: Option<&[u8]>) -> Result<Self, LoadError> {
+        Self::speaking(directory, ca_pem, ClientBuilder::http1_only).await
+    }
+
+    /// The same for an account that asks for many things at a time: HTTP/2, so that they share one connection.
+    pub async fn connect_for_many(directory: &str, ca_pem: Option<&[u8]>) -> Result<Self, LoadError> {
+        Self::speaking(directory, ca_pem, |builder| builder).await
+    }
+
+    async fn speaking(
+        directory: &str,
+        ca_pem: Option<&[u8]>,
+        version: impl FnOnce(ClientBuilder) -> ClientBuilder,
+    ) -> Result<Self, LoadError> {
         let after_scheme = directory.find("://").map_or(0, |at| at + 3);
         let end = directory[after_scheme..].find('/').map_or(directory.len(), |at| after_scheme + at);
         let (origin, path) = directory.split_at(end);
-        let mut builder = Client::builder(origin).http1_only();
+        let mut builder = version(Client::builder(origin));
         if let Some(pem) = ca_pem {
             builder = builder.ca_pem(pem.to_vec());
         }

@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use chancery_bench::{Samples, print_table};
-use chancery_load::{Account, LoadError, Responder};
+use chancery_load::{Account, LoadError, Responder, Server, request};
 use chancery_pki::{KeyAlgorithm, PrivateKey};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use crate::steady::Site;
 
-const ACCOUNTS: usize = 64;
+/// Each with a connection of its own, with room for its share of what is under way: nothing is to wait on this side.
+const ACCOUNTS: usize = 512;
 /// Orders that this side has under way: files and ports are not endless.
 const AT_ONCE: u64 = 8_000;
 /// How long it is looked at before and after, at most.
@@ -33,6 +34,7 @@ struct Tally {
 /// Runs and prints.
 pub(crate) async fn measure(site: &Site<'_>, pages: &Responder, time: Duration) {
     let beside = BESIDE.min(time);
+    site.server.give_way();
     let before = usual(site, pages, beside).await;
     let rate = before.0 * 10.0;
     println!(
@@ -87,7 +89,7 @@ async fn usual(site: &Site<'_>, pages: &Responder, time: Duration) -> (f64, f64)
 async fn accounts(site: &Site<'_>) -> Vec<(Account, PrivateKey)> {
     let mut accounts = Vec::new();
     for place in 0..ACCOUNTS {
-        let at = chancery_load::Server::connect(&site.directory(), Some(&site.server.ca_pem())).await.unwrap();
+        let at = Server::connect_for_many(&site.directory(), Some(&site.server.ca_pem())).await.unwrap();
         let account = Account::register(at, Some(site.credential(place))).await.unwrap();
         accounts.push((account, PrivateKey::generate(KeyAlgorithm::EcP256).unwrap()));
     }
@@ -97,9 +99,9 @@ async fn accounts(site: &Site<'_>) -> Vec<(Account, PrivateKey)> {
 /// Orders; what is taken is seen through to its end.
 async fn one(accounts: Arc<Vec<(Account, PrivateKey)>>, tally: Arc<Tally>, pages: Responder, number: u64) {
     let (account, key) = &accounts[number as usize % accounts.len()];
-    let began = Instant::now();
-    match account.order(&format!("n{number}.over.load.test"), key).await {
-        Ok(ordered) => match account.complete(ordered, &pages).await {
+    let (name, began) = (format!("n{number}.over.load.test"), Instant::now());
+    match account.order(&name).await {
+        Ok(ordered) => match account.complete(ordered, &request(&name, key).unwrap(), &pages).await {
             Ok(took) => tally.finished.lock().await.push(took),
             Err(error) => tally.lost.lock().await.push(error.to_string()),
         },

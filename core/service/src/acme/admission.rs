@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use chancery_domain::{Account, AccountError, AccountId, AcmeAccount, AcmeAccountId, Reseller, ScopeSet, Timestamp};
+use chancery_domain::{
+    Account, AccountError, AccountId, AcmeAccount, AcmeAccountId, Reseller, ResellerId, ScopeSet, Timestamp,
+};
 use chancery_jose::Jwk;
 use chancery_store::{Party, Tx};
 
@@ -32,6 +34,8 @@ impl AcmeCaller {
 /// The key of an account, to verify a signature with.
 pub struct SpeakersKey {
     pub key: Jwk,
+    /// Whose customer the account is of.
+    pub reseller: ResellerId,
     /// It is what was seen last, and the account may have another by now.
     pub remembered: bool,
 }
@@ -40,7 +44,7 @@ impl Acme {
     /// The key of the account with this id, as it was last seen.
     pub async fn key_of(&self, id: AcmeAccountId) -> Result<SpeakersKey, ServiceError> {
         match self.keys.get(id) {
-            Some(key) => Ok(SpeakersKey { key, remembered: true }),
+            Some((key, reseller)) => Ok(SpeakersKey { key, reseller, remembered: true }),
             None => self.read_key_of(id).await,
         }
     }
@@ -50,8 +54,8 @@ impl Acme {
         let read = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.acme_account(id)?);
         let account = self.kernel.store.glance(read).await?.ok_or_else(no_such_account)?;
         let key = Jwk::parse(account.jwk.as_bytes()).map_err(ServiceError::internal)?;
-        self.keys.keep(id, key.clone());
-        Ok(SpeakersKey { key, remembered: false })
+        self.keys.keep(id, key.clone(), account.reseller);
+        Ok(SpeakersKey { key, reseller: account.reseller, remembered: false })
     }
 
     /// Takes the nonce of a request that was signed with this key, and tells whether the account may still speak, and with

@@ -4,33 +4,33 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use chancery_domain::AcmeAccountId;
+use chancery_domain::{AcmeAccountId, ResellerId};
 use chancery_jose::Jwk;
 
 /// How many are remembered; then it begins anew.
 const MOST: usize = 20_000;
 
 #[derive(Default)]
-pub(super) struct KnownKeys(Mutex<HashMap<AcmeAccountId, Jwk>>);
+pub(super) struct KnownKeys(Mutex<HashMap<AcmeAccountId, (Jwk, ResellerId)>>);
 
 impl KnownKeys {
-    pub(super) fn get(&self, id: AcmeAccountId) -> Option<Jwk> {
+    pub(super) fn get(&self, id: AcmeAccountId) -> Option<(Jwk, ResellerId)> {
         self.all().get(&id).cloned()
     }
 
-    pub(super) fn keep(&self, id: AcmeAccountId, key: Jwk) {
+    pub(super) fn keep(&self, id: AcmeAccountId, key: Jwk, of: ResellerId) {
         let mut all = self.all();
         if all.len() >= MOST {
             all.clear();
         }
-        all.insert(id, key);
+        all.insert(id, (key, of));
     }
 
     pub(super) fn forget(&self, id: AcmeAccountId) {
         self.all().remove(&id);
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<AcmeAccountId, Jwk>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<AcmeAccountId, (Jwk, ResellerId)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
