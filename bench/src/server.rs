@@ -101,7 +101,8 @@ impl Server {
         let threads = std::fs::read_dir(format!("/proc/{}/task", self.id())).unwrap();
         let threads = threads.map(|thread| thread.unwrap().file_name());
         let told = std::process::Command::new("renice").args(["-n", "10", "-p"]).args(threads).output();
-        assert!(told.is_ok_and(|told| told.status.success()), "renice is needed, of util-linux or bsdutils");
+        // One that has ended meanwhile need not give way.
+        assert!(told.is_ok(), "the program renice is needed");
     }
 
     /// What it has in memory, in megabytes.

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{Authorization, AuthorizationId, AuthorizationState, Challenge, ChallengeState, Identifier};
+use chancery_http::Begun;
 use chancery_wire::acme as wire;
 use http::StatusCode;
 use http::header::{LOCATION, RETRY_AFTER};
@@ -25,9 +26,10 @@ pub(crate) async fn create(
     let (by, signed) = by_account(&door, request).await?;
     require_rate(&door, &by, &signed).await?;
     let asked: wire::NewAuthorization = payload::read(&signed.payload)?;
-    let details = door.services.acme.new_authorization(&by, profile, name(asked.identifier)).await?;
+    let made = door.services.acme.new_authorization(&by, profile, name(asked.identifier));
+    let (details, begun) = Begun::by(made).await?;
     let location = [(LOCATION, Urls::of(&door).authorization(details.authorization.id))];
-    Ok((StatusCode::CREATED, location, answer(&details.authorization, &door)).into_response())
+    Ok((StatusCode::CREATED, location, begun, answer(&details.authorization, &door)).into_response())
 }
 
 pub(crate) async fn show_or_deactivate(

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{Order, OrderId, OrderState, ProfileName, Timestamp};
-use chancery_http::SPANS;
+use chancery_http::{Begun, SPANS};
 use chancery_jose::base64url;
 use chancery_service::acme::{AcmeCaller, AskedName, NewAcmeOrder};
 use chancery_service::{Limit, client_network};
@@ -40,9 +40,10 @@ pub(crate) async fn create(
         not_after: date("notAfter", asked.not_after)?,
         replaces: asked.replaces,
     };
-    let order = door.services.acme.new_order(&by, new).instrument(trace_span!(target: SPANS, "order.create")).await?;
+    let span = trace_span!(target: SPANS, "order.create");
+    let (order, begun) = Begun::by(door.services.acme.new_order(&by, new).instrument(span)).await?;
     let location = [(LOCATION, Urls::of(&door).order(order.id))];
-    Ok((StatusCode::CREATED, location, answer(&order, &door)).into_response())
+    Ok((StatusCode::CREATED, location, begun, answer(&order, &door)).into_response())
 }
 
 /// What counts as an order: one, or an authorization ahead of one.

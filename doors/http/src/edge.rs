@@ -17,6 +17,7 @@ use tracing::{Instrument, error, info_span, trace_span};
 
 use crate::{
     access,
+    begun::Begun,
     body::BodyLimits,
     error::ApiError,
     load::Load,
@@ -172,6 +173,9 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
                 ApiError::internal().into_response()
             }
         };
+        if let (Some(load), Some(Begun(took))) = (&edge.load, response.extensions().get()) {
+            load.learn(*took);
+        }
         security::apply(response.headers_mut(), tls);
         response.headers_mut().insert(X_REQUEST_ID, id.header_value());
         if chunked {
@@ -284,6 +288,20 @@ mod tests {
         assert_eq!((headers["x-request-id"].to_str().unwrap(), body.as_str()), ("mine_1.2", "mine_1.2"));
         let (_, headers, body) = send("GET", "/ok", &[("x-request-id", "not/mine")]).await;
         assert_eq!((headers["x-request-id"].to_str().unwrap(), body.as_str()), ("fresh", "fresh"));
+    }
+
+    #[tokio::test]
+    async fn it_is_learnt_how_long_it_takes_to_begin_something() {
+        let begin = || async { Begun::by(async { Ok::<_, ApiError>(()) }).await.map(|((), begun)| (begun, "x")) };
+        let router = Router::new().route("/begin", post(begin)).route("/other", post(|| async { "x" }));
+        let edge = Edge::new(Arc::new(|| "fresh".into())).at_most(100);
+        let load = edge.load.clone().unwrap();
+        let router = finish(router, edge);
+        for (path, learnt) in [("/other", false), ("/begin", true)] {
+            let request = http::Request::post(path).body(Body::empty()).unwrap();
+            assert_eq!(router.clone().oneshot(request).await.unwrap().status(), 200);
+            assert_eq!(load.has_learnt(), learnt, "{path}");
+        }
     }
 
     #[tokio::test]

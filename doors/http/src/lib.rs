@@ -2,6 +2,7 @@
 //! metrics and the access log.
 
 mod access;
+mod begun;
 mod body;
 mod caller;
 mod document;
@@ -27,6 +28,7 @@ mod server;
 mod service_error;
 pub mod tls;
 
+pub use begun::Begun;
 pub use body::{BodyLimits, read_bounded};
 pub use caller::{Authenticated, origin};
 pub use door::{Door, PublicUrls};

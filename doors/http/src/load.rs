@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use chancery_domain::ResellerId;
 
@@ -38,8 +38,7 @@ struct State {
 pub(crate) struct Place {
     load: Load,
     holder: Mutex<Holder>,
-    /// Since when, where it begins something.
-    beginning: Option<Instant>,
+    something_new: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,8 +75,12 @@ impl Load {
             None => Holder::Nobody,
         };
         state.all += 1;
-        let beginning = something_new.then(Instant::now);
-        Ok(Arc::new(Place { load: self.clone(), holder: Mutex::new(holder), beginning }))
+        Ok(Arc::new(Place { load: self.clone(), holder: Mutex::new(holder), something_new }))
+    }
+
+    /// Something new was begun, and it took so long.
+    pub(crate) fn learn(&self, took: Duration) {
+        self.state().room.learn(took, Instant::now());
     }
 
     /// Counts one more of a holder, unless that has its share already and others want theirs: from half of the places on,
@@ -93,6 +96,11 @@ impl Load {
         Ok(())
     }
 
+    #[cfg(test)]
+    pub(crate) fn has_learnt(&self) -> bool {
+        self.state().room.has_learnt()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -106,7 +114,9 @@ impl Place {
             return Ok(());
         }
         let mut state = self.load.state();
-        self.require_turn_in(&state, reseller)?;
+        if self.something_new {
+            state.require_room_for(reseller)?;
+        }
         self.load.count(state.all, &mut state.resellers, reseller)?;
         state.leave(*holder);
         *holder = Holder::Reseller(reseller);
@@ -115,14 +125,7 @@ impl Place {
 
     /// That it would be the reseller's turn, if it is theirs: asked before that is known for sure, which takes time.
     pub(crate) fn require_turn(&self, reseller: ResellerId) -> Result<(), ApiError> {
-        self.require_turn_in(&self.load.state(), reseller)
-    }
-
-    fn require_turn_in(&self, state: &State, reseller: ResellerId) -> Result<(), ApiError> {
-        match self.beginning {
-            Some(_) if !state.has_room_for(reseller) => Err(refused("late")),
-            Some(_) | None => Ok(()),
-        }
+        if self.something_new { self.load.state().require_room_for(reseller) } else { Ok(()) }
     }
 }
 
@@ -132,8 +135,8 @@ impl Drop for Place {
         let mut state = self.load.state();
         state.all -= 1;
         state.leave(holder);
-        if let (Some(since), Holder::Reseller(_)) = (self.beginning, holder) {
-            state.room.learn(since.elapsed(), Instant::now());
+        if state.resellers.is_empty() {
+            state.room.rest();
         }
     }
 }
@@ -144,11 +147,10 @@ impl State {
         self.resellers.values().map(|places| (*places).min(most_each.max(1))).sum()
     }
 
-    /// Whether this reseller may begin something.
-    fn has_room_for(&self, reseller: ResellerId) -> bool {
+    /// That this reseller may begin something.
+    fn require_room_for(&self, reseller: ResellerId) -> Result<(), ApiError> {
         let mine = self.resellers.get(&reseller).copied().unwrap_or(0);
-        let others = self.resellers.len() - usize::from(mine > 0);
-        self.room.is_for(mine, self.resellers.values().sum(), others)
+        if self.room.is_for(mine, self.resellers.values().copied()) { Ok(()) } else { Err(refused("late")) }
     }
 
     fn leave(&mut self, holder: Holder) {
@@ -231,15 +233,17 @@ mod tests {
         let (load, [noisy, quiet, _]) = (Load::new(40), resellers());
         let begin = |who, new| {
             let place = load.begin(None, new)?;
-            place.require_turn(who)?;
+            assert_eq!(place.require_turn(who).is_ok(), place.claim(who).is_ok());
             place.claim(who).map(|()| place)
         };
         let mut held: Vec<_> = (0..10).map(|_| begin(noisy, true).unwrap()).collect();
         assert_eq!(begin(noisy, true).err().unwrap().status(), 503);
         held.push(begin(noisy, false).unwrap());
         held.push(begin(quiet, true).unwrap());
+        load.learn(Duration::from_secs(1));
+        assert!(load.has_learnt());
         drop(held);
-        assert!(begin(noisy, true).is_ok());
+        assert!(begin(noisy, true).is_ok() && !load.has_learnt());
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! `/v1/order`: certificate orders.
 
+use std::sync::OnceLock;
+
 use axum::Json;
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use chancery_domain::{ExternalId, Metadata, OrderId, Problems, ProfileName, Scope, Timestamp};
 use chancery_http::{
-    ApiError, Authenticated, Door, JsonBody, RequestKey, SPANS, StrictPath, StrictQuery, list_request,
+    ApiError, Authenticated, Begun, Door, JsonBody, RequestKey, SPANS, StrictPath, StrictQuery, list_request,
 };
 use chancery_service::{AccountLookup, Finalized, NewOrder, Noun, OrderDetails, OrderFilter, ServiceError};
 use chancery_wire::{self as wire, ErrorCode};
@@ -101,12 +103,16 @@ async fn create(
     caller.require(Scope::WriteOrder)?;
     let (key, body, now) = (key?, body?, door.services.now());
     let (bytes, shown) = (body.bytes.clone(), move |made: &OrderDetails| view(made, now));
-    key.answer(&door, &caller, &bytes, StatusCode::CREATED, shown, async |once| {
+    let told = OnceLock::new();
+    let answer = key.answer(&door, &caller, &bytes, StatusCode::CREATED, shown, async |once| {
         let (once, new) = (once?, body.read(read_order)?);
         let span = trace_span!(target: SPANS, "order.create");
-        Ok(door.services.orders.create(&caller, new, once).instrument(span).await?)
-    })
-    .await
+        let (made, begun) = Begun::by(door.services.orders.create(&caller, new, once).instrument(span)).await?;
+        told.set(begun).ok();
+        Ok(made)
+    });
+    let answer = answer.await?;
+    Ok((told.into_inner(), answer).into_response())
 }
 
 /// Shows an order

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chancery_domain::{CaaEvidence, PageRequest, ProblemKind, ResellerId, ValidationProblem};
+use chancery_http::{Door, Edge, account_for, finish};
+use chancery_jose::base64url;
 use chancery_service::{Assignment, Job, JobKind, Looker, Report};
 use chancery_store::AuditFilter;
-use chancery_tests::{AcmeClient, START, World, csr, lookup, on_both_databases};
+use chancery_tests::{AcmeClient, START, VERSION, World, csr, lookup, on_both_databases};
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -150,6 +152,36 @@ on_both_databases! {
         drop(in_hand);
         client.order(&["d.test"]).await;
         tenant.post("/v1/order", asked).await.expect(201);
+    }
+
+    async fn where_there_is_no_room_a_new_order_waits_before_its_signature_is_looked_at(world: World) {
+        let _eyes = eyes(&world, true, Duration::from_millis(800));
+        let (_, _, client) = stage(&world).await;
+        let door = Door { services: Arc::new(world.services.clone()), urls: world.urls.clone(), version: VERSION };
+        // A quarter of four: room for one.
+        let edge = Edge::new(Arc::new(|| "r".into())).at_most(4).beginning_at(&["/acme/{profile}/new-order"]);
+        let router = finish(account_for(chancery_acme::router(door.clone()), door), edge);
+        let stranger = world.stranger().hears_by(router);
+        let client = client.speaking_to(stranger);
+        let (_, challenge) = ordered(&client).await;
+        let new_order = client.url("newOrder");
+        let mut header = client.header(&new_order).await;
+        header.insert("alg".to_owned(), "ES256".into());
+        let forged = json!({
+            "protected": base64url::encode(serde_json::to_string(&header).unwrap().as_bytes()),
+            "payload": base64url::encode(b"{}"),
+            "signature": base64url::encode(&[1; 64]),
+        });
+        let forged = forged.to_string().into_bytes();
+        let nothing = json!({});
+        let (looked_at, refused) = tokio::join!(client.post(&challenge, &nothing), async {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            client.send_raw(&new_order, forged.clone()).await
+        });
+        assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (503, Some("1")), "{}", refused.text());
+        assert_eq!(looked_at.expect(200)["status"], "valid");
+        assert_eq!(client.send_raw(&new_order, forged).await.status, 400, "now it is looked at, with the same nonce");
+        client.order(&["b.test"]).await;
     }
 
     async fn nobody_looks_for_a_choice_that_cannot_stand(world: World) {
