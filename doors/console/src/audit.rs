@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use crate::form::Fields;
-use crate::parts::{empty, heading, pager, pill};
+use crate::parts::{columns, empty, heading, pager, pill};
 use crate::query::{Query, link};
 use crate::refused::Refused;
 use crate::session::SignedIn;
@@ -74,7 +74,7 @@ pub(crate) fn table(records: &[AuditRecord], now: Timestamp) -> Markup {
     html! {
         table.cards {
             caption.hidden { "Audit trail" }
-            thead { tr { th scope="col" { "What" } th scope="col" { "Outcome" } th scope="col" { "By" } th scope="col" { "When" } } }
+            (columns(&["What", "Outcome", "By", "When"]))
             tbody {
                 @for record in records {
                     tr {

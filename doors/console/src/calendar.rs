@@ -9,7 +9,7 @@ use chancery_service::console::Ending;
 use maud::{Markup, html};
 
 use crate::certificates;
-use crate::parts::{empty, heading, names};
+use crate::parts::{columns, empty, heading, names};
 use crate::query::{Query, link};
 use crate::refused::Refused;
 use crate::session::SignedIn;
@@ -55,7 +55,7 @@ fn grid(days: &[Ending], now: Timestamp, chosen: Option<Timestamp>, from: &str) 
     html! {
         table.calendar {
             caption.hidden { "Certificates that end, by day" }
-            thead { tr { @for name in WEEKDAYS { th scope="col" { (name) } } } }
+            (columns(&WEEKDAYS))
             tbody {
                 @for week in days.chunks(7) {
                     tr {
@@ -87,7 +87,7 @@ fn day_list(day: Timestamp, certificates: &[CertificateRecord], caller: &Caller)
             } @else {
                 table.cards {
                     caption.hidden { "Certificates that end on this day" }
-                    thead { tr { th scope="col" { "Names" } th scope="col" { "Customer" } th scope="col" { "Profile" } } }
+                    (columns(&["Names", "Customer", "Profile"]))
                     tbody {
                         @for certificate in certificates {
                             tr {

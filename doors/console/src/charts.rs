@@ -3,6 +3,7 @@
 use chancery_service::console::{Counted, Ending, IssuedOn};
 use maud::{Markup, html};
 
+use crate::parts::columns;
 use crate::query::link;
 use crate::text::{at_least, counted, grouped, iso_date, plural, short_date};
 
@@ -98,7 +99,7 @@ pub(crate) fn days(title: &str, days: &[IssuedOn]) -> Markup {
         details {
             summary { "As a table" }
             table.plain {
-                thead { tr { th scope="col" { "Day" } th scope="col" { "Issued" } } }
+                (columns(&["Day", "Issued"]))
                 tbody { @for day in days.iter().rev() { tr { th scope="row" { (short_date(day.day)) } td.num { (grouped(day.issued)) } } } }
             }
         }

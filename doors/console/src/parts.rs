@@ -48,6 +48,16 @@ pub(crate) fn empty(title: &str, advice: Markup) -> Markup {
     html! { div.empty { p.what { (title) } p { (advice) } } }
 }
 
+/// The heads of a table's columns.
+pub(crate) fn columns(names: &[&str]) -> Markup {
+    html! { thead { tr { @for name in names { th scope="col" { (name) } } } } }
+}
+
+/// The same, with a last column for buttons that needs no name for those who see them.
+pub(crate) fn columns_and_actions(names: &[&str]) -> Markup {
+    html! { thead { tr { @for name in names { th scope="col" { (name) } } th scope="col" { span.hidden { "Actions" } } } } }
+}
+
 /// The next page of a list, where there is one.
 pub(crate) fn pager(next: Option<String>, first: Option<&str>) -> Markup {
     html! {

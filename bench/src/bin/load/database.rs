@@ -61,8 +61,10 @@ impl Database {
             Self::Sqlite(connection) => connection
                 .execute_batch("PRAGMA locking_mode = NORMAL; PRAGMA synchronous = FULL; PRAGMA journal_mode = WAL;")
                 .unwrap(),
-            // What autovacuum would do in its own time.
-            Self::Postgres(client) => client.batch_execute("VACUUM ANALYZE; CHECKPOINT").unwrap(),
+            // What autovacuum would do in its own time; sent together, they would be a transaction.
+            Self::Postgres(client) => {
+                ["VACUUM ANALYZE", "CHECKPOINT"].into_iter().for_each(|sql| client.batch_execute(sql).unwrap());
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use super::customer;
 use crate::form::Fields;
-use crate::parts::{empty, heading, names, pager, pill};
+use crate::parts::{columns, empty, heading, names, pager, pill};
 use crate::query::{Query, link};
 use crate::refused::Refused;
 use crate::session::SignedIn;
@@ -149,7 +149,7 @@ pub(crate) fn table(certificates: &[CertificateDetails], caller: &Caller, now: T
     html! {
         table.cards {
             caption.hidden { "Certificates" }
-            thead { tr { th scope="col" { "Names" } th scope="col" { "Status" } th scope="col" { "Ends" } th scope="col" { "Customer" } th scope="col" { "Profile" } } }
+            (columns(&["Names", "Status", "Ends", "Customer", "Profile"]))
             tbody {
                 @for CertificateDetails { certificate, .. } in certificates {
                     tr {

@@ -7,7 +7,7 @@ use chancery_http::Door;
 use maud::{Markup, html};
 
 use super::{scopes, status};
-use crate::parts::{heading, pill};
+use crate::parts::{columns, heading, pill};
 use crate::refused::Refused;
 use crate::session::SignedIn;
 use crate::text::{moment, on_day};
@@ -30,7 +30,7 @@ fn table(clients: &[Client], own: Option<ClientId>, now: Timestamp) -> Markup {
     html! {
         table.cards {
             caption.hidden { "API clients" }
-            thead { tr { th scope="col" { "Client" } th scope="col" { "Status" } th scope="col" { "Scopes" } th scope="col" { "Ends" } th scope="col" { "Created" } } }
+            (columns(&["Client", "Status", "Scopes", "Ends", "Created"]))
             tbody {
                 @for client in clients {
                     tr {

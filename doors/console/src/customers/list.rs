@@ -8,7 +8,7 @@ use chancery_service::{AccountFilter, ListRequest, Listed};
 use maud::{Markup, html};
 
 use crate::form::Fields;
-use crate::parts::{empty, heading, pager, pill};
+use crate::parts::{columns, empty, heading, pager, pill};
 use crate::query::{Query, link};
 use crate::refused::Refused;
 use crate::session::SignedIn;
@@ -94,7 +94,7 @@ fn table(accounts: &[Account], query: &Fields, now: Timestamp) -> Markup {
     html! {
         table.cards {
             caption.hidden { "Customers" }
-            thead { tr { th scope="col" { "Customer" } th scope="col" { "Status" } th scope="col" { "Your reference" } th scope="col" { "Created" } } }
+            (columns(&["Customer", "Status", "Your reference", "Created"]))
             tbody {
                 @for account in accounts {
                     tr {

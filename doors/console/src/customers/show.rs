@@ -17,7 +17,7 @@ use crate::certificates::{self, nothing_asked};
 use crate::form::Fields;
 use crate::layout::Context;
 use crate::orders;
-use crate::parts::{Complaints, Field, confirmed, empty, fact, opened, pill, trail};
+use crate::parts::{Complaints, Field, columns_and_actions, confirmed, empty, fact, opened, pill, trail};
 use crate::query::link;
 use crate::refused::Refused;
 use crate::session::SignedIn;
@@ -151,7 +151,7 @@ fn keys(context: &Context, account: &Account, credentials: &[CredentialDetails],
     html! {
         table.cards {
             caption.hidden { "ACME keys" }
-            thead { tr { th scope="col" { "Key id" } th scope="col" { "Status" } th scope="col" { "Used by" } th scope="col" { "Ends" } th scope="col" { span.hidden { "Actions" } } } }
+            (columns_and_actions(&["Key id", "Status", "Used by", "Ends"]))
             tbody {
                 @for CredentialDetails { credential, bound, .. } in credentials {
                     tr {

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 
 use crate::form::Fields;
 use crate::layout::Context;
-use crate::parts::{Complaints, Field, empty, heading, pager, trail};
+use crate::parts::{Complaints, Field, columns, empty, heading, pager, trail};
 use crate::query::{Query, link};
 use crate::refused::Refused;
 use crate::session::SignedIn;
@@ -31,7 +31,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
         } @else {
             table.cards {
                 caption.hidden { "Groups" }
-                thead { tr { th scope="col" { "Group" } th scope="col" { "Members" } th scope="col" { "Policies" } th scope="col" { "Changed" } } }
+                (columns(&["Group", "Members", "Policies", "Changed"]))
                 tbody {
                     @for GroupDetails { group, policies } in &found.items {
                         tr {

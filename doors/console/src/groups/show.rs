@@ -12,7 +12,7 @@ use super::list::fields;
 use super::read_id;
 use crate::form::Fields;
 use crate::layout::Context;
-use crate::parts::{Complaints, Field, confirmed, empty, pager, pill, trail};
+use crate::parts::{Complaints, Field, columns, confirmed, empty, pager, pill, trail};
 use crate::query::{Query, link};
 use crate::refused::Refused;
 use crate::session::SignedIn;
@@ -146,7 +146,7 @@ fn members(context: &Context, known: &Known) -> Markup {
             (context.token())
             table.cards {
                 caption.hidden { "Members" }
-                thead { tr { th scope="col" { "Customer" } th scope="col" { "Status" } th scope="col" { "Your reference" } } }
+                (columns(&["Customer", "Status", "Your reference"]))
                 tbody {
                     @for account in &known.members.items {
                         tr {

@@ -7,7 +7,7 @@ use chancery_http::Door;
 use chancery_service::{CrlName, Services};
 use maud::{Markup, html};
 
-use crate::parts::{heading, pill};
+use crate::parts::{columns, heading, pill};
 use crate::refused::Refused;
 use crate::session::Operator;
 use crate::text::{ago, moment, on_day, short_date};
@@ -19,7 +19,7 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
         (heading("Authorities", html! { "Roots, and the CAs below them that sign. Make, rotate and retire them with " code { "chancery ca" } "." }, html! {}))
         table.cards {
             caption.hidden { "Certificate authorities" }
-            thead { tr { th scope="col" { "CA" } th scope="col" { "State" } th scope="col" { "Key" } th scope="col" { "Ends" } th scope="col" { "Revocation lists" } th scope="col" { "OCSP" } } }
+            (columns(&["CA", "State", "Key", "Ends", "Revocation lists", "OCSP"]))
             tbody {
                 @for issuer in &issuers {
                     @let end = Timestamp::from_secs(issuer.info.not_after);
@@ -38,7 +38,7 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
             h2 { "Profiles" }
             table.cards {
                 caption.hidden { "Profiles" }
-                thead { tr { th scope="col" { "Profile" } th scope="col" { "Days" } th scope="col" { "Keys" } th scope="col" { "Challenges" } th scope="col" { "Names" } } }
+                (columns(&["Profile", "Days", "Keys", "Challenges", "Names"]))
                 tbody {
                     @for profile in &door.services.settings.profiles {
                         tr {

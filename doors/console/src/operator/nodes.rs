@@ -7,7 +7,7 @@ use axum::response::Response;
 use chancery_http::Door;
 use maud::html;
 
-use crate::parts::{empty, heading, pill};
+use crate::parts::{columns, empty, heading, pill};
 use crate::refused::Refused;
 use crate::session::Operator;
 use crate::text::moment;
@@ -24,7 +24,7 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
         @else {
             table.cards {
                 caption.hidden { "Nodes" }
-                thead { tr { th scope="col" { "Node" } th scope="col" { "State" } th scope="col" { "Version" } th scope="col" { "Started" } th scope="col" { "Last seen" } } }
+                (columns(&["Node", "State", "Version", "Started", "Last seen"]))
                 tbody {
                     @for node in &nodes {
                         tr {

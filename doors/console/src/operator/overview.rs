@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use super::authorities::{lists, responders};
 use super::troubles;
 use crate::audit;
-use crate::parts::{empty, heading};
+use crate::parts::{columns, empty, heading};
 use crate::refused::Refused;
 use crate::session::Operator;
 use crate::text::{ago, counted, date, grouped};
@@ -77,7 +77,7 @@ fn jobs_table(queues: &[Queue], now: Timestamp) -> Markup {
     html! {
         table.cards {
             caption.hidden { "Jobs by kind" }
-            thead { tr { th scope="col" { "Kind" } th scope="col" { "Waiting or at work" } th scope="col" { "Overdue" } th scope="col" { "Oldest" } } }
+            (columns(&["Kind", "Waiting or at work", "Overdue", "Oldest"]))
             tbody {
                 @for queue in queues {
                     tr {

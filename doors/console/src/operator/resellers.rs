@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use crate::clients::status;
 use crate::form::Fields;
 use crate::layout::Context;
-use crate::parts::{Complaints, Field, empty, fact, heading, opened, pill, trail};
+use crate::parts::{Complaints, Field, columns, columns_and_actions, empty, fact, heading, opened, pill, trail};
 use crate::refused::Refused;
 use crate::session::{Operator, OperatorChange, see_other};
 use crate::text::{moment, on_day};
@@ -77,7 +77,7 @@ async fn listed(
         @else {
             table.cards {
                 caption.hidden { "Resellers" }
-                thead { tr { th scope="col" { "Reseller" } th scope="col" { "Status" } th scope="col" { "Created" } } }
+                (columns(&["Reseller", "Status", "Created"]))
                 tbody {
                     @for reseller in &resellers {
                         tr {
@@ -153,7 +153,7 @@ fn table(context: &Context, reseller: &Reseller, clients: &[Client], now: Timest
     html! {
         table.cards {
             caption.hidden { "API clients" }
-            thead { tr { th scope="col" { "Client" } th scope="col" { "Status" } th scope="col" { "Scopes" } th scope="col" { "Ends" } th scope="col" { span.hidden { "Actions" } } } }
+            (columns_and_actions(&["Client", "Status", "Scopes", "Ends"]))
             tbody {
                 @for client in clients {
                     @let at = |what: &str| format!("{PATH}/{}/clients/{}/{what}", reseller.code, client.id);

@@ -7,7 +7,7 @@ use chancery_http::Door;
 use chancery_service::{KEPT_TROUBLES, Trouble};
 use maud::{Markup, html};
 
-use crate::parts::{empty, heading, pill, trail};
+use crate::parts::{columns, empty, heading, pill, trail};
 use crate::refused::Refused;
 use crate::session::Operator;
 use crate::text::moment;
@@ -34,7 +34,7 @@ pub(super) fn table(troubles: &[Trouble], now: Timestamp) -> Markup {
     html! {
         table.cards {
             caption.hidden { "Warnings and errors" }
-            thead { tr { th scope="col" { "What" } th scope="col" { "Level" } th scope="col" { "Where" } th scope="col" { "When" } } }
+            (columns(&["What", "Level", "Where", "When"]))
             tbody {
                 @for trouble in troubles {
                     tr {

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use super::pauses;
 use crate::form::Fields;
-use crate::parts::{empty, heading, names, pager, pill};
+use crate::parts::{columns, empty, heading, names, pager, pill};
 use crate::query::{Query, link};
 use crate::refused::Refused;
 use crate::session::SignedIn;
@@ -90,7 +90,7 @@ pub(crate) fn table(orders: &[OrderDetails], now: Timestamp) -> Markup {
     html! {
         table.cards {
             caption.hidden { "Orders" }
-            thead { tr { th scope="col" { "Names" } th scope="col" { "Status" } th scope="col" { "Why" } th scope="col" { "Ordered" } th scope="col" { "Profile" } } }
+            (columns(&["Names", "Status", "Why", "Ordered", "Profile"]))
             tbody {
                 @for OrderDetails { order, .. } in orders {
                     tr {

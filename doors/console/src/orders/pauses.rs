@@ -8,6 +8,7 @@ use chancery_service::{Noun, ServiceError};
 use maud::{Markup, html};
 
 use crate::layout::Context;
+use crate::parts::columns_and_actions;
 use crate::refused::Refused;
 use crate::session::{Change, see_other};
 use crate::text::{moment, plural};
@@ -31,7 +32,7 @@ pub(super) fn card(context: &Context, pauses: &[Pause], now: Timestamp) -> Marku
             div.head { h2 { "Paused names" } p.muted { "Their validation failed again and again. Nothing is ordered for them until you lift it." } }
             table.cards {
                 caption.hidden { "Paused names" }
-                thead { tr { th scope="col" { "Name" } th scope="col" { "Failed" } th scope="col" { "Why, the last time" } th scope="col" { span.hidden { "Actions" } } } }
+                (columns_and_actions(&["Name", "Failed", "Why, the last time"]))
                 tbody {
                     @for pause in pauses {
                         tr {

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use super::form::fields;
 use crate::form::Fields;
 use crate::layout::Context;
-use crate::parts::{Complaints, empty, heading, pager, trail};
+use crate::parts::{Complaints, columns, empty, heading, pager, trail};
 use crate::query::{Query, link};
 use crate::refused::Refused;
 use crate::session::SignedIn;
@@ -32,7 +32,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
         } @else {
             table.cards {
                 caption.hidden { "Policies" }
-                thead { tr { th scope="col" { "Policy" } th scope="col" { "Rules" } th scope="col" { "Groups" } th scope="col" { "Changed" } } }
+                (columns(&["Policy", "Rules", "Groups", "Changed"]))
                 tbody {
                     @for PolicyDetails { policy, groups } in &found.items {
                         tr {
