@@ -57,19 +57,19 @@ const ARROWS: &[(&str, Reach, &str)] = &[
     ("chancery-domain", Only(&[]), "rules are pure and depend on nothing"),
     (
         "chancery-service",
-        Only(&["chancery-domain", "chancery-store", "chancery-pki", "chancery-jose", "chancery-seal"]),
+        Only(&["chancery-domain", "chancery-store", "chancery-pki", "chancery-jose", "chancery-seal", "chancery-fair"]),
         "use cases know no door, and reach the outside world only through traits",
     ),
     (
         "chancery-workers",
-        Only(&["chancery-domain", "chancery-service", "chancery-dcv", "chancery-publish"]),
+        Only(&["chancery-domain", "chancery-service", "chancery-dcv", "chancery-publish", "chancery-fair"]),
         "workers look at the world and report to the use cases, as doors do",
     ),
     ("chancery-store", Only(&["chancery-domain"]), "an adapter serves the domain and knows no other adapter"),
     ("chancery-pki", Only(&["chancery-domain"]), "an adapter serves the domain and knows no other adapter"),
     (
         "chancery-dcv",
-        Only(&["chancery-domain"]),
+        Only(&["chancery-domain", "chancery-fair"]),
         "what speaks to strangers knows the domain and nothing else, least of all the store",
     ),
     (
@@ -83,6 +83,7 @@ const ARROWS: &[(&str, Reach, &str)] = &[
         "what speaks to strangers knows the domain and nothing else, least of all the store",
     ),
     ("chancery-jose", Only(&[]), "a library knows nothing of this project"),
+    ("chancery-fair", Only(&[]), "a library knows nothing of this project"),
     ("chancery-seal", Only(&[]), "a library knows nothing of this project"),
     ("chancery-client", Only(&["chancery-wire"]), "a client knows the shapes and nothing of the server"),
     (

@@ -18,7 +18,6 @@ mod dns01;
 mod dns_persist01;
 mod dnssec;
 mod exchange;
-mod fair;
 mod fetch;
 mod http01;
 mod lookup_error;
@@ -37,5 +36,4 @@ mod wildcard;
 
 pub use check::{Check, Verified};
 pub use config::{ConfigError, Dnssec, Timeouts, ValidatorConfig};
-pub use fair::{FairPlaces, Place};
 pub use validator::Validator;

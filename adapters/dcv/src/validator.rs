@@ -7,6 +7,7 @@ use chancery_domain::{
     Attempt, CaaEvidence, CaaReport, ChallengeType, Clock, DnsName, Entropy, Identifier, ProblemKind, Timestamp,
     ValidationProblem, set_aside,
 };
+use chancery_fair::FairPlaces;
 use http::HeaderValue;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -17,7 +18,6 @@ use crate::config::{ConfigError, ValidatorConfig};
 use crate::dial::Dialer;
 use crate::dns_persist01;
 use crate::dns01;
-use crate::fair::FairPlaces;
 use crate::http01::Http01;
 use crate::refusal::Refusal;
 use crate::resolver::Resolver;

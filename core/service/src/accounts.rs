@@ -123,7 +123,7 @@ impl Accounts {
         let list = ListName::new("account", reseller, &filter);
         let page = self.kernel.cursors.open(&list, request)?;
         let read = move |tx: &mut Tx<'_>| Ok::<Page<_>, ServiceError>(tx.accounts(reseller, &filter, &page)?);
-        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+        self.kernel.read_list(&list, read).await
     }
 
     /// The accounts that a text may mean: the one that goes by this name, or those whose e-mail address begins so.

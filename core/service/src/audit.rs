@@ -179,7 +179,7 @@ impl Audit {
         let list = ListName::new("audit", caller.reseller, &filter);
         let page = self.kernel.cursors.open(&list, request)?;
         let read = move |tx: &mut Tx<'_>| Ok::<Page<_>, ServiceError>(tx.audit(&filter, &page)?);
-        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+        self.kernel.read_list(&list, read).await
     }
 
     async fn write(&self, records: Vec<AuditRecord>) {

@@ -82,7 +82,7 @@ impl Certificates {
             let filter = CertificateFilter { account, ..filter.clone() };
             Ok::<Page<_>, ServiceError>(tx.certificates(reseller, &filter, &page)?)
         };
-        let page = self.kernel.store.read(read).await?.map(|certificate| self.detail(certificate));
+        let page = self.kernel.read_in_turn(reseller, read).await?.map(|certificate| self.detail(certificate));
         Ok(self.kernel.cursors.close(&list, page))
     }
 

@@ -126,7 +126,7 @@ impl Credentials {
             }
             Ok::<_, ServiceError>(Page { items: detailed, next })
         };
-        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+        self.kernel.read_list(&list, read).await
     }
 
     /// Revokes a credential: it binds nothing more, and what it bound stops working. Doing it twice is not found.

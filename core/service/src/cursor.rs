@@ -24,11 +24,12 @@ pub struct Listed<T> {
 #[derive(Clone, Debug)]
 pub(crate) struct ListName {
     text: String,
+    pub(crate) reseller: ResellerId,
 }
 
 impl ListName {
     pub(crate) fn new(list: &str, reseller: ResellerId, filter: &impl std::fmt::Debug) -> Self {
-        Self { text: format!("{list}\0{reseller}\0{filter:?}") }
+        Self { text: format!("{list}\0{reseller}\0{filter:?}"), reseller }
     }
 }
 

@@ -87,7 +87,7 @@ impl Groups {
             let items = items.into_iter().map(with_policies).collect::<Result<_, ServiceError>>()?;
             Ok::<_, ServiceError>(Page { items, next })
         };
-        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+        self.kernel.read_list(&list, read).await
     }
 
     /// Gives the group a new name and description.

@@ -19,6 +19,7 @@ use crate::limits::Limits;
 use crate::open_orders::OpenOrders;
 use crate::pauses::KnownPauses;
 use crate::settings::Settings;
+use crate::turns::Turns;
 use crate::waiting::Waiting;
 
 /// The target of spans that only traces are made of; disabled, they cost a look at a flag.
@@ -54,6 +55,7 @@ pub struct Kernel {
     pub(crate) decided: Waiting<ChallengeId>,
     pub(crate) looking: Looking,
     pub(crate) in_hand: InHand,
+    pub(crate) turns: Turns,
     /// This process, as its jobs are leased to.
     pub(crate) node: String,
     jobs: mpsc::UnboundedSender<Fresh>,
@@ -107,6 +109,7 @@ impl Kernel {
             decided: Waiting::default(),
             looking: Looking::default(),
             in_hand: InHand::default(),
+            turns: Turns::default(),
             node,
             jobs,
             waiting,

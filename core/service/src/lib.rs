@@ -50,6 +50,7 @@ mod telling;
 mod termination;
 mod timed;
 mod troubles;
+mod turns;
 mod usage;
 mod validation;
 mod waiting;
@@ -101,6 +102,7 @@ pub use settings::{
     WebhookSettings,
 };
 pub use troubles::{KEPT_TROUBLES, Severity, Trouble, Troubles};
+pub use turns::Turns;
 pub use usage::{Usage, UsageRequest};
 pub use validation::{Assignment, Report, Validations};
 pub use webhooks::{Dispatch, Message, NewWebhook, NewWebhookSecret, Round, Sent, Signatory, WebhookChange, Webhooks};
@@ -133,6 +135,7 @@ pub struct Services {
     pub dispatch: Dispatch,
     pub console: Console,
     pub limits: Limits,
+    pub turns: Turns,
     pub usage: Usage,
     pub diagnoses: Diagnoses,
     pub operator: Operator,
@@ -174,6 +177,7 @@ impl Services {
             nodes: Nodes::new(kernel.clone()),
             console: Console::new(kernel.clone(), known),
             limits: kernel.limits.clone(),
+            turns: kernel.turns.clone(),
             usage: Usage::new(kernel.clone()),
             diagnoses: Diagnoses::new(kernel.clone()),
             operator: Operator::new(kernel.clone()),

@@ -29,7 +29,7 @@ impl Groups {
             known.ok_or_else(|| ServiceError::not_found(Noun::Group))?;
             Ok::<Page<_>, ServiceError>(tx.members(caller.reseller, group, &page.clone()?)?)
         };
-        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+        self.kernel.read_list(&list, read).await
     }
 
     /// Adds accounts; one that is in the group already stays there.

@@ -69,7 +69,7 @@ impl Pauses {
         let list = ListName::new("pause", reseller, &());
         let page = self.kernel.cursors.open(&list, request)?;
         let read = move |tx: &mut Tx<'_>| Ok::<Page<_>, ServiceError>(tx.pauses(reseller, &page)?);
-        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+        self.kernel.read_list(&list, read).await
     }
 
     /// Lifts a pause: new orders are taken again, and failures are counted from none.

@@ -129,7 +129,7 @@ impl Policies {
             let items = items.into_iter().map(with_groups).collect::<Result<_, ServiceError>>()?;
             Ok::<_, ServiceError>(Page { items, next })
         };
-        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+        self.kernel.read_list(&list, read).await
     }
 
     /// Replaces the policy whole: a rule that is left out is gone.

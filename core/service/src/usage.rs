@@ -61,7 +61,7 @@ impl Usage {
                 UsageFilter { days: (from, to), account: account.map(|account| account.id), profile, by, most };
             Ok::<_, ServiceError>(tx.usage(reseller, &filter)?)
         };
-        let rows = self.kernel.store.read(read).await?;
+        let rows = self.kernel.read_in_turn(reseller, read).await?;
         if rows.len() > MOST_ROWS as usize {
             let mut problems = Problems::default();
             let message = format!("more than {MOST_ROWS} rows; ask for fewer days, or by less");

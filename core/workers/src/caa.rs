@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use chancery_dcv::FairPlaces;
 use chancery_domain::{ChallengeType, Identifier, OrderId};
+use chancery_fair::FairPlaces;
 use chancery_service::{CaaAnswer, CaaAsker, CaaAssignment, ServiceError, WebAnswer};
 use tokio::task::JoinSet;
 use tracing::Instrument;

@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 pub use caa::Eyes;
-use chancery_dcv::{Check, FairPlaces, Validator};
+use chancery_dcv::{Check, Validator};
 use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ResellerId, ValidationProblem};
+use chancery_fair::FairPlaces;
 use chancery_service::{Assignment, Fresh, Job, JobKind, LOOKS_AT_A_TIME, Looker, Report, ServiceError, Services};
 pub use courier::Courier;
 pub use inspector::{CaaVerdict, Inspector, Seen};

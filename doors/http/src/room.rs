@@ -49,11 +49,12 @@ impl Room {
         if self.stepped_at.is_some_and(|at| now.duration_since(at) < STEP) {
             return;
         }
-        if self.lately < LATE {
-            self.size = (self.size + self.size / 8 + 1).min(self.most);
-        } else if took >= LATE {
-            self.size = (self.size * 9 / 10).max(LEAST.min(self.most));
-        }
+        self.size = match (self.lately < LATE, took < LATE) {
+            (true, _) => (self.size + self.size / 8 + 1).min(self.most),
+            (false, false) => (self.size * 9 / 10).max(LEAST.min(self.most)),
+            // It gets better.
+            (false, true) => return,
+        };
         self.stepped_at = Some(now);
     }
 
@@ -64,7 +65,7 @@ impl Room {
 
     #[cfg(test)]
     pub(crate) fn has_learnt(&self) -> bool {
-        self.lately > Duration::ZERO
+        self.stepped_at.is_some()
     }
 }
 

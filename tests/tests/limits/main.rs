@@ -10,4 +10,5 @@ mod lists;
 mod nodes;
 mod orders;
 mod pauses;
+mod turns;
 mod usage;

@@ -96,7 +96,7 @@ pub const METRICS: &[Metric] = &[
     of("chancery_http_connections", Gauge, Unit::Count, &[], "Open connections."),
     of("chancery_http_connections_refused_total", Counter, Unit::Count, &[("reason", REFUSED)],
         "Connections refused or cut."),
-    of("chancery_http_overload_total", Counter, Unit::Count, &[("reason", Are(&["backlog", "full", "late", "new", "share"]))],
+    of("chancery_http_overload_total", Counter, Unit::Count, &[("reason", Are(&["backlog", "full", "late", "new", "share", "turn"]))],
         "Requests refused since there were too many at once."),
     of("chancery_http_rate_limited_total", Counter, Unit::Count, &[("limit", Limits)], "Requests refused for their rate."),
     of("chancery_acme_accounts_total", Counter, Unit::Count, &[], "ACME accounts registered."),

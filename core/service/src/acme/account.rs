@@ -156,7 +156,7 @@ impl Acme {
         let (id, now) = (by.account.id, self.kernel.now());
         let page = self.kernel.cursors.open(&list, request)?;
         let read = move |tx: &mut Tx<'_>| Ok::<Page<_>, ServiceError>(tx.orders_of_acme_account(id, now, &page)?);
-        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+        self.kernel.read_list(&list, read).await
     }
 }
 

@@ -76,7 +76,7 @@ impl Events {
                 false => look.newest(tx, &page),
             }
         };
-        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+        self.kernel.read_list(&list, read).await
     }
 
     pub async fn show(&self, caller: &Caller, id: EventId) -> Result<Event, ServiceError> {

@@ -97,7 +97,7 @@ impl Orders {
             let items = items.into_iter().map(|order| details(tx, order)).collect::<Result<_, _>>()?;
             Ok::<_, ServiceError>(Page { items, next })
         };
-        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+        self.kernel.read_list(&list, read).await
     }
 
     /// Asks for the certificate of an order whose names are all authorized. It is issued at once, behind the answer.

@@ -112,7 +112,7 @@ impl Webhooks {
         let list = ListName::new("webhook", reseller, &());
         let page = self.kernel.cursors.open(&list, request)?;
         let read = move |tx: &mut Tx<'_>| Ok::<Page<_>, ServiceError>(tx.webhooks(reseller, &page)?);
-        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+        self.kernel.read_list(&list, read).await
     }
 
     /// Changes what the change names. One that is enabled again goes on where it stood.
@@ -210,7 +210,7 @@ impl Webhooks {
             own(tx, &caller, id)?;
             Ok::<Page<_>, ServiceError>(tx.deliveries(id, &page)?)
         };
-        Ok(self.kernel.cursors.close(&list, self.kernel.store.read(read).await?))
+        self.kernel.read_list(&list, read).await
     }
 
     /// Has an event told once more, whatever came of it before.
