@@ -36,6 +36,7 @@ pub use edge::{Edge, SPANS, Wording, finish};
 pub use error::ApiError;
 pub use exchange::{Exchange, RefusalNote, account_for};
 pub use json::{JsonBody, OptionalJsonBody};
+pub use load::Place;
 pub use once::RequestKey;
 pub use paging::list_request;
 pub use path::StrictPath;

@@ -34,8 +34,8 @@ struct State {
     room: Room,
 }
 
-/// The place of one request that is under way, until dropped.
-pub(crate) struct Place {
+/// The place of one request that is under way, until dropped; found in its extensions.
+pub struct Place {
     load: Load,
     holder: Mutex<Holder>,
     something_new: bool,

@@ -1,10 +1,12 @@
 //! What is shown of customers to those who may not read accounts, and the list for a spreadsheet.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
+use chancery_http::{Door, Edge, account_for, finish};
 use chancery_service::{Limit, LimitSettings, Rate, Settings};
 use chancery_testkit::{Address, TestStore};
-use chancery_tests::{Reply, Tenant, World, lookup, on_both_databases, settings};
+use chancery_tests::{Reply, Tenant, VERSION, World, lookup, on_both_databases, settings};
 use futures_util::StreamExt as _;
 use tower::ServiceExt as _;
 
@@ -72,6 +74,25 @@ async fn a_long_download_ends_with_the_session() {
         let all = MANY as usize + 2;
         assert_eq!((broken, rows == all), (ended, !ended), "{rows} of {all} lines");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_download_is_under_way_until_it_is_read() {
+    let (world, tenant) = furnished(LimitSettings::none(), 10).await;
+    let browser = Browser::of(&world, &tenant).await;
+    let cookie = browser.cookie("__Host-chancery-session").unwrap();
+    let door = Door { services: Arc::new(world.services.clone()), urls: world.urls.clone(), version: VERSION };
+    let edge = Edge::new(Arc::new(|| "r".into())).at_most(1);
+    let router = finish(account_for(chancery_console::router(door.clone()), door), edge);
+    let download = || {
+        let request = http::Request::get("/console/certificates.csv").header("host", "ca.test");
+        let request = request.header("cookie", format!("__Host-chancery-session={cookie}"));
+        router.clone().oneshot(request.body(axum::body::Body::empty()).unwrap())
+    };
+    let unread = download().await.unwrap();
+    assert_eq!((unread.status().as_u16(), download().await.unwrap().status().as_u16()), (200, 503));
+    drop(unread);
+    assert_eq!(download().await.unwrap().status(), 200);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

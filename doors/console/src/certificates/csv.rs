@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{Scope, Secret, Timestamp};
-use chancery_http::{Door, Exchange};
+use chancery_http::{Door, Place};
 use chancery_service::{Caller, CertificateDetails, Limit, ListRequest, ServiceError};
 use futures_util::stream::try_unfold;
 use http::HeaderMap;
@@ -35,7 +35,7 @@ pub(crate) async fn download(
     State(door): State<Door>,
     who: SignedIn,
     Query(query): Query,
-    exchange: Option<Extension<Arc<Exchange>>>,
+    place: Option<Extension<Arc<Place>>>,
     headers: HeaderMap,
 ) -> Result<Response, Refused> {
     let now = door.services.now();
@@ -43,7 +43,7 @@ pub(crate) async fn download(
     let (account, filter) = asked(&query, &who.caller, now);
     let caller = who.caller;
     let token = Secret::new(cookie(&headers, SESSION).unwrap_or_default().to_owned());
-    let writer = Arc::new(Writer { door, caller, token, _place: exchange });
+    let writer = Arc::new(Writer { door, caller, token, _place: place });
     let pages = try_unfold(Next::Header, move |next| {
         let (writer, account, filter) = (writer.clone(), account.clone(), filter.clone());
         async move {
@@ -73,7 +73,7 @@ struct Writer {
     caller: Caller,
     token: Secret,
     /// The place of the request among those of its reseller: it is not over when its answer begins.
-    _place: Option<Extension<Arc<Exchange>>>,
+    _place: Option<Extension<Arc<Place>>>,
 }
 
 impl Writer {
