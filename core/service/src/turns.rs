@@ -1,6 +1,7 @@
 //! Lists are read by turns: a reseller that asks for many at once waits for itself, and others do not wait for it. A connection to
 //! the database is taken by whoever came first, and one that floods would have them all.
 
+use std::num::NonZero;
 use std::time::Duration;
 
 use chancery_domain::{Page, ResellerId};
@@ -12,8 +13,7 @@ use crate::cursor::{ListName, Listed};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 
-/// How many are read at a time. A reseller has at most half of it, which is as many as there are connections unless told
-/// otherwise.
+/// How many are read at a time.
 const AT_ONCE: usize = 16;
 /// Nothing waits for long.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -24,8 +24,15 @@ pub struct Turns(FairPlaces);
 
 impl Default for Turns {
     fn default() -> Self {
-        Self(FairPlaces::new(AT_ONCE))
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        Self(FairPlaces::with_share(AT_ONCE, share(cores)))
     }
+}
+
+/// How many a reseller may read at a time: half as many as there are cores, so that the other half is left to others where the
+/// database is on this machine as well. To wait for one's own lists costs nobody anything.
+fn share(cores: usize) -> usize {
+    (cores / 2).clamp(1, AT_ONCE / 2)
 }
 
 impl Turns {

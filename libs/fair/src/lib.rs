@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// A number of places. A party has at most half of them at a time, and those that wait are let in by turns, one of each
+/// A number of places. A party has at most its share of them at a time, and those that wait are let in by turns, one of each
 /// party: whoever asks for a thousand places delays only himself.
 #[derive(Clone)]
 pub struct FairPlaces(Arc<Inner>);
@@ -30,12 +30,17 @@ pub struct Place {
 }
 
 impl FairPlaces {
-    /// At least one place.
+    /// At least one place, of which a party has at most half.
     pub fn new(places: usize) -> Self {
-        let places = places.max(1);
+        Self::with_share(places, places.div_ceil(2))
+    }
+
+    /// At least one place, of which a party has at most so many, and at least one.
+    pub fn with_share(places: usize, share: usize) -> Self {
+        let (places, share) = (places.max(1), share.max(1));
         let (taken, waiting, turns) = (HashMap::new(), HashMap::new(), VecDeque::new());
         let state = Mutex::new(State { free: places, taken, waiting, turns });
-        Self(Arc::new(Inner { share: places.div_ceil(2), state }))
+        Self(Arc::new(Inner { share, state }))
     }
 
     /// Waits for a place for this party. An empty name is nobody in particular, who waits like others but may have
@@ -130,6 +135,16 @@ mod tests {
         assert!(others.iter().all(Option::is_some));
         assert!(at_once(&places, "d").await.is_none(), "there are four");
         drop(greedy);
+        assert!(at_once(&places, "a").await.is_some());
+    }
+
+    #[tokio::test]
+    async fn a_share_may_be_less_than_half() {
+        let places = FairPlaces::with_share(4, 1);
+        let first = at_once(&places, "a").await;
+        assert!(first.is_some() && at_once(&places, "a").await.is_none());
+        assert!(at_once(&places, "b").await.is_some());
+        drop(first);
         assert!(at_once(&places, "a").await.is_some());
     }
 

@@ -6,6 +6,7 @@ use chancery_tests::on_both_databases;
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
+const SOON: Duration = Duration::from_millis(200);
 const LONG: Duration = Duration::from_secs(60);
 const LISTS: [&str; 4] = ["/v1/account", "/v1/order", "/v1/certificates", "/v1/usage?by=day"];
 
@@ -14,7 +15,11 @@ on_both_databases! {
         let (noisy, quiet) = (world.tenant("NOISY").await, world.tenant("QUIET").await);
         let code = noisy.code.clone();
         let reseller = world.store.read(move |tx| tx.reseller_by_code(&code)).await.unwrap().unwrap().id;
-        let turns = join_all((0..8).map(|_| world.services.turns.take(reseller))).await;
+        let mut turns = Vec::new();
+        while let Ok(turn) = timeout(SOON, world.services.turns.take(reseller)).await {
+            turns.push(turn.unwrap());
+        }
+        assert!(!turns.is_empty());
         let (refused, read) = tokio::join!(join_all(LISTS.map(|list| noisy.get(list))), async {
             timeout(LONG, join_all(LISTS.map(|list| quiet.get(list)))).await.expect("answers")
         });
@@ -30,9 +35,9 @@ on_both_databases! {
 
     async fn however_many_are_asked_for_at_once_all_are_read(world: World) {
         let tenant = world.tenant("DEMO").await;
-        let asked = join_all((0..200).map(|number| tenant.get(LISTS[number % LISTS.len()])));
+        let asked = join_all((0..60).map(|number| tenant.get(LISTS[number % LISTS.len()])));
         let answers = timeout(LONG, asked).await.expect("answers");
         let statuses: Vec<_> = answers.into_iter().map(|answer| answer.status.as_u16()).collect();
-        assert_eq!(statuses, [200; 200]);
+        assert_eq!(statuses, [200; 60]);
     }
 }
