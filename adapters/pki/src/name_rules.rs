@@ -16,7 +16,8 @@ pub struct NameRules {
     pub ip_addresses: bool,
     /// Addresses that are private, loopback, for documentation, …: for `dev` only.
     pub special_addresses: bool,
-    /// Names whose top-level domain is not in the public suffix list, such as `hello.test`: not for public profiles.
+    /// Names whose top-level domain is not in the public suffix list, such as `hello.test`, and names below `arpa`,
+    /// such as `nas.home.arpa`: not for public profiles.
     pub internal_names: bool,
 }
 
@@ -58,6 +59,12 @@ pub enum NameProblem {
     /// Its top-level domain does not exist in the public DNS.
     #[error("{0:?} does not end in a public top-level domain; ask for a name in the public DNS")]
     Internal(String),
+    /// It is an onion service, or all of them.
+    #[error("{0:?} is a name of Tor, which must not be looked up in the DNS (RFC 7686); ask for a name in the DNS")]
+    Onion(String),
+    /// It is in the part of the DNS that serves the DNS itself, or homes.
+    #[error("{0:?} is below arpa, where nobody can register (RFC 3172); ask for a domain that is registered to you")]
+    Arpa(String),
     /// An address that is not 4 or 16 octets.
     #[error("an iPAddress name has {0} octets; write 4 for IPv4 or 16 for IPv6")]
     AddressLength(usize),
@@ -96,6 +103,7 @@ impl NameProblem {
             Self::WildcardNotAllowed(_) => "wildcard_not_allowed",
             Self::PublicSuffix(_) => "public_suffix",
             Self::Internal(_) => "internal_name",
+            Self::Onion(_) | Self::Arpa(_) => "special_name",
             Self::AddressNotAllowed(_) => "ip_not_allowed",
             Self::SpecialAddress { .. } => "special_ip",
             Self::Duplicate(_) => "duplicate_name",
@@ -136,6 +144,12 @@ impl NameRules {
 
     fn dns_problem(&self, name: &DnsName) -> Option<NameProblem> {
         let text = || name.to_string();
+        // The public suffix list has both top-level domains, so to it names below them are like any other.
+        match top_level_domain(name) {
+            "onion" => return Some(NameProblem::Onion(text())),
+            "arpa" if !self.internal_names => return Some(NameProblem::Arpa(text())),
+            _ => {}
+        }
         if name.is_wildcard() && !self.wildcards {
             return Some(NameProblem::WildcardNotAllowed(text()));
         }
@@ -216,6 +230,10 @@ pub fn is_owned_with(name: &str, namespace: &str) -> bool {
     at_or_below(name, namespace) && registrable_domain(name).is_some_and(|domain| at_or_below(namespace, domain))
 }
 
+fn top_level_domain(name: &DnsName) -> &str {
+    name.base().rsplit('.').next().unwrap_or_default()
+}
+
 fn suffix_of(name: &str) -> Suffix {
     match psl::List.suffix(name.as_bytes()).and_then(|suffix| suffix.typ()) {
         Some(Type::Icann) => Suffix::Registry,
@@ -294,6 +312,31 @@ mod tests {
             assert_eq!(codes(INTERNAL, &[name]), [""; 0], "{name}");
         }
         assert_eq!(codes(INTERNAL, &["*.test"]), ["public_suffix"]);
+    }
+
+    #[test]
+    fn names_of_tor_are_for_nobody() {
+        for name in ["onion", "*.onion", "hello.onion", "*.hello.onion", "a.hello.ONION."] {
+            assert_eq!(codes(PUBLIC, &[name]), ["special_name"], "{name}");
+            assert_eq!(codes(INTERNAL, &[name]), ["special_name"], "{name}");
+        }
+        for name in ["onion.com", "onion.example.com", "redonion.com"] {
+            assert_eq!(codes(PUBLIC, &[name]), [""; 0], "{name}");
+        }
+        assert_eq!(codes(INTERNAL, &["red-onion", "a.redonion"]), [""; 0]);
+    }
+
+    #[test]
+    fn names_below_arpa_are_for_internal_use() {
+        for name in ["a.home.arpa", "*.a.home.arpa", "2.0.192.in-addr.arpa", "8.b.d.0.1.0.0.2.ip6.arpa", "as112.arpa"] {
+            assert_eq!(codes(PUBLIC, &[name]), ["special_name"], "{name}");
+            assert_eq!(codes(INTERNAL, &[name]), [""; 0], "{name}");
+        }
+        for name in ["arpa", "*.arpa", "home.arpa", "*.home.arpa"] {
+            assert_eq!(codes(PUBLIC, &[name]), ["special_name"], "{name}");
+            assert_eq!(codes(INTERNAL, &[name]), ["public_suffix"], "{name}");
+        }
+        assert_eq!(codes(PUBLIC, &["arpa.com", "a.arpa.example.com"]), [""; 0]);
     }
 
     #[test]

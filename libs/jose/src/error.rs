@@ -18,9 +18,13 @@ pub enum KeyError {
     /// A member that is not strict base64url, or an integer with leading zeros.
     #[error("`{0}` is not canonical base64url")]
     Encoding(&'static str),
-    /// Coordinates of the wrong length (RFC 7518 section 6.2.1.2), or of no point on the curve.
+    /// Coordinates of the wrong length (RFC 7518 section 6.2.1.2), of no point on the curve, or not in the one spelling
+    /// that a point has (RFC 8032 section 5.1.3).
     #[error("the coordinates are not those of a point on the curve")]
     Point,
+    /// A point of Ed25519 for which anyone can sign (RFC 8032 section 5.1.7 lets its signatures verify).
+    #[error("the point is one of the few of small order, for which anyone can sign; make a new key")]
+    SmallOrder,
     /// An RSA modulus that is even, or outside 2048 to 8192 bits.
     #[error("an RSA modulus of {0} bits is refused: it must be odd, 2048 to 8192 bits")]
     Modulus(usize),

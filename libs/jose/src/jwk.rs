@@ -7,7 +7,7 @@ use aws_lc_rs::signature::{self as lc, ParsedPublicKey, RsaPublicKeyComponents, 
 use serde_json::{Value, json};
 
 use crate::Algorithm::*;
-use crate::{Algorithm, JwsError, KeyError, Verifier, base64url, json, spki};
+use crate::{Algorithm, JwsError, KeyError, Verifier, base64url, ed25519, json, spki};
 
 /// A public key that is known to be well-formed. Cheap to clone; equal when the keys are, whatever else the JSON said.
 #[derive(Debug, Clone)]
@@ -107,8 +107,12 @@ impl Jwk {
         }
     }
 
-    /// From the encoded point, which is checked to be on the curve.
+    /// From the encoded point, which is checked to be on the curve and to be somebody's.
     pub(crate) fn from_point(curve: &'static Curve, point: &[u8]) -> Result<Self, KeyError> {
+        // The cryptographic library takes every point of it. Other curves here have none of small order.
+        if curve.name == "Ed25519" {
+            ed25519::check(point)?;
+        }
         let key = ParsedPublicKey::new(curve.by, point).map_err(|_| KeyError::Point)?;
         Ok(Self::of(Material::Point(curve, key)))
     }

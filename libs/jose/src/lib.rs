@@ -6,6 +6,7 @@
 
 mod alg;
 pub mod base64url;
+mod ed25519;
 mod error;
 mod json;
 mod jwk;

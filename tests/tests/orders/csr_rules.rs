@@ -1,6 +1,7 @@
 //! What is wrong with a CSR, told alike by `POST /v1/validate-csr` and by ordering with it.
 
-use chancery_tests::{Tenant, lookup, on_both_databases};
+use chancery_pki::NameRules;
+use chancery_tests::{Tenant, lookup, on_both_databases, settings};
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
@@ -99,6 +100,57 @@ on_both_databases! {
             BASE64.encode(&der_of(&pem)),
         ] {
             assert_eq!(verdict(&tenant, &account, &form).await, [""; 0], "{form}");
+        }
+    }
+
+    // RFC 8555 section 7.4.
+    async fn what_a_csr_asks_for_and_would_not_get_is_refused(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let key = CustomerKey::p256();
+        for (extension, expected) in [
+            ("extendedKeyUsage=serverAuth,clientAuth", vec![]),
+            ("keyUsage=critical,digitalSignature", vec![]),
+            ("basicConstraints=critical,CA:FALSE", vec![]),
+            ("1.3.6.1.4.1.99999.1=ASN1:NULL", vec![]),
+            ("1.3.6.1.4.1.99999.1=critical,ASN1:NULL", vec!["unknown_critical"]),
+            ("tlsfeature=status_request", vec!["must_staple"]),
+            ("extendedKeyUsage=serverAuth,codeSigning", vec!["unsupported_usage"]),
+            ("extendedKeyUsage=anyExtendedKeyUsage", vec!["unsupported_usage"]),
+            ("certificatePolicies=2.23.140.1.2.1", vec!["unsupported_extension"]),
+            ("nameConstraints=critical,permitted;DNS:a.test", vec!["unsupported_extension"]),
+            ("policyConstraints=requireExplicitPolicy:0", vec!["unsupported_extension"]),
+        ] {
+            let csr = key.request_with(&["-subj", "/", "-addext", "subjectAltName=DNS:a.test", "-addext", extension]);
+            assert_eq!(verdict(&tenant, &account, &csr).await, expected, "{extension}");
+        }
+    }
+
+    async fn of_two_csrs_none_is_chosen(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let both = CustomerKey::p256().request("DNS:a.test") + &CustomerKey::p256().request("DNS:b.test");
+        assert_eq!(verdict(&tenant, &account, &both).await, ["malformed_csr"]);
+        let told = tenant.post("/v1/validate-csr", json!({"csr": both})).await.text();
+        assert_eq!(told, "malformed_csr: there is more than one CSR; send one");
+    }
+
+    async fn names_that_the_dns_gives_to_nobody_are_refused(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let mut public = settings();
+        for look in public.issuing.certificates.values_mut() {
+            look.names = NameRules::default();
+        }
+        let node = world.another_node(public, Vec::new()).await;
+        let key = CustomerKey::p256();
+        for (name, inside, outside) in [
+            ("www.example.com", vec![], vec![]),
+            ("hello.onion", vec!["special_name"], vec!["special_name"]),
+            ("*.hello.onion", vec!["special_name"], vec!["special_name"]),
+            ("nas.home.arpa", vec![], vec!["special_name"]),
+            ("2.0.192.in-addr.arpa", vec![], vec!["special_name"]),
+        ] {
+            let csr = key.request(&format!("DNS:{name}"));
+            assert_eq!(verdict(&tenant, &account, &csr).await, inside, "{name}");
+            assert_eq!(verdict(&node.hears(&tenant), &account, &csr).await, outside, "{name}");
         }
     }
 

@@ -67,6 +67,17 @@ pub enum CsrProblem {
     /// It asks for the certificate of a CA.
     #[error("the CSR asks for a CA certificate (basic constraints CA:TRUE); leave that extension out")]
     CaRequested,
+    /// It asks for a certificate that holds only with a stapled OCSP response.
+    #[error(
+        "the CSR asks for must-staple (the TLS Feature extension), which is not supported; make the CSR without it"
+    )]
+    MustStaple,
+    /// A purpose that no certificate of ours has.
+    #[error("the extended key usage {0} is not supported; make the CSR with no others than serverAuth and clientAuth")]
+    UnsupportedUsage(ObjectIdentifier),
+    /// An extension that is not for a request to choose.
+    #[error("the CSR asks for the extension {0}, which is not for a CSR to choose; make the CSR without it")]
+    UnsupportedExtension(ObjectIdentifier),
     /// An extension that must be understood and is not.
     #[error("the critical extension {0} is not supported; leave it out, or make it not critical")]
     UnknownCritical(ObjectIdentifier),
@@ -85,6 +96,9 @@ impl CsrProblem {
             Self::Email(_) => "email_san",
             Self::UnsupportedSan(_) => "unsupported_san",
             Self::CaRequested => "ca_requested",
+            Self::MustStaple => "must_staple",
+            Self::UnsupportedUsage(_) => "unsupported_usage",
+            Self::UnsupportedExtension(_) => "unsupported_extension",
             Self::UnknownCritical(_) => "unknown_critical",
         }
     }
@@ -95,10 +109,7 @@ impl CertificateRequest {
     pub fn check(&self, rules: &CsrRules<'_>, known_bad: &dyn KnownBadKeys) -> Vec<CsrProblem> {
         let mut problems = self.key_problems(rules, known_bad);
         problems.extend(self.name_problems(rules));
-        if self.contents.asks_for_ca {
-            problems.push(CsrProblem::CaRequested);
-        }
-        problems.extend(self.contents.unknown_critical.iter().copied().map(CsrProblem::UnknownCritical));
+        problems.extend(self.extension_problems());
         problems.truncate(MAX_PROBLEMS);
         problems
     }
@@ -160,6 +171,17 @@ impl CertificateRequest {
             problems.extend(self.common_name_problems(&names));
         }
         problems
+    }
+
+    /// What it asks for and would not get: better refused than left out silently (RFC 8555 section 7.4).
+    fn extension_problems(&self) -> impl Iterator<Item = CsrProblem> {
+        let contents = &self.contents;
+        let ca = contents.asks_for_ca.then_some(CsrProblem::CaRequested);
+        let staple = contents.asks_for_tls_features.then_some(CsrProblem::MustStaple);
+        let usages = contents.foreign_usages.iter().copied().map(CsrProblem::UnsupportedUsage);
+        let refused = contents.refused_extensions.iter().copied().map(CsrProblem::UnsupportedExtension);
+        let unknown = contents.unknown_critical.iter().copied().map(CsrProblem::UnknownCritical);
+        ca.into_iter().chain(staple).chain(usages).chain(refused).chain(unknown)
     }
 
     fn common_name_problems(&self, names: &[Identifier]) -> impl Iterator<Item = CsrProblem> {

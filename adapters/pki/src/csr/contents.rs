@@ -8,6 +8,11 @@ use der::{
     oid::db::{rfc4519::COMMON_NAME, rfc5280, rfc5912::ID_EXTENSION_REQ},
 };
 
+use crate::profile::Purpose;
+
+/// "Must staple" (RFC 7633 section 4.1).
+const TLS_FEATURE: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.1.24");
+
 /// A CertificationRequest (RFC 2986 section 4), taken apart.
 #[derive(Clone)]
 pub(super) struct Contents {
@@ -24,6 +29,12 @@ pub(super) struct Contents {
     pub(super) names: Option<Vec<RequestedName>>,
     /// Whether it asks to be a CA.
     pub(super) asks_for_ca: bool,
+    /// Whether it asks for TLS features, such as a stapled OCSP response.
+    pub(super) asks_for_tls_features: bool,
+    /// Extended key usages that no certificate of ours has.
+    pub(super) foreign_usages: Vec<ObjectIdentifier>,
+    /// Extensions whose meaning is known, and which no request can have its way with.
+    pub(super) refused_extensions: Vec<ObjectIdentifier>,
     /// Extensions that must be understood, and that nobody here does.
     pub(super) unknown_critical: Vec<ObjectIdentifier>,
 }
@@ -67,6 +78,9 @@ impl Contents {
             common_names: common_names(subject)?,
             names: None,
             asks_for_ca: false,
+            asks_for_tls_features: false,
+            foreign_usages: Vec::new(),
+            refused_extensions: Vec::new(),
             unknown_critical: Vec::new(),
         };
         if let Some(attributes) = attributes {
@@ -117,8 +131,15 @@ impl Contents {
             match oid {
                 rfc5280::ID_CE_SUBJECT_ALT_NAME => self.names = Some(names(value)?),
                 rfc5280::ID_CE_BASIC_CONSTRAINTS => self.asks_for_ca = asks_for_ca(value)?,
+                rfc5280::ID_CE_EXT_KEY_USAGE => self.foreign_usages = foreign_usages(value)?,
+                TLS_FEATURE => self.asks_for_tls_features = true,
+                // Whoever asks for these wants something of the certificate that it would then lack, critical or not
+                // (RFC 8555 section 7.4).
+                rfc5280::ID_CE_CERTIFICATE_POLICIES
+                | rfc5280::ID_CE_NAME_CONSTRAINTS
+                | rfc5280::ID_CE_POLICY_CONSTRAINTS => self.refused_extensions.push(oid),
                 // What the certificate says here is the profile's business, whatever is asked for.
-                rfc5280::ID_CE_KEY_USAGE | rfc5280::ID_CE_EXT_KEY_USAGE | rfc5280::ID_CE_SUBJECT_KEY_IDENTIFIER => {}
+                rfc5280::ID_CE_KEY_USAGE | rfc5280::ID_CE_SUBJECT_KEY_IDENTIFIER => {}
                 other if critical => self.unknown_critical.push(other),
                 _ => {}
             }
@@ -158,6 +179,15 @@ fn asks_for_ca(value: &[u8]) -> Read<bool> {
     const BROKEN: &str = "its basic constraints cannot be read";
     let fields = elements(sequence(value, BROKEN)?, BROKEN)?;
     Ok(fields.first().is_some_and(|first| bool::from_der(first) == Ok(true)))
+}
+
+/// The purposes that no profile has. Which of the others a certificate gets is the profile's business.
+fn foreign_usages(value: &[u8]) -> Read<Vec<ObjectIdentifier>> {
+    const BROKEN: &str = "its extended key usages cannot be read";
+    let usages = elements(sequence(value, BROKEN)?, BROKEN)?.into_iter().map(|usage| oid_of(usage, BROKEN));
+    let mut usages = usages.collect::<Read<Vec<_>>>()?;
+    usages.retain(|usage| Purpose::ALL.iter().all(|purpose| purpose.oid() != *usage));
+    Ok(usages)
 }
 
 fn common_names(subject: &[u8]) -> Read<Vec<Option<String>>> {

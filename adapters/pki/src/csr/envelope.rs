@@ -18,6 +18,9 @@ pub enum CsrError {
     /// PEM of something else.
     #[error("this is PEM of a {0:?}, not of a CERTIFICATE REQUEST; send the CSR")]
     OtherPem(String),
+    /// A second one after the first.
+    #[error("there is more than one CSR; send one")]
+    Several,
     /// A private key. It was sent to someone who must not know it.
     #[error("this is a private key, which nobody but you should have; make a new key, and send the CSR only")]
     PrivateKey,
@@ -36,7 +39,9 @@ impl CsrError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::TooLarge => "csr_too_large",
-            Self::Empty | Self::OtherPem(_) | Self::PrivateKey | Self::Encoding | Self::Der(_) => "malformed_csr",
+            Self::Empty | Self::OtherPem(_) | Self::Several | Self::PrivateKey | Self::Encoding | Self::Der(_) => {
+                "malformed_csr"
+            }
         }
     }
 }
@@ -60,7 +65,8 @@ pub(super) fn open(input: &[u8]) -> Result<Vec<u8>, CsrError> {
     }
 }
 
-/// The first block, which must be a request; text before and after it is passed over, as OpenSSL writes some.
+/// The first block, which must be a request and the only one; text before and after it is passed over, as OpenSSL
+/// writes some.
 fn pem(text: &str) -> Result<Vec<u8>, CsrError> {
     let rest = &text["-----BEGIN ".len()..];
     let (label, rest) = rest.split_once("-----").ok_or(CsrError::Encoding)?;
@@ -71,10 +77,19 @@ fn pem(text: &str) -> Result<Vec<u8>, CsrError> {
         return Err(CsrError::OtherPem(label.chars().take(40).collect()));
     }
     let (body, rest) = rest.split_once("-----END ").ok_or(CsrError::Encoding)?;
-    if rest.split_once("-----").map(|(end, _)| end) != Some(label) {
+    let (end, after) = rest.split_once("-----").ok_or(CsrError::Encoding)?;
+    if end != label {
         return Err(CsrError::Encoding);
     }
+    // Nobody could tell for which of them the certificate would be.
+    if begins_request(after) {
+        return Err(CsrError::Several);
+    }
     base64(body)
+}
+
+fn begins_request(text: &str) -> bool {
+    LABELS.iter().any(|label| text.contains(&format!("-----BEGIN {label}-----")))
 }
 
 fn base64(text: &str) -> Result<Vec<u8>, CsrError> {
@@ -129,5 +144,18 @@ mod tests {
         assert_eq!(error("-----BEGIN PRIVATE KEY-----\nMAoA\n"), CsrError::PrivateKey);
         assert_eq!(error("-----BEGIN RSA PRIVATE KEY-----\nMAoA\n"), CsrError::PrivateKey);
         assert_eq!(open(&vec![0x30; MAX_CSR_BYTES + 1]).unwrap_err(), CsrError::TooLarge);
+    }
+
+    #[test]
+    fn of_two_requests_none_is_chosen() {
+        let block = |label: &str| format!("-----BEGIN {label}-----\nMAoA\n-----END {label}-----\n");
+        let [usual, new] = LABELS.map(block);
+        for both in [usual.repeat(2), new.repeat(2), format!("{usual}{new}"), format!("{new}text\n{usual}")] {
+            let error = open(both.as_bytes()).unwrap_err();
+            assert_eq!((&error, error.code()), (&CsrError::Several, "malformed_csr"), "{both}");
+        }
+        // What comes after and is no request is passed over, as ever.
+        let with_certificate = usual.clone() + &block("CERTIFICATE");
+        assert_eq!(open(with_certificate.as_bytes()), open(usual.as_bytes()));
     }
 }

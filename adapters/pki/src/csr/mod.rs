@@ -42,6 +42,20 @@ impl CertificateRequest {
         Ok(Self { der, contents, key })
     }
 
+    /// The same, where host names that are common names count among the names: RFC 8555 section 7.4 has them in either place.
+    pub fn with_common_names(mut self) -> Self {
+        let known = self.identifiers();
+        let common = self.contents.common_names.iter().flatten().filter(|text| match Identifier::parse(text) {
+            Ok(name @ Identifier::Dns(_)) => !known.contains(&name),
+            Ok(Identifier::Ip(_)) | Err(_) => false,
+        });
+        let further: Vec<_> = common.cloned().map(RequestedName::Dns).collect();
+        if !further.is_empty() {
+            self.contents.names.get_or_insert_default().extend(further);
+        }
+        self
+    }
+
     /// The request as it was received, in DER.
     pub fn as_der(&self) -> &[u8] {
         &self.der

@@ -7,6 +7,7 @@ use aws_lc_rs::{
     signature::{ECDSA_P256_SHA256_ASN1, ECDSA_P384_SHA384_ASN1, ED25519, ParsedPublicKey, VerificationAlgorithm},
 };
 use chancery_domain::KeyType;
+use data_encoding::BASE64URL_NOPAD;
 use der::{
     Decode, Encode, Sequence,
     asn1::{AnyRef, BitStringRef, UintRef},
@@ -72,6 +73,28 @@ impl SubscriberKey {
     /// The SHA-256 of the SubjectPublicKeyInfo. The same key always has the same one.
     pub fn sha256(&self) -> &[u8; 32] {
         &self.sha256
+    }
+
+    /// The thumbprint that it has as a JWK (RFC 7638), by which ACME accounts are known.
+    pub fn thumbprint(&self) -> String {
+        let coordinates = |name: &str, len: usize| {
+            let (x, y) = self.spki[self.spki.len() - 2 * len..].split_at(len);
+            let (x, y) = (BASE64URL_NOPAD.encode(x), BASE64URL_NOPAD.encode(y));
+            format!(r#"{{"crv":"{name}","kty":"EC","x":"{x}","y":"{y}"}}"#)
+        };
+        let members = match &self.material {
+            Material::Rsa { modulus, exponent } => {
+                let [e, n] = [exponent, modulus].map(|integer| BASE64URL_NOPAD.encode(&integer.to_bytes_be()));
+                format!(r#"{{"e":"{e}","kty":"RSA","n":"{n}"}}"#)
+            }
+            Material::EcP256 => coordinates("P-256", 32),
+            Material::EcP384 => coordinates("P-384", 48),
+            Material::Ed25519 => {
+                let x = BASE64URL_NOPAD.encode(&self.spki[self.spki.len() - 32..]);
+                format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#)
+            }
+        };
+        BASE64URL_NOPAD.encode(digest::digest(&digest::SHA256, members.as_bytes()).as_ref())
     }
 
     /// The kind of key. An RSA key of a size between two of the list counts as the lower one.

@@ -30,7 +30,7 @@ fn requests_made_by_openssl_pass() {
         (&rsa, &["-sha512", "-newhdr"]),
         (&p256, &["-addext", "keyUsage=critical,digitalSignature", "-addext", "basicConstraints=CA:FALSE"]),
         (&p256, &["-sha512"]),
-        (&p384, &["-sha256", "-addext", "extendedKeyUsage=serverAuth", "-addext", "tlsfeature=status_request"]),
+        (&p384, &["-sha256", "-addext", "extendedKeyUsage=serverAuth,clientAuth"]),
         (&["-algorithm", "ED25519"], &[]),
     ] {
         let pem = openssl(key, extra);
@@ -55,6 +55,10 @@ fn requests_of_openssl_with_a_fault_are_refused() {
     assert_eq!(found(&explicit, &[]), ["unsupported_key"]);
     assert_eq!(found(&p256, &["-sha1"]), ["unsupported_signature"]);
     assert_eq!(found(&p256, &["-addext", "basicConstraints=CA:TRUE"]), ["ca_requested"]);
+    assert_eq!(found(&p256, &["-addext", "tlsfeature=status_request"]), ["must_staple"]);
+    assert_eq!(found(&p256, &["-addext", "extendedKeyUsage=serverAuth,codeSigning"]), ["unsupported_usage"]);
+    assert_eq!(found(&p256, &["-addext", "certificatePolicies=2.23.140.1.2.1"]), ["unsupported_extension"]);
+    assert_eq!(found(&p256, &["-addext", "nameConstraints=permitted;DNS:example.com"]), ["unsupported_extension"]);
     let pss = ["-sigopt", "rsa_padding_mode:pss"];
     assert_eq!(found(&["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"], &pss), ["unsupported_signature"]);
 }
@@ -77,6 +81,13 @@ fn pem_base64_and_der_are_the_same_request() {
     {
         assert_eq!(CertificateRequest::parse(form).unwrap().as_der(), der);
     }
+}
+
+#[test]
+fn two_requests_in_one_pem_are_refused() {
+    let p256 = ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"];
+    let both = openssl(&p256, &[]) + &openssl(&p256, &["-newhdr"]);
+    assert_eq!(CertificateRequest::parse(&both).err(), Some(CsrError::Several));
 }
 
 #[test]

@@ -33,6 +33,9 @@ fn broken_structures_are_refused_with_what_is_wrong() {
     assert_eq!(changed(&|parts| parts.extensions.push(tlv(0x30, &[]))), "its extensions cannot be read");
     let not_ascii = extension("2.5.29.17", false, &sequence(&[&name(2, "ä.example.com".as_bytes())]));
     assert!(changed(&|parts| parts.extensions = vec![not_ascii.clone()]).contains("not ASCII"));
+    let no_usage = extension("2.5.29.37", false, &sequence(&[&tlv(0x02, &[&[1]])]));
+    let why = changed(&|parts| parts.extensions.push(no_usage.clone()));
+    assert_eq!(why, "its extended key usages cannot be read");
     let twice = sequence(&[&oid("1.2.840.113549.1.9.14"), &tlv(0x31, &[&sequence(&[])])]).repeat(2);
     assert_eq!(refused(good.sign_with_attributes(&key, &twice)), "it has two lists of extensions");
     assert_eq!(refused(good.sign_with_attributes(&key, b"\x05\x00")), "its attributes cannot be read");

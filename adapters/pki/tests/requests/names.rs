@@ -1,6 +1,6 @@
 //! The rules for names.
 
-use crate::build::{Key, Parts, codes, common_name, dns, extension, name, read, rules, sequence, tlv};
+use crate::build::{Key, Parts, codes, common_name, dns, extension, name, oid, read, rules, sequence, tlv};
 use chancery_pki::{CsrProblem, CsrRules, KeyAlgorithm, NameRules, NoKnownBadKeys};
 
 fn found(change: impl FnOnce(&mut Parts), names: &[Vec<u8>]) -> Vec<&'static str> {
@@ -44,6 +44,8 @@ fn each_kind_of_bad_name_has_its_code() {
         (dns("*.co.uk"), "public_suffix"),
         (dns("hello.test"), "internal_name"),
         (dns("localhost"), "internal_name"),
+        (dns("hello.onion"), "special_name"),
+        (dns("1.1.1.in-addr.arpa"), "special_name"),
         (dns("a_b.example.com"), "underscore"),
         (dns("w*.example.com"), "wildcard"),
         (dns("*.*.example.com"), "wildcard"),
@@ -138,16 +140,48 @@ fn names_are_in_the_extension_and_nowhere_else() {
 #[test]
 fn extensions_are_ignored_unless_they_must_not_be() {
     let with = |extra: Vec<u8>| found(|parts| parts.extensions.push(extra), &[dns("example.com")]);
-    // Key usage, extended key usage, key identifier, "must staple" and something private.
-    for (id, critical) in
-        [("2.5.29.15", true), ("2.5.29.37", true), ("2.5.29.14", false), ("1.3.6.1.5.5.7.1.24", false)]
-    {
+    // Key usage, key identifier and something private.
+    for (id, critical) in [("2.5.29.15", true), ("2.5.29.14", false), ("1.3.6.1.4.1.99999.1", false)] {
         assert_eq!(with(extension(id, critical, b"\x03\x02\x05\xa0")), [""; 0], "{id}");
     }
     assert_eq!(with(extension("1.3.6.1.4.1.99999.1", true, b"\x05\x00")), ["unknown_critical"]);
-    assert_eq!(with(extension("1.3.6.1.5.5.7.1.24", true, b"\x05\x00")), ["unknown_critical"]);
     assert_eq!(with(extension("2.5.29.19", true, b"\x30\x00")), [""; 0]);
     assert_eq!(with(extension("2.5.29.19", false, b"\x30\x03\x01\x01\xff")), ["ca_requested"]);
+}
+
+/// RFC 8555 section 7.4.
+#[test]
+fn what_is_asked_for_and_would_be_left_out_is_refused() {
+    let with = |extra: Vec<u8>| found(|parts| parts.extensions.push(extra), &[dns("example.com")]);
+    // Must-staple, certificate policies, name constraints, policy constraints.
+    for (id, code) in [
+        ("1.3.6.1.5.5.7.1.24", "must_staple"),
+        ("2.5.29.32", "unsupported_extension"),
+        ("2.5.29.30", "unsupported_extension"),
+        ("2.5.29.36", "unsupported_extension"),
+    ] {
+        for critical in [false, true] {
+            assert_eq!(with(extension(id, critical, b"\x30\x03\x02\x01\x05")), [code], "{id}");
+        }
+    }
+}
+
+#[test]
+fn a_certificate_is_for_servers_and_clients_only() {
+    let with = |usages: &[&str]| {
+        let usages: Vec<_> = usages.iter().map(|usage| oid(usage)).collect();
+        let usages = extension("2.5.29.37", true, &sequence(&[&usages.concat()]));
+        found(|parts| parts.extensions.push(usages), &[dns("example.com")])
+    };
+    let (server, client) = ("1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.2");
+    for good in [&[server][..], &[client], &[server, client], &[]] {
+        assert_eq!(with(good), [""; 0], "{good:?}");
+    }
+    // Code signing, OCSP signing, anything.
+    for bad in ["1.3.6.1.5.5.7.3.3", "1.3.6.1.5.5.7.3.9", "2.5.29.37.0"] {
+        assert_eq!(with(&[server, bad]), ["unsupported_usage"], "{bad}");
+    }
+    assert_eq!(with(&["1.3.6.1.5.5.7.3.3", "2.5.29.37.0"]), ["unsupported_usage"; 2]);
 }
 
 #[test]
@@ -157,6 +191,9 @@ fn every_problem_is_listed_and_each_says_what_to_do() {
     let mut parts = Parts::new(&key, &names);
     parts.subject = common_name(0x0c, b"www.example.com");
     parts.extensions.push(extension("1.2.3.4", true, b"\x05\x00"));
+    parts.extensions.push(extension("1.3.6.1.5.5.7.1.24", false, b"\x30\x03\x02\x01\x05"));
+    parts.extensions.push(extension("2.5.29.37", false, &sequence(&[&oid("2.5.29.37.0")])));
+    parts.extensions.push(extension("2.5.29.32", false, b"\x30\x00"));
     let found = read(&parts.sign(&Key::new(KeyAlgorithm::EcP256))).check(&rules(), &NoKnownBadKeys);
     let mut listed: Vec<_> = found.iter().map(CsrProblem::code).collect();
     listed.sort_unstable();
@@ -164,10 +201,13 @@ fn every_problem_is_listed_and_each_says_what_to_do() {
         "bad_signature",
         "cn_not_in_san",
         "email_san",
+        "must_staple",
         "public_suffix",
         "special_ip",
         "underscore",
         "unknown_critical",
+        "unsupported_extension",
+        "unsupported_usage",
     ];
     assert_eq!(listed, expected);
     for problem in found {
