@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use chancery_service::ServiceError;
+use chancery_service::{Noun, ServiceError};
 use chancery_store::StoreError;
 use serde_json::{Value, json};
 
@@ -114,6 +114,9 @@ impl From<ServiceError> for Failure {
                 let messages: Vec<_> = problems.0.into_iter().map(|problem| problem.message).collect();
                 Self::failed(messages.join("; "))
             }
+            ServiceError::NotFound(noun, _) => {
+                Self { advice: where_to_look(noun).map(str::to_owned), ..Self::failed(error) }
+            }
             other => Self::failed(other),
         }
     }
@@ -133,6 +136,34 @@ impl From<StoreError> for Failure {
     }
 }
 
+/// The command that tells the operator what there is instead.
+const fn where_to_look(noun: Noun) -> Option<&'static str> {
+    match noun {
+        Noun::Reseller => Some("see `chancery reseller list`"),
+        Noun::Client => Some("see `chancery client list`"),
+        Noun::ApiKey => Some("see `chancery api-key list --reseller CODE`"),
+        Noun::OperatorKey => Some("see `chancery operator-key list`"),
+        Noun::Pause => Some("see `chancery pause list --reseller CODE`"),
+        Noun::Profile => Some("see `chancery profile list`"),
+        Noun::Issuer => Some("see `chancery ca list`"),
+        Noun::Certificate => {
+            Some("`chancery audit --action certificate.issue --json` has serial numbers and orders of what was issued")
+        }
+        // The operator's commands do not name these.
+        Noun::Account
+        | Noun::Credential
+        | Noun::Group
+        | Noun::Policy
+        | Noun::Member
+        | Noun::Order
+        | Noun::Authorization
+        | Noun::Challenge
+        | Noun::Event
+        | Noun::Webhook
+        | Noun::Delivery => None,
+    }
+}
+
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -145,6 +176,13 @@ mod tests {
     fn is_one_line_with_what_to_do() {
         let failure = Failure::usage("port 1 is\n taken").advise("choose another");
         assert_eq!(failure.to_string(), "port 1 is taken; choose another");
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_with_where_to_look() {
+        let said = |noun, which: &str| Failure::from(ServiceError::NotFound(noun, vec![which.to_owned()])).to_string();
+        assert_eq!(said(Noun::Reseller, "NOPE"), "there is no reseller NOPE; see `chancery reseller list`");
+        assert!(said(Noun::Certificate, "1234").starts_with("there is no certificate 1234; `chancery audit --action"));
     }
 
     #[test]

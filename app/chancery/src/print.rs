@@ -1,6 +1,6 @@
 //! What commands print: tables for people, JSON for scripts, from the same values.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use anstyle::Style;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// The widest cell of a table; JSON has it all.
+/// The widest cell of a table in a terminal; what goes elsewhere has it all, and so has JSON.
 const WIDEST: usize = 80;
 
 /// Named values in the order in which they are shown. What is null is left out.
@@ -60,6 +60,16 @@ impl Printer {
 
     /// Many things of one kind. People see the columns named; JSON has everything.
     pub fn table(self, columns: &[&'static str], records: &[Record]) -> Result<(), Failure> {
+        let widest = if io::stdout().is_terminal() { WIDEST } else { usize::MAX };
+        self.table_within(widest, columns, records)
+    }
+
+    /// The same with nothing cut, in a terminal neither: half an advice helps nobody.
+    pub fn whole_table(self, columns: &[&'static str], records: &[Record]) -> Result<(), Failure> {
+        self.table_within(usize::MAX, columns, records)
+    }
+
+    fn table_within(self, widest: usize, columns: &[&'static str], records: &[Record]) -> Result<(), Failure> {
         if self.json {
             return json(&records);
         }
@@ -67,7 +77,7 @@ impl Printer {
             let value = record.0.iter().find(|(name, _)| *name == column).map(|(_, value)| shown(value));
             value.unwrap_or_default()
         };
-        let row = |record: &Record| columns.iter().map(|column| clipped(cell(record, column))).collect();
+        let row = |record: &Record| columns.iter().map(|column| clipped(cell(record, column), widest)).collect();
         let rows: Vec<Vec<String>> = records.iter().map(row).collect();
         out(&aligned(columns, &rows))
     }
@@ -115,11 +125,11 @@ fn aligned(columns: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// Short enough for a line of a table.
-fn clipped(text: String) -> String {
-    if text.chars().count() <= WIDEST {
+fn clipped(text: String, widest: usize) -> String {
+    if text.chars().count() <= widest {
         return text;
     }
-    text.chars().take(WIDEST - 1).chain(['…']).collect()
+    text.chars().take(widest.saturating_sub(1)).chain(['…']).collect()
 }
 
 /// A value as people read it: what a stranger sent cannot move the cursor or change colours.
@@ -146,6 +156,14 @@ mod tests {
         let rows = [vec!["ä".to_owned(), "x".to_owned()], vec!["long".to_owned(), String::new()]];
         let text = anstream::adapter::strip_str(&aligned(&["a", "the_b"], &rows)).to_string();
         assert_eq!(text, "a     the b\nä     x\nlong\n");
+    }
+
+    #[test]
+    fn a_cell_is_cut_only_where_room_is_short() {
+        assert_eq!(clipped("größer".to_owned(), 6), "größer");
+        assert_eq!(clipped("größer".to_owned(), 5), "größ…");
+        let long = "x".repeat(WIDEST + 1);
+        assert_eq!(clipped(long.clone(), usize::MAX), long);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::target::Target;
 
 #[derive(Args, Debug)]
 pub struct BackupArgs {
-    /// A file that does not exist yet
+    /// A file that does not exist yet, in a folder that does
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
 }
@@ -52,6 +52,7 @@ fn copy(store: &Store, to: &Path) -> Result<(), Failure> {
         let exists = Failure::usage(format!("{} exists already", to.display()));
         return Err(exists.advise("name a new file"));
     }
+    require_folder(to)?;
     let mut draft = to.as_os_str().to_owned();
     draft.push(".partial");
     let folder = PathBuf::from(draft);
@@ -72,4 +73,13 @@ fn copy(store: &Store, to: &Path) -> Result<(), Failure> {
     // What is left of an attempt that failed is of no use to anybody.
     let _ = fs::remove_dir_all(&folder);
     placed
+}
+
+/// A folder is not made here: a mistyped one, or the place of a disk that is not mounted, would look like a backup.
+fn require_folder(to: &Path) -> Result<(), Failure> {
+    match to.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.is_dir()) {
+        Some(missing) => Err(Failure::usage(format!("there is no folder {}", missing.display()))
+            .advise("make it first, or mount the disk that it is on")),
+        None => Ok(()),
+    }
 }

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use chancery_domain::{Clock, KeyType, RevocationReason, Timestamp};
 use chancery_service::operator::{ChainDetails, IssuerDetails, KeyAlgorithm};
+use chancery_service::{Noun, ServiceError};
 use clap::Subcommand;
 
 use super::context::Context;
@@ -90,7 +91,7 @@ pub fn run(target: &Target, command: CaCommand) -> Result<(), Failure> {
             printer.record(&shown(&made), Some("It may issue now; every node follows within seconds."))
         }
         CaCommand::Rotate { ca } => {
-            let rotated = context.wait(operator.rotate_issuer(&ca)).map_err(unknown)?;
+            let rotated = context.wait(operator.rotate_issuer(&ca))?;
             let sentence = format!(
                 "{} ({}) takes over from {}, which still answers for what it issued; every node follows within seconds.",
                 rotated.new.name, rotated.new.id, rotated.old.name
@@ -98,20 +99,20 @@ pub fn run(target: &Target, command: CaCommand) -> Result<(), Failure> {
             printer.say(&sentence, &record! { "new" => shown(&rotated.new), "old" => shown(&rotated.old) })
         }
         CaCommand::Retire { ca } => {
-            let retired = context.wait(operator.retire_issuer(&ca)).map_err(unknown)?;
+            let retired = context.wait(operator.retire_issuer(&ca))?;
             let sentence = format!("{} issues no more; every node follows within seconds.", retired.name);
             printer.say(&sentence, &shown(&retired))
         }
         CaCommand::RevokeIssuer { ca, reason, yes } => revoke(&context, &ca, reason, yes),
         CaCommand::Activate { ca } => {
-            let active = context.wait(operator.activate_issuer(&ca)).map_err(unknown)?;
+            let active = context.wait(operator.activate_issuer(&ca))?;
             let sentence = format!("{} may issue; every node follows within seconds.", active.name);
             printer.say(&sentence, &shown(&active))
         }
         CaCommand::AddChain { ca, file } => {
             let text = fs::read_to_string(&file)
                 .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
-            let added = context.wait(operator.add_chain(&ca, &text)).map_err(unknown)?;
+            let added = context.wait(operator.add_chain(&ca, &text))?;
             let sentence = format!(
                 "Clients of {ca} are offered chain {}, up to {}, until {}; every node follows within seconds.",
                 added.number,
@@ -121,7 +122,7 @@ pub fn run(target: &Target, command: CaCommand) -> Result<(), Failure> {
             printer.say(&sentence, &shown_chain(&added))
         }
         CaCommand::RemoveChain { ca, number } => {
-            let removed = context.wait(operator.remove_chain(&ca, number)).map_err(unknown)?;
+            let removed = context.wait(operator.remove_chain(&ca, number))?;
             let sentence = format!(
                 "Clients of {ca} are not offered chain {number}, up to {}, any more; every node follows within seconds.",
                 removed.root()
@@ -136,7 +137,7 @@ fn revoke(context: &Context, ca: &str, reason: RevocationReason, yes: bool) -> R
         let message = "all certificates that a revoked CA has issued are worthless, and it cannot be undone";
         return Err(Failure::usage(message).advise("say --yes to do it"));
     }
-    let revoked = context.wait(context.operator.revoke_issuer(ca, reason)).map_err(unknown)?;
+    let revoked = context.wait(context.operator.revoke_issuer(ca, reason))?;
     let name = &revoked.issuer.name;
     let mut sentence = match revoked.already {
         true => format!("{name} was revoked already."),
@@ -175,7 +176,7 @@ fn show(context: &Context, ca: &str, pem: bool) -> Result<(), Failure> {
     let issuers = context.wait(context.operator.issuers())?;
     let found = issuers.iter().find(|issuer| issuer.id.to_string() == ca || issuer.name == ca);
     let Some(issuer) = found else {
-        return Err(Failure::failed(format!("there is no CA {ca}")).advise(SEE_LIST));
+        return Err(ServiceError::NotFound(Noun::Issuer, vec![ca.to_owned()]).into());
     };
     if pem {
         return out(&issuer.certificate.to_pem());
@@ -209,15 +210,6 @@ fn chain_line(chain: &ChainDetails) -> String {
     let ends = Timestamp::from_secs(chain.chain.not_after());
     let verb = if chain.is_offered(SystemClock.now()) { "until" } else { "expired" };
     format!("{}: up to {} ({verb} {ends})", chain.number, chain.root())
-}
-
-const SEE_LIST: &str = "see `chancery ca list`";
-
-fn unknown(error: chancery_service::ServiceError) -> Failure {
-    match error {
-        chancery_service::ServiceError::NotFound(..) => Failure::from(error).advise(SEE_LIST),
-        other => other.into(),
-    }
 }
 
 fn key_algorithm(text: &str) -> Result<KeyAlgorithm, String> {

@@ -1,4 +1,5 @@
 use chancery_domain::{Name, OperatorKey, OperatorKeyId};
+use chancery_service::ServiceError;
 use clap::Subcommand;
 
 use super::context::Context;
@@ -39,12 +40,24 @@ pub fn run(target: &Target, command: OperatorKeyCommand) -> Result<(), Failure> 
             let records: Vec<_> = keys.iter().map(shown).collect();
             context.printer.table(&["key_id", "name", "status", "created_at", "revoked_at"], &records)
         }
-        OperatorKeyCommand::Revoke { key_id } => {
-            context.wait(context.operator.revoke_operator_key(key_id))?;
-            let record = record! { "key_id" => key_id.to_string(), "status" => "revoked" };
-            context.printer.say(&format!("{key_id} is revoked, and its sessions have ended."), &record)
-        }
+        OperatorKeyCommand::Revoke { key_id } => revoke(&context, key_id),
     }
+}
+
+fn revoke(context: &Context, id: OperatorKeyId) -> Result<(), Failure> {
+    let revoked = context.wait(context.operator.revoke_operator_key(id));
+    // To the use case a revoked key is as good as none; people see it in the list.
+    let already = matches!(revoked, Err(ServiceError::NotFound(..)))
+        && context.wait(context.kernel.store.read(move |tx| tx.operator_key(id)))?.is_some();
+    if !already {
+        revoked?;
+    }
+    let sentence = match already {
+        true => format!("{id} was revoked already."),
+        false => format!("{id} is revoked, and its sessions have ended."),
+    };
+    let record = record! { "key_id" => id.to_string(), "status" => "revoked", "already" => already };
+    context.printer.say(&sentence, &record)
 }
 
 fn shown(key: &OperatorKey) -> Record {

@@ -101,7 +101,7 @@ fn put_back(
     let prepared = prepare(target, installation, from, &draft);
     let placed = prepared.and_then(|settled| {
         // A log without its database would be taken for the new one's.
-        let aside = if PARTS.iter().any(|part| beside(path, part).exists()) { Some(move_aside(path)?) } else { None };
+        let aside = if any_part_exists(path) { Some(move_aside(path, settled.now)?) } else { None };
         fs::hard_link(&draft, path).map_err(|error| unwritable("write", path, &error))?;
         sync_folder(path);
         Ok((settled, aside))
@@ -175,16 +175,36 @@ fn require_sound(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Renames a database and the files that belong to it. What was the database stays one, under the new name.
-fn move_aside(path: &Path) -> Result<PathBuf, Failure> {
-    let aside = beside(path, &format!(".replaced-{}", SystemClock.now().as_secs()));
-    for part in PARTS {
-        let (old, new) = (beside(path, part), beside(&aside, part));
-        if old.exists() {
-            fs::rename(&old, &new).map_err(|error| unwritable("rename", &old, &error))?;
-        }
+/// Gives a database and the files that belong to it a name that nothing has. What was the database stays one, under the
+/// new name.
+fn move_aside(path: &Path, now: Timestamp) -> Result<PathBuf, Failure> {
+    let aside = free_name(path, now);
+    let names = PARTS.map(|part| (beside(path, part), beside(&aside, part)));
+    let parts: Vec<_> = names.into_iter().filter(|(old, _)| old.exists()).collect();
+    // A link fails if the name was taken meanwhile, where a rename would replace what is there. The database comes first:
+    // with it the name is ours. Nothing is removed before all of it has its new name.
+    for (old, new) in parts.iter().rev() {
+        fs::hard_link(old, new).map_err(|error| unwritable("rename", old, &error))?;
+    }
+    for (old, _) in &parts {
+        fs::remove_file(old).map_err(|error| unwritable("rename", old, &error))?;
     }
     Ok(aside)
+}
+
+/// The name for a database that is replaced now: another one may have been replaced in the same second.
+fn free_name(path: &Path, now: Timestamp) -> PathBuf {
+    let first = beside(path, &format!(".replaced-{}", now.as_secs()));
+    let (mut name, mut number) = (first.clone(), 1);
+    while any_part_exists(&name) {
+        number += 1;
+        name = beside(&first, &format!("-{number}"));
+    }
+    name
+}
+
+fn any_part_exists(path: &Path) -> bool {
+    PARTS.iter().any(|part| beside(path, part).exists())
 }
 
 /// The new name lasts when the folder is on the disk. Where that cannot be asked for, the system does it in its own time.
@@ -221,4 +241,36 @@ fn tell(target: &Target, settled: &Settled, done: &str, aside: Option<&Path>) ->
     let kept = aside.map(|aside| format!(" What was there is now {}.", aside.display())).unwrap_or_default();
     let counts = format!("{authorities} CAs, {secrets} secrets that open, {} jobs to go on with.", restored.jobs);
     Printer { json: target.json }.say(&format!("{done}, {when}: {counts}{kept}\n{LOST}"), &record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_secs(7);
+
+    #[test]
+    fn databases_that_are_moved_aside_in_the_same_second_all_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, contents) = (folder.path().join("a.db"), ["first", "second", "third"]);
+        let moved = contents.map(|content| {
+            fs::write(&path, content).unwrap();
+            fs::write(beside(&path, "-wal"), format!("log of the {content}")).unwrap();
+            move_aside(&path, NOW).unwrap()
+        });
+        assert_eq!(moved, ["", "-2", "-3"].map(|end| beside(&path, &format!(".replaced-7{end}"))));
+        for (aside, content) in moved.iter().zip(contents) {
+            assert_eq!(fs::read_to_string(aside).unwrap(), content);
+            assert_eq!(fs::read_to_string(beside(aside, "-wal")).unwrap(), format!("log of the {content}"));
+        }
+        assert!(!any_part_exists(&path), "the old name is free for another");
+    }
+
+    #[test]
+    fn a_name_that_only_a_log_has_is_not_free() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        fs::write(beside(&path, ".replaced-7-wal"), "").unwrap();
+        assert_eq!(free_name(&path, NOW), beside(&path, ".replaced-7-2"));
+    }
 }

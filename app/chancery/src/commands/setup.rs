@@ -116,7 +116,7 @@ pub fn check_config(target: &ConfigTarget) -> Result<(), Failure> {
             if printer.json {
                 printer.record(&record! { "ok" => false, "problems" => records }, None)?;
             } else {
-                printer.table(&["setting", "problem"], &records)?;
+                printer.whole_table(&["setting", "problem"], &records)?;
             }
             let count = match problems.0.len() {
                 1 => "1 setting is wrong".to_owned(),

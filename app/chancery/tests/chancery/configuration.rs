@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::*;
 
@@ -80,7 +80,7 @@ fn check_config_lists_everything_that_is_wrong() {
     let configured = Configured::new("limits.burst = 0\nlog.format = 'xml'\nlog.levle = 'x'");
     let outcome = configured.run(&["check-config", "--json"]);
     assert_eq!(outcome.code, 2);
-    let checked: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let checked: Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!(checked["ok"], false);
     assert_eq!(checked["problems"][0]["setting"], "log.levle");
     fs::write(configured.path(), fs::read_to_string(configured.path()).unwrap().replace("log.levle = 'x'", ""))
@@ -88,6 +88,25 @@ fn check_config_lists_everything_that_is_wrong() {
     let outcome = configured.run(&["check-config"]);
     assert!(outcome.stdout.contains("limits.burst") && outcome.stdout.contains("log.format"), "{outcome:?}");
     assert!(outcome.line(2).contains("2 settings are wrong"), "{outcome:?}");
+}
+
+#[test]
+fn check_config_tells_advice_to_its_end() {
+    let folder = "certificates/of/this/service";
+    let configured = Configured::new(&format!(
+        "server.tls.certificate = '{folder}/fullchain.pem'\nserver.tls.key = '{folder}/key.pem'"
+    ));
+    let asked = |args: &[&str]| outcome(configured.command(args).env("CHANCERY__SERVER__ADMIN_LISTEN", "0.0.0.0:0"));
+    let listed: Value = serde_json::from_str(&asked(&["check-config", "--json"]).stdout).unwrap();
+    let problems = listed["problems"].as_array().unwrap();
+    let settings: Vec<_> = problems.iter().map(|problem| &problem["setting"]).collect();
+    assert_eq!(settings, ["server.admin_listen", "server.tls"], "{listed}");
+    let (table, line) = (asked(&["check-config"]), asked(&["serve"]));
+    for problem in problems.iter().map(|problem| problem["problem"].as_str().unwrap()) {
+        assert!(problem.chars().count() > 80, "nobody would cut it: {problem}");
+        assert!(table.stdout.contains(problem), "{problem}: {table:?}");
+        assert!(line.line(2).contains(problem), "{problem}: {line:?}");
+    }
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn a_reseller_lives_through_its_commands() {
     );
     assert!(twice.line(1).contains("exists already"), "{twice:?}");
     let unknown = outcome(chancery().args(["reseller", "show", "NOBODY", "--data-dir"]).arg(place.path()));
-    assert!(unknown.line(1).contains("there is no reseller NOBODY"), "{unknown:?}");
+    assert!(unknown.line(1).ends_with("there is no reseller NOBODY; see `chancery reseller list`"), "{unknown:?}");
 }
 
 #[test]
@@ -130,7 +130,15 @@ fn an_api_key_lives_through_its_commands() {
     assert_eq!((&listed[0]["key_id"], &listed[0]["status"]), (&json!(id), &json!("revoked")));
     assert!(!listed.to_string().contains("chk_"), "keys are shown only where they are made");
     let again = outcome(chancery().args(["api-key", "revoke", id, "--data-dir"]).arg(place.path()));
-    assert!(again.line(1).contains("there is no API key"), "{again:?}");
+    assert_eq!((again.code, again.stdout), (0, format!("{id} was revoked already.\n")));
+    let again = json_in(place.path(), &["api-key", "revoke", id]);
+    assert_eq!((&again["status"], &again["already"]), (&json!("revoked"), &json!(true)));
+    let revocations = json_in(place.path(), &["audit", "--action", "api_key.revoke"]);
+    assert_eq!(revocations.as_array().unwrap().len(), 1, "{revocations}");
+    let nobodys = dev.value("client_id").replace("cli_", "key_");
+    let unknown = outcome(chancery().args(["api-key", "revoke", nobodys.as_str(), "--data-dir"]).arg(place.path()));
+    let line = unknown.line(1);
+    assert!(line.contains("there is no API key") && line.contains("chancery api-key list"), "{line}");
 }
 
 #[test]
@@ -251,6 +259,8 @@ fn an_operator_key_lives_through_its_commands() {
     let id = made["key_id"].as_str().unwrap();
     assert_eq!(json_in(place.path(), &["operator-key", "revoke", id])["status"], "revoked");
     assert_eq!(sign_in(key), 401);
+    let again = outcome(chancery().args(["operator-key", "revoke", id, "--data-dir"]).arg(place.path()));
+    assert_eq!((again.code, again.stdout), (0, format!("{id} was revoked already.\n")));
     let listed = json_in(place.path(), &["operator-key", "list"]);
     let names: Vec<_> = listed.as_array().unwrap().iter().map(|key| (&key["name"], &key["status"])).collect();
     assert_eq!(names, [(&json!("Olivia"), &json!("revoked")), (&json!("Demo operator"), &json!("active"))]);

@@ -135,6 +135,25 @@ fn a_backup_that_cannot_be_trusted_is_refused_and_nothing_is_left() {
 }
 
 #[test]
+fn every_database_that_is_replaced_is_kept_under_a_name_of_its_own() {
+    let configured = Configured::initialised("");
+    let folder = configured.folder.path();
+    let (database, copy) = (folder.join("chancery.db"), folder.join("copy.db"));
+    let from = copy.to_str().unwrap();
+    assert_eq!(configured.run(&["backup", "--to", from]).code, 0);
+    let replace = || {
+        let before = fs::read(&database).unwrap();
+        let done = configured.run(&["restore", "--from", from, "--replace", "--json"]).json();
+        (text(&done["replaced"]), before)
+    };
+    // At once, as by somebody who repeats a command: most likely within a second.
+    let replaced = [replace(), replace(), replace()];
+    for (aside, before) in &replaced {
+        assert!(fs::read(aside).unwrap() == *before, "{aside} is not what was replaced");
+    }
+}
+
+#[test]
 fn a_database_that_postgresql_put_back_is_made_fit_in_place() {
     let Some(database) = TestDatabase::create() else { return };
     let configured = Configured::initialised(&format!("database.url = '{}'", database.url()));

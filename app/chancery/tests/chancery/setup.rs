@@ -103,6 +103,19 @@ fn a_backup_is_whole_private_and_never_overwrites() {
 }
 
 #[test]
+fn a_backup_makes_no_folder() {
+    let configured = Configured::initialised("");
+    let unmounted = configured.folder.path().join("unmounted");
+    let refused = configured.run(&["backup", "--to", unmounted.join("copy.db").to_str().unwrap()]);
+    let line = refused.line(2);
+    assert!(line.contains(&format!("there is no folder {}; make it first", unmounted.display())), "{line}");
+    assert!(!unmounted.exists());
+    fs::create_dir(&unmounted).unwrap();
+    let made = outcome(configured.command(&["backup", "--to", "copy.db"]).current_dir(&unmounted));
+    assert!(made.code == 0 && unmounted.join("copy.db").exists(), "a bare name is in this folder: {made:?}");
+}
+
+#[test]
 fn the_key_is_rotated_under_a_running_service() {
     let place = folder();
     let dev = Dev::start(place.path());
