@@ -83,8 +83,8 @@ impl Connection {
         let begin = match (self.lingers, kind) {
             (false, Kind::Write) => Some("BEGIN"),
             (true, Kind::Write) => Some("ROLLBACK; BEGIN"),
-            (false, Kind::Alone) => None,
-            (true, Kind::Alone) => Some("ROLLBACK"),
+            (false, Kind::Alone | Kind::Peek) => None,
+            (true, Kind::Alone | Kind::Peek) => Some("ROLLBACK"),
             (false, Kind::Read) => Some("BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ"),
             (true, Kind::Read) => Some("ROLLBACK; BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ"),
         };
@@ -299,7 +299,8 @@ impl Transaction<'_> {
     /// Drops a transaction that changed nothing, or is not to. The server is told with the next one, or by
     /// [`Connection::rest`].
     pub(crate) fn abandon(self) {
-        if self.begin.is_none() {
+        let lingers = matches!(self.kind, Kind::Read | Kind::Write);
+        if lingers && self.begin.is_none() {
             self.connection.lingers = true;
         }
     }

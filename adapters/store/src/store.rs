@@ -132,11 +132,31 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
+        self.read_here(unit, Kind::Read).await
+    }
+
+    /// Like [`Store::glance`], for rows that need not be of one moment, or for one question: PostgreSQL is asked without a
+    /// transaction around it.
+    pub async fn peek<T, E, F>(&self, unit: F) -> Result<T, E>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.read_here(unit, Kind::Peek).await
+    }
+
+    async fn read_here<T, E, F>(&self, unit: F, kind: Kind) -> Result<T, E>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
         let span = tracing::trace_span!(target: SPANS, "store.glance");
         let (unit, reply) = pack(unit);
         span.in_scope(|| match self.backend.as_ref() {
             Backend::Sqlite(pool) => pool.glance(unit),
-            Backend::Postgres(pool) => pool.send(unit, Kind::Read),
+            Backend::Postgres(pool) => pool.send(unit, kind),
         })
         .map_err(E::from)?;
         self.wait(reply).instrument(span).await

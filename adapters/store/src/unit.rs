@@ -13,10 +13,18 @@ use crate::tx::Tx;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Read,
+    /// Reads that need not be of one moment, and so no transaction around them.
+    Peek,
     Write,
     /// One statement that stands by itself, needs no transaction around it, and need not outlast a crash of the
     /// database's machine.
     Alone,
+}
+
+impl Kind {
+    pub(crate) fn only_reads(self) -> bool {
+        matches!(self, Self::Read | Self::Peek)
+    }
 }
 
 /// A closure whose result waits until the transaction around it has ended.

@@ -193,7 +193,7 @@ impl Worker {
         };
         unit.settle(outcome);
         let kind = match kind {
-            Kind::Read => "read",
+            Kind::Read | Kind::Peek => "read",
             Kind::Write | Kind::Alone => "write",
         };
         metrics::histogram!("chancery_store_unit_seconds", "kind" => kind).record(started.elapsed());
@@ -250,13 +250,13 @@ fn run_once(connection: &mut Connection, unit: &mut dyn Unit, kind: Kind, refuse
         return Run::Done(Err(StoreError::Database("the session changed under the transaction".to_owned())));
     };
     // A connection that was lost tells nothing of what the server would have written.
-    if kind != Kind::Read && !cut && matches!(failed, Some(StoreError::Unavailable(_))) {
+    if !kind.only_reads() && !cut && matches!(failed, Some(StoreError::Unavailable(_))) {
         refused.note();
     }
     if let (true, Some(error)) = (cut, failed) {
         return Run::Cut(error);
     }
-    if !keep || kind == Kind::Read {
+    if !keep || kind.only_reads() {
         transaction.abandon();
         let stale = StoreError::Stale { table: "rows", id: "of this unit".to_owned() };
         return if conflicted { Run::Again(stale) } else { Run::Done(Ok(())) };

@@ -91,7 +91,7 @@ impl Pool {
 
     pub(crate) fn send(&self, unit: Box<dyn Unit>, kind: Kind) -> Result<(), StoreError> {
         let queue = match kind {
-            Kind::Read => &self.reads,
+            Kind::Read | Kind::Peek => &self.reads,
             Kind::Write | Kind::Alone => &self.writes,
         };
         enqueue(queue, unit)
