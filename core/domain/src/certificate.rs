@@ -134,19 +134,33 @@ impl CertificateRecord {
         }
     }
 
-    /// Revokes an issued certificate that has not expired; `None` when there is nothing to revoke.
+    /// Whether it was revoked already, so that another revocation would change nothing. That its key is compromised is
+    /// news, whatever it was revoked for.
+    pub fn is_revoked_as(&self, reason: RevocationReason, now: Timestamp) -> bool {
+        let CertificateState::Revoked { issued, revocation } = &self.state else { return false };
+        reason != RevocationReason::KeyCompromise || revocation.reason == reason || now > issued.not_after
+    }
+
+    /// Revokes a certificate that has not expired; `None` when there is nothing to revoke. One that was revoked before stays
+    /// so since then.
     pub fn revoke(mut self, revocation: Revocation) -> Option<Self> {
-        match self.state {
-            CertificateState::Issued(issued) if revocation.at <= issued.not_after => {
-                self.updated_at = revocation.at;
-                self.state = CertificateState::Revoked { issued, revocation };
-                Some(self)
-            }
-            CertificateState::Issued(_)
-            | CertificateState::Pending { .. }
-            | CertificateState::Cancelled { .. }
-            | CertificateState::Revoked { .. } => None,
+        if self.is_revoked_as(revocation.reason, revocation.at) {
+            return None;
         }
+        let now = revocation.at;
+        let (issued, revocation) = match self.state {
+            CertificateState::Issued(issued) if now <= issued.not_after => (issued, revocation),
+            CertificateState::Revoked { issued, revocation: Revocation { at, comment, .. } } => {
+                let comment = revocation.comment.or(comment);
+                (issued, Revocation { at, comment, ..revocation })
+            }
+            CertificateState::Issued(_) | CertificateState::Pending { .. } | CertificateState::Cancelled { .. } => {
+                return None;
+            }
+        };
+        self.updated_at = now;
+        self.state = CertificateState::Revoked { issued, revocation };
+        Some(self)
     }
 }
 

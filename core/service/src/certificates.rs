@@ -92,25 +92,24 @@ impl Certificates {
         let (me, caller) = (self.clone(), caller.clone());
         self.kernel
             .store
-            .glance(move |tx| {
+            .peek(move |tx| {
                 let missing = || ServiceError::not_found(Noun::Certificate);
-                let certificate = tx.certificate(caller.reseller, id)?.ok_or_else(missing)?;
-                let ordered = tx.order(caller.reseller, certificate.order)?.ok_or_else(missing)?;
-                if !caller.sees(ordered.acme_account) {
+                let found = tx.certificate_to_download(caller.reseller, id)?;
+                let (certificate, acme_account, der) = found.ok_or_else(missing)?;
+                if !caller.sees(acme_account) {
                     return Err(missing());
                 }
-                let expired = |order: &chancery_domain::Order| order.is_expired(me.kernel.now());
                 match &certificate.state {
                     CertificateState::Pending { .. } => {
-                        let order = ordered;
-                        if expired(&order) {
+                        let order = tx.order(caller.reseller, certificate.order)?.ok_or_else(missing)?;
+                        if order.is_expired(me.kernel.now()) {
                             return Ok(Download::Never(me.detail(certificate)));
                         }
                         Ok(Download::NotYet(details(tx, order)?))
                     }
                     CertificateState::Cancelled { .. } => Ok(Download::Never(me.detail(certificate))),
                     CertificateState::Issued(issued) | CertificateState::Revoked { issued, .. } => {
-                        let der = tx.certificate_der(id)?.ok_or_else(missing)?;
+                        let der = der.ok_or_else(missing)?;
                         let signing = me.authority.require(tx, issued.issuer)?;
                         let parsed = Certificate::from_der(&der).map_err(ServiceError::internal)?;
                         Ok(Download::Issued { details: me.detail(certificate), certificate: parsed, signing })
@@ -127,7 +126,8 @@ impl Certificates {
         found.map(drop).ok_or_else(|| ServiceError::not_found(Noun::Certificate))
     }
 
-    /// Revokes the certificate of an order. For a compromised key, nobody gets a certificate for it any more.
+    /// Revokes the certificate of an order. For a compromised key, nobody gets a certificate for it any more: that is told
+    /// even of one that was revoked for less.
     pub async fn revoke(
         &self,
         caller: &Caller,
@@ -143,12 +143,16 @@ impl Certificates {
                 let missing = || ServiceError::not_found(Noun::Certificate);
                 let order = tx.order(caller.reseller, order)?.ok_or_else(missing)?;
                 let certificate = tx.certificate(caller.reseller, order.certificate)?.ok_or_else(missing)?;
-                if certificate.revocation().is_some() {
+                if certificate.is_revoked_as(reason, me.kernel.now()) {
                     return Ok(Revoked::AlreadyAccepted(details(tx, order)?));
                 }
+                let was_revoked = certificate.revocation().is_some();
                 let revoked = revoke(&me.kernel, tx, certificate, reason, comment.clone())?.ok_or_else(missing)?;
                 me.kernel.audit(tx, &caller, "certificate.revoke", revoked.id, &revocation_detail(&revoked))?;
-                Ok(Revoked::Accepted(me.detail(revoked)))
+                Ok(match was_revoked {
+                    true => Revoked::AlreadyAccepted(details(tx, order)?),
+                    false => Revoked::Accepted(me.detail(revoked)),
+                })
             })
             .await
     }
@@ -237,11 +241,13 @@ pub(crate) fn revoke(
     reason: RevocationReason,
     comment: Option<String>,
 ) -> Result<Option<CertificateRecord>, ServiceError> {
-    let now = kernel.now();
+    let (now, was_active) = (kernel.now(), certificate.revocation().is_none());
     let Some(revoked) = certificate.revoke(Revocation { at: now, reason, comment }) else { return Ok(None) };
     let Some(issued) = revoked.issued() else { return Ok(None) };
     tx.store_revocation(&revoked)?;
-    tx.count_revoked(revoked.account, issued.not_after)?;
+    if was_active {
+        tx.count_revoked(revoked.account, issued.not_after)?;
+    }
     if reason == RevocationReason::KeyCompromise
         && let Some(hash) = tx.key_hash(revoked.id)?
     {

@@ -20,14 +20,19 @@ impl JudgedCsr {
     /// Takes a CSR apart and judges it by the rules of a profile; one that cannot be read is refused with the reason.
     pub(crate) fn read(kernel: &Kernel, text: impl AsRef<[u8]>, profile: &Profile) -> Result<Self, ServiceError> {
         let _timed = Timed::start("csr");
-        let request = CertificateRequest::parse(text).map_err(|error| {
-            let mut problems = Problems::default();
-            problems.add("csr", error.code(), &error);
-            ServiceError::Invalid(problems)
-        })?;
+        Ok(Self::of(kernel, parse(text)?, profile))
+    }
+
+    /// The same of an ACME client's, whose names may also be common names.
+    pub(crate) fn read_acme(kernel: &Kernel, der: &[u8], profile: &Profile) -> Result<Self, ServiceError> {
+        let _timed = Timed::start("csr");
+        Ok(Self::of(kernel, parse(der)?.with_common_names(), profile))
+    }
+
+    fn of(kernel: &Kernel, request: CertificateRequest, profile: &Profile) -> Self {
         let rules = CsrRules { key_types: &profile.key_types, names: kernel.settings.issuing.names_of(profile) };
         let problems = told(request.check(&rules, &Known { kernel, compromised: false }));
-        Ok(Self { request, problems })
+        Self { request, problems }
     }
 
     /// Everything that stands against it; also that its key was revoked as compromised, which the store knows.
@@ -38,6 +43,14 @@ impl JudgedCsr {
         }
         Ok(problems)
     }
+}
+
+fn parse(text: impl AsRef<[u8]>) -> Result<CertificateRequest, ServiceError> {
+    CertificateRequest::parse(text).map_err(|error| {
+        let mut problems = Problems::default();
+        problems.add("csr", error.code(), &error);
+        ServiceError::Invalid(problems)
+    })
 }
 
 /// What stands by now against a CSR that was found good when it was handed in: rules change, and keys become known.

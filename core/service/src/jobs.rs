@@ -104,7 +104,7 @@ impl Jobs {
                 },
             })
         };
-        self.kernel.store.glance(read).await
+        self.kernel.store.peek(read).await
     }
 
     /// What waits or is at work, on all nodes, by kind.

@@ -88,7 +88,7 @@ fn may_be_refusal(error: &ServiceError) -> bool {
         error,
         ServiceError::PolicyViolation(_)
             | ServiceError::QuotaExceeded { .. }
-            | ServiceError::Acme(AcmeError::Rejected(_))
+            | ServiceError::Acme(AcmeError::Rejected(_) | AcmeError::BadCsr(_))
     )
 }
 

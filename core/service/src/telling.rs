@@ -115,7 +115,7 @@ impl Kernel {
             return known;
         }
         let read = move |tx: &mut Tx<'_>| look_up(tx, about, code.clone());
-        self.store.glance(read).await.ok().flatten().unwrap_or(known)
+        self.store.peek(read).await.ok().flatten().unwrap_or(known)
     }
 }
 
@@ -223,7 +223,10 @@ fn problem_of(error: &ServiceError) -> Option<&'static str> {
         | ServiceError::EmailInUse(_)
         | ServiceError::ExternalIdInUse(_)
         | ServiceError::OrderExternalIdInUse(_) => ProblemKind::Malformed.as_str(),
-        ServiceError::Order(_) | ServiceError::Authorization(_) | ServiceError::OrderNotReady(_) => "orderNotReady",
+        ServiceError::Acme(AcmeError::OtherCsr)
+        | ServiceError::Order(_)
+        | ServiceError::Authorization(_)
+        | ServiceError::OrderNotReady(_) => "orderNotReady",
         ServiceError::QuotaExceeded { .. }
         | ServiceError::RateLimited(_)
         | ServiceError::TooMany(_)

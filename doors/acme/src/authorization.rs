@@ -5,6 +5,7 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{Authorization, AuthorizationId, AuthorizationState, Challenge, ChallengeState, Identifier};
 use chancery_http::Begun;
+use chancery_service::acme::AcmeCaller;
 use chancery_wire::acme as wire;
 use http::StatusCode;
 use http::header::{LOCATION, RETRY_AFTER};
@@ -14,8 +15,9 @@ use crate::jws::by_account;
 use crate::mount::Door;
 use crate::order::{SOON, name, require_rate};
 use crate::problem::{Problem, of_validation, view as view_identifier};
+use crate::surroundings::lead_back;
 use crate::urls::Urls;
-use crate::{challenge, payload};
+use crate::{challenge, order_profiles, payload};
 
 pub(crate) async fn create(
     State(door): State<Door>,
@@ -29,7 +31,8 @@ pub(crate) async fn create(
     let made = door.services.acme.new_authorization(&by, profile, name(asked.identifier));
     let (details, begun) = Begun::by(made).await?;
     let location = [(LOCATION, Urls::of(&door).authorization(details.authorization.id))];
-    Ok((StatusCode::CREATED, location, begun, answer(&details.authorization, &door)).into_response())
+    let answer = answer(&details.authorization, &by, &door).await;
+    Ok((StatusCode::CREATED, location, begun, answer).into_response())
 }
 
 pub(crate) async fn show_or_deactivate(
@@ -48,13 +51,16 @@ pub(crate) async fn show_or_deactivate(
         }
         door.services.acme.deactivate_authorization(&by, id).await?
     };
-    Ok(answer(&details.authorization, &door))
+    Ok(answer(&details.authorization, &by, &door).await)
 }
 
-fn answer(authorization: &Authorization, door: &Door) -> Response {
+async fn answer(authorization: &Authorization, by: &AcmeCaller, door: &Door) -> Response {
+    let profile = order_profiles::of_authorization(authorization, by, door).await;
     let mut response = Json(view(authorization, door)).into_response();
-    let looking = authorization.challenges.iter().any(|each| matches!(each.state, ChallengeState::Processing { .. }));
-    if looking && authorization.state == AuthorizationState::Pending {
+    if let Some(profile) = profile {
+        lead_back(&mut response, profile);
+    }
+    if authorization.challenges.iter().any(|each| challenge::is_looked_at(each, authorization)) {
         response.headers_mut().insert(RETRY_AFTER, SOON);
     }
     response

@@ -11,7 +11,7 @@ use crate::jws::by_account;
 use crate::mount::Door;
 use crate::payload;
 use crate::problem::{Problem, ProblemType};
-use crate::surroundings::link;
+use crate::surroundings::{lead_back, link};
 use crate::urls::Urls;
 
 pub(crate) async fn download(
@@ -37,7 +37,7 @@ async fn answer(door: &Door, id: &str, number: Option<&str>, request: Request) -
     let missing = || Problem::not_found("there is no such certificate");
     let id: CertificateId = id.parse().map_err(|_| missing())?;
     match door.services.acme.certificate(&by, id).await? {
-        Download::Issued { certificate, signing, .. } => {
+        Download::Issued { details, certificate, signing } => {
             let no_chain =
                 || Problem::not_found("there is no such chain; the links of the certificate lead to those there are");
             let number = number.map(|text| read_number(text).ok_or_else(no_chain)).transpose()?;
@@ -45,6 +45,7 @@ async fn answer(door: &Door, id: &str, number: Option<&str>, request: Request) -
             let chain = signing.chains.get(number, now).ok_or_else(no_chain)?;
             let text = format!("{}{}", certificate.to_pem(), chain.pem());
             let mut response = ([(CONTENT_TYPE, "application/pem-certificate-chain")], text).into_response();
+            lead_back(&mut response, details.certificate.profile);
             let all = std::iter::once(None).chain(signing.chains.numbers(now).into_iter().map(Some));
             for other in all.filter(|other| *other != number) {
                 link(&mut response, &Urls::of(door).chain(id, other), "alternate");

@@ -125,7 +125,7 @@ async fn verify(door: &Door, request: Request, named: Named) -> Result<(SignedBy
             // Whoever has no account yet is held to their rate by where they come from.
             let network = client_network(&origin.address);
             rate::require(door, &parts.extensions, Limit::Strangers, &network).await?;
-            let payload = jws.verify(&key).map_err(unverified)?.to_vec();
+            let payload = jws.verify(&key).map_err(unverified_by_its_key)?.to_vec();
             acme.take_nonce(&nonce).await?;
             Ok((SignedBy::Key(key), Signed { payload, url, origin }))
         }
@@ -225,6 +225,18 @@ pub(crate) fn unverified(error: JwsError) -> Problem {
             Problem::malformed(format!("`alg` is {name}, which does not go with this key"))
         }
         other => Problem::malformed(format!("{other}; sign with the key of the account, over the bytes you send")),
+    }
+}
+
+/// The same of a JWS that brings its key: one that does not go with the algorithm, which we take, is the wrong key (RFC 8555
+/// section 6.2).
+pub(crate) fn unverified_by_its_key(error: JwsError) -> Problem {
+    match error {
+        JwsError::AlgorithmDoesNotFit(name) => {
+            let detail = format!("`alg` is {name}, which does not go with the key in `jwk`");
+            Problem::new(ProblemType::BadPublicKey, StatusCode::BAD_REQUEST, detail)
+        }
+        other => unverified(other),
     }
 }
 

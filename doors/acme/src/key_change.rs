@@ -12,7 +12,7 @@ use http::header::LOCATION;
 
 use crate::account::view;
 use crate::directory::find;
-use crate::jws::{by_account, require_algorithm, unreadable, unverified};
+use crate::jws::{by_account, require_algorithm, unreadable, unverified_by_its_key};
 use crate::mount::Door;
 use crate::payload;
 use crate::problem::{Problem, ProblemType};
@@ -65,7 +65,7 @@ impl Inner {
             let detail = "the inner `url` must be the same as the outer one";
             return Err(Problem::new(ProblemType::Malformed, StatusCode::BAD_REQUEST, detail));
         }
-        let asked = payload::read(jws.verify(&key).map_err(unverified)?)?;
+        let asked = payload::read(jws.verify(&key).map_err(unverified_by_its_key)?)?;
         Ok(Self { key, asked })
     }
 }

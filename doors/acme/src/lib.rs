@@ -12,12 +12,14 @@ mod layout;
 mod mount;
 mod nonce;
 mod order;
+mod order_profiles;
 #[doc(hidden)]
 pub mod parsers;
 mod payload;
 mod problem;
 mod rate;
 mod renewal;
+mod renewal_answers;
 mod revoke;
 mod service_error;
 mod stand_in;
@@ -27,6 +29,7 @@ mod urls;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::MatchedPath;
 use axum::routing::{any, get, post};
 use chancery_http::Wording;
 
@@ -35,6 +38,7 @@ pub use layout::Layout;
 use mount::Door;
 pub use mount::Mount;
 use problem::{Problem, ProblemType};
+pub use renewal_answers::RenewalAnswers;
 pub use stand_in::{StandIn, StandInCredential};
 
 /// Everything below `/acme/`, as the service has it.
@@ -67,6 +71,9 @@ pub fn mounted(door: chancery_http::Door, mount: Arc<Mount>) -> Router {
         .route("/acme/{profile}", any(nothing))
         .route("/acme/{profile}/{what}", any(nothing))
         .route("/acme/{profile}/{what}/{*rest}", any(nothing))
+        // What no route can name, such as a path with a slash at its end. A fallback of its own stays this door's when its
+        // routes are merged with those of others.
+        .nest(ROOT, Router::new().fallback(nothing))
         .method_not_allowed_fallback(wrong_method)
         .with_state(door.clone());
     surroundings::around(faults::before(routes, door.clone()), door)
@@ -84,9 +91,22 @@ async fn nothing() -> Problem {
     Problem::not_found("there is nothing at this path; begin at the directory of a profile")
 }
 
+/// Routes that do something with what they are sent, and have nothing to read.
+const DOING: [&str; 6] = [
+    "/acme/{profile}/new-account",
+    "/acme/{profile}/new-order",
+    "/acme/{profile}/new-authz",
+    "/acme/{profile}/revoke-cert",
+    "/acme/{profile}/key-change",
+    "/acme/order/{id}/finalize",
+];
+
 /// RFC 8555 section 6.3: what is not for everybody is read by POST, too.
-async fn wrong_method(method: http::Method) -> Problem {
+async fn wrong_method(method: http::Method, route: MatchedPath) -> Problem {
     let detail = match method {
+        http::Method::GET | http::Method::HEAD if DOING.contains(&route.as_str()) => {
+            "nothing is to be read here: this takes a signed POST with a JSON object (RFC 8555 section 6.2)".to_owned()
+        }
         http::Method::GET | http::Method::HEAD => {
             "this is read by POST-as-GET: a signed POST with an empty payload (RFC 8555 section 6.3)".to_owned()
         }

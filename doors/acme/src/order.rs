@@ -19,6 +19,7 @@ use crate::mount::Door;
 use crate::payload;
 use crate::problem::{Problem, ProblemType, of_end, of_validation, view as view_identifier};
 use crate::rate;
+use crate::surroundings::lead_back;
 use crate::urls::Urls;
 
 /// How soon a client is to look again at something that is being worked on.
@@ -102,7 +103,9 @@ pub(crate) fn name(identifier: wire::AskedIdentifier) -> AskedName {
 }
 
 fn answer(order: &Order, door: &Door) -> Response {
+    door.order_profiles.note(order.id, &order.profile);
     let mut response = Json(view(order, door)).into_response();
+    lead_back(&mut response, order.profile.clone());
     if let OrderState::Processing { .. } = order.state {
         response.headers_mut().insert(RETRY_AFTER, SOON);
     }

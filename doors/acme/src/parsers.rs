@@ -6,7 +6,7 @@ use chancery_wire::acme as wire;
 use serde::de::DeserializeOwned;
 
 use crate::account;
-use crate::jws::{KeyName, Named, key_name, nonce, require_algorithm, require_url, unreadable, unverified};
+use crate::jws::{KeyName, Named, key_name, nonce, require_algorithm, require_url, unreadable, unverified_by_its_key};
 use crate::key_change::Inner;
 use crate::payload;
 use crate::problem::Problem;
@@ -34,7 +34,7 @@ pub fn request(body: &[u8], url: &str) -> Result<Request, u16> {
             KeyName::Account(url) => Err(url),
         };
         if let Ok(key) = &key {
-            jws.verify(key).map_err(unverified)?;
+            jws.verify(key).map_err(unverified_by_its_key)?;
         }
         Ok(Request { jws, nonce, key })
     };

@@ -162,7 +162,7 @@ pub(crate) fn of_validation(problem: &ValidationProblem) -> wire::Problem {
     }
 }
 
-/// An order that came to nothing for another reason than a failed validation.
+/// An order or a challenge that came to nothing for another reason than a failed validation.
 pub(crate) fn of_end(detail: String) -> wire::Problem {
     let kind = ProblemType::Unauthorized.urn();
     wire::Problem { kind, detail, status: Some(403), ..wire::Problem::default() }

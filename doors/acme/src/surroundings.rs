@@ -7,6 +7,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use chancery_domain::ProfileName;
 use chancery_http::Wording;
 use futures_util::FutureExt;
 use http::header::{
@@ -57,7 +58,7 @@ fn decorate(mut response: Response, method: &Method, path: &str, door: &Door) ->
         return response;
     }
     if !path.ends_with("/directory") {
-        let index = Urls::of(door).index(path, &door.services.settings);
+        let index = index(&response, path, door);
         link(&mut response, &index, "index");
     }
     // RFC 8555 section 6.6.
@@ -68,6 +69,28 @@ fn decorate(mut response: Response, method: &Method, path: &str, door: &Door) ->
         give_nonce(&mut response, door);
     }
     response
+}
+
+/// The directory that an answer leads back to: the only one, or that of what the answer is about, or of the path, or the
+/// usual one.
+fn index(response: &Response, path: &str, door: &Door) -> String {
+    let settings = &door.services.settings;
+    let about = response.extensions().get::<OfProfile>().map(|OfProfile(name)| name);
+    // The operator may have given up a profile that there are still orders of.
+    let about = about.filter(|name| settings.profile(name).is_some());
+    let first = path.strip_prefix("/acme/").and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    let of_path = || settings.profiles.iter().map(|profile| &profile.name).find(|name| name.as_str() == first);
+    let profile = door.mount.directory.as_ref().or(about).or_else(of_path).unwrap_or(&settings.default_profile);
+    Urls::of(door).of_profile(profile.as_str(), "directory")
+}
+
+/// The profile of what an answer is about; found in its extensions.
+#[derive(Clone)]
+struct OfProfile(ProfileName);
+
+/// Has an answer lead back to the directory of this profile.
+pub(crate) fn lead_back(response: &mut Response, profile: ProfileName) {
+    response.extensions_mut().insert(OfProfile(profile));
 }
 
 /// Adds a link (RFC 8288).

@@ -1,7 +1,6 @@
 //! Where everything is.
 
 use chancery_domain::{AcmeAccountId, AuthorizationId, CertificateId, ChallengeId, OrderId};
-use chancery_service::Settings;
 
 use crate::layout::Layout;
 use crate::mount::Door;
@@ -64,13 +63,6 @@ impl<'a> Urls<'a> {
 
     pub(crate) fn renewal_info(&self) -> String {
         self.at("renewal-info")
-    }
-
-    /// The directory that a path belongs to; what is of no profile belongs to the default one.
-    pub(crate) fn index(&self, path: &str, settings: &Settings) -> String {
-        let first = path.strip_prefix("/acme/").and_then(|rest| rest.split('/').next()).unwrap_or_default();
-        let own = settings.profiles.iter().find(|profile| profile.name.as_str() == first);
-        self.of_profile(own.map_or(settings.default_profile.as_str(), |profile| profile.name.as_str()), "directory")
     }
 
     /// The full address of what was asked for: its signature must say the same, whatever a proxy has made of it.

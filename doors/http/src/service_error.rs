@@ -16,7 +16,7 @@ impl From<ServiceError> for ApiError {
             ServiceError::NotFound(noun, _) => Self::not_found(not_found(noun), message),
             ServiceError::Account(AccountError::Terminated(_)) => Self::gone(ErrorCode::AccountTerminated, message),
             ServiceError::CredentialRevoked(_) | ServiceError::CredentialExpired(_) => {
-                Self::gone(ErrorCode::AccountTerminated, message)
+                Self::gone(ErrorCode::EabCredentialGone, message)
             }
             // A suspended account is forbidden to do this, and 403 bodies are plain strings.
             ServiceError::Account(AccountError::Suspended) => Self::forbidden(message),

@@ -4,13 +4,14 @@ use axum::Json;
 use axum::extract::State;
 use chancery_domain::{Authorization, AuthorizationId, AuthorizationState, ChallengeId, Scope};
 use chancery_http::{ApiError, Authenticated, Door, SPANS, StrictPath};
-use chancery_service::{AuthorizationDetails, ChallengeDetails, Noun, ServiceError};
+use chancery_service::{AuthorizationDetails, Caller, ChallengeDetails, Noun, ServiceError};
 use chancery_wire::{self as wire, ErrorCode};
 use serde::Serialize;
 use tracing::{Instrument, trace_span};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::gone::with_last_state;
 use crate::openapi::{AuthorizationGone, NoAuthorization, NoChallenge, Refused};
 use crate::order_view;
 
@@ -50,9 +51,17 @@ async fn generate(
     StrictPath(lookup): StrictPath<String>,
 ) -> Result<Json<wire::Challenges>, ApiError> {
     caller.require(Scope::WriteAuthorization)?;
-    let details = door.services.authorizations.generate_challenges(&caller, read_id(&lookup)?).await?;
-    let wire::Authorization { lookup, challenges, .. } = view(&details, &door);
-    Ok(Json(wire::Challenges { authorization: lookup, challenges }))
+    let id = read_id(&lookup)?;
+    match door.services.authorizations.generate_challenges(&caller, id).await {
+        Ok(details) => {
+            let wire::Authorization { lookup, challenges, .. } = view(&details, &door);
+            Ok(Json(wire::Challenges { authorization: lookup, challenges }))
+        }
+        Err(refused) => {
+            let last = async { door.services.authorizations.show(&caller, id).await.map(|last| view(&last, &door)) };
+            Err(with_last_state(refused, "authorization", last).await)
+        }
+    }
 }
 
 /// Shows a challenge
@@ -91,7 +100,7 @@ async fn choose(
             let message = ServiceError::AlreadyTried(details).to_string();
             Err(ApiError::gone(ErrorCode::AuthorizationGone, message).with_extra("challenge", state))
         }
-        Err(other) => Err(other.into()),
+        Err(other) => Err(with_last_state(other, "challenge", shown_challenge(&door, &caller, id)).await),
     }
 }
 
@@ -106,8 +115,15 @@ async fn deactivate(
     StrictPath(lookup): StrictPath<String>,
 ) -> Result<Json<wire::Authorization>, ApiError> {
     caller.require(Scope::WriteChallenge)?;
-    let details = door.services.authorizations.deactivate(&caller, read_challenge_id(&lookup)?).await?;
-    Ok(Json(view(&details, &door)))
+    let id = read_challenge_id(&lookup)?;
+    match door.services.authorizations.deactivate(&caller, id).await {
+        Ok(details) => Ok(Json(view(&details, &door))),
+        Err(refused) => Err(with_last_state(refused, "challenge", shown_challenge(&door, &caller, id)).await),
+    }
+}
+
+async fn shown_challenge(door: &Door, caller: &Caller, id: ChallengeId) -> Result<wire::Challenge, ServiceError> {
+    door.services.authorizations.show_challenge(caller, id).await.map(|details| challenge_view(&details))
 }
 
 /// What was given up, or cancelled with its order, is gone; its last state is told with that.

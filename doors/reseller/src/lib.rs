@@ -11,6 +11,7 @@ mod docs;
 mod download;
 mod eab;
 mod event;
+mod gone;
 mod group;
 mod limits;
 mod member;
@@ -26,18 +27,23 @@ mod policy;
 mod policy_rules;
 mod progress;
 mod selector;
+mod unasked;
 mod usage;
 mod version;
 mod webhook;
 
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use chancery_http::Door;
 use utoipa_axum::router::OpenApiRouter;
 
+use crate::unasked::Unasked;
+
 /// Every operation of the reseller API, the document that describes it, and the page that shows it.
 pub fn router(door: Door) -> Router {
-    let (router, _) = operations().with_state(door).split_for_parts();
-    router.merge(docs::router())
+    let (router, document) = operations().with_state(door.clone()).split_for_parts();
+    let unasked = Unasked::of(door, &document);
+    router.layer(from_fn_with_state(unasked, Unasked::refuse)).merge(docs::router())
 }
 
 /// The document, made from the code of the operations.

@@ -9,7 +9,7 @@ use chancery_domain::{ExternalId, Metadata, OrderId, Problems, ProfileName, Scop
 use chancery_http::{
     ApiError, Authenticated, Begun, Door, JsonBody, RequestKey, SPANS, StrictPath, StrictQuery, list_request,
 };
-use chancery_service::{AccountLookup, Finalized, NewOrder, Noun, OrderDetails, OrderFilter, ServiceError};
+use chancery_service::{AccountLookup, Caller, Finalized, NewOrder, Noun, OrderDetails, OrderFilter, ServiceError};
 use chancery_wire::{self as wire, ErrorCode};
 use http::StatusCode;
 use serde::Deserialize;
@@ -18,6 +18,7 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::gone::with_last_state;
 use crate::openapi::{BadBody, Gone, KeyReused, NoAccount, NoOrder, OrderGone, Refused};
 use crate::order_view::view;
 use crate::selector::{one_account, read_identifiers};
@@ -147,8 +148,10 @@ async fn cancel(
 ) -> Result<Json<wire::Order>, ApiError> {
     caller.require(Scope::WriteOrder)?;
     let (id, span) = (read_order_id(&lookup)?, trace_span!(target: SPANS, "order.cancel"));
-    let details = door.services.orders.cancel(&caller, id).instrument(span).await?;
-    Ok(Json(view(&details, door.services.now())))
+    match door.services.orders.cancel(&caller, id).instrument(span).await {
+        Ok(details) => Ok(Json(view(&details, door.services.now()))),
+        Err(refused) => Err(with_last_state(refused, "order", last(&door, &caller, id)).await),
+    }
 }
 
 /// Asks for the certificate of an order whose names are all authorized
@@ -163,11 +166,17 @@ async fn finalize(
 ) -> Result<(StatusCode, Json<wire::Order>), ApiError> {
     caller.require(Scope::WriteOrder)?;
     let (id, span) = (read_order_id(&lookup)?, trace_span!(target: SPANS, "order.finalize"));
-    let (status, details) = match door.services.orders.finalize(&caller, id).instrument(span).await? {
-        Finalized::Accepted(details) => (StatusCode::ACCEPTED, details),
-        Finalized::AlreadyAccepted(details) => (StatusCode::ALREADY_REPORTED, details),
+    let (status, details) = match door.services.orders.finalize(&caller, id).instrument(span).await {
+        Ok(Finalized::Accepted(details)) => (StatusCode::ACCEPTED, details),
+        Ok(Finalized::AlreadyAccepted(details)) => (StatusCode::ALREADY_REPORTED, details),
+        Err(refused) => return Err(with_last_state(refused, "order", last(&door, &caller, id)).await),
     };
     Ok((status, Json(view(&details, door.services.now()))))
+}
+
+async fn last(door: &Door, caller: &Caller, id: OrderId) -> Result<wire::Order, ServiceError> {
+    let details = door.services.orders.show(caller, id).await?;
+    Ok(view(&details, door.services.now()))
 }
 
 /// A lookup of another kind names no order.

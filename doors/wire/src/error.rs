@@ -161,8 +161,10 @@ error_codes! {
     ExternalIdInUse = "external_id_in_use",
     /// Another group or policy already has this name.
     NameInUse = "name_in_use",
-    /// The account, or the credential that was named, is terminated.
+    /// The account is terminated.
     AccountTerminated = "account_terminated",
+    /// The EAB credential that was named is revoked, or has expired; the account may still order by its other names.
+    EabCredentialGone = "eab_credential_gone",
     /// The account is suspended.
     AccountSuspended = "account_suspended",
     /// An issuance policy refuses; `errors` has one entry for each rule, with the policy's lookup.

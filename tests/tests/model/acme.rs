@@ -152,6 +152,9 @@ impl Model {
     }
 
     fn revoke_once(&mut self, order: usize, reason: Reason) -> Status {
+        if self.revoke_for_more(order, reason) {
+            return 200;
+        }
         if self.orders[order].certificate_status(self.now) != "issued" {
             return 400;
         }

@@ -62,6 +62,7 @@ impl Model {
             authorizations,
             issued_until: None,
             revoked: false,
+            compromised: false,
         });
         self.note("order.create", Thing::Order(order));
     }
@@ -218,7 +219,10 @@ impl Model {
     pub(crate) fn revoke(&mut self, by: usize, order: usize, reason: Reason) -> Status {
         match self.orders[order].certificate_status(self.now) {
             _ if self.tenant_of_order(order) != by => 404,
-            "revoked" => 208,
+            "revoked" => {
+                self.revoke_for_more(order, reason);
+                208
+            }
             "issued" => {
                 self.revoke_issued(order, reason);
                 202
@@ -230,8 +234,20 @@ impl Model {
     pub(crate) fn revoke_issued(&mut self, order: usize, reason: Reason) {
         self.orders[order].revoked = true;
         if reason == Reason::KeyCompromise {
+            self.orders[order].compromised = true;
             self.blocked.extend(self.orders[order].key);
         }
         self.note("certificate.revoke", Thing::Certificate(order));
+    }
+
+    /// That a key is compromised is news even where the certificate was revoked for something else.
+    pub(crate) fn revoke_for_more(&mut self, order: usize, reason: Reason) -> bool {
+        let Order { revoked, compromised, issued_until, .. } = self.orders[order];
+        let lives = issued_until.is_some_and(|end| self.now <= end);
+        let news = revoked && lives && !compromised && reason == Reason::KeyCompromise;
+        if news {
+            self.revoke_issued(order, reason);
+        }
+        news
     }
 }

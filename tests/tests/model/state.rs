@@ -119,6 +119,8 @@ pub(crate) struct Order {
     /// When its certificate ends, once there is one.
     pub(crate) issued_until: Option<i64>,
     pub(crate) revoked: bool,
+    /// Revoked since its key is compromised.
+    pub(crate) compromised: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -39,17 +39,23 @@ on_both_databases! {
         tenant.delete(&order_path(&order)).await.expect(200);
         for place in 0..2 {
             let authorization = format!("/v1/authz/{}", lookup(&order["authorizations"][place]));
-            let gone = tenant.post_empty(&format!("{authorization}/challenges")).await;
-            assert_eq!(gone.refusal(410), "authorization_gone");
-            let gone = tenant.get(&authorization).await.expect(410);
-            assert_eq!(gone["code"], "authorization_gone");
-            assert_eq!(gone["authorization"]["status"], "deactivated");
+            let codes = tenant.post_empty(&format!("{authorization}/challenges")).await;
+            for gone in [codes, tenant.get(&authorization).await] {
+                assert_eq!(gone.refusal(410), "authorization_gone");
+                assert_eq!(gone.json()["authorization"]["status"], "deactivated");
+            }
         }
         for challenge in &challenges {
-            assert_eq!(tenant.post_empty(challenge).await.refusal(410), "authorization_gone");
-            assert_eq!(tenant.delete(challenge).await.refusal(410), "authorization_gone");
-            let gone = tenant.get(challenge).await.expect(410);
-            assert_eq!(gone["challenge"]["status"], "pending");
+            let (chosen, given_up) = (tenant.post_empty(challenge).await, tenant.delete(challenge).await);
+            for gone in [chosen, given_up, tenant.get(challenge).await] {
+                assert_eq!(gone.refusal(410), "authorization_gone");
+                assert_eq!(gone.json()["challenge"]["status"], "pending");
+            }
+        }
+        let (finalized, cancelled) = (tenant.post_empty(&finalize_path(&order)).await, tenant.delete(&order_path(&order)).await);
+        for gone in [finalized, cancelled] {
+            assert_eq!(gone.refusal(410), "order_gone");
+            assert_eq!(gone.json()["order"]["status"], "cancelled");
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chancery_tests::{csr, lookup, on_both_databases};
 use serde_json::json;
 
-use crate::common::{certificate_path, challenge_paths, each, later, order_path, stage, text};
+use crate::common::{certificate_path, challenge_paths, each, finalize_path, later, order_path, stage, text};
 
 on_both_databases! {
     async fn an_expired_order_is_gone_and_shows_itself_in_the_refusal(world: World) {
@@ -20,10 +20,17 @@ on_both_databases! {
         let shown = gone.json()["order"].clone();
         assert_eq!((lookup(&shown), text(&shown, "status")), (lookup(&order), "expired".to_owned()));
         assert_eq!(shown["authorizations"][0]["status"], "expired");
-        assert_eq!(tenant.post_empty(&paths[0]).await.refusal(410), "authorization_gone");
-        assert_eq!(tenant.delete(&paths[0]).await.refusal(410), "authorization_gone");
+        let finalized = tenant.post_empty(&finalize_path(&order)).await;
+        assert_eq!(finalized.refusal(410), "order_gone");
+        assert_eq!(finalized.json()["order"], shown);
+        for gone in [tenant.post_empty(&paths[0]).await, tenant.delete(&paths[0]).await] {
+            assert_eq!(gone.refusal(410), "authorization_gone");
+            assert_eq!(gone.json()["challenge"]["status"], "pending");
+        }
         let codes = format!("/v1/authz/{}/challenges", lookup(&order["authorizations"][0]));
-        assert_eq!(tenant.post_empty(&codes).await.refusal(410), "authorization_gone");
+        let gone = tenant.post_empty(&codes).await;
+        assert_eq!(gone.refusal(410), "authorization_gone");
+        assert_eq!(gone.json()["authorization"]["status"], "expired");
         assert_eq!(tenant.get(&certificate_path(&order)).await.refusal(410), "certificate_gone");
         let listed = tenant.get("/v1/order?status=expired").await.expect(200);
         assert_eq!(each(&listed, "lookup"), [lookup(&order)]);
@@ -54,7 +61,7 @@ on_both_databases! {
         }
 
         tenant.delete(&format!("/v1/eab-credential/{kid}")).await.expect(200);
-        assert_eq!(tenant.post("/v1/order", order("eab_kid", &kid)).await.status, 410);
+        assert_eq!(tenant.post("/v1/order", order("eab_kid", &kid)).await.refusal(410), "eab_credential_gone");
         tenant.delete(&format!("/v1/account/{account}")).await.expect(200);
         for (way, value) in
             [("account_lookup", account.as_str()), ("eab_kid", &kid), ("customer_email", "a@example.com")]

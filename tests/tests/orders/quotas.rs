@@ -58,6 +58,28 @@ on_both_databases! {
         assert_eq!(refused(&tenant, &account).await, None);
     }
 
+    async fn an_order_for_which_no_place_is_left_stays_ready(world: World) {
+        let (mut tenant, account) = stage(&world).await;
+        let (first, second) = (
+            world.make_ready(&tenant, &account, &["a.test"]).await,
+            world.make_ready(&tenant, &account, &["b.test"]).await,
+        );
+        under(&tenant, &account, json!({"max_certificates_per_day": 1})).await;
+        tenant.post_empty(&finalize_path(&first)).await.expect(202);
+        world.work(None).await;
+        let refused = tenant.post_empty(&finalize_path(&second)).await;
+        assert_eq!(refused.refusal(429), "quota_exceeded");
+        assert!(refused.header("retry-after").is_some());
+        assert_eq!(tenant.get(&order_path(&second)).await.expect(200)["status"], "ready");
+        let told = tenant.get("/v1/event?type=quota.exceeded").await.expect(200);
+        assert_eq!(told["items"].as_array().map(Vec::len), Some(1), "{told}");
+        tenant.post_empty(&finalize_path(&first)).await.expect(208);
+        later(&world, &mut tenant, days(1)).await;
+        tenant.post_empty(&finalize_path(&second)).await.expect(202);
+        world.work(None).await;
+        assert_eq!(tenant.get(&order_path(&second)).await.expect(200)["status"], "valid");
+    }
+
     async fn a_weeks_quota_is_free_again_after_seven_days(world: World) {
         let (mut tenant, account) = stage(&world).await;
         under(&tenant, &account, json!({"max_certificates_per_week": 1})).await;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use chancery_tests::{at_once, count, lookup, on_both_databases};
+use chancery_tests::{at_once, count, csr, lookup, on_both_databases};
 use serde_json::json;
 
 use crate::common::{
-    certificate_path, days, fail_validation, finalized, later, order_path, revocation_path, stage, text,
+    certificate_path, days, fail_validation, finalize_path, finalized, later, order_path, revocation_path, stage, text,
 };
 
 on_both_databases! {
@@ -24,7 +24,7 @@ on_both_databases! {
             assert_eq!(text(&revoked, "lookup"), text(&order, "certificateLookup"));
             assert_eq!(text(&revoked, "orderLookup"), lookup(&order));
             world.advance(Duration::from_secs(60));
-            let again = tenant.post(&revocation_path(&order), json!({"reason": 1})).await.expect(208);
+            let again = tenant.post(&revocation_path(&order), json!({"reason": 5})).await.expect(208);
             assert_eq!(lookup(&again), lookup(&order));
             let query = format!("/v1/certificates?serial={}", text(&revoked, "serialNumber"));
             let kept = tenant.get(&query).await.expect(200)["items"][0].clone();
@@ -34,6 +34,31 @@ on_both_databases! {
             );
             assert_eq!(tenant.get(&certificate_path(&order)).await.status, 200);
         }
+    }
+
+    async fn that_a_key_is_compromised_is_believed_of_what_was_revoked_for_less(world: World) {
+        let (mut tenant, account) = stage(&world).await;
+        world.make_ready(&tenant, &account, &["a.test"]).await;
+        let body = json!({"account_lookup": account, "csr": csr(&["a.test"])});
+        let order = tenant.post("/v1/order", body.clone()).await.expect(201);
+        tenant.post_empty(&finalize_path(&order)).await.expect(202);
+        world.work(None).await;
+        let revoked = tenant.post(&revocation_path(&order), json!({"reason": 4})).await.expect(202);
+        world.advance(Duration::from_secs(60));
+        for _ in 0..2 {
+            let again = json!({"reason": "keyCompromise", "comment": "found in a repository"});
+            tenant.post(&revocation_path(&order), again).await.expect(208);
+        }
+        // Nothing makes it less.
+        tenant.post(&revocation_path(&order), json!({"reason": 4})).await.expect(208);
+        let query = format!("/v1/certificates?serial={}", text(&revoked, "serialNumber"));
+        let kept = tenant.get(&query).await.expect(200)["items"][0].clone();
+        assert_eq!((text(&kept, "revocationReason"), &kept["revokedAt"]), ("keyCompromise".into(), &revoked["revokedAt"]));
+        assert_eq!(tenant.post("/v1/order", body).await.refusal(400), "invalid_request");
+        let audited = tenant.get("/v1/event?type=certificate.revoked").await.expect(200);
+        assert_eq!(audited["items"].as_array().map(Vec::len), Some(2));
+        later(&world, &mut tenant, days(91)).await;
+        tenant.post(&revocation_path(&order), json!({"reason": 1})).await.expect(208);
     }
 
     async fn what_cannot_be_revoked_is_not_found(world: World) {

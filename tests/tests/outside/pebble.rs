@@ -181,7 +181,7 @@ fn the_management_listener_gives_the_cas_and_their_keys_and_tells_of_certificate
     assert!(revoked["RevokedAt"].as_str().unwrap().ends_with('Z'), "{revoked}");
 
     for (path, status) in [
-        ("roots/1", 404),
+        ("roots/2", 404),
         ("roots/x", 404),
         ("intermediate-keys/7", 404),
         ("cert-status-by-serial/12ab", 404),

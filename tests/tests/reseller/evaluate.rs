@@ -252,7 +252,7 @@ on_both_databases! {
         tenant.patch(&path, json!({"suspended": false})).await.expect(200);
 
         tenant.delete(&format!("/v1/eab-credential/{}", further["kid"].as_str().unwrap())).await.expect(200);
-        assert_eq!(ask_by("eab_kid", &further["kid"]).await.refusal(410), "account_terminated");
+        assert_eq!(ask_by("eab_kid", &further["kid"]).await.refusal(410), "eab_credential_gone");
         ask_by("eab_kid", &account["kid"]).await.expect(200);
 
         tenant.delete(&path).await.expect(200);

@@ -71,35 +71,37 @@ impl Tx<'_> {
         identifier: &Identifier,
         until: Timestamp,
     ) -> Result<Option<Authorization>, StoreError> {
-        self.longest_valid("identifier", identifier.to_string(), account, acme_account, until)
+        Ok(self.valid_authorizations(account, acme_account, Some(identifier), &[], until)?.pop())
     }
 
-    /// The same for all names below one.
-    pub fn valid_namespace(
+    /// The same for a name and for all names below others, each where there is one, in this order.
+    pub fn valid_authorizations(
         &mut self,
         account: AccountId,
         acme_account: Option<AcmeAccountId>,
-        namespace: &DnsName,
+        identifier: Option<&Identifier>,
+        namespaces: &[DnsName],
         until: Timestamp,
-    ) -> Result<Option<Authorization>, StoreError> {
-        self.longest_valid("namespace", namespace.as_str().to_owned(), account, acme_account, until)
-    }
-
-    fn longest_valid(
-        &mut self,
-        column: &str,
-        name: String,
-        account: AccountId,
-        acme_account: Option<AcmeAccountId>,
-        until: Timestamp,
-    ) -> Result<Option<Authorization>, StoreError> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM authorizations
-             WHERE account_id = $1 AND {column} = $2 AND state = 'valid' AND expires_at > $3
-             AND COALESCE(acme_account_id, '') = $4
-             ORDER BY expires_at DESC LIMIT 1"
-        );
-        self.query_one(&sql, params![account, name, until, whose(acme_account)], read)
+    ) -> Result<Vec<Authorization>, StoreError> {
+        let names = identifier.map(|identifier| ("identifier", identifier.to_string())).into_iter();
+        let names = names.chain(namespaces.iter().map(|namespace| ("namespace", namespace.as_str().to_owned())));
+        let mut params = params![account, until, whose(acme_account)].to_vec();
+        let mut longest = Vec::new();
+        for (place, (column, name)) in names.enumerate() {
+            params.push(name.into());
+            longest.push(format!(
+                "SELECT * FROM (SELECT CAST({place} AS BIGINT) AS place, {COLUMNS} FROM authorizations
+                 WHERE account_id = $1 AND {column} = ${} AND state = 'valid' AND expires_at > $2
+                 AND COALESCE(acme_account_id, '') = $3
+                 ORDER BY expires_at DESC LIMIT 1) AS longest_{place}",
+                params.len()
+            ));
+        }
+        if longest.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = format!("{} ORDER BY place", longest.join(" UNION ALL "));
+        self.query(&sql, &params, |row| row.int().and_then(|_| read(row)))
     }
 
     /// Gives up every earned permission of an ACME account for all names below one.

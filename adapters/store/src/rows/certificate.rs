@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
 use chancery_domain::{
-    AccountId, CertificateId, CertificateRecord, CertificateState, EmailAddress, Issued, IssuerId, KeyType, OrderId,
-    ProfileName, ResellerId, Revocation, RevocationReason, Timestamp,
+    AccountId, AcmeAccountId, CertificateId, CertificateRecord, CertificateState, EmailAddress, Issued, IssuerId,
+    KeyType, OrderId, ProfileName, ResellerId, Revocation, RevocationReason, Timestamp,
 };
 
 use super::evidence::{read_identifiers, write_identifiers};
@@ -113,6 +113,23 @@ impl Tx<'_> {
         self.certificate_by_serial(serial)
     }
 
+    /// The same, with the ACME account that ordered it, and the certificate itself, in DER, once it is there.
+    pub fn certificate_to_download(
+        &mut self,
+        reseller: ResellerId,
+        id: CertificateId,
+    ) -> Result<Option<(CertificateRecord, Option<AcmeAccountId>, Option<Vec<u8>>)>, StoreError> {
+        let record = SELECT.strip_prefix("SELECT ").unwrap_or(SELECT);
+        let sql = format!(
+            "SELECT (SELECT acme_account_id FROM orders WHERE orders.id = certificates.order_id), der, {record}
+             WHERE certificates.id = $1 AND certificates.reseller_id = $2"
+        );
+        self.query_one(&sql, params![id, reseller], |row| {
+            let (acme_account, der) = (row.through_or_none(str::parse::<AcmeAccountId>)?, row.bytes_or_none()?);
+            Ok((read(row)?, acme_account, der))
+        })
+    }
+
     /// The certificate itself, in DER, once it is there.
     pub fn certificate_der(&mut self, id: CertificateId) -> Result<Option<Vec<u8>>, StoreError> {
         let sql = "SELECT der FROM certificates WHERE id = $1 AND der IS NOT NULL";
@@ -201,14 +218,15 @@ impl Tx<'_> {
             "certificate",
             certificate.id,
             "UPDATE certificates SET state = 'revoked', state_at = $3, revoked_at = $3, revocation_reason = $4,
-             revocation_comment = $5, updated_at = $3, version = version + 1
-             WHERE id = $1 AND version = $2 AND state = 'issued'",
+             revocation_comment = $5, updated_at = $6, version = version + 1
+             WHERE id = $1 AND version = $2 AND state IN ('issued', 'revoked')",
             params![
                 certificate.id,
                 certificate.version,
                 revocation.at,
                 i64::from(revocation.reason.code()),
                 revocation.comment.as_deref(),
+                certificate.updated_at,
             ],
         )?;
         self.count_revocation(certificate.id)

@@ -132,6 +132,7 @@ fn advice(code: ErrorCode) -> Option<&'static str> {
         | ErrorCode::ExternalIdInUse
         | ErrorCode::NameInUse
         | ErrorCode::AccountTerminated
+        | ErrorCode::EabCredentialGone
         | ErrorCode::QuotaExceeded
         | ErrorCode::RateLimited
         | ErrorCode::TooMany

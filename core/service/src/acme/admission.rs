@@ -52,7 +52,7 @@ impl Acme {
     /// The same as it is now.
     pub async fn read_key_of(&self, id: AcmeAccountId) -> Result<SpeakersKey, ServiceError> {
         let read = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.acme_account(id)?);
-        let account = self.kernel.store.glance(read).await?.ok_or_else(no_such_account)?;
+        let account = self.kernel.store.peek(read).await?.ok_or_else(no_such_account)?;
         let key = Jwk::parse(account.jwk.as_bytes()).map_err(ServiceError::internal)?;
         self.keys.keep(id, key.clone(), account.reseller);
         Ok(SpeakersKey { key, reseller: account.reseller, remembered: false })

@@ -31,6 +31,8 @@ pub enum AcmeError {
     KeyInUse(AcmeAccountId),
     #[error("{0}")]
     BadCsr(String),
+    #[error("the order was finalized before, with another CSR; order again to get a certificate for this one")]
+    OtherCsr,
     #[error("{}", sentences(.0))]
     Rejected(Vec<RejectedName>),
     #[error("the certificate {0} is replaced by another order already; leave `replaces` out, or use that order")]

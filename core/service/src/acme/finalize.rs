@@ -2,7 +2,6 @@
 
 use chancery_domain::policy::Request;
 use chancery_domain::{Order, OrderId, OrderState};
-use chancery_jose::Jwk;
 use chancery_pki::{CertificateRequest, SubscriberKey};
 use chancery_store::Tx;
 use tracing::Instrument;
@@ -15,21 +14,21 @@ use crate::issuance::Work;
 use crate::kernel::Kernel;
 use crate::orders::{Finalized, Standing, rules};
 use crate::refused::{Asked, Refused};
+use crate::telling::About;
 
 impl Acme {
     /// Asks for the certificate (RFC 8555 section 7.4), and waits a little for it: most are there at once. Asking again
-    /// gives the order as it is.
+    /// with the same CSR gives the order as it is; with another, the client would think that its key was used.
     pub async fn finalize(&self, by: &AcmeCaller, id: OrderId, csr: Vec<u8>) -> Result<Order, ServiceError> {
         by.require_active()?;
         let ended = self.kernel.ended.watch(id);
-        let account_key = Jwk::parse(by.account.jwk.as_bytes()).map_err(ServiceError::internal)?.to_spki();
         let known = self.orders.glimpse(&by.caller, id).await?;
         let judged = read(&self.kernel, &known, &csr);
         let refused = Refused::default();
         let noted = refused.clone();
         let complete = move |kernel: &Kernel, tx: &mut Tx<'_>, order: Order| {
             let judged = judged.clone()?;
-            let standing = judge(kernel, tx, &order, &judged, &account_key, &noted)?;
+            let standing = judge(kernel, tx, &order, &judged, &noted)?;
             let csr = Some(judged.request.as_der().to_vec());
             Ok((Order { csr, ..order }, (judged.request, standing)))
         };
@@ -43,6 +42,10 @@ impl Acme {
             Ok((order, work))
         };
         let (order, work) = match self.orders.finalize_with(&by.caller, id, complete, tell).await {
+            Ok(Finalized::AlreadyAccepted((order, _))) if order.csr.as_deref() != Some(csr.as_slice()) => {
+                let refused = AcmeError::OtherCsr.into();
+                return Err(self.kernel.tell_refused(&by.caller, About::Order(id), "finalize", refused).await);
+            }
             Ok(Finalized::Accepted((order, None))) => {
                 self.orders.begin(&by.caller, id);
                 (order, None)
@@ -80,6 +83,9 @@ impl Acme {
     }
 }
 
+/// The rule that names the kinds of keys.
+const KEY_TYPES: &str = "allowed_key_types";
+
 fn bad(why: impl Into<String>) -> ServiceError {
     AcmeError::BadCsr(why.into()).into()
 }
@@ -90,7 +96,7 @@ fn read(kernel: &Kernel, order: &Order, der: &[u8]) -> Result<JudgedCsr, Service
         return Err(bad("`csr` must be the DER of a PKCS #10 request in base64url, without PEM lines"));
     }
     let profile = rules::profile(&kernel.settings, &order.profile)?;
-    JudgedCsr::read(kernel, der, profile).map_err(|error| match error {
+    JudgedCsr::read_acme(kernel, der, profile).map_err(|error| match error {
         ServiceError::Invalid(problems) => {
             let all: Vec<_> = problems.0.into_iter().map(|problem| problem.message).collect();
             bad(all.join("; "))
@@ -105,7 +111,6 @@ fn judge(
     tx: &mut Tx<'_>,
     order: &Order,
     judged: &JudgedCsr,
-    account_key: &[u8],
     refused: &Refused,
 ) -> Result<Standing, ServiceError> {
     let (profile, request) = (rules::profile(&kernel.settings, &order.profile)?, &judged.request);
@@ -126,8 +131,8 @@ fn judge(
     }
     let key = request.key().map_err(|problem| bad(problem.to_string()))?;
     // RFC 8555 section 11.1: who knows the one key must not have the other with it.
-    if key.spki() == account_key {
-        return Err(bad("the CSR has the key of the ACME account; make another key for the certificate"));
+    if tx.acme_account_by_key(&key.thumbprint())?.is_some() {
+        return Err(bad("the CSR has the key of an ACME account; make another key for the certificate"));
     }
     let asked = Request {
         profile,
@@ -140,6 +145,11 @@ fn judge(
     let verdict = standing.judge(tx, &kernel.settings, order.account, &asked, kernel.now());
     match refused.note(&Asked::of(order), verdict) {
         Ok(_) => Ok(standing),
+        // The names are not what is wrong.
+        Err(ServiceError::PolicyViolation(violations)) if violations.iter().all(|each| each.code == KEY_TYPES) => {
+            let all: Vec<_> = violations.iter().map(|each| each.message.as_str()).collect();
+            Err(bad(all.join("; ")))
+        }
         Err(ServiceError::PolicyViolation(violations)) => {
             Err(super::names::rejected(violations, &order.identifiers).into())
         }

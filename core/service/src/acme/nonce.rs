@@ -140,7 +140,7 @@ impl Acme {
     ) -> Result<Option<Party>, ServiceError> {
         if let Memory::Process(..) = self.kernel.nonces.memory {
             self.take_nonce(nonce).await?;
-            return self.kernel.store.glance(move |tx| Ok::<_, ServiceError>(tx.party(id)?)).await;
+            return self.kernel.store.peek(move |tx| Ok::<_, ServiceError>(tx.party(id)?)).await;
         }
         let Ours { ends, .. } = self.kernel.nonces.check(nonce, self.kernel.now())?;
         let nonce = nonce.to_owned();

@@ -44,7 +44,7 @@ impl Acme {
                 if right == Right::OfNames && request.reason == RevocationReason::KeyCompromise {
                     return Err(AcmeError::BadRevocationReason(NOT_THEIR_KEY).into());
                 }
-                if found.revocation().is_some() {
+                if found.is_revoked_as(request.reason, kernel.now()) {
                     return Err(AcmeError::AlreadyRevoked.into());
                 }
                 let revoked = revoke(&kernel, tx, found, request.reason, None)?.ok_or_else(expired)?;

@@ -214,6 +214,7 @@ impl Authorizations {
             }
             Ok(Some(Assignment::of(&kernel, &authorization, challenge, thumbprint)))
         };
-        self.kernel.store.glance(read).await
+        // A forecast: all of it is asked again, and held, when the choice is made.
+        self.kernel.store.peek(read).await
     }
 }

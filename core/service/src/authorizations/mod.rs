@@ -56,14 +56,14 @@ impl Authorizations {
     }
 
     pub async fn show(&self, caller: &Caller, id: AuthorizationId) -> Result<AuthorizationDetails, ServiceError> {
-        caller.require(Scope::ReadAuthorization)?;
+        caller.require(Scope::ReadAuthorization).or_else(|_| caller.require(Scope::WriteAuthorization))?;
         let caller = caller.clone();
         let read = move |tx: &mut Tx<'_>| {
             let authorization = own(tx, &caller, id)?;
             let thumbprint = shown_thumbprint(tx, &caller, &authorization)?;
             Ok(AuthorizationDetails { authorization, thumbprint })
         };
-        self.kernel.store.glance(read).await
+        self.kernel.store.peek(read).await
     }
 
     /// Generates the codes of an authorization, or gives back those it has.
@@ -105,7 +105,7 @@ impl Authorizations {
     pub async fn show_challenge(&self, caller: &Caller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
         caller.require(Scope::ReadChallenge).or_else(|_| caller.require(Scope::WriteChallenge))?;
         let caller = caller.clone();
-        self.kernel.store.glance(move |tx| challenge(tx, &caller, id)).await
+        self.kernel.store.peek(move |tx| challenge(tx, &caller, id)).await
     }
 
     /// Chooses a challenge: verification begins at once, behind the answer. Only the first choice counts.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use chancery_domain::{
     AccountError, AuthorizationId, AuthorizationState, CaaEvidence, ChallengeType, Identifier, IssuanceProof, Issued,
-    Order, OrderId, OrderState, ProblemKind, Timestamp, ValidationProblem,
+    Order, OrderId, OrderState, ProblemKind, Timestamp, ValidationProblem, Via,
 };
 use chancery_pki::{CertificateRequest, Draft, IssuerUrls, Signed, SubscriberKey, SubscriberProfile, Terms};
 use chancery_store::{DraftRow, JobKind, Tx};
@@ -388,5 +388,9 @@ fn profiles<'a>(
 
 fn csr_of(order: &Order) -> Result<CertificateRequest, ServiceError> {
     let der = order.csr.as_deref().ok_or_else(|| ServiceError::internal("a finalized order without a CSR"))?;
-    CertificateRequest::parse(der).map_err(ServiceError::internal)
+    let request = CertificateRequest::parse(der).map_err(ServiceError::internal)?;
+    Ok(match order.via {
+        Via::Acme => request.with_common_names(),
+        Via::Reseller => request,
+    })
 }

@@ -60,7 +60,7 @@ impl Operator {
         comment: Option<String>,
     ) -> Result<Fate, ServiceError> {
         let Some(certificate) = tx.certificate_by_serial(serial)? else { return Ok(Fate::Unknown) };
-        if certificate.revocation().is_some() {
+        if certificate.is_revoked_as(reason, self.kernel.now()) {
             return Ok(Fate::Already);
         }
         let Some(revoked) = revoke(&self.kernel, tx, certificate, reason, comment)? else {
@@ -82,7 +82,7 @@ impl Operator {
             .store
             .write(move |tx| {
                 let certificate = find(tx, &which)?;
-                if certificate.revocation().is_some() {
+                if certificate.is_revoked_as(reason, me.kernel.now()) {
                     return Ok(OperatorRevocation { certificate, already: true });
                 }
                 let revoked = revoke(&me.kernel, tx, certificate, reason, comment.clone())?;

@@ -106,19 +106,16 @@ impl Draft<'_> {
     fn candidates(&self, tx: &mut Tx<'_>, fresh: &Authorization) -> Result<Vec<Authorization>, ServiceError> {
         let (account, acme) = (fresh.account, fresh.acme_account);
         let subdomains = self.kernel.settings.acme.subdomains;
-        let (mut found, namespaces) = match (&fresh.order, &fresh.namespace, &fresh.identifier) {
+        let (identifier, namespaces) = match (&fresh.order, &fresh.namespace, &fresh.identifier) {
             (None, Some(namespace), _) => (None, vec![namespace.clone()]),
-            (Some(_), _, Identifier::Dns(name)) if subdomains && acme.is_some() && !name.is_wildcard() => {
-                (tx.valid_authorization(account, acme, &fresh.identifier, self.now)?, namespaces_of(name))
+            (Some(_), _, identifier @ Identifier::Dns(name)) if subdomains && acme.is_some() && !name.is_wildcard() => {
+                (Some(identifier), namespaces_of(name))
             }
-            (_, _, identifier) => (tx.valid_authorization(account, acme, identifier, self.now)?, Vec::new()),
+            (_, _, identifier) => (Some(identifier), Vec::new()),
         };
+        let mut candidates = tx.valid_authorizations(account, acme, identifier, &namespaces, self.now)?;
         // What was shown of a namespace holds for other names only while that is allowed.
-        found = found.filter(|found| subdomains || found.shown_at() == found.identifier);
-        let mut candidates: Vec<_> = found.into_iter().collect();
-        for namespace in namespaces {
-            candidates.extend(tx.valid_namespace(account, acme, &namespace, self.now)?);
-        }
+        candidates.retain(|found| subdomains || found.shown_at() == found.identifier);
         Ok(candidates)
     }
 

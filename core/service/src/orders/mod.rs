@@ -29,6 +29,7 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
+use crate::refused::{Asked, Refused};
 use crate::telling::{self, About};
 
 /// An order with its authorizations, and what is needed to show their challenges.
@@ -58,26 +59,15 @@ impl Orders {
     }
 
     pub async fn show(&self, caller: &Caller, id: OrderId) -> Result<OrderDetails, ServiceError> {
-        let see = move |tx: &mut Tx<'_>, caller: &Caller| {
-            let order = own(tx, caller, id)?;
-            details(tx, order)
-        };
-        self.look(caller, see).await
+        let caller = may_look(caller)?;
+        let see = move |tx: &mut Tx<'_>| own(tx, &caller, id).and_then(|order| details(tx, order));
+        self.kernel.store.glance(see).await
     }
 
     /// The order alone.
     pub(crate) async fn glimpse(&self, caller: &Caller, id: OrderId) -> Result<Order, ServiceError> {
-        self.look(caller, move |tx, caller| own(tx, caller, id)).await
-    }
-
-    async fn look<T, F>(&self, caller: &Caller, see: F) -> Result<T, ServiceError>
-    where
-        T: Send + 'static,
-        F: Fn(&mut Tx<'_>, &Caller) -> Result<T, ServiceError> + Send + 'static,
-    {
-        caller.require(Scope::ReadOrder).or_else(|_| caller.require(Scope::WriteOrder))?;
-        let caller = caller.clone();
-        self.kernel.store.glance(move |tx| see(tx, &caller)).await
+        let caller = may_look(caller)?;
+        self.kernel.store.peek(move |tx| own(tx, &caller, id)).await
     }
 
     /// A page of the reseller's orders, newest first.
@@ -103,12 +93,24 @@ impl Orders {
     /// Asks for the certificate of an order whose names are all authorized. It is issued at once, behind the answer.
     pub async fn finalize(&self, caller: &Caller, id: OrderId) -> Result<Finalized, ServiceError> {
         caller.require(Scope::WriteOrder)?;
-        let complete = |_: &Kernel, _: &mut Tx<'_>, order| Ok((order, ()));
-        let finalized = self.finalize_with(caller, id, complete, |tx, order, _| details(tx, order)).await?;
-        if let Finalized::Accepted(_) = &finalized {
-            self.begin(caller, id);
+        let refused = Refused::default();
+        let noted = refused.clone();
+        // Asked again when it is drafted: this one may be the last that fits. What is known now is told now, and the order
+        // stays ready.
+        let complete = move |kernel: &Kernel, tx: &mut Tx<'_>, order: Order| {
+            let standing = Standing::of(tx, order.account)?;
+            let verdict = standing.require_quota(tx, &kernel.settings, order.account, kernel.now());
+            noted.note(&Asked::of(&order), verdict)?;
+            Ok((order, ()))
+        };
+        match self.finalize_with(caller, id, complete, |tx, order, _| details(tx, order)).await {
+            Err(error) => Err(refused.settle(&self.kernel, caller, error).await),
+            Ok(Finalized::Accepted(accepted)) => {
+                self.begin(caller, id);
+                Ok(Finalized::Accepted(accepted))
+            }
+            Ok(already) => Ok(already),
         }
-        Ok(finalized)
     }
 
     /// Has a finalized order issued, behind the answer.
@@ -205,6 +207,12 @@ impl Orders {
 
 /// Why an order of the other door waits.
 const NO_CSR: &str = "this order came through ACME and gets its CSR there";
+
+/// The caller, if it may look at orders.
+fn may_look(caller: &Caller) -> Result<Caller, ServiceError> {
+    caller.require(Scope::ReadOrder).or_else(|_| caller.require(Scope::WriteOrder))?;
+    Ok(caller.clone())
+}
 
 /// The caller's order.
 fn own(tx: &mut Tx<'_>, caller: &Caller, id: OrderId) -> Result<Order, ServiceError> {

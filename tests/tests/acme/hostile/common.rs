@@ -67,14 +67,20 @@ pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 
 /// A CSR for these names by a key that the test keeps, in base64url.
 pub(crate) fn csr_of(key: &SigningKey, names: &[&str]) -> String {
+    csr_named(key, "/", names)
+}
+
+/// The same with a subject, and without the extension where there are no names for it.
+pub(crate) fn csr_named(key: &SigningKey, subject: &str, names: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("key.der");
     std::fs::write(&file, &*key.to_pkcs8().unwrap()).unwrap();
     let names: Vec<_> = names.iter().map(|name| format!("DNS:{name}")).collect();
+    let extension = (!names.is_empty()).then(|| format!("subjectAltName={}", names.join(",")));
     let output = std::process::Command::new("openssl")
-        .args(["req", "-new", "-subj", "/", "-outform", "DER", "-keyform", "DER", "-key"])
+        .args(["req", "-new", "-subj", subject, "-outform", "DER", "-keyform", "DER", "-key"])
         .arg(&file)
-        .args(["-addext", &format!("subjectAltName={}", names.join(","))])
+        .args(extension.iter().flat_map(|extension| ["-addext", extension]))
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,15 +1,16 @@
 //! Finalizing (RFC 8555 section 7.4): the CSR must be for the order, and good.
 
-use chancery_jose::base64url;
-use chancery_tests::{csr_der, csr_with, on_both_databases, unhurried};
+use chancery_jose::{SigningKey, base64url};
+use chancery_tests::{AcmeClient, csr_der, csr_with, on_both_databases, unhurried};
 use serde_json::json;
 
-use super::common::{csr_of, links, refused, stage, text};
+use super::common::{csr_named, csr_of, links, refused, stage, text};
 
 on_both_databases! {
     async fn a_csr_that_does_not_fit_the_order_spends_nothing(world: World) {
         world.start_workers();
-        let (_, _, client) = stage(&world).await;
+        let (_, credential, client) = stage(&world).await;
+        let other = AcmeClient::registered(&world, &credential).await;
         let (url, order) = client.order(&["a.test", "b.test"]).await;
         let finalize = text(&order, "finalize");
         let problem = refused(&client.finalize(&order, &["a.test", "b.test"]).await, 403, "orderNotReady", "");
@@ -31,7 +32,8 @@ on_both_databases! {
             ("AAAA".to_owned(), "PKCS #10"),
             (String::new(), "PKCS #10"),
             (base64url::encode(&broken), "signature"),
-            (csr_of(&client.key, &["a.test", "b.test"]), "key of the ACME account"),
+            (csr_of(&client.key, &["a.test", "b.test"]), "key of an ACME account"),
+            (csr_of(&other.key, &["a.test", "b.test"]), "key of an ACME account"),
         ] {
             refused(&client.post(finalize, &json!({"csr": csr})).await, 400, "badCSR", word);
         }
@@ -44,9 +46,34 @@ on_both_databases! {
         assert_eq!(reply.header("location"), Some(url.as_str()));
         let order = reply.expect(200);
         assert_eq!(order["status"], "valid");
-        // Once more gives the same, and no second certificate.
-        let again = client.finalize(&order, &["a.test", "b.test"]).await.expect(200);
+        // Once more gives the same, and no second certificate; and no other key is thought to have one.
+        let again = client.post(finalize, &json!({"csr": good})).await.expect(200);
         assert_eq!(again, order);
+        refused(&client.finalize(&order, &["a.test", "b.test"]).await, 403, "orderNotReady", "another CSR");
+    }
+
+    async fn a_name_may_stand_in_the_common_name_alone(world: World) {
+        world.start_workers();
+        let (tenant, _, client) = stage(&world).await;
+        for (names, subject, alternatives) in [
+            (&["cn.test"][..], "/CN=CN.test", &[][..]),
+            (&["cn.test", "san.test"], "/CN=cn.test", &["san.test"]),
+            (&["cn.test", "san.test"], "/CN=cn.test", &["san.test", "cn.test"]),
+        ] {
+            let (url, order) = client.order(names).await;
+            client.answer_all(&order).await;
+            let order = client.wait_for(&url, "ready").await;
+            let finalize = text(&order, "finalize");
+            let other = csr_named(&SigningKey::generate().unwrap(), "/CN=other.test", alternatives);
+            refused(&client.post(finalize, &json!({"csr": other})).await, 400, "badCSR", "other.test");
+            let person = csr_named(&SigningKey::generate().unwrap(), "/CN=Some Body", alternatives);
+            refused(&client.post(finalize, &json!({"csr": person})).await, 400, "badCSR", "");
+            let csr = csr_named(&SigningKey::generate().unwrap(), subject, alternatives);
+            let order = client.post(finalize, &json!({"csr": csr})).await.expect(200);
+            assert_eq!(order["status"], "valid");
+            let found = tenant.get(&format!("/v1/certificates?name={}", names[0])).await.expect(200);
+            assert_eq!(found["items"][0]["names"].as_array().map(Vec::len), Some(names.len()));
+        }
     }
 
     async fn without_a_worker_the_order_is_processing_and_comes_to_an_end_later(world: World) {

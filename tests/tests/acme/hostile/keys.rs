@@ -127,7 +127,7 @@ on_both_databases! {
             let header = with(client.header(&url).await, json!({"jwk": key.public()}));
             for other in keys.iter().filter(|other| other.alg != key.alg) {
                 let reply = client.send_raw(&url, key.request(header.clone(), &payload, other.alg)).await;
-                refused(&reply, 400, "malformed", other.alg);
+                refused(&reply, 400, "badPublicKey", other.alg);
             }
             let reply = client.send_raw(&url, key.request(header, &payload, key.alg)).await;
             assert_eq!(reply.status, 201, "{}: {}", key.alg, reply.text());

@@ -1,6 +1,7 @@
 //! A client that does everything wrong, and one that tries everything there is.
 
 mod accounts;
+mod answers;
 mod binding;
 mod challenges;
 mod common;

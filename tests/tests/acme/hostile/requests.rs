@@ -109,6 +109,10 @@ on_both_databases! {
             (json!({"kty": "RSA", "n": "AQAB", "e": "AQAB"}), "2048"),
             (json!({"kty": "RSA"}), "`n`"),
             (json!("key"), ""),
+            (
+                json!({"kty": "OKP", "crv": "Ed25519", "x": "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}),
+                "small order",
+            ),
         ] {
             let header = with(client.header(&url).await, json!({"jwk": jwk}));
             refused(&client.send(&url, header, b"{}").await, 400, "badPublicKey", word);

@@ -38,9 +38,18 @@ on_both_databases! {
         }
         let reply = revoke(&client, &certificate, json!({"reason": 4})).await;
         assert_eq!((reply.status.as_u16(), reply.body.len()), (200, 0), "{}", reply.text());
-        refused(&revoke(&client, &certificate, json!({"reason": 1})).await, 400, "alreadyRevoked", "already");
-        let seen = tenant.get("/v1/certificates?certificate_status=revoked").await.expect(200);
-        assert_eq!(seen["items"][0]["revocationReason"], "superseded");
+        refused(&revoke(&client, &certificate, json!({"reason": 5})).await, 400, "alreadyRevoked", "already");
+        let reason = async || {
+            let seen = tenant.get("/v1/certificates?certificate_status=revoked").await.expect(200);
+            text(&seen["items"][0], "revocationReason").to_owned()
+        };
+        assert_eq!(reason().await, "superseded");
+        // News, and so no mistake.
+        assert_eq!(revoke(&client, &certificate, json!({"reason": 1})).await.status, 200);
+        assert_eq!(reason().await, "keyCompromise");
+        for reason in [1, 4] {
+            refused(&revoke(&client, &certificate, json!({"reason": reason})).await, 400, "alreadyRevoked", "already");
+        }
         for (wrong, status) in [("!", 400), ("", 400), ("AAAA", 400), (text(&json!({"x": &certificate[4..]}), "x"), 400)] {
             refused(&revoke(&client, wrong, json!({})).await, status, "malformed", "certificate");
         }

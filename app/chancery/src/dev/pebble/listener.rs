@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use chancery_acme::{Layout, Mount, mounted};
-use chancery_http::{Door, PublicUrls, account_for};
+use chancery_acme::{Layout, Mount, mounted, wording};
+use chancery_http::{Door, PublicUrls, Wording, account_for};
 use http::header::HOST;
 use http::uri::Authority;
 use http::{Uri, request};
@@ -52,16 +52,16 @@ struct ByHost {
     mount: Arc<Mount>,
     /// Who it is for those who do not say.
     usual: Authority,
-    finish: Box<dyn Fn(Router) -> Router + Send + Sync>,
+    finish: Box<dyn Fn(Router, Wording) -> Router + Send + Sync>,
     made: Mutex<HashMap<Authority, Router>>,
 }
 
-/// Everything that the listener serves. `finish` is the last thing done to a router.
+/// Everything that the listener serves. `finish` is the last thing done to a router; it is given how the door says refusals.
 pub fn router(
     door: Door,
     mount: Mount,
     usual: Authority,
-    finish: impl Fn(Router) -> Router + Send + Sync + 'static,
+    finish: impl Fn(Router, Wording) -> Router + Send + Sync + 'static,
 ) -> Router {
     let mount = Arc::new(mount);
     let by_host = ByHost { door, mount, usual, finish: Box::new(finish), made: Mutex::default() };
@@ -86,7 +86,8 @@ impl ByHost {
         }
         let urls = PublicUrls { acme_url: format!("https://{authority}"), ..(*self.door.urls).clone() };
         let door = Door { urls: Arc::new(urls), ..self.door.clone() };
-        let router = (self.finish)(account_for(mounted(door.clone(), self.mount.clone()), door));
+        let refusals = wording(door.clone(), self.mount.clone());
+        let router = (self.finish)(account_for(mounted(door.clone(), self.mount.clone()), door), refusals);
         if made.len() < MOST_HOSTS {
             made.insert(authority, router.clone());
         }

@@ -8,12 +8,13 @@ mod environment;
 mod hosts;
 mod listener;
 mod management;
+mod renewal;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use chancery_acme::{Mount, StandIn};
+use chancery_acme::{Mount, ROOT, RenewalAnswers, StandIn};
 use chancery_http::{Door, finish};
 use chancery_service::Services;
 use clap::Args;
@@ -135,11 +136,15 @@ impl Pebble {
         let door = Door { services: Arc::new(services.clone()), urls, version: VERSION };
         let edge = serve::edge(installation);
         let around = edge.clone();
-        let acme = listener::router(door, mount, usual, move |router| finish(router, around.clone()));
+        let renewal_answers = mount.renewal_answers.clone();
+        let acme = listener::router(door, mount, usual, move |router, wording| {
+            finish(router, around.clone().wording(ROOT, wording))
+        });
         let management = management::router(Management {
             kernel: assembled.kernel.clone(),
             operator: services.operator.clone(),
             profile: choices::name(DEFAULT),
+            renewal_answers,
             tls_ca,
         });
         let acme = AddedDoor { listener: listeners.acme, router: acme, tls: tls.clone() };
@@ -152,10 +157,12 @@ impl Pebble {
 pub fn mount(environment: &Environment, hostile: &HostileArgs, stand_in: StandIn) -> Mount {
     Mount {
         layout: listener::layout(DEFAULT),
+        directory: Some(choices::name(DEFAULT)),
         stand_in,
         profiles: profiles().map(|profile| profile.name).into(),
         terms_of_service: Some(TERMS.to_owned()),
         orders_per_page: environment.orders_per_page.map_or(ORDERS_PER_PAGE, Into::into),
+        renewal_answers: RenewalAnswers::default(),
         faults: hostile.faults(environment.reject_nonces.unwrap_or(REJECTED_NONCES)),
     }
 }
