@@ -19,7 +19,7 @@ pub use error::StoreError;
 pub use migrate::{Applied, migrations};
 pub use rows::account::AccountFilter;
 pub use rows::audit::{AuditFilter, AuditRecord, Outcome};
-pub use rows::certificate::{CrlEntry, DraftRow, Standing};
+pub use rows::certificate::{CrlEntry, Downloadable, DraftRow, Standing};
 pub use rows::certificate_list::CertificateFilter;
 pub use rows::console_session::{ConsoleSession, SessionHolder};
 pub use rows::crl::{CrlFacts, CrlHead, CrlRow};

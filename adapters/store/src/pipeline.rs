@@ -196,6 +196,10 @@ impl Transaction<'_> {
 
     /// How many rows the statement changed.
     pub(crate) fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64, Refusal> {
+        // Without a transaction around it nothing else would refuse it.
+        if self.kind.only_reads() {
+            return Err(Refusal::Unsent(StoreError::Database(format!("a write in a unit that reads: {sql}"))));
+        }
         let statement = self.connection.prepare(sql)?;
         // Should the beginning be refused, then a write behind it would stand by itself.
         self.begin_alone()?;

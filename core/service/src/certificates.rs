@@ -8,7 +8,7 @@ use chancery_domain::{
     Problem, Profile, ProfileName, Revocation, RevocationReason, Scope,
 };
 use chancery_pki::{Certificate, SubscriberKey};
-use chancery_store::{CertificateFilter, Tx};
+use chancery_store::{CertificateFilter, Downloadable, Tx};
 use serde_json::{Value, json};
 
 use crate::account_lookup::AccountLookup;
@@ -92,10 +92,10 @@ impl Certificates {
         let (me, caller) = (self.clone(), caller.clone());
         self.kernel
             .store
-            .peek(move |tx| {
+            .glance(move |tx| {
                 let missing = || ServiceError::not_found(Noun::Certificate);
                 let found = tx.certificate_to_download(caller.reseller, id)?;
-                let (certificate, acme_account, der) = found.ok_or_else(missing)?;
+                let Downloadable { certificate, acme_account, der } = found.ok_or_else(missing)?;
                 if !caller.sees(acme_account) {
                     return Err(missing());
                 }

@@ -117,7 +117,7 @@ refusals! {
         409 AccountConflict "Another account has this e-mail address or external id",
     }
     Gone {
-        410 AccountTerminated "The account is terminated",
+        410 AccountTerminated "The account is terminated, or the EAB credential that was named is revoked or has expired",
     }
     NoOrder {
         404 OrderNotFound "There is no such order, or it is not yours",
@@ -135,10 +135,10 @@ refusals! {
         404 PauseNotFound "There is no such pause, or it is not yours",
     }
     OrderGone {
-        410 OrderGone "The order has expired, failed or been cancelled; an expired one is in the member `order`",
+        410 OrderGone "The order has expired, failed or been cancelled; how it was last is in the member `order`",
     }
     AuthorizationGone {
-        410 AuthorizationGone "It was tried already, or the order has ended; what was tried is in the member `challenge`",
+        410 AuthorizationGone "It was tried already, or the order has ended; how it was last is in the member `challenge` or `authorization`",
     }
     CertificateGone {
         410 CertificateGone "The order ended without a certificate",

@@ -7,14 +7,14 @@ use axum::body::Body;
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use chancery_http::{ApiError, Authenticated, BodyLimits, Door, StrictQuery, read_bounded};
+use chancery_http::{ApiError, Authenticated, BodyLimits, Door, StrictQuery, read_beginning, read_bounded};
 use chancery_wire::FieldProblem;
 use http::Method;
 use http_body::Body as _;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::openapi::path::{Operation, ParameterIn};
-use utoipa::openapi::{OpenApi, RefOr};
+use utoipa::openapi::{OpenApi, RefOr, SecurityRequirement};
 
 /// The operations that take no query, or no body, as the document describes them.
 #[derive(Clone)]
@@ -33,8 +33,8 @@ struct Takes {
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-/// An empty object, with some room around it, is as good as no body: there are clients that always send one.
-const SHORT: u64 = 16;
+/// An empty object, with some room around it.
+const SHORT: usize = 16;
 
 impl Unasked {
     pub(crate) fn of(door: Door, document: &OpenApi) -> Self {
@@ -50,7 +50,7 @@ impl Unasked {
             ];
             let known = methods.into_iter().filter_map(|(method, operation)| Some((method, operation.as_ref()?)));
             // What is for everybody is not for us to judge.
-            let guarded = known.filter(|(_, operation)| operation.security.is_some());
+            let guarded = known.filter(|(_, operation)| !is_open(operation));
             operations.extend(guarded.map(|(method, operation)| ((method, path.clone()), Takes::of(operation))));
         }
         Self { door, operations: Arc::new(operations) }
@@ -68,28 +68,37 @@ impl Unasked {
         let Some(path) = request.extensions().get::<MatchedPath>() else { return Ok(request) };
         let operation = (request.method().clone(), path.as_str().to_owned());
         let Some(takes) = self.operations.get(&operation).copied() else { return Ok(request) };
-        let has_query = request.uri().query().is_some_and(|query| !query.is_empty());
-        let has_body = !request.body().is_end_stream();
-        if (takes.query || !has_query) && (takes.body || !has_body) {
-            return Ok(request);
-        }
+        let has_query = request.uri().query().is_some_and(|query| query.bytes().any(|byte| byte != b'&'));
+        let unasked_query = has_query && !takes.query;
         let limits = request.extensions().get::<BodyLimits>().copied().unwrap_or_default();
         let (mut parts, mut body) = request.into_parts();
-        if has_body && !takes.body && body.size_hint().exact().is_some_and(|size| size <= SHORT) {
-            let sent = read_bounded(body, limits).await?;
-            let nothing = serde_json::from_slice::<Map<String, Value>>(&sent).is_ok_and(|members| members.is_empty());
-            body = if nothing { Body::empty() } else { Body::from(sent) };
-        }
-        let has_body = !body.is_end_stream();
-        if (takes.query || !has_query) && !has_body {
+        // Of a stranger no more is read than shows that there is something.
+        let begun = match takes.body || body.is_end_stream() {
+            true => None,
+            false => Some(read_beginning(&mut body, SHORT, limits).await?).filter(|begun| !is_nothing(begun)),
+        };
+        if !unasked_query && begun.is_none() {
+            let body = if takes.body { body } else { Body::empty() };
             return Ok(Request::from_parts(parts, body));
         }
         Authenticated::from_request_parts(&mut parts, &self.door).await?;
-        if !takes.query {
+        if unasked_query {
             StrictQuery::<Nothing>::from_request_parts(&mut parts, &()).await?;
         }
-        Err(not_taken(&read_bounded(body, limits).await?))
+        let rest = read_bounded(body, limits).await?;
+        Err(not_taken(&[begun.unwrap_or_default(), rest].concat()))
     }
+}
+
+/// Whether that is no body: there are clients that always send an empty object, and proxies that cannot tell beforehand how
+/// long a body is going to be.
+fn is_nothing(body: &[u8]) -> bool {
+    matches!(body.trim_ascii(), b"" | b"{}")
+}
+
+/// Whether strangers may ask as well: one of the ways to be let in asks for nothing.
+fn is_open(operation: &Operation) -> bool {
+    operation.security.iter().flatten().any(|way| *way == SecurityRequirement::default())
 }
 
 impl Takes {

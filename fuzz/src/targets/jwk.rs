@@ -4,6 +4,7 @@
 //! others can read.
 
 use chancery_jose::{Algorithm, Jwk, JwkSet, Verifier as _, base64url};
+use chancery_pki::SubscriberKey;
 use x509_parser::prelude::{FromDer as _, SubjectPublicKeyInfo};
 
 use crate::{Form, Target};
@@ -25,6 +26,10 @@ fn run(input: &[u8]) {
         let spki = key.to_spki();
         let (rest, _) = SubjectPublicKeyInfo::from_der(&spki).expect("others can read its SubjectPublicKeyInfo");
         assert!(rest.is_empty());
+        // A CSR has the key of an account where the one knows the other by its thumbprint.
+        if let Ok(same) = SubscriberKey::from_spki(&spki) {
+            assert_eq!(same.thumbprint(), key.thumbprint());
+        }
         for alg in Algorithm::ALL {
             assert!(key.verify(*alg, input, input).is_err(), "a random signature verifies");
         }

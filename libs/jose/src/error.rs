@@ -54,8 +54,8 @@ pub enum JwsError {
     /// A part is absent, or is not a string.
     #[error("`{0}` is absent or not a string")]
     Missing(&'static str),
-    /// A member that may not be there: beside the three parts, `header`, `signatures` or any other; in the protected
-    /// header, `crit` (RFC 7515 section 4.1.11) or `b64` (RFC 7797), which change the meaning of the whole.
+    /// A member that may not be there: beside the three parts, `header` or `signatures`; in the protected header, `crit`
+    /// (RFC 7515 section 4.1.11) or `b64` (RFC 7797), which change the meaning of the whole.
     #[error("member `{0}` is refused")]
     Refused(String),
     /// A part is not strict base64url.

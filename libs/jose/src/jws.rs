@@ -25,7 +25,9 @@ pub struct Header {
     pub members: Map<String, Value>,
 }
 
-const PARTS: [&str; 3] = ["protected", "payload", "signature"];
+/// Members that would make it another JWS: an unprotected header, and several signatures (RFC 7515 section 7.2.1). Others are
+/// to be ignored.
+const OTHER_FORMS: [&str; 2] = ["header", "signatures"];
 
 /// A JWS that is well-formed. Its payload is handed out by [`Jws::verify`] alone.
 #[derive(Debug, Clone)]
@@ -48,15 +50,15 @@ impl Jws {
         Self::from_parts(protected, payload, signature)
     }
 
-    /// Parses the flattened JSON form (RFC 7515 section 7.2.2) of at most `limit` bytes: exactly `protected`,
-    /// `payload` and `signature`, each once.
+    /// Parses the flattened JSON form (RFC 7515 section 7.2.2) of at most `limit` bytes: `protected`, `payload` and
+    /// `signature`, each once.
     pub fn flattened(text: &[u8], limit: usize) -> Result<Self, JwsError> {
         if text.len() > limit {
             return Err(JwsError::TooLong(limit));
         }
         let members = json::object(text).map_err(JwsError::Form)?;
-        if let Some(name) = members.keys().find(|name| !PARTS.contains(&name.as_str())) {
-            return Err(JwsError::Refused(name.clone()));
+        if let Some(name) = OTHER_FORMS.into_iter().find(|name| members.contains_key(*name)) {
+            return Err(JwsError::Refused(name.to_owned()));
         }
         let part = |name| members.get(name).and_then(Value::as_str).ok_or(JwsError::Missing(name));
         Self::from_parts(part("protected")?, part("payload")?, part("signature")?)

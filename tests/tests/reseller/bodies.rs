@@ -65,6 +65,9 @@ on_both_databases! {
         // Who is not known is told that first.
         let stranger = world.stranger();
         assert_eq!(stranger.send(Method::DELETE, &format!("{account}?x=1"), &[], None).await.status, 401);
+        // What is for everybody passes over it, and a query of nothing is none.
+        stranger.get("/v1/version?x=1").await.expect(200);
+        tenant.get(&format!("{account}?&")).await.expect(200);
         // Nothing in a pair of braces is nothing.
         tenant.send(Method::DELETE, &account, &[], Some(&json!({}))).await.expect(200);
     }

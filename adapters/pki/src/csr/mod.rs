@@ -74,8 +74,8 @@ impl CertificateRequest {
         names.filter(|name| seen.insert(name.clone())).collect()
     }
 
-    /// Its first common name, if that is a name or an address. It is never a name by itself: it must be among
-    /// [`identifiers`](Self::identifiers).
+    /// Its first common name, if that is a name or an address. It is no name by itself, unless
+    /// [`with_common_names`](Self::with_common_names) says so: it must be among [`identifiers`](Self::identifiers).
     pub fn common_name(&self) -> Option<Identifier> {
         let text = self.contents.common_names.first()?.as_ref()?;
         Identifier::parse(text).ok()

@@ -42,6 +42,12 @@ impl Tx<'_> {
         self.query_one(&format!("SELECT {COLUMNS} FROM acme_accounts WHERE id = $1"), params![id], read)
     }
 
+    /// Whether any account has this key.
+    pub fn is_account_key(&mut self, thumbprint: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM acme_accounts WHERE thumbprint = $1";
+        Ok(self.query_one(sql, params![thumbprint], |_| Ok(()))?.is_some())
+    }
+
     /// The ACME account with this key.
     pub fn acme_account_by_key(&mut self, thumbprint: &str) -> Result<Option<AcmeAccount>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM acme_accounts WHERE thumbprint = $1");

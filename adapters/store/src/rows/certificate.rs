@@ -19,6 +19,16 @@ pub struct DraftRow {
     pub tbs: Vec<u8>,
 }
 
+/// A certificate as it is handed out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Downloadable {
+    pub certificate: CertificateRecord,
+    /// Who ordered it through ACME.
+    pub acme_account: Option<AcmeAccountId>,
+    /// None before it is issued.
+    pub der: Option<Vec<u8>>,
+}
+
 /// A revoked certificate as a CRL lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CrlEntry {
@@ -113,12 +123,12 @@ impl Tx<'_> {
         self.certificate_by_serial(serial)
     }
 
-    /// The same, with the ACME account that ordered it, and the certificate itself, in DER, once it is there.
+    /// A reseller's certificate with the ACME account that ordered it, and the certificate itself, in DER, once it is there.
     pub fn certificate_to_download(
         &mut self,
         reseller: ResellerId,
         id: CertificateId,
-    ) -> Result<Option<(CertificateRecord, Option<AcmeAccountId>, Option<Vec<u8>>)>, StoreError> {
+    ) -> Result<Option<Downloadable>, StoreError> {
         let record = SELECT.strip_prefix("SELECT ").unwrap_or(SELECT);
         let sql = format!(
             "SELECT (SELECT acme_account_id FROM orders WHERE orders.id = certificates.order_id), der, {record}
@@ -126,7 +136,7 @@ impl Tx<'_> {
         );
         self.query_one(&sql, params![id, reseller], |row| {
             let (acme_account, der) = (row.through_or_none(str::parse::<AcmeAccountId>)?, row.bytes_or_none()?);
-            Ok((read(row)?, acme_account, der))
+            Ok(Downloadable { certificate: read(row)?, acme_account, der })
         })
     }
 

@@ -183,8 +183,12 @@ fn move_aside(path: &Path, now: Timestamp) -> Result<PathBuf, Failure> {
     let parts: Vec<_> = names.into_iter().filter(|(old, _)| old.exists()).collect();
     // A link fails if the name was taken meanwhile, where a rename would replace what is there. The database comes first:
     // with it the name is ours. Nothing is removed before all of it has its new name.
-    for (old, new) in parts.iter().rev() {
-        fs::hard_link(old, new).map_err(|error| unwritable("rename", old, &error))?;
+    for (place, (old, new)) in parts.iter().rev().enumerate() {
+        if let Err(error) = fs::hard_link(old, new) {
+            // A second name of a database that is still in use is a trap.
+            parts.iter().rev().take(place).for_each(|(_, linked)| drop(fs::remove_file(linked)));
+            return Err(unwritable("rename", old, &error));
+        }
     }
     for (old, _) in &parts {
         fs::remove_file(old).map_err(|error| unwritable("rename", old, &error))?;

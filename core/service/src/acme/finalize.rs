@@ -131,7 +131,7 @@ fn judge(
     }
     let key = request.key().map_err(|problem| bad(problem.to_string()))?;
     // RFC 8555 section 11.1: who knows the one key must not have the other with it.
-    if tx.acme_account_by_key(&key.thumbprint())?.is_some() {
+    if tx.is_account_key(&key.thumbprint())? {
         return Err(bad("the CSR has the key of an ACME account; make another key for the certificate"));
     }
     let asked = Request {

@@ -98,6 +98,9 @@ impl Orders {
         // Asked again when it is drafted: this one may be the last that fits. What is known now is told now, and the order
         // stays ready.
         let complete = move |kernel: &Kernel, tx: &mut Tx<'_>, order: Order| {
+            if order.csr.is_none() {
+                return Ok((order, ()));
+            }
             let standing = Standing::of(tx, order.account)?;
             let verdict = standing.require_quota(tx, &kernel.settings, order.account, kernel.now());
             noted.note(&Asked::of(&order), verdict)?;

@@ -58,12 +58,12 @@ on_both_databases! {
 
     async fn the_key_of_the_certificate_revokes_without_an_account(world: World) {
         world.start_workers();
-        let (_, _, client) = stage(&world).await;
+        let (_, credential, client) = stage(&world).await;
         let key = SigningKey::generate().unwrap();
         let certificate = certificate_of(&client, &key, "a.test").await;
         let stranger = AcmeClient::at(world.stranger(), "TLS-199d").await;
         refused(&revoke(&stranger, &certificate, json!({})).await, 403, "unauthorized", "another key");
-        let owner = AcmeClient { key, ..stranger };
+        let mut owner = AcmeClient { key, ..stranger };
         let reply = revoke(&owner, &certificate, json!({"reason": 1})).await;
         assert_eq!(reply.status, 200, "{}", reply.text());
         refused(&revoke(&owner, &certificate, json!({})).await, 400, "alreadyRevoked", "");
@@ -73,6 +73,7 @@ on_both_databases! {
         let order = client.wait_for(&url, "ready").await;
         let reply = client.post(text(&order, "finalize"), &json!({"csr": csr_of(&owner.key, &["a.test"])})).await;
         refused(&reply, 400, "badCSR", "");
+        refused(&owner.register(&credential).await, 400, "badPublicKey", "compromised");
     }
 
     async fn who_controls_every_name_revokes_and_nobody_else(world: World) {
