@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::{body::Body, extract::Request};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use chancery_wire::ErrorCode;
 use http::StatusCode;
 use http_body::Body as _;
@@ -47,22 +47,6 @@ pub async fn read_bounded(body: Body, limits: BodyLimits) -> Result<Bytes, ApiEr
     }
 }
 
-/// Reads more than so many bytes of a body, or all of it where it has no more.
-pub async fn read_beginning(body: &mut Body, most: usize, limits: BodyLimits) -> Result<Bytes, ApiError> {
-    let read = async {
-        let mut begun = BytesMut::new();
-        while begun.len() <= most {
-            let Some(frame) = body.frame().await.transpose()? else { break };
-            begun.extend_from_slice(frame.data_ref().map_or(&[], Bytes::as_ref));
-        }
-        Ok::<_, axum::Error>(begun.freeze())
-    };
-    match tokio::time::timeout(limits.time, read).await {
-        Ok(read) => read.map_err(|_| broken_off()),
-        Err(_) => Err(too_slow()),
-    }
-}
-
 fn broken_off() -> ApiError {
     ApiError::bad_request(ErrorCode::InvalidRequest, "The body broke off.")
 }
@@ -93,26 +77,6 @@ mod tests {
         let response = JsonBody::<Value>::from_request(request, &()).await.unwrap_err().into_response();
         let status = response.status().as_u16();
         (status, serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap())
-    }
-
-    #[tokio::test]
-    async fn a_beginning_is_more_than_asked_for_or_all_there_is() {
-        let pieces = |texts: &'static [&'static str]| {
-            Body::from_stream(futures_util::stream::iter(texts.iter().map(|text| Ok::<_, std::io::Error>(*text))))
-        };
-        for (mut body, begun, rest) in [
-            (Body::empty(), "", ""),
-            (pieces(&[]), "", ""),
-            (pieces(&["", "{", "", "}"]), "{}", ""),
-            (pieces(&["abc", "def", "ghi"]), "abcdef", "ghi"),
-        ] {
-            let limits = BodyLimits::default();
-            assert_eq!(read_beginning(&mut body, 3, limits).await.unwrap(), begun);
-            assert_eq!(read_bounded(body, limits).await.unwrap(), rest);
-        }
-        let mut never = Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>());
-        let hasty = BodyLimits { time: Duration::from_millis(10), ..BodyLimits::default() };
-        assert_eq!(read_beginning(&mut never, 3, hasty).await.unwrap_err().status(), 408);
     }
 
     #[tokio::test]

@@ -29,7 +29,7 @@ mod service_error;
 pub mod tls;
 
 pub use begun::Begun;
-pub use body::{BodyLimits, read_beginning, read_bounded};
+pub use body::{BodyLimits, read_bounded};
 pub use caller::{Authenticated, origin};
 pub use door::{Door, PublicUrls};
 pub use edge::{Edge, SPANS, Wording, finish};

@@ -18,6 +18,7 @@ use utoipa_axum::routes;
 use crate::eab;
 use crate::missing::not_found_at;
 use crate::openapi::{BadBody, Conflict, KeyReused, NoAccount, NoGroup, Refused};
+use crate::unasked::UnaskedBody;
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, terminate, change))
@@ -140,6 +141,7 @@ async fn terminate(
     Authenticated(caller): Authenticated,
     StrictPath(lookup): StrictPath<String>,
     query: Result<StrictQuery<TerminationQuery>, ApiError>,
+    unasked: UnaskedBody,
 ) -> Result<Json<wire::SuccessResponse>, ApiError> {
     caller.require(Scope::WriteAccount)?;
     let accounts = &door.services.accounts;
@@ -147,6 +149,7 @@ async fn terminate(
     if account.deleted_at.is_some() {
         return Err(ServiceError::not_found(Noun::Account).into());
     }
+    unasked.refuse()?;
     let mut problems = Problems::default();
     let revoke_certificates = flag("revoke_certificates", query?.0.revoke_certificates, &mut problems);
     problems.into_result().map_err(ServiceError::Invalid)?;

@@ -14,6 +14,7 @@ use utoipa_axum::routes;
 use crate::gone::with_last_state;
 use crate::openapi::{AuthorizationGone, NoAuthorization, NoChallenge, Refused};
 use crate::order_view;
+use crate::unasked::Unasked;
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
     OpenApiRouter::new().routes(routes!(show)).routes(routes!(generate)).routes(routes!(
@@ -49,9 +50,11 @@ async fn generate(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     StrictPath(lookup): StrictPath<String>,
+    unasked: Unasked,
 ) -> Result<Json<wire::Challenges>, ApiError> {
     caller.require(Scope::WriteAuthorization)?;
     let id = read_id(&lookup)?;
+    unasked.refuse(door.services.authorizations.show(&caller, id)).await?;
     match door.services.authorizations.generate_challenges(&caller, id).await {
         Ok(details) => {
             let wire::Authorization { lookup, challenges, .. } = view(&details, &door);
@@ -90,9 +93,11 @@ async fn choose(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     StrictPath(lookup): StrictPath<String>,
+    unasked: Unasked,
 ) -> Result<Json<wire::Challenge>, ApiError> {
     caller.require(Scope::WriteChallenge)?;
     let (id, span) = (read_challenge_id(&lookup)?, trace_span!(target: SPANS, "challenge.choose"));
+    unasked.refuse(shown_challenge(&door, &caller, id)).await?;
     match door.services.authorizations.choose(&caller, id).instrument(span).await {
         Ok(details) => Ok(Json(challenge_view(&details))),
         Err(ServiceError::AlreadyTried(details)) => {
@@ -113,9 +118,11 @@ async fn deactivate(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     StrictPath(lookup): StrictPath<String>,
+    unasked: Unasked,
 ) -> Result<Json<wire::Authorization>, ApiError> {
     caller.require(Scope::WriteChallenge)?;
     let id = read_challenge_id(&lookup)?;
+    unasked.refuse(shown_challenge(&door, &caller, id)).await?;
     match door.services.authorizations.deactivate(&caller, id).await {
         Ok(details) => Ok(Json(view(&details, &door))),
         Err(refused) => Err(with_last_state(refused, "challenge", shown_challenge(&door, &caller, id)).await),

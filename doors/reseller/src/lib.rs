@@ -33,17 +33,13 @@ mod version;
 mod webhook;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
 use chancery_http::Door;
 use utoipa_axum::router::OpenApiRouter;
 
-use crate::unasked::Unasked;
-
 /// Every operation of the reseller API, the document that describes it, and the page that shows it.
 pub fn router(door: Door) -> Router {
-    let (router, document) = operations().with_state(door.clone()).split_for_parts();
-    let unasked = Unasked::of(door, &document);
-    router.layer(from_fn_with_state(unasked, Unasked::refuse)).merge(docs::router())
+    let (router, _) = operations().with_state(door).split_for_parts();
+    router.merge(docs::router())
 }
 
 /// The document, made from the code of the operations.

@@ -22,6 +22,7 @@ use crate::gone::with_last_state;
 use crate::openapi::{BadBody, Gone, KeyReused, NoAccount, NoOrder, OrderGone, Refused};
 use crate::order_view::view;
 use crate::selector::{one_account, read_identifiers};
+use crate::unasked::Unasked;
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, cancel)).routes(routes!(finalize))
@@ -145,9 +146,11 @@ async fn cancel(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     StrictPath(lookup): StrictPath<String>,
+    unasked: Unasked,
 ) -> Result<Json<wire::Order>, ApiError> {
     caller.require(Scope::WriteOrder)?;
     let (id, span) = (read_order_id(&lookup)?, trace_span!(target: SPANS, "order.cancel"));
+    unasked.refuse(last(&door, &caller, id)).await?;
     match door.services.orders.cancel(&caller, id).instrument(span).await {
         Ok(details) => Ok(Json(view(&details, door.services.now()))),
         Err(refused) => Err(with_last_state(refused, "order", last(&door, &caller, id)).await),
@@ -163,9 +166,12 @@ async fn finalize(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     StrictPath(lookup): StrictPath<String>,
+    unasked: Unasked,
 ) -> Result<(StatusCode, Json<wire::Order>), ApiError> {
     caller.require(Scope::WriteOrder)?;
     let (id, span) = (read_order_id(&lookup)?, trace_span!(target: SPANS, "order.finalize"));
+    // Whoever sends a CSR here would think that it is what the certificate is for.
+    unasked.refuse(last(&door, &caller, id)).await?;
     let (status, details) = match door.services.orders.finalize(&caller, id).instrument(span).await {
         Ok(Finalized::Accepted(details)) => (StatusCode::ACCEPTED, details),
         Ok(Finalized::AlreadyAccepted(details)) => (StatusCode::ALREADY_REPORTED, details),

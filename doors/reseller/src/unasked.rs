@@ -1,125 +1,78 @@
 //! What an operation does not take is refused and not passed over: whoever sends it means something by it.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::convert::Infallible;
 
-use axum::body::Body;
-use axum::extract::{FromRequestParts, MatchedPath, Request, State};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
-use chancery_http::{ApiError, Authenticated, BodyLimits, Door, StrictQuery, read_beginning, read_bounded};
-use chancery_wire::FieldProblem;
-use http::Method;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use chancery_http::{ApiError, BodyLimits, Door, StrictQuery, read_bounded};
+use chancery_service::ServiceError;
+use chancery_wire::{ErrorCode, FieldProblem};
 use http_body::Body as _;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use utoipa::openapi::path::{Operation, ParameterIn};
-use utoipa::openapi::{OpenApi, RefOr, SecurityRequirement};
 
-/// The operations that take no query, or no body, as the document describes them.
-#[derive(Clone)]
-pub(crate) struct Unasked {
-    door: Door,
-    operations: Arc<HashMap<(Method, String), Takes>>,
-}
+/// As many members are told.
+const MOST_NAMED: usize = 20;
 
-#[derive(Clone, Copy)]
-struct Takes {
-    query: bool,
-    body: bool,
-}
+/// A body, where the operation takes none, with why it is refused. Extracted after the caller, so that nobody else's is read.
+pub(crate) struct UnaskedBody(Option<ApiError>);
+
+/// The same of a body and of a query.
+pub(crate) struct Unasked(Option<ApiError>);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-/// An empty object, with some room around it.
-const SHORT: usize = 16;
+impl UnaskedBody {
+    pub(crate) fn refuse(self) -> Result<(), ApiError> {
+        self.0.map_or(Ok(()), Err)
+    }
+}
 
 impl Unasked {
-    pub(crate) fn of(door: Door, document: &OpenApi) -> Self {
-        let mut operations = HashMap::new();
-        for (path, item) in &document.paths.paths {
-            let methods = [
-                (Method::GET, &item.get),
-                (Method::HEAD, &item.get),
-                (Method::POST, &item.post),
-                (Method::PUT, &item.put),
-                (Method::PATCH, &item.patch),
-                (Method::DELETE, &item.delete),
-            ];
-            let known = methods.into_iter().filter_map(|(method, operation)| Some((method, operation.as_ref()?)));
-            // What is for everybody is not for us to judge.
-            let guarded = known.filter(|(_, operation)| !is_open(operation));
-            operations.extend(guarded.map(|(method, operation)| ((method, path.clone()), Takes::of(operation))));
-        }
-        Self { door, operations: Arc::new(operations) }
+    /// Refuses it, once it is clear that what the path names is there.
+    pub(crate) async fn refuse<T>(self, named: impl Future<Output = Result<T, ServiceError>>) -> Result<(), ApiError> {
+        let Some(refusal) = self.0 else { return Ok(()) };
+        named.await?;
+        Err(refusal)
     }
+}
 
-    /// Who is refused is told so after it has shown who it is.
-    pub(crate) async fn refuse(State(me): State<Self>, request: Request, next: Next) -> Response {
-        match me.check(request).await {
-            Ok(request) => next.run(request).await,
-            Err(refusal) => refusal.into_response(),
+impl FromRequest<Door> for UnaskedBody {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _: &Door) -> Result<Self, Infallible> {
+        if request.body().is_end_stream() {
+            return Ok(Self(None));
         }
-    }
-
-    async fn check(&self, request: Request) -> Result<Request, ApiError> {
-        let Some(path) = request.extensions().get::<MatchedPath>() else { return Ok(request) };
-        let operation = (request.method().clone(), path.as_str().to_owned());
-        let Some(takes) = self.operations.get(&operation).copied() else { return Ok(request) };
-        let has_query = request.uri().query().is_some_and(|query| query.bytes().any(|byte| byte != b'&'));
-        let unasked_query = has_query && !takes.query;
         let limits = request.extensions().get::<BodyLimits>().copied().unwrap_or_default();
-        let (mut parts, mut body) = request.into_parts();
-        // Of a stranger no more is read than shows that there is something.
-        let begun = match takes.body || body.is_end_stream() {
-            true => None,
-            false => Some(read_beginning(&mut body, SHORT, limits).await?).filter(|begun| !is_nothing(begun)),
-        };
-        if !unasked_query && begun.is_none() {
-            let body = if takes.body { body } else { Body::empty() };
-            return Ok(Request::from_parts(parts, body));
-        }
-        Authenticated::from_request_parts(&mut parts, &self.door).await?;
-        if unasked_query {
-            StrictQuery::<Nothing>::from_request_parts(&mut parts, &()).await?;
-        }
-        let rest = read_bounded(body, limits).await?;
-        Err(not_taken(&[begun.unwrap_or_default(), rest].concat()))
+        Ok(Self(match read_bounded(request.into_body(), limits).await {
+            Ok(body) => not_taken(&body),
+            Err(unreadable) => Some(unreadable),
+        }))
     }
 }
 
-/// Whether that is no body: there are clients that always send an empty object, and proxies that cannot tell beforehand how
-/// long a body is going to be.
-fn is_nothing(body: &[u8]) -> bool {
-    matches!(body.trim_ascii(), b"" | b"{}")
-}
+impl FromRequest<Door> for Unasked {
+    type Rejection = Infallible;
 
-/// Whether strangers may ask as well: one of the ways to be let in asks for nothing.
-fn is_open(operation: &Operation) -> bool {
-    operation.security.iter().flatten().any(|way| *way == SecurityRequirement::default())
-}
-
-impl Takes {
-    fn of(operation: &Operation) -> Self {
-        let mut parameters = operation.parameters.iter().flatten();
-        Self {
-            query: parameters.any(|parameter| match parameter {
-                RefOr::T(parameter) => matches!(parameter.parameter_in, ParameterIn::Query),
-                RefOr::Ref(_) => true,
-            }),
-            body: operation.request_body.is_some(),
-        }
+    async fn from_request(request: Request, door: &Door) -> Result<Self, Infallible> {
+        let (mut parts, body) = request.into_parts();
+        let query = StrictQuery::<Nothing>::from_request_parts(&mut parts, door).await.err();
+        let UnaskedBody(body) = UnaskedBody::from_request(Request::from_parts(parts, body), door).await?;
+        Ok(Self(query.or(body)))
     }
 }
 
-fn not_taken(body: &[u8]) -> ApiError {
+/// There are clients that always send an empty object, and proxies that cannot tell beforehand how long a body is going to be:
+/// that is as good as none.
+fn not_taken(body: &[u8]) -> Option<ApiError> {
+    if matches!(body.trim_ascii(), b"" | b"{}") {
+        return None;
+    }
     let members = serde_json::from_slice::<Map<String, Value>>(body).unwrap_or_default();
-    let unknown =
-        |name: String| FieldProblem::new(name, "unknown_field", "is not known here: the operation takes no body");
-    ApiError::invalid(
-        "The operation takes no body; leave it out.",
-        members.into_iter().map(|(name, _)| unknown(name)).take(20).collect(),
-    )
+    let unknown = |name| FieldProblem::new(name, "unknown_field", "is not known here: the operation takes no body");
+    let problems: Vec<_> = members.into_iter().take(MOST_NAMED).map(|(name, _)| unknown(name)).collect();
+    let code = if problems.is_empty() { ErrorCode::InvalidRequest } else { ErrorCode::UnknownField };
+    Some(ApiError::bad_request(code, "The operation takes no body; leave it out.").with_errors(problems))
 }

@@ -98,7 +98,7 @@ on_both_databases! {
         let client = AcmeClient::registered(&world, &made).await;
         let (first, second) = (ready(&world, &client, "a.test").await, ready(&world, &client, "b.test").await);
         let policy = under(&tenant, &account, json!({"allowed_key_types": ["rsa-2048"]})).await;
-        client.finalize(&first.1, &["a.test"]).await.expect(403);
+        client.finalize(&first.1, &["a.test"]).await.expect(400);
         let event = told_once(&tenant, "policy.refused", Some(&first.0), &["a.test"]).await;
         assert_eq!(event["data"]["problems"][0]["policy"], policy.as_str(), "{event}");
         assert_eq!(tenant.show_order(&first.0).await["status"], "ready");
@@ -122,8 +122,10 @@ on_both_databases! {
         let [counted, over, barred] = [counted.await, over.await, barred.await].map(|order| lookup(&order));
         for order in [&counted, &over] {
             tenant.post_empty(&format!("/v1/order/{order}/finalize")).await.expect(202);
-            world.work(None).await;
         }
+        // Both fitted when they were finalized.
+        world.services.issuance.prepare(counted.parse().unwrap()).await.unwrap();
+        world.work(None).await;
         told_once(&tenant, "quota.exceeded", Some(&over), &["a.test"]).await;
         let rules = json!({"name": "P", "denied_domains": ["a.test"]});
         tenant.put(&format!("/v1/policy/{policy}"), rules).await.expect(200);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chancery_tests::{csr, lookup, on_both_databases};
+use http::Method;
 use serde_json::json;
 
 use crate::common::{certificate_path, challenge_paths, each, finalize_path, later, order_path, stage, text};
@@ -35,6 +36,33 @@ on_both_databases! {
         let listed = tenant.get("/v1/order?status=expired").await.expect(200);
         assert_eq!(each(&listed, "lookup"), [lookup(&order)]);
         assert_eq!(each(&tenant.get("/v1/order?status=pending").await.expect(200), "lookup"), [""; 0]);
+    }
+
+    async fn what_finalizing_cancelling_and_choosing_do_not_take_is_refused(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let order = world.make_ready(&tenant, &account, &["a.test"]).await;
+        let challenge = challenge_paths(&tenant, &order, 0).await[0].clone();
+        let codes = format!("/v1/authz/{}/challenges", lookup(&order["authorizations"][0]));
+        let body = json!({"csr": csr(&["b.test"])});
+        let nobodys = order_path(&json!({"lookup": "ord_01jcq3v9k2e7x8t5m4n6p0r1sw"}));
+        for (method, path) in [
+            (Method::POST, finalize_path(&order)),
+            (Method::DELETE, order_path(&order)),
+            (Method::POST, codes),
+            (Method::POST, challenge.clone()),
+            (Method::DELETE, challenge),
+        ] {
+            let refused = tenant.send(method.clone(), &path, &[], Some(&body)).await;
+            assert_eq!(refused.refusal(400), "unknown_field", "{method} {path}");
+            assert_eq!(text(&refused.json()["errors"][0], "field"), "csr");
+            let refused = tenant.send(method.clone(), &format!("{path}?dry_run=true"), &[], None).await;
+            assert_eq!(refused.refusal(400), "unknown_field", "{method} {path}");
+        }
+        for (method, path) in [(Method::POST, format!("{nobodys}/finalize")), (Method::DELETE, nobodys)] {
+            assert_eq!(tenant.send(method, &path, &[], Some(&body)).await.refusal(404), "order_not_found");
+        }
+        assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "ready");
+        tenant.post(&finalize_path(&order), json!({})).await.expect(202);
     }
 
     async fn nothing_is_ordered_for_accounts_and_credentials_that_are_not_there_or_gone(world: World) {

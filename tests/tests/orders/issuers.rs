@@ -391,8 +391,12 @@ on_both_databases! {
             };
             let done = operator.revoke(which(), RevocationReason::Superseded, Some("why".to_owned())).await.unwrap();
             assert_eq!((done.already, done.certificate.order.to_string()), (false, order["lookup"].as_str().unwrap().to_owned()));
-            let again = operator.revoke(which(), RevocationReason::KeyCompromise, None).await.unwrap();
+            let again = operator.revoke(which(), RevocationReason::AffiliationChanged, None).await.unwrap();
             assert!(again.already && again.certificate.revocation() == done.certificate.revocation());
+            let worse = operator.revoke(which(), RevocationReason::KeyCompromise, None).await.unwrap();
+            let revocation = worse.certificate.revocation().unwrap();
+            assert_eq!((worse.already, revocation.reason), (false, RevocationReason::KeyCompromise));
+            assert_eq!(revocation.comment.as_deref(), Some("why"), "what was said stays");
             let listed = customer.tenant.get("/v1/certificates?limit=1").await.expect(200);
             assert_eq!(listed["items"][0]["status"], "revoked", "{listed}");
         }
@@ -406,7 +410,7 @@ on_both_databases! {
         let page = PageRequest { limit: 1000, after: None };
         let trail = world.services.audit.list(AuditFilter::default(), page).await.unwrap();
         let revocations: Vec<_> = trail.iter().filter(|line| line.action == "certificate.revoke").collect();
-        assert_eq!(revocations.len(), 3);
+        assert_eq!(revocations.len(), 6);
         for line in revocations {
             assert_eq!((line.actor_kind.as_str(), line.actor.as_str(), line.reseller.is_some()), ("operator", "alice", true));
         }

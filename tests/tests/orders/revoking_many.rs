@@ -30,14 +30,14 @@ on_both_databases! {
 
         let asked: Vec<_> = [a.as_str(), "00", b, b, c].map(str::to_owned).into();
         let why = Some("incident 7".to_owned());
-        let fates = operator.revoke_many(asked.clone(), RevocationReason::KeyCompromise, why.clone()).await.unwrap();
+        let fates = operator.revoke_many(asked.clone(), RevocationReason::CessationOfOperation, why.clone()).await.unwrap();
         assert_eq!(fates, [Fate::Already, Fate::Unknown, Fate::Revoked, Fate::Already, Fate::Revoked]);
         let again = operator.revoke_many(asked, RevocationReason::Superseded, why).await.unwrap();
         assert_eq!(again, [Fate::Already, Fate::Unknown, Fate::Already, Fate::Already, Fate::Already]);
 
         let listed = north.get("/v1/certificates").await.expect(200);
         let of = |place: usize| listed["items"][place]["revocationReason"].as_str().unwrap();
-        assert_eq!((of(0), of(1)), ("keyCompromise", "superseded"));
+        assert_eq!((of(0), of(1)), ("cessationOfOperation", "superseded"));
         let page = PageRequest { limit: 1000, after: None };
         let trail = world.services.audit.list(AuditFilter::default(), page).await.unwrap();
         let revocations: Vec<_> = trail.iter().filter(|line| line.action == "certificate.revoke").collect();
