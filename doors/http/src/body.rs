@@ -42,18 +42,13 @@ pub async fn read_bounded(body: Body, limits: BodyLimits) -> Result<Bytes, ApiEr
     match tokio::time::timeout(limits.time, Limited::new(body, limits.max_bytes).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(limits)),
-        Ok(Err(_)) => Err(broken_off()),
-        Err(_) => Err(too_slow()),
+        Ok(Err(_)) => Err(ApiError::bad_request(ErrorCode::InvalidRequest, "The body broke off.")),
+        Err(_) => Err(ApiError::new(
+            StatusCode::REQUEST_TIMEOUT,
+            ErrorCode::RequestTimeout,
+            "The body did not arrive in time.",
+        )),
     }
-}
-
-fn broken_off() -> ApiError {
-    ApiError::bad_request(ErrorCode::InvalidRequest, "The body broke off.")
-}
-
-fn too_slow() -> ApiError {
-    let message = "The body did not arrive in time.";
-    ApiError::new(StatusCode::REQUEST_TIMEOUT, ErrorCode::RequestTimeout, message)
 }
 
 fn too_large(limits: BodyLimits) -> ApiError {

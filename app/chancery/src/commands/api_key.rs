@@ -1,8 +1,7 @@
 use chancery_domain::{ApiKey, ApiKeyId, Name, ScopeSet};
-use chancery_service::ServiceError;
 use clap::Subcommand;
 
-use super::{context::Context, scopes};
+use super::{context::Context, revoked, scopes};
 use crate::failure::Failure;
 use crate::print::{Record, record};
 use crate::target::Target;
@@ -53,24 +52,12 @@ pub fn run(target: &Target, command: ApiKeyCommand) -> Result<(), Failure> {
             let records: Vec<_> = keys.iter().map(|key| shown(key, &reseller)).collect();
             context.printer.table(&["key_id", "reseller", "name", "status", "created_at", "revoked_at"], &records)
         }
-        ApiKeyCommand::Revoke { key_id } => revoke(&context, key_id),
+        ApiKeyCommand::Revoke { key_id } => {
+            let revoked = context.wait(context.operator.revoke_api_key(key_id));
+            let so = "; it stops working within seconds on every node.";
+            revoked::say(&context, key_id, revoked, move |tx| tx.api_key(key_id), so)
+        }
     }
-}
-
-fn revoke(context: &Context, id: ApiKeyId) -> Result<(), Failure> {
-    let revoked = context.wait(context.operator.revoke_api_key(id));
-    // To the use case a revoked key is as good as none; people see it in the list.
-    let already = matches!(revoked, Err(ServiceError::NotFound(..)))
-        && context.wait(context.kernel.store.read(move |tx| tx.api_key(id)))?.is_some();
-    if !already {
-        revoked?;
-    }
-    let sentence = match already {
-        true => format!("{id} was revoked already."),
-        false => format!("{id} is revoked; it stops working within seconds on every node."),
-    };
-    let record = record! { "key_id" => id.to_string(), "status" => "revoked", "already" => already };
-    context.printer.say(&sentence, &record)
 }
 
 fn shown(key: &ApiKey, reseller: &str) -> Record {

@@ -19,6 +19,7 @@ pub mod profile;
 pub mod reseller;
 pub mod restore;
 pub mod revoke;
+mod revoked;
 pub mod setup;
 
 use chancery_domain::ScopeSet;

@@ -1,8 +1,7 @@
 use chancery_domain::{Name, OperatorKey, OperatorKeyId};
-use chancery_service::ServiceError;
 use clap::Subcommand;
 
-use super::context::Context;
+use super::{context::Context, revoked};
 use crate::failure::Failure;
 use crate::print::{Record, record};
 use crate::target::Target;
@@ -40,24 +39,11 @@ pub fn run(target: &Target, command: OperatorKeyCommand) -> Result<(), Failure> 
             let records: Vec<_> = keys.iter().map(shown).collect();
             context.printer.table(&["key_id", "name", "status", "created_at", "revoked_at"], &records)
         }
-        OperatorKeyCommand::Revoke { key_id } => revoke(&context, key_id),
+        OperatorKeyCommand::Revoke { key_id } => {
+            let revoked = context.wait(context.operator.revoke_operator_key(key_id));
+            revoked::say(&context, key_id, revoked, move |tx| tx.operator_key(key_id), ", and its sessions have ended.")
+        }
     }
-}
-
-fn revoke(context: &Context, id: OperatorKeyId) -> Result<(), Failure> {
-    let revoked = context.wait(context.operator.revoke_operator_key(id));
-    // To the use case a revoked key is as good as none; people see it in the list.
-    let already = matches!(revoked, Err(ServiceError::NotFound(..)))
-        && context.wait(context.kernel.store.read(move |tx| tx.operator_key(id)))?.is_some();
-    if !already {
-        revoked?;
-    }
-    let sentence = match already {
-        true => format!("{id} was revoked already."),
-        false => format!("{id} is revoked, and its sessions have ended."),
-    };
-    let record = record! { "key_id" => id.to_string(), "status" => "revoked", "already" => already };
-    context.printer.say(&sentence, &record)
 }
 
 fn shown(key: &OperatorKey) -> Record {
