@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chancery_domain::policy::Request;
 use chancery_domain::{
     Account, AccountId, CertificateId, CertificateRecord, CertificateState, ChallengeType, Identifier, OrderId, Page,
-    Problem, Profile, ProfileName, Revocation, RevocationReason, Scope,
+    Problem, Profile, ProfileName, Revocation, RevocationReason, Scope, Via,
 };
 use chancery_pki::{Certificate, SubscriberKey};
 use chancery_store::{CertificateFilter, Downloadable, Tx};
@@ -169,7 +169,10 @@ impl Certificates {
         let (kernel, caller, whose) = (self.kernel.clone(), caller.clone(), caller.reseller.to_string());
         let name = profile.as_ref().unwrap_or(&kernel.settings.default_profile);
         let profile = rules::profile(&kernel.settings, name).cloned();
-        let csr = profile.as_ref().map_err(Clone::clone).and_then(|profile| JudgedCsr::read(&kernel, &text, profile));
+        let csr = profile
+            .as_ref()
+            .map_err(Clone::clone)
+            .and_then(|profile| JudgedCsr::read(&kernel, &text, profile, Via::Reseller));
         let judge = move |tx: &mut Tx<'_>| judge_csr(&kernel, tx, &caller, &csr, profile.as_ref(), account.as_ref());
         let Judged { mut problems, ask } = self.kernel.store.read(judge).await?;
         // Of a CSR that is refused anyway nothing is asked.

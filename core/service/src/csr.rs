@@ -1,7 +1,7 @@
 //! The verdict on a CSR: the same wherever one is handed in.
 
-use chancery_domain::{Problem, Problems, Profile};
-use chancery_pki::{BadKey, CertificateRequest, CsrProblem, CsrRules, KnownBadKeys, SubscriberKey};
+use chancery_domain::{Problem, Problems, Profile, Via};
+use chancery_pki::{BadKey, CertificateRequest, CsrError, CsrProblem, CsrRules, KnownBadKeys, SubscriberKey};
 use chancery_store::Tx;
 
 use crate::error::ServiceError;
@@ -18,21 +18,21 @@ pub(crate) struct JudgedCsr {
 
 impl JudgedCsr {
     /// Takes a CSR apart and judges it by the rules of a profile; one that cannot be read is refused with the reason.
-    pub(crate) fn read(kernel: &Kernel, text: impl AsRef<[u8]>, profile: &Profile) -> Result<Self, ServiceError> {
+    pub(crate) fn read(
+        kernel: &Kernel,
+        text: impl AsRef<[u8]>,
+        profile: &Profile,
+        via: Via,
+    ) -> Result<Self, ServiceError> {
         let _timed = Timed::start("csr");
-        Ok(Self::of(kernel, parse(text)?, profile))
-    }
-
-    /// The same of an ACME client's, whose names may also be common names.
-    pub(crate) fn read_acme(kernel: &Kernel, der: &[u8], profile: &Profile) -> Result<Self, ServiceError> {
-        let _timed = Timed::start("csr");
-        Ok(Self::of(kernel, parse(der)?.with_common_names(), profile))
-    }
-
-    fn of(kernel: &Kernel, request: CertificateRequest, profile: &Profile) -> Self {
+        let request = parse(text, via).map_err(|error| {
+            let mut problems = Problems::default();
+            problems.add("csr", error.code(), &error);
+            ServiceError::Invalid(problems)
+        })?;
         let rules = CsrRules { key_types: &profile.key_types, names: kernel.settings.issuing.names_of(profile) };
         let problems = told(request.check(&rules, &Known { kernel, compromised: false }));
-        Self { request, problems }
+        Ok(Self { request, problems })
     }
 
     /// Everything that stands against it; also that its key was revoked as compromised, which the store knows.
@@ -45,11 +45,12 @@ impl JudgedCsr {
     }
 }
 
-fn parse(text: impl AsRef<[u8]>) -> Result<CertificateRequest, ServiceError> {
-    CertificateRequest::parse(text).map_err(|error| {
-        let mut problems = Problems::default();
-        problems.add("csr", error.code(), &error);
-        ServiceError::Invalid(problems)
+/// A CSR as the door that it came by understands it: in ACME, names may also be common names (RFC 8555 section 7.4).
+pub(crate) fn parse(text: impl AsRef<[u8]>, via: Via) -> Result<CertificateRequest, CsrError> {
+    let request = CertificateRequest::parse(text)?;
+    Ok(match via {
+        Via::Acme => request.with_common_names(),
+        Via::Reseller => request,
     })
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 /// As many members are told.
 const MOST_NAMED: usize = 20;
 
-/// A body, where the operation takes none, with why it is refused. Extracted after the caller, so that nobody else's is read.
+/// A body of whatever media type, where the operation takes none, with why it is refused. Extracted after the caller, so that nobody else's is read.
 pub(crate) struct UnaskedBody(Option<ApiError>);
 
 /// The same of a body and of a query.

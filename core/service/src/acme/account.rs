@@ -126,6 +126,7 @@ impl Acme {
     /// account's key to be.
     pub async fn change_key(&self, by: &AcmeCaller, old: &Jwk, new: &Jwk) -> Result<AcmeAccount, ServiceError> {
         by.require_active()?;
+        require_good_key(new)?;
         let (kernel, by, old, new) = (self.kernel.clone(), by.clone(), old.thumbprint(), new.clone());
         self.kernel
             .store
@@ -136,7 +137,7 @@ impl Acme {
                     let message = "`oldKey` is not the key of the account";
                     return Err(AcmeError::Malformed(message.to_owned()).into());
                 }
-                require_good_key(tx, &new)?;
+                require_uncompromised(tx, &new)?;
                 let thumbprint = new.thumbprint();
                 if let Some(other) = tx.acme_account_by_key(&thumbprint)? {
                     return Err(AcmeError::KeyInUse(other.id).into());
@@ -174,7 +175,8 @@ fn register(
     if new.only_existing {
         return Err(no_such_account().into());
     }
-    require_good_key(tx, &new.key)?;
+    require_good_key(&new.key)?;
+    require_uncompromised(tx, &new.key)?;
     if let Some(terms) = &new.terms_of_service
         && !new.terms_agreed
     {
@@ -221,16 +223,23 @@ fn require_customer(tx: &mut Tx<'_>, credential: &EabCredential) -> Result<(), S
 }
 
 /// Nobody may sign with a key that others can find out.
-fn require_good_key(tx: &mut Tx<'_>, key: &Jwk) -> Result<(), ServiceError> {
+fn require_good_key(key: &Jwk) -> Result<(), ServiceError> {
     // Kinds that cannot be certified, such as P-521, are fine for accounts.
     let Ok(key) = SubscriberKey::from_spki(&key.to_spki()) else { return Ok(()) };
     let weak = |problem: &&KeyProblem| !matches!(problem, KeyProblem::OddSize(_));
-    let problem = match key.weaknesses().iter().find(weak) {
-        Some(problem) => problem.to_string(),
-        None if tx.blocked_key(key.sha256())?.is_some() => KeyProblem::Compromised.to_string(),
-        None => return Ok(()),
-    };
-    Err(AcmeError::BadPublicKey(format!("the account key is not acceptable: {problem}")).into())
+    key.weaknesses().iter().find(weak).map_or(Ok(()), |problem| Err(unacceptable(problem)))
+}
+
+/// Nor with one that others have found out.
+fn require_uncompromised(tx: &mut Tx<'_>, key: &Jwk) -> Result<(), ServiceError> {
+    match SubscriberKey::from_spki(&key.to_spki()) {
+        Ok(key) if tx.blocked_key(key.sha256())?.is_some() => Err(unacceptable(&KeyProblem::Compromised)),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+fn unacceptable(problem: &KeyProblem) -> ServiceError {
+    AcmeError::BadPublicKey(format!("the account key is not acceptable: {problem}")).into()
 }
 
 fn claim(tx: &mut Tx<'_>, id: AcmeAccountId) -> Result<AcmeAccount, ServiceError> {

@@ -96,7 +96,7 @@ fn read(kernel: &Kernel, order: &Order, der: &[u8]) -> Result<JudgedCsr, Service
         return Err(bad("`csr` must be the DER of a PKCS #10 request in base64url, without PEM lines"));
     }
     let profile = rules::profile(&kernel.settings, &order.profile)?;
-    JudgedCsr::read_acme(kernel, der, profile).map_err(|error| match error {
+    JudgedCsr::read(kernel, der, profile, order.via).map_err(|error| match error {
         ServiceError::Invalid(problems) => {
             let all: Vec<_> = problems.0.into_iter().map(|problem| problem.message).collect();
             bad(all.join("; "))

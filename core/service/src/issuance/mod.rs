@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use chancery_domain::{
     AccountError, AuthorizationId, AuthorizationState, CaaEvidence, ChallengeType, Identifier, IssuanceProof, Issued,
-    Order, OrderId, OrderState, ProblemKind, Timestamp, ValidationProblem, Via,
+    Order, OrderId, OrderState, ProblemKind, Timestamp, ValidationProblem,
 };
 use chancery_pki::{CertificateRequest, Draft, IssuerUrls, Signed, SubscriberKey, SubscriberProfile, Terms};
 use chancery_store::{DraftRow, JobKind, Tx};
@@ -23,6 +23,7 @@ use serde_json::json;
 use self::draft::Drafting;
 use crate::authority::{Authority, Signing};
 use crate::caller::{Actor, Origin};
+use crate::csr;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
 use crate::issuance_rules::{Parties, ages, as_problem, require_unbarred, standing_authorizations, unprovable};
@@ -388,9 +389,5 @@ fn profiles<'a>(
 
 fn csr_of(order: &Order) -> Result<CertificateRequest, ServiceError> {
     let der = order.csr.as_deref().ok_or_else(|| ServiceError::internal("a finalized order without a CSR"))?;
-    let request = CertificateRequest::parse(der).map_err(ServiceError::internal)?;
-    Ok(match order.via {
-        Via::Acme => request.with_common_names(),
-        Via::Reseller => request,
-    })
+    csr::parse(der, order.via).map_err(ServiceError::internal)
 }

@@ -54,7 +54,7 @@ impl Orders {
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let name = new.profile.as_ref().unwrap_or(&kernel.settings.default_profile);
         let judged = rules::profile(&kernel.settings, name);
-        let judged = judged.and_then(|profile| JudgedCsr::read(&kernel, &new.csr, profile));
+        let judged = judged.and_then(|profile| JudgedCsr::read(&kernel, &new.csr, profile, Via::Reseller));
         let refused = Refused::default();
         let noted = refused.clone();
         let unit = move |tx: &mut Tx<'_>| create(&kernel, tx, &by, &new, &judged, &noted);
