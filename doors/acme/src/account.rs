@@ -5,8 +5,8 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{AcmeAccount, Contact, ContactError};
 use chancery_jose::Jws;
-use chancery_service::acme::{AccountUpdate, AcmeCaller, NewAcmeAccount, Registered};
-use chancery_service::{Limit, ListRequest, client_network};
+use chancery_service::acme::{AccountUpdate, AcmeCaller, AcmeError, NewAcmeAccount, Registered};
+use chancery_service::{Limit, ListRequest, ServiceError, client_network};
 use chancery_wire::acme as wire;
 use http::header::LOCATION;
 use http::{Extensions, StatusCode};
@@ -34,27 +34,31 @@ pub(crate) async fn register(
     find(&door, &profile)?;
     let (key, signed) = by_key(&door, request).await?;
     let asked: wire::NewAccount = payload::read(&signed.payload)?;
-    let only_existing = asked.only_return_existing.unwrap_or(false);
-    if !only_existing {
-        let network = client_network(&signed.origin.address);
-        rate::require(&door, &Extensions::new(), Limit::NewAccountsOfAddress, &network).await?;
+    // Whoever has an account gets it, whatever else they say (RFC 8555 section 7.3.1): many clients ask before every order.
+    match door.services.acme.account_with(&key, &signed.origin).await {
+        Err(ServiceError::Acme(AcmeError::AccountDoesNotExist(_))) if asked.only_return_existing != Some(true) => {}
+        found => return Ok(answer(StatusCode::OK, &found?, &door)),
     }
+    let network = client_network(&signed.origin.address);
+    rate::require(&door, &Extensions::new(), Limit::NewAccountsOfAddress, &network).await?;
     let binding = asked.external_account_binding.map(|value| binding(&value)).transpose()?;
     let new = NewAcmeAccount {
         binding: door.mount.stand_in.bind(binding, &key, &signed.url)?,
         key,
         contacts: contacts(asked.contact.unwrap_or_default())?,
         terms_agreed: asked.terms_of_service_agreed.unwrap_or(false),
-        only_existing,
         terms_of_service: door.terms_of_service().map(str::to_owned),
         url: signed.url,
     };
-    let (status, account) = match door.services.acme.register(new, signed.origin).await? {
-        Registered::Created(account) => (StatusCode::CREATED, account),
-        Registered::Existing(account) => (StatusCode::OK, account),
-    };
-    let location = [(LOCATION, Urls::of(&door).account(account.id))];
-    Ok((status, location, Json(view(&account, &door))).into_response())
+    Ok(match door.services.acme.register(new, signed.origin).await? {
+        Registered::Created(account) => answer(StatusCode::CREATED, &account, &door),
+        Registered::Existing(account) => answer(StatusCode::OK, &account, &door),
+    })
+}
+
+fn answer(status: StatusCode, account: &AcmeAccount, door: &Door) -> Response {
+    let location = [(LOCATION, Urls::of(door).account(account.id))];
+    (status, location, Json(view(account, door))).into_response()
 }
 
 pub(crate) async fn show_or_update(

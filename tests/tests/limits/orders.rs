@@ -62,8 +62,10 @@ async fn an_address_orders_and_registers_so_many_in_an_hour() {
             key: chancery_jose::SigningKey::from_pkcs8(&found).unwrap(),
             ..AcmeClient::at(here.clone(), "TLS-90d").await
         };
-        let reply = again.post(&again.url("newAccount"), &json!({"onlyReturnExisting": true})).await;
-        assert_eq!(reply.status, 200, "{}", reply.text());
+        for asked in [json!({"onlyReturnExisting": true}), json!({"termsOfServiceAgreed": true})] {
+            let reply = again.post(&again.url("newAccount"), &asked).await;
+            assert_eq!(reply.status, 200, "{}", reply.text());
+        }
         order(&clients[0], "a.test").await.expect(201);
         order(&clients[1], "b.test").await.expect(201);
         limited_by(&order(&clients[0], "c.test").await, "new-orders-per-address");

@@ -26,7 +26,6 @@ pub struct NewAcmeAccount {
     pub terms_agreed: bool,
     /// The terms that have to be agreed to where it was asked for, if there are any.
     pub terms_of_service: Option<String>,
-    pub only_existing: bool,
     pub binding: Option<Jws>,
     /// Where it was asked for; the binding must say the same.
     pub url: String,
@@ -47,13 +46,19 @@ pub enum Registered {
 }
 
 impl Acme {
-    /// Registers a key, or finds the account that has it.
+    /// The account that has this key and may speak.
+    pub async fn account_with(&self, key: &Jwk, origin: &Origin) -> Result<AcmeAccount, ServiceError> {
+        let (thumbprint, origin) = (key.thumbprint(), origin.clone());
+        let found = self.kernel.store.peek(move |tx| registered(tx, &thumbprint, &origin)).await?;
+        Ok(found.ok_or_else(no_such_account)?)
+    }
+
+    /// Registers a key, or finds the account that has it by now.
     pub async fn register(&self, new: NewAcmeAccount, origin: Origin) -> Result<Registered, ServiceError> {
         let kernel = self.kernel.clone();
         // Nobody can use up what is another's: it is taken by those who have shown the credential's key.
         let kid = new.binding.as_ref().and_then(|binding| binding.header().kid.clone()).unwrap_or_default();
-        let made = kernel.limits.peek(Limit::NewAccountsOfCredential, &kid).filter(|made| !made.allowed());
-        if let Some(made) = made.filter(|_| !new.only_existing) {
+        if let Some(made) = kernel.limits.peek(Limit::NewAccountsOfCredential, &kid).filter(|made| !made.allowed()) {
             return Err(ServiceError::RateLimited(made));
         }
         let registered = self.kernel.store.write(move |tx| register(&kernel, tx, &new, &origin)).await?;
@@ -168,12 +173,8 @@ fn register(
     origin: &Origin,
 ) -> Result<Registered, ServiceError> {
     let thumbprint = new.key.thumbprint();
-    if let Some(known) = tx.acme_account_by_key(&thumbprint)? {
-        let party = tx.party(known.id)?.ok_or_else(no_such_account)?;
-        return standing(party, origin).map(|known| Registered::Existing(known.account));
-    }
-    if new.only_existing {
-        return Err(no_such_account().into());
+    if let Some(known) = registered(tx, &thumbprint, origin)? {
+        return Ok(Registered::Existing(known));
     }
     require_good_key(&new.key)?;
     require_uncompromised(tx, &new.key)?;
@@ -208,6 +209,13 @@ fn register(
     let reseller = Some(account.reseller);
     kernel.audit_as(tx, reseller, &actor, origin, "acme_account.create", account.id, &detail)?;
     Ok(Registered::Created(account))
+}
+
+/// The account with this key; refused where it may not speak any more.
+fn registered(tx: &mut Tx<'_>, thumbprint: &str, origin: &Origin) -> Result<Option<AcmeAccount>, ServiceError> {
+    let Some(known) = tx.acme_account_by_key(thumbprint)? else { return Ok(None) };
+    let party = tx.party(known.id)?.ok_or_else(no_such_account)?;
+    standing(party, origin).map(|known| Some(known.account))
 }
 
 /// That the customer and the reseller of a credential may have new accounts. The customer is held as it is.

@@ -24,6 +24,11 @@ on_both_databases! {
         let account = reply.expect(200);
         assert_eq!(account["contact"], json!(["mailto:admin@example.com"]));
         assert_eq!(text(&account, "orders"), format!("{kid}/orders"));
+        // Nor does what would not do for a new one keep anybody from it (section 7.3.1).
+        for ill in [json!({"contact": ["tel:1"]}), json!({"externalAccountBinding": {"protected": "?"}})] {
+            let reply = client.post(&client.url("newAccount"), &ill).await;
+            assert_eq!((reply.status.as_u16(), reply.header("location")), (200, Some(kid.as_str())), "{ill}");
+        }
         // It is the same account in every directory.
         let other = AcmeClient::at(world.stranger(), "TLS-199d").await;
         let other = AcmeClient { key: client.key, ..other };
