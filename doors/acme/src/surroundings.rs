@@ -4,7 +4,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{FromRequestParts, RawPathParams, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use chancery_domain::ProfileName;
@@ -36,13 +37,27 @@ async fn surround(State(door): State<Door>, request: Request, next: Next) -> Res
     let response = match method {
         // A browser asks whether it may.
         Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
-        // A panic is a problem document like any other refusal.
-        _ => AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
-            tracing::error!(path, "a handler panicked");
-            Problem::internal().into_response()
-        }),
+        _ => match with_readable_path(request).await {
+            // A panic is a problem document like any other refusal.
+            Some(request) => AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
+                tracing::error!(path, "a handler panicked");
+                Problem::internal().into_response()
+            }),
+            None => {
+                Problem::not_found("the path is not percent-encoded UTF-8 text, and nothing is there").into_response()
+            }
+        },
     };
     decorate(response, &method, &path, &door)
+}
+
+/// The request, if what stands in its path is text: what does not is refused by axum in words of its own.
+async fn with_readable_path(request: Request) -> Option<Request> {
+    let (mut parts, body) = request.into_parts();
+    match RawPathParams::from_request_parts(&mut parts, &()).await {
+        Err(RawPathParamsRejection::InvalidUtf8InPathParam(_)) => None,
+        _ => Some(Request::from_parts(parts, body)),
+    }
 }
 
 fn decorate(mut response: Response, method: &Method, path: &str, door: &Door) -> Response {

@@ -73,6 +73,11 @@ on_both_databases! {
         for path in ["/acme/TLS-90d/new-order", "/acme/order/1", "/acme/cert/1"] {
             problem(&stranger.get(path).await, 405, "malformed");
         }
+        // Nor is a path that is not text refused in another way.
+        for path in ["/acme/%ff/directory", "/acme/order/%ff", "/acme/order/%ff/finalize", "/acme/cert/1/%c3%28"] {
+            problem(&stranger.raw(Method::POST, path, &[], Vec::new()).await, 404, "malformed");
+            assert_eq!(stranger.get(path).await.header("content-type"), Some("application/problem+json"));
+        }
         let options = stranger.raw(Method::OPTIONS, "/acme/TLS-90d/new-order", &[], Vec::new()).await;
         assert_eq!((options.status.as_u16(), options.header("access-control-allow-origin")), (204, Some("*")));
     }
