@@ -129,8 +129,8 @@ impl Problem {
 }
 
 /// A part of a problem, about one name (RFC 8555 section 6.7.1).
-pub(crate) fn subproblem(kind: ProblemType, detail: String, identifier: Option<&Identifier>) -> wire::Problem {
-    wire::Problem { kind: kind.urn(), detail, identifier: identifier.map(view), ..wire::Problem::default() }
+pub(crate) fn subproblem(kind: ProblemType, detail: String, identifier: Option<wire::Identifier>) -> wire::Problem {
+    wire::Problem { kind: kind.urn(), detail, identifier, ..wire::Problem::default() }
 }
 
 /// An identifier as it stands in ACME's objects.

@@ -1,12 +1,13 @@
 //! ACME's words for what the use cases refuse.
 
 use chancery_domain::{AccountError, OrderError};
-use chancery_service::acme::{AcmeError, RejectedName, Rejection};
+use chancery_service::acme::{AcmeError, RejectedName, Rejection, ToldName};
 use chancery_service::{ServiceError, StoreError};
+use chancery_wire::acme as wire;
 use http::StatusCode;
 use http::header::LINK;
 
-use crate::problem::{Problem, ProblemType, subproblem};
+use crate::problem::{Problem, ProblemType, subproblem, view};
 
 impl From<ServiceError> for Problem {
     fn from(error: ServiceError) -> Self {
@@ -52,7 +53,7 @@ impl From<ServiceError> for Problem {
                 let each = names.iter().map(|(name, pause)| {
                     let detail =
                         format!("paused as {pause}; mend the cause, then ask your certificate provider to lift it");
-                    subproblem(ProblemType::RateLimited, detail, Some(name))
+                    subproblem(ProblemType::RateLimited, detail, Some(view(name)))
                 });
                 let detail = format!("{message}; mend the cause, then ask your certificate provider to lift it");
                 Self::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, detail)
@@ -115,7 +116,13 @@ fn rejected(names: &[RejectedName], message: String) -> Problem {
         names.first().map_or((ProblemType::Malformed, StatusCode::BAD_REQUEST), |name| kind(name.kind));
     let same = names.iter().all(|name| kind(name.kind).0 == first);
     let (overall, status) = if same { (first, status) } else { (ProblemType::Malformed, StatusCode::BAD_REQUEST) };
-    let each = names.iter().map(|name| subproblem(kind(name.kind).0, name.detail.clone(), name.identifier.as_ref()));
+    let told = |name: &ToldName| match name {
+        ToldName::Read(identifier) => view(identifier),
+        ToldName::Unread { kind, value } => wire::Identifier { kind: kind.clone(), value: value.clone() },
+    };
+    let each = names
+        .iter()
+        .map(|refused| subproblem(kind(refused.kind).0, refused.detail.clone(), refused.name.as_ref().map(told)));
     Problem::new(overall, status, message).with_subproblems(each.collect())
 }
 

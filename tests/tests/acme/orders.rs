@@ -45,6 +45,12 @@ on_both_databases! {
         let parts = public.json()["subproblems"].as_array().unwrap().clone();
         assert_eq!(parts.len(), 2);
         assert_eq!(parts[0]["identifier"], json!({"type": "dns", "value": "co.uk"}));
+        // What cannot be read is told as it came, unless it is longer than any name.
+        let (odd, long) = (json!({"type": "dns", "value": "ex ample.com"}), json!({"type": "dns", "value": "a".repeat(301)}));
+        let unread = order(json!([odd, {"type": "email", "value": "a@b.c"}, long])).await;
+        problem(&unread, 400, "malformed");
+        let told: Vec<_> = unread.json()["subproblems"].as_array().unwrap().iter().map(|part| part["identifier"].clone()).collect();
+        assert_eq!(told, [odd, json!({"type": "email", "value": "a@b.c"}), Value::Null]);
     }
 
     async fn the_directory_decides_the_profile(world: World) {

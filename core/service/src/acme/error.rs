@@ -47,9 +47,20 @@ pub enum AcmeError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RejectedName {
     /// None where it is not about one name.
-    pub identifier: Option<Identifier>,
+    pub name: Option<ToldName>,
     pub kind: Rejection,
     pub detail: String,
+}
+
+/// A name that something is told of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToldName {
+    Read(Identifier),
+    /// What was asked for and cannot be read: its type and value, as they came.
+    Unread {
+        kind: String,
+        value: String,
+    },
 }
 
 /// In what way a name was refused.

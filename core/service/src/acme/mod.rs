@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub use account::{AccountUpdate, NewAcmeAccount, Registered};
 pub use admission::{AcmeCaller, SpeakersKey};
 pub(crate) use admission::{hold_applicant, require_still};
-pub use error::{AcmeError, RejectedName, Rejection};
+pub use error::{AcmeError, RejectedName, Rejection, ToldName};
 pub use names::AskedName;
 pub(crate) use nonce::Nonces;
 pub use order::NewAcmeOrder;

@@ -6,8 +6,11 @@ use std::net::IpAddr;
 use chancery_domain::{DnsName, Identifier, Problem, Profile};
 use chancery_pki::{NameProblem, is_owned_with, is_public_suffix, read_dns_name, registrable_domain};
 
-use super::{AcmeError, RejectedName, Rejection};
+use super::{AcmeError, RejectedName, Rejection, ToldName};
 use crate::settings::Settings;
+
+/// A name of this many bytes can be told back with its type.
+const LONGEST_TOLD: usize = 300;
 
 /// A name as it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +21,15 @@ pub struct AskedName {
     pub ancestor: Option<String>,
     /// Whether control is to be shown of all names below it as well (RFC 9444 section 4.2).
     pub subdomains: bool,
+}
+
+impl AskedName {
+    /// As it came; what is longer than any name is not told back.
+    fn told(&self) -> Option<ToldName> {
+        let Self { kind, value, .. } = self;
+        let fits = kind.len() + value.len() <= LONGEST_TOLD;
+        fits.then(|| ToldName::Unread { kind: kind.clone(), value: value.clone() })
+    }
 }
 
 /// Each name once, in order, or everything that is wrong with them. Asking for a name twice, in whatever spelling, is
@@ -45,7 +57,7 @@ pub(super) fn read(settings: &Settings, profile: &Profile, asked: &[AskedName]) 
     for name in &names {
         let problems = rules.problems(std::slice::from_ref(name));
         rejected.extend(problems.iter().map(|problem: &NameProblem| RejectedName {
-            identifier: Some(name.clone()),
+            name: Some(ToldName::Read(name.clone())),
             kind: Rejection::Forbidden,
             detail: problem.to_string(),
         }));
@@ -89,8 +101,8 @@ fn require_one_owner(name: &DnsName, ancestor: &DnsName) -> Result<(), AcmeError
 }
 
 fn forbidden(name: &DnsName, detail: String) -> AcmeError {
-    let identifier = Some(Identifier::Dns(name.clone()));
-    AcmeError::Rejected(vec![RejectedName { identifier, kind: Rejection::Forbidden, detail }])
+    let name = Some(ToldName::Read(Identifier::Dns(name.clone())));
+    AcmeError::Rejected(vec![RejectedName { name, kind: Rejection::Forbidden, detail }])
 }
 
 /// RFC 9444 section 4.3: what is no ancestor is malformed.
@@ -123,7 +135,7 @@ pub(super) fn rejected(violations: Vec<Problem>, names: &[Identifier]) -> AcmeEr
         names.get(place.parse::<usize>().ok()?).cloned()
     };
     let told = |problem: Problem| RejectedName {
-        identifier: of(&problem),
+        name: of(&problem).map(ToldName::Read),
         kind: Rejection::Forbidden,
         detail: format!("{} ({})", problem.message, problem.code),
     };
@@ -131,7 +143,7 @@ pub(super) fn rejected(violations: Vec<Problem>, names: &[Identifier]) -> AcmeEr
 }
 
 fn read_one(asked: &AskedName) -> Result<Identifier, RejectedName> {
-    let refuse = |kind, detail| Err(RejectedName { identifier: None, kind, detail });
+    let refuse = |kind, detail| Err(RejectedName { name: asked.told(), kind, detail });
     let shown = || asked.value.chars().take(100).collect::<String>();
     match asked.kind.as_str() {
         "dns" if asked.value.parse::<IpAddr>().is_ok() => {

@@ -10,7 +10,7 @@ use data_encoding::BASE64URL_NOPAD;
 
 use super::create::Draft;
 use super::rules::offered;
-use crate::acme::{AcmeError, RejectedName, Rejection};
+use crate::acme::{AcmeError, RejectedName, Rejection, ToldName};
 use crate::error::ServiceError;
 
 impl Draft<'_> {
@@ -161,6 +161,6 @@ fn no_way(identifier: &Identifier, order: Option<OrderId>) -> AcmeError {
         None => format!("no way to show control of {identifier} ahead of an order is offered; order it with newOrder"),
         Some(_) => format!("no way to show control of {identifier} is offered; choose another profile"),
     };
-    let rejected = RejectedName { identifier: Some(identifier.clone()), kind: Rejection::Forbidden, detail };
-    AcmeError::Rejected(vec![rejected])
+    let name = Some(ToldName::Read(identifier.clone()));
+    AcmeError::Rejected(vec![RejectedName { name, kind: Rejection::Forbidden, detail }])
 }
