@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::Timestamp;
-use tracing::Instrument;
 
 use crate::engine::{DatabaseUrl, Facts, PostgresPool, SqlitePool, facts, sqlite_copy};
 use crate::error::StoreError;
@@ -92,10 +91,10 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let span = tracing::trace_span!(target: SPANS, "store.write");
+        let _waiting = tracing::trace_span!(target: SPANS, "store.write");
         let (unit, reply) = pack(unit);
         self.send(unit, Kind::Write).map_err(E::from)?;
-        self.wait(reply).instrument(span).await
+        self.wait(reply).await
     }
 
     /// Runs a unit that is one statement and no more, which PostgreSQL takes without a transaction around it.
@@ -105,10 +104,10 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let span = tracing::trace_span!(target: SPANS, "store.alone");
+        let _waiting = tracing::trace_span!(target: SPANS, "store.alone");
         let (unit, reply) = pack(unit);
         self.send(unit, Kind::Alone).map_err(E::from)?;
-        self.wait(reply).instrument(span).await
+        self.wait(reply).await
     }
 
     /// Runs a unit of work that only reads, on one consistent snapshot.
@@ -118,10 +117,10 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let span = tracing::trace_span!(target: SPANS, "store.read");
+        let _waiting = tracing::trace_span!(target: SPANS, "store.read");
         let (unit, reply) = pack(unit);
         self.send(unit, Kind::Read).map_err(E::from)?;
-        self.wait(reply).instrument(span).await
+        self.wait(reply).await
     }
 
     /// Like [`Store::read`], for a few rows by their keys: to read them takes less than to have another thread do it, so
@@ -152,14 +151,14 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let span = tracing::trace_span!(target: SPANS, "store.glance");
+        let _waiting = tracing::trace_span!(target: SPANS, "store.glance");
         let (unit, reply) = pack(unit);
-        span.in_scope(|| match self.backend.as_ref() {
+        let sent = match self.backend.as_ref() {
             Backend::Sqlite(pool) => pool.glance(unit),
             Backend::Postgres(pool) => pool.send(unit, kind),
-        })
-        .map_err(E::from)?;
-        self.wait(reply).instrument(span).await
+        };
+        sent.map_err(E::from)?;
+        self.wait(reply).await
     }
 
     /// Units of work that wait for a thread.

@@ -8,6 +8,8 @@ use chancery_http::{BodyLimits, Exchange, origin, read_bounded};
 use chancery_jose::{Algorithm, Jwk, Jws, JwsError};
 use chancery_service::acme::AcmeCaller;
 use chancery_service::{Limit, Origin, client_network};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use http::StatusCode;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 
@@ -63,7 +65,12 @@ pub(crate) async fn by_either(door: &Door, request: Request) -> Result<(SignedBy
     verify(door, request, Named::Either).await
 }
 
-async fn verify(door: &Door, request: Request, named: Named) -> Result<(SignedBy, Signed), Problem> {
+/// In a box, so that it is compiled once, and not anew with every handler.
+fn verify(door: &Door, request: Request, named: Named) -> BoxFuture<'_, Result<(SignedBy, Signed), Problem>> {
+    verify_all(door, request, named).boxed()
+}
+
+async fn verify_all(door: &Door, request: Request, named: Named) -> Result<(SignedBy, Signed), Problem> {
     let (parts, body) = request.into_parts();
     let media_type = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default().trim();

@@ -9,6 +9,8 @@ use chancery_domain::ClientId;
 use chancery_http::{BodyLimits, Door, Exchange, origin, read_bounded};
 use chancery_service::console::{Person, Session};
 use chancery_service::{Caller, Limit, Operator as Operating};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use http::header::{COOKIE, HOST, LOCATION, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -143,18 +145,25 @@ impl FromRequest<Door> for Signed {
 }
 
 /// A change by somebody who is signed in, from a page that this session was shown.
-async fn changing(request: Request, door: &Door) -> Result<(Session, Context, Fields, String), Refused> {
-    let Posted { form, mut parts } = Posted::from_request(request, door).await?;
-    let (session, token) = resume(&mut parts, door).await?;
-    if !session.accepts(form.text("csrf")) {
-        return Err(Refused::forged());
-    }
-    let context = Context::of(&session, &parts);
-    Ok((session, context, form, token))
+fn changing(request: Request, door: &Door) -> BoxFuture<'_, Result<(Session, Context, Fields, String), Refused>> {
+    Box::pin(async {
+        let Posted { form, mut parts } = Posted::from_request(request, door).await?;
+        let (session, token) = resume(&mut parts, door).await?;
+        if !session.accepts(form.text("csrf")) {
+            return Err(Refused::forged());
+        }
+        let context = Context::of(&session, &parts);
+        Ok((session, context, form, token))
+    })
 }
 
-/// The session of a request, within the request rate of its reseller.
-async fn resume(parts: &mut Parts, door: &Door) -> Result<(Session, String), Refused> {
+/// The session of a request, within the request rate of its reseller. In a box, as [`changing`] is, so that it is compiled
+/// once, and not anew with every page.
+fn resume<'a>(parts: &'a mut Parts, door: &'a Door) -> BoxFuture<'a, Result<(Session, String), Refused>> {
+    resume_session(parts, door).boxed()
+}
+
+async fn resume_session(parts: &mut Parts, door: &Door) -> Result<(Session, String), Refused> {
     let token = cookie(&parts.headers, SESSION).unwrap_or_default().to_owned();
     let session = match token.is_empty() {
         true => None,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, OptionalFromRequestParts};
 use chancery_service::identity::AuthError;
 use chancery_service::{Caller, Limit, Origin, ServiceError, client_network};
+use futures_util::future::BoxFuture;
 use http::StatusCode;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
@@ -24,6 +25,13 @@ impl FromRequestParts<Door> for Authenticated {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, door: &Door) -> Result<Self, ApiError> {
+        authenticate(parts, door).await.map(Self)
+    }
+}
+
+/// In a box, so that all of it is compiled here, once, and not anew with every handler that asks who calls.
+fn authenticate<'a>(parts: &'a mut Parts, door: &'a Door) -> BoxFuture<'a, Result<Caller, ApiError>> {
+    Box::pin(async move {
         let mut sent = parts.headers.get_all(AUTHORIZATION).iter();
         let header = match (sent.next(), sent.next()) {
             (None, _) => None,
@@ -57,8 +65,8 @@ impl FromRequestParts<Door> for Authenticated {
             exchange.note_rate(decision);
         }
         or_refuse(decision.as_ref())?;
-        Ok(Self(caller))
-    }
+        Ok(caller)
+    })
 }
 
 /// For an operation that has an answer for strangers too.

@@ -66,15 +66,14 @@ where
                 (trace_id, None, self.samples(trace_id))
             }
         };
-        let begun = self.now();
         let mut finished = Finished {
             trace_id,
             span_id: ENTROPY.bytes::<8>(),
             parent,
             sampled,
             name: attributes.metadata().name(),
-            begun,
-            ended: begun,
+            begun: self.now(),
+            ended: None,
             attributes: Vec::new(),
         };
         attributes.record(&mut finished);
@@ -88,17 +87,21 @@ where
         }
     }
 
-    /// A span ends when it is left for the last time: what it began may hold on to it for longer.
+    /// A span ends when it is left for the last time: what it began may hold on to it for longer. One that nobody enters ends
+    /// when it is let go.
     fn on_exit(&self, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
         if let Some(finished) = span.extensions_mut().get_mut::<Finished>() {
-            finished.ended = self.now();
+            finished.ended = Some(self.now());
         }
     }
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let finished = context.span(&id).and_then(|span| span.extensions_mut().remove::<Finished>());
-        finished.into_iter().filter(|finished| finished.sampled).for_each(|finished| self.queue.push(finished));
+        if let Some(finished) = finished.filter(|finished| finished.sampled) {
+            let ended = finished.ended.unwrap_or_else(|| self.now());
+            self.queue.push(Finished { ended: Some(ended), ..finished });
+        }
     }
 }
 
@@ -190,6 +193,18 @@ mod tests {
     fn what_is_no_trace_begins_one() {
         let [sign, request] = &sent(1.0, Some("nonsense"), 1)[..] else { panic!("two spans") };
         assert_eq!((request.parent, sign.trace_id), (None, request.trace_id));
+    }
+
+    #[test]
+    fn a_span_that_nobody_enters_ends_when_it_is_let_go() {
+        let (queue, spans) = kept();
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(Collect::new(queue, 1.0)), || {
+            let waiting = tracing::trace_span!("store.read");
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            drop(waiting);
+        });
+        let [waited] = &spans()[..] else { panic!("one span") };
+        assert!(waited.ended.unwrap() >= waited.begun + 2_000_000);
     }
 
     #[test]

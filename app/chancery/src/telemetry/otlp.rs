@@ -15,7 +15,7 @@ pub struct Finished {
     pub name: &'static str,
     /// Nanoseconds since 1970.
     pub begun: u64,
-    pub ended: u64,
+    pub ended: Option<u64>,
     pub attributes: Vec<(&'static str, Value)>,
 }
 
@@ -41,7 +41,7 @@ fn shown(span: &Finished) -> Value {
         "name": span.name,
         "kind": kind(span.name),
         "startTimeUnixNano": span.begun.to_string(),
-        "endTimeUnixNano": span.ended.to_string(),
+        "endTimeUnixNano": span.ended.unwrap_or(span.begun).to_string(),
         "attributes": attributes,
         "status": if failed { json!({"code": 2}) } else { json!({}) },
     })

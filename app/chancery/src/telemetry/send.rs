@@ -129,7 +129,7 @@ pub(super) mod tests {
             sampled: true,
             name: "x",
             begun: 1,
-            ended: 2,
+            ended: Some(2),
             attributes: Vec::new(),
         }
     }
