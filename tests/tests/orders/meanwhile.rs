@@ -43,14 +43,19 @@ on_both_databases! {
             (json!({"max_validity_days": 10}), "rejectedIdentifier"),
             (json!({"allowed_challenge_types": ["tls-alpn-01"]}), "rejectedIdentifier"),
         ].into_iter().enumerate() {
-            let account = lookup(&tenant.make_account(&format!("a{number}@example.com")).await);
-            let order = drafted(&world, &tenant, &account, &["a.test"]).await;
-            rule(&tenant, &account, &format!("rule {number}"), rules.clone()).await;
-            world.work(None).await;
-            let ended = tenant.get(&order_path(&order)).await.expect(200);
-            assert_eq!(ended["status"], "invalid", "{rules}");
-            assert_eq!(ended["error"]["type"], kind, "{rules}");
-            assert_eq!(tenant.get(&certificate_path(&order)).await.refusal(410), "certificate_gone");
+            for taken_over in [true, false] {
+                let account = lookup(&tenant.make_account(&format!("a{number}{taken_over}@example.com")).await);
+                let order = drafted(&world, &tenant, &account, &["a.test"]).await;
+                rule(&tenant, &account, &format!("rule {number} {taken_over}"), rules.clone()).await;
+                if !taken_over {
+                    world.services.issuance.sign(lookup(&order).parse().unwrap()).await.unwrap();
+                }
+                world.work(None).await;
+                let ended = tenant.get(&order_path(&order)).await.expect(200);
+                assert_eq!(ended["status"], "invalid", "{rules}");
+                assert_eq!(ended["error"]["type"], kind, "{rules}");
+                assert_eq!(tenant.get(&certificate_path(&order)).await.refusal(410), "certificate_gone");
+            }
         }
     }
 

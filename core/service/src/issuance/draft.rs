@@ -33,11 +33,12 @@ impl Issuance {
         let (kernel, now) = (&self.kernel, self.kernel.now());
         let Some(order) = self.claim(tx, id)? else { return Ok(Drafting::Done) };
         let stored = tx.draft(order.certificate)?;
-        let standing = Standing::of(tx, order.account)?;
+        let mut standing = Standing::of(tx, order.account)?;
         if stored.is_none() && standing.counts(&kernel.settings) {
             // Certificates of one account are counted one after the other; claimed before it is held, or two wait for
-            // each other.
+            // each other. What is allowed may have changed while it waited.
             tx.claim_account(order.reseller, order.account)?;
+            standing = Standing::of(tx, order.account)?;
         }
         Parties::hold(tx, &order)?.require_standing(&order)?;
         let authorizations = standing_authorizations(tx, id)?;
@@ -112,7 +113,7 @@ impl Issuance {
     }
 
     /// For how many days the policies allow what is asked for by now.
-    fn allowed_days(
+    pub(super) fn allowed_days(
         &self,
         order: &Order,
         request: &CertificateRequest,

@@ -26,9 +26,11 @@ use crate::caller::{Actor, Origin};
 use crate::csr;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
-use crate::issuance_rules::{Parties, ages, as_problem, require_unbarred, standing_authorizations, unprovable};
+use crate::issuance_rules::{
+    Parties, ages, as_problem, require_short, require_unbarred, standing_authorizations, unprovable,
+};
 use crate::kernel::{Kernel, SPANS};
-use crate::orders::{describe_with, fail_order, put_back_order};
+use crate::orders::{Standing, describe_with, fail_order, put_back_order};
 use crate::refused;
 use crate::telling;
 use crate::timed::Timed;
@@ -306,8 +308,8 @@ impl Issuance {
         work.signing.issuer.sign(linted).map_err(|error| error.to_string())
     }
 
-    /// Keeps the certificate, unless account, credential, order or key have changed so that nothing may be issued any
-    /// more. Gives the order that has it; none where the job is another node's by now.
+    /// Keeps the certificate, unless account, credential, order, key or policies have changed so that nothing may be issued
+    /// any more. Gives the order that has it; none where the job is another node's by now.
     fn keep(
         &self,
         tx: &mut Tx<'_>,
@@ -322,7 +324,11 @@ impl Issuance {
         Parties::hold(tx, &order)?.require_standing(&order)?;
         require_unbarred(tx, &work.request, work.draft.issuer)?;
         let authorizations = standing_authorizations(tx, id)?;
-        IssuanceProof::build(&order, &authorizations, &ages(kernel, &order, now), now).map_err(unprovable)?;
+        let evidence = ages(kernel, &order, now);
+        let proof = IssuanceProof::build(&order, &authorizations, &evidence, now).map_err(unprovable)?;
+        let standing = Standing::of(tx, order.account)?;
+        let most_days = self.allowed_days(&order, &work.request, &standing, &authorizations, proof.names(), now)?;
+        require_short(&work.draft, most_days)?;
         let key = work.request.key().map_err(ServiceError::internal)?;
         // What counts certificates by when they were issued must find it then.
         let issued = &Issued { issued_at: now, ..issued.clone() };
