@@ -8,7 +8,7 @@ use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::limits::Limit;
-use crate::pauses::{IN_A_ROW, lift};
+use crate::pauses::IN_A_ROW;
 
 /// That nothing stands against validating what these authorizations still have to show.
 pub(crate) fn require_worth_trying(kernel: &Kernel, authorizations: &[Authorization]) -> Result<(), ServiceError> {
@@ -85,10 +85,9 @@ pub(crate) fn count(
 /// A success ends what is paused. Where nothing is, it costs nothing: the next failure finds it.
 pub(crate) fn forgive(kernel: &Kernel, tx: &mut Tx<'_>, authorization: &Authorization) -> Result<(), ServiceError> {
     let Some(pause) = kernel.pauses.of(authorization.account, &authorization.identifier) else { return Ok(()) };
-    match tx.any_pause(pause)? {
-        Some(pause) => lift(tx, Some(pause)).map(drop),
-        None => Ok(()),
-    }
+    // Somebody else may have lifted it meanwhile: that is as good.
+    tx.lift_pause(pause)?;
+    Ok(())
 }
 
 /// Whose bucket a failed validation is taken from.

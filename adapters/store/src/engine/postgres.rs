@@ -130,8 +130,10 @@ pub(crate) async fn open(config: &Config, connector: &Connector) -> Result<(Clie
 /// a long list and not a page of one, takes a hundred times as long. And no disk of today is four times slower where it
 /// jumps: the planner would read a whole table in order rather than a page of it by its index.
 ///
-/// A process that is stopped, or cut off, in the middle of a transaction must not keep its locks: the server ends it.
-const SETTINGS: &str = "SET lock_timeout = '5s'; SET statement_timeout = '8s';
+/// A process that is stopped, or cut off, in the middle of a transaction must not keep its locks: the server ends it. Who has
+/// waited for a lock reads what is true by then, whatever the database or the role say.
+const SETTINGS: &str =
+    "SET default_transaction_isolation = 'read committed'; SET lock_timeout = '5s'; SET statement_timeout = '8s';
     SET idle_in_transaction_session_timeout = '10s'; SET synchronous_commit = on;
     SET plan_cache_mode = force_generic_plan; SET jit = off; SET random_page_cost = 1.1";
 
