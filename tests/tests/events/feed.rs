@@ -86,6 +86,34 @@ on_both_databases! {
         assert!(!text.contains("hmac") && !text.contains("droppedSerial") && !text.contains("actor"), "{text}");
     }
 
+    async fn a_change_of_an_account_is_told_by_what_it_changed(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let account = lookup(&tenant.make_account("a@example.com").await);
+        for (change, told) in [
+            (json!({"customer_email": "b@example.com", "suspended": true}), vec!["account.suspended", "account.updated"]),
+            (json!({"metadata": {"plan": "large"}, "suspended": false}), vec!["account.resumed", "account.updated"]),
+            (json!({"customer_email": "b@example.com"}), vec![]),
+            (json!({"suspended": false}), vec![]),
+        ] {
+            let before = history(&tenant).await.len();
+            let path = format!("/v1/account/{account}");
+            tenant.send(Method::PATCH, &path, &[], Some(&change)).await.expect(200);
+            assert_eq!(history(&tenant).await[before..], told, "{change}");
+        }
+    }
+
+    async fn who_follows_an_account_that_is_still_to_come_goes_on(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        tenant.make_account("a@example.com").await;
+        let asked = "order=oldest&account_lookup=b@example.com";
+        let nothing = page(&tenant, asked).await;
+        assert_eq!(nothing["items"], json!([]));
+        let cursor = nothing["nextCursor"].as_str().unwrap();
+        tenant.make_account("b@example.com").await;
+        let found = page(&tenant, &format!("{asked}&cursor={cursor}")).await;
+        assert_eq!(types(&found), ["account.created"]);
+    }
+
     async fn an_order_that_fails_is_told_with_its_problem(world: World) {
         let tenant = world.tenant("DEMO").await;
         let account = lookup(&tenant.make_account("a@example.com").await);

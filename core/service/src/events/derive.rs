@@ -77,7 +77,7 @@ impl Told<'_> {
         let account = text(detail, "account");
         match self.record.action.as_str() {
             "account.create" => self.account(EventType::AccountCreated),
-            "account.change" => self.account(changed(detail)),
+            "account.change" => changed(detail).into_iter().for_each(|kind| self.account(kind)),
             "account.terminate" => self.account(EventType::AccountTerminated),
             "eab_credential.create" => {
                 self.tell(EventType::EabCredentialCreated, account, subject, pick(&detail["after"], CREDENTIAL));
@@ -175,12 +175,20 @@ impl Told<'_> {
     }
 }
 
-fn changed(detail: &Value) -> EventType {
-    match (text(&detail["before"], "status"), text(&detail["after"], "status")) {
-        (before, after) if before == after => EventType::AccountUpdated,
-        (_, Some("suspended")) => EventType::AccountSuspended,
-        _ => EventType::AccountResumed,
-    }
+/// What became of an account by a change: its status, and what else is said of it, each where it is another.
+fn changed(detail: &Value) -> Vec<EventType> {
+    let [before, after] = ["before", "after"].map(|when| detail[when].as_object().cloned().unwrap_or_default());
+    let status = match (before.get("status"), after.get("status").and_then(Value::as_str)) {
+        (Some(before), Some(after)) if before == after => None,
+        (_, Some("suspended")) => Some(EventType::AccountSuspended),
+        _ => Some(EventType::AccountResumed),
+    };
+    let [before, after] = [before, after].map(|mut account| {
+        account.remove("status");
+        account
+    });
+    let rest = (before != after).then_some(EventType::AccountUpdated);
+    status.into_iter().chain(rest).collect()
 }
 
 fn text<'a>(detail: &'a Value, member: &str) -> Option<&'a str> {

@@ -36,6 +36,17 @@ pub struct EventFilter {
     pub oldest_first: bool,
 }
 
+impl EventFilter {
+    /// Where somebody who follows goes on.
+    fn beginning(&self, tx: &mut Tx<'_>, reseller: ResellerId, page: &PageRequest) -> Result<Followed, ServiceError> {
+        match (&page.after, self.created_after) {
+            (Some(cursor), _) => Followed::parse(cursor).ok_or(ServiceError::BadCursor),
+            (None, Some(from)) => Ok(Followed { position: tx.place_at(reseller, from)?.position, last: None }),
+            (None, None) => Ok(Followed { position: 0, last: None }),
+        }
+    }
+}
+
 #[derive(Clone)]
 pub struct Events {
     kernel: Arc<Kernel>,
@@ -66,7 +77,11 @@ impl Events {
                 None => None,
                 Some(lookup) => match lookup.find(tx, reseller) {
                     Ok(account) => Some(account.id.to_string()),
-                    Err(ServiceError::NotFound(..)) => return Ok(Page { items: Vec::new(), next: None }),
+                    Err(ServiceError::NotFound(..)) => {
+                        // Whoever follows goes on from here: the account may be still to come.
+                        let next = filter.oldest_first.then(|| filter.beginning(tx, reseller, &page)).transpose()?;
+                        return Ok(Page { items: Vec::new(), next: next.map(|at| at.to_string()) });
+                    }
                     Err(other) => return Err(other),
                 },
             };
@@ -143,11 +158,7 @@ impl Look<'_> {
     }
 
     fn oldest(&self, tx: &mut Tx<'_>, page: &PageRequest, below: i64) -> Result<Page<Event>, ServiceError> {
-        let mut at = match (&page.after, self.filter.created_after) {
-            (Some(cursor), _) => Followed::parse(cursor).ok_or(ServiceError::BadCursor)?,
-            (None, Some(from)) => Followed { position: tx.place_at(self.reseller, from)?.position, last: None },
-            (None, None) => Followed { position: 0, last: None },
-        };
+        let mut at = self.filter.beginning(tx, self.reseller, page)?;
         let mut items = Vec::new();
         let mut after = at.place();
         for _ in 0..CHUNKS {
