@@ -27,6 +27,17 @@ fn lifetime(certificate: &Value) -> i64 {
 }
 
 on_both_databases! {
+    async fn a_refusal_tells_the_place_where_the_caller_named_it(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let account = lookup(&tenant.make_account("a@example.com").await);
+        under(&tenant, &account, "below", json!({"allowed_domains": ["*.x.test"]})).await;
+        let names = ["x.test", "a.x.test", "*.x.test"];
+        let order = json!({"account_lookup": account, "csr": csr(&names), "identifiers": names});
+        let refused = tenant.post("/v1/order", order).await.expect(400);
+        assert_eq!(refused["errors"][0]["field"], "identifiers[0]", "{refused}");
+        assert_eq!(refused["errors"].as_array().unwrap().len(), 1);
+    }
+
     async fn each_rule_refuses_a_new_order_and_is_named_with_its_policy(world: World) {
         let tenant = world.tenant("DEMO").await;
         let mut number = 0;

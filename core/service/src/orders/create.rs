@@ -104,7 +104,9 @@ fn create(
     problems.into_result().map_err(ServiceError::Invalid)?;
     let request = &judged.request;
     let key_type = request.key().ok().map(chancery_pki::SubscriberKey::key_type);
-    let asked = Request { profile, identifiers: &identifiers, key_type, challenge_type: None, validity_days };
+    // In the order in which the caller names them, so that a refusal tells the right place.
+    let named = new.identifiers.as_deref().unwrap_or(&identifiers);
+    let asked = Request { profile, identifiers: named, key_type, challenge_type: None, validity_days };
     let standing = Standing::of(tx, account.id)?;
     let verdict = standing.judge(tx, settings, account.id, &asked, now);
     let about = Asked { account: account.id, order: None, profile: &profile.name, names: &identifiers };
