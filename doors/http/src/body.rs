@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::{body::Body, extract::Request};
 use bytes::Bytes;
 use chancery_wire::ErrorCode;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode, header::CONTENT_ENCODING};
 use http_body::Body as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
@@ -49,6 +49,11 @@ pub async fn read_bounded(body: Body, limits: BodyLimits) -> Result<Bytes, ApiEr
             "The body did not arrive in time.",
         )),
     }
+}
+
+/// Whether a body comes in another form than its own, such as compressed: nowhere is that taken (415).
+pub fn is_encoded(headers: &HeaderMap) -> bool {
+    headers.get_all(CONTENT_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 fn too_large(limits: BodyLimits) -> ApiError {

@@ -26,6 +26,7 @@ use crate::{
     request_id::{RequestId, RequestIdSource, X_REQUEST_ID},
     security,
     server::{OverTls, PeerAddr},
+    unread::Unread,
 };
 
 /// W3C Trace Context: which trace the request belongs to, as its sender sees it.
@@ -158,6 +159,7 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
     // Whatever follows a body in chunks, a proxy may have taken for a part of it (RFC 9112 sections 6.1 and 11.2): nothing more
     // is read from the connection.
     let chunked = request.version() < Version::HTTP_2 && request.headers().contains_key(TRANSFER_ENCODING);
+    let unread = if chunked { None } else { Unread::of(&mut request) };
     let answer = async {
         let watch = metrics::Watch::start();
         let answered = async {
@@ -178,12 +180,17 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
         }
         security::apply(response.headers_mut(), tls);
         response.headers_mut().insert(X_REQUEST_ID, id.header_value());
-        if chunked {
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        }
         traced.record("status", response.status().as_u16());
         let took = watch.stop(method, route, response.status());
         access::log(method, route, response.status(), took, &id, peer);
+        // After the log: a client that goes away meanwhile is in it all the same.
+        let last = match unread {
+            Some(unread) => unread.remains().await,
+            None => chunked,
+        };
+        if last {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         response
     };
     id.scope(answer.instrument(whole).instrument(span)).await
@@ -301,6 +308,22 @@ mod tests {
             let request = http::Request::post(path).body(Body::empty()).unwrap();
             assert_eq!(router.clone().oneshot(request).await.unwrap().status(), 200);
             assert_eq!(load.has_learnt(), learnt, "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_to_a_body_that_has_not_come_is_the_last_of_its_connection() {
+        let connection = async |method: &str, path: &str, version: Version, body: Body| {
+            let request = http::Request::builder().method(method).uri(path).version(version).body(body).unwrap();
+            router().oneshot(request).await.unwrap().headers().get(CONNECTION).cloned()
+        };
+        let never = || Body::from_stream(futures_util::stream::pending::<Result<bytes::Bytes, std::io::Error>>());
+        // An unknown path, a wrong method, a wrong media type, a panic.
+        for (method, path) in [("POST", "/nope"), ("DELETE", "/ok"), ("POST", "/body"), ("GET", "/panic")] {
+            assert_eq!(connection(method, path, Version::HTTP_11, never()).await.unwrap(), "close", "{path}");
+            assert_eq!(connection(method, path, Version::HTTP_11, Body::from("{")).await, None, "{path}");
+            assert_eq!(connection(method, path, Version::HTTP_11, Body::empty()).await, None, "{path}");
+            assert_eq!(connection(method, path, Version::HTTP_2, never()).await, None, "{path}");
         }
     }
 

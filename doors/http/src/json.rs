@@ -4,15 +4,12 @@ use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
 use chancery_service::ServiceError;
 use chancery_wire::{ErrorCode, FieldProblem};
-use http::{
-    HeaderMap, StatusCode,
-    header::{CONTENT_ENCODING, CONTENT_TYPE},
-};
+use http::{HeaderMap, StatusCode, header::CONTENT_TYPE};
 use http_body::Body as _;
 use serde::de::DeserializeOwned;
 
 use crate::{
-    body::{BodyLimits, limits, read_bounded},
+    body::{BodyLimits, is_encoded, limits, read_bounded},
     document::{self, MAX_PROBLEMS, Malformed, Unfit, code},
     error::ApiError,
     service_error::problem,
@@ -90,6 +87,22 @@ impl<T: DeserializeOwned + Default> OptionalJsonBody<T> {
     }
 }
 
+/// Why a text is not read as what was asked for. Nothing of the text is in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BadJson {
+    /// It is not JSON, or nested too deeply.
+    Malformed { line: usize, column: usize },
+    /// It is JSON of another shape, or has a name twice or U+0000 in it.
+    Unfit,
+}
+
+/// Reads a text as strictly as [`JsonBody`] does, for doors that refuse in words of their own.
+pub fn read_json<T: DeserializeOwned>(text: &[u8], limits: BodyLimits) -> Result<T, BadJson> {
+    let parsed = document::parse(text, limits.max_depth)
+        .map_err(|Malformed { line, column, .. }| BadJson::Malformed { line, column })?;
+    document::read(parsed.tree, parsed.problems, WHOLE).map_err(|_: Unfit<T>| BadJson::Unfit)
+}
+
 /// What the whole body is called in a problem that is about nothing smaller.
 const WHOLE: &str = "body";
 
@@ -141,7 +154,7 @@ fn empty() -> ApiError {
 fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
     let refuse =
         |message| Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ErrorCode::UnsupportedMediaType, message));
-    if headers.get_all(CONTENT_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+    if is_encoded(headers) {
         return refuse("Send the body without Content-Encoding.");
     }
     let mut types = headers.get_all(CONTENT_TYPE).iter();
@@ -189,6 +202,7 @@ pub(crate) fn refuse(what: &str, problems: Vec<FieldProblem>) -> ApiError {
 mod tests {
     use axum::{body::Body, response::IntoResponse};
     use chancery_domain::Problems;
+    use http::header::CONTENT_ENCODING;
     use http_body_util::BodyExt;
     use serde::Deserialize;
     use serde_json::Value;
@@ -339,6 +353,17 @@ mod tests {
         let body = json_refusal(r#"{"name": "n", "max_nmaes": 3}"#).await;
         assert_eq!(body["code"], "unknown_field");
         assert_eq!(body["message"], "The body is not acceptable: max_nmaes is not known here; known are name, size.");
+    }
+
+    #[test]
+    fn a_text_alone_is_read_as_strictly() {
+        let read = |text: &str| read_json::<Wanted>(text.as_bytes(), BodyLimits::default()).map(|wanted| wanted.name);
+        assert_eq!(read(r#"{"name": "n"}"#).as_deref(), Ok("n"));
+        assert_eq!(read("{\"name\":\n  x}"), Err(BadJson::Malformed { line: 2, column: 3 }));
+        assert!(matches!(read(&"[".repeat(33)), Err(BadJson::Malformed { .. })));
+        for text in ["[]", r#"["n", 3]"#, "null", r#"{"name": "n", "name": "n"}"#, r#"{"name": "\u0000"}"#] {
+            assert_eq!(read(text), Err(BadJson::Unfit), "{text}");
+        }
     }
 
     #[tokio::test]

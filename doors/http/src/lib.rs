@@ -27,15 +27,16 @@ mod security;
 mod server;
 mod service_error;
 pub mod tls;
+mod unread;
 
 pub use begun::Begun;
-pub use body::{BodyLimits, read_bounded};
+pub use body::{BodyLimits, is_encoded, read_bounded};
 pub use caller::{Authenticated, origin};
 pub use door::{Door, PublicUrls};
 pub use edge::{Edge, SPANS, Wording, finish};
 pub use error::ApiError;
 pub use exchange::{Exchange, RefusalNote, account_for};
-pub use json::{JsonBody, OptionalJsonBody};
+pub use json::{BadJson, JsonBody, OptionalJsonBody, read_json};
 pub use load::Place;
 pub use once::RequestKey;
 pub use paging::list_request;

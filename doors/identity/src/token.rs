@@ -62,6 +62,12 @@ impl Refusal {
         Self::OAuth { status: StatusCode::BAD_REQUEST, error, description: description.to_owned() }
     }
 
+    /// A body in a form that is not taken.
+    pub(crate) fn unsupported(description: &str) -> Self {
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        Self::OAuth { status, error: "invalid_request", description: description.to_owned() }
+    }
+
     pub(crate) fn client(description: &str) -> Self {
         Self::OAuth { status: StatusCode::UNAUTHORIZED, error: "invalid_client", description: description.to_owned() }
     }

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use chancery_domain::Secret;
-use chancery_http::{BodyLimits, read_bounded};
+use chancery_http::{BadJson, BodyLimits, is_encoded, read_bounded};
 use data_encoding::BASE64;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, Request};
@@ -33,6 +33,9 @@ const LIMITS: fn() -> BodyLimits = || BodyLimits { max_bytes: 16 * 1024, ..BodyL
 /// Reads the request, whichever of its forms it has.
 pub(crate) async fn read(request: Request<Body>) -> Result<Asked, Refusal> {
     let (head, body) = request.into_parts();
+    if is_encoded(&head.headers) {
+        return Err(Refusal::unsupported("send the body without Content-Encoding"));
+    }
     let bytes = read_bounded(body, LIMITS()).await.map_err(|_| invalid("the body is too large or too slow"))?;
     understand(&head.headers, &bytes)
 }
@@ -64,10 +67,12 @@ fn media_type(headers: &HeaderMap) -> Option<String> {
 }
 
 fn read_json(bytes: &[u8]) -> Result<Asked, Refusal> {
-    // The message of the parser may quote the body, and with it the secret.
-    serde_json::from_slice(bytes).map_err(|error| {
-        let place = format!("line {}, column {}", error.line(), error.column());
-        invalid(&format!("the body is not a JSON object with text members (at {place})"))
+    // What is told must not quote the body: the secret stands in it.
+    chancery_http::read_json(bytes, LIMITS()).map_err(|bad| match bad {
+        BadJson::Malformed { line, column } => {
+            invalid(&format!("the body is not JSON, or nested too deeply (at line {line}, column {column})"))
+        }
+        BadJson::Unfit => invalid("the body is not a JSON object with text members, each of them once"),
     })
 }
 

@@ -88,7 +88,18 @@ async fn list(
     Ok(Json(wire::CertificateSummaryList { items, next_cursor: page.next_cursor }).into_response())
 }
 
+/// The media types that something here can be had as, as they are written in our code.
+const KNOWN: [&str; 6] = [
+    "application/*",
+    "application/json",
+    "application/pem-certificate-chain",
+    "application/pkcs7-mime",
+    "application/pkix-cert",
+    "text/csv",
+];
+
 /// The media types of `Accept`, the best liked first (RFC 9110 section 12.5.1); anything where nothing is said.
+/// Those we know are spelt as we spell them, for they are the same in capitals (section 8.3.1).
 pub(crate) fn media_types(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let lines = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let all = lines.flat_map(|line| line.split(',')).map(str::trim).filter(|one| !one.is_empty());
@@ -105,6 +116,7 @@ pub(crate) fn media_types(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 fn weighed(one: &str) -> (&str, f32) {
     let mut parts = one.split(';').map(str::trim);
     let media_type = parts.next().unwrap_or_default();
+    let media_type = KNOWN.into_iter().find(|known| known.eq_ignore_ascii_case(media_type)).unwrap_or(media_type);
     let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
     (media_type, weight.and_then(|text| text.parse().ok()).unwrap_or(1.0))
 }

@@ -42,6 +42,31 @@ async fn whatever_hides_behind_a_body_is_never_taken_for_a_request() {
     }
 }
 
+/// RFC 9112 section 9.6: else a client would send its next request into the void.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_says_whether_another_request_may_follow() {
+    let world = World::sqlite().await;
+    let address = serve(&world, Limits::default(), 100).await;
+    let head = |path: &str| {
+        format!(
+            "POST {path} HTTP/1.1\r\nhost: ca.test\r\ncontent-type: application/json\r\n\
+             authorization: Bearer x\r\ncontent-length: 10\r\n\r\n"
+        )
+    };
+    let closes = |answer: &str| answer.to_lowercase().contains("\r\nconnection: close\r\n");
+    for (path, expected) in [("/v1/account", 401), ("/v1/nothing", 404), ("/v1/version", 405)] {
+        let held_back = exchange(address, head(path).as_bytes()).await;
+        assert!(status(&held_back) == expected && closes(&held_back), "{held_back}");
+
+        let next = "GET /v1/version HTTP/1.1\r\nhost: ca.test\r\nconnection: close\r\n\r\n";
+        let both = exchange(address, format!("{}0123456789{next}", head(path)).as_bytes()).await;
+        assert_eq!(answers(&both), 2, "{both}");
+        let (first, second) = both.split_at(both.rfind("HTTP/1.1 ").unwrap());
+        assert!(status(first) == expected && !closes(first), "{first}");
+        assert_eq!(status(second), 200, "{second}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn honest_chunks_are_read_and_honest_requests_follow_each_other() {
     let world = World::sqlite().await;

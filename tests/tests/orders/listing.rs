@@ -262,6 +262,11 @@ on_both_databases! {
         assert_eq!(none.split_terminator("\r\n").count(), 1);
         let paged = tenant.send(http::Method::GET, "/v1/certificates?limit=5", &csv, None).await;
         assert_eq!(paged.status, 400);
+        for (accept, begins) in [("TEXT/CSV", "lookup,"), ("Application/JSON, text/csv", "{"), ("text/CSV;Q=0", "{")] {
+            let path = "/v1/certificates?certificate_status=issued";
+            let list = tenant.send(http::Method::GET, path, &[("accept", accept)], None).await;
+            assert!(list.text().starts_with(begins), "{accept}: {}", list.text());
+        }
         let json = [("accept", "text/csv;q=0, application/json")];
         tenant.send(http::Method::GET, "/v1/certificates?limit=5", &json, None).await.expect(200);
     }

@@ -6,6 +6,7 @@ mod http2;
 mod proxied;
 mod slow;
 mod tls;
+mod unread;
 
 use std::{sync::Arc, time::Duration};
 
