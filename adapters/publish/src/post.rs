@@ -99,8 +99,7 @@ impl Publisher {
 
 fn request(post: &Post<'_>, url: &Uri) -> Result<Request<Full<Bytes>>, PostError> {
     let authority = url.authority().ok_or(PostError::Url)?.as_str();
-    let target = url.path_and_query().map_or("/", |target| target.as_str());
-    let mut request = Request::post(target)
+    let mut request = Request::post(target(url))
         .header(header::HOST, authority)
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::USER_AGENT, concat!("chancery/", env!("CARGO_PKG_VERSION")))
@@ -109,6 +108,12 @@ fn request(post: &Post<'_>, url: &Uri) -> Result<Request<Full<Bytes>>, PostError
         request = request.header(*name, value);
     }
     request.body(Full::new(Bytes::copy_from_slice(post.body))).map_err(|_| PostError::Url)
+}
+
+/// What is asked for. An empty path before a query is legal in a URL but not here (RFC 9112 section 3.2.1).
+fn target(url: &Uri) -> String {
+    let path = if url.path().is_empty() { "/" } else { url.path() };
+    url.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"))
 }
 
 fn exchange(
@@ -124,5 +129,26 @@ fn exchange(
         driver.spawn(connection);
         let response = sender.send_request(request).await.map_err(failed)?;
         Ok(response.status().as_u16())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_has_a_path_whatever_the_url_has() {
+        for (url, asked) in [
+            ("https://a.test", "/"),
+            ("https://a.test/", "/"),
+            ("https://a.test?q=1", "/?q=1"),
+            ("https://a.test:8443?q=/x?y", "/?q=/x?y"),
+            ("https://a.test/?", "/?"),
+            ("https://a.test/x/y?q=1", "/x/y?q=1"),
+        ] {
+            let post = Post { url, headers: &[], body: b"{}" };
+            let request = request(&post, &url.parse::<Uri>().unwrap()).unwrap();
+            assert_eq!(request.uri().to_string(), asked, "{url}");
+        }
     }
 }

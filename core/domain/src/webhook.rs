@@ -1,7 +1,7 @@
 //! Where a reseller wants to be told of events, and how telling it goes.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
 use crate::event::{EventId, EventType};
@@ -26,7 +26,10 @@ pub struct WebhookUrlRules {
 /// Why a URL is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookUrlError {
-    #[error("must be an absolute URL such as https://example.com/hook, in printable ASCII, at most 2000 characters")]
+    #[error(
+        "must be an absolute URL such as https://example.com/hook, at most 2000 characters, written as RFC 3986 says: \
+         other characters are percent-encoded, a name in another script has its A-labels"
+    )]
     Malformed,
     #[error("must begin with https://")]
     Scheme,
@@ -41,10 +44,7 @@ pub enum WebhookUrlError {
 impl WebhookUrl {
     /// A first look: where a name leads is checked with every message.
     pub fn parse(text: &str, rules: WebhookUrlRules) -> Result<Self, WebhookUrlError> {
-        if text.len() > 2000
-            || !text.bytes().all(|byte| byte.is_ascii_graphic())
-            || text.contains(['\\', '"', '<', '>'])
-        {
+        if text.len() > 2000 || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(WebhookUrlError::Malformed);
         }
         let (scheme, rest) = text.split_once("://").ok_or(WebhookUrlError::Malformed)?;
@@ -56,7 +56,7 @@ impl WebhookUrl {
         if text.contains('#') {
             return Err(WebhookUrlError::Fragment);
         }
-        let authority = rest.split(['/', '?']).next().unwrap_or_default();
+        let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         if authority.contains('@') {
             return Err(WebhookUrlError::Credentials);
         }
@@ -64,12 +64,10 @@ impl WebhookUrl {
             Some((host, port)) if !port.contains(']') => (host, Some(port)),
             _ => (authority, None),
         };
-        let port_fits = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
-        if host.is_empty() || !port_fits {
+        if !port.is_none_or(is_port) || !is_target(target) {
             return Err(WebhookUrlError::Malformed);
         }
-        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        if let Ok(address) = bare.parse::<IpAddr>()
+        if let Some(address) = read_host(host)?
             && !rules.special_addresses
             && let Some(why) = set_aside(address)
         {
@@ -91,6 +89,60 @@ impl WebhookUrl {
     pub fn shown(&self) -> &str {
         self.0.split('?').next().unwrap_or_default()
     }
+}
+
+/// One to five digits. A number may have a sign before it, a port may not.
+fn is_port(text: &str) -> bool {
+    (1..=5).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_digit())
+        && text.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
+/// The address that a host is; none where it is a name. Names have no escapes here (RFC 3986 section 3.2.2 has them), and
+/// those of other scripts are written as A-labels.
+fn read_host(host: &str) -> Result<Option<IpAddr>, WebhookUrlError> {
+    if let Some(literal) = host.strip_prefix('[') {
+        let address = literal.strip_suffix(']').and_then(|address| address.parse::<Ipv6Addr>().ok());
+        return address.map(|address| Some(IpAddr::V6(address))).ok_or(WebhookUrlError::Malformed);
+    }
+    match host.parse::<IpAddr>() {
+        Ok(IpAddr::V4(address)) => Ok(Some(IpAddr::V4(address))),
+        Ok(IpAddr::V6(_)) => Err(WebhookUrlError::Malformed),
+        Err(_) if is_name(host) => Ok(None),
+        Err(_) => Err(WebhookUrlError::Malformed),
+    }
+}
+
+/// Whether this can be a name in the DNS and in a certificate. The last label of one is not a number: that is an address,
+/// written in some way that not everybody reads alike.
+fn is_name(host: &str) -> bool {
+    let bare = host.strip_suffix('.').unwrap_or(host);
+    let last = bare.rsplit('.').next().unwrap_or_default();
+    host.len() <= 253 && bare.split('.').all(is_label) && !last.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_label(label: &str) -> bool {
+    (1..=63).contains(&label.len())
+        && !label.starts_with('-')
+        && !label.ends_with('-')
+        && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+/// Whether a path and query have only what may stand there (RFC 3986 sections 3.3 and 3.4).
+fn is_target(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        let fits = match byte {
+            b'%' => (0..2).all(|_| bytes.next().is_some_and(|digit| digit.is_ascii_hexdigit())),
+            b'-' | b'.' | b'_' | b'~' | b':' | b'@' | b'/' | b'?' => true,
+            b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' => true,
+            other => other.is_ascii_alphanumeric(),
+        };
+        if !fits {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whether a webhook is sent to.
@@ -228,13 +280,18 @@ impl Delivery {
         self
     }
 
-    /// To be told once more, now, whatever came of it; it is tried as often again.
+    /// To be told once more, now, whatever came of it; it is tried as often again. It never stands as it did before.
     #[must_use]
     pub fn again(mut self, now: Timestamp) -> Self {
         self.state = DeliveryState::Pending;
         self.attempts = 0;
-        self.due_at = now;
+        self.due_at = if self.due_at == now { now.minus(Duration::from_millis(1)) } else { now };
         self
+    }
+
+    /// Whether it is as it was when it was sent: not tried since by another, and not asked for once more.
+    pub fn stands_as(&self, sent: &Self) -> bool {
+        self.state == DeliveryState::Pending && (self.attempts, self.due_at) == (sent.attempts, sent.due_at)
     }
 }
 
@@ -246,7 +303,10 @@ impl fmt::Display for WebhookUrl {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
+    use crate::id::AuditId;
 
     const STRICT: WebhookUrlRules = WebhookUrlRules { plain_http: false, special_addresses: false };
     const LOOSE: WebhookUrlRules = WebhookUrlRules { plain_http: true, special_addresses: true };
@@ -283,7 +343,89 @@ mod tests {
             assert!(WebhookUrl::parse(bad, STRICT).is_err(), "{bad}");
         }
         assert!(WebhookUrl::parse("http://127.0.0.1:9/x", LOOSE).is_ok());
+        assert!(WebhookUrl::parse("http://localhost:46855?q=1", LOOSE).is_ok());
         assert_eq!(WebhookUrl::parse("https://a.test/x?token=1", STRICT).unwrap().to_string(), "https://a.test/x");
+    }
+
+    /// Nothing could ever be sent there.
+    #[test]
+    fn what_no_sender_can_read_is_refused() {
+        for good in [
+            "http://h",
+            "http://h?",
+            "http://h./",
+            "http://under_score.a--b.test/",
+            "http://xn--mnchen-3ya.test/",
+            "http://[::1]:1/",
+            "http://h:00080/",
+            "http://h/-._~!$&'()*+,;=:@/%2F%aF?/?%00",
+        ] {
+            assert!(WebhookUrl::parse(good, LOOSE).is_ok(), "{good}");
+        }
+        let long = format!("http://{}/", "a.".repeat(127));
+        for bad in [
+            "http://[::1/x",
+            "http://::1/x",
+            "http://127.0.0.1]:1/",
+            "http://[127.0.0.1]/",
+            "http://[::1]x/",
+            "http://[fe80::1%25eth0]/",
+            "http://[v1.a]/",
+            "http://exa%zzmple:1/",
+            "http://exa%41mple:1/",
+            "http://exa!mple/",
+            "http://a..b/",
+            "http://./",
+            "http://-a.test/",
+            "http://a-.test/",
+            "http://127.1/",
+            "http://1.2.3.4./",
+            "http://a:b:1/",
+            "http://h:/",
+            "http://h:+46855/",
+            "http://h:000080/",
+            "http://h/a|b",
+            "http://h/a^b",
+            "http://h/a`b",
+            "http://h/{e}",
+            "http://h/a[0]",
+            "http://h/a\\b",
+            "http://h/?a\"b",
+            "http://h/%",
+            "http://h/%4",
+            "http://h/%zz",
+            long.as_str(),
+        ] {
+            assert_eq!(WebhookUrl::parse(bad, LOOSE), Err(WebhookUrlError::Malformed), "{bad}");
+        }
+    }
+
+    #[test]
+    fn one_that_is_asked_for_again_stands_otherwise_than_when_it_was_sent() {
+        let (now, nil) = (Timestamp::from_secs(1000), Uuid::nil());
+        let sent = Delivery {
+            id: DeliveryId::from_uuid(nil),
+            webhook: WebhookId::from_uuid(nil),
+            reseller: ResellerId::from_uuid(nil),
+            event: EventId { record: AuditId::from_uuid(nil), place: 0 },
+            kind: EventType::AccountCreated,
+            state: DeliveryState::Pending,
+            attempts: 0,
+            due_at: now,
+            last: None,
+            created_at: now,
+        };
+        let attempted = |failure| Attempted { at: now, took: Duration::ZERO, answered: None, failure };
+        assert!(sent.clone().stands_as(&sent));
+        // On its first try, in the very moment it was due, and later.
+        for asked in [now, now.plus(Duration::from_secs(1))] {
+            let again = sent.clone().again(asked);
+            assert!(!again.stands_as(&sent) && again.due_at <= asked, "{again:?}");
+        }
+        let failed = sent.clone().tried(attempted(Some("no".to_owned())), 0);
+        assert!(!failed.stands_as(&sent), "another has tried it");
+        assert!(!failed.clone().again(failed.due_at).stands_as(&failed), "on a later try");
+        assert!(!sent.clone().tried(attempted(None), 0).stands_as(&sent), "another has delivered it");
     }
 
     #[test]

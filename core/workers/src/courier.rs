@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use chancery_domain::{Clock, WebhookId};
 use chancery_publish::{Post, Publisher};
 use chancery_service::{Message, Sent, ServiceError, Services, Signatory};
+use tokio::sync::watch;
 use tokio::task::{Id, JoinSet};
 
 /// How often it is looked for something to tell.
@@ -25,8 +26,13 @@ impl Courier {
         Self { services, publisher, clock }
     }
 
-    /// Looks and delivers until told to stop. What is under way then is given up, and told again by whoever comes next.
+    /// Looks and delivers until told to stop. What is under way then is given up, and told again by whoever comes next,
+    /// at once: no webhook is held any more when this returns.
     pub async fn run(self, stop: impl Future<Output = ()>) {
+        if let Err(error) = self.services.dispatch.recover().await {
+            tracing::warn!(%error, "could not take back webhooks of a process before: their leases end soon");
+        }
+        let (halt, halted) = watch::channel(false);
         let mut at_work = JoinSet::new();
         let mut held: HashMap<Id, WebhookId> = HashMap::new();
         let mut look = tokio::time::interval(LOOK);
@@ -34,28 +40,36 @@ impl Courier {
         tokio::pin!(stop);
         loop {
             tokio::select! {
-                _ = look.tick() => {
-                    for webhook in self.due().await {
-                        if held.values().all(|other| *other != webhook) {
-                            let me = self.clone();
-                            let task = at_work.spawn(async move { me.serve(webhook).await });
-                            held.insert(task.id(), webhook);
-                        }
-                    }
-                }
+                biased;
+                () = &mut stop => break,
                 Some(ended) = at_work.join_next_with_id() => {
                     let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
                     held.remove(&id);
                 }
-                () = &mut stop => break,
+                _ = look.tick() => {
+                    for webhook in self.due().await {
+                        if held.values().all(|other| *other != webhook) {
+                            let (me, mut halted) = (self.clone(), halted.clone());
+                            let task = at_work.spawn(async move { me.serve(webhook, &mut halted).await });
+                            held.insert(task.id(), webhook);
+                        }
+                    }
+                }
             }
+        }
+        halt.send_replace(true);
+        // Not aborted: a lease that is being written would be there after all are given back.
+        while at_work.join_next().await.is_some() {}
+        if let Err(error) = self.services.dispatch.end_all().await {
+            tracing::warn!(%error, "could not let go of webhooks: they are told again when their leases end");
         }
     }
 
     /// Tells every webhook what there is to tell now, once; for tests.
     pub async fn deliver_all(&self) {
+        let (_halt, mut halted) = watch::channel(false);
         for webhook in self.due().await {
-            self.serve(webhook).await;
+            self.serve(webhook, &mut halted).await;
         }
     }
 
@@ -66,21 +80,25 @@ impl Courier {
         })
     }
 
-    async fn serve(&self, webhook: WebhookId) {
-        if let Err(error) = self.round(webhook).await {
+    async fn serve(&self, webhook: WebhookId, halted: &mut watch::Receiver<bool>) {
+        if let Err(error) = self.rounds(webhook, halted).await {
             // Its lease ends soon, and then it is tried again.
             tracing::warn!(%error, %webhook, "could not tell a webhook what there is to tell");
         }
     }
 
-    async fn round(&self, webhook: WebhookId) -> Result<(), ServiceError> {
+    /// Round after round, as long as there is something to tell. A round that ends early is followed by another, with the
+    /// webhook as it is then; where it is not to be sent to any more, there is none.
+    async fn rounds(&self, webhook: WebhookId, halted: &mut watch::Receiver<bool>) -> Result<(), ServiceError> {
         let dispatch = &self.services.dispatch;
         while let Some(round) = dispatch.begin(webhook).await? {
             let mut go_on = !round.messages.is_empty();
             for message in &round.messages {
-                let sent = self.send(message, &round.signatory).await;
-                go_on = dispatch.conclude(message, sent).await?;
-                if !go_on {
+                let Some(sent) = self.send_unless(halted, message, &round.signatory).await else {
+                    go_on = false;
+                    break;
+                };
+                if !dispatch.conclude(message, sent).await? {
                     break;
                 }
             }
@@ -90,6 +108,20 @@ impl Courier {
             }
         }
         Ok(())
+    }
+
+    /// Sends a message; nothing is known of it where the process stops before there is an answer.
+    async fn send_unless(
+        &self,
+        halted: &mut watch::Receiver<bool>,
+        message: &Message,
+        signatory: &Signatory,
+    ) -> Option<Sent> {
+        tokio::select! {
+            biased;
+            () = raised(halted) => None,
+            sent = self.send(message, signatory) => Some(sent),
+        }
     }
 
     /// Signs and sends a message. Those before it may have taken minutes, and receivers refuse what was signed so long ago.
@@ -102,4 +134,9 @@ impl Courier {
         metrics::histogram!("chancery_webhook_seconds").record(took);
         Sent { at, took, answer }
     }
+}
+
+/// Completes once the flag is raised.
+async fn raised(flag: &mut watch::Receiver<bool>) {
+    let _ = flag.wait_for(|raised| *raised).await;
 }

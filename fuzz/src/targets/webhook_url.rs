@@ -1,11 +1,13 @@
 //! The addresses of webhooks.
 //!
-//! What strict rules take, lenient ones take. It is shown without its query, names no credentials, and where another
-//! parser reads it, that finds the same scheme, no credentials and no fragment, and no address that is set aside.
+//! What strict rules take, lenient ones take. The sender's parser reads it, and finds the same host and port. It is shown
+//! without its query, names no credentials, and where another parser reads it, that finds the same scheme, no credentials
+//! and no fragment, and no address that is set aside.
 
 use std::net::Ipv4Addr;
 
 use chancery_domain::{WebhookUrl, WebhookUrlRules};
+use http::Uri;
 use url::{Host, Url};
 
 use crate::{Form, Target};
@@ -21,6 +23,10 @@ fn run(input: &[u8]) {
     if let Ok(taken) = WebhookUrl::parse(text, LENIENT) {
         assert_eq!(taken.as_str(), text);
         assert!(!taken.shown().contains('?') && text.starts_with(taken.shown()));
+        let sent: Uri = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        let authority = text.split("://").nth(1).and_then(|rest| rest.split(['/', '?']).next());
+        assert_eq!(sent.authority().map(|authority| authority.as_str()), authority);
+        assert!(sent.host().is_some_and(|host| !host.is_empty()), "{text}");
     }
     if WebhookUrl::parse(text, STRICT).is_err() {
         return;

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use chancery_publish::{Publisher, PublisherConfig};
 use chancery_service::Sent;
 use chancery_tests::{START, lookup, on_both_databases, settings};
+use chancery_workers::Courier;
+use tokio::sync::oneshot;
 
 use crate::receiver::{Receiver, courier, courier_of, deliveries};
 
@@ -46,12 +49,60 @@ on_both_databases! {
         courier(&world).deliver_all().await;
         let second = receiver.take().remove(0);
         assert_eq!(second.header("webhook-id"), first.header("webhook-id"));
-        // Should the node live after all, what it has to say is noted and does no harm.
+        // Should the node live after all, what it has to say does no harm.
         let sent = Sent { at: START, took: Duration::ZERO, answer: Ok(200) };
         assert!(!dying.services.dispatch.conclude(message, sent).await.unwrap(), "the webhook is not its own any more");
         courier(&world).deliver_all().await;
         assert!(receiver.take().is_empty());
         assert_eq!(deliveries(&tenant, &webhook).await.len(), 1);
+    }
+
+    async fn what_a_node_was_about_when_it_was_told_to_stop_is_told_by_the_next_at_once(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let receiver = Receiver::start().await;
+        receiver.webhook(&tenant, &[]).await;
+        tenant.make_account("a@example.com").await;
+        receiver.delay(Duration::from_secs(60));
+        let stopping = world.another_node(settings(), Vec::new()).await;
+        let patient = Publisher::new(PublisherConfig::new(true, true));
+        let courier_that_stops = Courier::new(stopping.services.clone(), patient, world.clock.clone());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let running = tokio::spawn(courier_that_stops.run(async move {
+            let _ = stopped.await;
+        }));
+        let first = loop {
+            if let Some(message) = receiver.take().pop() {
+                break message;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        };
+        stop.send(()).unwrap();
+        running.await.unwrap();
+        receiver.delay(Duration::ZERO);
+        courier(&world).deliver_all().await;
+        let [second] = &receiver.take()[..] else { panic!("one message") };
+        assert_eq!(second.header("webhook-id"), first.header("webhook-id"));
+    }
+
+    /// On SQLite one process serves at a time: who starts knows that nobody else is at work.
+    async fn what_a_process_had_that_was_killed_need_not_wait_where_there_is_only_one(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let receiver = Receiver::start().await;
+        receiver.webhook(&tenant, &[]).await;
+        tenant.make_account("a@example.com").await;
+        let dying = world.another_node(settings(), Vec::new()).await;
+        let due = dying.services.dispatch.due().await.unwrap();
+        dying.services.dispatch.begin(due[0]).await.unwrap().unwrap();
+        drop(dying);
+        world.advance(Duration::from_secs(1));
+        // It starts, and is told to stop before it looks.
+        courier(&world).run(std::future::ready(())).await;
+        courier(&world).deliver_all().await;
+        let told = receiver.kinds();
+        assert_eq!(told.is_empty(), world.store.is_shared(), "{told:?}");
+        world.advance(Duration::from_secs(90));
+        courier(&world).deliver_all().await;
+        assert_eq!(told.len() + receiver.take().len(), 1, "once in all");
     }
 
     async fn two_nodes_tell_each_event_once_where_none_dies(world: World) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_service::{Settings, WebhookSettings};
+use chancery_service::{Sent, Settings, WebhookSettings};
 use chancery_testkit::TestStore;
 use chancery_tests::{World, at_once, lookup, on_both_databases, settings};
 use http::Method;
@@ -108,6 +108,102 @@ on_both_databases! {
         assert_eq!(second.verified_by(webhook["secret"].as_str().unwrap()), 1);
     }
 
+    /// Without this, an answer that comes after the request would settle what was asked for since.
+    async fn a_redelivery_that_is_asked_for_while_the_message_is_on_its_way_is_not_lost(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let receiver = Receiver::start().await;
+        let webhook = receiver.webhook(&tenant, &[]).await;
+        tenant.make_account("a@example.com").await;
+        let dispatch = &world.services.dispatch;
+        let due = dispatch.due().await.unwrap();
+        // On its first try, in the moment it is due; then on its second.
+        for answer in [500, 200] {
+            let round = dispatch.begin(due[0]).await.unwrap().unwrap();
+            let [message] = &round.messages[..] else { panic!("one message") };
+            let redeliver = format!("/v1/webhook/{}/delivery/{}/redeliver", lookup(&webhook), message.delivery.id);
+            tenant.post_empty(&redeliver).await.expect(202);
+            let sent = Sent { at: world.services.now(), took: Duration::ZERO, answer: Ok(answer) };
+            assert!(dispatch.conclude(message, sent).await.unwrap());
+            dispatch.end(round.webhook).await.unwrap();
+            let asked = &deliveries(&tenant, &webhook).await[0];
+            assert_eq!((&asked["status"], &asked["attempts"]), (&json!("pending"), &json!(0)), "{asked}");
+            let answers: &[u16] = if answer == 500 { &[503] } else { &[] };
+            receiver.answer(answers);
+            courier(&world).deliver_all().await;
+            assert_eq!(receiver.kinds(), ["account.created"], "at once");
+            world.advance(Duration::from_secs(6));
+        }
+        let told = &deliveries(&tenant, &webhook).await[0];
+        assert_eq!((&told["status"], &told["attempts"]), (&json!("delivered"), &json!(1)), "{told}");
+        courier(&world).deliver_all().await;
+        assert!(receiver.take().is_empty());
+    }
+
+    async fn what_is_left_of_a_round_goes_to_a_new_url_and_is_signed_with_a_new_secret(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let (former, present) = (Receiver::start().await, Receiver::start().await);
+        let webhook = former.webhook(&tenant, &["account.created"]).await;
+        let path = format!("/v1/webhook/{}", lookup(&webhook));
+        for number in 0..4 {
+            tenant.make_account(&format!("a{number}@example.com")).await;
+        }
+        let dispatch = &world.services.dispatch;
+        let due = dispatch.due().await.unwrap();
+        let sent = |status| Sent { at: world.services.now(), took: Duration::ZERO, answer: Ok(status) };
+        let round = dispatch.begin(due[0]).await.unwrap().unwrap();
+        assert_eq!(round.messages.len(), 4);
+        assert!(dispatch.conclude(&round.messages[0], sent(204)).await.unwrap(), "nothing has changed");
+        tenant.send(Method::PATCH, &path, &[], Some(&json!({"url": present.url}))).await.expect(200);
+        assert!(!dispatch.conclude(&round.messages[1], sent(410)).await.unwrap(), "the URL has changed");
+        dispatch.end(due[0]).await.unwrap();
+        assert_eq!(tenant.get(&path).await.expect(200)["status"], "active", "the former URL is gone, not this one");
+        let round = dispatch.begin(due[0]).await.unwrap().unwrap();
+        let urls: Vec<_> = round.messages.iter().map(|message| message.url.as_str()).collect();
+        assert_eq!(urls, [&present.url, &present.url]);
+        let new = tenant.post_empty(&format!("{path}/secret")).await.expect(200);
+        assert!(!dispatch.conclude(&round.messages[0], sent(204)).await.unwrap(), "the secret has changed");
+        dispatch.end(due[0]).await.unwrap();
+        courier(&world).deliver_all().await;
+        let [last] = &present.take()[..] else { panic!("one message") };
+        assert_eq!(last.body.as_bytes(), round.messages[1].body);
+        assert_eq!(last.verified_by(new["secret"].as_str().unwrap()), 1);
+        world.advance(Duration::from_secs(6));
+        courier(&world).deliver_all().await;
+        assert_eq!(present.take().len(), 1, "the one that met with 410");
+        assert!(former.take().is_empty());
+        let log = deliveries(&tenant, &webhook).await;
+        let delivered: Vec<_> = log.iter().map(|delivery| delivery["status"] == "delivered").collect();
+        assert_eq!(delivered, [true; 4], "{log:?}");
+    }
+
+    async fn a_url_may_have_a_query_and_no_path(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let receiver = Receiver::start().await;
+        let url = receiver.url.replace("/hook", "?q=1");
+        tenant.post("/v1/webhook", json!({"url": url})).await.expect(201);
+        tenant.make_account("a@example.com").await;
+        courier(&world).deliver_all().await;
+        let [arrived] = &receiver.take()[..] else { panic!("one message") };
+        assert_eq!(arrived.path, "/?q=1");
+    }
+
+    async fn the_two_newest_secrets_sign_and_no_other(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let receiver = Receiver::start().await;
+        let webhook = receiver.webhook(&tenant, &[]).await;
+        let mut secrets = vec![webhook["secret"].as_str().unwrap().to_owned()];
+        for _ in 0..3 {
+            let rotated = tenant.post_empty(&format!("/v1/webhook/{}/secret", lookup(&webhook))).await.expect(200);
+            secrets.push(rotated["secret"].as_str().unwrap().to_owned());
+        }
+        tenant.make_account("a@example.com").await;
+        courier(&world).deliver_all().await;
+        let [message] = &receiver.take()[..] else { panic!("one message") };
+        let verified: Vec<_> = secrets.iter().map(|secret| message.verified_by(secret)).collect();
+        assert_eq!(verified, [0, 0, 1, 1]);
+        assert_eq!(message.header("webhook-signature").split(' ').count(), 2);
+    }
+
     async fn for_a_day_messages_are_signed_with_the_secret_before_as_well(world: World) {
         let mut tenant = world.tenant("DEMO").await;
         let receiver = Receiver::start().await;
@@ -175,6 +271,9 @@ on_both_databases! {
         for (body, field) in [
             (json!({"url": "ftp://example.com"}), "url"),
             (json!({"url": "https://user:pw@example.com"}), "url"),
+            (json!({"url": "http://[::1/x"}), "url"),
+            (json!({"url": "http://127.0.0.1:+8080/"}), "url"),
+            (json!({"url": "http://127.0.0.1:8080/a|b"}), "url"),
             (json!({"url": "https://example.com", "types": ["order.gone"]}), "types"),
             (json!({"url": "https://example.com", "description": "a\u{0}b"}), "description"),
         ] {

@@ -47,9 +47,11 @@ impl Tx<'_> {
         self.query(&sql, params![webhook, now, most], read)
     }
 
-    pub fn delivery(&mut self, webhook: WebhookId, id: DeliveryId) -> Result<Option<Delivery>, StoreError> {
+    /// The delivery, which nobody else can change until the unit of work ends: what came of a try and a request to tell
+    /// it once more each find it as the other has left it.
+    pub fn claim_delivery(&mut self, webhook: WebhookId, id: DeliveryId) -> Result<Option<Delivery>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM deliveries WHERE id = $1 AND webhook_id = $2");
-        self.query_one(&sql, params![id, webhook], read)
+        Ok(self.query_claimed(&sql, params![id, webhook], read)?.pop())
     }
 
     /// A page of what was told to a webhook, newest first.

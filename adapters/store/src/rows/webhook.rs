@@ -96,18 +96,21 @@ impl Tx<'_> {
         self.execute("DELETE FROM webhooks WHERE id = $1", params![id]).map(drop)
     }
 
-    /// Adds a secret; those before it end then, where they do not end sooner.
+    /// Adds a secret; the one before it ends then, and those before that one end at once. Save the webhook first: of two
+    /// who add one at the same instant, the second then finds what the first has left.
     pub fn insert_webhook_secret(
         &mut self,
         webhook: WebhookId,
         secret: &WebhookSecret,
-        others_end: Timestamp,
+        before_ends: Timestamp,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.execute("DELETE FROM webhook_secrets WHERE webhook_id = $1 AND ends_at <= $2", params![webhook, now])?;
+        // Only the newest has no end.
+        let sql = "DELETE FROM webhook_secrets WHERE webhook_id = $1 AND ends_at IS NOT NULL";
+        self.execute(sql, params![webhook])?;
         self.execute(
             "UPDATE webhook_secrets SET ends_at = $2 WHERE webhook_id = $1 AND ends_at IS NULL",
-            params![webhook, others_end],
+            params![webhook, before_ends],
         )?;
         self.execute(
             "INSERT INTO webhook_secrets (id, webhook_id, sealed, ends_at, created_at) VALUES ($1, $2, $3, NULL, $4)",
@@ -192,6 +195,17 @@ impl Tx<'_> {
     pub fn release_webhook(&mut self, id: WebhookId, node: &str) -> Result<(), StoreError> {
         let sql = "UPDATE webhooks SET leased_until = 0, lease = '' WHERE id = $1 AND lease = $2";
         self.execute(sql, params![id, node]).map(drop)
+    }
+
+    /// Lets go of all webhooks that a node has.
+    pub fn release_webhooks_of(&mut self, node: &str) -> Result<(), StoreError> {
+        self.execute("UPDATE webhooks SET leased_until = 0, lease = '' WHERE lease = $1", params![node]).map(drop)
+    }
+
+    /// Lets go of all webhooks whose leases end before a time, whoever has them.
+    pub fn release_webhooks_before(&mut self, until: Timestamp) -> Result<(), StoreError> {
+        let sql = "UPDATE webhooks SET leased_until = 0, lease = '' WHERE lease <> '' AND leased_until < $1";
+        self.execute(sql, params![until]).map(drop)
     }
 
     /// Notes since when nothing gets through; none when something did.

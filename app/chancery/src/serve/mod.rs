@@ -154,7 +154,7 @@ pub async fn run(
     let urls = installation.settings.webhooks.urls;
     let publisher = Publisher::new(PublisherConfig::new(urls.plain_http, urls.special_addresses));
     let courier = Courier::new(services.clone(), publisher, Arc::new(SystemClock));
-    tasks.spawn(courier.run(stopped(&stop_last)));
+    let courier = tokio::spawn(courier.run(stopped(&stop_last)));
     let workers = Workers::new(services, None, Arc::new(SystemClock));
     let workers = match inspector {
         Some(inspector) => workers.looking_with(inspector),
@@ -175,12 +175,19 @@ pub async fn run(
     tasks.abort_all();
     stop_last.send_replace(true);
     // A database that does not answer must not keep the process.
-    let (flushed, let_go) = tokio::join!(tokio::time::timeout(LAST, audit), tokio::time::timeout(LAST, workers));
+    let (flushed, let_go, told) = tokio::join!(
+        tokio::time::timeout(LAST, audit),
+        tokio::time::timeout(LAST, workers),
+        tokio::time::timeout(LAST, courier),
+    );
     if flushed.is_err() {
         tracing::error!("gave up writing the last refusals to the audit trail");
     }
     if let_go.is_err() {
         tracing::warn!("gave up letting go of jobs");
+    }
+    if told.is_err() {
+        tracing::warn!("gave up letting go of webhooks");
     }
     admin.abort();
     while tasks.join_next().await.is_some() {}

@@ -71,16 +71,34 @@ impl Dispatch {
         self.kernel.store.write(move |tx| begin(&kernel, tx, id, below)).await
     }
 
-    /// Notes what came of a message; `false` when no more is to be sent by this node.
+    /// Notes what came of a message; `false` when no more of its round is to be sent, because the webhook is another
+    /// node's by now, or has changed, or is not to be sent to any more.
     pub async fn conclude(&self, message: &Message, sent: Sent) -> Result<bool, ServiceError> {
-        let (kernel, delivery) = (self.kernel.clone(), message.delivery.clone());
-        self.kernel.store.write(move |tx| conclude(&kernel, tx, &delivery, &sent)).await
+        let (kernel, delivery, version) = (self.kernel.clone(), message.delivery.clone(), message.version);
+        self.kernel.store.write(move |tx| conclude(&kernel, tx, &delivery, version, &sent)).await
     }
 
     /// Lets the webhook go.
     pub async fn end(&self, id: WebhookId) -> Result<(), ServiceError> {
         let kernel = self.kernel.clone();
         self.kernel.store.write(move |tx| Ok(tx.release_webhook(id, &kernel.node)?)).await
+    }
+
+    /// Lets all go that this node has: it stops, and nobody need wait for their leases to end.
+    pub async fn end_all(&self) -> Result<(), ServiceError> {
+        let kernel = self.kernel.clone();
+        self.kernel.store.write(move |tx| Ok(tx.release_webhooks_of(&kernel.node)?)).await
+    }
+
+    /// Takes back what a process had that died, before anything is begun. Only where one process serves at a time: of
+    /// several, another may be at work.
+    pub async fn recover(&self) -> Result<(), ServiceError> {
+        if self.kernel.store.is_shared() {
+            return Ok(());
+        }
+        // What was leased before this moment.
+        let until = self.kernel.now().plus(LEASE);
+        self.kernel.store.write(move |tx| Ok(tx.release_webhooks_before(until)?)).await
     }
 
     /// Forgets what was delivered long ago.
@@ -112,7 +130,7 @@ fn begin(kernel: &Kernel, tx: &mut Tx<'_>, id: WebhookId, below: i64) -> Result<
     let mut messages = Vec::with_capacity(due.len());
     for delivery in due {
         match event(tx, delivery.reseller, delivery.event) {
-            Ok(event) => messages.push(Message::of(delivery, webhook.url.as_str(), &event)),
+            Ok(event) => messages.push(Message::of(delivery, &webhook, &event)),
             // A record that tells of it no longer must not hold up the others.
             Err(ServiceError::NotFound(..)) => {
                 tx.save_delivery(&Delivery { state: DeliveryState::Failed, ..delivery })?;
@@ -141,10 +159,16 @@ fn put_down(
     Ok(())
 }
 
-fn conclude(kernel: &Kernel, tx: &mut Tx<'_>, delivery: &Delivery, sent: &Sent) -> Result<bool, ServiceError> {
+fn conclude(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    delivery: &Delivery,
+    version: i64,
+    sent: &Sent,
+) -> Result<bool, ServiceError> {
     let now = kernel.now();
     // A message that arrived has arrived, whoever has the webhook by now.
-    let Some(current) = tx.delivery(delivery.webhook, delivery.id)? else { return Ok(false) };
+    let Some(current) = tx.claim_delivery(delivery.webhook, delivery.id)? else { return Ok(false) };
     let failure = match &sent.answer {
         Ok(200..=299) => None,
         Ok(status) => Some(format!("the answer was {status}, not 2xx; redirects are not followed")),
@@ -152,13 +176,19 @@ fn conclude(kernel: &Kernel, tx: &mut Tx<'_>, delivery: &Delivery, sent: &Sent) 
     };
     let failed = failure.is_some();
     let attempted = Attempted { at: sent.at, took: sent.took, answered: sent.answer.as_ref().ok().copied(), failure };
-    let [jitter] = kernel.entropy.bytes::<1>();
-    let tried = current.tried(attempted, jitter);
-    tx.save_delivery(&tried)?;
+    // Where it was asked for once more after it was sent, that is still to be done.
+    if current.stands_as(delivery) {
+        let [jitter] = kernel.entropy.bytes::<1>();
+        tx.save_delivery(&current.tried(attempted, jitter))?;
+    }
     let outcome = if failed { "failed" } else { "delivered" };
     metrics::counter!("chancery_webhook_attempts_total", "outcome" => outcome).increment(1);
     let held = tx.renew_webhook(delivery.webhook, &kernel.node, now.plus(LEASE))?;
     let Some(webhook) = held else { return Ok(false) };
+    // What is left of the round has the URL and secrets of before; and what was answered there says nothing of now.
+    if webhook.version != version {
+        return Ok(false);
+    }
     if !failed {
         if webhook.failing_since.is_some() {
             tx.set_failing(webhook.id, None)?;

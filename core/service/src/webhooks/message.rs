@@ -2,7 +2,7 @@
 //! that is valid.
 
 use aws_lc_rs::hmac;
-use chancery_domain::{Delivery, Timestamp};
+use chancery_domain::{Delivery, Timestamp, Webhook};
 use data_encoding::BASE64;
 
 use crate::events::Event;
@@ -14,12 +14,14 @@ pub struct Message {
     pub url: String,
     pub body: Vec<u8>,
     id: String,
+    /// Of the webhook, as it was when its URL and secrets were read.
+    pub(super) version: i64,
 }
 
 impl Message {
-    pub(super) fn of(delivery: Delivery, url: &str, event: &Event) -> Self {
+    pub(super) fn of(delivery: Delivery, webhook: &Webhook, event: &Event) -> Self {
         let (id, body) = (event.id.to_string(), event.to_json().to_string().into_bytes());
-        Self { delivery, url: url.to_owned(), body, id }
+        Self { delivery, url: webhook.url.as_str().to_owned(), body, id, version: webhook.version }
     }
 }
 

@@ -162,14 +162,16 @@ impl Webhooks {
             .await
     }
 
-    /// Gives a webhook a new secret. For a day messages are signed with the one before as well.
+    /// Gives a webhook a new secret. For a day messages are signed with the one before as well, and with none before that.
     pub async fn rotate_secret(&self, caller: &Caller, id: WebhookId) -> Result<NewWebhookSecret, ServiceError> {
         caller.require(Scope::WriteWebhook)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         self.kernel
             .store
             .write(move |tx| {
-                let webhook = own(tx, &caller, id)?;
+                let webhook = Webhook { updated_at: kernel.now(), ..own(tx, &caller, id)? };
+                // A new version: whoever sends to it now goes on with the new secret.
+                tx.save_webhook(&webhook)?;
                 let secret = draw_secret(&kernel, tx, id)?;
                 kernel.audit(tx, &caller, "webhook.rotate_secret", id, &json!({}))?;
                 Ok(NewWebhookSecret { webhook, secret, others_end: kernel.now().plus(OVERLAP) })
@@ -226,7 +228,7 @@ impl Webhooks {
             .store
             .write(move |tx| {
                 own(tx, &caller, id)?;
-                let found = tx.delivery(id, delivery)?.ok_or_else(|| ServiceError::not_found(Noun::Delivery))?;
+                let found = tx.claim_delivery(id, delivery)?.ok_or_else(|| ServiceError::not_found(Noun::Delivery))?;
                 let again = found.again(kernel.now());
                 tx.save_delivery(&again)?;
                 let detail = json!({"delivery": delivery.to_string(), "event": again.event.to_string()});
