@@ -196,7 +196,6 @@ impl Accounts {
                 let mut revoked = ended.revoked;
                 if ending.revoke_certificates {
                     revoked += termination::revoke(&kernel, tx, &by, id, u32::MAX)?;
-                    tx.forget_active(id)?;
                 }
                 let detail = json!({
                     "before": describe(&before),

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use chancery_domain::{AccountId, Order, RevocationReason};
 use chancery_store::Tx;
-use serde_json::json;
 
 use crate::accounts::{Ending, claim_live};
 use crate::caller::Caller;
+use crate::certificates::revocation_detail;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::orders::{cancel_order, describe_with};
@@ -76,7 +76,8 @@ pub(crate) fn cancel(
     Ok(cancelled)
 }
 
-/// Revokes up to `most` certificates, each with a line of its own in the trail.
+/// Revokes up to `most` certificates, each with a line of its own in the trail that says what that of any other revocation
+/// says. They are counted off in the same unit of work: who is cut off after it may never ask again.
 pub(crate) fn revoke(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
@@ -85,11 +86,10 @@ pub(crate) fn revoke(
     most: u32,
 ) -> Result<usize, ServiceError> {
     let revoked = tx.revoke_some(id, REASON, kernel.now(), most)?;
-    for (certificate, serial) in &revoked {
-        let detail = json!({
-            "account": id.to_string(), "serial": serial, "reason": REASON.as_str(), "because": "account.terminate",
-        });
-        kernel.audit(tx, caller, "certificate.revoke", *certificate, &detail)?;
+    for certificate in &revoked {
+        let mut detail = revocation_detail(certificate);
+        detail["because"] = "account.terminate".into();
+        kernel.audit(tx, caller, "certificate.revoke", certificate.id, &detail)?;
     }
     Ok(revoked.len())
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{PageRequest, Problems, ProfileName, ResellerId, Scope, Timestamp};
+use chancery_domain::{PageRequest, Problems, ProfileName, ResellerId, Scope};
 use chancery_store::{Tx, UsageBy, UsageFilter, UsageRow};
 
 use crate::account_lookup::AccountLookup;
@@ -15,8 +15,12 @@ use crate::kernel::Kernel;
 const ROUND: Duration = Duration::from_secs(60);
 /// After so long no certificate with an earlier time can come any more: units of work take seconds. Where several nodes
 /// write, their clocks may differ.
-const SETTLED: Duration = Duration::from_secs(60);
+const SETTLED: Duration = Duration::from_secs(120);
 const SETTLED_BY_ALL: Duration = Duration::from_secs(600);
+/// By this part of it, counts may be ahead of what has settled by our clock, as those of a node that is a little ahead are.
+/// With a round on top that is still less than the whole, so that whatever comes between a clock that was ahead and the
+/// next round is either not behind the mark or counted anew.
+const AHEAD: u32 = 4;
 /// Days that can be asked for at a time, and rows that are answered.
 const MOST_DAYS: i64 = 400;
 const MOST_ROWS: u32 = 10_000;
@@ -81,17 +85,16 @@ impl Usage {
         }
     }
 
-    /// Counts what has settled. Whichever node is first does it; nothing is counted twice.
+    /// Counts what has settled. Whichever node is first does it; nothing is counted twice. What was counted by a clock that
+    /// was ahead is counted anew, or what is issued until that time comes would be missing for ever.
     pub async fn roll_up(&self) -> Result<(), ServiceError> {
-        let settled = if self.kernel.store.is_shared() { SETTLED_BY_ALL } else { SETTLED };
-        let until = self.kernel.now().minus(settled);
         let mut after = None;
         loop {
             let page = PageRequest { limit: 1000, after };
             let read = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.resellers(&page)?);
             let page = self.kernel.store.read(read).await?;
             for reseller in &page.items {
-                while self.roll_up_one(reseller.id, until).await? {}
+                self.roll_up_one(reseller.id).await?;
             }
             after = page.next;
             if after.is_none() {
@@ -100,8 +103,13 @@ impl Usage {
         }
     }
 
-    async fn roll_up_one(&self, reseller: ResellerId, until: Timestamp) -> Result<bool, ServiceError> {
-        let unit = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.roll_up_usage(reseller, until)?);
-        self.kernel.store.write(unit).await
+    async fn roll_up_one(&self, reseller: ResellerId) -> Result<(), ServiceError> {
+        let settled = if self.kernel.store.is_shared() { SETTLED_BY_ALL } else { SETTLED };
+        // Asked for each reseller: where there are many, another node's round would else seem to be ahead of this one.
+        let until = self.kernel.now().minus(settled);
+        let beyond = until.plus(settled / AHEAD);
+        let unit = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.roll_up_usage(reseller, until, beyond)?);
+        while self.kernel.store.write(unit).await? {}
+        Ok(())
     }
 }

@@ -42,6 +42,46 @@ on_both_databases! {
         tenant_sees(&tenant, &issued).await;
         assert_ne!(issued["certificateLookup"], replaced["certificateLookup"]);
     }
+
+    async fn a_clock_that_was_ahead_takes_no_notice_away(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let account = lookup(&tenant.make_account("a@example.com").await);
+        let sweep = async || world.services.expiry.sweep().await.unwrap();
+        sweep().await;
+        world.issue(&tenant, &account, &["a.test"]).await;
+        let right = world.clock.now();
+        world.advance(100 * DAY);
+        assert_eq!(sweep().await, 3, "all three, far too early");
+        world.clock.set(right);
+        world.issue(&tenant, &account, &["b.test"]).await;
+        let mut told = Vec::new();
+        for _ in 0..95 {
+            world.advance(DAY);
+            told.push(sweep().await);
+            assert_eq!(sweep().await, 0, "once is enough");
+        }
+        assert_eq!(told.iter().sum::<usize>(), 6, "{told:?}");
+    }
+
+    async fn a_node_whose_clock_stays_ahead_makes_nobody_be_told_again_and_again(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let account = lookup(&tenant.make_account("a@example.com").await);
+        let sweep = async || world.services.expiry.sweep().await.unwrap();
+        sweep().await;
+        world.issue(&tenant, &account, &["a.test"]).await;
+        world.advance(50 * DAY);
+        let mut told = 0;
+        for _ in 0..45 {
+            world.advance(DAY);
+            let right = world.clock.now();
+            told += sweep().await;
+            world.advance(3 * DAY);
+            told += sweep().await;
+            world.clock.set(right);
+        }
+        // At most once by each clock.
+        assert!((3..=6).contains(&told), "{told}");
+    }
 }
 
 async fn tenant_sees(tenant: &chancery_tests::Tenant, issued: &serde_json::Value) {

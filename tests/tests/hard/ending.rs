@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use chancery_domain::PageRequest;
+use chancery_domain::{AccountId, PageRequest, RevocationReason};
 use chancery_store::{AuditFilter, AuditRecord, OrderFilter, Outcome};
 use chancery_tests::{Tenant, World, lookup, on_both_databases};
 use futures_util::future::join_all;
+use serde_json::{Value, json};
 
 const MANY: usize = 320;
 
@@ -52,16 +53,47 @@ on_both_databases! {
         let mut expected = Vec::new();
         for name in ["a.test", "b.test"] {
             let order = world.issue(&tenant, &account, &[name]).await;
-            expected.push(order["certificateLookup"].as_str().unwrap().to_owned());
+            expected.push((order["certificateLookup"].as_str().unwrap().to_owned(), lookup(&order), name));
         }
         tenant.delete(&format!("/v1/account/{account}?revoke_certificates=true")).await.expect(200);
         let told = trail(&world, "certificate.revoke").await;
-        let mut subjects: Vec<_> = told.iter().map(|record| record.subject.clone()).collect();
-        subjects.sort();
-        expected.sort();
-        assert_eq!(subjects, expected);
-        assert!(told.iter().all(|record| record.detail.contains("\"serial\"")
-            && record.detail.contains("account.terminate")), "{told:?}");
+        assert_eq!(told.len(), expected.len());
+        for (certificate, order, name) in expected {
+            let told = told.iter().find(|record| record.subject == certificate).unwrap();
+            let detail: Value = serde_json::from_str(&told.detail).unwrap();
+            // What any revocation says, and why.
+            assert_eq!(detail["account"], account, "{detail}");
+            assert_eq!(detail["order"], order, "{detail}");
+            assert_eq!(detail["names"], json!([name]), "{detail}");
+            assert_eq!(detail["reason"], "cessationOfOperation", "{detail}");
+            assert_eq!(detail["because"], "account.terminate", "{detail}");
+            assert!(detail["serial"].is_string(), "{detail}");
+        }
+        let events = tenant.get("/v1/event?type=certificate.revoked").await.expect(200);
+        let events = events["items"].as_array().unwrap();
+        assert!(events.len() == 2 && events.iter().all(|event| event["data"]["names"].is_array()), "{events:?}");
+    }
+
+    /// As when the process is killed after the first units of a termination: the account goes on, with a quota.
+    async fn what_a_termination_that_was_cut_off_has_revoked_is_not_active(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let account = lookup(&tenant.make_account("a@example.com").await);
+        let id: AccountId = account.parse().unwrap();
+        let mut issued = Vec::new();
+        for _ in 0..4 {
+            issued.push(world.issue(&tenant, &account, &["a.test"]).await);
+        }
+        assert_eq!(active(&world, id).await, 4);
+        let revocation = format!("/v1/certificates/{}/revocation", lookup(&issued[0]));
+        tenant.post(&revocation, json!({})).await.expect(202);
+        assert_eq!(active(&world, id).await, 3);
+        let now = world.services.now();
+        let reason = RevocationReason::CessationOfOperation;
+        let unit = move |tx: &mut chancery_store::Tx<'_>| tx.revoke_some(id, reason, now, 2);
+        assert_eq!(world.store.write(unit).await.unwrap().len(), 2);
+        assert_eq!(active(&world, id).await, 1);
+        tenant.delete(&format!("/v1/account/{account}?revoke_certificates=true")).await.expect(200);
+        assert_eq!(active(&world, id).await, 0);
     }
 
     /// One that died is followed by another, which goes on with what waits.
@@ -93,6 +125,13 @@ async fn cancelled(world: &World, tenant: &Tenant) -> usize {
         tx.orders(reseller, &filter, &PageRequest { after: None, limit: 1000 })
     };
     world.store.read(read).await.unwrap().items.len()
+}
+
+/// How many certificates the quota of active ones counts.
+async fn active(world: &World, account: AccountId) -> i64 {
+    let now = world.services.now();
+    let counted = world.store.read(move |tx| tx.active_certificates(account, now)).await.unwrap();
+    counted.iter().map(|counted| counted.certificates).sum()
 }
 
 async fn trail(world: &World, action: &str) -> Vec<AuditRecord> {

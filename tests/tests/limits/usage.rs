@@ -70,8 +70,11 @@ on_both_databases! {
         let csv = tenant.get("/v1/usage?by=day,profile&format=csv").await;
         assert_eq!(csv.header("content-type"), Some("text/csv; charset=utf-8"));
         assert_eq!(csv.text(), "day,profile,issued\r\n2027-01-15,TLS-199d,1\r\n2027-01-15,TLS-90d,1\r\n2027-01-16,TLS-199d,1\r\n2027-01-16,TLS-90d,1\r\n");
-        let by_accept = tenant.send(Method::GET, "/v1/usage?by=profile", &[("accept", "text/csv")], None).await;
-        assert_eq!(by_accept.text(), "profile,issued\r\nTLS-199d,2\r\nTLS-90d,2\r\n");
+        // Media types are the same in capitals (RFC 9110 section 8.3.1).
+        for accept in ["text/csv", "TEXT/CSV", "Text/Csv;q=0.9, Application/JSON;q=0.1"] {
+            let by_accept = tenant.send(Method::GET, "/v1/usage?by=profile", &[("accept", accept)], None).await;
+            assert_eq!(by_accept.text(), "profile,issued\r\nTLS-199d,2\r\nTLS-90d,2\r\n", "{accept}");
+        }
     }
 
     async fn counting_ahead_changes_no_count_however_often_and_by_whomever(world: World) {
@@ -113,6 +116,33 @@ on_both_databases! {
         assert_eq!(usage(&tenant, "by=day,profile&to=2027-01-16").await, json!(before[4].as_array().unwrap()[..4]));
         assert_eq!(usage(&tenant, "by=profile").await, json!([{"profile": "TLS-199d", "issued": 3}, {"profile": "TLS-90d", "issued": 3}]));
         assert_eq!(usage(&tenant, "from=2027-01-16").await, json!([{"day": "2027-01-16", "issued": 2}, {"day": "2027-01-17", "issued": 2}]));
+    }
+
+    async fn what_is_issued_after_the_clock_was_ahead_is_counted_and_nothing_twice(world: World) {
+        let mut tenant = world.tenant("DEMO").await;
+        let account = lookup(&tenant.make_account("c1@example.com").await);
+        issue_with(&world, &tenant, &account, "TLS-90d", "a.test").await;
+        let right = world.services.now();
+        // What is issued then is counted, and so the mark is where the clock is.
+        world.advance(3 * DAY);
+        tenant.sign_in().await;
+        issue_with(&world, &tenant, &account, "TLS-90d", "b.test").await;
+        world.advance(Duration::from_secs(700));
+        world.services.usage.roll_up().await.unwrap();
+        world.clock.set(right);
+        tenant.sign_in().await;
+        issue_with(&world, &tenant, &account, "TLS-199d", "c.test").await;
+        for wait in [Duration::ZERO, Duration::from_secs(700), DAY, 3 * DAY] {
+            world.advance(wait);
+            tenant.sign_in().await;
+            world.services.usage.roll_up().await.unwrap();
+            let counted = async |by: &str| usage(&tenant, &format!("from=2027-01-15&to=2027-01-20&by={by}")).await;
+            let days = json!([{"day": "2027-01-15", "issued": 2}, {"day": "2027-01-18", "issued": 1}]);
+            assert_eq!(counted("day").await, days, "{wait:?}");
+            assert_eq!(counted("account").await, json!([{"account": account, "issued": 3}]), "{wait:?}");
+            let profiles = json!([{"profile": "TLS-199d", "issued": 1}, {"profile": "TLS-90d", "issued": 2}]);
+            assert_eq!(counted("profile").await, profiles, "{wait:?}");
+        }
     }
 
     async fn what_makes_no_sense_is_refused(world: World) {

@@ -49,10 +49,25 @@ pub enum Standing {
     NotIssued,
 }
 
-pub(super) const SELECT: &str = "SELECT certificates.id, order_id, certificates.reseller_id, account_id, certificates.kid, via,
+/// What `read` reads, but for the e-mail address of the account, which comes last.
+macro_rules! columns {
+    () => {
+        "certificates.id, order_id, certificates.reseller_id, account_id, certificates.kid, via,
     profile, identifiers, state, state_at, issuer_id, serial, subject, key_type, not_before, not_after, fingerprint,
     issued_at, revoked_at, revocation_reason, revocation_comment, pending_until, certificates.created_at, certificates.updated_at,
-    certificates.version, accounts.email FROM certificates JOIN accounts ON accounts.id = certificates.account_id";
+    certificates.version"
+    };
+}
+
+pub(super) const SELECT: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", accounts.email FROM certificates JOIN accounts ON accounts.id = certificates.account_id"
+);
+
+/// The same of rows that a statement changes: no other table can be joined to those.
+const RETURNING: &str =
+    concat!("RETURNING ", columns!(), ", (SELECT email FROM accounts WHERE accounts.id = certificates.account_id)");
 
 impl Tx<'_> {
     /// Adds the row of a certificate that has just been ordered.
@@ -248,35 +263,33 @@ impl Tx<'_> {
         Ok(self.query(sql, params![account, now, many], |_| Ok(()))?.len() >= many as usize)
     }
 
-    /// Revokes up to `most` certificates of an account that are neither expired nor revoked, and counts them on their
-    /// lists; says which, each with its serial.
+    /// Revokes up to `most` certificates of an account that are neither expired nor revoked, counts them on their lists,
+    /// and counts them off as active; gives them as they are now.
     pub fn revoke_some(
         &mut self,
         account: AccountId,
         reason: RevocationReason,
         now: Timestamp,
         most: u32,
-    ) -> Result<Vec<(CertificateId, String)>, StoreError> {
-        let revoked = self.query(
+    ) -> Result<Vec<CertificateRecord>, StoreError> {
+        let sql = format!(
             "UPDATE certificates SET state = 'revoked', state_at = $2, revoked_at = $2, revocation_reason = $3,
              updated_at = $2, version = version + 1
              WHERE id IN (SELECT id FROM certificates WHERE account_id = $1 AND state = 'issued' AND not_after >= $2
-             ORDER BY not_after LIMIT $4) AND state = 'issued' RETURNING id, serial, issuer_id, crl_shard",
-            params![account, now, i64::from(reason.code()), most],
-            |row| Ok(((row.parsed()?, row.text()?), (row.text()?, row.int()?))),
-        )?;
-        let (revoked, lists): (Vec<_>, BTreeSet<_>) = revoked.into_iter().unzip();
+             ORDER BY not_after LIMIT $4) AND state = 'issued' {RETURNING}, crl_shard"
+        );
+        let params = params![account, now, i64::from(reason.code()), most];
+        let revoked = self.query(&sql, params, |row| Ok((read(row)?, row.int()?)))?;
+        let list = |(certificate, shard): &(CertificateRecord, i64)| Some((certificate.issued()?.issuer, *shard));
+        let lists: BTreeSet<_> = revoked.iter().filter_map(list).collect();
         // Certificates before lists, as with a single one, and each list once, sorted: no two units wait for each other.
         for (issuer, shard) in lists {
-            let issuer = issuer.parse().map_err(|_| StoreError::corrupt("certificates.issuer_id"))?;
             self.count_revocations(issuer, shard)?;
         }
+        let revoked: Vec<_> = revoked.into_iter().map(|(certificate, _)| certificate).collect();
+        let ends = revoked.iter().filter_map(|certificate| Some(certificate.issued()?.not_after));
+        self.count_all_revoked(account, ends)?;
         Ok(revoked)
-    }
-
-    /// Forgets how many certificates of an account are active: none is.
-    pub fn forget_active(&mut self, account: AccountId) -> Result<(), StoreError> {
-        self.put("DELETE FROM active_until_day WHERE account_id = $1", params![account])
     }
 
     /// The hash of a certificate's public key.

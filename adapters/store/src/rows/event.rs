@@ -94,6 +94,19 @@ impl Tx<'_> {
         self.query_one(&sql, params![id, reseller], read)
     }
 
+    /// What the trail has to say of each time that this was done to a certificate, by clocks that had not come to `until`.
+    pub fn details_of(
+        &mut self,
+        certificate: CertificateId,
+        action: &str,
+        until: Timestamp,
+    ) -> Result<Vec<String>, StoreError> {
+        // A certificate has few lines. Were the action asked for here, all lines that have it might be read instead.
+        let sql = "SELECT action, detail FROM audit WHERE subject = $1 AND id < $2";
+        let lines = self.query(sql, params![certificate, first_id(until)], |row| Ok((row.text()?, row.text()?)))?;
+        Ok(lines.into_iter().filter(|(done, _)| done == action).map(|(_, detail)| detail).collect())
+    }
+
     /// Sees to it that positions go on growing: a database that was restored into another cluster counts its transactions
     /// from there, and what is written next must not come before what was there.
     /// For PostgreSQL alone.

@@ -1,5 +1,7 @@
 //! Certificates counted per account as they come and go.
 
+use std::collections::BTreeMap;
+
 use chancery_domain::{AccountId, Timestamp};
 
 use crate::error::StoreError;
@@ -70,5 +72,24 @@ impl Tx<'_> {
     pub fn count_revoked(&mut self, account: AccountId, not_after: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE active_until_day SET active = active - 1 WHERE account_id = $1 AND day = $2 AND active > 0";
         self.put(sql, params![account, day(not_after)])
+    }
+
+    /// The same for several, by when they would have ended.
+    pub(super) fn count_all_revoked(
+        &mut self,
+        account: AccountId,
+        ends: impl IntoIterator<Item = Timestamp>,
+    ) -> Result<(), StoreError> {
+        let mut days: BTreeMap<i64, i64> = BTreeMap::new();
+        for end in ends {
+            *days.entry(day(end)).or_default() += 1;
+        }
+        let sql = "UPDATE active_until_day SET active = CASE WHEN active > $3 THEN active - $3 ELSE 0 END
+                   WHERE account_id = $1 AND day = $2";
+        // Sorted, so that no two units wait for each other.
+        for (day, revoked) in days {
+            self.put(sql, params![account, day, revoked])?;
+        }
+        Ok(())
     }
 }

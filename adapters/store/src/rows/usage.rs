@@ -2,7 +2,8 @@
 //!
 //! Issuing writes nothing for it. What is old enough that no more can come is counted once, from an index, and kept; what
 //! came since is counted when somebody asks. A mark says how far that is, and moves with what it speaks of. Once a day is
-//! behind the mark it does not change any more: its accounts are counted together, for those who do not ask by them.
+//! behind the mark it does not change any more: its accounts are counted together, for those who do not ask by them. Only a
+//! mark that a wrong clock has set goes back, and what it went over is counted anew.
 
 use chancery_domain::{AccountId, ResellerId, Timestamp};
 
@@ -46,12 +47,21 @@ pub struct UsageRow {
 
 impl Tx<'_> {
     /// Counts the certificates of a reseller that were issued until then, a day of them at most; `false` when there is
-    /// nothing left to count.
-    pub fn roll_up_usage(&mut self, reseller: ResellerId, until: Timestamp) -> Result<bool, StoreError> {
+    /// nothing left to count. A mark beyond `beyond` was set by a clock that was ahead: the day of `until`, and all after
+    /// it, are counted anew.
+    pub fn roll_up_usage(
+        &mut self,
+        reseller: ResellerId,
+        until: Timestamp,
+        beyond: Timestamp,
+    ) -> Result<bool, StoreError> {
         let mark = "SELECT counted_until FROM usage_marks WHERE reseller_id = $1";
         let begin = "INSERT INTO usage_marks (reseller_id, counted_until) VALUES ($1, 0) ON CONFLICT DO NOTHING";
         self.execute(begin, params![reseller])?;
-        let mark = self.query_claimed(mark, params![reseller], |row| row.int())?.pop().unwrap_or(0);
+        let mut mark = self.query_claimed(mark, params![reseller], |row| row.int())?.pop().unwrap_or(0);
+        if mark > beyond.as_millis() {
+            mark = self.recount_usage(reseller, until.as_millis().div_euclid(DAY))?;
+        }
         let first = "SELECT MIN(issued_at) FROM certificates
                      WHERE reseller_id = $1 AND issued_at >= $2 AND issued_at < $3";
         let range = params![reseller, mark, until];
@@ -70,6 +80,22 @@ impl Tx<'_> {
         let move_on = "UPDATE usage_marks SET counted_until = $2 WHERE reseller_id = $1";
         self.execute(move_on, params![reseller, end])?;
         Ok(true)
+    }
+
+    /// Forgets what was counted of a day and of those after it, and gives the mark from which they are counted anew: what
+    /// is issued behind a mark is never counted. The certificates of the last day are all there still: whatever retention
+    /// is set to, they are kept for a week after their end. The mark is claimed.
+    fn recount_usage(&mut self, reseller: ResellerId, day: i64) -> Result<i64, StoreError> {
+        for table in ["usage_days", "usage_totals"] {
+            let forget = format!("DELETE FROM {table} WHERE reseller_id = $1 AND day >= $2");
+            self.execute(&forget, params![reseller, day])?;
+        }
+        let totals = "UPDATE usage_marks SET totals_until = $2 WHERE reseller_id = $1 AND totals_until > $2";
+        self.execute(totals, params![reseller, day])?;
+        let mark = day * DAY;
+        let go_back = "UPDATE usage_marks SET counted_until = $2 WHERE reseller_id = $1";
+        self.execute(go_back, params![reseller, mark])?;
+        Ok(mark)
     }
 
     /// Counts the accounts of one day before `end` together; `false` when there is none left.

@@ -1,12 +1,16 @@
 //! Certificates that end soon and that nothing has taken the place of: found by one look along their ends, each once for
 //! each notice, whichever node looks.
+//!
+//! How far the look has come is kept. Where a clock that was ahead has moved that beyond what it can be, the look goes back:
+//! else nobody would be told of anything until that time. What that clock told ahead of its time is then told once more,
+//! when it is due; what was told in time is not told again.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{CertificateRecord, Timestamp};
 use chancery_store::{Expiring, Tx};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
@@ -18,6 +22,9 @@ const NOTICES: [u32; 3] = [30, 7, 1];
 const THIRD: u32 = 3;
 const BATCH: u32 = 200;
 const DAY: u64 = 86_400;
+/// By how much the clocks of nodes may differ that are both right.
+const SKEW: Duration = Duration::from_secs(60);
+const ACTION: &str = "certificate.expire_soon";
 
 #[derive(Clone)]
 pub struct Expiry {
@@ -41,7 +48,8 @@ impl Expiry {
                 let known = name.clone();
                 let looked =
                     self.kernel.store.read(move |tx| tx.watermark(&known)).await.map_err(ServiceError::from)?;
-                if looked.is_some_and(|looked| looked >= to.as_millis()) {
+                let looked = looked.and_then(|looked| believed(looked, to));
+                if looked.is_some_and(|looked| looked >= to) {
                     break;
                 }
                 let step = self.kernel.store.write(move |tx| step(&kernel, tx, &name, days, to, most)).await?;
@@ -77,9 +85,14 @@ fn step(
     to: Timestamp,
     most: u32,
 ) -> Result<Step, ServiceError> {
-    // The first look ever begins now: what was due before then is told by the next notice.
-    let day = Duration::from_secs(DAY);
-    let from = Timestamp::from_millis(tx.claim_watermark(name, to.minus(day).as_millis())?);
+    // The first look ever begins now: what was due before then is told by the next notice. So does the first one after a
+    // clock was ahead, which has told of what was due before then.
+    let first = to.minus(Duration::from_secs(DAY));
+    let from = believed(tx.claim_watermark(name, first.as_millis())?, to).unwrap_or(first);
+    if from >= to {
+        // Another node has come so far meanwhile.
+        return Ok(Step { told: 0, more: More::None });
+    }
     let mut ending = tx.expiring(from, to, most)?;
     let (mut until, mut more) = (to, More::None);
     if ending.len() == most as usize {
@@ -93,7 +106,7 @@ fn step(
     for Expiring { certificate, replaced } in &ending {
         let life = certificate.issued().map_or(Duration::ZERO, |issued| issued.not_after.since(issued.not_before));
         let early = Duration::from_secs(u64::from(days * THIRD) * DAY) > life + Duration::from_secs(1);
-        if *replaced || early {
+        if *replaced || early || is_told(kernel, tx, certificate, days)? {
             continue;
         }
         let issued = certificate.issued();
@@ -108,11 +121,25 @@ fn step(
             "daysLeft": days,
         });
         let (reseller, origin) = (Some(certificate.reseller), Origin::default());
-        kernel.audit_as(tx, reseller, &Actor::Service, &origin, "certificate.expire_soon", certificate.id, &detail)?;
+        kernel.audit_as(tx, reseller, &Actor::Service, &origin, ACTION, certificate.id, &detail)?;
         told += 1;
     }
     tx.set_watermark(name, until.as_millis())?;
     Ok(Step { told, more })
+}
+
+/// How far the look has come; none where only a clock that was ahead can have come so far.
+fn believed(looked: i64, to: Timestamp) -> Option<Timestamp> {
+    let looked = Timestamp::from_millis(looked);
+    (looked <= to.plus(Duration::from_secs(DAY))).then_some(looked)
+}
+
+/// Whether this notice was given before, as a look that went back may find. What a clock that was ahead has told has a time
+/// that is still to come, and does not count.
+fn is_told(kernel: &Kernel, tx: &mut Tx<'_>, certificate: &CertificateRecord, days: u32) -> Result<bool, ServiceError> {
+    let told = tx.details_of(certificate.id, ACTION, kernel.now().plus(SKEW))?;
+    let mut details = told.iter().filter_map(|detail| serde_json::from_str::<Value>(detail).ok());
+    Ok(details.any(|detail| detail["daysLeft"] == days))
 }
 
 fn end(certificate: &CertificateRecord) -> Timestamp {
