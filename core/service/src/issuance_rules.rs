@@ -54,13 +54,19 @@ impl Parties {
         Ok(Self { account, credential, acme_account: None, reseller: tx.reseller(order.reseller)? })
     }
 
+    /// That the account has not ended; it may be suspended.
+    pub(crate) fn require_alive(&self) -> Result<(), ServiceError> {
+        match self.account.require_active() {
+            Err(gone @ AccountError::Terminated(_)) => Err(gone.into()),
+            Ok(()) | Err(AccountError::Suspended) => Ok(()),
+        }
+    }
+
     /// Nothing is signed for an account that is suspended or gone, nor with a credential that was revoked since it ordered.
     /// One that was revoked before did not order: the account did so under another of its names. What ends the order is told
     /// before what only halts it.
     pub(crate) fn require_standing(&self, order: &Order) -> Result<(), ServiceError> {
-        if let Err(gone @ AccountError::Terminated(_)) = self.account.require_active() {
-            return Err(gone.into());
-        }
+        self.require_alive()?;
         let standing = |credential: &EabCredential| credential.revoked_at.is_none() || order.kid_was_revoked;
         if !self.credential.as_ref().is_some_and(standing) {
             return Err(ServiceError::CredentialRevoked(order.kid));

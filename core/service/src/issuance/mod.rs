@@ -225,7 +225,8 @@ impl Issuance {
         }
     }
 
-    /// Puts an order back to where it can be finalized again, since account or reseller are suspended.
+    /// Puts an order back to where it can be finalized again, since account or reseller are suspended; unless the account has
+    /// ended since, which cancelled its open orders and found this one at work.
     async fn put_back(&self, id: OrderId) -> Result<(), ServiceError> {
         let me = self.clone();
         let back = self
@@ -233,6 +234,7 @@ impl Issuance {
             .store
             .write(move |tx| {
                 let Some(order) = me.claim(tx, id)? else { return Ok(false) };
+                Parties::hold(tx, &order)?.require_alive()?;
                 let (reseller, mut detail) = (order.reseller, describe_with(&order, "because", "suspended"));
                 let dropped = put_back_order(tx, order, me.kernel.now())?;
                 let (actor, origin) = (Actor::Service, Origin::default());
@@ -241,6 +243,10 @@ impl Issuance {
                 Ok::<_, ServiceError>(true)
             })
             .await;
+        if let Err(gone @ ServiceError::Account(AccountError::Terminated(_))) = back {
+            let problem = as_problem(&gone).ok_or_else(|| gone.clone())?;
+            return self.end(id, problem, Some(gone)).await;
+        }
         self.announce(id);
         if back? {
             self.kernel.tell_put_back(id, "the account or its reseller is suspended").await;
