@@ -29,7 +29,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
     let body = html! {
         (heading("Audit trail", html! { "Every change and every refusal, by whom and from where. Nothing in it is ever changed." }, html! {}))
         (filters(&query, PATH))
-        (table(&found.items, now))
+        (table(&found.items, now, subject))
         (pager(found.next_cursor.as_deref().map(keep), query.filled("cursor").map(|_| PATH)))
     };
     Ok(who.context.page("Audit trail", body))
@@ -67,7 +67,8 @@ pub(crate) fn filters(query: &Fields, path: &str) -> Markup {
     }
 }
 
-pub(crate) fn table(records: &[AuditRecord], now: Timestamp) -> Markup {
+/// `subject` shows what something was done to: whose page this is decides where that leads.
+pub(crate) fn table(records: &[AuditRecord], now: Timestamp, subject: fn(&str) -> Markup) -> Markup {
     if records.is_empty() {
         return empty("Nothing here.", html! { "What is done and refused appears here within seconds." });
     }

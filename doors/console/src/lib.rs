@@ -61,5 +61,5 @@ pub fn router(door: Door) -> Router {
 }
 
 async fn nothing_here() -> Refused {
-    Refused::not_found("There is no such page.")
+    Refused::no_page()
 }

@@ -1,6 +1,7 @@
 //! What is not shown or done, and why: a page of its own, in words for people.
 
-use axum::extract::Request;
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::AccountError;
@@ -31,6 +32,11 @@ impl Refused {
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "Not found", message)
+    }
+
+    /// A path that leads nowhere, or to a page that is not for whoever asks.
+    pub(crate) fn no_page() -> Self {
+        Self::not_found("There is no such page.")
     }
 
     pub(crate) fn redirect(to: &str) -> Self {
@@ -151,7 +157,10 @@ impl IntoResponse for Refused {
 /// Gives refusals a page, in the colours that were chosen, and every page the headers that keep it to itself.
 pub(crate) async fn render(request: Request, next: Next) -> Response {
     let theme = Theme::of(request.headers());
-    let mut response = next.run(request).await;
+    let mut response = match with_readable_path(request).await {
+        Some(request) => next.run(request).await,
+        None => Refused::no_page().into_response(),
+    };
     if let Some(refused) = response.extensions_mut().remove::<Refused>() {
         let note = response.extensions_mut().remove::<RefusalNote>();
         response = refused.page(theme);
@@ -164,6 +173,15 @@ pub(crate) async fn render(request: Request, next: Next) -> Response {
     headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
     headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
     response
+}
+
+/// The request, if what stands in its path is text: what does not is refused by axum in words of its own.
+async fn with_readable_path(request: Request) -> Option<Request> {
+    let (mut parts, body) = request.into_parts();
+    match RawPathParams::from_request_parts(&mut parts, &()).await {
+        Err(RawPathParamsRejection::InvalidUtf8InPathParam(_)) => None,
+        _ => Some(Request::from_parts(parts, body)),
+    }
 }
 
 /// Nothing from elsewhere, nothing inline, no frame around it.

@@ -87,7 +87,7 @@ impl FromRequestParts<Door> for Operator {
         let context = Context::of(&session, parts);
         match session.person {
             // Whoever is no operator is not told that there are such pages.
-            Person::Client { .. } | Person::External { .. } => Err(Refused::not_found("There is no such page.")),
+            Person::Client { .. } | Person::External { .. } => Err(Refused::no_page()),
             Person::Operator { name, origin, .. } => {
                 let operator = door.services.operator.clone().acting_as(name.as_str()).acting_from(origin);
                 Ok(Self { operator, context })
@@ -115,7 +115,7 @@ impl FromRequest<Door> for Change {
         let (session, context, form, _) = changing(request, door).await?;
         match session.person {
             Person::Client { caller, .. } | Person::External { caller, .. } => Ok(Self { caller, context, form }),
-            Person::Operator { .. } => Err(Refused::not_found("There is no such page.")),
+            Person::Operator { .. } => Err(Refused::no_page()),
         }
     }
 }
@@ -126,7 +126,7 @@ impl FromRequest<Door> for OperatorChange {
     async fn from_request(request: Request, door: &Door) -> Result<Self, Refused> {
         let (session, context, form, _) = changing(request, door).await?;
         match session.person {
-            Person::Client { .. } | Person::External { .. } => Err(Refused::not_found("There is no such page.")),
+            Person::Client { .. } | Person::External { .. } => Err(Refused::no_page()),
             Person::Operator { name, origin, .. } => {
                 let operator = door.services.operator.clone().acting_as(name.as_str()).acting_from(origin);
                 Ok(Self { operator, context, form })

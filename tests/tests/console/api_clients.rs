@@ -9,6 +9,7 @@ use chancery_tests::{Tenant, World, on_both_databases, settings};
 
 use crate::browser::Browser;
 use crate::provider::{Hostile, leave};
+use crate::sessions::is_kept;
 
 const NARROW: &str = "reseller read:account write:account read:certificate";
 
@@ -34,7 +35,9 @@ on_both_databases! {
         assert_eq!(colleague.get("/console/customers").await.status, 303, "signed in with a secret that is gone");
         assert_eq!(colleague.sign_in(&id, &fresh).await.status, 303);
 
+        assert!(is_kept(&world, &colleague).await);
         browser.done(&format!("/console/clients/{id}/revoke"), &[("current", &tenant.client_secret)]).await;
+        assert!(!is_kept(&world, &colleague).await, "it would be good again if the operator enabled the client");
         assert_eq!(colleague.get("/console/customers").await.status, 303);
         assert_eq!(colleague.sign_in(&id, &fresh).await.status, 401);
         assert_eq!(browser.post(&format!("/console/clients/{id}/enable"), &[]).await.status, 404);

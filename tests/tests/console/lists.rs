@@ -38,11 +38,29 @@ on_both_databases! {
         }
         // Nor is anybody told which address is a customer's.
         for address in [ADDRESS, "nobody@customer.example"] {
-            let path = format!("/console/certificates.csv?customer={}", address.replace('@', "%40").replace('=', "%3D"));
-            assert_eq!(some.look(&path).await.matches("\r\n").count(), 2, "{address}");
+            for list in ["/console/certificates", "/console/certificates.csv"] {
+                let reply = some.get(&format!("{list}?customer={}", address.replace('@', "%40").replace('=', "%3D"))).await;
+                assert_eq!(reply.status, 403, "{list} of {address}");
+                assert!(reply.text().contains("read:account") && !reply.text().contains(&lookup), "{}", reply.text());
+            }
         }
         let mine = some.look(&format!("/console/certificates.csv?customer={lookup}")).await;
         assert_eq!(mine.matches("\r\n").count(), 2);
+    }
+
+    async fn a_list_has_no_more_in_it_than_was_asked_for(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let account = lookup(&tenant.make_account("anna@example.com").await);
+        tenant.make_order(&account, &["shown.example.com"]).await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        for list in ["/console/certificates", "/console/certificates.csv"] {
+            assert!(browser.look(&format!("{list}?status=pending")).await.contains("shown.example.com"), "{list}");
+            let reply = browser.get(&format!("{list}?status=bogus")).await;
+            assert_eq!(reply.status, 400, "{list}");
+            let page = reply.text();
+            assert!(page.contains("<h1>That cannot be done</h1>") && page.contains("is not a certificate status"), "{page}");
+            assert!(!page.contains("shown.example.com"), "{page}");
+        }
     }
 }
 

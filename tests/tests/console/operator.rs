@@ -35,9 +35,11 @@ on_both_databases! {
         let mut person = Browser::new(&world);
         assert_eq!(person.sign_in(&id, &secret).await.status, 303);
         person.look("/console/customers").await;
+        let mut before = person.copy();
         browser.done(&format!("/console/operator/resellers/SOUTH/clients/{id}/disable"), &[]).await;
         assert_eq!(person.get("/console/customers").await.status, 303);
         browser.done(&format!("/console/operator/resellers/SOUTH/clients/{id}/enable"), &[]).await;
+        assert_eq!(before.get("/console/customers").await.status, 303, "that session has ended");
         browser.done("/console/operator/resellers/SOUTH/suspend", &[]).await;
         assert_eq!(person.sign_in(&id, &secret).await.status, 401);
         assert!(browser.look("/console/operator/audit?action=reseller.suspend").await.contains("Olivia"));
@@ -73,6 +75,7 @@ on_both_databases! {
         let tenant = world.tenant("NORTH").await;
         let mut browser = Browser::of_operator(&world).await;
         let mut person = Browser::of(&world, &tenant).await;
+        let mut before = person.copy();
         browser.done("/console/operator/resellers/NORTH/suspend", &[]).await;
         assert_eq!(person.get("/console").await.status, 303);
         assert_eq!(person.sign_in(&tenant.client_id, &tenant.client_secret).await.status, 401);
@@ -80,9 +83,26 @@ on_both_databases! {
         let to = browser.done("/console/operator/resellers/NORTH/resume", &[]).await;
         assert_eq!(to, "/console/operator/resellers/NORTH?done=resumed");
         assert!(browser.look(&to).await.contains("Resumed.") && !browser.look("/console/operator/resellers").await.contains(">suspended</span>"));
+        assert_eq!(before.get("/console").await.status, 303, "that session has ended");
         assert_eq!(person.sign_in(&tenant.client_id, &tenant.client_secret).await.status, 303);
         person.look("/console").await;
         assert!(browser.look("/console/operator/audit?action=reseller.resume").await.contains("Olivia"));
+    }
+
+    async fn a_name_in_the_operators_trail_leads_to_what_was_done_to_it(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let account = lookup(&tenant.make_account("anna@example.com").await);
+        let mut browser = Browser::of_operator(&world).await;
+        let page = browser.look("/console/operator/audit").await;
+        let to = format!("/console/operator/audit?subject={account}");
+        assert!(page.contains(&format!("href=\"{to}\"")), "{page}");
+        assert!(!page.contains("href=\"/console/customers/"), "the operator is not let in there: {page}");
+        let page = browser.look(&to).await;
+        let has = |action: &str| page.contains(&format!("<span class=\"strong\">{action}</span>"));
+        assert!(has("account.create") && !has("reseller.create"), "{page}");
+        // For the reseller there is a page of it.
+        let page = Browser::of(&world, &tenant).await.look("/console/audit").await;
+        assert!(page.contains(&format!("href=\"/console/customers/{account}\"")), "{page}");
     }
 
     async fn a_revoked_operator_key_is_out_at_once(world: World) {

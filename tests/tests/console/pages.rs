@@ -119,6 +119,19 @@ on_both_databases! {
         }
     }
 
+    async fn a_path_that_is_no_text_is_a_page_too(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        for mut browser in [Browser::of(&world, &tenant).await, Browser::new(&world)] {
+            for path in ["customers/%ff", "certificates/x/%c3%28", "sign-in/with/%ff", "static/%ff", "%ff"] {
+                let reply = browser.get(&format!("/console/{path}")).await;
+                assert_eq!(reply.status, 404, "{path}: {}", reply.text());
+                assert!(reply.text().contains("There is no such page."), "{path}: {}", reply.text());
+                assert!(reply.header("content-security-policy").is_some(), "{path}");
+            }
+            assert_eq!(browser.post("/console/customers/%ff/suspend", &[]).await.status, 404);
+        }
+    }
+
     async fn style_and_script_are_files_that_never_change(world: World) {
         let mut browser = Browser::new(&world);
         let page = browser.look("/console/sign-in").await;

@@ -2,11 +2,16 @@
 
 use std::time::Duration;
 
-use chancery_tests::on_both_databases;
+use chancery_domain::ClientId;
+use chancery_service::identity::hash_secret;
+use chancery_store::{ConsoleSession, SessionHolder, StoreError, Tx};
+use chancery_tests::{World, on_both_databases};
 
 use crate::browser::Browser;
 
 const TO_SIGN_IN: &str = "/console/sign-in";
+/// So many sessions that they do not end in one go.
+const MANY: u32 = 1_500;
 
 on_both_databases! {
     async fn a_session_ends_when_nobody_uses_it(world: World) {
@@ -68,6 +73,58 @@ on_both_databases! {
         assert_eq!(browser.get("/console").await.header("location"), Some(TO_SIGN_IN));
     }
 
+    async fn a_client_that_is_enabled_again_has_to_sign_in_again(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let other = world.client_of("NORTH", chancery_domain::ScopeSet::all()).await;
+        let (mut browser, mut colleague) = (Browser::of(&world, &tenant).await, Browser::of(&world, &other).await);
+        let (operator, id) = (&world.services.operator, tenant.client_id.parse::<ClientId>().unwrap());
+        operator.set_client_disabled(id, true).await.unwrap();
+        assert!(!is_kept(&world, &browser).await);
+        operator.set_client_disabled(id, false).await.unwrap();
+        assert_eq!(browser.get("/console").await.header("location"), Some(TO_SIGN_IN));
+        colleague.look("/console").await;
+        // To enable what is enabled ends nothing.
+        let mut browser = Browser::of(&world, &tenant).await;
+        operator.set_client_disabled(id, false).await.unwrap();
+        browser.look("/console").await;
+    }
+
+    async fn a_reseller_that_is_resumed_has_to_sign_in_again(world: World) {
+        let (tenant, other) = (world.tenant("NORTH").await, world.tenant("SOUTH").await);
+        let colleague = world.client_of("NORTH", chancery_domain::ScopeSet::all()).await;
+        let mut all = [Browser::of(&world, &tenant).await, Browser::of(&world, &colleague).await];
+        let mut neighbour = Browser::of(&world, &other).await;
+        let operator = &world.services.operator;
+        operator.set_reseller_suspended("NORTH", true).await.unwrap();
+        for browser in &all {
+            assert!(!is_kept(&world, browser).await);
+        }
+        operator.set_reseller_suspended("NORTH", false).await.unwrap();
+        for browser in &mut all {
+            assert_eq!(browser.get("/console").await.header("location"), Some(TO_SIGN_IN));
+        }
+        neighbour.look("/console").await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        operator.set_reseller_suspended("NORTH", false).await.unwrap();
+        browser.look("/console").await;
+    }
+
+    async fn very_many_sessions_end_as_well(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let (operator, id) = (&world.services.operator, tenant.client_id.parse::<ClientId>().unwrap());
+        let left = async || {
+            world.advance(Duration::from_secs(2 * 60 * 60));
+            world.services.console.sweep().await.unwrap()
+        };
+        sign_in_often(&world, id).await;
+        operator.set_client_disabled(id, true).await.unwrap();
+        assert_eq!(left().await, 0);
+        operator.set_client_disabled(id, false).await.unwrap();
+        sign_in_often(&world, id).await;
+        operator.set_reseller_suspended("NORTH", true).await.unwrap();
+        assert_eq!(left().await, 0);
+    }
+
     async fn a_form_needs_the_token_of_its_session(world: World) {
         let (tenant, other) = (world.tenant("NORTH").await, world.tenant("SOUTH").await);
         let mut browser = Browser::of(&world, &tenant).await;
@@ -91,10 +148,35 @@ on_both_databases! {
         let tenant = world.tenant("NORTH").await;
         let browser = Browser::of(&world, &tenant).await;
         let token = browser.cookie("__Host-chancery-session").unwrap().to_owned();
-        let hash = chancery_service::identity::hash_secret(&token);
+        let hash = hash_secret(&token);
         let kept = world.store.read(move |tx| tx.console_session(&hash)).await.unwrap().unwrap();
         assert_ne!(kept.token.0.as_slice(), token.as_bytes());
         let plain = chancery_domain::SecretHash(token.as_bytes()[..32].try_into().unwrap());
         assert!(world.store.read(move |tx| tx.console_session(&plain)).await.unwrap().is_none());
     }
+}
+
+/// Whether the database still has the session of a browser.
+pub(crate) async fn is_kept(world: &World, browser: &Browser) -> bool {
+    let hash = hash_secret(browser.cookie("__Host-chancery-session").unwrap());
+    world.store.read(move |tx| tx.console_session(&hash)).await.unwrap().is_some()
+}
+
+/// Sessions of a client that last an hour.
+async fn sign_in_often(world: &World, client: ClientId) {
+    let now = world.services.now();
+    let unit = move |tx: &mut Tx<'_>| {
+        for number in 0..MANY {
+            tx.insert_console_session(&ConsoleSession {
+                token: hash_secret(&number.to_string()),
+                holder: SessionHolder::Client(client),
+                credential: hash_secret("a secret"),
+                created_at: now,
+                seen_at: now,
+                expires_at: now.plus(Duration::from_secs(60 * 60)),
+            })?;
+        }
+        Ok::<_, StoreError>(())
+    };
+    world.store.write(unit).await.unwrap();
 }

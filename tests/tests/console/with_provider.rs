@@ -5,6 +5,7 @@ use std::time::Duration;
 use chancery_domain::{PageRequest, ScopeSet};
 use chancery_jose::{Algorithm, HmacKey, SigningKey, jws};
 use chancery_service::SpeaksFor;
+use chancery_service::identity::hash_secret;
 use chancery_store::AuditFilter;
 use chancery_tests::{Node, Reply, START, on_both_databases, settings};
 use data_encoding::{BASE64, BASE64URL_NOPAD};
@@ -287,12 +288,16 @@ on_both_databases! {
         assert_eq!(browser.moved_to(node.stranger()).get("/console").await.status, 303);
 
         browser.look("/console").await;
+        let (mut before, hash) = (browser.copy(), hash_secret(browser.cookie(SESSION).unwrap()));
         world.services.operator.set_reseller_suspended("NORTH", true).await.unwrap();
+        assert!(world.store.read(move |tx| tx.external_session(&hash)).await.unwrap().is_none());
         assert_eq!(browser.get("/console").await.status, 303);
         let (mut browser, asked) = away(&provider.node(&world).await).await;
         provider.gives(&provider.sign("JWT", &provider.claims(&asked.1)));
         let reply = come_back(&mut browser, &asked.0, "").await;
         assert!(reply.status == 401 && reply.text().contains("suspended"));
+        world.services.operator.set_reseller_suspended("NORTH", false).await.unwrap();
+        assert_eq!(before.get("/console").await.status, 303, "that session has ended");
     }
 
     async fn a_claim_may_lessen_what_somebody_may_do_and_never_widens_it(world: World) {
@@ -404,5 +409,5 @@ fn unsigned(alg: &str, claims: &Value) -> String {
 }
 
 fn aws_sha256(text: &str) -> [u8; 32] {
-    chancery_service::identity::hash_secret(text).0
+    hash_secret(text).0
 }

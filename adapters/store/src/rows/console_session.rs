@@ -1,6 +1,6 @@
 //! Who is signed in to the console.
 
-use chancery_domain::{ClientId, OperatorKeyId, SecretHash, Timestamp};
+use chancery_domain::{ClientId, OperatorKeyId, ResellerId, SecretHash, Timestamp};
 
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
@@ -73,6 +73,25 @@ impl Tx<'_> {
                 self.execute("DELETE FROM console_sessions WHERE operator_key_id = $1", params![id])
             }
         }
+    }
+
+    /// Ends up to `most` sessions of a client, and says how many.
+    pub fn delete_some_console_sessions(&mut self, client: ClientId, most: u32) -> Result<u64, StoreError> {
+        self.execute(
+            "DELETE FROM console_sessions WHERE token_hash IN (
+                SELECT token_hash FROM console_sessions WHERE client_id = $1 LIMIT $2)",
+            params![client, most],
+        )
+    }
+
+    /// Ends up to `most` sessions of the clients of a reseller, and says how many.
+    pub fn delete_console_sessions_of(&mut self, reseller: ResellerId, most: u32) -> Result<u64, StoreError> {
+        self.execute(
+            "DELETE FROM console_sessions WHERE token_hash IN (
+                SELECT token_hash FROM console_sessions
+                WHERE client_id IN (SELECT id FROM clients WHERE reseller_id = $1) LIMIT $2)",
+            params![reseller, most],
+        )
     }
 
     /// Forgets up to `most` sessions that ended before, and says how many.

@@ -76,6 +76,21 @@ impl Tx<'_> {
         self.execute(sql, params![issuer, subject, now])
     }
 
+    /// Ends up to `most` sessions of people of a reseller, and says how many. Those that have expired by now need no end.
+    pub fn end_external_sessions_of(
+        &mut self,
+        reseller: ResellerId,
+        now: Timestamp,
+        most: u32,
+    ) -> Result<u64, StoreError> {
+        self.execute(
+            "UPDATE console_external_sessions SET ended_at = $2 WHERE token_hash IN (
+                SELECT token_hash FROM console_external_sessions
+                WHERE reseller_id = $1 AND ended_at IS NULL AND expires_at > $2 LIMIT $3)",
+            params![reseller, now, most],
+        )
+    }
+
     /// Forgets up to `most` sessions that expired before, and says how many.
     pub fn forget_external_sessions(&mut self, before: Timestamp, most: u32) -> Result<u64, StoreError> {
         self.execute(

@@ -6,7 +6,7 @@ use chancery_domain::{Client, ClientId, ClientSecret, Name, Problems, Scope, Sco
 use chancery_store::Tx;
 use serde_json::json;
 
-use super::{Console, Person, Session};
+use super::{Console, Person, Session, ShutOut};
 use crate::caller::Caller;
 use crate::error::{Noun, ServiceError};
 use crate::identity::{draw_secret, hash_secret};
@@ -139,7 +139,8 @@ impl Console {
         F: Fn(Client) -> Result<Client, ServiceError> + Send + 'static,
     {
         let (me, by, now) = (self.clone(), self.maker(session, current)?, self.kernel.now());
-        self.kernel
+        let more = self
+            .kernel
             .store
             .write(move |tx: &mut Tx<'_>| {
                 let latest = by.prove(tx, now)?;
@@ -161,9 +162,11 @@ impl Console {
                 tx.save_client(&after)?;
                 tx.advance_identity_epoch()?;
                 let detail = json!({"secrets": after.secrets.len(), "disabled": after.disabled, "via": "console"});
-                me.kernel.audit(tx, &by.caller, action, id, &detail)
+                me.kernel.audit(tx, &by.caller, action, id, &detail)?;
+                Ok::<_, ServiceError>(after.disabled && ShutOut::Client(id).end_some(tx, now)?)
             })
-            .await
+            .await?;
+        ShutOut::Client(id).end_rest(&self.kernel, more).await
     }
 
     /// Whoever may only look must not be able to take the secret from those who use it.

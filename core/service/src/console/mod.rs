@@ -3,6 +3,7 @@
 mod attempts;
 mod clients;
 mod departure;
+mod eviction;
 mod overview;
 mod provider;
 mod sign_in;
@@ -20,6 +21,7 @@ use serde_json::json;
 
 pub use clients::OwnClient;
 pub use departure::Departure;
+pub(crate) use eviction::ShutOut;
 pub use overview::{Counted, Ending, IssuedOn, Summary};
 pub use provider::{ProviderAnswer, ProviderChoice};
 pub use sign_in::{Credentials as SignInCredentials, SignInRefusal};
@@ -36,7 +38,7 @@ const IDLE: Duration = Duration::from_secs(60 * 60);
 const LONGEST: Duration = Duration::from_secs(12 * 60 * 60);
 /// That somebody is still there is written down no oftener.
 const TOUCH: Duration = Duration::from_secs(60);
-/// Sessions that one sweep forgets at a time.
+/// Sessions that are ended or forgotten at a time.
 const BATCH: u32 = 1000;
 
 /// A new session: the token is for the browser alone.

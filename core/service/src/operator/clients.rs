@@ -5,6 +5,7 @@ use chancery_store::Tx;
 use serde_json::json;
 
 use super::{Operator, reseller_by_code};
+use crate::console::ShutOut;
 use crate::error::{Noun, ServiceError};
 use crate::identity::{api_key_text, draw_secret, hash_secret};
 
@@ -87,7 +88,8 @@ impl Operator {
         self.change_client(id, "client.finish_rotation", move |client| client.finish_rotation(now)).await
     }
 
-    /// Disables a client, or enables it again: its tokens follow within seconds on every node.
+    /// Disables a client, or enables it again: its tokens follow within seconds on every node. Its sessions at the console
+    /// end for good.
     pub async fn set_client_disabled(&self, id: ClientId, disabled: bool) -> Result<Client, ServiceError> {
         let now = self.kernel.now();
         let action = if disabled { "client.disable" } else { "client.enable" };
@@ -158,20 +160,27 @@ impl Operator {
         F: Fn(Client) -> Result<Client, ClientError> + Send + 'static,
     {
         let me = self.clone();
-        self.kernel
+        let (client, more) = self
+            .kernel
             .store
             .write(move |tx: &mut Tx<'_>| {
                 let before =
                     tx.client(id)?.ok_or_else(|| ServiceError::NotFound(Noun::Client, vec![id.to_string()]))?;
+                // When it is enabled too: a sign-in may have been under way when it was disabled.
+                let was_disabled = before.disabled;
                 let after = change(before).map_err(refusal)?;
                 tx.save_client(&after)?;
                 tx.advance_identity_epoch()?;
                 let reseller: ResellerId = after.reseller;
                 let detail = json!({"disabled": after.disabled, "secrets": after.secrets.len()});
                 me.record(tx, Some(reseller), action, id, &detail)?;
-                Ok(after)
+                let shut_out = was_disabled || after.disabled;
+                let more = shut_out && ShutOut::Client(id).end_some(tx, me.kernel.now())?;
+                Ok::<_, ServiceError>((after, more))
             })
-            .await
+            .await?;
+        ShutOut::Client(id).end_rest(&self.kernel, more).await?;
+        Ok(client)
     }
 }
 

@@ -2,6 +2,7 @@ use chancery_domain::{Name, PageRequest, Reseller, ResellerCode, ResellerId};
 use serde_json::json;
 
 use super::{Operator, reseller_by_code};
+use crate::console::ShutOut;
 use crate::error::{Noun, ServiceError};
 
 impl Operator {
@@ -53,20 +54,27 @@ impl Operator {
         self.kernel.store.read(move |tx| reseller_by_code(tx, &code)).await
     }
 
-    /// Suspends a reseller, or lets it go on: every node follows within seconds.
+    /// Suspends a reseller, or lets it go on: every node follows within seconds. The sessions of its people at the console
+    /// end for good.
     pub async fn set_reseller_suspended(&self, code: &str, suspended: bool) -> Result<Reseller, ServiceError> {
         let (me, code) = (self.clone(), code.to_owned());
-        self.kernel
+        let (reseller, more) = self
+            .kernel
             .store
             .write(move |tx| {
-                let before = reseller_by_code(tx, &code)?;
-                let after = before.with_suspended(suspended, me.kernel.now());
+                let (before, now) = (reseller_by_code(tx, &code)?, me.kernel.now());
+                // When it is resumed too: a sign-in may have been under way when it was suspended.
+                let shut_out = before.suspended || suspended;
+                let after = before.with_suspended(suspended, now);
                 tx.save_reseller(&after)?;
                 tx.advance_identity_epoch()?;
                 let action = if suspended { "reseller.suspend" } else { "reseller.resume" };
                 me.record(tx, Some(after.id), action, after.id, &json!({"code": after.code.as_str()}))?;
-                Ok(after)
+                let more = shut_out && ShutOut::Reseller(after.id).end_some(tx, now)?;
+                Ok::<_, ServiceError>((after, more))
             })
-            .await
+            .await?;
+        ShutOut::Reseller(reseller.id).end_rest(&self.kernel, more).await?;
+        Ok(reseller)
     }
 }

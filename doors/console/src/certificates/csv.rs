@@ -40,7 +40,7 @@ pub(crate) async fn download(
 ) -> Result<Response, Refused> {
     let now = door.services.now();
     who.caller.require(Scope::ReadCertificate)?;
-    let (account, filter) = asked(&query, &who.caller, now);
+    let (account, filter) = asked(&query, &who.caller, now)?;
     let caller = who.caller;
     let token = Secret::new(cookie(&headers, SESSION).unwrap_or_default().to_owned());
     let writer = Arc::new(Writer { door, caller, token, _place: place });

@@ -11,7 +11,7 @@ use super::customer;
 use crate::form::Fields;
 use crate::parts::{columns, empty, heading, names, pager, pill};
 use crate::query::{Query, link};
-use crate::refused::Refused;
+use crate::refused::{Refused, sentence};
 use crate::session::SignedIn;
 use crate::text::{ago, moment, on_day};
 
@@ -22,7 +22,7 @@ const SOON: i64 = 14 * 86_400;
 
 pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let now = door.services.now();
-    let (account, filter) = asked(&query, &who.caller, now);
+    let (account, filter) = asked(&query, &who.caller, now)?;
     let request = ListRequest { limit: PAGE, cursor: query.filled("cursor").map(str::to_owned) };
     let found = door.services.certificates.list(&who.caller, account, filter, &request).await?;
     let kept = |cursor: &str| {
@@ -68,27 +68,32 @@ pub(crate) fn nothing_asked(now: Timestamp) -> CertificateFilter {
     }
 }
 
-/// What the fields ask for. A text is a serial number where it looks like one, and a name else.
-pub(super) fn asked(query: &Fields, caller: &Caller, now: Timestamp) -> (Option<AccountLookup>, CertificateFilter) {
+/// What the fields ask for. A text is a serial number where it looks like one, and a name else. A condition that cannot be
+/// kept is refused: without it, the list would have more in it than was asked for.
+pub(super) fn asked(
+    query: &Fields,
+    caller: &Caller,
+    now: Timestamp,
+) -> Result<(Option<AccountLookup>, CertificateFilter), Refused> {
+    let status = query.filled("status").map(str::parse::<CertificateStatus>).transpose();
+    let status = status.map_err(|why| Refused::incomplete(sentence(&why)))?;
     let text = query.filled("q").map(|text| text.replace(':', "").to_lowercase());
     let serial = text.clone().filter(|text| text.len() >= 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit()));
     let name = query.filled("q").filter(|_| serial.is_none());
     let name = name.map(|name| Identifier::parse(name).map_or_else(|_| name.to_owned(), |name| name.to_string()));
     let filter = CertificateFilter {
-        statuses: query
-            .filled("status")
-            .and_then(|status| status.parse::<CertificateStatus>().ok())
-            .into_iter()
-            .collect(),
+        statuses: status.into_iter().collect(),
         name,
         serial,
         profile: query.filled("profile").map(str::to_owned),
         ..nothing_asked(now)
     };
     // Who may not read accounts is not told by which address one is found.
-    let by_id = |lookup: &AccountLookup| matches!(lookup, AccountLookup::Id(_));
     let customer = query.filled("customer").map(AccountLookup::parse);
-    (customer.filter(|lookup| by_id(lookup) || caller.scopes.contains(Scope::ReadAccount)), filter)
+    if customer.as_ref().is_some_and(|lookup| !matches!(lookup, AccountLookup::Id(_))) {
+        caller.require(Scope::ReadAccount)?;
+    }
+    Ok((customer, filter))
 }
 
 fn filters(query: &Fields, profiles: &[String]) -> Markup {

@@ -34,7 +34,7 @@ pub(crate) async fn create(State(door): State<Door>, signed: Signed) -> Result<R
         Err(error) => {
             let complaints = Complaints::of(error)?;
             let person = &signed.session.person;
-            let caller = person.caller().ok_or_else(|| Refused::not_found("There is no such page."))?;
+            let caller = person.caller().ok_or_else(Refused::no_page)?;
             let body = body(&signed.context, caller, person.client().is_some(), &signed.form, &complaints);
             Ok(signed.context.page_as(complaints.status(), "New client", body))
         }

@@ -62,7 +62,7 @@ pub(crate) async fn revoke(
 async fn again(door: &Door, signed: &Signed, id: ClientId, error: ServiceError) -> Result<Response, Refused> {
     let complaints = Complaints::of(error)?;
     let person = &signed.session.person;
-    let caller = person.caller().ok_or_else(|| Refused::not_found("There is no such page."))?;
+    let caller = person.caller().ok_or_else(Refused::no_page)?;
     let client = door.services.console.client_of(caller, id).await?;
     let status = complaints.status();
     let shown = Shown { client, own: person.client(), now: door.services.now(), complaints };

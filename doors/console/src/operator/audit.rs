@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{AuditId, PageRequest};
 use chancery_http::Door;
-use maud::html;
+use maud::{Markup, html};
 
 use crate::audit::{asked, filters, table};
 use crate::parts::{heading, pager};
@@ -28,8 +28,16 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator, Query(query): 
     let body = html! {
         (heading("Audit trail", html! { "Every change and every refusal of everybody, by whom and from where." }, html! {}))
         (filters(&query, PATH))
-        (table(&records, door.services.now()))
+        (table(&records, door.services.now(), subject))
         (pager(last.map(keep), query.filled("after").map(|_| PATH)))
     };
     Ok(who.context.page("Audit trail", body))
+}
+
+/// The pages of things are their reseller's: here a name leads to all that was done to it.
+pub(super) fn subject(text: &str) -> Markup {
+    match text {
+        "" => html! {},
+        _ => html! { a.mono href=(link(PATH, &[("subject", text)])) { (text) } },
+    }
 }

@@ -8,6 +8,7 @@ use chancery_service::console::Counted;
 use chancery_service::{AuditFilter, AuditOutcome, JobKind, Queue};
 use maud::{Markup, html};
 
+use super::audit::subject;
 use super::authorities::{lists, responders};
 use super::troubles;
 use crate::audit;
@@ -67,7 +68,7 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
         section.card {
             div.head { h2 { "Refused lately" } a href="/console/operator/audit?outcome=refused" { "All of them" } }
             @if refused.is_empty() { (empty("Nothing was refused.", html! { "Refusals of every reseller appear here." })) }
-            @else { (audit::table(&refused, now)) }
+            @else { (audit::table(&refused, now, subject)) }
         }
     };
     Ok(who.context.page("Overview", body))
