@@ -12,12 +12,12 @@ use der::{
 };
 use x509_cert::ext::{
     Extension,
-    pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, SubjectKeyIdentifier},
+    pkix::{BasicConstraints, CertificatePolicies, ExtendedKeyUsage, KeyUsage, SubjectKeyIdentifier},
 };
 
 use crate::{
     error::PkiError,
-    profile::Purpose,
+    profile::{PolicyId, Purpose},
     public_key::{describe, verify},
     serial::Serial,
 };
@@ -166,6 +166,19 @@ impl Certificate {
     pub fn covers(&self, purposes: &[Purpose]) -> Result<bool, PkiError> {
         let found = self.parsed.tbs_certificate().get_extension().map_err(PkiError::Der)?;
         Ok(found.is_none_or(|(_, ExtendedKeyUsage(own))| purposes.iter().all(|purpose| own.contains(&purpose.oid()))))
+    }
+
+    /// Whether what it signs may be under all of these policies: below a CA only the policies count that its own
+    /// certificate has, or `anyPolicy` (RFC 5280 section 6.1.3 (d)).
+    ///
+    /// A CA that names no policy at all is not held against any. That is right for roots; below another one no policy
+    /// counts, whatever its certificates say, so to refuse some would gain nothing and only stop it.
+    pub fn allows(&self, policies: &[PolicyId]) -> Result<bool, PkiError> {
+        let found = self.parsed.tbs_certificate().get_extension().map_err(PkiError::Der)?;
+        Ok(found.is_none_or(|(_, CertificatePolicies(own))| {
+            let has = |wanted: PolicyId| own.iter().any(|policy| policy.policy_identifier == wanted.0);
+            has(PolicyId::ANY) || policies.iter().all(|policy| has(*policy))
+        }))
     }
 
     pub(crate) fn is_ocsp_responder(&self) -> Result<bool, PkiError> {

@@ -1,8 +1,10 @@
 //! Certificate revocation lists (RFC 5280 section 5, Baseline Requirements section 7.2).
 
+use std::iter;
+
 use chancery_domain::RevocationReason;
 use der::{
-    Encode, Sequence,
+    AnyRef, Decode, Encode, Sequence,
     asn1::{ObjectIdentifier, OctetString},
     oid::db::rfc5280::{ID_CE_CRL_REASONS, ID_CE_ISSUING_DISTRIBUTION_POINT},
 };
@@ -12,7 +14,11 @@ use x509_cert::{
     crl::RevokedCert,
     ext::{
         Extension,
-        pkix::{CrlNumber, crl::dp::IssuingDistributionPoint, name::DistributionPointName},
+        pkix::{
+            CrlNumber,
+            crl::dp::IssuingDistributionPoint,
+            name::{DistributionPointName, GeneralName},
+        },
     },
     name::RdnSequence,
     time::Time,
@@ -32,6 +38,9 @@ const DAY: i64 = 86_400;
 const MAX_SHARD_DAYS: i64 = 10;
 /// How long a list of CAs' certificates may stand: twelve months.
 const MAX_FULL_DAYS: i64 = 365;
+/// The most addresses of a shard. Beyond it goes the one that was left longest ago: certificates live for about a year,
+/// and nobody moves eight times in one.
+const MAX_ADDRESSES: usize = 8;
 
 /// A certificate that is revoked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +88,12 @@ pub struct Crl {
 impl Crl {
     /// Makes and signs a list. The order of the entries is that of their serial numbers.
     pub fn sign(issuer: &Issuer, contents: &CrlContents<'_>) -> Result<Self, PkiError> {
+        Self::sign_moved(issuer, contents, &[])
+    }
+
+    /// Makes and signs the list of a shard that certificates from before find elsewhere: they name these addresses,
+    /// newest first, and are in its scope by that name only (RFC 5280 section 6.3.3). A full list has no addresses.
+    pub fn sign_moved(issuer: &Issuer, contents: &CrlContents<'_>, earlier: &[String]) -> Result<Self, PkiError> {
         let max_days = match contents.scope {
             CrlScope::Full => MAX_FULL_DAYS,
             CrlScope::Shard(_) => MAX_SHARD_DAYS,
@@ -94,7 +109,7 @@ impl Crl {
             this_update: time(contents.this_update)?,
             next_update: time(contents.next_update)?,
             revoked: entries(contents.revoked)?,
-            extensions: extensions(issuer, contents)?,
+            extensions: extensions(issuer, contents, earlier)?,
         };
         let tbs = tbs.to_der().map_err(PkiError::Encoding)?;
         Ok(Self { der: issuer.sign_bytes(&tbs)? })
@@ -109,6 +124,26 @@ impl Crl {
     pub fn into_der(self) -> Vec<u8> {
         self.der
     }
+
+    /// The addresses that a list in DER gives for itself, newest first, and none for a full list; nothing at all where it
+    /// cannot be read. Its entries, which may be many, are passed over.
+    pub fn addresses(der: &[u8]) -> Option<Vec<String>> {
+        let list = Vec::<AnyRef<'_>>::from_der(der).ok()?;
+        let tbs = list.first()?.decode_as::<Vec<AnyRef<'_>>>().ok()?;
+        // They come last, in a wrapping of their own.
+        let extensions = Vec::<Extension>::from_der(tbs.last()?.value()).ok()?;
+        let point = extensions.iter().find(|extension| extension.extn_id == ID_CE_ISSUING_DISTRIBUTION_POINT);
+        let Some(point) = point else { return Some(Vec::new()) };
+        let point = IssuingDistributionPoint::from_der(point.extn_value.as_bytes()).ok()?;
+        match point.distribution_point {
+            Some(DistributionPointName::FullName(names)) => Some(names.iter().filter_map(address).collect()),
+            Some(DistributionPointName::NameRelativeToCRLIssuer(_)) | None => Some(Vec::new()),
+        }
+    }
+}
+
+fn address(name: &GeneralName) -> Option<String> {
+    if let GeneralName::UniformResourceIdentifier(url) = name { Some(url.as_str().to_owned()) } else { None }
 }
 
 /// None where nothing is revoked: an empty list must be absent (RFC 5280 section 5.1.2.6).
@@ -143,23 +178,25 @@ fn reason(certificate: &RevokedCertificate) -> Result<Option<Extension>, PkiErro
     Ok(Some(Extension { extn_id: ID_CE_CRL_REASONS, critical: false, extn_value }))
 }
 
-fn extensions(issuer: &Issuer, contents: &CrlContents<'_>) -> Result<Vec<Extension>, PkiError> {
+fn extensions(issuer: &Issuer, contents: &CrlContents<'_>, earlier: &[String]) -> Result<Vec<Extension>, PkiError> {
     let number = CrlNumber::try_from(contents.number).map_err(PkiError::Encoding)?;
     let mut extensions = vec![issuer.authority_key_id()?, extension(false, &number)?];
     match contents.scope {
         CrlScope::Full => {}
-        CrlScope::Shard(url) => extensions.push(distribution_point(url)?),
+        CrlScope::Shard(url) => extensions.push(distribution_point(url, earlier)?),
     }
     Ok(extensions)
 }
 
 /// Says which shard this is (RFC 5280 section 5.2.5), so that no shard can pass for another: the address is the one in
-/// the certificates, byte for byte.
-fn distribution_point(url: &str) -> Result<Extension, PkiError> {
+/// the certificates, byte for byte. Where they do not all have the same one, all are there.
+fn distribution_point(url: &str, earlier: &[String]) -> Result<Extension, PkiError> {
     /// The library gives this type the identifier of another extension.
     const OID: ObjectIdentifier = ID_CE_ISSUING_DISTRIBUTION_POINT;
+    let earlier = earlier.iter().map(String::as_str).filter(|name| *name != url);
+    let names = iter::once(url).chain(earlier).take(MAX_ADDRESSES).map(http_url).collect::<Result<Vec<_>, _>>()?;
     let point = IssuingDistributionPoint {
-        distribution_point: Some(DistributionPointName::FullName(vec![http_url(url)?])),
+        distribution_point: Some(DistributionPointName::FullName(names)),
         only_contains_user_certs: true,
         only_contains_ca_certs: false,
         only_some_reasons: None,
@@ -181,4 +218,66 @@ struct TbsCertList {
     revoked: Option<Vec<RevokedCert>>,
     #[asn1(context_specific = "0", tag_mode = "EXPLICIT")]
     extensions: Vec<Extension>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use chancery_domain::Entropy;
+
+    use super::*;
+    use crate::{CaName, KeyAlgorithm, PrivateKey, Validity, root};
+
+    const NOW: i64 = 1_800_000_000;
+
+    struct Counting;
+
+    impl Entropy for Counting {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.iter_mut().zip(1..).for_each(|(byte, number)| *byte = number);
+        }
+    }
+
+    fn ca() -> Issuer {
+        let key = PrivateKey::generate(KeyAlgorithm::EcP256).unwrap();
+        let name = CaName::new("DE", "Test", "Test Root").unwrap();
+        let certificate = root(&key, &name, Validity::days(NOW, 10).unwrap(), Serial::draw(&Counting)).unwrap();
+        Issuer::new(certificate, Arc::new(key)).unwrap()
+    }
+
+    fn list(issuer: &Issuer, scope: CrlScope<'_>, earlier: &[String], revoked: &[RevokedCertificate]) -> Vec<u8> {
+        let contents = CrlContents { scope, number: 7, this_update: NOW, next_update: NOW + DAY, revoked };
+        Crl::sign_moved(issuer, &contents, earlier).unwrap().into_der()
+    }
+
+    #[test]
+    fn the_addresses_of_a_list_are_read_back_whatever_is_on_it() {
+        let issuer = ca();
+        let serial = Serial::draw(&Counting);
+        let entry = RevokedCertificate { serial, revoked_at: NOW, reason: RevocationReason::KeyCompromise, ca: false };
+        for revoked in [&[entry][..], &[]] {
+            let shard = list(&issuer, CrlScope::Shard("http://new.test/1.crl"), &[], revoked);
+            assert_eq!(Crl::addresses(&shard), Some(vec!["http://new.test/1.crl".to_owned()]));
+            let full = list(&issuer, CrlScope::Full, &["http://old.test/1.crl".to_owned()], revoked);
+            assert_eq!(Crl::addresses(&full), Some(Vec::new()));
+        }
+        assert_eq!(Crl::addresses(b"list 1 with 2"), None);
+        assert_eq!(Crl::addresses(b""), None);
+    }
+
+    #[test]
+    fn the_addresses_from_before_stay_up_to_a_number() {
+        let issuer = ca();
+        let mut earlier = Vec::new();
+        for place in 0..12 {
+            let url = format!("http://n{place}.test/1.crl");
+            earlier = Crl::addresses(&list(&issuer, CrlScope::Shard(&url), &earlier, &[])).unwrap();
+        }
+        let expected: Vec<_> = (4..12).rev().map(|place| format!("http://n{place}.test/1.crl")).collect();
+        assert_eq!(earlier, expected, "the newest first, and the oldest dropped");
+        let again = list(&issuer, CrlScope::Shard("http://n6.test/1.crl"), &earlier, &[]);
+        let again = Crl::addresses(&again).unwrap();
+        assert_eq!((again.len(), again[0].as_str()), (8, "http://n6.test/1.crl"), "no address is there twice");
+    }
 }

@@ -109,7 +109,8 @@ impl Period {
     /// The period of a certificate that is issued now.
     ///
     /// It begins a little before now and lasts as long as the profile says, unless a policy, the Baseline Requirements
-    /// or the end of the issuer's certificate shorten it. What the subscriber chose is kept to the second, or refused.
+    /// or the end of the issuer's certificate shorten it. What the subscriber chose is kept to the second, or refused;
+    /// only a beginning is put off, where the issuer begins later, or where nothing would be left of a shortened period.
     pub fn plan(
         profile: &SubscriberProfile,
         issuer: &Issuer,
@@ -122,25 +123,24 @@ impl Period {
         }
         let earliest = now - i64::from(profile.backdate_seconds);
         let latest = if profile.public { now + MAX_DISTANCE } else { issuer_ends };
+        let (days, mut shortened) = longest(profile, wish, now);
+        // Half of a shortened period at most lies before now: else one that is shorter than the profile's backdating
+        // would be over at once.
+        let usual = match shortened {
+            Some(_) => earliest.max(now - i64::from(days) * DAY / 2),
+            None => earliest,
+        };
+        // Not before its issuer, where that is new.
+        let issuer_begins = issuer.certificate().not_before();
         let not_before = match wish.not_before {
             Some(wished) if wished < earliest => return Err(PeriodError::TooEarly { earliest }),
             Some(wished) if wished > latest => return Err(PeriodError::TooLate { latest }),
-            Some(wished) => wished,
-            // Not before its issuer, where that is new.
-            None => earliest.max(issuer.certificate().not_before()).min(now),
+            // With an end of its own the period is as long as it was chosen, whatever the days are.
+            Some(wished) if wish.not_after.is_some() => wished.max(issuer_begins),
+            Some(wished) => wished.max(usual).max(issuer_begins),
+            None => usual.max(issuer_begins).min(now),
         };
 
-        let mut days = profile.validity_days;
-        let mut shortened = None;
-        let policy = wish.max_days.map(|max| (max, Shortened::Policy(max)));
-        // What counts is the date of issuance (section 6.3.2), which backdating must not evade.
-        let ceiling = ceiling_days(not_before.max(now));
-        let ceiling = profile.public.then_some((ceiling, Shortened::Ceiling(ceiling)));
-        for (max, why) in [policy, ceiling].into_iter().flatten() {
-            if max < days {
-                (days, shortened) = (max, Some(why));
-            }
-        }
         let mut not_after = not_before.saturating_add(i64::from(days) * DAY - 1);
         if issuer_ends < not_after {
             (not_after, shortened) = (issuer_ends, Some(Shortened::Issuer(issuer_ends)));
@@ -156,6 +156,21 @@ impl Period {
         let validity = Validity::lasting(not_before, not_after - not_before + 1).map_err(|_| PeriodError::Empty)?;
         Ok(Self { validity, shortened })
     }
+}
+
+/// For how many days it may last at most, and why that is less than the profile says, if it is.
+fn longest(profile: &SubscriberProfile, wish: &PeriodWish, now: i64) -> (u32, Option<Shortened>) {
+    let policy = wish.max_days.map(|max| (max, Shortened::Policy(max)));
+    // What counts is the date of issuance (section 6.3.2), which backdating must not evade.
+    let ceiling = ceiling_days(wish.not_before.map_or(now, |wished| wished.max(now)));
+    let ceiling = profile.public.then_some((ceiling, Shortened::Ceiling(ceiling)));
+    let mut longest = (profile.validity_days, None);
+    for (max, why) in [policy, ceiling].into_iter().flatten() {
+        if max < longest.0 {
+            longest = (max, Some(why));
+        }
+    }
+    longest
 }
 
 #[cfg(test)]
@@ -242,6 +257,25 @@ mod tests {
     }
 
     #[test]
+    fn a_policy_shorter_than_the_backdating_leaves_half_of_its_days() {
+        let profile = SubscriberProfile { backdate_seconds: 48 * 3600, ..SubscriberProfile::tls(90) };
+        let two_days = PeriodWish { max_days: Some(2), ..NO_WISH };
+        let period = plan(&profile, two_days, NOW).unwrap();
+        assert_eq!((period.validity.not_before(), period.validity.not_after()), (NOW - DAY, NOW + DAY - 1));
+        // Nor does a chosen beginning use all of it up, where no end was chosen.
+        let early = plan(&profile, PeriodWish { not_before: Some(NOW - 2 * DAY), ..two_days }, NOW).unwrap();
+        assert_eq!(early, period);
+        let both = PeriodWish { not_before: Some(NOW - 2 * DAY + 7200), not_after: Some(NOW + 3600), ..two_days };
+        let both = plan(&profile, both, NOW).unwrap();
+        assert_eq!((both.validity.not_before(), both.validity.not_after()), (NOW - 2 * DAY + 7200, NOW + 3600));
+        // Where there is time enough, nothing changes; nor where nothing is shortened.
+        let week = plan(&profile, PeriodWish { max_days: Some(7), ..NO_WISH }, NOW).unwrap();
+        assert_eq!(week.validity.not_before(), NOW - 2 * DAY);
+        let brief = SubscriberProfile { validity_days: 3, ..profile };
+        assert_eq!(plan(&brief, NO_WISH, NOW).unwrap().validity.not_before(), NOW - 2 * DAY);
+    }
+
+    #[test]
     fn no_certificate_outlives_its_issuer() {
         let profile = SubscriberProfile::tls(90);
         let ends = NOW + 30 * DAY - 1;
@@ -252,6 +286,11 @@ mod tests {
         // Nor begins before it.
         let young = Period::plan(&profile, &issuer(0, 300), &NO_WISH, NOW).unwrap();
         assert_eq!(young.validity.not_before(), NOW);
+        for not_after in [None, Some(NOW + DAY)] {
+            let wish = PeriodWish { not_before: Some(NOW - 60), not_after, ..NO_WISH };
+            let young = Period::plan(&profile, &issuer(0, 300), &wish, NOW).unwrap();
+            assert_eq!(young.validity.not_before(), NOW, "{not_after:?}");
+        }
     }
 
     #[test]

@@ -5,7 +5,10 @@ use std::{fmt, str::FromStr};
 use chancery_domain::KeyType;
 use der::{
     asn1::ObjectIdentifier,
-    oid::db::rfc5912::{ID_KP_CLIENT_AUTH, ID_KP_SERVER_AUTH},
+    oid::db::{
+        rfc5280::ANY_POLICY,
+        rfc5912::{ID_KP_CLIENT_AUTH, ID_KP_SERVER_AUTH},
+    },
 };
 
 use crate::{csr::CsrRules, name_rules::NameRules};
@@ -15,7 +18,8 @@ use crate::{csr::CsrRules, name_rules::NameRules};
 pub struct SubscriberProfile {
     /// How many days of 86,400 seconds a certificate lasts, at most.
     pub validity_days: u32,
-    /// How many seconds before its issuance a certificate begins, for clocks that are late.
+    /// How many seconds before its issuance a certificate begins, for clocks that are late. Where a policy shortens the
+    /// certificate, at most half of what is left of it.
     pub backdate_seconds: u32,
     /// The kinds of keys it is for.
     pub key_types: Vec<KeyType>,
@@ -24,7 +28,8 @@ pub struct SubscriberProfile {
     pub key_encipherment: bool,
     /// What the certificates are for; at least one.
     pub purposes: Vec<Purpose>,
-    /// The policies they are issued under; for public profiles one that the CA/Browser Forum reserved.
+    /// The policies they are issued under; for public profiles one that the CA/Browser Forum reserved, and no other of
+    /// that kind.
     pub policies: Vec<PolicyId>,
     /// Whether the subject has a common name, which is then one of the names and at most 64 characters long. Not
     /// recommended either.
@@ -88,6 +93,12 @@ impl SubscriberProfile {
             (self.key_types.is_empty(), "at least one kind of key is needed"),
             (self.purposes.is_empty(), "at least one purpose is needed"),
             (self.public && !self.policies.contains(&PolicyId::DOMAIN_VALIDATED), "public needs policy 2.23.140.1.2.1"),
+            // Baseline Requirements section 7.1.2.7.9: one reserved policy, and never anyPolicy.
+            (
+                self.public && self.policies.iter().any(|policy| policy.is_otherwise_reserved()),
+                "public has no other policy that the CA/Browser Forum reserved than 2.23.140.1.2.1",
+            ),
+            (self.public && self.policies.contains(&PolicyId::ANY), "public certificates are never under 2.5.29.32.0"),
             (self.public && self.purposes != [Purpose::ServerAuth], "public certificates are for TLS servers only"),
             (self.public && self.key_types.contains(&KeyType::Ed25519), "public certificates are not for Ed25519 keys"),
             (self.public && self.names.internal_names, "public certificates are not for internal names"),
@@ -131,6 +142,16 @@ impl FromStr for Purpose {
 impl PolicyId {
     /// CA/Browser Forum: domain validated (Baseline Requirements section 7.1.6.1).
     pub const DOMAIN_VALIDATED: Self = Self(ObjectIdentifier::new_unwrap("2.23.140.1.2.1"));
+
+    /// All of them at once: `anyPolicy` (RFC 5280 section 4.2.1.4).
+    pub(crate) const ANY: Self = Self(ANY_POLICY);
+
+    /// Whether the CA/Browser Forum reserved it for something else than domain validated: extended validation, code
+    /// signing and the like.
+    fn is_otherwise_reserved(self) -> bool {
+        const RESERVED: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.23.140.1");
+        self != Self::DOMAIN_VALIDATED && self.0.starts_with(RESERVED)
+    }
 }
 
 impl FromStr for PolicyId {
@@ -168,6 +189,25 @@ mod tests {
         assert_eq!(SubscriberProfile { key_types: vec![], ..tls.clone() }.contradictions().len(), 1);
         let internal = SubscriberProfile { public: false, validity_days: 3, ..broken };
         assert_eq!(internal.contradictions(), ["at least one purpose is needed"]);
+    }
+
+    #[test]
+    fn a_public_profile_has_one_reserved_policy_and_never_any_policy() {
+        let with = |more: &[&str]| {
+            let more = more.iter().map(|policy| policy.parse().unwrap());
+            let policies = [PolicyId::DOMAIN_VALIDATED].into_iter().chain(more).collect();
+            SubscriberProfile { policies, ..SubscriberProfile::tls(90) }
+        };
+        let none: &[&str] = &[];
+        for fine in [none, &["1.3.6.1.4.1.99999.1"], &["2.23.140.2.1", "2.23.141.1"]] {
+            assert_eq!(with(fine).contradictions(), [""; 0], "{fine:?}");
+        }
+        // Extended validation, organization and individual validated, code signing; then anyPolicy.
+        for bad in ["2.23.140.1.1", "2.23.140.1.2.2", "2.23.140.1.2.3", "2.23.140.1.4.1", "2.5.29.32.0"] {
+            assert_eq!(with(&[bad]).contradictions().len(), 1, "{bad}");
+            let private = SubscriberProfile { public: false, ..with(&[bad]) };
+            assert_eq!(private.contradictions(), [""; 0], "{bad}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use chancery_domain::{IssuerId, KeyType, OrderId, ProfileName};
-use chancery_pki::{Certificate, CrlShards, Issuer, IssuerUrls, KeyAlgorithm, PrivateKey, Purpose, SubscriberProfile};
+use chancery_pki::{Certificate, CrlShards, Issuer, IssuerUrls, KeyAlgorithm, PrivateKey, SubscriberProfile};
 use chancery_store::{ChainRecord, IssuerKind, IssuerRecord, IssuerState, Tx};
 
 use crate::chains::Chains;
@@ -99,10 +99,14 @@ impl Authority {
     ) -> Result<Arc<Signing>, ServiceError> {
         let candidates = self.candidates();
         let rules = self.kernel.settings.issuing.issuer_rules(name);
-        let suitable = suitable(&candidates, &rules, &profile.purposes, key);
+        let suitable = suitable(&candidates, &rules, profile, key);
         let chosen = turn(&suitable, order).map(|candidate| candidate.signing.clone());
-        chosen
-            .ok_or_else(|| ServiceError::internal(format!("no active CA may sign certificates of the profile {name}")))
+        chosen.ok_or_else(|| {
+            ServiceError::internal(format!(
+                "no active CA may sign certificates of the profile {name}; if the usages and policies of the CAs that its \
+                 `issuers` allow lack some of its own, make a new issuing CA with `chancery ca create`"
+            ))
+        })
     }
 
     /// The profiles, with the kind of key, for which no active CA may sign: their orders are going to fail.
@@ -198,9 +202,11 @@ impl Candidate for Open {
         self.signing.issuer.algorithm()
     }
 
-    fn can_sign(&self, purposes: &[Purpose]) -> bool {
+    fn can_sign(&self, profile: &SubscriberProfile) -> bool {
         let issuer = &self.signing.issuer;
-        let standing = self.signing.active && !self.signing.revoked;
-        standing && self.now <= issuer.not_after() && issuer.covers(purposes)
+        let standing = self.signing.active && !self.signing.revoked && self.now <= issuer.not_after();
+        // A policy that the CA itself lacks counts for nobody who asks for it.
+        let allows = issuer.certificate().allows(&profile.policies).unwrap_or(false);
+        standing && allows && issuer.covers(&profile.purposes)
     }
 }

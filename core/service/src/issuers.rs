@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use chancery_domain::{IssuerId, KeyType, OrderId, ProfileName};
-use chancery_pki::{KeyAlgorithm, Purpose, SubscriberProfile};
+use chancery_pki::{KeyAlgorithm, SubscriberProfile};
 
 use crate::settings::Issuing;
 
@@ -72,8 +72,8 @@ pub(crate) trait Candidate {
     fn id(&self) -> IssuerId;
     fn name(&self) -> &str;
     fn key(&self) -> KeyAlgorithm;
-    /// Whether it is active and can sign for these purposes.
-    fn can_sign(&self, purposes: &[Purpose]) -> bool;
+    /// Whether it is active and can sign for the purposes and under the policies of this profile.
+    fn can_sign(&self, profile: &SubscriberProfile) -> bool;
 }
 
 /// Those that may sign a certificate for such a key, oldest first; any of them may.
@@ -84,11 +84,11 @@ pub(crate) trait Candidate {
 pub(crate) fn suitable<'a, C: Candidate>(
     candidates: &'a [C],
     rules: &IssuerRules,
-    purposes: &[Purpose],
+    profile: &SubscriberProfile,
     key: KeyType,
 ) -> Vec<&'a C> {
     let mut allowed: Vec<_> =
-        candidates.iter().filter(|candidate| candidate.can_sign(purposes) && rules.allow(*candidate)).collect();
+        candidates.iter().filter(|candidate| candidate.can_sign(profile) && rules.allow(*candidate)).collect();
     allowed.sort_by_key(|candidate| candidate.id());
     let order = [Family::like(key), Family::EcP256, Family::EcP384, Family::Rsa];
     let family = order.into_iter().find(|family| allowed.iter().any(|each| Family::of(each.key()) == *family));
@@ -107,7 +107,7 @@ pub(crate) fn gaps<C: Candidate>(candidates: &[C], issuing: &Issuing) -> Vec<(Pr
     let mut gaps = Vec::new();
     for (name, profile) in &issuing.certificates {
         let rules = issuing.issuer_rules(name);
-        let lacks = |key: &&KeyType| suitable(candidates, &rules, &profile.purposes, **key).is_empty();
+        let lacks = |key: &&KeyType| suitable(candidates, &rules, profile, **key).is_empty();
         gaps.extend(profile.key_types.iter().filter(lacks).map(|key| (name.clone(), *key)));
     }
     gaps
@@ -117,9 +117,8 @@ pub(crate) fn gaps<C: Candidate>(candidates: &[C], issuing: &Issuing) -> Vec<(Pr
 pub(crate) fn users<C: Candidate>(candidates: &[C], issuing: &Issuing, id: IssuerId) -> Vec<ProfileName> {
     let signs = |(name, profile): &(&ProfileName, &SubscriberProfile)| {
         let rules = issuing.issuer_rules(name);
-        let for_key = |key: &KeyType| {
-            suitable(candidates, &rules, &profile.purposes, *key).iter().any(|candidate| candidate.id() == id)
-        };
+        let for_key =
+            |key: &KeyType| suitable(candidates, &rules, profile, *key).iter().any(|candidate| candidate.id() == id);
         profile.key_types.iter().any(for_key)
     };
     issuing.certificates.iter().filter(signs).map(|(name, _)| name.clone()).collect()
@@ -180,7 +179,7 @@ mod tests {
         fn key(&self) -> KeyAlgorithm {
             self.2
         }
-        fn can_sign(&self, _: &[Purpose]) -> bool {
+        fn can_sign(&self, _: &SubscriberProfile) -> bool {
             self.3
         }
     }
@@ -199,7 +198,7 @@ mod tests {
     fn chosen(cas: &[Ca], allowed: &[&str], key: KeyType) -> Vec<&'static str> {
         let allowed = allowed.iter().map(|text| text.parse().unwrap()).collect();
         let rules = IssuerRules { allowed, ..IssuerRules::default() };
-        suitable(cas, &rules, &[], key).into_iter().map(|ca| ca.1).collect()
+        suitable(cas, &rules, &SubscriberProfile::tls(90), key).into_iter().map(|ca| ca.1).collect()
     }
 
     #[test]

@@ -116,13 +116,11 @@ impl Ocsp {
         }
     }
 
-    /// None when no issuer of ours is asked about.
+    /// None unless all certificates that are asked about are of one issuer of ours: an answer has one signer.
     async fn ask(&self, request: &OcspRequest) -> Result<Option<OcspAnswer>, ServiceError> {
         let (responders, missing) = self.responders.all().await;
         let now = Timestamp::from_secs(self.kernel.now().as_secs());
-        let ours = |responder: &Responder| {
-            left(responder, now.as_secs()) > 0 && request.certificates.iter().any(|id| responder.answers_for(id))
-        };
+        let ours = |responder: &Responder| left(responder, now.as_secs()) > 0 && responder.answers(request);
         let Some((issuer, responder)) = responders.iter().find(|(_, responder)| ours(responder)) else {
             // It may be the one that is missing.
             return missing.map_or(Ok(None), Err);

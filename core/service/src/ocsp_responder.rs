@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use chancery_domain::{IssuerId, Timestamp};
-use chancery_pki::{CaName, KeyAlgorithm, PrivateKey, Responder, ResponderCertificate, Serial, Signer, Validity};
+use chancery_pki::{CaName, PrivateKey, Responder, ResponderCertificate, Serial, Signer, Validity};
 use chancery_pki::{PkiError, responder_certificate};
 use serde_json::json;
 
@@ -38,9 +38,16 @@ impl Responders {
     /// One for each issuer that is not over, and why one is missing, if one is.
     pub(crate) async fn all(&self) -> (All, Option<ServiceError>) {
         let mut missing = None;
-        if !self.lacking().is_empty() {
-            let _one_at_a_time = self.renewing.lock().await;
-            for signing in self.lacking() {
+        let lacking = self.lacking();
+        if !lacking.is_empty() {
+            // An RSA key may take seconds: where all can still answer, nobody but the one who renews waits for it.
+            let one_at_a_time = match lacking.iter().all(|signing| self.left(signing.id) > 0) {
+                true => self.renewing.try_lock().ok(),
+                false => Some(self.renewing.lock().await),
+            };
+            // Another may have made them meanwhile.
+            let lacking = if one_at_a_time.is_some() { self.lacking() } else { Vec::new() };
+            for signing in lacking {
                 match self.delegate(&signing).await {
                     Ok(responder) => {
                         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +91,11 @@ impl Responders {
 
     async fn delegate(&self, signing: &Signing) -> Result<Responder, ServiceError> {
         let serial = Serial::draw(self.kernel.entropy.as_ref());
-        let responder = self.make(signing, serial).map_err(ServiceError::internal)?;
+        // Of its issuer's kind: who verifies the certificates can verify the answers (RFC 6960 section 4.4.7.2).
+        let algorithm = signing.issuer.algorithm();
+        let key = tokio::task::spawn_blocking(move || PrivateKey::generate(algorithm)).await;
+        let key = key.map_err(ServiceError::internal)?.map_err(ServiceError::internal)?;
+        let responder = self.make(signing, serial, key).map_err(ServiceError::internal)?;
         let (kernel, issuer) = (self.kernel.clone(), signing.id);
         let ends = responder.certificate().not_after();
         let detail = json!({"serial": serial.to_string(), "not_after": ends});
@@ -96,11 +107,10 @@ impl Responders {
         Ok(responder)
     }
 
-    fn make(&self, signing: &Signing, serial: Serial) -> Result<Responder, PkiError> {
+    fn make(&self, signing: &Signing, serial: Serial, key: PrivateKey) -> Result<Responder, PkiError> {
         let (now, issuer) = (self.kernel.now().as_secs(), &signing.issuer);
         let begins = (now - BACKDATE).max(issuer.certificate().not_before());
         let ends = (now + LIFE).min(issuer.certificate().not_after());
-        let key = PrivateKey::generate(KeyAlgorithm::EcP256)?;
         let certificate = ResponderCertificate {
             subject: &CaName::beside(issuer.certificate(), &format!("OCSP Responder {}", &serial.to_string()[..8]))?,
             spki: key.spki(),

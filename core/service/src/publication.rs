@@ -48,6 +48,8 @@ pub struct PublishedCrl {
     pub etag: String,
     pub this_update: Timestamp,
     pub next_update: Timestamp,
+    /// Whether it has the address that certificates are given today.
+    has_address: bool,
 }
 
 /// What is given out.
@@ -101,10 +103,12 @@ impl Publication {
     /// Makes the lists that are due, and learns of those that others have made.
     pub async fn look(&self) -> Result<(), ServiceError> {
         let (issuers, mut heads) = self.see().await?;
-        let missing = self.missing(&issuers, &heads);
-        if !missing.is_empty() {
-            let want =
-                move |tx: &mut Tx<'_>| missing.iter().try_for_each(|(issuer, shard)| tx.want_crl(*issuer, *shard));
+        let (missing, moved) = (self.missing(&issuers, &heads), self.moved(&heads));
+        if !missing.is_empty() || !moved.is_empty() {
+            let want = move |tx: &mut Tx<'_>| {
+                missing.iter().try_for_each(|(issuer, shard)| tx.want_crl(*issuer, *shard))?;
+                moved.iter().try_for_each(|(issuer, shard)| tx.count_revocations(*issuer, *shard))
+            };
             self.kernel.store.write(want).await?;
             heads = self.see().await?.1;
         }
@@ -175,6 +179,17 @@ impl Publication {
         issuers.iter().flat_map(lists).filter(|list| !there(list)).collect()
     }
 
+    /// The lists without the address that certificates are given today. Until they have it those certificates are in no
+    /// list's scope, so it does not wait for tomorrow's.
+    fn moved(&self, heads: &[CrlHead]) -> Vec<(IssuerId, i64)> {
+        let memory = self.memory.read().unwrap_or_else(PoisonError::into_inner);
+        let lacks = |head: &&CrlHead| {
+            let known = CrlName::from_column(head.shard).and_then(|name| memory.crls.get(&(head.issuer, name)));
+            !head.lacking && known.is_some_and(|crl| crl.number == head.number && !crl.has_address)
+        };
+        heads.iter().filter(lacks).map(|head| (head.issuer, head.shard)).collect()
+    }
+
     /// Makes a list, unless it is not due any more or another node is at it.
     async fn publish(&self, record: &IssuerRecord, name: CrlName) -> Result<(), ServiceError> {
         let (issuer, shard, now) = (record.id, name.column(), self.kernel.now());
@@ -228,11 +243,24 @@ impl Publication {
         let Some(name) = CrlName::from_column(crl.shard) else { return };
         let etag = data_encoding::HEXLOWER.encode(&digest::digest(&digest::SHA256, &crl.der).as_ref()[..16]);
         let CrlRow { issuer, number, der, this_update, next_update, .. } = crl;
-        let learnt = Arc::new(PublishedCrl { number, der: der.into(), etag, this_update, next_update });
+        let has_address = self.has_address(issuer, name, &der);
+        let learnt = PublishedCrl { number, der: der.into(), etag, this_update, next_update, has_address };
+        let learnt = Arc::new(learnt);
         let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
         let known = memory.crls.entry((issuer, name)).or_insert_with(|| learnt.clone());
         if known.number < learnt.number {
             *known = learnt;
+        }
+    }
+
+    /// A list that cannot be read is left alone: making it over and over would not help.
+    fn has_address(&self, issuer: IssuerId, name: CrlName, der: &[u8]) -> bool {
+        match name {
+            CrlName::Shard(shard) => {
+                let url = self.kernel.settings.issuing.crls(issuer).url(shard);
+                Crl::addresses(der).is_none_or(|addresses| addresses.contains(&url))
+            }
+            CrlName::Root => true,
         }
     }
 }
@@ -296,8 +324,18 @@ fn make(
         next_update: this_update.plus(LIFE).as_secs(),
         revoked: &revoked,
     };
-    let crl = Crl::sign(signer, &contents).map_err(ServiceError::internal)?;
+    let earlier = facts.previous.as_deref().map_or_else(Vec::new, earlier_addresses);
+    let crl = Crl::sign_moved(signer, &contents, &earlier).map_err(ServiceError::internal)?;
     Ok((crl.into_der(), this_update))
+}
+
+/// Where certificates from before look for a list: the addresses of the list before it. That one was made here; if it is
+/// broken all the same, a list with today's address alone is better than none.
+fn earlier_addresses(previous: &[u8]) -> Vec<String> {
+    Crl::addresses(previous).unwrap_or_else(|| {
+        tracing::error!("the revocation list before cannot be read, and its addresses are lost");
+        Vec::new()
+    })
 }
 
 fn entry(entry: &CrlEntry) -> Result<RevokedCertificate, ServiceError> {

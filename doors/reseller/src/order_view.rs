@@ -107,13 +107,17 @@ pub(crate) fn challenge(challenge: &Challenge, of: &Authorization, thumbprint: O
 fn instructions(challenge: &Challenge, name: &Identifier, key_authorization: &str) -> wire::Instructions {
     let host = match name {
         Identifier::Dns(name) => name.base().to_owned(),
-        Identifier::Ip(address) if address.is_ipv6() => format!("[{address}]"),
         Identifier::Ip(address) => address.to_string(),
+    };
+    // RFC 3986 section 3.2.2: in URLs, and nowhere else, an IPv6 address has brackets.
+    let host_of_url = match name {
+        Identifier::Ip(address) if address.is_ipv6() => format!("[{address}]"),
+        Identifier::Ip(_) | Identifier::Dns(_) => host.clone(),
     };
     let some = |text: String| Some(text);
     match challenge.kind {
         ChallengeType::Http01 => wire::Instructions {
-            url: some(format!("http://{host}/.well-known/acme-challenge/{}", challenge.token)),
+            url: some(format!("http://{host_of_url}/.well-known/acme-challenge/{}", challenge.token)),
             body: some(key_authorization.to_owned()),
             ..wire::Instructions::default()
         },

@@ -10,7 +10,7 @@ use chancery_service::operator::{CertificateRef, KeyAlgorithm, NewHierarchy};
 use chancery_service::{IssuerRef, IssuerRules, Operator, ServiceError, Services, Settings};
 use chancery_store::{AuditFilter, IssuerKind};
 use chancery_testkit::Address;
-use chancery_tests::{Node, Tenant, World, csr, csr_with, on_both_databases, settings};
+use chancery_tests::{Node, START, Tenant, World, csr, csr_with, on_both_databases, settings};
 use serde_json::{Value, json};
 
 /// A profile for each thing that profiles can say, beside the usual ones.
@@ -44,6 +44,21 @@ fn many_profiles() -> Settings {
         look.validity_days = 365;
         look.names = NameRules::default();
     });
+    settings
+}
+
+/// A policy of the operator's own.
+const OWN_POLICY: &str = "1.3.6.1.4.1.99999.1";
+
+/// The usual profiles, and one under a policy that none of them has.
+fn with_own_policy() -> Settings {
+    let mut settings = settings();
+    let usual = settings.profiles[0].clone();
+    let name = ProfileName::parse("own").unwrap();
+    let mut look = settings.issuing.certificates[&usual.name].clone();
+    look.policies = vec![OWN_POLICY.parse().unwrap()];
+    settings.issuing.certificates.insert(name.clone(), look);
+    settings.profiles.push(Profile { name, ..usual });
     settings
 }
 
@@ -118,6 +133,10 @@ fn shown(chain: &str) -> String {
 
 /// Whether the chain leads to a root, as OpenSSL sees it.
 async fn verify(world: &World, chain: &str, purpose: &str) -> Result<(), String> {
+    verify_with(world, chain, &["-purpose", purpose]).await
+}
+
+async fn verify_with(world: &World, chain: &str, more: &[&str]) -> Result<(), String> {
     let folder = tempfile::tempdir().unwrap();
     let (roots, above) = (folder.path().join("roots.pem"), folder.path().join("above.pem"));
     let issuers = world.services.operator.issuers().await.unwrap();
@@ -127,8 +146,8 @@ async fn verify(world: &World, chain: &str, purpose: &str) -> Result<(), String>
     let at = world.services.now().as_secs().to_string();
     let (roots, above) = (roots.to_str().unwrap(), above.to_str().unwrap());
     let strict = ["verify", "-x509_strict", "-check_ss_sig", "-no-CApath", "-no-CAstore"];
-    let rest = ["-CAfile", roots, "-untrusted", above, "-attime", &at, "-purpose", purpose];
-    openssl(&[strict.as_slice(), &rest].concat(), chain).map(drop)
+    let rest = ["-CAfile", roots, "-untrusted", above, "-attime", &at];
+    openssl(&[strict.as_slice(), &rest, more].concat(), chain).map(drop)
 }
 
 /// Makes a P-384 and an RSA one beside the P-256 one that each world has.
@@ -183,6 +202,42 @@ on_both_databases! {
         assert_eq!(node.services.operator.create_issuer(KeyAlgorithm::EcP256, None).await.unwrap().name, "Test Issuing E3");
         node.services.authority.reload().await.unwrap();
         assert_eq!(customer.issuer_for("rich", "ec-p256").await, "Test Issuing E3");
+    }
+
+    async fn a_policy_needs_a_ca_that_has_it(world: World) {
+        // The CA of each world was made when every profile was domain validated.
+        let node = world.another_node(with_own_policy(), Vec::new()).await;
+        let gaps = node.services.authority.gaps();
+        assert!(!gaps.is_empty() && gaps.iter().all(|(profile, _)| profile.as_str() == "own"), "{gaps:?}");
+        node.services.operator.create_issuer(KeyAlgorithm::EcP256, None).await.unwrap();
+        node.services.authority.reload().await.unwrap();
+        assert!(node.services.authority.gaps().is_empty());
+        let customer = Customer::of(&world, &node).await;
+        // Often enough that the other one would have had its turn.
+        for _ in 0..8 {
+            let order = customer.issue("own", csr(&["hello.test"])).await;
+            let chain = customer.chain(&order).await;
+            assert_eq!(issuer(&chain), "Test Issuing E2");
+            let asked = ["-policy", OWN_POLICY, "-explicit_policy"];
+            assert_eq!(verify_with(&world, &chain, &asked).await, Ok(()));
+        }
+    }
+
+    async fn a_ca_begins_an_hour_early_so_that_its_first_certificates_can(world: World) {
+        let operator = &world.services.operator;
+        let issuers = operator.issuers().await.unwrap();
+        let early = START.as_secs() - 3600;
+        assert!(issuers.iter().all(|ca| ca.info.not_before == early), "root and issuing CA");
+        let node = world.another_node(settings(), Vec::new()).await;
+        let customer = Customer::of(&world, &node).await;
+        customer.issue("TLS-90d", csr(&["hello.test"])).await;
+        let listed = customer.tenant.get("/v1/certificates?limit=1").await.expect(200);
+        let begins = listed["items"][0]["notBefore"].as_str().and_then(Timestamp::parse).unwrap();
+        assert_eq!(begins.as_secs(), world.services.now().as_secs() - 3600);
+        // By a clock that is behind it would be older than its root.
+        world.clock.set(START.minus(Duration::from_secs(1800)));
+        let made = operator.create_issuer(KeyAlgorithm::EcP256, None).await.unwrap();
+        assert_eq!(made.info.not_before, early);
     }
 
     async fn a_public_certificate_is_never_longer_than_its_day_allows(world: World) {

@@ -83,6 +83,17 @@ on_both_databases! {
         }
     }
 
+    async fn an_ipv6_address_has_brackets_in_urls_only(world: World) {
+        const ADDRESS: &str = "2606:4700:4700::1111";
+        let (tenant, account) = stage(&world).await;
+        let order = tenant.make_order(&account, &[ADDRESS]).await;
+        let codes = tenant.codes(&lookup(&order["authorizations"][0])).await;
+        let say = |kind: &str| codes.iter().find(|code| code["type"] == kind).unwrap()["instructions"].clone();
+        let url = text(&say("http-01"), "url");
+        assert!(url.starts_with(&format!("http://[{ADDRESS}]/.well-known/acme-challenge/")), "{url}");
+        assert_eq!(say("tls-alpn-01")["subjectAlternativeName"], ADDRESS);
+    }
+
     async fn a_wrong_answer_a_missing_name_and_caa_end_the_order_with_what_was_seen(world: World) {
         let (tenant, account) = stage(&world).await;
         let dns = TestDns::start().await;

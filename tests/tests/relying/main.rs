@@ -5,6 +5,7 @@ mod customer;
 mod door;
 mod lists;
 mod making;
+mod moving;
 mod nodes;
 mod ocsp;
 mod openssl;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chancery_service::operator::KeyAlgorithm;
 use chancery_tests::{Reply, Tenant, World, on_both_databases, settings};
 use http::Method;
 
@@ -151,6 +152,49 @@ on_both_databases! {
         assert_ne!(post(&world.relying_party(), request).await.body, reply.body, "a nonce is answered anew");
     }
 
+    /// RFC 6960 section 4.4.7.2: who can verify the certificates can verify the answers.
+    async fn answers_are_signed_with_a_key_like_their_issuers(world: World) {
+        let kinds = [
+            (KeyAlgorithm::EcP256, "ecdsa-with-SHA256"),
+            (KeyAlgorithm::EcP384, "ecdsa-with-SHA384"),
+            (KeyAlgorithm::Rsa2048, "sha256WithRSAEncryption"),
+            (KeyAlgorithm::Rsa3072, "sha256WithRSAEncryption"),
+        ];
+        for (kind, signature) in kinds {
+            let issuer = world.services.operator.create_issuer(kind, None).await.unwrap();
+            world.services.authority.reload().await.unwrap();
+            let party = RelyingParty::below(&world, issuer.id).await;
+            let serial = "4000000000000000000000000000000000000001";
+            let answer = post(&world.relying_party(), party.ask(serial, &["-sha1"])).await.body;
+            let said = party.judge(&answer, serial, world.services.now(), &["-sha1", "-resp_text"]);
+            assert!(said.contains("Response verify OK") && said.contains(": unknown"), "{said}");
+            // Of the answer itself, which comes before the certificate of its signer.
+            let (_, signed) = said.split_once("Signature Algorithm: ").unwrap();
+            assert!(signed.starts_with(signature), "{kind:?}: {said}");
+            let key = openssl_name(kind);
+            let (_, certificate) = said.split_once("Subject Public Key Info:").unwrap();
+            assert!(certificate.contains(key), "{kind:?}: {said}");
+        }
+    }
+
+    /// What one CA has issued is not `unknown`, and another's responder cannot say so (RFC 6960 section 2.2).
+    async fn a_request_about_two_cas_is_not_answered(world: World) {
+        let customer = Customer::of(&world).await;
+        let held = customer.certificate(&world, "a.test").await;
+        let other = world.services.operator.create_issuer(KeyAlgorithm::EcP256, None).await.unwrap();
+        world.services.authority.reload().await.unwrap();
+        let (party, relying) = (RelyingParty::of(&world, &held).await, world.relying_party());
+        party.write("other.pem", other.certificate.to_pem().as_bytes());
+        let (serial, unauthorized) = (format!("0x{}", held.serial), [0x30_u8, 3, 0x0a, 1, 6]);
+        for issuers in [["issuer.pem", "other.pem"], ["other.pem", "issuer.pem"]] {
+            let ask = ["-issuer", issuers[0], "-serial", &serial, "-issuer", issuers[1], "-serial", &serial];
+            assert_eq!(party.run(&[&["ocsp", "-no_nonce"][..], &ask, &["-reqout", "request.der"]].concat()), "");
+            let reply = post(&relying, party.read("request.der")).await;
+            assert_eq!(reply.body, unauthorized);
+            assert_eq!(reply.header("cache-control"), Some("no-store"));
+        }
+    }
+
     async fn what_is_not_understood_or_not_ours_is_told_so(world: World) {
         let customer = Customer::of(&world).await;
         let held = customer.certificate(&world, "a.test").await;
@@ -164,6 +208,17 @@ on_both_databases! {
         let reply = post(&relying, party.read("request.der")).await;
         assert_eq!(reply.body, [0x30, 3, 0x0a, 1, 6], "unauthorized");
         assert_eq!(reply.header("cache-control"), Some("no-store"));
+    }
+}
+
+/// How `openssl` shows such a key.
+fn openssl_name(kind: KeyAlgorithm) -> &'static str {
+    match kind {
+        KeyAlgorithm::EcP256 => "NIST CURVE: P-256",
+        KeyAlgorithm::EcP384 => "NIST CURVE: P-384",
+        KeyAlgorithm::Rsa2048 => "Public-Key: (2048 bit)",
+        KeyAlgorithm::Rsa3072 => "Public-Key: (3072 bit)",
+        KeyAlgorithm::Rsa4096 => "Public-Key: (4096 bit)",
     }
 }
 

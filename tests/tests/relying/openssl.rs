@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use chancery_domain::Timestamp;
+use chancery_domain::{IssuerId, Timestamp};
 use chancery_tests::World;
 use tempfile::TempDir;
 
@@ -17,11 +17,16 @@ pub(crate) struct RelyingParty {
 
 impl RelyingParty {
     pub(crate) async fn of(world: &World, held: &Held) -> Self {
+        Self::below(world, held.issuer()).await
+    }
+
+    /// One that cares for certificates of this CA.
+    pub(crate) async fn below(world: &World, issuer: IssuerId) -> Self {
         let me = Self { folder: tempfile::tempdir().unwrap() };
         let issuers = world.services.operator.issuers().await.unwrap();
         let pem = |id| issuers.iter().find(|issuer| issuer.id == id).unwrap().certificate.to_pem();
-        let parent = issuers.iter().find(|issuer| issuer.id == held.issuer()).unwrap().parent.unwrap();
-        let (root, issuer) = (pem(parent), pem(held.issuer()));
+        let parent = issuers.iter().find(|known| known.id == issuer).unwrap().parent.unwrap();
+        let (root, issuer) = (pem(parent), pem(issuer));
         me.write("trusted.pem", (root.clone() + &issuer).as_bytes());
         me.write("issuer.pem", issuer.as_bytes());
         me.write("root.pem", root.as_bytes());

@@ -1,5 +1,7 @@
 //! An issuing CA that its root has revoked.
 
+use std::time::Duration;
+
 use chancery_domain::{PageRequest, RevocationReason};
 use chancery_service::operator::KeyAlgorithm;
 use chancery_store::AuditFilter;
@@ -70,5 +72,47 @@ on_both_databases! {
         let records = world.services.audit.list(filter, PageRequest { after: None, limit: 10 }).await.unwrap();
         assert_eq!(records.len(), 1);
         assert!(records[0].detail.contains("keyCompromise"), "{}", records[0].detail);
+    }
+
+    /// Baseline Requirements section 7.2.2: the entry of a CA has a reason.
+    async fn a_ca_is_not_revoked_without_a_reason(world: World) {
+        let operator = &world.services.operator;
+        let refused = operator.revoke_issuer("Test Issuing E1", RevocationReason::Unspecified).await.err().unwrap();
+        assert!(refused.to_string().contains("choose one of keyCompromise, affiliationChanged, superseded"), "{refused}");
+        let issuers = operator.issuers().await.unwrap();
+        assert!(issuers.iter().all(|issuer| issuer.revocation.is_none()));
+    }
+
+    async fn a_compromised_key_replaces_another_reason_on_the_list(world: World) {
+        let (operator, publication) = (&world.services.operator, &world.services.publication);
+        let name = "Test Issuing E1";
+        let first = operator.revoke_issuer(name, RevocationReason::Superseded).await.unwrap();
+        assert_eq!((first.already, first.replaced), (false, None));
+        publication.look().await.unwrap();
+        let root = path(&world.services.settings.issuing.root_crl_url(first.issuer.parent.unwrap()));
+        let (serial, since) = (first.issuer.info.serial.clone(), first.issuer.revocation.unwrap().at.as_secs());
+        let superseded = fetch(&world.relying_party(), &root).await;
+        assert_eq!(superseded.revoked, [(serial.clone(), since, 4)]);
+
+        world.advance(Duration::from_secs(60));
+        let second = operator.revoke_issuer(name, RevocationReason::KeyCompromise).await.unwrap();
+        assert_eq!((second.already, second.replaced), (false, Some(RevocationReason::Superseded)));
+        publication.look().await.unwrap();
+        let compromised = fetch(&world.relying_party(), &root).await;
+        assert_eq!(compromised.revoked, [(serial, since, 2)], "the time stays");
+        assert!(compromised.number > superseded.number);
+
+        for reason in [RevocationReason::KeyCompromise, RevocationReason::Superseded] {
+            let again = operator.revoke_issuer(name, reason).await.unwrap();
+            assert_eq!((again.already, again.replaced), (true, None));
+            assert_eq!(again.issuer.revocation.unwrap().reason, RevocationReason::KeyCompromise);
+        }
+        publication.look().await.unwrap();
+        assert_eq!(fetch(&world.relying_party(), &root).await, compromised, "nothing has changed");
+        let filter = AuditFilter { action: Some("issuer.revoke".to_owned()), ..AuditFilter::default() };
+        let records = world.services.audit.list(filter, PageRequest { after: None, limit: 10 }).await.unwrap();
+        assert_eq!(records.len(), 2);
+        let noted = records.iter().filter(|record| record.detail.contains(r#""replaced":"superseded""#));
+        assert_eq!(noted.count(), 1);
     }
 }

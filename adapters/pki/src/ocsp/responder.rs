@@ -100,15 +100,22 @@ impl Responder {
         })
     }
 
+    /// Whether all of a request is about certificates of its issuer. Of others it knows nothing, and must not sign
+    /// `unknown` for what another has issued (RFC 6960 section 2.2).
+    pub fn answers(&self, request: &OcspRequest) -> bool {
+        request.certificates.iter().all(|id| self.answers_for(id))
+    }
+
     /// The serial numbers of its issuer that a request asks about, for looking them up beforehand.
     pub fn asked_about(&self, request: &OcspRequest) -> Vec<Serial> {
         let ours = request.certificates.iter().filter(|id| self.answers_for(id));
         ours.filter_map(CertId::serial).collect()
     }
 
-    /// Answers about every certificate of the request: what `status` says of its issuer's, `unknown` for others.
+    /// Answers about every certificate of the request what `status` says of it, and `unknown` for a serial number that
+    /// was not drawn here.
     ///
-    /// A request without any certificate of its issuer is answered with `unauthorized`. The nonce is repeated.
+    /// A request about a certificate of another issuer is answered with `unauthorized`. The nonce is repeated.
     pub fn respond(
         &self,
         request: &OcspRequest,
@@ -120,12 +127,11 @@ impl Responder {
         if !(1..=MAX_DAYS * DAY).contains(&lasts) || times.next_update > certificate_ends {
             return Err(OcspError::NextUpdate { certificate_ends }.into());
         }
-        if !request.certificates.iter().any(|id| self.answers_for(id)) {
+        if !self.answers(request) {
             return Ok(OcspFailure::Unauthorized.to_der());
         }
         let single = |id: &CertId| {
-            let serial = id.serial().filter(|_| self.answers_for(id));
-            let status = serial.map_or(CertificateStatus::Unknown, |serial| status(&serial));
+            let status = id.serial().map_or(CertificateStatus::Unknown, |serial| status(&serial));
             response::single(id, status, times.this_update, times.next_update)
         };
         let singles = request.certificates.iter().map(single).collect::<Result<Vec<_>, _>>()?;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::common::{CA_ISSUERS, CRL, Hierarchy, NOW, days, hierarchy, issuing_of, key, name, names, root_of, serial};
 use chancery_pki::{
     CaName, CaPolicy, Certificate, Issuer, IssuerError, IssuingCa, KeyAlgorithm, KeyError, NameError, PkiError,
-    Purpose, ServerCertificate, Signer, Validity, chain_to_pem, inspect, issuing, root, server_certificate,
+    PolicyId, Purpose, ServerCertificate, Signer, Validity, chain_to_pem, inspect, issuing, root, server_certificate,
 };
 use x509_parser::{
     der_parser::asn1_rs::BitString,
@@ -186,6 +186,36 @@ fn an_issuing_ca_covers_the_purposes_it_was_made_for_and_no_other() {
     assert_eq!((usage(&server), usage(&both)), ((true, false), (true, true)));
     let (beside, above) = (server.certificate().info().unwrap().subject, root.certificate().info().unwrap().subject);
     assert_eq!(beside.replace("Issuing CA", ""), above.replace("Test Root", ""));
+}
+
+#[test]
+fn an_issuing_ca_allows_the_policies_it_has_and_no_other() {
+    let root = root_of(&key(KeyAlgorithm::EcP256));
+    let made = |policy: CaPolicy| {
+        let key_pair = key(KeyAlgorithm::EcP256);
+        let ca = IssuingCa {
+            subject: &name("Issuing CA"),
+            spki: key_pair.spki(),
+            validity: days(100),
+            serial: serial(),
+            policy,
+            purposes: &[],
+            ca_issuers_url: None,
+            crl_url: None,
+        };
+        issuing(&root, &ca).unwrap()
+    };
+    let own: PolicyId = "1.3.6.1.4.1.99999.1".parse().unwrap();
+    let (plain, any) = (made(CaPolicy::DomainValidated), made(CaPolicy::Any));
+    let none: &[PolicyId] = &[];
+    for policies in [none, &[PolicyId::DOMAIN_VALIDATED]] {
+        assert!(plain.allows(policies).unwrap() && any.allows(policies).unwrap(), "{policies:?}");
+    }
+    for policies in [&[own][..], &[PolicyId::DOMAIN_VALIDATED, own]] {
+        assert!(!plain.allows(policies).unwrap() && any.allows(policies).unwrap(), "{policies:?}");
+        // It has none, as roots do.
+        assert!(root.certificate().allows(policies).unwrap(), "{policies:?}");
+    }
 }
 
 #[test]

@@ -45,6 +45,8 @@ pub struct CrlFacts {
     /// That of the list before.
     pub this_update: Timestamp,
     pub scheduled_at: Timestamp,
+    /// The list before.
+    pub previous: Option<Vec<u8>>,
     pub entries: Vec<CrlEntry>,
 }
 
@@ -65,8 +67,8 @@ impl Tx<'_> {
         self.put(sql, params![id])
     }
 
-    /// Counts that there are new revocations on a list.
-    pub(crate) fn count_revocations(&mut self, issuer: IssuerId, shard: i64) -> Result<(), StoreError> {
+    /// Counts that something on a list has changed, so that it is made anew: new revocations, or what it says of itself.
+    pub fn count_revocations(&mut self, issuer: IssuerId, shard: i64) -> Result<(), StoreError> {
         let sql = "INSERT INTO crls (issuer_id, shard, changes, drawn, claimed_until, number, covers, this_update,
                    next_update, scheduled_at) VALUES ($1, $2, 1, 0, 0, 0, 0, 0, 0, 0)
                    ON CONFLICT (issuer_id, shard) DO UPDATE SET changes = crls.changes + 1";
@@ -120,12 +122,13 @@ impl Tx<'_> {
     /// schedule, so that each has been on one such list after its end (RFC 5280 section 3.3). Ask in a unit that reads:
     /// it sees one moment.
     pub fn crl_facts(&mut self, issuer: IssuerId, shard: i64, now: Timestamp) -> Result<Option<CrlFacts>, StoreError> {
-        let sql = "SELECT changes, this_update, scheduled_at FROM crls WHERE issuer_id = $1 AND shard = $2";
+        let sql = "SELECT changes, this_update, scheduled_at, der FROM crls WHERE issuer_id = $1 AND shard = $2";
         let found = self.query_one(sql, params![issuer, shard], |row| {
             Ok(CrlFacts {
                 changes: row.int()?,
                 this_update: row.time()?,
                 scheduled_at: row.time()?,
+                previous: row.bytes_or_none()?,
                 entries: Vec::new(),
             })
         })?;

@@ -107,7 +107,8 @@ impl Tx<'_> {
     }
 
     /// Notes that a CA is revoked, which retires it as well, and counts that on the list of its parent it belongs on;
-    /// `false` where it is revoked already.
+    /// `false` where it is revoked already. That its key is compromised is noted all the same, as of the time it was
+    /// revoked for something else.
     pub fn revoke_issuer(
         &mut self,
         id: IssuerId,
@@ -119,10 +120,17 @@ impl Tx<'_> {
         let IssuerRevocation { at, reason } = revocation;
         let params = params![id, IssuerState::Retired.as_str(), at, i64::from(reason.code())];
         let revoked = self.execute(sql, params)? == 1;
-        if revoked {
+        let changed = revoked || (reason == RevocationReason::KeyCompromise && self.compromise_issuer(id)?);
+        if changed {
             self.count_revocations(list.0, list.1)?;
         }
-        Ok(revoked)
+        Ok(changed)
+    }
+
+    fn compromise_issuer(&mut self, id: IssuerId) -> Result<bool, StoreError> {
+        let sql = "UPDATE issuers SET revocation_reason = $2 WHERE id = $1 AND revocation_reason <> $2";
+        let reason = i64::from(RevocationReason::KeyCompromise.code());
+        Ok(self.execute(sql, params![id, reason])? == 1)
     }
 
     pub fn set_issuer_state(&mut self, id: IssuerId, state: IssuerState) -> Result<(), StoreError> {

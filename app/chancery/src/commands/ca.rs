@@ -2,6 +2,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use chancery_domain::{Clock, KeyType, RevocationReason, Timestamp};
+use chancery_pki::CaName;
 use chancery_service::operator::{ChainDetails, IssuerDetails, KeyAlgorithm};
 use chancery_service::{Noun, ServiceError};
 use clap::Subcommand;
@@ -30,7 +31,7 @@ pub enum CaCommand {
         #[arg(long, value_name = "KEY", value_parser = key_algorithm)]
         kind: KeyAlgorithm,
         /// Its name [default: that of its siblings with the next number]
-        #[arg(long)]
+        #[arg(long, value_parser = ca_name)]
         name: Option<String>,
     },
     /// Make a successor with the same kind of key, and retire the old one
@@ -47,7 +48,7 @@ pub enum CaCommand {
     RevokeIssuer {
         /// Its id or its name
         ca: String,
-        /// Why, as RFC 5280 names or numbers it; keyCompromise is told as cACompromise
+        /// Why, as RFC 5280 names or numbers it, but not unspecified; keyCompromise is told as cACompromise
         #[arg(long)]
         reason: RevocationReason,
         /// Do it without asking
@@ -139,9 +140,13 @@ fn revoke(context: &Context, ca: &str, reason: RevocationReason, yes: bool) -> R
     }
     let revoked = context.wait(context.operator.revoke_issuer(ca, reason))?;
     let name = &revoked.issuer.name;
-    let mut sentence = match revoked.already {
-        true => format!("{name} was revoked already."),
-        false => format!("{name} is revoked; the root's list says so within seconds where the service runs."),
+    let mut sentence = match (revoked.already, revoked.replaced) {
+        (true, _) => format!("{name} was revoked already."),
+        (false, None) => format!("{name} is revoked; the root's list says so within seconds where the service runs."),
+        (false, Some(before)) => format!(
+            "{name} was revoked as {before}, and is so as {reason} now; the root's list says so within seconds where the \
+             service runs."
+        ),
     };
     for (profile, key) in &revoked.gaps {
         sentence.push_str(&format!(
@@ -210,6 +215,12 @@ fn chain_line(chain: &ChainDetails) -> String {
     let ends = Timestamp::from_secs(chain.chain.not_after());
     let verb = if chain.is_offered(SystemClock.now()) { "until" } else { "expired" };
     format!("{}: up to {} ({verb} {ends})", chain.number, chain.root())
+}
+
+/// What cannot stand in a certificate is a wrong argument, whatever the rest of the name is.
+fn ca_name(text: &str) -> Result<String, String> {
+    let checked = CaName::new("XX", "Organization", text);
+    checked.map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
 fn key_algorithm(text: &str) -> Result<KeyAlgorithm, String> {

@@ -6,7 +6,7 @@ use std::thread;
 use chancery_domain::{IssuerId, Timestamp};
 use chancery_pki::{
     CaName, CaPolicy, Certificate, CertificateInfo, Issuer, IssuingCa, KeyAlgorithm, KeyError, PolicyId, PrivateKey,
-    Purpose, Serial, Signer, SubscriberProfile, Validity, issuing, root,
+    Purpose, Serial, Signer, SubscriberProfile, Validity, ValidityError, issuing, root,
 };
 use chancery_store::{IssuerKind, IssuerRecord, IssuerRevocation, IssuerState};
 use serde_json::json;
@@ -48,6 +48,9 @@ impl IssuerDetails {
     }
 }
 
+/// How many seconds before it is made a CA begins, for clocks that are late; what it signs in its first hour is dated
+/// back as well, and never to before its issuer.
+const BACKDATE: i64 = 3600;
 const ROOT_DAYS: u32 = 20 * 365;
 const ISSUING_DAYS: u32 = 5 * 365;
 
@@ -86,11 +89,10 @@ impl Operator {
 
     /// The first key is the root's.
     fn make_hierarchy(&self, new: &NewHierarchy, keys: Vec<PrivateKey>) -> Result<Vec<IssuerRecord>, AnyError> {
-        let now = self.kernel.now();
         let name = |common: &str| CaName::new(&new.country, &new.organization, common);
         let mut keys = keys.into_iter();
         let root_key = keys.next().ok_or("a root needs a key")?;
-        let validity = Validity::days(now.as_secs(), ROOT_DAYS)?;
+        let validity = ca_validity(self.kernel.now().as_secs(), ROOT_DAYS, None)?;
         let certificate = root(&root_key, &name(&new.root)?, validity, self.serial())?;
         let root_record = self.issuer_record(None, &new.root, &certificate, &root_key)?;
         let parent = Parent { id: root_record.id, issuer: Issuer::new(certificate, Arc::new(root_key))? };
@@ -110,12 +112,11 @@ impl Operator {
         key: &PrivateKey,
     ) -> Result<IssuerRecord, AnyError> {
         let settings = &self.kernel.settings.issuing;
-        let (base, now) = (&settings.relying_url, self.kernel.now().as_secs());
-        let ends = Validity::days(now, ISSUING_DAYS)?.not_after().min(parent.issuer.not_after());
+        let base = &settings.relying_url;
         let ca = IssuingCa {
             subject,
             spki: key.spki(),
-            validity: Validity::lasting(now, ends - now + 1)?,
+            validity: ca_validity(self.kernel.now().as_secs(), ISSUING_DAYS, Some(&parent.issuer))?,
             serial: self.serial(),
             policy: policy_for(settings),
             purposes: &purposes_of(settings),
@@ -197,6 +198,16 @@ pub(super) fn details(record: &IssuerRecord) -> Result<IssuerDetails, ServiceErr
         created_at: record.created_at,
         revocation: record.revocation,
     })
+}
+
+/// So many days from now on, and a little before; all of it within the validity of the parent.
+fn ca_validity(now: i64, days: u32, parent: Option<&Issuer>) -> Result<Validity, ValidityError> {
+    let ends = Validity::days(now, days)?.not_after();
+    let (begins, ends) = match parent {
+        Some(parent) => ((now - BACKDATE).max(parent.certificate().not_before()), ends.min(parent.not_after())),
+        None => (now - BACKDATE, ends),
+    };
+    Validity::lasting(begins, ends - begins + 1)
 }
 
 /// Domain validated alone where no profile has another policy.

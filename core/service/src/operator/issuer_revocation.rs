@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Operator;
 use super::hierarchy::{IssuerDetails, details};
-use super::issuers::find_issuing;
+use super::issuers::{find_issuing, refusal};
 use crate::error::ServiceError;
 use crate::issuers::gaps;
 use crate::publication::CrlName;
@@ -15,16 +15,20 @@ use crate::publication::CrlName;
 #[derive(Clone)]
 pub struct RevokedIssuer {
     pub issuer: IssuerDetails,
-    /// Whether it was so before.
+    /// Whether it was so before, and still is as it was.
     pub already: bool,
+    /// The reason it was revoked for before its key was found compromised.
+    pub replaced: Option<RevocationReason>,
     /// What nobody may sign now.
     pub gaps: Vec<(ProfileName, KeyType)>,
 }
 
 impl Operator {
     /// Revokes an issuing CA, even if nobody else may sign what it signs: whoever has its key does not wait. The list of
-    /// its parent is made anew by the next node that looks, within a second.
+    /// its parent is made anew by the next node that looks, within a second. That its key is compromised replaces another
+    /// reason, and the time stays.
     pub async fn revoke_issuer(&self, which: &str, reason: RevocationReason) -> Result<RevokedIssuer, ServiceError> {
+        require_reason(reason)?;
         let (me, which) = (self.clone(), which.to_owned());
         self.kernel
             .store
@@ -41,14 +45,28 @@ impl Operator {
                 let after = tx.issuers()?.iter().map(details).collect::<Result<Vec<_>, _>>()?;
                 let missing = || ServiceError::internal("a CA that was there a moment ago");
                 let issuer = after.iter().find(|issuer| issuer.id == record.id).cloned().ok_or_else(missing)?;
+                let replaced = record.revocation.filter(|_| revoked).map(|before| before.reason);
                 if revoked {
                     let IssuerRecord { id, name, .. } = record;
-                    let detail = json!({"name": name, "reason": reason.as_str(), "serial": issuer.info.serial});
+                    let mut detail = json!({"name": name, "reason": reason.as_str(), "serial": issuer.info.serial});
+                    if let Some(replaced) = replaced {
+                        detail["replaced"] = replaced.as_str().into();
+                    }
                     me.record(tx, None, "issuer.revoke", *id, &detail)?;
                 }
                 let gaps = gaps(&me.candidates(&after), &me.kernel.settings.issuing);
-                Ok(RevokedIssuer { issuer, already: !revoked, gaps })
+                Ok(RevokedIssuer { issuer, already: !revoked, replaced, gaps })
             })
             .await
     }
+}
+
+/// The list has to say why a CA is revoked (Baseline Requirements section 7.2.2), and `unspecified` is left out of lists.
+fn require_reason(reason: RevocationReason) -> Result<(), ServiceError> {
+    if reason != RevocationReason::Unspecified {
+        return Ok(());
+    }
+    let known = RevocationReason::ALL.iter().filter(|known| **known != reason).map(|known| known.as_str());
+    let known = known.collect::<Vec<_>>().join(", ");
+    Err(refusal(format!("a CA is not revoked for no reason; choose one of {known}")))
 }

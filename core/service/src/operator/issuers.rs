@@ -1,7 +1,7 @@
 //! The life of issuing CAs: one is made, takes over from another, is retired, comes back.
 
 use chancery_domain::{IssuerId, KeyType, Problems, ProfileName};
-use chancery_pki::{CaName, KeyAlgorithm, Purpose};
+use chancery_pki::{CaName, KeyAlgorithm, SubscriberProfile};
 use chancery_store::{IssuerKind, IssuerRecord, IssuerState, Tx};
 use serde_json::json;
 
@@ -174,8 +174,9 @@ impl Candidate for Recorded<'_> {
         self.key
     }
 
-    fn can_sign(&self, purposes: &[Purpose]) -> bool {
-        let covers = self.issuer.certificate.covers(purposes).unwrap_or(false);
+    fn can_sign(&self, profile: &SubscriberProfile) -> bool {
+        let ca = &self.issuer.certificate;
+        let covers = ca.covers(&profile.purposes).unwrap_or(false) && ca.allows(&profile.policies).unwrap_or(false);
         self.issuer.state == IssuerState::Active && self.now <= self.issuer.info.not_after && covers
     }
 }
