@@ -16,13 +16,17 @@ use crate::{
     keyring::Keyring,
 };
 
+/// As many symbolic links as Linux follows: those that lead in a circle have more.
+const MOST_LINKS: usize = 40;
+
 impl Keyring {
     /// Makes a keyring file with one random key, and loads it. `now` is in Unix seconds.
     ///
     /// Never replaces a file: with the old keys every sealed value would be lost. Once this returns,
-    /// the file survives a loss of power.
+    /// the file survives a loss of power. Through a symbolic link the file behind it is made, not the link.
     pub fn create(path: impl Into<PathBuf>, now: i64) -> Result<Self, KeyringError> {
-        let path = path.into();
+        let named: PathBuf = path.into();
+        let path = Self::place(&named)?;
         let _lock = lock(&path)?;
         let key = KeyEntry::random(now);
         let file = KeyFile { primary: key.id.clone(), keys: vec![key] };
@@ -36,7 +40,23 @@ impl Keyring {
         })?;
         removed.map_err(failed("remove", &draft))?;
         sync_directory(&path)?;
-        Self::load(path)
+        Self::load(named)
+    }
+
+    /// Where a keyring file of this name is, or is going to be made: at the end of its symbolic links, if it is one.
+    ///
+    /// Refuses a link that ends in a folder that is not there. Makes nothing.
+    pub fn place(path: impl AsRef<Path>) -> Result<PathBuf, KeyringError> {
+        let link = path.as_ref();
+        let mut place = link.to_owned();
+        for _ in 0..MOST_LINKS {
+            match fs::read_link(&place) {
+                Ok(target) => place = directory(&place).join(target),
+                Err(_) if place == link || directory(&place).is_dir() => return Ok(place),
+                Err(_) => break,
+            }
+        }
+        Err(KeyringError::Dangling { path: link.to_owned(), target: place })
     }
 
     /// Adds a new random key that seals nothing yet, so that it can be brought to every machine first; returns its id,
@@ -102,9 +122,9 @@ fn change<T>(path: &Path, change: impl FnOnce(&mut KeyFile) -> Result<T, Keyring
     let outcome = change(&mut file)?;
     // An operator may do this as root: the server must still be able to read its keyring and to lock it.
     let owner = fs::metadata(&path).map_err(failed("read", &path))?;
-    give(&lock, &owner).map_err(failed("change the owner of the lock of", &path))?;
+    give(&lock, &owner, &path)?;
     let draft = write_draft(&path, &file, Some(&owner))?;
-    fs::rename(&draft, &path).map_err(failed("replace", &path))?;
+    fs::rename(&draft, &path).inspect_err(|_| discard(&draft)).map_err(failed("replace", &path))?;
     sync_directory(&path)?;
     Ok(outcome)
 }
@@ -127,28 +147,45 @@ fn write_draft(path: &Path, keys: &KeyFile, owner: Option<&Metadata>) -> Result<
     }
     let mut file =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).map_err(failed("create", &draft))?;
-    file.write_all(&keys.to_json())
-        .and_then(|()| owner.map_or(Ok(()), |owner| give(&file, owner)))
-        .and_then(|()| file.sync_all())
-        .map_err(failed("write", &draft))?;
+    let written = file
+        .write_all(&keys.to_json())
+        .map_err(failed("write", &draft))
+        .and_then(|()| owner.map_or(Ok(()), |owner| give(&file, owner, path)))
+        .and_then(|()| file.sync_all().map_err(failed("write", &draft)));
+    written.inspect_err(|_| discard(&draft))?;
     Ok(draft)
 }
 
-/// Makes the file belong to whom the other file belongs; asks nothing of the system if it does.
-fn give(file: &File, to: &Metadata) -> io::Result<()> {
-    let from = file.metadata()?;
+/// A draft that nobody is going to use has keys in it all the same.
+fn discard(draft: &Path) {
+    // What cannot be removed either is told by whoever comes next.
+    let _ = fs::remove_file(draft);
+}
+
+/// Makes the file belong to whom the keyring belongs; asks nothing of the system if it does.
+fn give(file: &File, to: &Metadata, keyring: &Path) -> Result<(), KeyringError> {
+    let from = file.metadata().map_err(failed("read", keyring))?;
     if (from.uid(), from.gid()) == (to.uid(), to.gid()) {
         return Ok(());
     }
-    fchown(file, Some(to.uid()), Some(to.gid()))
+    match fchown(file, Some(to.uid()), Some(to.gid())) {
+        Ok(()) => Ok(()),
+        // The group is none of this user's. It may do nothing with the keyring (mode 0600): the owner is all that counts.
+        Err(_) if from.uid() == to.uid() => Ok(()),
+        Err(source) => Err(KeyringError::Owner { path: keyring.to_owned(), owner: to.uid(), user: from.uid(), source }),
+    }
 }
 
 fn sync_directory(path: &Path) -> Result<(), KeyringError> {
-    let directory = match path.parent() {
+    let directory = directory(path);
+    File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed("sync", directory))
+}
+
+fn directory(path: &Path) -> &Path {
+    match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         Some(_) | None => Path::new("."),
-    };
-    File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed("sync", directory))
+    }
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {
@@ -160,4 +197,24 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> KeyringError {
     let path = path.to_owned();
     move |source| KeyringError::Io { action, path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draft_that_cannot_take_its_place_is_not_left_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keyring.json");
+        Keyring::create(&path, 0).unwrap();
+        let failed = change(&path, |_| {
+            // No file takes the place of a folder.
+            fs::remove_file(&path).unwrap();
+            fs::create_dir(&path).unwrap();
+            Ok(())
+        });
+        assert!(matches!(failed, Err(KeyringError::Io { action: "replace", .. })));
+        assert!(!beside(&path, ".new").exists());
+    }
 }

@@ -49,6 +49,26 @@ pub enum KeyringError {
         /// The keyring file.
         path: PathBuf,
     },
+    /// A new file cannot be given to whom the keyring belongs, who could not read it then.
+    #[error("keyring {p} belongs to user {owner}, to whom user {user} cannot give a new file ({source}); run this as user {owner} or as root, or first: chown {user} {p}", p = path.display())]
+    Owner {
+        /// The keyring file.
+        path: PathBuf,
+        /// To whom it belongs.
+        owner: u32,
+        /// Who tried.
+        user: u32,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// A symbolic link in the place of the keyring ends in a folder that is not there.
+    #[error("{} is a link to nothing: there is no folder for {}; make it, mount its disk, or remove the link", path.display(), target.display())]
+    Dangling {
+        /// The link.
+        path: PathBuf,
+        /// Where it ends.
+        target: PathBuf,
+    },
     /// The file is not a keyring.
     #[error("keyring {}: {reason}", path.display())]
     Malformed {

@@ -4,7 +4,9 @@ use std::{
     collections::HashSet,
     fs,
     os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink},
+    os::unix::process::CommandExt,
     path::PathBuf,
+    process::Command,
     sync::Barrier,
 };
 
@@ -277,4 +279,54 @@ fn a_prepared_key_seals_nothing_until_it_is_rotated_to() {
     assert_eq!(Keyring::prune(&path, &[] as &[&str]).unwrap(), Vec::<String>::new(), "it is still to be used");
     assert_eq!(Keyring::rotate(&path, NOW + 3).unwrap(), prepared);
     assert_eq!((keyring.primary_id(), keyring.keys().len()), (prepared, 2));
+}
+
+#[test]
+fn a_rotation_needs_no_part_in_the_group_of_the_keyring() {
+    const KEYRING: &str = "CHANCERY_SEAL_TEST_KEYRING";
+    if let Some(path) = std::env::var_os(KEYRING) {
+        // In the process that is started below.
+        Keyring::rotate(path, NOW).unwrap();
+        return;
+    }
+    let (dir, path) = place();
+    Keyring::create(&path, NOW).unwrap();
+    let lock = dir.path().join("keyring.json.lock");
+    // Only root may give a file to a group that it has no part in, and become somebody else.
+    if [dir.path(), &path, &lock].iter().any(|each| chown(each, Some(12_345), Some(54_321)).is_err()) {
+        return;
+    }
+    // The other user may not reach the folder that the tests were built in.
+    let program = dir.path().join("tests");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut other = Command::new(program);
+    other.args(["--exact", "a_rotation_needs_no_part_in_the_group_of_the_keyring"]).env(KEYRING, &path);
+    let done = other.current_dir(dir.path()).uid(12_345).gid(12_345).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+
+    let after = fs::metadata(&path).unwrap();
+    assert_eq!((after.uid(), after.mode() & 0o7777), (12_345, 0o600));
+    assert_eq!(Keyring::load(&path).unwrap().keys().len(), 2);
+    assert!(!dir.path().join("keyring.json.new").exists());
+}
+
+#[test]
+fn a_keyring_is_made_where_a_link_leads() {
+    let (dir, link) = place();
+    symlink("kept/real.json", &link).unwrap();
+    let refused = Keyring::create(&link, NOW).err().unwrap();
+    assert!(matches!(refused, KeyringError::Dangling { .. }));
+    assert!(refused.to_string().contains("keyring.json is a link to nothing"), "{refused}");
+
+    fs::create_dir(dir.path().join("kept")).unwrap();
+    let made = Keyring::create(&link, NOW).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    let real = dir.path().join("kept/real.json");
+    assert_eq!(Keyring::load(real).unwrap().primary_id(), made.primary_id());
+    assert!(matches!(Keyring::create(&link, NOW), Err(KeyringError::Exists { .. })));
+
+    let circle = dir.path().join("circle.json");
+    symlink(&circle, &circle).unwrap();
+    assert!(matches!(Keyring::create(&circle, NOW), Err(KeyringError::Dangling { .. })));
 }

@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use chancery_domain::Clock;
-use chancery_store::{DatabaseUrl, Options, Store};
+use chancery_store::{DatabaseUrl, Options, Store, StoreError};
 use clap::Args;
 use serde_json::json;
 
@@ -58,9 +58,7 @@ fn copy(store: &Store, to: &Path) -> Result<(), Failure> {
     let folder = PathBuf::from(draft);
     private_folder(&folder)?;
     let draft = folder.join("backup.db");
-    let copied = store
-        .backup(&draft, SystemClock.now())
-        .map_err(|error| Failure::failed(format!("cannot copy the database: {error}")));
+    let copied = store.backup(&draft, SystemClock.now()).map_err(|error| not_copied(error, to));
     let placed = copied.and_then(|()| {
         let place = || {
             fs::set_permissions(&draft, fs::Permissions::from_mode(0o600))?;
@@ -75,11 +73,36 @@ fn copy(store: &Store, to: &Path) -> Result<(), Failure> {
     placed
 }
 
+/// The store means the disk of the database when it says that one is full; a copy is written to another.
+fn not_copied(error: StoreError, to: &Path) -> Failure {
+    match error {
+        StoreError::Unavailable(said) if said.starts_with("the disk is full") => {
+            Failure::failed("cannot copy the database: the disk is full")
+                .advise(format!("make room where {} is", to.display()))
+        }
+        other => Failure::failed(format!("cannot copy the database: {other}")),
+    }
+}
+
 /// A folder is not made here: a mistyped one, or the place of a disk that is not mounted, would look like a backup.
 fn require_folder(to: &Path) -> Result<(), Failure> {
     match to.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.is_dir()) {
         Some(missing) => Err(Failure::usage(format!("there is no folder {}", missing.display()))
             .advise("make it first, or mount the disk that it is on")),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_disk_that_is_full_is_that_of_the_copy() {
+        let said = |error| not_copied(error, Path::new("/backup/a.db")).to_string();
+        let full = StoreError::Unavailable("the disk is full; make room where the database is".to_owned());
+        assert_eq!(said(full), "cannot copy the database: the disk is full; make room where /backup/a.db is");
+        let other = said(StoreError::Unavailable("another process holds it".to_owned()));
+        assert!(other.ends_with("another process holds it"), "{other}");
     }
 }

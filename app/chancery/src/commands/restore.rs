@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use chancery_domain::{Clock, Timestamp};
 use chancery_service::operator::Restored;
-use chancery_store::{DatabaseUrl, Options, Store, StoreError};
+use chancery_store::{DatabaseUrl, Options, Store, StoreError, Tx};
 use clap::Args;
 
 use super::context::{Context, quiet};
@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::files::{private_folder, unwritable};
 use crate::installation::{Installation, Kek};
 use crate::print::{Printer, record};
+use crate::serve;
 use crate::system::SystemClock;
 use crate::target::Target;
 
@@ -53,7 +54,11 @@ pub fn run(target: &Target, args: &RestoreArgs) -> Result<(), Failure> {
     let installation = target.find()?;
     match (&args.from, installation.database.clone()) {
         (None, database) => settle_in_place(target, installation, &database),
-        (Some(from), DatabaseUrl::Sqlite(path)) => put_back(target, installation, from, &path, args.replace),
+        (Some(from), DatabaseUrl::Sqlite(path)) => {
+            // Where a link names the database, what is behind it is replaced, not the link.
+            let path = fs::canonicalize(&path).unwrap_or(path);
+            put_back(target, installation, from, &path, args.replace)
+        }
         (Some(_), DatabaseUrl::Postgres(_)) => Err(Failure::usage("this puts SQLite databases back").advise(format!(
             "for this one use pg_restore while no node runs, and then `chancery restore --in-place {}`",
             installation.place
@@ -71,7 +76,7 @@ fn settle_in_place(target: &Target, installation: Installation, database: &Datab
         let busy = Failure::usage(format!("{others} connections of this service to {database} are open"));
         return Err(busy.advise("stop every node first"));
     }
-    let settled = settle(target, installation)?;
+    let settled = settle(target, installation, &database.to_string())?;
     tell(target, &settled, &format!("Made {database} fit for service"), None)
 }
 
@@ -122,7 +127,8 @@ fn prepare(target: &Target, installation: Installation, from: &Path, draft: &Pat
     fs::set_permissions(draft, fs::Permissions::from_mode(0o600))
         .map_err(|error| unwritable("change the mode of", draft, &error))?;
     require_sound(draft).map_err(|failure| Failure::failed(format!("{}: {failure}", from.display())))?;
-    let settled = settle(target, Installation { database: DatabaseUrl::Sqlite(draft.to_owned()), ..installation })?;
+    let copy = Installation { database: DatabaseUrl::Sqlite(draft.to_owned()), ..installation };
+    let settled = settle(target, copy, &from.display().to_string())?;
     Store::close_file(draft).map_err(|error| Failure::failed(format!("cannot finish {}: {error}", draft.display())))?;
     Ok(settled)
 }
@@ -135,16 +141,18 @@ struct Settled {
 }
 
 /// Checks that the database is one of ours that our keys open, and that the clock is right; then does what follows.
-fn settle(target: &Target, installation: Installation) -> Result<Settled, Failure> {
+/// `named` is what the person calls the backup.
+fn settle(target: &Target, installation: Installation, named: &str) -> Result<Settled, Failure> {
+    require_ours(&installation, named)?;
     let keyring = keyring(&installation)?;
     let store = installation.open_store(&Options { migrate: true, ..quiet(&installation) })?;
+    let authorities = count_authorities(&store, named)?;
     let context = Context::assemble(installation, target, store, keyring)?;
     let secrets = context.wait(context.operator.try_secrets())?;
     if !secrets.shut.is_empty() {
         let shut = Failure::usage(format!("some secrets do not open: {}", secrets.shut.join("; ")));
         return Err(shut.advise("bring the key-encryption keys that were in use when the backup was made"));
     }
-    let authorities = context.wait(context.operator.issuers())?.len();
     let (now, copy_of) = (SystemClock.now(), context.wait(context.operator.copied_at())?);
     if let Some(copy_of) = copy_of.filter(|copy_of| *copy_of > now.plus(LEEWAY)) {
         let early = Failure::usage(format!("the clock says {now}, and the backup is of {copy_of}"));
@@ -152,6 +160,29 @@ fn settle(target: &Target, installation: Installation) -> Result<Settled, Failur
     }
     let restored = context.wait(context.operator.settle_restored())?;
     Ok(Settled { restored, secrets: secrets.opened, authorities, now })
+}
+
+/// Whatever SQLite opens, an empty file for one, would become a database of ours by being brought up to date.
+fn require_ours(installation: &Installation, named: &str) -> Result<(), Failure> {
+    let facts = Store::facts(&installation.database, &installation.store);
+    match facts.map_err(|error| installation.not_opened(error))?.schema {
+        0 => Err(no_backup(named, "none of our tables are in it")),
+        _ => Ok(()),
+    }
+}
+
+/// How many CAs there are. A service without any is of no use, least of all in the place of another.
+fn count_authorities(store: &Store, named: &str) -> Result<usize, Failure> {
+    let count = |tx: &mut Tx<'_>| Ok::<_, StoreError>(tx.issuers()?.len());
+    match serve::runtime()?.block_on(store.read(count))? {
+        0 => Err(no_backup(named, "there is no certificate authority in it")),
+        authorities => Ok(authorities),
+    }
+}
+
+fn no_backup(named: &str, why: &str) -> Failure {
+    Failure::failed(format!("{named} is no backup of this service: {why}"))
+        .advise("use one that was made of a database of this service")
 }
 
 fn keyring(installation: &Installation) -> Result<chancery_seal::Keyring, Failure> {

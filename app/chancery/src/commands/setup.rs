@@ -2,8 +2,9 @@
 
 use chancery_domain::Clock;
 use chancery_pki::CaName;
-use chancery_service::operator::{KeyAlgorithm, NewHierarchy};
-use chancery_store::{Options, Store, StoreError, Tx};
+use chancery_seal::Keyring;
+use chancery_service::operator::{IssuerDetails, KeyAlgorithm, NewHierarchy};
+use chancery_store::{IssuerKind, Options, Store, StoreError, Tx};
 use clap::Args;
 
 use super::ca;
@@ -40,11 +41,16 @@ pub fn init(target: &Target, args: &InitArgs) -> Result<(), Failure> {
         None => target.find()?,
     };
     let hierarchy = hierarchy(&installation, args)?;
+    if let Kek::File(path) = &installation.kek {
+        // Before the database is made: without a place for its keys there is to be none.
+        Keyring::place(path).map_err(Failure::usage)?;
+    }
     let store = installation.open_store(&Options { migrate: true, ..quiet(&installation) })?;
     refuse_a_second_keyring(&installation, &store)?;
     let keyring = installation.keyring_or_new(SystemClock.now().as_secs())?;
     let context = Context::assemble(installation, target, store, keyring)?;
-    let issuers = context.wait(context.operator.init_hierarchy(hierarchy))?;
+    let issuers = context.wait(context.operator.init_hierarchy(hierarchy.clone()))?;
+    require_names(&issuers, &hierarchy, args)?;
     if !context.printer.json
         && let Kek::File(path) = &context.installation.kek
     {
@@ -53,6 +59,39 @@ pub fn init(target: &Target, args: &InitArgs) -> Result<(), Failure> {
     }
     let records: Vec<_> = issuers.iter().map(ca::shown).collect();
     context.printer.table(&["id", "name", "kind", "state", "key_type", "not_after"], &records)
+}
+
+/// Names that were asked for and that the CAs do not have: there were CAs already, and they stay as they are. Who asks for
+/// the names that they have, as what runs before each upgrade does, is told nothing.
+fn require_names(issuers: &[IssuerDetails], new: &NewHierarchy, args: &InitArgs) -> Result<(), Failure> {
+    let named = |name: &String| issuers.iter().any(|issuer| issuer.name == *name);
+    let roots: Vec<_> = issuers.iter().filter(|issuer| issuer.kind == IssuerKind::Root).collect();
+    let country = roots.iter().any(|root| country(root) == new.country);
+    let organization = roots.iter().any(|root| has_organization(root, &new.organization));
+    let issuing = new.issuing.iter().all(|(name, _)| named(name));
+    let asked = [
+        ("--country", args.country.is_some(), country),
+        ("--organization", args.organization.is_some(), organization),
+        ("--root-name", args.root_name.is_some(), named(&new.root)),
+        ("--issuing-name", args.issuing_name.is_some(), issuing),
+    ];
+    let ignored: Vec<_> = asked.into_iter().filter(|(_, asked, had)| *asked && !had).map(|(flag, ..)| flag).collect();
+    if ignored.is_empty() {
+        return Ok(());
+    }
+    let flags = ignored.join(", ");
+    Err(Failure::failed(format!("there are CAs already; nothing was made, and they are not named as {flags} says"))
+        .advise("leave that out, and see `chancery ca list`; another CA is made by `chancery ca create`"))
+}
+
+/// The end of a subject, such as `CN=Example Root CA 1,O=Example,C=DE`.
+fn country(issuer: &IssuerDetails) -> &str {
+    issuer.info.subject.rsplit_once("C=").map_or("", |(_, country)| country)
+}
+
+fn has_organization(issuer: &IssuerDetails, organization: &str) -> bool {
+    let own = CaName::beside(&issuer.certificate, &issuer.name);
+    own.is_ok() && own == CaName::new(country(issuer), organization, &issuer.name)
 }
 
 /// A new keyring beside a database that has secrets would hide that the real one is missing.

@@ -133,6 +133,18 @@ fn every_problem_is_told_at_once() {
 }
 
 #[test]
+fn the_policy_takes_what_the_api_takes() {
+    let refused = problems_of("policy.max_names = 101\npolicy.max_validity_days = 0\n");
+    assert_eq!(
+        refused,
+        ["policy.max_names: must be 1 to 100, not 101", "policy.max_validity_days: must be 1 to 825, not 0"]
+    );
+    assert_eq!(problems_of("policy.max_names = 0\npolicy.max_validity_days = 826\n").len(), 2);
+    let least = "policy.max_names = 1\npolicy.max_validity_days = 1\npolicy.max_certificates_per_day = 0\n";
+    assert_eq!(problems_of(least), Vec::<String>::new());
+}
+
+#[test]
 fn an_open_listener_needs_a_certificate() {
     let found = problems_of("server.listen = '0.0.0.0:8443'");
     assert!(found.len() == 1 && found[0].starts_with("server.listen: is reachable"), "{found:?}");
@@ -354,6 +366,14 @@ fn a_profile_that_contradicts_itself_or_the_baseline_requirements_is_refused() {
         ("usages = ['server-auth', 'client-auth']", "profiles.list.0: public certificates are for TLS servers only"),
         ("key_types = ['ed25519']", "profiles.list.0: public certificates are not for Ed25519 keys"),
         ("policies = ['1.2.3']", "profiles.list.0: public needs policy 2.23.140.1.2.1"),
+        (
+            "policies = ['2.23.140.1.2.1', '2.23.140.1.1']",
+            "profiles.list.0: public has no other policy that the CA/Browser Forum reserved",
+        ),
+        (
+            "policies = ['2.23.140.1.2.1', '2.5.29.32.0']",
+            "profiles.list.0: public certificates are never under 2.5.29.32.0",
+        ),
         ("backdate = '3d'", "profiles.list.0: public certificates begin at most 48 hours early"),
         (
             "ocsp = false\ncrl = false",

@@ -9,6 +9,7 @@ use clap::Subcommand;
 use super::ask;
 use super::credentials::flag;
 use super::named::group_lookup;
+use super::recipes;
 use super::session::Session;
 use super::show::{ListArgs, OrTrouble};
 use super::table::{Cell, Column, details, room, table};
@@ -103,11 +104,9 @@ pub async fn run(session: &Session, command: AccountCommand) -> Result<(), Failu
             };
             let account = accounts.create(&request).await.or_trouble(&session.trouble)?;
             session.show.thing(&account, || created(&account))?;
-            session.show.note(&format!(
-                "\nThe HMAC key is shown only now. For another one, with commands to paste: chancery my eab create {}{}",
-                account.email,
-                flag(&session.trouble.profile)
-            ));
+            let another = recipes::command("chancery my eab create", &account.email, &flag(&session.trouble.profile));
+            let told = format!("\nThe HMAC key is shown only now. For another one, with commands to paste: {another}");
+            session.show.note(&told);
             Ok(())
         }
         AccountCommand::List { email, suspended, active, include_terminated, list } => {

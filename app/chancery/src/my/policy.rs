@@ -9,7 +9,7 @@ use clap::Subcommand;
 use super::ask;
 use super::named::{group_lookup, policy_lookup};
 use super::policy_rules::{RuleArgs, read, request, shown};
-use super::recipes::quoted;
+use super::recipes;
 use super::session::Session;
 use super::show::{ListArgs, OrTrouble};
 use super::table::{Cell, Column, details};
@@ -102,10 +102,8 @@ pub async fn run(session: &Session, command: PolicyCommand) -> Result<(), Failur
             policy.name = name.unwrap_or(policy.name);
             let made = policies.create(&rules.over(policy)).await.or_trouble(trouble)?;
             session.show.thing(&made, || shown(&made))?;
-            session.show.note(&format!(
-                "\nIt applies once it is assigned: chancery my policy assign {} --group GROUP",
-                quoted(&made.name)
-            ));
+            let assign = recipes::command("chancery my policy assign", &made.name, " --group GROUP");
+            session.show.note(&format!("\nIt applies once it is assigned: {assign}"));
             Ok(())
         }
         PolicyCommand::List { list } => {

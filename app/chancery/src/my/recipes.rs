@@ -61,6 +61,15 @@ fn trust(variable: &str, ca_file: Option<&Path>) -> String {
     ca_file.map(|path| format!("{variable}={} \\\n", quoted(&path.display().to_string()))).unwrap_or_default()
 }
 
+/// A command to paste, of its words, one argument and its flags, which begin with a blank. An argument that would be
+/// taken for a flag comes last, after a `--`.
+pub fn command(words: &str, argument: &str, flags: &str) -> String {
+    match argument.starts_with('-') {
+        true => format!("{words}{flags} -- {}", quoted(argument)),
+        false => format!("{words} {}{flags}", quoted(argument)),
+    }
+}
+
 /// As a shell takes it literally: in single quotes, where it needs any.
 pub fn quoted(text: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:@%+=,".contains(letter);
@@ -81,5 +90,14 @@ mod tests {
         assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
         assert_eq!(quoted("*.example.com"), "'*.example.com'");
         assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn a_command_takes_its_argument_for_what_it_is() {
+        let told = |email: &str| command("my eab create", email, " --profile eu");
+        assert_eq!(told("a@b.example"), "my eab create a@b.example --profile eu");
+        assert_eq!(told("`x`$y;z|&@b.example"), "my eab create '`x`$y;z|&@b.example' --profile eu");
+        assert_eq!(told("-o'c@b.example"), r"my eab create --profile eu -- '-o'\''c@b.example'");
+        assert_eq!(command("my eab create", "-a@b.example", ""), "my eab create -- -a@b.example");
     }
 }

@@ -133,6 +133,10 @@ fn cas_live_through_their_commands() {
     assert!(refused(&["ca", "retire", "Chancery Root CA 1"], 1).contains("is a root"));
     assert!(refused(&["ca", "retire", "nobody"], 1).contains("see `chancery ca list`"));
     assert!(refused(&["ca", "create", "--kind", "ed25519"], 2).contains("ec-p256, ec-p384, rsa-2048"));
+    for name in ["", "a\u{7}b", &"x".repeat(65)] {
+        let said = refused(&["ca", "create", "--kind", "ec-p256", "--name", name], 2);
+        assert!(said.contains("is not 1 to 64 characters of plain text"), "{said}");
+    }
     assert!(refused(&["revoke"], 2).contains("--serial"));
 
     let made = configured.run(&["ca", "create", "--kind", "ec-p384", "--json"]).json();

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -234,6 +235,65 @@ fn files_that_others_can_read_are_told() {
     let patient = Patient::well();
     fs::set_permissions(patient.file("chancery.db"), fs::Permissions::from_mode(0o644)).unwrap();
     patient.doctor().only("problem", "permissions", "chmod 600");
+}
+
+#[test]
+fn a_database_that_can_only_be_read_is_told() {
+    const SOMEBODY: u32 = 12_345;
+    let patient = Patient::well();
+    // Whoever closes the file last folds its log into it, which cannot be read in a folder that cannot be written.
+    patient.raw("UPDATE crls SET this_update = this_update");
+    let folder = patient.configured.folder.path();
+    // Root may write whatever it wants to.
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let as_somebody = |command: &mut Command| {
+        if is_root {
+            command.uid(SOMEBODY).gid(SOMEBODY);
+        }
+    };
+    if is_root {
+        let given = Command::new("chown").arg("-R").arg(format!("{SOMEBODY}:{SOMEBODY}")).arg(folder).status();
+        assert!(given.unwrap().success());
+    }
+    let mut reachable = chancery();
+    as_somebody(reachable.arg("--version"));
+    if reachable.output().is_err() {
+        eprintln!("not tested: the binary is in a folder that only root can enter");
+        return;
+    }
+    let doctor = || {
+        let mut command = patient.command(&[]);
+        as_somebody(&mut command);
+        Told::of(outcome(&mut command))
+    };
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    assert_eq!(doctor().wrong(), Vec::new());
+    mode(&patient.file("chancery.db"), 0o400);
+    doctor().only("problem", "permissions", "cannot write ");
+    mode(&patient.file("chancery.db"), 0o600);
+    mode(folder, 0o500);
+    doctor().only("problem", "permissions", "cannot write ");
+    mode(folder, 0o700);
+    assert_eq!(doctor().wrong(), Vec::new());
+}
+
+#[test]
+fn profiles_that_nobody_may_sign_for_are_told() {
+    let more = "profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\n\
+                [[profiles.list]]\nname = 'b'\nissuers = ['No Such CA']";
+    let told = Patient::with(more).doctor();
+    told.only("problem", "authorities", "profile b: its orders fail → its `issuers` are \"No Such CA\"");
+
+    let patient = Patient::well();
+    patient.raw("UPDATE issuers SET state = 'retired' WHERE name LIKE '%E1'");
+    assert_eq!(patient.doctor().wrong(), Vec::new(), "another one signs");
+    patient.raw("UPDATE issuers SET state = 'retired' WHERE kind = 'issuing'");
+    let told = patient.doctor();
+    let (wrong, code) = (told.wrong(), told.code);
+    assert!(code == 1 && wrong.len() == 2, "one for each profile: {wrong:#?}");
+    for (level, check, said) in wrong {
+        assert!(level == "problem" && check == "authorities" && said.contains("chancery ca create"), "{said}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `backup` and `restore`: what comes back, what must not come back, and what is refused.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -132,6 +133,70 @@ fn a_backup_that_cannot_be_trusted_is_refused_and_nothing_is_left() {
     fs::rename(&away, &kek).unwrap();
     let done = configured.run(&["restore", "--from", from, "--json"]).json();
     assert_eq!(done["authorities"], 4, "{done}");
+}
+
+#[test]
+fn what_is_no_backup_of_ours_replaces_nothing() {
+    let configured = Configured::initialised("");
+    let folder = configured.folder.path();
+    let (database, copy) = (folder.join("chancery.db"), folder.join("copy.db"));
+    let names = || {
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        // Where SQLite notes who reads, and the lock: no part of the database.
+        names.filter(|name| !name.ends_with("-shm") && !name.ends_with(".lock")).collect::<BTreeSet<_>>()
+    };
+    let raw = |file: &Path, sql: &str| rusqlite::Connection::open(file).unwrap().execute_batch(sql).unwrap();
+    let refused = |said: &str| {
+        let (kept, there) = (fs::read(&database).unwrap(), names());
+        let outcome = configured.run(&["restore", "--from", copy.to_str().unwrap(), "--replace"]);
+        let line = outcome.line(1);
+        assert!(line.contains(&format!("{} is no backup of this service", copy.display())), "{line}");
+        assert!(line.contains(said), "{line}");
+        assert!(fs::read(&database).unwrap() == kept, "the database was changed");
+        assert_eq!(names(), there, "something was moved or left behind");
+    };
+    fs::write(&copy, "").unwrap();
+    refused("none of our tables");
+    raw(&copy, "CREATE TABLE recipes (name TEXT); INSERT INTO recipes VALUES ('bread')");
+    refused("none of our tables");
+    fs::remove_file(&copy).unwrap();
+    let url = format!("sqlite://{}", copy.display());
+    assert_eq!(configured.run(&["migrate", "--database-url", &url]).code, 0);
+    refused("no certificate authority");
+
+    // The same of a file that other tools have put in place.
+    for sql in ["", "CREATE TABLE recipes (name TEXT)"] {
+        for part in ["", "-wal", "-shm"] {
+            let _ = fs::remove_file(folder.join(format!("chancery.db{part}")));
+        }
+        fs::write(&database, "").unwrap();
+        raw(&database, sql);
+        let before = fs::read(&database).unwrap();
+        let outcome = configured.run(&["restore", "--in-place"]);
+        assert!(outcome.line(1).contains("none of our tables"), "{outcome:?}");
+        assert!(fs::read(&database).unwrap() == before, "it was made a database of ours");
+    }
+}
+
+#[test]
+fn a_link_to_the_database_stays_one() {
+    let configured = Configured::initialised("");
+    let folder = configured.folder.path();
+    let (link, copy) = (folder.join("chancery.db"), folder.join("copy.db"));
+    assert_eq!(configured.run(&["backup", "--to", copy.to_str().unwrap()]).code, 0);
+    let elsewhere = folder.join("disk");
+    fs::create_dir(&elsewhere).unwrap();
+    for part in ["", "-wal", "-shm"] {
+        // The last to close the file may have folded the log into it, or not.
+        let name = format!("chancery.db{part}");
+        let _ = fs::rename(folder.join(&name), elsewhere.join(&name));
+    }
+    std::os::unix::fs::symlink(elsewhere.join("chancery.db"), &link).unwrap();
+    let done = configured.run(&["restore", "--from", copy.to_str().unwrap(), "--replace", "--json"]).json();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink(), "{done}");
+    let aside = text(&done["replaced"]);
+    assert!(Path::new(&aside).starts_with(fs::canonicalize(&elsewhere).unwrap()), "{aside}");
+    assert_eq!(configured.run(&["ca", "list", "--json"]).json().as_array().unwrap().len(), 4);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use chancery_testkit::postgres::TestDatabase;
 use serde_json::{Value, json};
@@ -22,9 +23,42 @@ fn init_makes_what_is_not_there_and_leaves_what_is() {
     for ca in &made.as_array().unwrap()[1..] {
         assert_eq!((&ca["parent"], &ca["state"]), (&made[0]["id"], &json!("active")));
     }
-    let again = configured.run(&["init", "--organization", "Other", "--json"]).json();
+    assert_eq!(configured.run(&["init", "--json"]).json(), made);
+    // As what runs before each upgrade does.
+    let again = configured.run(&["init", "--organization", "Example", "--country", "DE", "--json"]).json();
     assert_eq!(again, made);
     assert_eq!(configured.run(&["ca", "list", "--json"]).json(), made);
+}
+
+#[test]
+fn init_ignores_no_name_that_it_is_told() {
+    let configured = Configured::new("");
+    let names = ["--organization", "Ex, Inc.", "--root-name", "Top", "--issuing-name", "Below"];
+    assert_eq!(configured.run(&[&["init"], &names[..]].concat()).code, 0);
+    assert_eq!(configured.run(&[&["init"], &names[..]].concat()).code, 0);
+    let made = configured.run(&["ca", "list", "--json"]).json();
+    for flag in ["--organization", "--country", "--root-name", "--issuing-name"] {
+        let value = if flag == "--country" { "DE" } else { "Other" };
+        let refused = configured.run(&["init", flag, value]);
+        let line = refused.line(1);
+        assert!(line.contains("there are CAs already; nothing was made") && line.contains(flag), "{line}");
+    }
+    assert_eq!(configured.run(&["ca", "list", "--json"]).json(), made);
+}
+
+#[test]
+fn init_makes_the_keyring_where_a_link_leads() {
+    let configured = Configured::new("");
+    let folder = configured.folder.path();
+    let (link, elsewhere) = (folder.join("kek.json"), folder.join("elsewhere"));
+    std::os::unix::fs::symlink(elsewhere.join("keys.json"), &link).unwrap();
+    let refused = configured.run(&["init"]);
+    assert!(refused.line(2).contains("kek.json is a link to nothing"), "{refused:?}");
+    assert!(!folder.join("chancery.db").exists(), "a database without keys was left");
+    fs::create_dir(&elsewhere).unwrap();
+    assert_eq!(configured.run(&["init"]).code, 0);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink() && elsewhere.join("keys.json").is_file());
+    assert_eq!(configured.run(&["kek", "rotate"]).code, 0);
 }
 
 #[test]
@@ -113,6 +147,26 @@ fn a_backup_makes_no_folder() {
     fs::create_dir(&unmounted).unwrap();
     let made = outcome(configured.command(&["backup", "--to", "copy.db"]).current_dir(&unmounted));
     assert!(made.code == 0 && unmounted.join("copy.db").exists(), "a bare name is in this folder: {made:?}");
+}
+
+#[test]
+fn a_backup_tells_which_disk_is_full() {
+    let configured = Configured::initialised("");
+    let disk = configured.folder.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    // Smaller than any database.
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&disk).output();
+    if !mounted.is_ok_and(|mounted| mounted.status.success()) {
+        eprintln!("skipped: nothing can be mounted here");
+        return;
+    }
+    let copy = disk.join("copy.db");
+    let refused = configured.run(&["backup", "--to", copy.to_str().unwrap()]);
+    let left = fs::read_dir(&disk).unwrap().count();
+    assert!(Command::new("umount").arg(&disk).status().unwrap().success());
+    let line = refused.line(1);
+    assert!(line.ends_with(&format!("the disk is full; make room where {} is", copy.display())), "{line}");
+    assert_eq!(left, 0, "half a copy was left");
 }
 
 #[test]

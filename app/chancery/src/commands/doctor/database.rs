@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use chancery_domain::Timestamp;
 use chancery_service::{Examination, ExaminedIssuer, ExaminedList, examine};
-use chancery_store::{DatabaseUrl, Facts, IssuerKind, IssuerRevocation, IssuerState, Store};
+use chancery_store::{DatabaseUrl, Facts, IssuerKind, IssuerRevocation, IssuerState, Store, Tx};
 
 use super::finding::Report;
+use super::signing;
 use crate::commands::context::quiet;
 use crate::config::span::roughly;
 use crate::installation::Installation;
@@ -55,10 +56,16 @@ pub(super) fn look(installation: &Installation, thorough: bool, now: Timestamp, 
     }
     let examined = serve::runtime().map_err(|error| error.to_string()).and_then(|runtime| {
         let store = Store::open_untouched(database, &quiet(installation)).map_err(|error| error.to_string())?;
-        runtime.block_on(examine(&store, &keyring)).map_err(|error| error.to_string())
+        let examination = runtime.block_on(examine(&store, &keyring)).map_err(|error| error.to_string())?;
+        let read = |tx: &mut Tx<'_>| tx.issuers();
+        let issuers = runtime.block_on(store.read(read)).map_err(|error| error.to_string())?;
+        Ok((examination, issuers))
     });
     match examined {
-        Ok(examination) => judge(installation, &examination, now, report),
+        Ok((examination, issuers)) => {
+            judge(installation, &examination, now, report);
+            signing::judge(&installation.settings.issuing, &issuers, now, report);
+        }
         Err(error) => report.problem("database", format!("cannot be read: {error}"), DAMAGED),
     }
 }

@@ -7,6 +7,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use chancery_domain::Timestamp;
 use chancery_store::DatabaseUrl;
+use rustix::fs::Access;
+use rustix::io::Errno;
 
 use super::finding::Report;
 use crate::config::span::roughly;
@@ -26,6 +28,7 @@ const LEAST_FILES: u64 = 256;
 pub(super) fn look(installation: &Installation, now: Timestamp, report: &mut Report) {
     if let DatabaseUrl::Sqlite(path) = &installation.database {
         look_at_disk(path, report);
+        look_at_writing(path, report);
     }
     look_at_limit(installation, report);
     look_at_files(installation, report);
@@ -43,6 +46,39 @@ fn look_at_disk(path: &Path, report: &mut Report) {
         let what = format!("{} is on {kind}, a network file system, where locks cannot be relied on", folder.display());
         report.problem("disk", what, "put the database on a disk of this machine, or use PostgreSQL");
     }
+}
+
+/// The system is asked, which knows of owners, of read-only disks, and of all else that may stand against it. A database
+/// that can only be read looks well, and takes nothing.
+fn look_at_writing(path: &Path, report: &mut Report) {
+    if !path.exists() {
+        return;
+    }
+    let refused = written(path).into_iter().filter_map(|(part, needed)| {
+        let error = rustix::fs::access(part.as_path(), needed).err().filter(|error| *error != Errno::NOENT)?;
+        Some(format!("{} ({error})", part.display()))
+    });
+    let refused = refused.collect::<Vec<_>>().join(", ");
+    if refused.is_empty() {
+        return report.well("permissions", "this user can write the database");
+    }
+    let advice = "run this as the user that the service runs as; give that user the files (chown, chmod u+w), or mount \
+                  the disk so that it can be written";
+    report.problem("permissions", format!("this user cannot write {refused}: nothing can be issued"), advice);
+}
+
+/// What has to be written where a database is, and how; some of it may not be there yet.
+fn written(path: &Path) -> Vec<(PathBuf, Access)> {
+    // SQLite keeps its files beside the one that a link leads to; the lock is ours, beside what the settings name.
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let named = |path: &Path, end: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        (PathBuf::from(name), Access::WRITE_OK)
+    };
+    let folder = real.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = (folder.to_owned(), Access::WRITE_OK | Access::EXEC_OK);
+    vec![named(&real, ""), named(&real, "-wal"), named(&real, "-shm"), named(path, ".lock"), folder]
 }
 
 fn judge_room(folder: &Path, free: u64, size: u64, report: &mut Report) {

@@ -4,6 +4,7 @@ mod database;
 mod finding;
 mod machine;
 mod network;
+mod signing;
 
 use std::path::Path;
 

@@ -12,6 +12,7 @@ use data_encoding::{BASE64, HEXLOWER};
 use super::files::{Files, KeyType, NewKey, certificate_path, keep_key, read_key};
 use super::follow::{Follow, FollowArgs};
 use super::journal::Journal;
+use super::publish::require_webroot;
 use crate::failure::Failure;
 use crate::files::remove;
 use crate::my::account::pair;
@@ -65,6 +66,9 @@ pub struct CreateArgs {
 }
 
 pub async fn run(session: &Session, args: CreateArgs) -> Result<(), Failure> {
+    if let Some(webroot) = &args.follow.webroot {
+        require_webroot(webroot)?;
+    }
     let out = std::path::absolute(&args.out).map_err(Failure::usage)?;
     let (csr, key) = prepared(&args, &out)?;
     let order = match place(session, &args, csr).await {

@@ -70,7 +70,8 @@ pub fn instructions(publications: &[Publication]) -> String {
         if let (Some((token, body)), Some(url)) = (publication.page(), &told.url) {
             line("page", url);
             line("text", body);
-            let command = format!("mkdir -p {FOLDER} && printf %s {} > {FOLDER}/{token}", quoted(body));
+            let page = quoted(&format!("{FOLDER}/{token}"));
+            let command = format!("mkdir -p {FOLDER} && printf %s {} > {page}", quoted(body));
             text.push_str(&format!("    paste this in the folder of the web server:\n      {cyan}{command}{cyan:#}\n"));
         } else if let (Some(record), Some(value)) = (&told.record_name, &told.record_value) {
             let kind = told.record_type.as_deref().unwrap_or("TXT");
@@ -97,6 +98,7 @@ pub struct Pages {
 impl Pages {
     /// Writes the pages that there are; tells whether that is all that has to be published.
     pub fn write(&mut self, webroot: &Path, publications: &[Publication]) -> Result<bool, Failure> {
+        require_webroot(webroot)?;
         let folder = webroot.join(FOLDER);
         fs::create_dir_all(&folder).map_err(|error| unwritable("create", &folder, &error))?;
         for (token, body) in publications.iter().filter_map(Publication::page) {
@@ -110,6 +112,15 @@ impl Pages {
             self.written.push(path);
         }
         Ok(publications.iter().all(|publication| publication.page().is_some()))
+    }
+}
+
+/// Only what is below it is made: of a mistyped folder no web server shows anything.
+pub fn require_webroot(webroot: &Path) -> Result<(), Failure> {
+    match webroot.is_dir() {
+        true => Ok(()),
+        false => Err(Failure::usage(format!("{} is not a folder", webroot.display()))
+            .advise("name with --webroot the folder that the web server shows")),
     }
 }
 

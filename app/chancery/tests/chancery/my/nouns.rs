@@ -53,6 +53,15 @@ fn accounts_from_creation_to_termination() {
 }
 
 #[test]
+fn an_address_with_what_shells_understand_is_quoted_where_it_can_be_pasted() {
+    let shop = Shop::open();
+    let told = shop.my(&["account", "create", "--", "-o'c&`id`@d.example"]).ok().stderr;
+    assert!(told.trim_end().ends_with(r"paste: chancery my eab create -- '-o'\''c&`id`@d.example'"), "{told}");
+    let told = shop.my(&["policy", "create", "--", "-$x"]).ok().stderr;
+    assert!(told.trim_end().ends_with("assigned: chancery my policy assign --group GROUP -- '-$x'"), "{told}");
+}
+
+#[test]
 fn an_eab_credential_comes_with_commands_to_paste() {
     let shop = Shop::open();
     let account = shop.account();

@@ -78,6 +78,17 @@ fn a_key_is_not_overwritten_unless_that_is_wanted() {
 }
 
 #[test]
+fn a_webroot_that_is_not_there_is_told_before_anything_is_ordered() {
+    let shop = Shop::open();
+    shop.account();
+    let mistyped = format!("{}w", shop.webroot());
+    let refused = shop.my(&[&["order", "create", "a.test", "--webroot", &mistyped][..], &ACCOUNT].concat());
+    assert!(refused.line(2).contains(&format!("{mistyped} is not a folder")), "{refused:?}");
+    assert!(!std::path::Path::new(&mistyped).exists() && !shop.at_home("a.test-key.pem.new").exists());
+    assert_eq!(shop.json(&["order", "list"])["items"].as_array().unwrap().len(), 0);
+}
+
+#[test]
 fn a_csr_of_the_customer_is_enough() {
     let shop = Shop::open_with(&["--skip-validation"]);
     shop.account();
