@@ -169,7 +169,7 @@ impl Certificate {
     }
 
     /// Whether what it signs may be under all of these policies: below a CA only the policies count that its own
-    /// certificate has, or `anyPolicy` (RFC 5280 section 6.1.3 (d)).
+    /// certificate has, or `anyPolicy`; and `anyPolicy` below it stands for those (RFC 5280 section 6.1.3 (d)).
     ///
     /// A CA that names no policy at all is not held against any. That is right for roots; below another one no policy
     /// counts, whatever its certificates say, so to refuse some would gain nothing and only stop it.
@@ -177,7 +177,7 @@ impl Certificate {
         let found = self.parsed.tbs_certificate().get_extension().map_err(PkiError::Der)?;
         Ok(found.is_none_or(|(_, CertificatePolicies(own))| {
             let has = |wanted: PolicyId| own.iter().any(|policy| policy.policy_identifier == wanted.0);
-            has(PolicyId::ANY) || policies.iter().all(|policy| has(*policy))
+            has(PolicyId::ANY) || policies.iter().all(|policy| *policy == PolicyId::ANY || has(*policy))
         }))
     }
 

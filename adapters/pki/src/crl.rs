@@ -38,8 +38,8 @@ const DAY: i64 = 86_400;
 const MAX_SHARD_DAYS: i64 = 10;
 /// How long a list of CAs' certificates may stand: twelve months.
 const MAX_FULL_DAYS: i64 = 365;
-/// The most addresses of a shard. Beyond it goes the one that was left longest ago: certificates live for about a year,
-/// and nobody moves eight times in one.
+/// The most addresses of a shard. Beyond it goes the one that was left longest ago: nobody moves eight times while a
+/// certificate lives, but lists must not grow for ever.
 const MAX_ADDRESSES: usize = 8;
 
 /// A certificate that is revoked.

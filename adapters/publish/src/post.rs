@@ -110,9 +110,9 @@ fn request(post: &Post<'_>, url: &Uri) -> Result<Request<Full<Bytes>>, PostError
     request.body(Full::new(Bytes::copy_from_slice(post.body))).map_err(|_| PostError::Url)
 }
 
-/// What is asked for. An empty path before a query is legal in a URL but not here (RFC 9112 section 3.2.1).
+/// What is asked for. An empty path before a query is legal in a URL but not here (RFC 9112 section 3.2.1); it is given as "/".
 fn target(url: &Uri) -> String {
-    let path = if url.path().is_empty() { "/" } else { url.path() };
+    let path = url.path();
     url.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"))
 }
 

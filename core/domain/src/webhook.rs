@@ -285,7 +285,7 @@ impl Delivery {
     pub fn again(mut self, now: Timestamp) -> Self {
         self.state = DeliveryState::Pending;
         self.attempts = 0;
-        self.due_at = if self.due_at == now { now.minus(Duration::from_millis(1)) } else { now };
+        self.due_at = now.min(self.due_at.minus(Duration::from_millis(1)));
         self
     }
 

@@ -58,12 +58,21 @@ pub struct Ocsp {
     responders: Responders,
     recent: Arc<Mutex<HashMap<[u8; 32], Remembered>>>,
     places: Arc<Semaphore>,
+    /// An RSA signature takes a millisecond: strangers have half of the cores for them, and no more.
+    signing: Arc<Semaphore>,
 }
 
 impl Ocsp {
     pub(crate) fn new(kernel: Arc<Kernel>, authority: Arc<Authority>) -> Self {
         let responders = Responders::new(kernel.clone(), authority);
-        Self { kernel, responders, recent: Arc::default(), places: Arc::new(Semaphore::new(AT_ONCE)) }
+        let half = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
+        Self {
+            kernel,
+            responders,
+            recent: Arc::default(),
+            places: Arc::new(Semaphore::new(AT_ONCE)),
+            signing: Arc::new(Semaphore::new(half)),
+        }
     }
 
     /// Answers the body of a POST.
@@ -84,7 +93,7 @@ impl Ocsp {
     /// Renews the responders before they are too old to answer with, for ever.
     pub async fn watch(&self) {
         loop {
-            self.responders.all().await;
+            self.responders.all(|_| false).await;
             tokio::time::sleep(LOOK).await;
         }
     }
@@ -118,9 +127,9 @@ impl Ocsp {
 
     /// None unless all certificates that are asked about are of one issuer of ours: an answer has one signer.
     async fn ask(&self, request: &OcspRequest) -> Result<Option<OcspAnswer>, ServiceError> {
-        let (responders, missing) = self.responders.all().await;
         let now = Timestamp::from_secs(self.kernel.now().as_secs());
         let ours = |responder: &Responder| left(responder, now.as_secs()) > 0 && responder.answers(request);
+        let (responders, missing) = self.responders.all(ours).await;
         let Some((issuer, responder)) = responders.iter().find(|(_, responder)| ours(responder)) else {
             // It may be the one that is missing.
             return missing.map_or(Ok(None), Err);
@@ -141,7 +150,10 @@ impl Ocsp {
             metrics::counter!("chancery_ocsp_statuses_total", "status" => said).increment(1);
             status
         };
-        let der = responder.respond(request, times, status).map_err(ServiceError::internal)?;
+        let der = {
+            let _turn = self.signing.acquire().await.map_err(ServiceError::internal)?;
+            responder.respond(request, times, status).map_err(ServiceError::internal)?
+        };
         let hash = digest::digest(&digest::SHA256, &der);
         let cacheable = CacheableAnswer {
             this_update: now,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use chancery_domain::{IssuerId, Timestamp};
-use chancery_pki::{CaName, PrivateKey, Responder, ResponderCertificate, Serial, Signer, Validity};
+use chancery_pki::{CaName, KeyAlgorithm, PrivateKey, Responder, ResponderCertificate, Serial, Signer, Validity};
 use chancery_pki::{PkiError, responder_certificate};
 use serde_json::json;
 
@@ -35,13 +35,12 @@ impl Responders {
         Self { kernel, authority, all: Arc::default(), renewing: Arc::default() }
     }
 
-    /// One for each issuer that is not over, and why one is missing, if one is.
-    pub(crate) async fn all(&self) -> (All, Option<ServiceError>) {
+    /// One for each issuer that is not over, and why one is missing, if one is. An RSA key may take a second: who has what
+    /// they need waits for no other's.
+    pub(crate) async fn all(&self, is_needed: impl Fn(&Responder) -> bool) -> (All, Option<ServiceError>) {
         let mut missing = None;
-        let lacking = self.lacking();
-        if !lacking.is_empty() {
-            // An RSA key may take seconds: where all can still answer, nobody but the one who renews waits for it.
-            let one_at_a_time = match lacking.iter().all(|signing| self.left(signing.id) > 0) {
+        if !self.lacking().is_empty() {
+            let one_at_a_time = match self.known().values().any(is_needed) {
                 true => self.renewing.try_lock().ok(),
                 false => Some(self.renewing.lock().await),
             };
@@ -91,8 +90,7 @@ impl Responders {
 
     async fn delegate(&self, signing: &Signing) -> Result<Responder, ServiceError> {
         let serial = Serial::draw(self.kernel.entropy.as_ref());
-        // Of its issuer's kind: who verifies the certificates can verify the answers (RFC 6960 section 4.4.7.2).
-        let algorithm = signing.issuer.algorithm();
+        let algorithm = like(signing.issuer.algorithm());
         let key = tokio::task::spawn_blocking(move || PrivateKey::generate(algorithm)).await;
         let key = key.map_err(ServiceError::internal)?.map_err(ServiceError::internal)?;
         let responder = self.make(signing, serial, key).map_err(ServiceError::internal)?;
@@ -119,6 +117,15 @@ impl Responders {
         };
         let certificate = responder_certificate(issuer, &certificate)?;
         Responder::new(issuer.certificate(), certificate, Arc::new(key))
+    }
+}
+
+/// The key of a responder is of its issuer's kind: who verifies the certificates can verify the answers (RFC 6960 section
+/// 4.4.7.2). A longer RSA key would cost ten times as much with every answer, and this one ends within days.
+fn like(issuer: KeyAlgorithm) -> KeyAlgorithm {
+    match issuer {
+        KeyAlgorithm::Rsa2048 | KeyAlgorithm::Rsa3072 | KeyAlgorithm::Rsa4096 => KeyAlgorithm::Rsa2048,
+        curve @ (KeyAlgorithm::EcP256 | KeyAlgorithm::EcP384) => curve,
     }
 }
 

@@ -107,7 +107,7 @@ impl Publication {
         if !missing.is_empty() || !moved.is_empty() {
             let want = move |tx: &mut Tx<'_>| {
                 missing.iter().try_for_each(|(issuer, shard)| tx.want_crl(*issuer, *shard))?;
-                moved.iter().try_for_each(|(issuer, shard)| tx.count_revocations(*issuer, *shard))
+                moved.iter().try_for_each(|(issuer, shard)| tx.count_change(*issuer, *shard))
             };
             self.kernel.store.write(want).await?;
             heads = self.see().await?.1;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{PageRequest, Problems, ProfileName, ResellerId, Scope};
+use chancery_domain::{PageRequest, Problems, ProfileName, ResellerId, Scope, Timestamp};
 use chancery_store::{Tx, UsageBy, UsageFilter, UsageRow};
 
 use crate::account_lookup::AccountLookup;
@@ -21,6 +21,8 @@ const SETTLED_BY_ALL: Duration = Duration::from_secs(600);
 /// With a round on top that is still less than the whole, so that whatever comes between a clock that was ahead and the
 /// next round is either not behind the mark or counted anew.
 const AHEAD: u32 = 4;
+/// For so long certificates are kept after their end, whatever retention is set to.
+const KEPT: Duration = Duration::from_secs(7 * 86_400);
 /// Days that can be asked for at a time, and rows that are answered.
 const MOST_DAYS: i64 = 400;
 const MOST_ROWS: u32 = 10_000;
@@ -106,9 +108,13 @@ impl Usage {
     async fn roll_up_one(&self, reseller: ResellerId) -> Result<(), ServiceError> {
         let settled = if self.kernel.store.is_shared() { SETTLED_BY_ALL } else { SETTLED };
         // Asked for each reseller: where there are many, another node's round would else seem to be ahead of this one.
-        let until = self.kernel.now().minus(settled);
-        let beyond = until.plus(settled / AHEAD);
-        let unit = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.roll_up_usage(reseller, until, beyond)?);
+        let now = self.kernel.now();
+        let until = now.minus(settled);
+        let unit = move |tx: &mut Tx<'_>| {
+            // Where it may be our clock that is behind, no further back than certificates are sure to be there.
+            let last = if tx.is_behind(now)? { until.plus(KEPT) } else { Timestamp::from_millis(i64::MAX) };
+            Ok::<_, ServiceError>(tx.roll_up_usage(reseller, until, &(until.plus(settled / AHEAD)..last))?)
+        };
         while self.kernel.store.write(unit).await? {}
         Ok(())
     }

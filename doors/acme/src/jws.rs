@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use chancery_domain::AcmeAccountId;
-use chancery_http::{BodyLimits, Exchange, origin, read_bounded};
+use chancery_http::{BodyLimits, Exchange, is_encoded, origin, read_bounded};
 use chancery_jose::{Algorithm, Jwk, Jws, JwsError};
 use chancery_service::acme::AcmeCaller;
 use chancery_service::{Limit, Origin, client_network};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::StatusCode;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::header::CONTENT_TYPE;
 
 use crate::mount::Door;
 use crate::problem::{Problem, ProblemType};
@@ -78,7 +78,7 @@ async fn verify_all(door: &Door, request: Request, named: Named) -> Result<(Sign
         let detail = "the Content-Type must be application/jose+json";
         return Err(Problem::new(ProblemType::Malformed, StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     }
-    if parts.headers.get(CONTENT_ENCODING).is_some_and(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity")) {
+    if is_encoded(&parts.headers) {
         let detail = "send the body as it is, without Content-Encoding";
         return Err(Problem::new(ProblemType::Malformed, StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     }

@@ -4,12 +4,11 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::rejection::RawPathParamsRejection;
-use axum::extract::{FromRequestParts, RawPathParams, Request, State};
+use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use chancery_domain::ProfileName;
-use chancery_http::Wording;
+use chancery_http::{Wording, with_readable_path};
 use futures_util::FutureExt;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -49,15 +48,6 @@ async fn surround(State(door): State<Door>, request: Request, next: Next) -> Res
         },
     };
     decorate(response, &method, &path, &door)
-}
-
-/// The request, if what stands in its path is text: what does not is refused by axum in words of its own.
-async fn with_readable_path(request: Request) -> Option<Request> {
-    let (mut parts, body) = request.into_parts();
-    match RawPathParams::from_request_parts(&mut parts, &()).await {
-        Err(RawPathParamsRejection::InvalidUtf8InPathParam(_)) => None,
-        _ => Some(Request::from_parts(parts, body)),
-    }
 }
 
 fn decorate(mut response: Response, method: &Method, path: &str, door: &Door) -> Response {

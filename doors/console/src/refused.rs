@@ -1,11 +1,10 @@
 //! What is not shown or done, and why: a page of its own, in words for people.
 
-use axum::extract::rejection::RawPathParamsRejection;
-use axum::extract::{FromRequestParts, RawPathParams, Request};
+use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::AccountError;
-use chancery_http::{ApiError, RefusalNote};
+use chancery_http::{ApiError, RefusalNote, with_readable_path};
 use chancery_service::{ServiceError, StoreError};
 use http::{HeaderValue, StatusCode};
 use maud::html;
@@ -173,15 +172,6 @@ pub(crate) async fn render(request: Request, next: Next) -> Response {
     headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
     headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
     response
-}
-
-/// The request, if what stands in its path is text: what does not is refused by axum in words of its own.
-async fn with_readable_path(request: Request) -> Option<Request> {
-    let (mut parts, body) = request.into_parts();
-    match RawPathParams::from_request_parts(&mut parts, &()).await {
-        Err(RawPathParamsRejection::InvalidUtf8InPathParam(_)) => None,
-        _ => Some(Request::from_parts(parts, body)),
-    }
 }
 
 /// Nothing from elsewhere, nothing inline, no frame around it.

@@ -51,7 +51,7 @@ pub async fn read_bounded(body: Body, limits: BodyLimits) -> Result<Bytes, ApiEr
     }
 }
 
-/// Whether a body comes in another form than its own, such as compressed: nowhere is that taken (415).
+/// Whether a body comes in another form than its own, such as compressed: that is not taken (415).
 pub fn is_encoded(headers: &HeaderMap) -> bool {
     headers.get_all(CONTENT_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }

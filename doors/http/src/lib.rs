@@ -40,7 +40,7 @@ pub use json::{BadJson, JsonBody, OptionalJsonBody, read_json};
 pub use load::Place;
 pub use once::RequestKey;
 pub use paging::list_request;
-pub use path::StrictPath;
+pub use path::{StrictPath, with_readable_path};
 pub use proxies::{Network, ProxyHeader, TrustedProxies};
 pub use query::StrictQuery;
 pub use rate::{apply_rate, or_refuse};

@@ -1,6 +1,7 @@
 //! Path parameters: always text that a store can hold.
 
-use axum::extract::{FromRequestParts, Path, RawPathParams};
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{FromRequestParts, Path, RawPathParams, Request};
 use chancery_wire::ErrorCode;
 use http::request::Parts;
 use serde::de::DeserializeOwned;
@@ -24,6 +25,20 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for StrictP
             return Err(refuse());
         }
         Path::from_request_parts(parts, state).await.map(|Path(value)| Self(value)).map_err(|_| refuse())
+    }
+}
+
+/// The request, if what its path names is text. What is not, axum refuses in words of its own: doors that have others ask
+/// here first, inside of the route that matched.
+pub async fn with_readable_path(request: Request) -> Option<Request> {
+    // Nothing else can stand for what is no text.
+    if !request.uri().path().contains('%') {
+        return Some(request);
+    }
+    let (mut parts, body) = request.into_parts();
+    match RawPathParams::from_request_parts(&mut parts, &()).await {
+        Err(RawPathParamsRejection::InvalidUtf8InPathParam(_)) => None,
+        _ => Some(Request::from_parts(parts, body)),
     }
 }
 

@@ -50,7 +50,7 @@ on_both_databases! {
         sweep().await;
         world.issue(&tenant, &account, &["a.test"]).await;
         let right = world.clock.now();
-        world.advance(100 * DAY);
+        world.advance(89 * DAY);
         assert_eq!(sweep().await, 3, "all three, far too early");
         world.clock.set(right);
         world.issue(&tenant, &account, &["b.test"]).await;
@@ -61,6 +61,24 @@ on_both_databases! {
             assert_eq!(sweep().await, 0, "once is enough");
         }
         assert_eq!(told.iter().sum::<usize>(), 6, "{told:?}");
+    }
+
+    async fn a_clock_that_is_behind_tells_nobody_again(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let account = lookup(&tenant.make_account("a@example.com").await);
+        let sweep = async || world.services.expiry.sweep().await.unwrap();
+        sweep().await;
+        world.issue(&tenant, &account, &["a.test"]).await;
+        world.advance(61 * DAY);
+        assert_eq!(sweep().await, 1);
+        world.advance(3 * DAY);
+        assert_eq!(sweep().await, 0);
+        let right = world.clock.now();
+        world.store.write(move |tx| tx.note_sweep(right)).await.unwrap();
+        world.clock.set(right.minus(7 * DAY / 2));
+        assert_eq!(sweep().await, 0, "it was told three days ago");
+        world.clock.set(right);
+        assert_eq!(sweep().await, 0);
     }
 
     async fn a_node_whose_clock_stays_ahead_makes_nobody_be_told_again_and_again(world: World) {

@@ -70,14 +70,18 @@ on_both_databases! {
         let running = tokio::spawn(courier_that_stops.run(async move {
             let _ = stopped.await;
         }));
-        let first = loop {
-            if let Some(message) = receiver.take().pop() {
-                break message;
+        let patience = Duration::from_secs(30);
+        let first = tokio::time::timeout(patience, async {
+            loop {
+                if let Some(message) = receiver.take().pop() {
+                    break message;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        };
+        });
+        let first = first.await.expect("the first message");
         stop.send(()).unwrap();
-        running.await.unwrap();
+        tokio::time::timeout(patience, running).await.expect("it stops").unwrap();
         receiver.delay(Duration::ZERO);
         courier(&world).deliver_all().await;
         let [second] = &receiver.take()[..] else { panic!("one message") };
@@ -94,7 +98,6 @@ on_both_databases! {
         let due = dying.services.dispatch.due().await.unwrap();
         dying.services.dispatch.begin(due[0]).await.unwrap().unwrap();
         drop(dying);
-        world.advance(Duration::from_secs(1));
         // It starts, and is told to stop before it looks.
         courier(&world).run(std::future::ready(())).await;
         courier(&world).deliver_all().await;

@@ -145,6 +145,30 @@ on_both_databases! {
         }
     }
 
+    async fn a_clock_that_is_far_behind_takes_no_count_away(world: World) {
+        let mut tenant = world.tenant("DEMO").await;
+        let account = lookup(&tenant.make_account("c1@example.com").await);
+        issue_with(&world, &tenant, &account, "TLS-90d", "a.test").await;
+        world.advance(Duration::from_secs(700));
+        world.services.usage.roll_up().await.unwrap();
+        // Years later the certificate itself is forgotten: what was counted of it is all there is.
+        world.advance(1100 * DAY);
+        for _ in 0..3 {
+            world.services.retention.sweep().await.unwrap();
+            world.advance(2 * DAY);
+        }
+        world.services.retention.sweep().await.unwrap();
+        let right = world.services.now();
+        tenant.sign_in().await;
+        assert_eq!(tenant.get("/v1/certificates").await.expect(200)["items"], json!([]));
+        world.clock.set(right.minus(3000 * DAY));
+        world.services.usage.roll_up().await.unwrap();
+        world.clock.set(right);
+        tenant.sign_in().await;
+        let counted = usage(&tenant, "from=2027-01-15&to=2027-01-20&by=day").await;
+        assert_eq!(counted, json!([{"day": "2027-01-15", "issued": 1}]));
+    }
+
     async fn what_makes_no_sense_is_refused(world: World) {
         let tenant = world.tenant("DEMO").await;
         for (query, field) in [

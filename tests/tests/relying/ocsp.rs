@@ -177,7 +177,7 @@ on_both_databases! {
         }
     }
 
-    /// What one CA has issued is not `unknown`, and another's responder cannot say so (RFC 6960 section 2.2).
+    /// What one CA has issued is not `unknown`, and another's responder cannot say so (RFC 6960 section 2.3).
     async fn a_request_about_two_cas_is_not_answered(world: World) {
         let customer = Customer::of(&world).await;
         let held = customer.certificate(&world, "a.test").await;
@@ -211,14 +211,13 @@ on_both_databases! {
     }
 }
 
-/// How `openssl` shows such a key.
+/// How `openssl` shows the key of a responder for such a CA.
 fn openssl_name(kind: KeyAlgorithm) -> &'static str {
     match kind {
         KeyAlgorithm::EcP256 => "NIST CURVE: P-256",
         KeyAlgorithm::EcP384 => "NIST CURVE: P-384",
-        KeyAlgorithm::Rsa2048 => "Public-Key: (2048 bit)",
-        KeyAlgorithm::Rsa3072 => "Public-Key: (3072 bit)",
-        KeyAlgorithm::Rsa4096 => "Public-Key: (4096 bit)",
+        // Of the CA's kind, and no longer than need be.
+        KeyAlgorithm::Rsa2048 | KeyAlgorithm::Rsa3072 | KeyAlgorithm::Rsa4096 => "Public-Key: (2048 bit)",
     }
 }
 

@@ -100,8 +100,8 @@ impl Responder {
         })
     }
 
-    /// Whether all of a request is about certificates of its issuer. Of others it knows nothing, and must not sign
-    /// `unknown` for what another has issued (RFC 6960 section 2.2).
+    /// Whether all of a request is about certificates of its issuer. Of others it knows nothing, and does not sign
+    /// `unknown` for what another has issued: it is not authorized to say (RFC 6960 section 2.3).
     pub fn answers(&self, request: &OcspRequest) -> bool {
         request.certificates.iter().all(|id| self.answers_for(id))
     }

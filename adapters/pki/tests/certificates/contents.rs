@@ -208,7 +208,8 @@ fn an_issuing_ca_allows_the_policies_it_has_and_no_other() {
     let own: PolicyId = "1.3.6.1.4.1.99999.1".parse().unwrap();
     let (plain, any) = (made(CaPolicy::DomainValidated), made(CaPolicy::Any));
     let none: &[PolicyId] = &[];
-    for policies in [none, &[PolicyId::DOMAIN_VALIDATED]] {
+    let whatever: PolicyId = "2.5.29.32.0".parse().unwrap();
+    for policies in [none, &[PolicyId::DOMAIN_VALIDATED], &[whatever]] {
         assert!(plain.allows(policies).unwrap() && any.allows(policies).unwrap(), "{policies:?}");
     }
     for policies in [&[own][..], &[PolicyId::DOMAIN_VALIDATED, own]] {

@@ -105,7 +105,7 @@ fn both_hashes_name_a_certificate_and_other_issuers_are_not_answered_for() {
         let response = respond(&responder, &request(&[id], &[]), |_| panic!("asked"));
         assert_eq!(response, OcspFailure::Unauthorized.to_der());
     }
-    // Nor is one of ours beside one of another's: an answer has one signer (RFC 6960 section 2.2).
+    // Nor is one of ours beside one of another's: an answer has one signer (RFC 6960 section 2.3).
     let mut both = [cert_id(&ca, SHA1, serial.as_bytes()), cert_id(&other, SHA1, serial.as_bytes())];
     for _ in 0..2 {
         let response = respond(&responder, &request(&both, &[]), |_| panic!("asked"));

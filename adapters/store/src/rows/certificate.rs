@@ -284,7 +284,7 @@ impl Tx<'_> {
         let lists: BTreeSet<_> = revoked.iter().filter_map(list).collect();
         // Certificates before lists, as with a single one, and each list once, sorted: no two units wait for each other.
         for (issuer, shard) in lists {
-            self.count_revocations(issuer, shard)?;
+            self.count_change(issuer, shard)?;
         }
         let revoked: Vec<_> = revoked.into_iter().map(|(certificate, _)| certificate).collect();
         let ends = revoked.iter().filter_map(|certificate| Some(certificate.issued()?.not_after));

@@ -28,7 +28,7 @@ pub struct CrlHead {
     pub shard: i64,
     /// Of the list that is published; zero before the first.
     pub number: i64,
-    /// Whether a revocation is missing on it.
+    /// Whether something is missing on it: a revocation, or an address that it is known by.
     pub lacking: bool,
     /// When the last list was made that was made because its time had come.
     pub scheduled_at: Timestamp,
@@ -40,7 +40,7 @@ pub struct CrlHead {
 /// What a new list is made from, all of one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CrlFacts {
-    /// How many revocations there have been.
+    /// How often something has changed that belongs on it.
     pub changes: i64,
     /// That of the list before.
     pub this_update: Timestamp,
@@ -68,7 +68,7 @@ impl Tx<'_> {
     }
 
     /// Counts that something on a list has changed, so that it is made anew: new revocations, or what it says of itself.
-    pub fn count_revocations(&mut self, issuer: IssuerId, shard: i64) -> Result<(), StoreError> {
+    pub fn count_change(&mut self, issuer: IssuerId, shard: i64) -> Result<(), StoreError> {
         let sql = "INSERT INTO crls (issuer_id, shard, changes, drawn, claimed_until, number, covers, this_update,
                    next_update, scheduled_at) VALUES ($1, $2, 1, 0, 0, 0, 0, 0, 0, 0)
                    ON CONFLICT (issuer_id, shard) DO UPDATE SET changes = crls.changes + 1";

@@ -59,7 +59,9 @@ impl Tx<'_> {
     pub fn lift_pause(&mut self, id: PauseId) -> Result<bool, StoreError> {
         let sql = "DELETE FROM failing_names WHERE id = $1 AND paused_at IS NOT NULL";
         let lifted = self.execute(sql, params![id])? == 1;
-        self.advance_pauses_epoch()?;
+        if lifted {
+            self.advance_pauses_epoch()?;
+        }
         Ok(lifted)
     }
 

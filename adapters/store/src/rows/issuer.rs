@@ -122,7 +122,7 @@ impl Tx<'_> {
         let revoked = self.execute(sql, params)? == 1;
         let changed = revoked || (reason == RevocationReason::KeyCompromise && self.compromise_issuer(id)?);
         if changed {
-            self.count_revocations(list.0, list.1)?;
+            self.count_change(list.0, list.1)?;
         }
         Ok(changed)
     }

@@ -193,6 +193,11 @@ impl Tx<'_> {
         Ok(SweepTimes { swept: time("swept_at")?, doubted: time("sweep_doubted_at")? })
     }
 
+    /// Whether a clock that was believed has shown a later time than this: then it is this one that is behind.
+    pub fn is_behind(&mut self, now: Timestamp) -> Result<bool, StoreError> {
+        Ok(self.sweep_times()?.swept.is_some_and(|swept| swept > now))
+    }
+
     /// Notes that all this is looked after now, by a clock that is believed.
     pub fn note_sweep(&mut self, now: Timestamp) -> Result<(), StoreError> {
         self.execute("DELETE FROM epochs WHERE name = $1", params!["sweep_doubted_at"])?;

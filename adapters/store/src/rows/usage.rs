@@ -5,6 +5,8 @@
 //! behind the mark it does not change any more: its accounts are counted together, for those who do not ask by them. Only a
 //! mark that a wrong clock has set goes back, and what it went over is counted anew.
 
+use std::ops::Range;
+
 use chancery_domain::{AccountId, ResellerId, Timestamp};
 
 use crate::error::StoreError;
@@ -47,19 +49,20 @@ pub struct UsageRow {
 
 impl Tx<'_> {
     /// Counts the certificates of a reseller that were issued until then, a day of them at most; `false` when there is
-    /// nothing left to count. A mark beyond `beyond` was set by a clock that was ahead: the day of `until`, and all after
-    /// it, are counted anew.
+    /// nothing left to count. A mark in `ahead` was set by a clock that was: the day of `until`, and all after it, are counted
+    /// anew.
     pub fn roll_up_usage(
         &mut self,
         reseller: ResellerId,
         until: Timestamp,
-        beyond: Timestamp,
+        ahead: &Range<Timestamp>,
     ) -> Result<bool, StoreError> {
         let mark = "SELECT counted_until FROM usage_marks WHERE reseller_id = $1";
         let begin = "INSERT INTO usage_marks (reseller_id, counted_until) VALUES ($1, 0) ON CONFLICT DO NOTHING";
         self.execute(begin, params![reseller])?;
         let mut mark = self.query_claimed(mark, params![reseller], |row| row.int())?.pop().unwrap_or(0);
-        if mark > beyond.as_millis() {
+        if ahead.contains(&Timestamp::from_millis(mark)) {
+            tracing::warn!(%reseller, "what was issued is counted anew: a clock was ahead");
             mark = self.recount_usage(reseller, until.as_millis().div_euclid(DAY))?;
         }
         let first = "SELECT MIN(issued_at) FROM certificates
@@ -83,7 +86,7 @@ impl Tx<'_> {
     }
 
     /// Forgets what was counted of a day and of those after it, and gives the mark from which they are counted anew: what
-    /// is issued behind a mark is never counted. The certificates of the last day are all there still: whatever retention
+    /// is issued behind a mark is never counted. The certificates of that day must all be there still; whatever retention
     /// is set to, they are kept for a week after their end. The mark is claimed.
     fn recount_usage(&mut self, reseller: ResellerId, day: i64) -> Result<i64, StoreError> {
         for table in ["usage_days", "usage_totals"] {

@@ -253,7 +253,10 @@ fn a_database_that_can_only_be_read_is_told() {
     };
     if is_root {
         let given = Command::new("chown").arg("-R").arg(format!("{SOMEBODY}:{SOMEBODY}")).arg(folder).status();
-        assert!(given.unwrap().success());
+        if !given.is_ok_and(|given| given.success()) {
+            eprintln!("not tested: this root may not give files away");
+            return;
+        }
     }
     let mut reachable = chancery();
     as_somebody(reachable.arg("--version"));

@@ -166,7 +166,8 @@ impl Console {
                 Ok::<_, ServiceError>(after.disabled && ShutOut::Client(id).end_some(tx, now)?)
             })
             .await?;
-        ShutOut::Client(id).end_rest(&self.kernel, more).await
+        ShutOut::Client(id).end_rest(&self.kernel, more).await;
+        Ok(())
     }
 
     /// Whoever may only look must not be able to take the secret from those who use it.

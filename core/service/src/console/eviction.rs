@@ -30,12 +30,15 @@ impl ShutOut {
         Ok(ended >= u64::from(BATCH))
     }
 
-    /// Ends what the first batch left. Nobody is let in by it meanwhile, since they are shut out already.
-    pub(crate) async fn end_rest(self, kernel: &Kernel, mut more: bool) -> Result<(), ServiceError> {
+    /// Ends what the first batch left. While they are shut out nobody is let in by it, so it is no reason to say that the
+    /// shutting out has failed; and when they are let in again, what is left then ends.
+    pub(crate) async fn end_rest(self, kernel: &Kernel, mut more: bool) {
         let now = kernel.now();
         while more {
-            more = kernel.store.write(move |tx| self.end_some(tx, now)).await?;
+            more = kernel.store.write(move |tx| self.end_some(tx, now)).await.unwrap_or_else(|error| {
+                tracing::warn!(%error, "could not end all sessions of somebody who is shut out");
+                false
+            });
         }
-        Ok(())
     }
 }

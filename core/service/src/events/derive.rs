@@ -178,8 +178,9 @@ impl Told<'_> {
 /// What became of an account by a change: its status, and what else is said of it, each where it is another.
 fn changed(detail: &Value) -> Vec<EventType> {
     let [before, after] = ["before", "after"].map(|when| detail[when].as_object().cloned().unwrap_or_default());
-    let status = match (before.get("status"), after.get("status").and_then(Value::as_str)) {
-        (Some(before), Some(after)) if before == after => None,
+    let status = |account: &Map<String, Value>| account.get("status").and_then(Value::as_str).map(str::to_owned);
+    let status = match (status(&before), status(&after).as_deref()) {
+        (before, after) if before.as_deref() == after => None,
         (_, Some("suspended")) => Some(EventType::AccountSuspended),
         _ => Some(EventType::AccountResumed),
     };

@@ -46,13 +46,14 @@ impl Expiry {
                 let name = format!("expiring-{days}");
                 let to = now.plus(Duration::from_secs(u64::from(days) * DAY));
                 let known = name.clone();
-                let looked =
-                    self.kernel.store.read(move |tx| tx.watermark(&known)).await.map_err(ServiceError::from)?;
-                let looked = looked.and_then(|looked| believed(looked, to));
-                if looked.is_some_and(|looked| looked >= to) {
+                let looked = move |tx: &mut Tx<'_>| match tx.watermark(&known)? {
+                    Some(looked) => believed(tx, looked, to, now),
+                    None => Ok(None),
+                };
+                if self.kernel.store.read(looked).await?.is_some_and(|looked| looked >= to) {
                     break;
                 }
-                let step = self.kernel.store.write(move |tx| step(&kernel, tx, &name, days, to, most)).await?;
+                let step = self.kernel.store.write(move |tx| step(&kernel, tx, &name, days, now, most)).await?;
                 told += step.told;
                 match step.more {
                     More::None => break,
@@ -82,18 +83,21 @@ fn step(
     tx: &mut Tx<'_>,
     name: &str,
     days: u32,
-    to: Timestamp,
+    now: Timestamp,
     most: u32,
 ) -> Result<Step, ServiceError> {
+    let to = now.plus(Duration::from_secs(u64::from(days) * DAY));
     // The first look ever begins now: what was due before then is told by the next notice. So does the first one after a
     // clock was ahead, which has told of what was due before then.
     let first = to.minus(Duration::from_secs(DAY));
-    let from = believed(tx.claim_watermark(name, first.as_millis())?, to).unwrap_or(first);
+    let looked = tx.claim_watermark(name, first.as_millis())?;
+    let from = believed(tx, looked, to, now)?.unwrap_or(first);
     if from >= to {
         // Another node has come so far meanwhile.
         return Ok(Step { told: 0, more: More::None });
     }
-    let mut ending = tx.expiring(from, to, most)?;
+    // Nobody need be told that what has ended ends soon.
+    let mut ending = tx.expiring(from.max(now), to, most)?;
     let (mut until, mut more) = (to, More::None);
     if ending.len() == most as usize {
         // Others may end in the same moment as the last of these: that moment is left to the next batch.
@@ -128,10 +132,12 @@ fn step(
     Ok(Step { told, more })
 }
 
-/// How far the look has come; none where only a clock that was ahead can have come so far.
-fn believed(looked: i64, to: Timestamp) -> Option<Timestamp> {
+/// How far the look has come; none where only a clock that was ahead can have come so far. Where it may be ours that is
+/// behind, nothing is told until that is over.
+fn believed(tx: &mut Tx<'_>, looked: i64, to: Timestamp, now: Timestamp) -> Result<Option<Timestamp>, ServiceError> {
     let looked = Timestamp::from_millis(looked);
-    (looked <= to.plus(Duration::from_secs(DAY))).then_some(looked)
+    let known = looked <= to.plus(Duration::from_secs(DAY)) || tx.is_behind(now)?;
+    Ok(known.then_some(looked))
 }
 
 /// Whether this notice was given before, as a look that went back may find. What a clock that was ahead has told has a time

@@ -179,7 +179,7 @@ impl Operator {
                 Ok::<_, ServiceError>((after, more))
             })
             .await?;
-        ShutOut::Client(id).end_rest(&self.kernel, more).await?;
+        ShutOut::Client(id).end_rest(&self.kernel, more).await;
         Ok(client)
     }
 }

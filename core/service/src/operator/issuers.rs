@@ -1,6 +1,6 @@
 //! The life of issuing CAs: one is made, takes over from another, is retired, comes back.
 
-use chancery_domain::{IssuerId, KeyType, Problems, ProfileName};
+use chancery_domain::{IssuerId, KeyType, Problems, ProfileName, Timestamp};
 use chancery_pki::{CaName, KeyAlgorithm, SubscriberProfile};
 use chancery_store::{IssuerKind, IssuerRecord, IssuerState, Tx};
 use serde_json::json;
@@ -9,6 +9,7 @@ use super::Operator;
 use super::hierarchy::{IssuerDetails, details, generate};
 use crate::error::{Noun, ServiceError};
 use crate::issuers::{Candidate, gaps, users};
+use crate::settings::Issuing;
 
 /// A CA and the one that took over from it.
 #[derive(Clone)]
@@ -148,10 +149,19 @@ impl Operator {
     }
 
     pub(super) fn candidates<'a>(&self, issuers: &'a [IssuerDetails]) -> Vec<Recorded<'a>> {
-        let now = self.kernel.now().as_secs();
-        let issuing = issuers.iter().filter(|issuer| issuer.kind == IssuerKind::Issuing);
-        issuing.filter_map(|issuer| Some(Recorded { issuer, key: key_of(issuer)?, now })).collect()
+        recorded(issuers, self.kernel.now())
     }
+}
+
+/// The profiles, with the kind of key, for which no CA of these may sign, as a database has them.
+pub fn unsigned(issuing: &Issuing, records: &[IssuerRecord], now: Timestamp) -> Vec<(ProfileName, KeyType)> {
+    let issuers: Vec<_> = records.iter().filter_map(|record| details(record).ok()).collect();
+    gaps(&recorded(&issuers, now), issuing)
+}
+
+fn recorded(issuers: &[IssuerDetails], now: Timestamp) -> Vec<Recorded<'_>> {
+    let (now, issuing) = (now.as_secs(), issuers.iter().filter(|issuer| issuer.kind == IssuerKind::Issuing));
+    issuing.filter_map(|issuer| Some(Recorded { issuer, key: key_of(issuer)?, now })).collect()
 }
 
 /// A CA as the database has it, at a point in time.
@@ -177,7 +187,8 @@ impl Candidate for Recorded<'_> {
     fn can_sign(&self, profile: &SubscriberProfile) -> bool {
         let ca = &self.issuer.certificate;
         let covers = ca.covers(&profile.purposes).unwrap_or(false) && ca.allows(&profile.policies).unwrap_or(false);
-        self.issuer.state == IssuerState::Active && self.now <= self.issuer.info.not_after && covers
+        let standing = self.issuer.state == IssuerState::Active && self.issuer.revocation.is_none();
+        standing && self.now <= self.issuer.info.not_after && covers
     }
 }
 
@@ -230,7 +241,6 @@ pub(super) fn refusal(message: impl std::fmt::Display) -> ServiceError {
 
 #[cfg(test)]
 mod tests {
-    use chancery_domain::Timestamp;
     use uuid::Uuid;
 
     use super::*;

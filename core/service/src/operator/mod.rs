@@ -24,7 +24,7 @@ pub use chancery_pki::KeyAlgorithm;
 pub use clients::{NewApiKey, NewClient, NewSecret};
 pub use hierarchy::{IssuerDetails, NewHierarchy};
 pub use issuer_revocation::RevokedIssuer;
-pub use issuers::RotatedIssuer;
+pub use issuers::{RotatedIssuer, unsigned};
 pub use keys::NewOperatorKey;
 pub use reseal::Resealed;
 pub use restoration::Restored;

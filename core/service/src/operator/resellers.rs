@@ -74,7 +74,7 @@ impl Operator {
                 Ok::<_, ServiceError>((after, more))
             })
             .await?;
-        ShutOut::Reseller(reseller.id).end_rest(&self.kernel, more).await?;
+        ShutOut::Reseller(reseller.id).end_rest(&self.kernel, more).await;
         Ok(reseller)
     }
 }

@@ -96,9 +96,7 @@ impl Dispatch {
         if self.kernel.store.is_shared() {
             return Ok(());
         }
-        // What was leased before this moment.
-        let until = self.kernel.now().plus(LEASE);
-        self.kernel.store.write(move |tx| Ok(tx.release_webhooks_before(until)?)).await
+        self.kernel.store.write(|tx| Ok(tx.release_all_webhooks()?)).await
     }
 
     /// Forgets what was delivered long ago.
@@ -167,6 +165,7 @@ fn conclude(
     sent: &Sent,
 ) -> Result<bool, ServiceError> {
     let now = kernel.now();
+    let held = tx.renew_webhook(delivery.webhook, &kernel.node, now.plus(LEASE))?;
     // A message that arrived has arrived, whoever has the webhook by now.
     let Some(current) = tx.claim_delivery(delivery.webhook, delivery.id)? else { return Ok(false) };
     let failure = match &sent.answer {
@@ -183,7 +182,6 @@ fn conclude(
     }
     let outcome = if failed { "failed" } else { "delivered" };
     metrics::counter!("chancery_webhook_attempts_total", "outcome" => outcome).increment(1);
-    let held = tx.renew_webhook(delivery.webhook, &kernel.node, now.plus(LEASE))?;
     let Some(webhook) = held else { return Ok(false) };
     // What is left of the round has the URL and secrets of before; and what was answered there says nothing of now.
     if webhook.version != version {

@@ -215,7 +215,7 @@ fn judge_lists(lists: &[ExaminedList], now: Timestamp, report: &mut Report) {
         let what = format!("a revocation list is {} old, and should be made every day", roughly(age));
         report.warn("revocation", what, "start the service, and see in its log why lists are not made");
     } else if lists.iter().any(|list| list.lacking) {
-        let what = "a revocation is on no list yet: relying parties do not know of it";
+        let what = "a revocation, or a new address, is on no list yet: relying parties do not know of it";
         report.warn("revocation", what, "start the service: it makes the list within a second");
     } else if published.len() < lists.len() {
         let missing = lists.len() - published.len();

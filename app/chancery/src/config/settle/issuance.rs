@@ -19,9 +19,6 @@ pub(super) struct Issuance {
 
 /// Far beyond any quota that limits something.
 const MAX_COUNT: u32 = 1_000_000_000;
-/// What the API takes in the policies of resellers: no certificate has more names, or lasts longer.
-const MAX_NAMES: u32 = 100;
-const MAX_VALIDITY_DAYS: u32 = 825;
 
 pub(super) fn settle(
     policy: &types::Policy,
@@ -58,8 +55,8 @@ fn settle_policy(policy: &types::Policy, profiles: Option<&[Profile]>, check: &m
     let mut number = |setting: &str, value: Option<i64>, least: u32, most: u32| {
         value.and_then(|value| check.number(format!("policy.{setting}"), value, least, most))
     };
-    let max_names = number("max_names", policy.max_names, 1, MAX_NAMES);
-    let max_validity_days = number("max_validity_days", policy.max_validity_days, 1, MAX_VALIDITY_DAYS);
+    let max_names = number("max_names", policy.max_names, 1, profiles::MAX_NAMES);
+    let max_validity_days = number("max_validity_days", policy.max_validity_days, 1, profiles::MAX_VALIDITY_DAYS);
     // A quota of none is a way to stop an account.
     let mut count = |setting: &str, value: Option<i64>| number(setting, value, 0, MAX_COUNT);
     let rules = PolicyRules {

@@ -19,8 +19,8 @@ pub(super) struct Profiles {
 }
 
 /// Nothing valid for longer is taken by the browsers, even from a private root.
-const MAX_VALIDITY_DAYS: u32 = 825;
-const MAX_NAMES: u32 = 100;
+pub(super) const MAX_VALIDITY_DAYS: u32 = 825;
+pub(super) const MAX_NAMES: u32 = 100;
 
 /// What stands in ACME's URLs in the place of a profile.
 const RESERVED: [&str; 6] = ["account", "authz", "cert", "challenge", "order", "renewal-info"];
