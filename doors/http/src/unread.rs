@@ -3,12 +3,16 @@
 //! What is left of one stands on the connection before the next request. The connection lives on if it can be taken out of
 //! the way at once; otherwise it is closed, and the client has to be told (RFC 9112 section 9.6): it could not know what
 //! became of a request that it sent there.
+//!
+//! Over HTTP/2 only the stream ends with it. But there are clients, curl among them, that take an answer for a failure which
+//! ends the stream before they have sent all: they are given a moment.
 
 use std::{
     mem,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
+    time::Duration,
 };
 
 use axum::{body::Body, extract::Request};
@@ -25,29 +29,40 @@ const MOST: u64 = 64 * 1024;
 /// How often it is looked for more. hyper hands over what it has read, and reads again when its turn comes.
 const LOOKS: usize = 32;
 
+/// How long the rest of a stream of its own may take to come.
+const PATIENCE: Duration = Duration::from_millis(50);
+
 /// What a handler leaves of a body.
 pub(crate) struct Unread {
     left: Arc<Left>,
+    /// It has a stream of its own, and is in nobody's way.
+    alone: bool,
     /// The client sends nothing before it is told to, and looking at the body would tell it.
     waits: bool,
 }
 
 impl Unread {
-    /// Watches the body of a request; none where nothing can be left of it that is in the way of others.
+    /// Watches the body of a request; none where there is nothing of it.
     pub(crate) fn of(request: &mut Request) -> Option<Self> {
-        if request.version() >= Version::HTTP_2 || request.body().is_end_stream() {
+        if request.body().is_end_stream() {
             return None;
         }
+        let alone = request.version() >= Version::HTTP_2;
         let waits = request.headers().contains_key(EXPECT);
         let left = Arc::new(Left::default());
         let body = mem::take(request.body_mut());
         *request.body_mut() = Body::new(Lent { body, left: left.clone() });
-        Some(Self { left, waits })
+        Some(Self { left, alone, waits })
     }
 
     /// Throws away what has come of the body. Whether some of it is still to come, or somebody has it who may still read.
     pub(crate) async fn remains(self) -> bool {
-        let Some(mut body) = self.left.take() else { return true };
+        let Some(mut body) = self.left.take() else { return !self.alone };
+        if self.alone {
+            // Too late or too much is what it is: the client may still understand the answer.
+            let _in_time = tokio::time::timeout(PATIENCE, throw_away(&mut body)).await;
+            return false;
+        }
         if self.waits || body.size_hint().lower() > MOST {
             return !body.is_end_stream();
         }
@@ -70,6 +85,17 @@ impl Unread {
             yield_now().await;
         }
         true
+    }
+}
+
+/// Reads a body to its end, unless there is too much of it.
+async fn throw_away(body: &mut Body) {
+    let mut most = MOST;
+    while !body.is_end_stream() && body.size_hint().lower() <= most {
+        let Some(Ok(frame)) = body.frame().await else { return };
+        let length = frame.data_ref().map_or(0, |data| data.len() as u64);
+        let Some(left) = most.checked_sub(length) else { return };
+        most = left;
     }
 }
 
@@ -128,6 +154,7 @@ impl Drop for Lent {
 #[cfg(test)]
 mod tests {
     use std::io;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures_util::{StreamExt, stream};
 
@@ -162,6 +189,28 @@ mod tests {
             piece
         });
         assert!(!remains(request(streamed(one_by_one))).await);
+    }
+
+    #[tokio::test]
+    async fn over_http_2_the_rest_is_given_a_moment_and_is_in_nobodys_way() {
+        let read = Arc::new(AtomicUsize::new(0));
+        let counted = read.clone();
+        let soon = stream::iter(["01", "23"]).then(move |piece| {
+            let counted = counted.clone();
+            async move {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                counted.fetch_add(1, Ordering::Relaxed);
+                piece
+            }
+        });
+        for body in [streamed(soon.boxed()), never(), streamed(stream::repeat("01"))] {
+            let mut request = request(body);
+            *request.version_mut() = Version::HTTP_2;
+            let unread = Unread::of(&mut request).unwrap();
+            drop(request);
+            assert!(!unread.remains().await);
+        }
+        assert_eq!(read.load(Ordering::Relaxed), 2, "all of what came soon");
     }
 
     #[tokio::test]
@@ -215,11 +264,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_watched_that_is_in_nobodys_way() {
+    fn nothing_is_watched_where_there_is_nothing_to_read() {
         assert!(Unread::of(&mut request(Body::empty())).is_none());
-        let mut stream = request(never());
-        *stream.version_mut() = Version::HTTP_2;
-        assert!(Unread::of(&mut stream).is_none());
     }
 
     #[tokio::test]
