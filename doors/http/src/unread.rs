@@ -1,11 +1,11 @@
 //! Bodies that nobody read to their end.
 //!
 //! What is left of one stands on the connection before the next request. The connection lives on if it can be taken out of
-//! the way at once; otherwise it is closed, and the client has to be told (RFC 9112 section 9.6): it could not know what
+//! the way in a moment; otherwise it is closed, and the client has to be told (RFC 9112 section 9.6): it could not know what
 //! became of a request that it sent there.
 //!
 //! Over HTTP/2 only the stream ends with it. But there are clients, curl among them, that take an answer for a failure which
-//! ends the stream before they have sent all: they are given a moment.
+//! ends the stream before they have sent all.
 
 use std::{
     mem,
@@ -17,19 +17,14 @@ use std::{
 
 use axum::{body::Body, extract::Request};
 use bytes::Bytes;
-use futures_util::FutureExt;
 use http::{Version, header::EXPECT};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt;
-use tokio::task::yield_now;
 
 /// Most bytes that are thrown away for a connection: beyond it, a new one is cheaper.
 const MOST: u64 = 64 * 1024;
 
-/// How often it is looked for more. hyper hands over what it has read, and reads again when its turn comes.
-const LOOKS: usize = 32;
-
-/// How long the rest of a stream of its own may take to come.
+/// How long the rest may take to come: most clients have sent it by then.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// What a handler leaves of a body.
@@ -55,47 +50,28 @@ impl Unread {
         Some(Self { left, alone, waits })
     }
 
-    /// Throws away what has come of the body. Whether some of it is still to come, or somebody has it who may still read.
+    /// Throws away what comes of the body in a moment. Whether the connection has to end with this request, since some of
+    /// it is still to come, or somebody has it who may still read.
     pub(crate) async fn remains(self) -> bool {
         let Some(mut body) = self.left.take() else { return !self.alone };
-        if self.alone {
+        if !self.waits {
             // Too late or too much is what it is: the client may still understand the answer.
             let _in_time = tokio::time::timeout(PATIENCE, throw_away(&mut body)).await;
-            return false;
         }
-        if self.waits || body.size_hint().lower() > MOST {
-            return !body.is_end_stream();
-        }
-        let mut in_vain = false;
-        for _ in 0..LOOKS {
-            if body.is_end_stream() {
-                return false;
-            }
-            match body.frame().now_or_never() {
-                Some(Some(Ok(_thrown_away))) => {
-                    in_vain = false;
-                    continue;
-                }
-                // One that ends before its length has broken off.
-                Some(None) => return body.size_hint().lower() > 0,
-                Some(Some(Err(_))) => return true,
-                None if in_vain => return true,
-                None => in_vain = true,
-            }
-            yield_now().await;
-        }
-        true
+        !self.alone && !body.is_end_stream()
     }
 }
 
 /// Reads a body to its end, unless there is too much of it.
 async fn throw_away(body: &mut Body) {
-    let mut most = MOST;
-    while !body.is_end_stream() && body.size_hint().lower() <= most {
-        let Some(Ok(frame)) = body.frame().await else { return };
-        let length = frame.data_ref().map_or(0, |data| data.len() as u64);
-        let Some(left) = most.checked_sub(length) else { return };
-        most = left;
+    let mut thrown = 0;
+    while !body.is_end_stream() && thrown + body.size_hint().lower() <= MOST {
+        match body.frame().await {
+            Some(Ok(frame)) => thrown += frame.data_ref().map_or(0, |data| data.len() as u64),
+            // Not every body knows that it is at its end; one that ends before its length has broken off.
+            None if body.size_hint().lower() == 0 => *body = Body::empty(),
+            None | Some(Err(_)) => return,
+        }
     }
 }
 
@@ -157,6 +133,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures_util::{StreamExt, stream};
+    use tokio::task::yield_now;
 
     use super::*;
 
@@ -214,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_has_not_come_is_not_waited_for() {
+    async fn what_does_not_come_is_not_waited_for() {
         assert!(remains(request(never())).await);
         assert!(remains(request(streamed(stream::iter(["01"]).chain(stream::pending())))).await);
     }
