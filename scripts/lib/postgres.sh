@@ -1,7 +1,7 @@
 # A private PostgreSQL that lives as long as the script that sources this.
 #
-#   postgres_start [SETTING=VALUE…]    starts it and exports CHANCERY_TEST_POSTGRES
-#   postgres_stop                      stops it and removes every trace; safe to call twice, or without a start
+#   postgres_start    starts it and exports CHANCERY_TEST_POSTGRES
+#   postgres_stop     stops it and removes every trace; safe to call twice, or without a start
 #
 # Sourced, not run. The server listens on 127.0.0.1 only and trusts who connects there: it holds nothing
 # but test data, and SCRAM in an unoptimised build would cost more than the tests themselves.
@@ -18,8 +18,7 @@ postgres_bin() {
 }
 
 postgres_start() {
-    local bin attempt port setting settings=()
-    for setting in "$@"; do settings+=(-c "$setting"); done
+    local bin attempt port
     bin=$(postgres_bin)
     if [ -z "$bin" ]; then
         echo "PostgreSQL is not installed (Debian package: postgresql)" >&2
@@ -61,7 +60,7 @@ postgres_start() {
         (cd "$postgres_dir" && exec "${apart[@]}" "${tied[@]}" "$bin/postgres" -D "$postgres_dir/data" -p "$port" \
             -c listen_addresses=127.0.0.1 -c unix_socket_directories="$postgres_dir/socket" \
             -c max_connections=300 -c shared_buffers=512MB -c fsync=on -c synchronous_commit=on -c full_page_writes=on \
-            -c timezone=UTC "${settings[@]}") >"$postgres_dir/server.log" 2>&1 &
+            -c timezone=UTC) >"$postgres_dir/server.log" 2>&1 &
         postgres_pid=$!
         if postgres_wait "$bin" "$port"; then
             export CHANCERY_TEST_POSTGRES="postgres://postgres@127.0.0.1:$port/postgres"
