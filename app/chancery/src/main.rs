@@ -18,6 +18,7 @@ mod serve;
 mod system;
 mod target;
 mod telemetry;
+mod threads;
 mod version;
 
 use std::process::ExitCode;

@@ -13,9 +13,9 @@ use crate::failure::Failure;
 use crate::files::{private_folder, unwritable};
 use crate::installation::Kek;
 use crate::print::{Printer, record};
-use crate::serve::runtime;
 use crate::system::SystemClock;
 use crate::target::Target;
+use crate::threads::Threads;
 
 #[derive(Args, Debug)]
 pub struct BackupArgs {
@@ -35,7 +35,7 @@ pub fn run(target: &Target, args: &BackupArgs) -> Result<(), Failure> {
     let bytes = fs::metadata(&args.to).map(|metadata| metadata.len()).unwrap_or(0);
     let file = args.to.display().to_string();
     let noted = note(&store, "backup.create", file.clone(), json!({"bytes": bytes}));
-    runtime()?.block_on(noted).map_err(|error| untold(&format!("wrote {file}"), &error))?;
+    Threads::start()?.run(noted).map_err(|error| untold(&format!("wrote {file}"), &error))?;
     let kek = match &installation.kek {
         Kek::File(path) => format!("the key-encryption keys in {}", path.display()),
         Kek::Text(_) => "the key-encryption key from your environment".to_owned(),

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 use crate::print::{Printer, Record, record};
-use crate::serve;
+use crate::threads::Threads;
 use process::Process;
 
 #[derive(Subcommand)]
@@ -65,7 +65,7 @@ pub struct AcmeArgs {
 
 pub fn run(command: BenchCommand) -> Result<(), Failure> {
     match command {
-        BenchCommand::Acme(args) => serve::runtime()?.block_on(acme(args)),
+        BenchCommand::Acme(args) => Threads::start()?.run(acme(args)),
     }
 }
 

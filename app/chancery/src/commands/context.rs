@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use chancery_service::{Kernel, Operator, Services};
 use chancery_store::Options;
-use tokio::runtime::Runtime;
 
 use crate::assembly::Assembled;
 use crate::failure::Failure;
 use crate::installation::Installation;
 use crate::print::Printer;
-use crate::serve;
 use crate::target::Target;
+use crate::threads::Threads;
 
 pub struct Context {
     pub installation: Installation,
@@ -19,7 +18,7 @@ pub struct Context {
     pub services: Services,
     pub operator: Operator,
     pub printer: Printer,
-    runtime: Runtime,
+    threads: Threads,
 }
 
 impl Context {
@@ -37,14 +36,14 @@ impl Context {
         store: chancery_store::Store,
         keyring: chancery_seal::Keyring,
     ) -> Result<Self, Failure> {
-        let runtime = serve::runtime()?;
-        let Assembled { kernel, services, .. } = runtime.block_on(installation.assemble(store, keyring))?;
+        let threads = Threads::start()?;
+        let Assembled { kernel, services, .. } = threads.run(installation.assemble(store, keyring))?;
         let operator = services.operator.clone().acting_as(&person());
-        Ok(Self { installation, kernel, services, operator, printer: Printer { json: target.json }, runtime })
+        Ok(Self { installation, kernel, services, operator, printer: Printer { json: target.json }, threads })
     }
 
     pub fn wait<T>(&self, work: impl Future<Output = T>) -> T {
-        self.runtime.block_on(work)
+        self.threads.run(work)
     }
 }
 

@@ -26,7 +26,7 @@ use crate::dev::{DEFAULT_FOLDER, DevJson};
 use crate::failure::Failure;
 use crate::files::{private_folder, write};
 use crate::print::out;
-use crate::serve;
+use crate::threads::Threads;
 
 /// Longer than any validation takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -49,7 +49,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let dev = DevJson::read(&args.data_dir)?;
     let names = args.names.iter().map(|name| Identifier::parse(name).map_err(Failure::usage)).collect::<Result<_, _>>();
     let folder = args.out.clone().unwrap_or_else(|| args.data_dir.join("demo"));
-    serve::runtime()?.block_on(Demo { dev, names: names?, folder }.run())
+    Threads::start()?.run(Demo { dev, names: names?, folder }.run())
 }
 
 struct Demo {

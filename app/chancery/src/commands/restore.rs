@@ -17,9 +17,9 @@ use crate::failure::Failure;
 use crate::files::{private_folder, unwritable};
 use crate::installation::{Installation, Kek};
 use crate::print::{Printer, record};
-use crate::serve;
 use crate::system::SystemClock;
 use crate::target::Target;
+use crate::threads::Threads;
 
 #[derive(Args, Debug)]
 pub struct RestoreArgs {
@@ -174,7 +174,7 @@ fn require_ours(installation: &Installation, named: &str) -> Result<(), Failure>
 /// How many CAs there are. A service without any is of no use, least of all in the place of another.
 fn count_authorities(store: &Store, named: &str) -> Result<usize, Failure> {
     let count = |tx: &mut Tx<'_>| Ok::<_, StoreError>(tx.issuers()?.len());
-    match serve::runtime()?.block_on(store.read(count))? {
+    match Threads::start()?.run(store.read(count))? {
         0 => Err(no_backup(named, "there is no certificate authority in it")),
         authorities => Ok(authorities),
     }

@@ -14,9 +14,9 @@ use crate::dev;
 use crate::failure::Failure;
 use crate::installation::{Installation, Kek, Place};
 use crate::print::{Printer, record};
-use crate::serve;
 use crate::system::SystemClock;
 use crate::target::{ConfigTarget, Target};
+use crate::threads::Threads;
 
 #[derive(Args, Debug)]
 pub struct InitArgs {
@@ -98,7 +98,7 @@ fn has_organization(issuer: &IssuerDetails, organization: &str) -> bool {
 fn refuse_a_second_keyring(installation: &Installation, store: &Store) -> Result<(), Failure> {
     let Kek::File(path) = &installation.kek else { return Ok(()) };
     let has_secrets = |tx: &mut Tx<'_>| Ok::<_, StoreError>(tx.service_secret("cursor")?.is_some());
-    if path.exists() || !serve::runtime()?.block_on(store.read(has_secrets))? {
+    if path.exists() || !Threads::start()?.run(store.read(has_secrets))? {
         return Ok(());
     }
     let missing =

@@ -23,6 +23,7 @@ use crate::logging;
 use crate::serve::{self, Flags, Listeners};
 use crate::system::SystemClock;
 use crate::telemetry::Telemetry;
+use crate::threads::Threads;
 use additions::DevAdditions;
 use chancery_domain::Clock;
 use chancery_service::operator::{KeyAlgorithm, NewHierarchy};
@@ -155,10 +156,10 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     folder.remove_dev_json()?;
     folder.remember_database(args.database_url.as_deref())?;
 
-    let runtime = serve::runtime()?;
+    let threads = Threads::start()?;
     let addresses = Addresses { api: args.listen, http: args.http_listen, admin: args.admin_listen };
-    let listeners = runtime.block_on(Listeners::bind(addresses, Flags::COMMAND_LINE))?;
-    let pebble_listeners = runtime.block_on(async { args.pebble.bind() })?;
+    let listeners = threads.run(Listeners::bind(addresses, Flags::COMMAND_LINE))?;
+    let pebble_listeners = threads.run(async { args.pebble.bind() })?;
     let mut installation = folder.installation(&args.wishes(listeners.addresses()?, &environment))?;
     installation.telemetry = args.otlp_endpoint.clone().map(Telemetry::to);
     let log = logging::start(&installation.log, installation.telemetry.as_ref())?;
@@ -168,7 +169,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     let keyring = installation.keyring_or_new(now.as_secs())?;
     let store = installation.open_store(&installation.store)?;
     tls::ensure(&folder, &args.listening_on(), now)?;
-    runtime.block_on(async {
+    threads.run(async {
         let mut assembled = installation.assemble(store, keyring).await?;
         assembled.services.troubles = log.troubles.clone();
         let hierarchy = assembled.services.operator.init_hierarchy(hierarchy()).await?;

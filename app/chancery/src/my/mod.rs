@@ -30,7 +30,7 @@ mod whose;
 use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
-use crate::serve;
+use crate::threads::Threads;
 use session::{Session, SessionArgs};
 use show::OrTrouble;
 
@@ -103,10 +103,10 @@ enum Work {
 }
 
 pub fn run(args: MyArgs) -> Result<(), Failure> {
-    let runtime = serve::runtime()?;
-    let done = runtime.block_on(perform(args.session, args.command));
+    let threads = Threads::start()?;
+    let done = threads.run(perform(args.session, args.command));
     // Somebody may be asked something still that Ctrl-C has answered.
-    runtime.shutdown_background();
+    threads.abandon();
     done
 }
 

@@ -31,70 +31,44 @@ pub fn start(
     metrics: PrometheusHandle,
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    let identity = assembled.services.identity.clone();
-    tasks.spawn(keep("identity", move || {
-        let identity = identity.clone();
-        async move { identity.watch().await }
-    }));
-    let authority = assembled.services.authority.clone();
-    tasks.spawn(keep("authority", move || {
-        let authority = authority.clone();
-        async move { authority.watch().await }
-    }));
-    let answers = assembled.services.answers.clone();
-    tasks.spawn(keep("answers", move || sweep(answers.clone())));
-    let console = assembled.services.console.clone();
-    tasks.spawn(keep("sessions", move || forget_sessions(console.clone())));
-    let acme = assembled.services.acme.clone();
-    tasks.spawn(keep("nonces", move || forget_nonces(acme.clone())));
-    let retention = assembled.services.retention.clone();
-    tasks.spawn(keep("retention", move || {
-        let retention = retention.clone();
-        async move { retention.watch().await }
-    }));
-    let services = assembled.services.clone();
-    tasks.spawn(keep("events", move || look_ahead(services.clone())));
-    let publication = assembled.services.publication.clone();
-    tasks.spawn(keep("publication", move || {
-        let publication = publication.clone();
-        async move { publication.watch().await }
-    }));
-    let ocsp = assembled.services.ocsp.clone();
-    tasks.spawn(keep("ocsp", move || {
-        let ocsp = ocsp.clone();
-        async move { ocsp.watch().await }
-    }));
-    let usage = assembled.services.usage.clone();
-    tasks.spawn(keep("usage", move || {
-        let usage = usage.clone();
-        async move { usage.watch().await }
-    }));
-    let pauses = assembled.services.pauses.clone();
-    tasks.spawn(keep("pauses", move || {
-        let pauses = pauses.clone();
-        async move { pauses.watch().await }
-    }));
-    let nodes = assembled.services.nodes.clone();
-    tasks.spawn(keep("nodes", move || {
-        let nodes = nodes.clone();
-        async move { nodes.watch(&host_name(), VERSION).await }
-    }));
-    let limits = assembled.services.limits.clone();
-    tasks.spawn(keep("limits", move || {
-        let limits = limits.clone();
-        async move { limits.run().await }
-    }));
+    let services = &assembled.services;
+    spawn(&mut tasks, services, "identity", |services| async move { services.identity.watch().await });
+    spawn(&mut tasks, services, "authority", |services| async move { services.authority.watch().await });
+    spawn(&mut tasks, services, "answers", |services| sweep(services.answers));
+    spawn(&mut tasks, services, "sessions", |services| forget_sessions(services.console));
+    spawn(&mut tasks, services, "nonces", |services| forget_nonces(services.acme));
+    spawn(&mut tasks, services, "retention", |services| async move { services.retention.watch().await });
+    spawn(&mut tasks, services, "events", look_ahead);
+    spawn(&mut tasks, services, "publication", |services| async move { services.publication.watch().await });
+    spawn(&mut tasks, services, "ocsp", |services| async move { services.ocsp.watch().await });
+    spawn(&mut tasks, services, "usage", |services| async move { services.usage.watch().await });
+    spawn(&mut tasks, services, "pauses", |services| async move { services.pauses.watch().await });
+    spawn(&mut tasks, services, "nodes", |services| async move { services.nodes.watch(&host_name(), VERSION).await });
+    spawn(&mut tasks, services, "limits", |services| async move { services.limits.run().await });
     for fetcher in &assembled.fetchers {
         let fetcher = fetcher.clone();
         tasks.spawn(keep("external keys", move || fetcher.clone().run()));
     }
-    let (health, jobs, served) = (health.clone(), assembled.services.jobs.clone(), certificate.clone());
+    let (health, jobs, served) = (health.clone(), services.jobs.clone(), certificate.clone());
     tasks.spawn(keep("gauges", move || gauges::watch(health.clone(), jobs.clone(), served.clone())));
     if let Some(certificate) = certificate {
         tasks.spawn(keep("certificate", move || certificate.clone().watch(CERTIFICATE_LOOK)));
     }
     tasks.spawn(keep("metrics", move || tidy(metrics.clone())));
     tasks
+}
+
+/// Keeps something up that needs nothing but the services.
+fn spawn<F>(
+    tasks: &mut JoinSet<()>,
+    services: &Services,
+    name: &'static str,
+    work: impl Fn(Services) -> F + Send + 'static,
+) where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let services = services.clone();
+    tasks.spawn(keep(name, move || work(services.clone())));
 }
 
 /// What this machine is called, for people who look at a list of them.

@@ -24,9 +24,8 @@ use chancery_service::Services;
 use chancery_workers::{Courier, Eyes, Inspector, Workers};
 use clap::Args;
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::runtime::Runtime;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 
 pub use additions::{AddedDoor, Additions};
 pub use listeners::{Flags, Listeners, bind};
@@ -39,6 +38,7 @@ use crate::installation::{Installation, TlsFiles};
 use crate::logging;
 use crate::resolvers;
 use crate::system::{SystemClock, SystemEntropy};
+use crate::threads::Threads;
 use crate::version::VERSION;
 use additions::Nothing;
 use admin::Health;
@@ -66,12 +66,12 @@ pub fn start(args: &ServeArgs) -> Result<(), Failure> {
     }
     let keyring = installation.keyring()?;
     installation.find_resolvers(Path::new(resolvers::SYSTEM))?;
-    let runtime = runtime()?;
-    let listeners = runtime.block_on(Listeners::bind(installation.listen, Flags::CONFIGURATION))?;
+    let threads = Threads::start()?;
+    let listeners = threads.run(Listeners::bind(installation.listen, Flags::CONFIGURATION))?;
     let addresses = listeners.addresses()?;
     let metrics = start_metrics()?;
     let store = installation.open_store(&installation.store)?;
-    runtime.block_on(async {
+    threads.run(async {
         let mut assembled = installation.assemble(store, keyring).await?;
         assembled.services.troubles = log.troubles.clone();
         if assembled.services.operator.issuers().await?.is_empty() {
@@ -100,12 +100,6 @@ pub fn start(args: &ServeArgs) -> Result<(), Failure> {
         };
         run(&installation, &assembled, listeners, metrics, &mut Nothing, ready).await
     })
-}
-
-/// The threads that everything async runs on.
-pub fn runtime() -> Result<Runtime, Failure> {
-    let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    built.map_err(|error| Failure::failed(format!("cannot start threads: {error}")))
 }
 
 /// Serves until a signal says to stop; then finishes what is in flight, writes down what waits, and returns.
@@ -174,7 +168,18 @@ pub async fn run(
     while doors.join_next().await.is_some() {}
     tasks.abort_all();
     stop_last.send_replace(true);
-    // A database that does not answer must not keep the process.
+    write_last(audit, workers, courier).await;
+    admin.abort();
+    while tasks.join_next().await.is_some() {}
+    if !matches!(tokio::time::timeout(LAST, assembled.services.nodes.leave()).await, Ok(Ok(()))) {
+        tracing::warn!("gave up taking this node off the list");
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Waits for what is to be written at the very end. A database that does not answer must not keep the process.
+async fn write_last(audit: JoinHandle<()>, workers: JoinHandle<()>, courier: JoinHandle<()>) {
     let (flushed, let_go, told) = tokio::join!(
         tokio::time::timeout(LAST, audit),
         tokio::time::timeout(LAST, workers),
@@ -189,13 +194,6 @@ pub async fn run(
     if told.is_err() {
         tracing::warn!("gave up letting go of webhooks");
     }
-    admin.abort();
-    while tasks.join_next().await.is_some() {}
-    if !matches!(tokio::time::timeout(LAST, assembled.services.nodes.leave()).await, Ok(Ok(()))) {
-        tracing::warn!("gave up taking this node off the list");
-    }
-    tracing::info!("stopped");
-    Ok(())
 }
 
 fn load(files: &TlsFiles) -> Result<Arc<ReloadingCertificate>, Failure> {

@@ -11,7 +11,7 @@ use super::signing;
 use crate::commands::context::quiet;
 use crate::config::span::roughly;
 use crate::installation::Installation;
-use crate::serve;
+use crate::threads::Threads;
 
 /// The oldest release of PostgreSQL that is known to work.
 const OLDEST_POSTGRES: i64 = 15;
@@ -54,11 +54,11 @@ pub(super) fn look(installation: &Installation, thorough: bool, now: Timestamp, 
     if facts.schema < facts.known_schema || is_too_new(&facts) {
         return;
     }
-    let examined = serve::runtime().map_err(|error| error.to_string()).and_then(|runtime| {
+    let examined = Threads::start().map_err(|error| error.to_string()).and_then(|threads| {
         let store = Store::open_untouched(database, &quiet(installation)).map_err(|error| error.to_string())?;
-        let examination = runtime.block_on(examine(&store, &keyring)).map_err(|error| error.to_string())?;
+        let examination = threads.run(examine(&store, &keyring)).map_err(|error| error.to_string())?;
         let read = |tx: &mut Tx<'_>| tx.issuers();
-        let issuers = runtime.block_on(store.read(read)).map_err(|error| error.to_string())?;
+        let issuers = threads.run(store.read(read)).map_err(|error| error.to_string())?;
         Ok((examination, issuers))
     });
     match examined {
