@@ -142,9 +142,4 @@ impl Signed {
     pub fn certificate(&self) -> &Certificate {
         &self.0
     }
-
-    /// The certificate.
-    pub fn into_certificate(self) -> Certificate {
-        self.0
-    }
 }

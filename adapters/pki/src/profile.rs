@@ -77,11 +77,6 @@ impl SubscriberProfile {
         }
     }
 
-    /// What a request for a certificate of this profile must satisfy.
-    pub fn csr_rules(&self) -> CsrRules<'_> {
-        CsrRules { key_types: &self.key_types, names: self.names }
-    }
-
     /// Where its settings contradict themselves or, for a public one, the Baseline Requirements; empty if nowhere.
     pub fn contradictions(&self) -> Vec<&'static str> {
         let rules = [

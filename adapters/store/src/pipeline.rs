@@ -85,8 +85,8 @@ impl Connection {
             (true, Kind::Write) => Some("ROLLBACK; BEGIN"),
             (false, Kind::Alone | Kind::Peek) => None,
             (true, Kind::Alone | Kind::Peek) => Some("ROLLBACK"),
-            (false, Kind::Read) => Some("BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ"),
-            (true, Kind::Read) => Some("ROLLBACK; BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ"),
+            (false, Kind::Read | Kind::Glance) => Some("BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ"),
+            (true, Kind::Read | Kind::Glance) => Some("ROLLBACK; BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ"),
         };
         Transaction { connection: self, kind, begin, kept: Vec::new() }
     }
@@ -303,7 +303,7 @@ impl Transaction<'_> {
     /// Drops a transaction that changed nothing, or is not to. The server is told with the next one, or by
     /// [`Connection::rest`].
     pub(crate) fn abandon(self) {
-        let lingers = matches!(self.kind, Kind::Read | Kind::Write);
+        let lingers = matches!(self.kind, Kind::Read | Kind::Glance | Kind::Write);
         if lingers && self.begin.is_none() {
             self.connection.lingers = true;
         }

@@ -10,7 +10,7 @@ use crate::engine::{DatabaseUrl, Facts, PostgresPool, SqlitePool, facts, sqlite_
 use crate::error::StoreError;
 use crate::migrate::{self, Applied};
 use crate::tx::Tx;
-use crate::unit::{Kind, Reply, Unit, pack};
+use crate::unit::{Errand, Kind, Reply, Settled, Unit, pack, unpack};
 
 /// How long a unit may wait for a connection to PostgreSQL before it is given up. SQLite's writer is always at work.
 const TURN: Duration = Duration::from_secs(5);
@@ -46,6 +46,7 @@ impl Default for Options {
 pub struct Store {
     backend: Arc<Backend>,
     url: Arc<DatabaseUrl>,
+    connections: usize,
 }
 
 enum Backend {
@@ -66,7 +67,7 @@ impl Store {
             DatabaseUrl::Sqlite(path) => Backend::Sqlite(SqlitePool::open(path, options)?),
             DatabaseUrl::Postgres(config) => Backend::Postgres(PostgresPool::open(config, options)?),
         };
-        Ok(Self { backend: Arc::new(backend), url: Arc::new(url.clone()) })
+        Ok(Self { backend: Arc::new(backend), url: Arc::new(url.clone()), connections: options.connections })
     }
 
     /// Brings the schema up to date and says what was done.
@@ -78,6 +79,11 @@ impl Store {
         &self.url
     }
 
+    /// How many units may read at a time.
+    pub fn connections(&self) -> usize {
+        self.connections
+    }
+
     /// Whether several nodes can serve from the database. SQLite is for one; operators' commands may work beside it.
     pub fn is_shared(&self) -> bool {
         matches!(self.url.as_ref(), DatabaseUrl::Postgres(_))
@@ -85,80 +91,64 @@ impl Store {
 
     /// Runs a unit of work that may change things. When it gives `Ok`, its changes are on the disk; when the
     /// closure gives `Err`, none of them is. The closure may run again after a conflict.
-    pub async fn write<T, E, F>(&self, unit: F) -> Result<T, E>
+    pub fn write<T, E, F>(&self, unit: F) -> impl Future<Output = Result<T, E>> + Send
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let _waiting = tracing::trace_span!(target: SPANS, "store.write");
-        let (unit, reply) = pack(unit);
-        self.send(unit, Kind::Write).map_err(E::from)?;
-        self.wait(reply).await
+        self.result_of(unit, Kind::Write)
     }
 
     /// Runs a unit that is one statement and no more, which PostgreSQL takes without a transaction around it.
-    pub async fn alone<T, E, F>(&self, unit: F) -> Result<T, E>
+    pub fn alone<T, E, F>(&self, unit: F) -> impl Future<Output = Result<T, E>> + Send
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let _waiting = tracing::trace_span!(target: SPANS, "store.alone");
-        let (unit, reply) = pack(unit);
-        self.send(unit, Kind::Alone).map_err(E::from)?;
-        self.wait(reply).await
+        self.result_of(unit, Kind::Alone)
     }
 
     /// Runs a unit of work that only reads, on one consistent snapshot.
-    pub async fn read<T, E, F>(&self, unit: F) -> Result<T, E>
+    pub fn read<T, E, F>(&self, unit: F) -> impl Future<Output = Result<T, E>> + Send
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let _waiting = tracing::trace_span!(target: SPANS, "store.read");
-        let (unit, reply) = pack(unit);
-        self.send(unit, Kind::Read).map_err(E::from)?;
-        self.wait(reply).await
+        self.result_of(unit, Kind::Read)
     }
 
     /// Like [`Store::read`], for a few rows by their keys: to read them takes less than to have another thread do it, so
     /// SQLite does it here. Nothing else runs on this thread meanwhile.
-    pub async fn glance<T, E, F>(&self, unit: F) -> Result<T, E>
+    pub fn glance<T, E, F>(&self, unit: F) -> impl Future<Output = Result<T, E>> + Send
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.read_here(unit, Kind::Read).await
+        self.result_of(unit, Kind::Glance)
     }
 
     /// Like [`Store::glance`], for rows that need not be of one moment, or for one question: PostgreSQL is asked without a
     /// transaction around it.
-    pub async fn peek<T, E, F>(&self, unit: F) -> Result<T, E>
+    pub fn peek<T, E, F>(&self, unit: F) -> impl Future<Output = Result<T, E>> + Send
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.read_here(unit, Kind::Peek).await
+        self.result_of(unit, Kind::Peek)
     }
 
-    async fn read_here<T, E, F>(&self, unit: F, kind: Kind) -> Result<T, E>
+    async fn result_of<T, E, F>(&self, unit: F, kind: Kind) -> Result<T, E>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let _waiting = tracing::trace_span!(target: SPANS, "store.glance");
-        let (unit, reply) = pack(unit);
-        let sent = match self.backend.as_ref() {
-            Backend::Sqlite(pool) => pool.glance(unit),
-            Backend::Postgres(pool) => pool.send(unit, kind),
-        };
-        sent.map_err(E::from)?;
-        self.wait(reply).await
+        unpack::<F, T, E>(self.perform(pack(unit), kind).await?)
     }
 
     /// Units of work that wait for a thread.
@@ -237,7 +227,7 @@ impl Store {
             DatabaseUrl::Sqlite(path) => Backend::Sqlite(SqlitePool::open_untouched(path, options)?),
             DatabaseUrl::Postgres(config) => Backend::Postgres(PostgresPool::open(config, options)?),
         };
-        Ok(Self { backend: Arc::new(backend), url: Arc::new(url.clone()) })
+        Ok(Self { backend: Arc::new(backend), url: Arc::new(url.clone()), connections: options.connections })
     }
 
     /// How many other connections of this program there are to a PostgreSQL database; on SQLite a lock tells.
@@ -245,27 +235,40 @@ impl Store {
         migrate::others(url, options)
     }
 
-    fn send(&self, unit: Box<dyn Unit>, kind: Kind) -> Result<(), StoreError> {
-        match self.backend.as_ref() {
-            Backend::Sqlite(pool) => pool.send(unit, kind),
-            Backend::Postgres(pool) => pool.send(unit, kind),
-        }
-    }
-
-    async fn wait<T, E: From<StoreError>>(&self, reply: Reply<T, E>) -> Result<T, E> {
-        let Reply { mut answer, turn } = reply;
-        let answer = match self.backend.as_ref() {
-            Backend::Sqlite(_) => answer.await,
-            Backend::Postgres(_) => match tokio::time::timeout(TURN, &mut answer).await {
-                Ok(answer) => answer,
-                Err(_) if turn.take() => {
-                    let busy = "no connection was free for it in time".to_owned();
-                    return Err(StoreError::Unavailable(busy).into());
-                }
-                // It is being done, and that ends in time.
-                Err(_) => answer.await,
-            },
+    /// Has a unit done, here or on a thread that owns a connection.
+    async fn perform(&self, unit: Box<dyn Unit>, kind: Kind) -> Result<Settled, StoreError> {
+        let _waiting = match kind {
+            Kind::Read => tracing::trace_span!(target: SPANS, "store.read"),
+            Kind::Glance | Kind::Peek => tracing::trace_span!(target: SPANS, "store.glance"),
+            Kind::Write => tracing::trace_span!(target: SPANS, "store.write"),
+            Kind::Alone => tracing::trace_span!(target: SPANS, "store.alone"),
         };
-        answer.unwrap_or_else(|_| Err(StoreError::Unavailable("the store is shutting down".to_owned()).into()))
+        let answer = match self.backend.as_ref() {
+            Backend::Sqlite(pool) => {
+                let unit = match kind {
+                    Kind::Glance | Kind::Peek => match pool.glance(unit) {
+                        Ok(settled) => return Ok(settled),
+                        Err(unit) => unit,
+                    },
+                    Kind::Read | Kind::Write | Kind::Alone => unit,
+                };
+                let (errand, reply) = Errand::new(unit);
+                pool.send(errand, kind)?;
+                reply.answer.await
+            }
+            Backend::Postgres(pool) => {
+                let (errand, Reply { mut answer, turn }) = Errand::new(unit);
+                pool.send(errand, kind)?;
+                match tokio::time::timeout(TURN, &mut answer).await {
+                    Ok(answer) => answer,
+                    Err(_) if turn.take() => {
+                        return Err(StoreError::Unavailable("no connection was free for it in time".to_owned()));
+                    }
+                    // It is being done, and that ends in time.
+                    Err(_) => answer.await,
+                }
+            }
+        };
+        answer.map_err(|_| StoreError::Unavailable("the store is shutting down".to_owned()))
     }
 }

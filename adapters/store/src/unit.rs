@@ -1,5 +1,6 @@
 //! A unit of work on its way to a connection and its answer on the way back.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,9 @@ use crate::tx::Tx;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Read,
-    /// Reads that need not be of one moment, and so no transaction around them.
+    /// A few rows by their keys, on the thread that asks where the database allows that.
+    Glance,
+    /// The same, of rows that need not be of one moment, and so without a transaction around them.
     Peek,
     Write,
     /// One statement that stands by itself, needs no transaction around it, and need not outlast a crash of the
@@ -23,31 +26,90 @@ pub(crate) enum Kind {
 
 impl Kind {
     pub(crate) fn only_reads(self) -> bool {
-        matches!(self, Self::Read | Self::Peek)
+        matches!(self, Self::Read | Self::Glance | Self::Peek)
     }
 }
 
-/// A closure whose result waits until the transaction around it has ended.
-pub(crate) trait Unit: Send {
-    /// Whether it is still to be done: whoever waits may have given it up, and been told that nothing was kept.
-    fn begin(&self) -> bool;
-
+/// A closure that keeps what it said when it was last run, until the transaction around it has ended. Who packed it
+/// knows its type, and nobody else has to: hundreds of units would each bring their own way through the store along.
+pub(crate) trait Unit: Any + Send {
     /// Runs the closure; `true` when its changes are to be kept. They are not when the database refused something,
     /// even where the closure made light of it.
     fn run(&mut self, tx: &mut Tx<'_>) -> bool;
+}
 
-    /// Hands over the result: the closure's own where the commit went well or was not needed.
-    fn settle(self: Box<Self>, commit: Result<(), StoreError>);
+/// A unit that is done with, and how the transaction around it ended.
+pub(crate) struct Settled {
+    pub(crate) unit: Box<dyn Unit>,
+    pub(crate) commit: Result<(), StoreError>,
 }
 
 pub(crate) struct Typed<F, T, E> {
     closure: F,
     result: Option<Result<T, E>>,
-    reply: oneshot::Sender<Result<T, E>>,
+}
+
+/// Packs a closure; [`unpack`] gives its result.
+pub(crate) fn pack<F, T, E>(closure: F) -> Box<dyn Unit>
+where
+    F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+    T: Send + 'static,
+    E: From<StoreError> + Send + 'static,
+{
+    Box::new(Typed { closure, result: None })
+}
+
+/// The closure's own result, where the commit went well or was not needed.
+pub(crate) fn unpack<F, T, E>(settled: Settled) -> Result<T, E>
+where
+    F: 'static,
+    T: 'static,
+    E: From<StoreError> + 'static,
+{
+    let unit: Box<dyn Any> = settled.unit;
+    let result = unit.downcast::<Typed<F, T, E>>().ok().and_then(|typed| typed.result);
+    match (result, settled.commit) {
+        (Some(Ok(value)), Ok(())) => Ok(value),
+        // It was run again in vain: what it says itself is the better told.
+        (Some(Err(error)), Err(StoreError::Stale { .. })) => Err(error),
+        // A refusal may rest on what a neighbour wrote in the same commit: where that failed, nothing is certain.
+        (_, Err(error)) => Err(error.into()),
+        (Some(Err(error)), Ok(())) => Err(error),
+        (None, Ok(())) => Err(StoreError::Database("a unit of work did not run".into()).into()),
+    }
+}
+
+impl<F, T, E> Unit for Typed<F, T, E>
+where
+    F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+    T: Send + 'static,
+    E: From<StoreError> + Send + 'static,
+{
+    fn run(&mut self, tx: &mut Tx<'_>) -> bool {
+        // A panic in one unit must not take the writer, and with it everybody else's units, down.
+        let outcome = catch_unwind(AssertUnwindSafe(|| (self.closure)(tx)));
+        let result = outcome.unwrap_or_else(|_| Err(StoreError::Database("a unit of work panicked".into()).into()));
+        let result = result.and_then(|value| tx.failed().map_or(Ok(value), |error| Err(error.into())));
+        let keep = result.is_ok();
+        self.result = Some(result);
+        keep
+    }
+}
+
+/// A unit on its way to another thread, which sends it back.
+pub(crate) struct Errand {
+    pub(crate) unit: Box<dyn Unit>,
+    reply: oneshot::Sender<Settled>,
     turn: Turn,
 }
 
-/// Who decides about a unit that waits: the one who begins it, or the one who gives it up.
+/// Where an errand comes back to.
+pub(crate) struct Reply {
+    pub(crate) answer: oneshot::Receiver<Settled>,
+    pub(crate) turn: Turn,
+}
+
+/// Who decides about an errand that waits: the one who begins it, or the one who gives it up.
 #[derive(Clone, Default)]
 pub(crate) struct Turn(Arc<AtomicBool>);
 
@@ -58,56 +120,26 @@ impl Turn {
     }
 }
 
-/// A unit's answer, some time later.
-pub(crate) struct Reply<T, E> {
-    pub(crate) answer: oneshot::Receiver<Result<T, E>>,
-    pub(crate) turn: Turn,
-}
+impl Errand {
+    pub(crate) fn new(unit: Box<dyn Unit>) -> (Self, Reply) {
+        let (reply, answer) = oneshot::channel();
+        let turn = Turn::default();
+        (Self { unit, reply, turn: turn.clone() }, Reply { answer, turn })
+    }
 
-/// Packs a closure; the receiver gets its result.
-pub(crate) fn pack<F, T, E>(closure: F) -> (Box<dyn Unit>, Reply<T, E>)
-where
-    F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
-    T: Send + 'static,
-    E: From<StoreError> + Send + 'static,
-{
-    let (reply, answer) = oneshot::channel();
-    let turn = Turn::default();
-    (Box::new(Typed { closure, result: None, reply, turn: turn.clone() }), Reply { answer, turn })
-}
-
-impl<F, T, E> Unit for Typed<F, T, E>
-where
-    F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send,
-    T: Send,
-    E: From<StoreError> + Send,
-{
-    fn begin(&self) -> bool {
+    /// Whether it is still to be done: whoever waits may have given it up, and been told that nothing was kept.
+    pub(crate) fn begin(&self) -> bool {
         self.turn.take()
     }
 
-    fn run(&mut self, tx: &mut Tx<'_>) -> bool {
-        // A panic in one unit must not take the writer, and with it everybody else's units, down.
-        let outcome = catch_unwind(AssertUnwindSafe(|| (self.closure)(tx)));
-        let result = outcome.unwrap_or_else(|_| Err(StoreError::Database("a unit of work panicked".into()).into()));
-        let result = result.and_then(|value| tx.failed().map_or(Ok(value), |error| Err(error.into())));
-        let keep = result.is_ok();
-        self.result = Some(result);
-        keep
+    /// Whether nobody waits for it any more: what would only have been read needs no reading.
+    pub(crate) fn is_forsaken(&self) -> bool {
+        self.reply.is_closed()
     }
 
-    fn settle(self: Box<Self>, commit: Result<(), StoreError>) {
-        let result = match (self.result, commit) {
-            (Some(Ok(value)), Ok(())) => Ok(value),
-            // It was run again in vain: what it says itself is the better told.
-            (Some(Err(error)), Err(StoreError::Stale { .. })) => Err(error),
-            // A refusal may rest on what a neighbour wrote in the same commit: where that failed, nothing is certain.
-            (_, Err(error)) => Err(error.into()),
-            (Some(Err(error)), Ok(())) => Err(error),
-            (None, Ok(())) => Err(StoreError::Database("a unit of work did not run".into()).into()),
-        };
+    pub(crate) fn settle(self, commit: Result<(), StoreError>) {
         // Nobody waits any more where the client has gone: the work is done all the same.
-        drop(self.reply.send(result));
+        drop(self.reply.send(Settled { unit: self.unit, commit }));
     }
 }
 
@@ -115,19 +147,21 @@ where
 mod tests {
     use super::*;
 
+    type Closure = fn(&mut Tx<'_>) -> Result<u32, StoreError>;
+    const NOTHING: Closure = |_| Ok(0);
+
     fn settled(result: Result<u32, StoreError>, commit: Result<(), StoreError>) -> Result<u32, StoreError> {
-        let (reply, mut receiver) = oneshot::channel();
-        let closure = |_: &mut Tx<'_>| Ok::<_, StoreError>(0);
-        Box::new(Typed { closure, result: Some(result), reply, turn: Turn::default() }).settle(commit);
-        receiver.try_recv().unwrap()
+        let (errand, mut reply) = Errand::new(Box::new(Typed { closure: NOTHING, result: Some(result) }));
+        errand.settle(commit);
+        unpack::<Closure, _, _>(reply.answer.try_recv().unwrap())
     }
 
     #[test]
     fn a_unit_is_begun_or_given_up_and_not_both() {
-        let (unit, reply) = pack(|_: &mut Tx<'_>| Ok::<_, StoreError>(0));
-        assert!(unit.begin() && !reply.turn.take());
-        let (unit, reply) = pack(|_: &mut Tx<'_>| Ok::<_, StoreError>(0));
-        assert!(reply.turn.take() && !unit.begin());
+        let (errand, reply) = Errand::new(pack(NOTHING));
+        assert!(errand.begin() && !reply.turn.take());
+        let (errand, reply) = Errand::new(pack(NOTHING));
+        assert!(reply.turn.take() && !errand.begin());
     }
 
     #[test]

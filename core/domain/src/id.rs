@@ -120,6 +120,19 @@ fn write_base32(uuid: Uuid, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
 }
 
+const NO_DIGIT: u8 = u8::MAX;
+
+/// What each byte stands for. Every row that is read has several of these names in it.
+const DIGITS: [u8; 256] = {
+    let mut digits = [NO_DIGIT; 256];
+    let mut digit = 0;
+    while digit < ALPHABET.len() {
+        digits[ALPHABET[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    digits
+};
+
 /// One spelling only: another one would be a second name for the same thing.
 fn read_base32(text: &str) -> Option<Uuid> {
     if text.len() != LENGTH || text.as_bytes()[0] > b'7' {
@@ -127,8 +140,11 @@ fn read_base32(text: &str) -> Option<Uuid> {
     }
     let mut bits = 0_u128;
     for byte in text.bytes() {
-        let digit = ALPHABET.iter().position(|&known| known == byte)?;
-        bits = bits << 5 | digit as u128;
+        let digit = DIGITS[usize::from(byte)];
+        if digit == NO_DIGIT {
+            return None;
+        }
+        bits = bits << 5 | u128::from(digit);
     }
     Some(Uuid::from_u128(bits))
 }

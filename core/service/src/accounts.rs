@@ -189,6 +189,7 @@ impl Accounts {
                 tx.revoke_acme_accounts(id, now)?;
                 tx.revoke_credentials(id, now)?;
                 tx.remove_memberships(id, now)?;
+                tx.forget_failures_of(id)?;
                 drop(open);
                 // Read again: since the account was claimed, no order can have come.
                 let rest = tx.lock_open_orders(id, now, u32::MAX)?;
@@ -292,8 +293,12 @@ fn describe(account: &Account) -> Value {
     })
 }
 
-/// The account of a credential, for those who only know the kid.
-pub(crate) fn account_of(tx: &mut Tx<'_>, caller: &Caller, kid: Kid) -> Result<(EabCredential, Account), ServiceError> {
+/// A credential with its account, for those who only know the kid.
+pub(crate) fn credential_with_account(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    kid: Kid,
+) -> Result<(EabCredential, Account), ServiceError> {
     let credential = tx.credential(caller.reseller, kid)?.ok_or_else(|| ServiceError::not_found(Noun::Credential))?;
     let account = tx.account(caller.reseller, credential.account)?;
     let account = account.ok_or_else(|| ServiceError::internal("a credential without its account"))?;

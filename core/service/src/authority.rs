@@ -163,11 +163,11 @@ impl Authority {
         let der = self.kernel.keyring.open(&context, &record.sealed).map_err(ServiceError::internal)?;
         let key = PrivateKey::from_pkcs8(&der).map_err(ServiceError::internal)?;
         let certificate = Certificate::from_der(&record.certificate).map_err(ServiceError::internal)?;
-        let base = &self.kernel.settings.issuing.relying_url;
-        let shards = CrlShards::new(&format!("{base}/crl/{}", record.id), self.kernel.settings.issuing.crl_shards);
+        let issuing = &self.kernel.settings.issuing;
+        let shards = issuing.crls(record.id);
         let urls = IssuerUrls {
-            ca_issuers: Some(format!("{base}/issuer/{}.crt", record.id)),
-            ocsp: Some(self.kernel.settings.issuing.ocsp_url()),
+            ca_issuers: Some(issuing.issuer_url(record.id)),
+            ocsp: Some(issuing.ocsp_url()),
             crl: Some(shards.clone()),
         };
         Ok(Signing {

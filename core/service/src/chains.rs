@@ -33,9 +33,10 @@ impl Chains {
         Ok(Self { own: vec![own], further: further.collect::<Result<_, ServiceError>>()? })
     }
 
-    /// The numbers of those beside the CA's own that can be had: what has expired helps nobody.
-    pub fn numbers(&self, now: Timestamp) -> Vec<u32> {
-        self.further.iter().filter(|further| further.is_good(now)).map(|further| further.number).collect()
+    /// Every way up but the one that is shown; none is the CA's own. What has expired helps nobody.
+    pub fn others(&self, shown: Option<u32>, now: Timestamp) -> Vec<Option<u32>> {
+        let good = self.further.iter().filter(|further| further.is_good(now)).map(|further| Some(further.number));
+        std::iter::once(None).chain(good).filter(|other| *other != shown).collect()
     }
 
     /// The CA's own, or the one of a number if it can be had.

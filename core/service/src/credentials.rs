@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use crate::account_lookup::AccountLookup;
-use crate::accounts::{account_of, hold_live};
+use crate::accounts::{credential_with_account, hold_live};
 use crate::caller::Caller;
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
@@ -78,7 +78,7 @@ impl Credentials {
         caller.require(Scope::ReadAccount)?;
         let caller = caller.clone();
         let read = move |tx: &mut Tx<'_>| {
-            let (credential, account) = account_of(tx, &caller, kid)?;
+            let (credential, account) = credential_with_account(tx, &caller, kid)?;
             detail(tx, credential, account)
         };
         self.kernel.store.read(read).await
@@ -136,7 +136,7 @@ impl Credentials {
         self.kernel
             .store
             .write(move |tx| {
-                let (before, account) = account_of(tx, &caller, kid)?;
+                let (before, account) = credential_with_account(tx, &caller, kid)?;
                 let after = before.clone().revoke(kernel.now());
                 let after = after.ok_or_else(|| ServiceError::not_found(Noun::Credential))?;
                 tx.save_credential(&after)?;

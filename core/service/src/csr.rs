@@ -30,8 +30,7 @@ impl JudgedCsr {
             problems.add("csr", error.code(), &error);
             ServiceError::Invalid(problems)
         })?;
-        let rules = CsrRules { key_types: &profile.key_types, names: kernel.settings.issuing.names_of(profile) };
-        let problems = told(request.check(&rules, &Known { kernel, compromised: false }));
+        let problems = told(request.check(&rules(kernel, profile), &Known { kernel, compromised: false }));
         Ok(Self { request, problems })
     }
 
@@ -62,8 +61,7 @@ pub(crate) fn problems_since(
     profile: &Profile,
 ) -> Result<Vec<Problem>, ServiceError> {
     let compromised = is_compromised(tx, request)?;
-    let rules = CsrRules { key_types: &profile.key_types, names: kernel.settings.issuing.names_of(profile) };
-    Ok(told(request.check_again(&rules, &Known { kernel, compromised })))
+    Ok(told(request.check_again(&rules(kernel, profile), &Known { kernel, compromised })))
 }
 
 pub(crate) fn is_compromised(tx: &mut Tx<'_>, request: &CertificateRequest) -> Result<bool, ServiceError> {
@@ -71,6 +69,11 @@ pub(crate) fn is_compromised(tx: &mut Tx<'_>, request: &CertificateRequest) -> R
         Ok(key) => Ok(tx.blocked_key(key.sha256())?.is_some()),
         Err(_) => Ok(false),
     }
+}
+
+/// What a profile asks of a CSR.
+fn rules<'a>(kernel: &Kernel, profile: &'a Profile) -> CsrRules<'a> {
+    CsrRules { key_types: &profile.key_types, names: kernel.settings.issuing.names_of(profile) }
 }
 
 fn told(problems: Vec<CsrProblem>) -> Vec<Problem> {

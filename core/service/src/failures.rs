@@ -8,7 +8,7 @@ use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::limits::Limit;
-use crate::pauses::IN_A_ROW;
+use crate::pauses::{IN_A_ROW, describe};
 
 /// That nothing stands against validating what these authorizations still have to show.
 pub(crate) fn require_worth_trying(kernel: &Kernel, authorizations: &[Authorization]) -> Result<(), ServiceError> {
@@ -84,9 +84,13 @@ pub(crate) fn count(
 
 /// A success ends what is paused. Where nothing is, it costs nothing: the next failure finds it.
 pub(crate) fn forgive(kernel: &Kernel, tx: &mut Tx<'_>, authorization: &Authorization) -> Result<(), ServiceError> {
-    let Some(pause) = kernel.pauses.of(authorization.account, &authorization.identifier) else { return Ok(()) };
+    let Some(id) = kernel.pauses.of(authorization.account, &authorization.identifier) else { return Ok(()) };
+    let Some(pause) = tx.any_pause(id)? else { return Ok(()) };
     // Somebody else may have lifted it meanwhile: that is as good.
-    tx.lift_pause(pause)?;
+    if tx.lift_pause(id)? {
+        let (reseller, origin) = (Some(pause.reseller), Origin::default());
+        kernel.audit_as(tx, reseller, &Actor::Service, &origin, "pause.lift", id, &describe(&pause))?;
+    }
     Ok(())
 }
 

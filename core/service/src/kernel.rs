@@ -91,6 +91,7 @@ impl Kernel {
             store.write(|tx| tx.settle_positions()).await.map_err(ServiceError::from)?;
         }
         let (refusals, unwritten) = mpsc::channel(UNWRITTEN);
+        let turns = Turns::new(store.connections());
         let (settings, waiting) = (Arc::new(settings), Mutex::new(Some(receiver)));
         Ok(Arc::new(Self {
             store,
@@ -109,7 +110,7 @@ impl Kernel {
             decided: Waiting::default(),
             looking: Looking::default(),
             in_hand: InHand::default(),
-            turns: Turns::default(),
+            turns,
             node,
             jobs,
             waiting,

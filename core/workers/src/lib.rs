@@ -79,7 +79,7 @@ impl Workers {
         self
     }
 
-    /// With room for other numbers of jobs than usual.
+    /// With room for other numbers of jobs than usual; for tests.
     #[must_use]
     pub fn with_places(mut self, validating: usize, issuing: usize) -> Self {
         self.places.validating = FairPlaces::new(validating);

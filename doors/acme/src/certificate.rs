@@ -46,8 +46,7 @@ async fn answer(door: &Door, id: &str, number: Option<&str>, request: Request) -
             let text = format!("{}{}", certificate.to_pem(), chain.pem());
             let mut response = ([(CONTENT_TYPE, "application/pem-certificate-chain")], text).into_response();
             lead_back(&mut response, details.certificate.profile);
-            let all = std::iter::once(None).chain(signing.chains.numbers(now).into_iter().map(Some));
-            for other in all.filter(|other| *other != number) {
+            for other in signing.chains.others(number, now) {
                 link(&mut response, &Urls::of(door).chain(id, other), "alternate");
             }
             Ok(response)

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::Timestamp;
 use chancery_http::Door;
-use chancery_service::{AuditFilter, AuditOutcome, AuditRecord, ListRequest};
+use chancery_service::{AuditFilter, AuditOutcome, AuditRecord};
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -20,8 +20,7 @@ const PATH: &str = "/console/audit";
 
 pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let now = door.services.now();
-    let request = ListRequest { limit: PAGE, cursor: query.filled("cursor").map(str::to_owned) };
-    let found = door.services.audit.list_own(&who.caller, asked(&query), &request).await?;
+    let found = door.services.audit.list_own(&who.caller, asked(&query), &query.page(PAGE)).await?;
     let keep = |cursor: &str| {
         let keep = |name: &'static str| (name, query.text(name));
         link(PATH, &[keep("subject"), keep("action"), keep("outcome"), ("cursor", cursor)])

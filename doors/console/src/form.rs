@@ -1,5 +1,6 @@
 //! What a form or a query says: names and values, as browsers write them.
 
+use chancery_service::ListRequest;
 use percent_encoding::percent_decode_str;
 
 /// Values by name, in their order.
@@ -40,6 +41,11 @@ impl Fields {
     pub(crate) fn entries(&self, name: &str) -> Vec<String> {
         let parts = self.text(name).split([',', '\n', '\r', ' ', '\t']).map(str::trim);
         parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// The page of a list that is asked for.
+    pub(crate) fn page(&self, limit: u32) -> ListRequest {
+        ListRequest { limit, cursor: self.filled("cursor").map(str::to_owned) }
     }
 
     /// With one more value of a name.

@@ -43,12 +43,12 @@ impl From<ServiceError> for ApiError {
             ServiceError::Busy => {
                 Self::unavailable("The service has more to do than it can at the moment; try again.", 1)
             }
-            ServiceError::TooMany(_) => Self::conflict(ErrorCode::TooMany, message),
+            ServiceError::TooMany(_) => Self::bad_request(ErrorCode::TooMany, message),
             ServiceError::Paused(names) => {
                 let told = |(name, pause): (_, PauseId)| {
                     FieldProblem::new("identifiers", "paused", format!("{name}: lift {pause}"))
                 };
-                Self::conflict(ErrorCode::NamePaused, format!("{message}; lift it with DELETE /v1/pause/{{lookup}}"))
+                Self::bad_request(ErrorCode::NamePaused, format!("{message}; lift it with DELETE /v1/pause/{{lookup}}"))
                     .with_errors(names.into_iter().map(told).collect())
             }
             ServiceError::OrderExternalIdInUse(_) => Self::bad_request(ErrorCode::ExternalIdInUse, message)

@@ -229,7 +229,7 @@ fn flag(name: &str, text: Option<String>, problems: &mut Problems) -> Option<boo
 
 fn created(made: &CreatedAccount, caller: &Caller) -> wire::Account {
     let hmac_key = Some(made.hmac_key.reveal().to_owned());
-    wire::Account { hmac_key, ..view(&made.account, caller) }
+    wire::Account { hmac_key, bound_accounts: Some(Vec::new()), ..view(&made.account, caller) }
 }
 
 pub(crate) fn view(account: &Account, caller: &Caller) -> wire::Account {
@@ -250,7 +250,7 @@ pub(crate) fn view(account: &Account, caller: &Caller) -> wire::Account {
         label: None,
         expires_at: None,
         max_bindings: None,
-        bound_accounts: Vec::new(),
+        bound_accounts: None,
         last_used_at: None,
         created_at: account.created_at.to_string(),
         updated_at: account.updated_at.to_string(),

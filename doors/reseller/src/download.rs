@@ -125,8 +125,7 @@ fn no_chain() -> ApiError {
 
 /// As ACME does it (RFC 8555 section 7.4.2): each chain leads to the others.
 fn link_alternates(headers: &mut HeaderMap, door: &Door, id: CertificateId, signing: &Signing, shown: Option<u32>) {
-    let all = std::iter::once(None).chain(signing.chains.numbers(door.services.now()).into_iter().map(Some));
-    for other in all.filter(|other| *other != shown) {
+    for other in signing.chains.others(shown, door.services.now()) {
         let query = other.map(|number| format!("?chain={number}")).unwrap_or_default();
         let link = format!("<{}/v1/certificate/{id}{query}>;rel=\"alternate\"", door.urls.base_url);
         if let Ok(link) = HeaderValue::from_str(&link) {

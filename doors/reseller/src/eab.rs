@@ -177,7 +177,7 @@ pub(crate) fn view(details: &CredentialDetails, caller: &Caller, urls: &PublicUr
         label: credential.terms.label.as_ref().map(ToString::to_string),
         expires_at: time(credential.terms.expires_at),
         max_bindings: credential.terms.max_bindings,
-        bound_accounts: bound.iter().map(|id| urls.acme_account(*id)).collect(),
+        bound_accounts: Some(bound.iter().map(|id| urls.acme_account(*id)).collect()),
         last_used_at: time(credential.last_used_at),
         ..root
     };

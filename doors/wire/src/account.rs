@@ -109,9 +109,10 @@ pub struct Account {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub max_bindings: Option<u32>,
-    /// The URLs of the ACME accounts bound by the credential.
-    #[serde(default)]
-    pub bound_accounts: Vec<String>,
+    /// The URLs of the ACME accounts bound by the credential. Left out where the account is told of and not its credential.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub bound_accounts: Option<Vec<String>>,
     /// When the credential, or an ACME account it bound, was last in use; exact to ten minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 
 use chancery_domain::{AuditId, Clock as _};
-use chancery_store::{AuditRecord, Outcome, StoreError};
+use chancery_store::{AuditRecord, Outcome, Place, StoreError, Tx};
 use chancery_testkit::{Address, SeededEntropy};
 use chancery_tests::{START, Tenant, World, lookup, on_both_databases, settings};
 
@@ -42,6 +42,22 @@ async fn record(world: &World, subject: &str) -> AuditRecord {
 }
 
 on_both_databases! {
+    /// Whoever follows may have come further than the copy that was put back.
+    async fn what_is_written_after_a_restore_comes_after_all_that_was_seen(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        tenant.make_account("a@example.com").await;
+        let horizon = world.store.read(|tx| tx.event_horizon()).await.unwrap();
+        world.services.operator.settle_restored().await.unwrap();
+        let mut cursor = String::new();
+        assert_eq!(follow(&tenant, &mut cursor, 10).await.len(), 1, "what there was is there");
+        tenant.make_account("b@example.com").await;
+        assert_eq!(follow(&tenant, &mut cursor, 10).await.len(), 1);
+        let reseller = world.services.operator.reseller("DEMO").await.unwrap().id;
+        let all = move |tx: &mut Tx<'_>| tx.records_after(reseller, &Place::default(), i64::MAX, 100);
+        let placed = world.store.read(all).await.unwrap();
+        assert!(placed.last().unwrap().place.position > horizon + 1_000_000_000, "{horizon}, then {placed:?}");
+    }
+
     async fn pages_of_any_size_give_each_event_once_and_lead_on(world: World) {
         let tenant = world.tenant("DEMO").await;
         let account = lookup(&tenant.make_account("a@example.com").await);

@@ -26,7 +26,7 @@ async fn an_account_has_so_many_open_orders_and_cancelling_makes_room() {
         }
         let order = json!({"account_lookup": account, "csr": csr(&["more.test"])});
         let refused = tenant.post("/v1/order", order.clone()).await;
-        assert_eq!(refused.refusal(409), "too_many");
+        assert_eq!(refused.refusal(400), "too_many");
         let acme = client.post(&client.url("newOrder"), &json!({"identifiers": identifiers(&["more.test"])})).await;
         assert_eq!(
             (acme.status.as_u16(), &acme.json()["type"]),
@@ -45,7 +45,7 @@ async fn a_reseller_has_so_many_policies() {
         let (tenant, other) = (world.tenant("DEMO").await, world.tenant("OTHER").await);
         let first = tenant.make_policy("one", json!({})).await;
         tenant.make_policy("two", json!({})).await;
-        assert_eq!(tenant.post("/v1/policy", json!({"name": "three"})).await.refusal(409), "too_many");
+        assert_eq!(tenant.post("/v1/policy", json!({"name": "three"})).await.refusal(400), "too_many");
         other.make_policy("one", json!({})).await;
         tenant.delete(&format!("/v1/policy/{first}")).await.expect(200);
         tenant.make_policy("three", json!({})).await;
@@ -62,7 +62,7 @@ on_both_databases! {
             tenant.assign(&group, &last).await.expect(200);
         }
         let one_more = tenant.make_policy("one more", json!({})).await;
-        assert_eq!(tenant.assign(&group, &one_more).await.refusal(409), "too_many");
+        assert_eq!(tenant.assign(&group, &one_more).await.refusal(400), "too_many");
         tenant.assign(&group, &last).await.expect(200);
     }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use chancery_domain::PageRequest;
+use chancery_store::AuditFilter;
 use chancery_tests::{AcmeClient, Tenant, World, csr, fail_all, identifiers, lookup, on_both_databases, settings};
 use serde_json::{Value, json};
 
@@ -36,7 +38,7 @@ on_both_databases! {
         assert!(pause["problem"].as_str().unwrap().contains("nobody answers"), "{pause}");
 
         let refused = order(&tenant, &account, &["broken.test", "sound.test"]).await;
-        assert_eq!(refused.refusal(409), "name_paused");
+        assert_eq!(refused.refusal(400), "name_paused");
         assert!(refused.text().contains(&lookup(pause)) && refused.text().contains("DELETE /v1/pause/"), "{}", refused.text());
         let acme = client.post(&client.url("newOrder"), &json!({"identifiers": identifiers(&["broken.test"])})).await;
         assert_eq!((acme.status.as_u16(), &acme.json()["type"]), (429, &json!("urn:ietf:params:acme:error:rateLimited")));
@@ -98,12 +100,26 @@ on_both_databases! {
         let (tenant, account, _) = stage(&world).await;
         let open = tenant.make_order(&account, &["broken.test"]).await;
         let pause = world.pause(&tenant, &account, "broken.test").await;
-        assert_eq!(order(&tenant, &account, &["broken.test"]).await.status, 409);
+        assert_eq!(order(&tenant, &account, &["broken.test"]).await.refusal(400), "name_paused");
         tenant.choose_all(&open).await;
         world.work(None).await;
         assert_eq!(tenant.show_order(&lookup(&open)).await["status"], "ready");
         assert_eq!(tenant.delete(&format!("/v1/pause/{pause}")).await.status, 404);
         order(&tenant, &account, &["broken.test"]).await.expect(201);
+        let of_pause = AuditFilter { subject: Some(pause), ..AuditFilter::default() };
+        let records = world.services.audit.list(of_pause, PageRequest { limit: 9, after: None }).await.unwrap();
+        let told: Vec<_> = records.iter().map(|record| record.action.as_str()).collect();
+        assert_eq!(told, ["pause.lift", "pause.begin"], "newest first");
+    }
+
+    async fn the_pauses_of_an_account_end_with_it(world: World) {
+        let (tenant, account, _) = stage(&world).await;
+        world.pause(&tenant, &account, "broken.test").await;
+        let other = lookup(&tenant.make_account("b@example.com").await);
+        let stays = world.pause(&tenant, &other, "broken.test").await;
+        tenant.delete(&format!("/v1/account/{account}")).await.expect(200);
+        let left: Vec<_> = pauses(&tenant).await.iter().map(lookup).collect();
+        assert_eq!(left, [stays]);
     }
 
     async fn pauses_hold_on_every_node_and_over_restarts_and_the_operator_lifts_them(world: World) {
@@ -112,7 +128,7 @@ on_both_databases! {
         let node = world.another_node(settings(), Vec::new()).await;
         node.services.pauses.look().await.unwrap();
         let there = node.hears(&tenant);
-        assert_eq!(order(&there, &account, &["broken.test"]).await.refusal(409), "name_paused");
+        assert_eq!(order(&there, &account, &["broken.test"]).await.refusal(400), "name_paused");
         let lifted = node.services.operator.lift_pause(pause.parse().unwrap()).await.unwrap();
         assert_eq!(lifted.failures, 3);
         assert!(node.services.operator.lift_pause(pause.parse().unwrap()).await.is_err());

@@ -137,7 +137,7 @@ fn names_come_sorted_once_each_and_a_common_name_fits() {
     let draft = |names: &[Identifier], wished: Option<&Identifier>| {
         let terms = Terms { issuer: &ca.issuer, profile: &profile, urls: &ca.urls, names, key: &key, now: NOW };
         let draft = Draft::subscriber(&terms, validity, serial(), wished)?;
-        Ok::<_, PkiError>(ca.issuer.sign(draft.lint(&terms).unwrap())?.into_certificate())
+        Ok::<_, PkiError>(ca.issuer.sign(draft.lint(&terms).unwrap())?.certificate().clone())
     };
     let names = identifiers(&[&long, "b.example.com", "a.example.com", "b.example.com"]);
     let certificate = draft(&names, None).unwrap();

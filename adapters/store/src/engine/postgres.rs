@@ -16,7 +16,7 @@ use crate::error::StoreError;
 use crate::pipeline::{Connection, NotCommitted};
 use crate::store::Options;
 use crate::tx::{Session, Tx, is_conflict, is_unknown, note};
-use crate::unit::{Kind, Unit};
+use crate::unit::{Errand, Kind, Unit};
 
 use super::enqueue;
 use super::tls::Connector;
@@ -30,7 +30,7 @@ const ATTEMPTS: u32 = 12;
 
 /// Threads that own connections, and make new ones when those break.
 pub(crate) struct Pool {
-    queue: Sender<(Box<dyn Unit>, Kind)>,
+    queue: Sender<(Errand, Kind)>,
     refused: Arc<Refused>,
 }
 
@@ -51,7 +51,7 @@ impl Refused {
 
 impl Pool {
     pub(crate) fn open(config: &Config, options: &Options) -> Result<Self, StoreError> {
-        let (queue, jobs) = bounded::<(Box<dyn Unit>, Kind)>(options.queue);
+        let (queue, jobs) = bounded::<(Errand, Kind)>(options.queue);
         let connector = Connector::new(options.postgres_ca.as_deref())?;
         let (refused, lost) = (Arc::new(Refused::default()), Arc::new(AtomicU64::new(0)));
         for _ in 0..options.connections.max(2) {
@@ -81,8 +81,8 @@ impl Pool {
         *last = last.filter(|last| *last != refused_at);
     }
 
-    pub(crate) fn send(&self, unit: Box<dyn Unit>, kind: Kind) -> Result<(), StoreError> {
-        enqueue(&self.queue, (unit, kind))
+    pub(crate) fn send(&self, errand: Errand, kind: Kind) -> Result<(), StoreError> {
+        enqueue(&self.queue, (errand, kind))
     }
 
     pub(crate) fn waiting(&self) -> usize {
@@ -158,7 +158,7 @@ enum Run {
 }
 
 impl Worker {
-    fn work(&mut self, jobs: &Receiver<(Box<dyn Unit>, Kind)>) {
+    fn work(&mut self, jobs: &Receiver<(Errand, Kind)>) {
         loop {
             let next = match jobs.try_recv() {
                 Err(TryRecvError::Empty) => {
@@ -169,20 +169,20 @@ impl Worker {
                 Err(TryRecvError::Disconnected) => None,
                 Ok(next) => Some(next),
             };
-            let Some((unit, kind)) = next else { return };
-            self.handle(unit, kind);
+            let Some((errand, kind)) = next else { return };
+            self.handle(errand, kind);
         }
     }
 
-    fn handle(&mut self, mut unit: Box<dyn Unit>, kind: Kind) {
-        if !unit.begin() {
+    fn handle(&mut self, mut errand: Errand, kind: Kind) {
+        if !errand.begin() || (kind.only_reads() && errand.is_forsaken()) {
             return;
         }
         let started = Instant::now();
         let mut attempt = 0;
         let outcome = loop {
             attempt += 1;
-            match self.run(unit.as_mut(), kind, started + UNIT) {
+            match self.run(errand.unit.as_mut(), kind, started + UNIT) {
                 Run::Done(outcome) => break outcome,
                 Run::Cut(error) => break Err(error),
                 Run::Again(error) if attempt >= ATTEMPTS || started.elapsed() >= UNIT => break Err(error),
@@ -193,11 +193,8 @@ impl Worker {
                 }
             }
         };
-        unit.settle(outcome);
-        let kind = match kind {
-            Kind::Read | Kind::Peek => "read",
-            Kind::Write | Kind::Alone => "write",
-        };
+        errand.settle(outcome);
+        let kind = if kind.only_reads() { "read" } else { "write" };
         metrics::histogram!("chancery_store_unit_seconds", "kind" => kind).record(started.elapsed());
     }
 
@@ -252,7 +249,8 @@ fn run_once(connection: &mut Connection, unit: &mut dyn Unit, kind: Kind, refuse
         return Run::Done(Err(StoreError::Database("the session changed under the transaction".to_owned())));
     };
     // A connection that was lost tells nothing of what the server would have written.
-    if !kind.only_reads() && !cut && matches!(failed, Some(StoreError::Unavailable(_))) {
+    // Nor does a conflict, which is run again.
+    if !kind.only_reads() && !cut && !conflicted && matches!(failed, Some(StoreError::Unavailable(_))) {
         refused.note();
     }
     if let (true, Some(error)) = (cut, failed) {
@@ -268,7 +266,7 @@ fn run_once(connection: &mut Connection, unit: &mut dyn Unit, kind: Kind, refuse
         Err(NotCommitted::Refused(refusal)) => {
             let (mut conflicted, mut cut) = (false, false);
             let error = note(&mut conflicted, &mut cut, refusal);
-            if !cut && matches!(error, StoreError::Unavailable(_)) {
+            if !cut && !conflicted && matches!(error, StoreError::Unavailable(_)) {
                 refused.note();
             }
             match (cut, conflicted) {

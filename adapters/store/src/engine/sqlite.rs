@@ -14,7 +14,7 @@ use crate::error::StoreError;
 use crate::rows::KnownParties;
 use crate::store::Options;
 use crate::tx::{Known, Session, Tx};
-use crate::unit::{Kind, Unit};
+use crate::unit::{Errand, Kind, Settled, Unit};
 
 use super::enqueue;
 use super::facts::open_untouched;
@@ -29,8 +29,8 @@ const GATHERS_FOR: Duration = Duration::from_millis(5);
 
 /// Threads with connections of their own. They end when the pool is dropped, after what was queued is done.
 pub(crate) struct Pool {
-    writes: Sender<Box<dyn Unit>>,
-    reads: Sender<Box<dyn Unit>>,
+    writes: Sender<Errand>,
+    reads: Sender<Errand>,
     /// Connections for those who read on their own thread, as long as nobody uses them.
     idle: (Sender<Connection>, Receiver<Connection>),
     shared: Arc<Shared>,
@@ -80,21 +80,16 @@ impl Pool {
         Ok(Self { writes, reads, idle: bounded(0), shared })
     }
 
-    /// Reads at once on this thread, or on another where all connections for that are in use.
-    pub(crate) fn glance(&self, mut unit: Box<dyn Unit>) -> Result<(), StoreError> {
-        let Ok(connection) = self.idle.1.try_recv() else { return self.send(unit, Kind::Read) };
-        let ended = read(&connection, unit.as_mut(), &self.shared);
+    /// Reads at once on this thread; gives the unit back where all connections for that are in use.
+    pub(crate) fn glance(&self, mut unit: Box<dyn Unit>) -> Result<Settled, Box<dyn Unit>> {
+        let Ok(connection) = self.idle.1.try_recv() else { return Err(unit) };
+        let commit = read(&connection, unit.as_mut(), &self.shared);
         drop(self.idle.0.send(connection));
-        unit.settle(ended);
-        Ok(())
+        Ok(Settled { unit, commit })
     }
 
-    pub(crate) fn send(&self, unit: Box<dyn Unit>, kind: Kind) -> Result<(), StoreError> {
-        let queue = match kind {
-            Kind::Read | Kind::Peek => &self.reads,
-            Kind::Write | Kind::Alone => &self.writes,
-        };
-        enqueue(queue, unit)
+    pub(crate) fn send(&self, errand: Errand, kind: Kind) -> Result<(), StoreError> {
+        enqueue(if kind.only_reads() { &self.reads } else { &self.writes }, errand)
     }
 
     pub(crate) fn waiting(&self) -> usize {
@@ -167,10 +162,10 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), StoreEr
     spawned.map(drop).map_err(|error| StoreError::Unavailable(error.to_string()))
 }
 
-fn read_loop(connection: &Connection, queue: &Receiver<Box<dyn Unit>>, shared: &Shared) {
-    for mut unit in queue {
-        let ended = read(connection, unit.as_mut(), shared);
-        unit.settle(ended);
+fn read_loop(connection: &Connection, queue: &Receiver<Errand>, shared: &Shared) {
+    for mut errand in queue.iter().filter(|errand| !errand.is_forsaken()) {
+        let ended = read(connection, errand.unit.as_mut(), shared);
+        errand.settle(ended);
     }
 }
 
@@ -201,18 +196,18 @@ struct Writer {
 impl Writer {
     /// Takes what is waiting, runs it in one transaction, commits once. Under load the group grows by itself, because
     /// units queue up while the disk is busy with the commit before; alone, a unit waits for nobody.
-    fn work(&self, queue: &Receiver<Box<dyn Unit>>, most: usize) {
+    fn work(&self, queue: &Receiver<Errand>, most: usize) {
         let mut told = Told::default();
         while let Ok(first) = queue.recv() {
             let since = Instant::now();
             let mut group = Group::of(first, queue, most);
             let committed = self.commit_together(&mut group);
-            let units = group.units;
-            metrics::histogram!("chancery_store_group_commit_units").record(units.len() as f64);
-            told.tell(committed.as_ref().err(), units.len());
+            let errands = group.errands;
+            metrics::histogram!("chancery_store_group_commit_units").record(errands.len() as f64);
+            told.tell(committed.as_ref().err(), errands.len());
             self.shared.trouble.note(committed.as_ref().err());
-            for unit in units {
-                unit.settle(committed.clone());
+            for errand in errands {
+                errand.settle(committed.clone());
             }
             metrics::histogram!("chancery_store_unit_seconds", "kind" => "write").record(since.elapsed());
         }
@@ -225,7 +220,7 @@ impl Writer {
         if unspoilt {
             return Ok(());
         }
-        self.in_transaction(|| self.run_each(&mut group.units).map(|()| true)).map(drop)
+        self.in_transaction(|| self.run_each(&mut group.errands).map(|()| true)).map(drop)
     }
 
     /// Commits what `work` has done if it says so, and takes it back otherwise.
@@ -255,10 +250,10 @@ impl Writer {
     }
 
     /// The same, with a way back for each, and for nobody else.
-    fn run_each(&self, units: &mut [Box<dyn Unit>]) -> Result<(), StoreError> {
-        for unit in units {
+    fn run_each(&self, errands: &mut [Errand]) -> Result<(), StoreError> {
+        for errand in errands {
             self.run("SAVEPOINT unit")?;
-            if !self.run_unit(unit.as_mut())? {
+            if !self.run_unit(errand.unit.as_mut())? {
                 self.run("ROLLBACK TO unit")?;
             }
             self.run("RELEASE unit")?;
@@ -287,25 +282,25 @@ impl Writer {
 
 /// Units that share a commit.
 struct Group<'q> {
-    units: Vec<Box<dyn Unit>>,
-    queue: &'q Receiver<Box<dyn Unit>>,
+    errands: Vec<Errand>,
+    queue: &'q Receiver<Errand>,
     most: usize,
 }
 
 impl<'q> Group<'q> {
     /// The first, and all who wait with it: should the database not let us begin, they all hear of it at once.
-    fn of(first: Box<dyn Unit>, queue: &'q Receiver<Box<dyn Unit>>, most: usize) -> Self {
-        let mut units = vec![first];
-        units.extend(queue.try_iter().take(most - 1));
-        Self { units, queue, most }
+    fn of(first: Errand, queue: &'q Receiver<Errand>, most: usize) -> Self {
+        let mut errands = vec![first];
+        errands.extend(queue.try_iter().take(most - 1));
+        Self { errands, queue, most }
     }
 
     /// The next to run after so many. When all have run, those who came meanwhile join a group that is still open.
     fn next_after(&mut self, done: usize, open: bool) -> Option<&mut (dyn Unit + 'static)> {
-        if open && done == self.units.len() {
-            self.units.extend(self.queue.try_iter().take(self.most - done));
+        if open && done == self.errands.len() {
+            self.errands.extend(self.queue.try_iter().take(self.most - done));
         }
-        self.units.get_mut(done).map(Box::as_mut)
+        self.errands.get_mut(done).map(|errand| errand.unit.as_mut())
     }
 }
 
@@ -319,31 +314,31 @@ mod tests {
     use super::*;
     use crate::unit::pack;
 
-    fn unit() -> Box<dyn Unit> {
-        pack(|_: &mut Tx<'_>| Ok::<_, StoreError>(())).0
+    fn errand() -> Errand {
+        Errand::new(pack(|_: &mut Tx<'_>| Ok::<_, StoreError>(()))).0
     }
 
     #[test]
     fn a_group_takes_who_waits_and_while_it_is_open_who_comes() {
         let (come, queue) = bounded(9);
-        come.send(unit()).unwrap();
-        let mut group = Group::of(unit(), &queue, 4);
-        assert_eq!(group.units.len(), 2);
+        come.send(errand()).unwrap();
+        let mut group = Group::of(errand(), &queue, 4);
+        assert_eq!(group.errands.len(), 2);
         for _ in 0..3 {
-            come.send(unit()).unwrap();
+            come.send(errand()).unwrap();
         }
-        assert!(group.next_after(1, true).is_some() && group.units.len() == 2, "nobody joins before all have run");
+        assert!(group.next_after(1, true).is_some() && group.errands.len() == 2, "nobody joins before all have run");
         assert!(group.next_after(2, false).is_none(), "nobody joins when it is closed");
         assert!(group.next_after(2, true).is_some());
-        assert_eq!((group.units.len(), queue.len()), (4, 1), "no more than there may be");
+        assert_eq!((group.errands.len(), queue.len()), (4, 1), "no more than there may be");
         assert!(group.next_after(3, true).is_some() && group.next_after(4, true).is_none());
     }
 
     #[test]
     fn a_group_of_one_stays_alone() {
         let (come, queue) = bounded(9);
-        come.send(unit()).unwrap();
-        let mut group = Group::of(unit(), &queue, 1);
+        come.send(errand()).unwrap();
+        let mut group = Group::of(errand(), &queue, 1);
         assert!(group.next_after(0, true).is_some() && group.next_after(1, true).is_none());
         assert_eq!(queue.len(), 1);
     }

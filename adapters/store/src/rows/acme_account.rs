@@ -54,11 +54,6 @@ impl Tx<'_> {
         self.query_one(&sql, params![thumbprint], read)
     }
 
-    /// The account, which stays as it is until this unit of work ends.
-    pub fn hold_acme_account(&mut self, id: AcmeAccountId) -> Result<Option<AcmeAccount>, StoreError> {
-        self.query_held(&format!("SELECT {COLUMNS} FROM acme_accounts WHERE id = $1"), params![id], read)
-    }
-
     /// The account, which nobody else can hold or change until the unit of work ends.
     pub fn claim_acme_account(&mut self, id: AcmeAccountId) -> Result<Option<AcmeAccount>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM acme_accounts WHERE id = $1");

@@ -1,6 +1,7 @@
 use chancery_domain::{AuditId, Page, PageRequest, ResellerId, Timestamp};
 use uuid::Uuid;
 
+use super::event::NEXT_POSITION;
 use super::walk::LOOKED_THROUGH;
 use super::{NEWEST_FIRST, bounds};
 use crate::error::StoreError;
@@ -83,10 +84,10 @@ impl Tx<'_> {
     /// zero byte, which PostgreSQL cannot keep.
     pub fn append_audit(&mut self, record: &AuditRecord) -> Result<(), StoreError> {
         let text = |text: &str| text.replace('\0', "\u{fffd}");
-        // PostgreSQL gives the position by itself; SQLite has one writer, and the next row comes after all others.
+        // PostgreSQL gives the position by itself.
         let (column, position) = match self.is_postgres() {
-            true => ("", ""),
-            false => (", position", ", (SELECT coalesce(max(rowid), 0) + 1 FROM audit)"),
+            true => ("", String::new()),
+            false => (", position", format!(", ({NEXT_POSITION})")),
         };
         self.put(
             &format!(

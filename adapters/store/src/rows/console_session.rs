@@ -65,23 +65,17 @@ impl Tx<'_> {
         Ok(self.execute(sql, params![token.0.as_slice()])? == 1)
     }
 
-    /// Ends every session of a holder, and says how many there were.
-    pub fn delete_console_sessions(&mut self, holder: SessionHolder) -> Result<u64, StoreError> {
-        match holder {
-            SessionHolder::Client(id) => self.execute("DELETE FROM console_sessions WHERE client_id = $1", params![id]),
-            SessionHolder::Operator(id) => {
-                self.execute("DELETE FROM console_sessions WHERE operator_key_id = $1", params![id])
-            }
-        }
-    }
-
-    /// Ends up to `most` sessions of a client, and says how many.
-    pub fn delete_some_console_sessions(&mut self, client: ClientId, most: u32) -> Result<u64, StoreError> {
-        self.execute(
+    /// Ends up to `most` sessions of a holder, and says how many.
+    pub fn delete_console_sessions(&mut self, holder: SessionHolder, most: u32) -> Result<u64, StoreError> {
+        let (column, id) = match holder {
+            SessionHolder::Client(id) => ("client_id", id.to_string()),
+            SessionHolder::Operator(id) => ("operator_key_id", id.to_string()),
+        };
+        let sql = format!(
             "DELETE FROM console_sessions WHERE token_hash IN (
-                SELECT token_hash FROM console_sessions WHERE client_id = $1 LIMIT $2)",
-            params![client, most],
-        )
+                SELECT token_hash FROM console_sessions WHERE {column} = $1 LIMIT $2)"
+        );
+        self.execute(&sql, params![id, most])
     }
 
     /// Ends up to `most` sessions of the clients of a reseller, and says how many.

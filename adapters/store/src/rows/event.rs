@@ -2,7 +2,8 @@
 //!
 //! Ids are made before the commit, so one that is smaller than what a reader has seen may still come. A position is the
 //! number of the transaction: what lies below every transaction in flight is complete, and nothing will ever be added to it.
-//! On SQLite, with its one writer, rows come in the order of commits by themselves.
+//! On SQLite, with its one writer, rows come in the order of commits by themselves. A base is added, on both, which grows
+//! where a database is put back from a copy of itself.
 
 use chancery_domain::{AccountId, AuditId, CertificateId, CertificateRecord, Identifier, ResellerId, Timestamp};
 
@@ -34,6 +35,10 @@ pub struct Expiring {
     pub replaced: bool,
 }
 
+/// On SQLite: the position of the next record, and so the first that is not there yet.
+pub(super) const NEXT_POSITION: &str = "SELECT coalesce(max(rowid), 0) + 1
+    + coalesce((SELECT value FROM watermarks WHERE name = 'audit_base'), 0) FROM audit";
+
 /// The oldest transaction of this database that may still add to it, or else the next one. Those of other databases of the
 /// cluster do not count; where another role is at work here, whose transactions are hidden, those of all do.
 const HORIZON: &str = "SELECT base + CASE WHEN hidden THEN xmin ELSE LEAST(xmax, oldest) END
@@ -49,7 +54,7 @@ impl Tx<'_> {
     /// The first position that is not known to be complete. Whoever reads up to it does so in a unit of work that begins
     /// after this one has ended: then all that was committed below it is there to be seen.
     pub fn event_horizon(&mut self) -> Result<i64, StoreError> {
-        let sql = if self.is_postgres() { HORIZON } else { "SELECT coalesce(max(rowid), 0) + 1 FROM audit" };
+        let sql = if self.is_postgres() { HORIZON } else { NEXT_POSITION };
         Ok(self.query_one(sql, params![], |row| row.int())?.unwrap_or(0))
     }
 

@@ -65,6 +65,16 @@ impl Tx<'_> {
         Ok(lifted)
     }
 
+    /// Forgets the failures of an account that has ended, and tells every node where something was paused.
+    pub fn forget_failures_of(&mut self, account: AccountId) -> Result<(), StoreError> {
+        let sql = "DELETE FROM failing_names WHERE account_id = $1 RETURNING paused_at";
+        let paused = self.query(sql, params![account], |row| row.int_or_none())?;
+        if paused.iter().any(Option::is_some) {
+            self.advance_pauses_epoch()?;
+        }
+        Ok(())
+    }
+
     /// A page of a reseller's pauses, newest first.
     pub fn pauses(&mut self, reseller: ResellerId, page: &PageRequest) -> Result<Page<Pause>, StoreError> {
         let (after, limit) = bounds(page);

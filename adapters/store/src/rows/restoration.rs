@@ -14,6 +14,9 @@ use crate::value::params;
 const CRL_JUMP: i64 = 86_400_000;
 /// How many numbers of accounts are left out: more than a night's worth, and short enough to be read out aloud.
 const ACCOUNTS_JUMP: i64 = 10_000;
+/// How many positions of the trail are left out: more than there are lines, or transactions of a busy cluster, between any copy
+/// and its use.
+const POSITIONS_JUMP: i64 = 1_000_000_000_000;
 
 impl Tx<'_> {
     /// When the copy was made, where it was made by us.
@@ -49,6 +52,15 @@ impl Tx<'_> {
     /// Leaves numbers of accounts out: those that were given since the copy was made are not given again.
     pub fn skip_account_numbers(&mut self) -> Result<(), StoreError> {
         self.skip_numbers("account_number", ACCOUNTS_JUMP)
+    }
+
+    /// Leaves positions of the trail out: whoever had come further than the copy goes on with what is written from now on.
+    pub fn skip_positions(&mut self) -> Result<(), StoreError> {
+        if self.is_postgres() {
+            return self.skip_numbers("audit_base", POSITIONS_JUMP);
+        }
+        let base = self.claim_watermark("audit_base", 0)?;
+        self.set_watermark("audit_base", base + POSITIONS_JUMP)
     }
 
     /// Makes every job anybody's at once; says how many there are. Whoever had them is gone.

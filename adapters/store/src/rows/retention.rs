@@ -144,18 +144,25 @@ impl Tx<'_> {
         most: u32,
     ) -> Result<u64, StoreError> {
         let mut gone = 0;
+        // On SQLite the next position is the one after the newest line: that line stays, or positions would begin anew below
+        // where those who follow stand.
+        let newest = if self.is_postgres() { "" } else { "AND rowid < (SELECT max(rowid) FROM audit)" };
         if let Some(from) = from {
             self.note_time("audit_kept_from", from)?;
             self.note_time("refusals_kept_from", refusals_from.map_or(from, |refusals| refusals.max(from)))?;
-            let sql = "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < $1 ORDER BY id LIMIT $2)";
-            gone += self.execute(sql, params![first_id(from), most])?;
+            let sql = format!(
+                "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < $1 {newest} ORDER BY id LIMIT $2)"
+            );
+            gone += self.execute(&sql, params![first_id(from), most])?;
         }
         if let Some(from) = refusals_from.filter(|refusals| gone == 0 && from.is_none_or(|all| *refusals > all)) {
             self.note_time("refusals_kept_from", from)?;
             // Spelled out, because an index on some rows only serves a condition that is known beforehand.
-            let sql = "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE outcome = 'refused' AND id < $1
-                       ORDER BY id DESC NULLS LAST LIMIT $2)";
-            gone += self.execute(sql, params![first_id(from), most])?;
+            let sql = format!(
+                "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE outcome = 'refused' AND id < $1 {newest}
+                 ORDER BY id DESC NULLS LAST LIMIT $2)"
+            );
+            gone += self.execute(&sql, params![first_id(from), most])?;
         }
         Ok(gone)
     }

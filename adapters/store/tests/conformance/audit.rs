@@ -1,5 +1,7 @@
+use std::time::Duration;
+
 use chancery_domain::{PageRequest, ResellerId};
-use chancery_store::{AuditFilter, AuditRecord, Outcome};
+use chancery_store::{AuditFilter, AuditRecord, Outcome, Place};
 use chancery_testkit::Address;
 
 use crate::common::Database;
@@ -129,4 +131,25 @@ pub(crate) async fn what_was_written_cannot_be_changed_or_deleted(db: Database) 
         assert!(error.contains("append-only"), "{attempt}: {error}");
     }
     assert_eq!(trail(&db, AuditFilter::default()).await, [record]);
+}
+
+/// Those who follow stand at a position, and would pass over whatever came below it.
+pub(crate) async fn positions_never_come_back_whatever_is_cut(db: Database) {
+    let reseller = db.make.reseller().id;
+    for outcome in [Outcome::Done, Outcome::Refused] {
+        for _ in 0..3 {
+            append(&db, &AuditRecord { outcome, ..db.make.audit(Some(reseller), "acc_0") }).await;
+        }
+        let before = db.get(|tx| tx.event_horizon()).await;
+        let (all, refusals) =
+            (db.make.now().plus(Duration::from_secs(9)), Some(db.make.now().plus(Duration::from_secs(9))));
+        db.put(move |tx| tx.cut_audit(None, refusals, 100)).await;
+        db.put(move |tx| tx.cut_audit(Some(all), None, 100)).await;
+        assert!(trail(&db, AuditFilter::default()).await.len() <= 1);
+        append(&db, &db.make.audit(Some(reseller), "acc_1")).await;
+        let placed = db.get(move |tx| tx.records_after(reseller, &Place::default(), i64::MAX, 9)).await;
+        let newest = placed.last().unwrap();
+        assert_eq!(newest.record.subject, "acc_1");
+        assert!(newest.place.position >= before, "{} after {before}", newest.place.position);
+    }
 }

@@ -197,8 +197,12 @@ impl Gate {
 
     /// Called outside: waits until a unit stands before the gate.
     pub(crate) async fn reached(&self) {
+        self.reached_by(1).await;
+    }
+
+    pub(crate) async fn reached_by(&self, units: usize) {
         let started = Instant::now();
-        while self.state.lock().unwrap().waiting == 0 {
+        while self.state.lock().unwrap().waiting < units {
             assert!(started.elapsed() < PATIENCE, "nobody came to the gate");
             tokio::time::sleep(Duration::from_millis(2)).await;
         }

@@ -70,7 +70,7 @@ pub(crate) async fn sessions_end_one_by_one_by_holder_and_by_age(db: Database) {
     assert!(db.put(move |tx| tx.delete_console_session(&token)).await);
     let token = all[0].token.clone();
     assert!(!db.put(move |tx| tx.delete_console_session(&token)).await);
-    assert_eq!(db.put(move |tx| tx.delete_console_sessions(SessionHolder::Client(one))).await, 1);
+    assert_eq!(db.put(move |tx| tx.delete_console_sessions(SessionHolder::Client(one), u32::MAX)).await, 1);
     assert!(found(&db, &all[1]).await.is_none());
     assert!(found(&db, &all[2]).await.is_some() && found(&db, &all[3]).await.is_some());
     let end = all[2].expires_at;

@@ -128,6 +128,7 @@ conformance! {
         each_filter_narrows_the_trail,
         a_reseller_finds_its_own_behind_much_of_others,
         what_was_written_cannot_be_changed_or_deleted,
+        positions_never_come_back_whatever_is_cut,
     }
     idempotency {
         an_answer_is_kept_and_given_again,
@@ -176,6 +177,7 @@ conformance! {
         a_reading_unit_sees_one_moment,
         what_waits_beyond_the_queue_is_refused,
         a_unit_whose_caller_went_away_is_done_all_the_same,
+        what_would_only_be_read_is_not_once_nobody_waits,
     }
     numbers {
         none_is_given_twice_to_concurrent_units,

@@ -3,6 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -201,4 +202,37 @@ pub(crate) async fn a_unit_whose_caller_went_away_is_done_all_the_same(db: Datab
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     panic!("the unit was lost with its caller");
+}
+
+pub(crate) async fn what_would_only_be_read_is_not_once_nobody_waits(db: Database) {
+    let narrow = db.another(&Options { connections: 2, ..Options::default() }).unwrap();
+    let (gate, read) = (Arc::new(Gate::default()), Arc::new(AtomicUsize::new(0)));
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        let inside = Arc::clone(&gate);
+        held.push(Box::pin(narrow.read(move |_| {
+            inside.pass();
+            Ok::<_, StoreError>(())
+        })));
+    }
+    let mut waiting = Vec::new();
+    for _ in 0..3 {
+        let read = Arc::clone(&read);
+        waiting.push(Box::pin(narrow.read(move |_| Ok::<_, StoreError>(read.fetch_add(1, Ordering::SeqCst)))));
+    }
+    for unit in &mut held {
+        assert!(start(unit.as_mut()).await.is_pending());
+    }
+    gate.reached_by(2).await;
+    for unit in &mut waiting {
+        assert!(start(unit.as_mut()).await.is_pending());
+    }
+    waiting.drain(..2);
+    gate.open();
+    for unit in waiting {
+        assert_eq!(unit.await.unwrap(), 0, "somebody else's was read");
+    }
+    for unit in held {
+        unit.await.unwrap();
+    }
 }

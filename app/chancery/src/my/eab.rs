@@ -100,14 +100,18 @@ pub fn row(credential: &Account) -> Vec<Cell> {
         Cell::status(status(credential)),
         credential.email.as_str().into(),
         Cell::maybe(credential.label.as_ref()),
-        credential.bound_accounts.len().to_string().into(),
+        bound(credential).len().to_string().into(),
         credential.last_used_at.as_deref().map_or_else(Cell::default, Cell::time),
     ]
 }
 
+fn bound(credential: &Account) -> &[String] {
+    credential.bound_accounts.as_deref().unwrap_or_default()
+}
+
 /// Of the credential: the status of a root account is that of the account.
 fn status(credential: &Account) -> &str {
-    match (&credential.parent, credential.revoked, credential.bound_accounts.is_empty()) {
+    match (&credential.parent, credential.revoked, bound(credential).is_empty()) {
         (Some(_), ..) => &credential.status,
         (None, true, _) => "revoked",
         (None, false, true) => "unused",
@@ -132,7 +136,7 @@ fn created(session: &Session, made: &EabAuthorization, profile: Option<&str>, do
 }
 
 fn shown(credential: &Account) -> String {
-    let bound = &credential.bound_accounts;
+    let bound = bound(credential);
     let mut text = details(&[
         ("EAB key id", credential.kid.as_str().into()),
         ("status", Cell::status(status(credential))),

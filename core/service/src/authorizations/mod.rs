@@ -159,7 +159,7 @@ impl Authorizations {
             .write(move |tx| {
                 let (authorization, order) = lock_challenge(tx, &by, id)?;
                 let now = kernel.now();
-                if account_of(tx, &authorization)?.deleted_at.is_some() {
+                if hold_account_of(tx, &authorization)?.deleted_at.is_some() {
                     return Err(AuthorizationError::Deactivated.into());
                 }
                 if authorization.status(now) == "expired" {
@@ -208,7 +208,7 @@ fn own(tx: &mut Tx<'_>, caller: &Caller, id: AuthorizationId) -> Result<Authoriz
 }
 
 /// The account of an authorization: it is there as long as that is.
-fn account_of(tx: &mut Tx<'_>, authorization: &Authorization) -> Result<Account, ServiceError> {
+fn hold_account_of(tx: &mut Tx<'_>, authorization: &Authorization) -> Result<Account, ServiceError> {
     let account = tx.hold_account(authorization.reseller, authorization.account)?;
     account.ok_or_else(|| ServiceError::internal("an authorization without its account"))
 }

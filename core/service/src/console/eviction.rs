@@ -1,7 +1,7 @@
 //! Sessions of those who are shut out. They end for good: who is let in again has to sign in again.
 
 use chancery_domain::{ClientId, ResellerId, Timestamp};
-use chancery_store::Tx;
+use chancery_store::{SessionHolder, Tx};
 
 use super::BATCH;
 use crate::error::ServiceError;
@@ -21,7 +21,7 @@ impl ShutOut {
     /// able to have the shutting out itself fail.
     pub(crate) fn end_some(self, tx: &mut Tx<'_>, now: Timestamp) -> Result<bool, ServiceError> {
         let ended = match self {
-            Self::Client(client) => tx.delete_some_console_sessions(client, BATCH)?,
+            Self::Client(client) => tx.delete_console_sessions(SessionHolder::Client(client), BATCH)?,
             Self::Reseller(reseller) => {
                 let of_clients = tx.delete_console_sessions_of(reseller, BATCH)?;
                 of_clients.max(tx.end_external_sessions_of(reseller, now, BATCH)?)

@@ -127,7 +127,7 @@ impl Console {
             .store
             .write(move |tx| {
                 let ended = match &holder {
-                    Holder::Key(holder) => tx.delete_console_sessions(*holder)?,
+                    Holder::Key(holder) => tx.delete_console_sessions(*holder, u32::MAX)?,
                     Holder::External { issuer, subject } => tx.end_external_sessions(issuer, subject, now)?,
                 };
                 by.record(&me.kernel, tx, "console.sign_out_everywhere", &json!({"sessions": ended}))?;

@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 use chancery_domain::{
     AccountError, AuthorizationId, AuthorizationState, CaaEvidence, ChallengeType, Identifier, IssuanceProof, Issued,
-    Order, OrderId, OrderState, ProblemKind, Timestamp, ValidationProblem,
+    Order, OrderId, OrderState, ProblemKind, ProofError, Timestamp, ValidationProblem,
 };
 use chancery_pki::{CertificateRequest, Draft, IssuerUrls, Signed, SubscriberKey, SubscriberProfile, Terms};
-use chancery_store::{DraftRow, JobKind, Tx};
+use chancery_store::{DraftRow, JobKind, StoreError, Tx};
 use serde_json::json;
 
 use self::draft::Drafting;
@@ -35,7 +35,7 @@ use crate::refused;
 use crate::telling;
 use crate::timed::Timed;
 
-/// What has to happen next with an order.
+/// What has to happen next with an order, for those who take the steps one by one, which only tests do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Prepared {
     /// The draft is stored and can be signed.
@@ -76,7 +76,8 @@ impl Issuance {
         }
     }
 
-    /// Step one. An order that cannot be issued is ended here, with the reason.
+    /// Step one, for those who take the steps one by one, which only tests do. An order that cannot be issued is ended
+    /// here, with the reason.
     pub async fn prepare(&self, id: OrderId) -> Result<Prepared, ServiceError> {
         Ok(match self.draft(id).await? {
             Drafting::Drafted(_) => Prepared::Drafted,
@@ -331,7 +332,11 @@ impl Issuance {
         require_unbarred(tx, &work.request, work.draft.issuer)?;
         let authorizations = standing_authorizations(tx, id)?;
         let evidence = ages(kernel, &order, now);
-        let proof = IssuanceProof::build(&order, &authorizations, &evidence, now).map_err(unprovable)?;
+        let proof = IssuanceProof::build(&order, &authorizations, &evidence, now).map_err(|error| match error {
+            // It became too old since the draft was made: the job is tried again, and asks.
+            ProofError::StaleCaa(_) => StoreError::Unavailable(error.to_string()).into(),
+            other => unprovable(other),
+        })?;
         let standing = Standing::of(tx, order.account)?;
         let most_days = self.allowed_days(&order, &work.request, &standing, &authorizations, proof.names(), now)?;
         require_short(&work.draft, most_days)?;

@@ -111,8 +111,10 @@ impl Buckets {
 
     /// How many tokens there are, and how long until there is one.
     pub(super) fn peek(&self, key: Key, rate: &Rate, now: i64) -> (u32, Duration) {
-        let entries = self.entries();
-        let Some(entry) = entries.all.get(&self.slot(&entries, key)) else { return (rate.burst.get(), Duration::ZERO) };
+        let mut entries = self.entries();
+        let slot = self.slot(&entries, key);
+        let Some(entry) = entries.all.get_mut(&slot) else { return (rate.burst.get(), Duration::ZERO) };
+        entry.set_right(rate, now);
         (entry.remaining(now), rate.wait(entry.full_at, now, 1))
     }
 
@@ -220,8 +222,7 @@ impl Buckets {
         }
         let key = self.slot(entries, key);
         let entry = entries.all.entry(key).or_insert_with(|| Entry::full(*rate, now));
-        // A clock that was set back must not keep anybody waiting for longer than an empty bucket does.
-        entry.full_at = entry.full_at.min(now.saturating_add(rate.room().saturating_mul(2)));
+        entry.set_right(rate, now);
         (entry.rate, entry.touched) = (*rate, now);
         (key, entry)
     }
@@ -271,6 +272,13 @@ impl Entry {
             settling: false,
             touched: now,
         }
+    }
+
+    /// A clock that was set back must not keep anybody waiting for longer than an empty bucket does.
+    fn set_right(&mut self, rate: &Rate, now: i64) {
+        let latest = now.saturating_add(rate.room().saturating_mul(2));
+        self.full_at = self.full_at.min(latest);
+        self.share_full_at = self.share_full_at.min(latest);
     }
 
     fn take_alone(&mut self, tokens: i64, now: i64) -> Taken {

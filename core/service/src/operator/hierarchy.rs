@@ -112,7 +112,6 @@ impl Operator {
         key: &PrivateKey,
     ) -> Result<IssuerRecord, AnyError> {
         let settings = &self.kernel.settings.issuing;
-        let base = &settings.relying_url;
         let ca = IssuingCa {
             subject,
             spki: key.spki(),
@@ -120,8 +119,8 @@ impl Operator {
             serial: self.serial(),
             policy: policy_for(settings),
             purposes: &purposes_of(settings),
-            ca_issuers_url: Some(&format!("{base}/issuer/{}.crt", parent.id)),
-            crl_url: Some(&format!("{base}/crl/{}/root.crl", parent.id)),
+            ca_issuers_url: Some(&settings.issuer_url(parent.id)),
+            crl_url: Some(&settings.root_crl_url(parent.id)),
         };
         let certificate = issuing(&parent.issuer, &ca)?;
         self.issuer_record(Some(parent.id), name, &certificate, key)

@@ -49,7 +49,7 @@ impl Operator {
                 if !tx.revoke_operator_key(id, me.kernel.now())? {
                     return Err(missing());
                 }
-                let ended = tx.delete_console_sessions(SessionHolder::Operator(id))?;
+                let ended = tx.delete_console_sessions(SessionHolder::Operator(id), u32::MAX)?;
                 let detail = json!({"name": key.name.as_str(), "sessions": ended});
                 me.record(tx, None, "operator_key.revoke", id, &detail)
             })

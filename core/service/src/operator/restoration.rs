@@ -9,6 +9,7 @@
 //! - *Tokens* of keys that were made since are refused, and clients get new ones; nodes read clients and keys anew.
 //! - *Sessions* of the console may have been ended since: all end, and people sign in again.
 //! - *Numbers of accounts* that were given since are left out.
+//! - *Positions of events* likewise: whoever follows the feed, and had come further than the copy, misses nothing new.
 
 use chancery_domain::Timestamp;
 use chancery_store::Tx;
@@ -49,6 +50,7 @@ impl Operator {
                     dropped.extend(redraft_order(tx, &order, now)?);
                 }
                 tx.skip_account_numbers()?;
+                tx.skip_positions()?;
                 tx.forget_nonce_key()?;
                 tx.end_console_sessions()?;
                 let restored = Restored {

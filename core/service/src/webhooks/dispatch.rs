@@ -75,7 +75,10 @@ impl Dispatch {
     /// node's by now, or has changed, or is not to be sent to any more.
     pub async fn conclude(&self, message: &Message, sent: Sent) -> Result<bool, ServiceError> {
         let (kernel, delivery, version) = (self.kernel.clone(), message.delivery.clone(), message.version);
-        self.kernel.store.write(move |tx| conclude(&kernel, tx, &delivery, version, &sent)).await
+        let outcome = if matches!(sent.answer, Ok(200..=299)) { "delivered" } else { "failed" };
+        let goes_on = self.kernel.store.write(move |tx| conclude(&kernel, tx, &delivery, version, &sent)).await?;
+        metrics::counter!("chancery_webhook_attempts_total", "outcome" => outcome).increment(1);
+        Ok(goes_on)
     }
 
     /// Lets the webhook go.
@@ -180,8 +183,6 @@ fn conclude(
         let [jitter] = kernel.entropy.bytes::<1>();
         tx.save_delivery(&current.tried(attempted, jitter))?;
     }
-    let outcome = if failed { "failed" } else { "delivered" };
-    metrics::counter!("chancery_webhook_attempts_total", "outcome" => outcome).increment(1);
     let Some(webhook) = held else { return Ok(false) };
     // What is left of the round has the URL and secrets of before; and what was answered there says nothing of now.
     if webhook.version != version {

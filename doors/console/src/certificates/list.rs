@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{CertificateRecord, CertificateStatus, Identifier, Scope, Timestamp};
 use chancery_http::Door;
-use chancery_service::{AccountLookup, Caller, CertificateDetails, CertificateFilter, ListRequest};
+use chancery_service::{AccountLookup, Caller, CertificateDetails, CertificateFilter};
 use maud::{Markup, html};
 
 use super::customer;
@@ -17,27 +17,18 @@ use crate::text::{ago, moment, on_day};
 
 const PAGE: u32 = 50;
 const PATH: &str = "/console/certificates";
+/// What the list can be narrowed by.
+const CONDITIONS: [&str; 4] = ["q", "status", "profile", "customer"];
 /// A certificate that ends within so many days is told so.
 const SOON: i64 = 14 * 86_400;
 
 pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let now = door.services.now();
     let (account, filter) = asked(&query, &who.caller, now)?;
-    let request = ListRequest { limit: PAGE, cursor: query.filled("cursor").map(str::to_owned) };
-    let found = door.services.certificates.list(&who.caller, account, filter, &request).await?;
-    let kept = |cursor: &str| {
-        let keep = |name: &'static str| (name, query.text(name));
-        link(PATH, &[keep("q"), keep("status"), keep("profile"), keep("customer"), ("cursor", cursor)])
-    };
-    let export = link(
-        "/console/certificates.csv",
-        &[
-            ("q", query.text("q")),
-            ("status", query.text("status")),
-            ("profile", query.text("profile")),
-            ("customer", query.text("customer")),
-        ],
-    );
+    let found = door.services.certificates.list(&who.caller, account, filter, &query.page(PAGE)).await?;
+    let conditions = CONDITIONS.map(|name| (name, query.text(name)));
+    let kept = |cursor: &str| link(PATH, &[&conditions[..], &[("cursor", cursor)]].concat());
+    let export = link("/console/certificates.csv", &conditions);
     let profiles: Vec<_> = door.services.settings.profiles.iter().map(|profile| profile.name.to_string()).collect();
     let body = html! {
         (heading("Certificates", html! { "Everything that was ordered for your customers, newest first." }, html! {
@@ -130,7 +121,7 @@ fn filters(query: &Fields, profiles: &[String]) -> Markup {
 }
 
 fn nothing(query: &Fields, more: bool) -> Markup {
-    let narrowed = ["q", "status", "profile", "customer"].iter().any(|name| query.filled(name).is_some());
+    let narrowed = CONDITIONS.iter().any(|name| query.filled(name).is_some());
     match (more, narrowed) {
         (true, _) => {
             empty("Nothing among these.", html! { "There are older certificates to look through: see the next page." })

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{Account, Timestamp};
 use chancery_http::Door;
-use chancery_service::{AccountFilter, ListRequest, Listed};
+use chancery_service::{AccountFilter, Listed};
 use maud::{Markup, html};
 
 use crate::form::Fields;
@@ -32,8 +32,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
                 _ => (None, false),
             };
             let filter = AccountFilter { email_key: None, suspended, include_deleted };
-            let request = ListRequest { limit: PAGE, cursor: query.filled("cursor").map(str::to_owned) };
-            door.services.accounts.list(&who.caller, filter, &request).await?
+            door.services.accounts.list(&who.caller, filter, &query.page(PAGE)).await?
         }
     };
     let new = html! { a.button.primary href="/console/customers/new" { "New customer" } };

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use chancery_http::Door;
-use chancery_service::{GroupDetails, ListRequest};
+use chancery_service::GroupDetails;
 use maud::{Markup, html};
 
 use crate::form::Fields;
@@ -17,8 +17,7 @@ use crate::text::{moment, plural};
 const PATH: &str = "/console/groups";
 
 pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
-    let request = ListRequest { limit: 50, cursor: query.filled("cursor").map(str::to_owned) };
-    let found = door.services.groups.list(&who.caller, &request).await?;
+    let found = door.services.groups.list(&who.caller, &query.page(50)).await?;
     let now = door.services.now();
     let new = html! { a.button.primary href="/console/groups/new" { "New group" } };
     let body = html! {

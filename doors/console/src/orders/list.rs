@@ -23,7 +23,6 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
     let now = door.services.now();
     let status = query.filled("status").filter(|status| STATUSES.contains(status)).map(str::to_owned);
     let external_id = query.filled("q").map(str::to_owned);
-    let request = ListRequest { limit: PAGE, cursor: query.filled("cursor").map(str::to_owned) };
     let account = match query.filled("customer") {
         Some(text) => Some(door.services.accounts.find_any(&who.caller, AccountLookup::parse(text)).await?),
         None => None,
@@ -34,7 +33,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
         known => {
             let account = known.flatten().map(|account| account.id);
             let filter = OrderFilter { account, status, external_id, now };
-            door.services.orders.list(&who.caller, filter, &request).await?
+            door.services.orders.list(&who.caller, filter, &query.page(PAGE)).await?
         }
     };
     let keep = |cursor: &str| {

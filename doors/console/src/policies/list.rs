@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::PolicyRules;
 use chancery_http::Door;
-use chancery_service::{ListRequest, PolicyDetails};
+use chancery_service::PolicyDetails;
 use maud::{Markup, html};
 
 use super::form::fields;
@@ -19,8 +19,7 @@ use crate::text::moment;
 const PATH: &str = "/console/policies";
 
 pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
-    let request = ListRequest { limit: 50, cursor: query.filled("cursor").map(str::to_owned) };
-    let found = door.services.policies.list(&who.caller, &request).await?;
+    let found = door.services.policies.list(&who.caller, &query.page(50)).await?;
     let now = door.services.now();
     let body = html! {
         (heading("Policies", html! { "What customers may have. Assign them to groups; all that hold for a customer must agree." }, html! {
@@ -87,13 +86,11 @@ fn told(rules: &PolicyRules) -> Markup {
             words.push(format!("{what} {shown}{}", if texts.len() > 3 { ", …" } else { "" }));
         }
     };
-    let texts =
-        |of: &Option<Vec<_>>| of.as_ref().map(|all| all.iter().map(ToString::to_string).collect::<Vec<String>>());
-    list("only", texts(&rules.allowed_domains));
-    list("not", texts(&rules.denied_domains));
-    list("profiles", rules.allowed_profiles.as_ref().map(|all| all.iter().map(ToString::to_string).collect()));
-    list("keys", rules.allowed_key_types.as_ref().map(|all| all.iter().map(ToString::to_string).collect()));
-    list("by", rules.allowed_challenge_types.as_ref().map(|all| all.iter().map(ToString::to_string).collect()));
+    list("only", texts(rules.allowed_domains.as_deref()));
+    list("not", texts(rules.denied_domains.as_deref()));
+    list("profiles", texts(rules.allowed_profiles.as_deref()));
+    list("keys", texts(rules.allowed_key_types.as_deref()));
+    list("by", texts(rules.allowed_challenge_types.as_deref()));
     for (said, what) in [(rules.allow_wildcards, "wildcards"), (rules.allow_ip_addresses, "IP addresses")] {
         if said == Some(false) {
             words.push(format!("no {what}"));
@@ -111,4 +108,8 @@ fn told(rules: &PolicyRules) -> Markup {
         @if words.is_empty() { span.muted { "permits everything" } }
         @else { ul.tags { @for word in words { li.tag { (word) } } } }
     }
+}
+
+fn texts<T: ToString>(values: Option<&[T]>) -> Option<Vec<String>> {
+    values.map(|values| values.iter().map(ToString::to_string).collect())
 }

@@ -50,6 +50,14 @@ fn a_clock_that_is_set_back_keeps_nobody_waiting_for_ever() {
 }
 
 #[test]
+fn nor_where_it_is_only_looked_at() {
+    let (buckets, rate) = (Buckets::new(false, 0), rate(1, 2));
+    buckets.charge(key(1), &rate, 1_000_000 * SECOND);
+    assert_eq!(buckets.peek(key(1), &rate, 0).0, 0);
+    assert_eq!(buckets.peek(key(1), &rate, 5 * SECOND), (2, Duration::ZERO));
+}
+
+#[test]
 fn idle_keys_are_forgotten_and_busy_ones_share_in_the_end() {
     for shared in [false, true] {
         let (buckets, rate) = (Buckets::small(shared, 1000), rate(1, 4));
