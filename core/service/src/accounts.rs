@@ -189,7 +189,6 @@ impl Accounts {
                 tx.revoke_acme_accounts(id, now)?;
                 tx.revoke_credentials(id, now)?;
                 tx.remove_memberships(id, now)?;
-                tx.forget_failures_of(id)?;
                 drop(open);
                 // Read again: since the account was claimed, no order can have come.
                 let rest = tx.lock_open_orders(id, now, u32::MAX)?;
@@ -198,6 +197,8 @@ impl Accounts {
                 if ending.revoke_certificates {
                     revoked += termination::revoke(&kernel, tx, &by, id, u32::MAX)?;
                 }
+                // Last, for others who begin or end a pause wait for it.
+                tx.forget_failures_of(id)?;
                 let detail = json!({
                     "before": describe(&before),
                     "after": describe(&after),

@@ -1,5 +1,5 @@
 //! Lists are read by turns: a reseller that asks for many at once waits for itself, and others do not wait for it. A connection to
-//! the database is taken by whoever came first, and one that floods would have them all: half are left to everything else.
+//! the database is taken by whoever came first, and one that floods would have them all: half are left to everything else, from four on.
 
 use std::num::NonZero;
 use std::time::Duration;

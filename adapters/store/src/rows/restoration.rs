@@ -14,9 +14,11 @@ use crate::value::params;
 const CRL_JUMP: i64 = 86_400_000;
 /// How many numbers of accounts are left out: more than a night's worth, and short enough to be read out aloud.
 const ACCOUNTS_JUMP: i64 = 10_000;
-/// How many positions of the trail are left out: more than there are lines, or transactions of a busy cluster, between any copy
-/// and its use.
+/// How many positions of the trail are left out at least.
 const POSITIONS_JUMP: i64 = 1_000_000_000_000;
+/// How many positions there are to a millisecond of the clock, which nobody fills: a copy that is put back a second time goes
+/// on beyond all that was written after the first.
+const POSITIONS_A_MILLISECOND: i64 = 1_000_000;
 
 impl Tx<'_> {
     /// When the copy was made, where it was made by us.
@@ -55,12 +57,14 @@ impl Tx<'_> {
     }
 
     /// Leaves positions of the trail out: whoever had come further than the copy goes on with what is written from now on.
-    pub fn skip_positions(&mut self) -> Result<(), StoreError> {
+    pub fn skip_positions(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        let from = now.as_millis().saturating_mul(POSITIONS_A_MILLISECOND);
         if self.is_postgres() {
-            return self.skip_numbers("audit_base", POSITIONS_JUMP);
+            let sql = "SELECT setval('audit_base', GREATEST(nextval('audit_base') + $1, $2))";
+            return self.query_one(sql, params![POSITIONS_JUMP, from], |row| row.int()).map(drop);
         }
         let base = self.claim_watermark("audit_base", 0)?;
-        self.set_watermark("audit_base", base + POSITIONS_JUMP)
+        self.set_watermark("audit_base", from.max(base + POSITIONS_JUMP))
     }
 
     /// Makes every job anybody's at once; says how many there are. Whoever had them is gone.

@@ -114,7 +114,7 @@ impl Buckets {
         let mut entries = self.entries();
         let slot = self.slot(&entries, key);
         let Some(entry) = entries.all.get_mut(&slot) else { return (rate.burst.get(), Duration::ZERO) };
-        entry.set_right(rate, now);
+        entry.set_right(rate, now, self.nodes());
         (entry.remaining(now), rate.wait(entry.full_at, now, 1))
     }
 
@@ -222,7 +222,7 @@ impl Buckets {
         }
         let key = self.slot(entries, key);
         let entry = entries.all.entry(key).or_insert_with(|| Entry::full(*rate, now));
-        entry.set_right(rate, now);
+        entry.set_right(rate, now, self.nodes());
         (entry.rate, entry.touched) = (*rate, now);
         (key, entry)
     }
@@ -275,10 +275,11 @@ impl Entry {
     }
 
     /// A clock that was set back must not keep anybody waiting for longer than an empty bucket does.
-    fn set_right(&mut self, rate: &Rate, now: i64) {
-        let latest = now.saturating_add(rate.room().saturating_mul(2));
-        self.full_at = self.full_at.min(latest);
-        self.share_full_at = self.share_full_at.min(latest);
+    fn set_right(&mut self, rate: &Rate, now: i64, nodes: u32) {
+        let longest = rate.room().saturating_mul(2);
+        let of_share = longest.max(rate.step().saturating_mul(i64::from(nodes)));
+        self.full_at = self.full_at.min(now.saturating_add(longest));
+        self.share_full_at = self.share_full_at.min(now.saturating_add(of_share));
     }
 
     fn take_alone(&mut self, tokens: i64, now: i64) -> Taken {

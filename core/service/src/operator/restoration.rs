@@ -50,7 +50,7 @@ impl Operator {
                     dropped.extend(redraft_order(tx, &order, now)?);
                 }
                 tx.skip_account_numbers()?;
-                tx.skip_positions()?;
+                tx.skip_positions(now)?;
                 tx.forget_nonce_key()?;
                 tx.end_console_sessions()?;
                 let restored = Restored {
