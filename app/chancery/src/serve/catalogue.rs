@@ -77,6 +77,7 @@ const REFUSED: Values = Are(&[
     "proxy_protocol",
     "header_timeout",
     "response_stalled",
+    "idle",
 ]);
 const OCSP: Values = Are(&["signed", "remembered", "malformed", "unauthorized", "try_later", "internal_error"]);
 
