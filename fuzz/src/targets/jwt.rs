@@ -37,7 +37,9 @@ fn run(input: &[u8]) {
     let token = jwt::issue(key, "k", "at+jwt", &claims).expect("the fixed key signs");
     match verify(&token) {
         Ok(read) => {
-            assert_eq!(read, claims);
+            // As they were written: a number that no integer holds may come back with another last digit.
+            let written = serde_json::to_vec(&claims.0).expect("JSON is written");
+            assert_eq!(read.0, json_object(&written).expect("what is written is read"));
             assert!(is_right(&claims), "accepted: {claims:?}");
             assert_eq!(jwt::unverified_issuer(&token).as_deref(), Ok("https://ca.test/"));
             // The signature's last character has bits that are not used: the one before it has none.
