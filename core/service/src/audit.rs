@@ -64,6 +64,18 @@ impl Kernel {
         self.audit_record(tx, reseller, actor, origin, action, subject, detail).map(drop)
     }
 
+    /// The same of what the service does by itself.
+    pub(crate) fn audit_own(
+        &self,
+        tx: &mut Tx<'_>,
+        reseller: Option<ResellerId>,
+        action: &str,
+        subject: impl ToString,
+        detail: &Value,
+    ) -> Result<(), ServiceError> {
+        self.audit_as(tx, reseller, &Actor::Service, &Origin::default(), action, subject, detail)
+    }
+
     /// The same, and gives the name of the record.
     #[allow(clippy::too_many_arguments, reason = "one for each column; a struct would only name them twice")]
     pub(crate) fn audit_record(

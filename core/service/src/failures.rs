@@ -4,7 +4,6 @@ use chancery_domain::{AccountId, Authorization, Failure, Identifier, PauseId, Pr
 use chancery_store::Tx;
 use serde_json::json;
 
-use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::limits::Limit;
@@ -76,8 +75,7 @@ pub(crate) fn count(
     if paused && !already {
         tx.pause(id, now)?;
         let detail = json!({"account": account.to_string(), "name": name.to_string(), "failures": failures});
-        let (reseller, origin) = (Some(authorization.reseller), Origin::default());
-        kernel.audit_as(tx, reseller, &Actor::Service, &origin, "pause.begin", id, &detail)?;
+        kernel.audit_own(tx, Some(authorization.reseller), "pause.begin", id, &detail)?;
     }
     Ok(Some(Failed { account, name, paused: paused.then_some(id) }))
 }
@@ -88,8 +86,7 @@ pub(crate) fn forgive(kernel: &Kernel, tx: &mut Tx<'_>, authorization: &Authoriz
     let Some(pause) = tx.any_pause(id)? else { return Ok(()) };
     // Somebody else may have lifted it meanwhile: that is as good.
     if tx.lift_pause(id)? {
-        let (reseller, origin) = (Some(pause.reseller), Origin::default());
-        kernel.audit_as(tx, reseller, &Actor::Service, &origin, "pause.lift", id, &describe(&pause))?;
+        kernel.audit_own(tx, Some(pause.reseller), "pause.lift", id, &describe(&pause))?;
     }
     Ok(())
 }

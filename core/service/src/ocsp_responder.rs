@@ -9,7 +9,6 @@ use chancery_pki::{PkiError, responder_certificate};
 use serde_json::json;
 
 use crate::authority::{Authority, Signing};
-use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 
@@ -97,9 +96,8 @@ impl Responders {
         let (kernel, issuer) = (self.kernel.clone(), signing.id);
         let ends = responder.certificate().not_after();
         let detail = json!({"serial": serial.to_string(), "not_after": ends});
-        let record = move |tx: &mut chancery_store::Tx<'_>| {
-            kernel.audit_as(tx, None, &Actor::Service, &Origin::default(), "ocsp.delegate", issuer, &detail)
-        };
+        let record =
+            move |tx: &mut chancery_store::Tx<'_>| kernel.audit_own(tx, None, "ocsp.delegate", issuer, &detail);
         self.kernel.store.write(record).await?;
         tracing::info!(%issuer, %serial, "delegated OCSP to a new key");
         Ok(responder)

@@ -12,7 +12,6 @@ use chancery_domain::Timestamp;
 use chancery_store::{EndedAfter, EndedOrder, Kept, Tx};
 use serde_json::json;
 
-use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use trust::{STEADY, Trust};
@@ -302,12 +301,6 @@ impl Sweeper {
             "orders": orders, "certificates": certificates, "authorizations": authorizations, "audit": audit,
             "auditKeptFrom": until(kept.audit), "refusalsKeptFrom": until(kept.refusals),
         });
-        self.kernel
-            .store
-            .write(move |tx| {
-                let (actor, origin) = (Actor::Service, Origin::default());
-                kernel.audit_as(tx, None, &actor, &origin, "retention.delete", "database", &detail)
-            })
-            .await
+        self.kernel.store.write(move |tx| kernel.audit_own(tx, None, "retention.delete", "database", &detail)).await
     }
 }

@@ -11,7 +11,6 @@ use chancery_store::{JobKind, Tx};
 use serde_json::{Value, json};
 
 use crate::authorizations::Looker;
-use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
 use crate::failures::{self, Failed};
 use crate::fault::{self, Step};
@@ -205,8 +204,7 @@ pub(crate) fn conclude(
     if let Some(order) = order {
         tell_order(tx, order, &authorization, &others, report, &mut detail, now)?;
     }
-    let (actor, origin) = (Actor::Service, Origin::default());
-    kernel.audit_as(tx, Some(authorization.reseller), &actor, &origin, "challenge.validate", id, &detail)?;
+    kernel.audit_own(tx, Some(authorization.reseller), "challenge.validate", id, &detail)?;
     let method = authorization.challenge(id).map(|challenge| challenge.kind);
     Ok(method.map(|method| Decided { authorization, method, ends_order, failed }))
 }

@@ -12,7 +12,6 @@ use chancery_domain::{CertificateRecord, Timestamp};
 use chancery_store::{Expiring, Tx};
 use serde_json::{Value, json};
 
-use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 
@@ -124,8 +123,7 @@ fn step(
             "notAfter": issued.map(|issued| issued.not_after.to_string()),
             "daysLeft": days,
         });
-        let (reseller, origin) = (Some(certificate.reseller), Origin::default());
-        kernel.audit_as(tx, reseller, &Actor::Service, &origin, ACTION, certificate.id, &detail)?;
+        kernel.audit_own(tx, Some(certificate.reseller), ACTION, certificate.id, &detail)?;
         told += 1;
     }
     tx.set_watermark(name, until.as_millis())?;

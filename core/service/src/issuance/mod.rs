@@ -22,7 +22,6 @@ use serde_json::json;
 
 use self::draft::Drafting;
 use crate::authority::{Authority, Signing};
-use crate::caller::{Actor, Origin};
 use crate::csr;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
@@ -198,9 +197,8 @@ impl Issuance {
                 let Some(order) = me.claim(tx, id)? else { return Ok(false) };
                 error.iter().try_for_each(|error| refused::write_end(&me.kernel, tx, &order, error))?;
                 let order = fail_order(tx, order, problem.clone(), me.kernel.now())?;
-                let (actor, origin) = (Actor::Service, Origin::default());
                 let detail = describe_with(&order, "problem", problem.to_string());
-                me.kernel.audit_as(tx, Some(order.reseller), &actor, &origin, "order.fail", id, &detail)?;
+                me.kernel.audit_own(tx, Some(order.reseller), "order.fail", id, &detail)?;
                 Ok::<_, ServiceError>(true)
             })
             .await;
@@ -238,9 +236,8 @@ impl Issuance {
                 Parties::hold(tx, &order)?.require_alive()?;
                 let (reseller, mut detail) = (order.reseller, describe_with(&order, "because", "suspended"));
                 let dropped = put_back_order(tx, order, me.kernel.now())?;
-                let (actor, origin) = (Actor::Service, Origin::default());
                 detail["droppedSerial"] = json!(dropped);
-                me.kernel.audit_as(tx, Some(reseller), &actor, &origin, "order.put_back", id, &detail)?;
+                me.kernel.audit_own(tx, Some(reseller), "order.put_back", id, &detail)?;
                 Ok::<_, ServiceError>(true)
             })
             .await;
@@ -350,8 +347,7 @@ impl Issuance {
         detail["fingerprint"] = issued.fingerprint.as_str().into();
         detail["notBefore"] = issued.not_before.to_string().into();
         detail["notAfter"] = issued.not_after.to_string().into();
-        let (actor, origin) = (Actor::Service, Origin::default());
-        kernel.audit_as(tx, Some(order.reseller), &actor, &origin, "certificate.issue", id, &detail)?;
+        kernel.audit_own(tx, Some(order.reseller), "certificate.issue", id, &detail)?;
         fault::reached(Step::Keeping);
         Ok(Some(order))
     }

@@ -13,7 +13,6 @@ use chancery_store::{Place, Tx};
 use serde_json::json;
 
 use super::{Message, Signatory, new_delivery};
-use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
 use crate::events::{event, events};
 use crate::kernel::{Kernel, sealed_column};
@@ -211,7 +210,6 @@ fn disable(kernel: &Kernel, tx: &mut Tx<'_>, webhook: Webhook, since: Timestamp)
     let disabled = Webhook { state: WebhookState::Disabled, failing_since: Some(since), updated_at: now, ..webhook };
     tx.save_webhook(&disabled)?;
     let detail = json!({"url": disabled.url.shown(), "failingSince": since.to_string()});
-    let (reseller, origin) = (Some(disabled.reseller), Origin::default());
     tracing::warn!(webhook = %disabled.id, "a webhook has failed for long and is disabled");
-    kernel.audit_as(tx, reseller, &Actor::Service, &origin, "webhook.disable", disabled.id, &detail)
+    kernel.audit_own(tx, Some(disabled.reseller), "webhook.disable", disabled.id, &detail)
 }
