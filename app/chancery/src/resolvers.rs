@@ -29,12 +29,12 @@ impl Installation {
         config.resolvers = servers(&std::fs::read_to_string(system).unwrap_or_default());
         if config.resolvers.is_empty() {
             let missing = format!("there is no DNS server to validate with: {} names none", system.display());
-            return Err(Failure::usage(missing).advise("set validation.resolvers"));
+            return Err(Failure::usage(missing).advise("set dcv.resolvers"));
         }
         let resolvers: Vec<_> = config.resolvers.iter().map(SocketAddr::to_string).collect();
         tracing::info!(
             resolvers = resolvers.join(", "),
-            "asking the DNS servers of {}; set validation.resolvers to choose others",
+            "asking the DNS servers of {}; set dcv.resolvers to choose others",
             system.display()
         );
         Ok(())

@@ -135,7 +135,7 @@ key = "tls/server-key.pem"
 [database]
 url = "sqlite://chancery.db"
 
-[validation]
+[dcv]
 resolvers = ["127.0.0.1:$DNS_PORT"]
 dnssec = "off"
 allow_special_addresses = true

@@ -58,8 +58,8 @@ impl Cluster {
         let config = folder.path().join("chancery.toml");
         let text = format!(
             "server.base_url = '{base_url}'\nserver.http_url = '{http_url}'\ndatabase.url = '{database}'\n\
-             limits.requests_per_second = 0\nvalidation.resolvers = ['{}']\nvalidation.dnssec = 'off'\n\
-             validation.allow_special_addresses = true\nvalidation.http01_port = {}\nlog.format = 'json'\n",
+             limits.requests_per_second = 0\ndcv.resolvers = ['{}']\ndcv.dnssec = 'off'\n\
+             dcv.allow_special_addresses = true\ndcv.http01_port = {}\nlog.format = 'json'\n",
             dns.address(),
             site.port
         );

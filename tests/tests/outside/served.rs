@@ -77,7 +77,7 @@ http_listen = "127.0.0.1:0"
 admin_listen = "127.0.0.1:0"
 base_url = "https://localhost:{port}"
 tls = {{ certificate = "tls.pem", key = "tls-key.pem" }}
-[validation]
+[dcv]
 resolvers = ["127.0.0.1"]
 allow_special_addresses = true
 http01_port = {http01_port}

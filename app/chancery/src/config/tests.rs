@@ -1,4 +1,4 @@
-mod validation;
+mod dcv;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -347,7 +347,7 @@ fn a_profile_says_how_its_certificates_look_and_who_signs_them() {
 
 #[test]
 fn the_usual_profiles_are_those_of_a_test_environment_but_for_what_is_internal() {
-    let installation = settled("validation.allow_special_addresses = true");
+    let installation = settled("dcv.allow_special_addresses = true");
     let profiles = &installation.settings.profiles;
     let usual = Issuing::of(profiles, "https://ca.example.com", "http://ca.example.com:8080");
     assert_eq!(installation.settings.issuing.certificates, usual.certificates);
@@ -414,9 +414,9 @@ fn internal_names_and_special_addresses_are_for_a_ca_inside_of_a_network() {
     };
     let usual = rules("");
     assert!(!usual.is_empty() && usual.iter().all(|names| !names.internal_names && !names.special_addresses));
-    let inside = rules("validation.allow_special_addresses = true");
+    let inside = rules("dcv.allow_special_addresses = true");
     assert!(inside.iter().all(|names| names.internal_names && names.special_addresses));
-    let public = "validation.allow_special_addresses = true\nprofiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\n\
+    let public = "dcv.allow_special_addresses = true\nprofiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\n\
                   validity_days = 90\npublic = true";
     assert!(rules(public).iter().all(|names| !names.internal_names && !names.special_addresses));
 }

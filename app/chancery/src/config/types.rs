@@ -32,8 +32,9 @@ sections! {
         keys: Keys = Keys::default(),
         identity: Identity = Identity::default(),
         limits: Limits = Limits::default(),
-        validation: Validation = Validation::default(),
+        dcv: Dcv = Dcv::default(),
         acme: Acme = Acme::default(),
+        eab: Eab = Eab::default(),
         policy: Policy = Policy::default(),
         profiles: Profiles = Profiles::default(),
         ca: Ca = Ca::default(),
@@ -135,7 +136,7 @@ sections! {
         idle_time: String = "75s",
     }
     /// How control of names is checked, and how long it counts.
-    Validation {
+    Dcv {
         resolvers: Vec<String> = Vec::new(),
         dnssec: String = "validate",
         caa_identities: Vec<String> = Vec::new(),
@@ -151,10 +152,13 @@ sections! {
     Acme {
         terms_of_service: Option<String> = None,
         website: Option<String> = None,
-        single_use: bool = false,
         finalize_wait: String = "5s",
         challenge_wait: String = "1s",
         subdomains: bool = false,
+    }
+    /// What an EAB credential is good for.
+    Eab {
+        single_use: bool = false,
     }
     /// The policy of accounts that no policy applies to; without a rule it permits what the profiles permit.
     Policy {

@@ -62,7 +62,7 @@ impl Patient {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = self.configured.command(&[&["doctor", "--json"], args].concat());
         // Fewer than whatever machine the tests run on lets us have.
-        command.env("CHANCERY__VALIDATION__RESOLVERS", &self.dns).env("CHANCERY__LIMITS__CONNECTIONS", "1000");
+        command.env("CHANCERY__DCV__RESOLVERS", &self.dns).env("CHANCERY__LIMITS__CONNECTIONS", "1000");
         command
     }
 
@@ -146,7 +146,7 @@ fn what_is_well_is_left_alone_and_said_to_be_well() {
         assert!(checks.contains(&Value::from(check)), "{check} was not looked at: {checks:?}");
     }
     let mut people = patient.configured.command(&["doctor"]);
-    people.env("CHANCERY__VALIDATION__RESOLVERS", &patient.dns).env("CHANCERY__LIMITS__CONNECTIONS", "1000");
+    people.env("CHANCERY__DCV__RESOLVERS", &patient.dns).env("CHANCERY__LIMITS__CONNECTIONS", "1000");
     let people = outcome(&mut people);
     assert!(people.code == 0 && people.stdout.ends_with("Nothing is wrong.\n"), "{people:?}");
 }

@@ -274,7 +274,7 @@ impl Configured {
         let text = format!(
             "server.listen = '127.0.0.1:0'\nserver.http_listen = '127.0.0.1:0'\nserver.admin_listen = '127.0.0.1:0'\n\
              server.base_url = 'http://localhost:8443'\n\
-             validation.resolvers = ['127.0.0.1']\n{more}\n"
+             dcv.resolvers = ['127.0.0.1']\n{more}\n"
         );
         fs::write(folder.path().join("chancery.toml"), text).unwrap();
         Self { folder }

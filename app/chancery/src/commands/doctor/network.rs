@@ -29,7 +29,7 @@ pub(super) fn look(installation: &Installation, asked: Result<(), Failure>, now:
         None => report.well("tls", "ends at a proxy: this service speaks plain HTTP on this machine"),
     }
     match (asked, &installation.validation) {
-        (Err(failure), _) => report.problem("dns", failure.to_string(), "set validation.resolvers"),
+        (Err(failure), _) => report.problem("dns", failure.to_string(), "set dcv.resolvers"),
         (Ok(()), Validation::Checked(config)) => {
             for server in &config.resolvers {
                 look_at_resolver(*server, report);
@@ -125,7 +125,7 @@ fn look_at_certificate(files: &TlsFiles, base_url: &str, now: Timestamp, report:
 
 fn look_at_resolver(server: SocketAddr, report: &mut Report) {
     let what = |said: &str| format!("{server} {said}");
-    let advice = "see that it runs and answers this machine (dig @SERVER . NS), or change validation.resolvers";
+    let advice = "see that it runs and answers this machine (dig @SERVER . NS), or change dcv.resolvers";
     match ask(server).or_else(|_| ask(server)) {
         // REFUSED and NOTIMP: it does not work for us.
         Ok(4 | 5) => report.problem("dns", what("refuses to look names up for us"), advice),

@@ -6,7 +6,7 @@ use chancery_service::AcmeSettings;
 use super::{Check, seconds, url};
 use crate::config::types;
 
-pub(super) fn settle(acme: &types::Acme, check: &mut Check<'_>) -> Option<AcmeSettings> {
+pub(super) fn settle(acme: &types::Acme, eab: &types::Eab, check: &mut Check<'_>) -> Option<AcmeSettings> {
     let mut page = |setting: &str, text: Option<&str>| match text {
         None => Some(None),
         Some(text) => check.problems.take(format!("acme.{setting}"), url::https(text)).map(Some),
@@ -18,7 +18,7 @@ pub(super) fn settle(acme: &types::Acme, check: &mut Check<'_>) -> Option<AcmeSe
     Some(AcmeSettings {
         terms_of_service: terms_of_service?,
         website: website?,
-        single_use: acme.single_use,
+        single_use: eab.single_use,
         finalize_wait: finalize_wait?,
         challenge_wait: challenge_wait?,
         subdomains: acme.subdomains,

@@ -2,6 +2,7 @@
 
 mod acme;
 mod database;
+mod dcv;
 mod identity;
 mod issuance;
 mod limits;
@@ -10,7 +11,6 @@ mod provider;
 mod retention;
 mod server;
 mod url;
-mod validation;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -42,10 +42,9 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     let public = server.as_ref().is_some_and(server::Server::is_public);
     let identity = identity::settle(&config.identity, urls, public, &mut check);
     let limits = limits::settle(&config.limits, &mut check);
-    let validation = validation::settle(&config.validation, urls, &mut check);
-    let acme = acme::settle(&config.acme, &mut check);
-    let issuance =
-        issuance::settle(&config.policy, &config.profiles, config.validation.allow_special_addresses, &mut check);
+    let validation = dcv::settle(&config.dcv, urls, &mut check);
+    let acme = acme::settle(&config.acme, &config.eab, &mut check);
+    let issuance = issuance::settle(&config.policy, &config.profiles, config.dcv.allow_special_addresses, &mut check);
     require_names_in_records(issuance.as_ref(), validation.as_ref(), &mut check);
     let retention = retention::settle(&config.retention, &mut check);
     let ca = settle_ca(&config.ca, &mut check);
@@ -97,7 +96,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
             retention: retention.ok_or_else(missing)?,
             webhooks: WebhookSettings::of(WebhookUrlRules {
                 plain_http: false,
-                special_addresses: config.validation.allow_special_addresses,
+                special_addresses: config.dcv.allow_special_addresses,
             }),
             limits: granted,
         },
@@ -115,14 +114,14 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
 /// dns-persist-01 is a record that names the CA, which must have a name then.
 fn require_names_in_records(
     issuance: Option<&issuance::Issuance>,
-    validation: Option<&validation::Validation>,
+    validation: Option<&dcv::Validation>,
     check: &mut Check<'_>,
 ) {
     let (Some(issuance), Some(validation)) = (issuance, validation) else { return };
     let persistent = |profile: &Profile| profile.challenge_types.contains(&ChallengeType::DnsPersist01);
     if validation.validator.ca_domains.is_empty() && issuance.profiles.list.iter().any(persistent) {
         let message = "must have the name by which records for dns-persist-01 call this CA; a profile offers it";
-        check.problems.add("validation.caa_identities", message);
+        check.problems.add("dcv.caa_identities", message);
     }
 }
 

@@ -22,26 +22,22 @@ pub(super) struct Validation {
 /// done for public certificates whatever stands here.
 const MAX_REUSE_DAYS: u64 = 200;
 
-pub(super) fn settle(
-    validation: &types::Validation,
-    urls: Option<&PublicUrls>,
-    check: &mut Check<'_>,
-) -> Option<Validation> {
-    let resolvers = settle_resolvers(&validation.resolvers, check);
-    let dnssec = match validation.dnssec.as_str() {
+pub(super) fn settle(dcv: &types::Dcv, urls: Option<&PublicUrls>, check: &mut Check<'_>) -> Option<Validation> {
+    let resolvers = settle_resolvers(&dcv.resolvers, check);
+    let dnssec = match dcv.dnssec.as_str() {
         "validate" => Ok(Dnssec::Validated { anchors: None }),
         "off" => Ok(Dnssec::Unchecked),
         other => Err(format!("must be \"validate\" or \"off\", not {other:?}")),
     };
-    let dnssec = check.problems.take("validation.dnssec", dnssec);
-    let anywhere = validation.allow_special_addresses;
-    let http01_port = settle_port("http01_port", validation.http01_port, 80, anywhere, check);
-    let tls_alpn01_port = settle_port("tls_alpn01_port", validation.tls_alpn01_port, 443, anywhere, check);
-    let ca_domains = settle_identities(&validation.caa_identities, urls, check);
-    let retry_window = check.span("validation.retry_window", &validation.retry_window, Duration::ZERO, minutes(5));
-    let reuse_days = check.number("validation.reuse_days", validation.reuse_days, 0, MAX_REUSE_DAYS);
-    let max_in_flight = check.number("validation.max_in_flight", validation.max_in_flight, 1_usize, 100_000);
-    let order_lifetime = check.span("validation.order_lifetime", &validation.order_lifetime, minutes(10), days(30));
+    let dnssec = check.problems.take("dcv.dnssec", dnssec);
+    let anywhere = dcv.allow_special_addresses;
+    let http01_port = settle_port("http01_port", dcv.http01_port, 80, anywhere, check);
+    let tls_alpn01_port = settle_port("tls_alpn01_port", dcv.tls_alpn01_port, 443, anywhere, check);
+    let ca_domains = settle_identities(&dcv.caa_identities, urls, check);
+    let retry_window = check.span("dcv.retry_window", &dcv.retry_window, Duration::ZERO, minutes(5));
+    let reuse_days = check.number("dcv.reuse_days", dcv.reuse_days, 0, MAX_REUSE_DAYS);
+    let max_in_flight = check.number("dcv.max_in_flight", dcv.max_in_flight, 1_usize, 100_000);
+    let order_lifetime = check.span("dcv.order_lifetime", &dcv.order_lifetime, minutes(10), days(30));
     Some(Validation {
         validator: ValidatorConfig {
             resolvers: resolvers?,
@@ -75,16 +71,16 @@ fn settle_resolvers(list: &[String], check: &mut Check<'_>) -> Option<Vec<Socket
         let address = address.ok().filter(|address| address.port() != 0 && !address.ip().is_unspecified());
         address.ok_or_else(|| format!("must be addresses such as 192.0.2.53 or [2001:db8::53]:5353, not {text:?}"))
     };
-    list.iter().map(|text| check.problems.take("validation.resolvers", resolver(text))).collect()
+    list.iter().map(|text| check.problems.take("dcv.resolvers", resolver(text))).collect()
 }
 
 /// The world is looked at where everybody else looks (RFC 8555 section 8.3, RFC 8737 section 3).
 fn settle_port(setting: &str, value: i64, usual: u16, anywhere: bool, check: &mut Check<'_>) -> Option<u16> {
-    let setting = format!("validation.{setting}");
+    let setting = format!("dcv.{setting}");
     let port = check.number(&setting, value, 1, u16::MAX)?;
     let message = format!(
         "must be {usual}: elsewhere, whoever may open a port on a machine could get certificates for its names; only \
-         an internal network can have its own (validation.allow_special_addresses)"
+         an internal network can have its own (dcv.allow_special_addresses)"
     );
     check.problems.require(port == usual || anywhere, setting, message);
     Some(port)
@@ -95,7 +91,7 @@ fn settle_identities(list: &[String], urls: Option<&PublicUrls>, check: &mut Che
         // An address cannot stand in a CAA record: then every record forbids.
         return Some(urls.into_iter().filter_map(|urls| name(&url::host(&urls.base_url)).ok()).collect());
     }
-    list.iter().map(|text| check.problems.take("validation.caa_identities", name(text))).collect()
+    list.iter().map(|text| check.problems.take("dcv.caa_identities", name(text))).collect()
 }
 
 fn name(text: &str) -> Result<String, String> {

@@ -8,12 +8,6 @@ use chancery_domain::ChallengeType;
 use super::*;
 use crate::installation::{Installation, Validation};
 
-fn installation(more: &str) -> Installation {
-    let folder = tempfile::tempdir().unwrap();
-    let text = format!("server.base_url = 'https://ca.example.com'\n{more}");
-    settle::settle(&config(&text), &folder.path().join("c.toml")).unwrap_or_else(|problems| panic!("{problems}"))
-}
-
 fn validator(installation: &Installation) -> &ValidatorConfig {
     match &installation.validation {
         Validation::Checked(config) => config,
@@ -23,7 +17,7 @@ fn validator(installation: &Installation) -> &ValidatorConfig {
 
 #[test]
 fn unless_told_otherwise_validation_is_fit_for_the_internet() {
-    let installation = installation("");
+    let installation = settled("");
     let validator = validator(&installation);
     assert_eq!(validator.dnssec, Dnssec::Validated { anchors: None });
     assert_eq!((validator.http01_port, validator.https_port, validator.tls_alpn01_port), (80, 443, 443));
@@ -36,8 +30,8 @@ fn unless_told_otherwise_validation_is_fit_for_the_internet() {
 
 #[test]
 fn every_setting_of_validation_counts() {
-    let installation = installation(
-        "[validation]\nresolvers = ['192.0.2.1', '192.0.2.2:5353', '2001:db8::1', '[2001:db8::2]', '[2001:db8::3]:54']\n\
+    let installation = settled(
+        "[dcv]\nresolvers = ['192.0.2.1', '192.0.2.2:5353', '2001:db8::1', '[2001:db8::2]', '[2001:db8::3]:54']\n\
          dnssec = 'off'\ncaa_identities = ['CA.Example.org', 'example.net']\nretry_window = '0s'\nreuse_days = 0\n\
          order_lifetime = '1h'\nmax_in_flight = 7\nallow_special_addresses = true\nhttp01_port = 8080\n\
          tls_alpn01_port = 8443",
@@ -76,10 +70,9 @@ fn validation_that_cannot_work_or_is_unsafe_is_refused() {
         ("tls_alpn01_port = 8443", "must be 443: elsewhere"),
         ("http01_port = 0\nallow_special_addresses = true", "must be 1 to 65535"),
     ] {
-        let found = problems_of(&format!("[validation]\n{line}"));
+        let found = problems_of(&format!("[dcv]\n{line}"));
         let setting = line.split(" = ").next().unwrap();
-        let named =
-            |problem: &String| problem.starts_with(&format!("validation.{setting}: ")) && problem.contains(said);
+        let named = |problem: &String| problem.starts_with(&format!("dcv.{setting}: ")) && problem.contains(said);
         assert!(found.len() == 1 && found.iter().all(named), "{line}: {found:?}");
     }
 }
@@ -97,11 +90,11 @@ fn a_service_at_an_address_has_no_name_for_caa_records() {
 fn a_service_without_a_name_cannot_be_named_in_records() {
     let profile = "[[profiles.list]]\nname = 'TLS-90d'\nchallenge_types = ['dns-account-01', 'dns-persist-01']";
     let found = problems(&format!("server.base_url = 'https://192.0.2.1'\n{profile}"));
-    let named = |problem: &String| problem.starts_with("validation.caa_identities: must have the name");
+    let named = |problem: &String| problem.starts_with("dcv.caa_identities: must have the name");
     assert!(found.len() == 1 && found.iter().all(named), "{found:?}");
-    let kinds = &installation(profile).settings.profiles[0].challenge_types;
+    let kinds = &settled(profile).settings.profiles[0].challenge_types;
     assert_eq!(*kinds, [ChallengeType::DnsAccount01, ChallengeType::DnsPersist01]);
-    for profile in &installation("").settings.profiles {
+    for profile in &settled("").settings.profiles {
         assert_eq!(profile.challenge_types, ChallengeType::USUAL);
     }
 }
@@ -110,13 +103,13 @@ fn a_service_without_a_name_cannot_be_named_in_records() {
 fn without_resolvers_those_of_the_system_are_taken_or_it_does_not_start() {
     let folder = tempfile::tempdir().unwrap();
     let system = folder.path().join("resolv.conf");
-    let refused = installation("").find_resolvers(&system).unwrap_err();
-    assert!(refused.to_string().contains("validation.resolvers"), "{refused}");
+    let refused = settled("").find_resolvers(&system).unwrap_err();
+    assert!(refused.to_string().contains("dcv.resolvers"), "{refused}");
     fs::write(&system, "nameserver 192.0.2.1\n").unwrap();
-    let mut from_the_system = installation("");
+    let mut from_the_system = settled("");
     from_the_system.find_resolvers(&system).unwrap_or_else(|failure| panic!("{failure}"));
     assert_eq!(validator(&from_the_system).resolvers, [SocketAddr::from(([192, 0, 2, 1], 53))]);
-    let mut chosen = installation("validation.resolvers = ['192.0.2.7']");
+    let mut chosen = settled("dcv.resolvers = ['192.0.2.7']");
     chosen.find_resolvers(&system).unwrap_or_else(|failure| panic!("{failure}"));
     assert_eq!(validator(&chosen).resolvers, [SocketAddr::from(([192, 0, 2, 7], 53))]);
 }
