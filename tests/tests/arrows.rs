@@ -36,7 +36,7 @@ const ARROWS: &[(&str, Reach, &str)] = &[
     ),
     (
         "chancery-identity",
-        Only(&["chancery-http", "chancery-wire", "chancery-service", "chancery-domain", "chancery-jose"]),
+        Only(&["chancery-http", "chancery-wire", "chancery-service", "chancery-domain"]),
         "a door translates: it calls use cases, never an adapter and never another door",
     ),
     (
