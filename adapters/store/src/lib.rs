@@ -5,6 +5,7 @@
 
 mod engine;
 mod error;
+mod marks;
 mod migrate;
 mod pipeline;
 mod prepared;
@@ -41,5 +42,5 @@ pub use rows::sealed::{SEALED_COLUMNS, SealedColumn, SealedValue};
 pub use rows::token_key::TokenKey;
 pub use rows::usage::{UsageBy, UsageFilter, UsageRow};
 pub use rows::webhook::WebhookSecret;
-pub use store::{Options, Store};
+pub use store::{Options, SPANS, Store};
 pub use tx::Tx;

@@ -54,6 +54,7 @@ migrations! {
     13 "0013_sign_in_and_nodes";
     14 "0014_issuer_revocations";
     15 "0015_party_epoch";
+    16 "0016_audit_positions";
 }
 
 /// A step that was just done.

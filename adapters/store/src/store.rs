@@ -18,7 +18,7 @@ const TURN: Duration = Duration::from_secs(5);
 const CALM: Duration = Duration::from_secs(2);
 
 /// The target of spans that only traces are made of; disabled, they cost a look at a flag.
-const SPANS: &str = "chancery::span";
+pub const SPANS: &str = "chancery::span";
 
 /// How to open a store.
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use chancery_domain::Timestamp;
 
 use crate::error::StoreError;
+use crate::marks::Marks;
 use crate::pipeline::{Refusal, Transaction};
 use crate::rows::KnownParties;
 use crate::value::Value;
@@ -14,9 +15,7 @@ pub struct Tx<'a> {
     session: Session<'a>,
     /// Who was read before, on SQLite.
     known: Option<Known<'a>>,
-    conflicted: bool,
-    cut: bool,
-    failed: Option<StoreError>,
+    marks: Marks,
 }
 
 /// A statement, its parameters, and how to read a row.
@@ -37,7 +36,7 @@ pub(crate) enum Session<'a> {
 
 impl<'a> Tx<'a> {
     pub(crate) fn new(session: Session<'a>) -> Self {
-        Self { session, known: None, conflicted: false, cut: false, failed: None }
+        Self { session, known: None, marks: Marks::default() }
     }
 
     pub(crate) fn knowing(self, known: Known<'a>) -> Self {
@@ -48,24 +47,14 @@ impl<'a> Tx<'a> {
         self.known
     }
 
-    /// What the database refused first, if it refused anything. A unit that went on regardless is not kept: PostgreSQL
-    /// has dropped the whole transaction by then, and would answer its commit as if all were well.
+    /// What the database refused first, if it refused anything.
     pub(crate) fn failed(&self) -> Option<StoreError> {
-        self.failed.clone()
+        self.marks.failed.clone()
     }
 
-    /// Whether the unit failed because of somebody else's change, so that running it again may help.
-    pub(crate) fn conflicted(&self) -> bool {
-        self.conflicted
-    }
-
-    /// Whether the connection was lost on the way.
-    pub(crate) fn cut(&self) -> bool {
-        self.cut
-    }
-
-    pub(crate) fn into_session(self) -> Session<'a> {
-        self.session
+    /// What it was done with, and what was refused.
+    pub(crate) fn into_parts(self) -> (Session<'a>, Marks) {
+        (self.session, self.marks)
     }
 
     /// Runs a statement and says how many rows it changed.
@@ -73,10 +62,10 @@ impl<'a> Tx<'a> {
         let result = match &mut self.session {
             Session::Sqlite(connection) => execute_sqlite(connection, sql, params),
             Session::Postgres(transaction) => {
-                transaction.execute(sql, params).map_err(|error| note(&mut self.conflicted, &mut self.cut, error))
+                transaction.execute(sql, params).map_err(|refusal| self.marks.note(refusal))
             }
         };
-        self.noting(result)
+        self.marks.keep(result)
     }
 
     /// Runs a statement of which nothing has to be known but that it was done, which is certain when the unit has ended
@@ -84,15 +73,9 @@ impl<'a> Tx<'a> {
     pub(crate) fn put(&mut self, sql: &str, params: &[Value]) -> Result<(), StoreError> {
         let result = match &mut self.session {
             Session::Sqlite(connection) => execute_sqlite(connection, sql, params).map(drop),
-            Session::Postgres(transaction) => {
-                transaction.put(sql, params).map_err(|error| note(&mut self.conflicted, &mut self.cut, error))
-            }
+            Session::Postgres(transaction) => transaction.put(sql, params).map_err(|refusal| self.marks.note(refusal)),
         };
-        self.noting(result)
-    }
-
-    fn noting<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
-        result.inspect_err(|error| self.failed = self.failed.take().or_else(|| Some(error.clone())))
+        self.marks.keep(result)
     }
 
     /// Reads rows, each through `read`.
@@ -108,14 +91,13 @@ impl<'a> Tx<'a> {
         }
         let result = match &mut self.session {
             Session::Sqlite(connection) => query_sqlite(connection, sql, params, read),
-            Session::Postgres(transaction) => transaction
-                .query(sql, params)
-                .map_err(|error| note(&mut self.conflicted, &mut self.cut, error))
-                .and_then(|rows| {
+            Session::Postgres(transaction) => {
+                transaction.query(sql, params).map_err(|refusal| self.marks.note(refusal)).and_then(|rows| {
                     rows.iter().map(|row| read(&mut Columns { row: Row::Postgres(row), next: 0 })).collect()
-                }),
+                })
+            }
         };
-        self.noting(result)
+        self.marks.keep(result)
     }
 
     /// The first rows of two questions, which PostgreSQL is asked at once, the second on what the first has waited for.
@@ -129,13 +111,13 @@ impl<'a> Tx<'a> {
         };
         let result = transaction
             .query_both([(first.0, first.1), (second.0, second.1)])
-            .map_err(|error| note(&mut self.conflicted, &mut self.cut, error))
+            .map_err(|refusal| self.marks.note(refusal))
             .and_then(|[one, other]| {
                 let columns = |row| Columns { row: Row::Postgres(row), next: 0 };
                 let one = one.first().map(|row| (first.2)(&mut columns(row))).transpose()?;
                 Ok((one, other.first().map(|row| (second.2)(&mut columns(row))).transpose()?))
             });
-        self.noting(result)
+        self.marks.keep(result)
     }
 
     /// The first row, where there is one.
@@ -213,14 +195,14 @@ impl<'a> Tx<'a> {
         let result = match &mut self.session {
             Session::Sqlite(connection) => execute_sqlite(connection, sql, params).and_then(|changed| match changed {
                 1 => Ok(()),
-                _ => Err(note(&mut self.conflicted, &mut self.cut, Refusal::Stale(stale))),
+                _ => Err(self.marks.note(Refusal::Stale(stale))),
             }),
             Session::Postgres(transaction) => {
                 let put = transaction.put_guarded(sql, params, stale);
-                put.map_err(|error| note(&mut self.conflicted, &mut self.cut, error))
+                put.map_err(|refusal| self.marks.note(refusal))
             }
         };
-        self.noting(result)
+        self.marks.keep(result)
     }
 
     /// Whether this is PostgreSQL, for the few statements that have to differ.
@@ -230,11 +212,11 @@ impl<'a> Tx<'a> {
 
     /// The next number of a sequence: numbers may be left out, none is given twice.
     pub(crate) fn next_number(&mut self, sequence: &'static str) -> Result<i64, StoreError> {
-        let (sql, name) = match self.session {
-            Session::Sqlite(_) => ("UPDATE sequences SET value = value + 1 WHERE name = $1 RETURNING value", sequence),
-            Session::Postgres(_) => ("SELECT nextval($1::text::regclass)", sequence),
+        let sql = match self.session {
+            Session::Sqlite(_) => "UPDATE sequences SET value = value + 1 WHERE name = $1 RETURNING value",
+            Session::Postgres(_) => "SELECT nextval($1::text::regclass)",
         };
-        self.query_one(sql, &[Value::from(name)], |columns| columns.int())?
+        self.query_one(sql, &[Value::from(sequence)], |columns| columns.int())?
             .ok_or_else(|| StoreError::corrupt(format!("sequence {sequence}")))
     }
 
@@ -282,45 +264,6 @@ fn prepare_sqlite<'c>(
         statement.raw_bind_parameter(place, value)?;
     }
     Ok(statement)
-}
-
-/// Remembers what somebody else's change may be the cause of: serialization failures and deadlocks (SQLSTATE class
-/// 40), and keys that were free (23505) or rows that were unused (23503) when the unit looked. It is then run again, and
-/// finds things as they are now.
-pub(crate) fn note(conflicted: &mut bool, cut: &mut bool, refusal: Refusal) -> StoreError {
-    match refusal {
-        Refusal::Stale(stale) => {
-            *conflicted = true;
-            stale
-        }
-        Refusal::Unsent(error) => error,
-        Refusal::Database(error) => {
-            *cut |= is_cut(&error);
-            *conflicted |=
-                error.code().is_some_and(|code| matches!(code.code(), "23503" | "23505") || is_conflict(code));
-            error.into()
-        }
-    }
-}
-
-/// Whether the connection is of no more use: closed, or told so by a server that shuts down, has crashed or is a standby
-/// by now (25006). The driver notices the end of the stream only later.
-pub(crate) fn is_cut(error: &tokio_postgres::Error) -> bool {
-    error.as_db_error().is_none_or(|problem| {
-        let code = problem.code().code();
-        matches!(code, "57P01" | "57P02" | "57P03" | "57P05" | "25006" | "25P03") || code.starts_with("08")
-    })
-}
-
-/// Serialization failures and deadlocks: nothing was kept, so it can be run again.
-pub(crate) fn is_conflict(code: &tokio_postgres::error::SqlState) -> bool {
-    code.code().starts_with("40") && !is_unknown(code)
-}
-
-/// Whether the server itself does not know what became of it (`statement_completion_unknown`). PostgreSQL never says so;
-/// others that speak its protocol do, of a commit.
-pub(crate) fn is_unknown(code: &tokio_postgres::error::SqlState) -> bool {
-    code.code() == "40003"
 }
 
 enum Row<'a> {

@@ -13,9 +13,10 @@ use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::{Client, Config};
 
 use crate::error::StoreError;
+use crate::marks::{Marks, is_conflict, is_unknown};
 use crate::pipeline::{Connection, NotCommitted};
 use crate::store::Options;
-use crate::tx::{Session, Tx, is_conflict, is_unknown, note};
+use crate::tx::{Session, Tx};
 use crate::unit::{Errand, Kind, Unit};
 
 use super::enqueue;
@@ -244,35 +245,33 @@ impl Worker {
 fn run_once(connection: &mut Connection, unit: &mut dyn Unit, kind: Kind, refused: &Refused) -> Run {
     let mut tx = Tx::new(Session::Postgres(connection.begin(kind)));
     let keep = unit.run(&mut tx);
-    let (conflicted, cut, failed) = (tx.conflicted(), tx.cut(), tx.failed());
-    let Session::Postgres(transaction) = tx.into_session() else {
+    let (Session::Postgres(transaction), marks) = tx.into_parts() else {
         return Run::Done(Err(StoreError::Database("the session changed under the transaction".to_owned())));
     };
-    // A connection that was lost tells nothing of what the server would have written.
-    // Nor does a conflict, which is run again.
-    if !kind.only_reads() && !cut && !conflicted && matches!(failed, Some(StoreError::Unavailable(_))) {
+    if !kind.only_reads() && marks.tell_of_a_server_that_cannot_write() {
         refused.note();
     }
-    if let (true, Some(error)) = (cut, failed) {
+    if let (true, Some(error)) = (marks.cut, marks.failed) {
         return Run::Cut(error);
     }
     if !keep || kind.only_reads() {
         transaction.abandon();
         let stale = StoreError::Stale { table: "rows", id: "of this unit".to_owned() };
-        return if conflicted { Run::Again(stale) } else { Run::Done(Ok(())) };
+        return if marks.conflicted { Run::Again(stale) } else { Run::Done(Ok(())) };
     }
     match transaction.commit() {
         Ok(()) => Run::Done(Ok(())),
         Err(NotCommitted::Refused(refusal)) => {
-            let (mut conflicted, mut cut) = (false, false);
-            let error = note(&mut conflicted, &mut cut, refusal);
-            if !cut && !conflicted && matches!(error, StoreError::Unavailable(_)) {
+            let mut marks = Marks::default();
+            let error = marks.note(refusal);
+            marks.failed = Some(error.clone());
+            if marks.tell_of_a_server_that_cannot_write() {
                 refused.note();
             }
-            match (cut, conflicted) {
-                (true, _) => Run::Cut(error),
-                (false, true) => Run::Again(error),
-                (false, false) => Run::Done(Err(error)),
+            match marks {
+                Marks { cut: true, .. } => Run::Cut(error),
+                Marks { conflicted: true, .. } => Run::Again(error),
+                _ => Run::Done(Err(error)),
             }
         }
         Err(NotCommitted::Commit(error)) if error.code().is_some_and(is_conflict) => Run::Again(error.into()),

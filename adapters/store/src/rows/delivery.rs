@@ -87,9 +87,10 @@ impl Tx<'_> {
     pub fn forget_deliveries(&mut self, before: Timestamp, most: u32) -> Result<u64, StoreError> {
         // Their ids begin with their time.
         let oldest = super::audit::first_id(before).to_string().replace("aud_", "dlv_");
+        // Asked twice: one may be told anew while this waits for its row.
         self.execute(
-            "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE id < $1 AND state <> 'pending'
-             ORDER BY id LIMIT $2)",
+            "DELETE FROM deliveries WHERE state <> 'pending' AND id IN (SELECT id FROM deliveries
+             WHERE id < $1 AND state <> 'pending' ORDER BY id LIMIT $2)",
             params![oldest, most],
         )
     }

@@ -76,20 +76,14 @@ impl Tx<'_> {
         })
     }
 
-    /// A place from which on every record of a reseller comes that is not older than this.
+    /// A place from which on every record of a reseller comes that is not older than this, and some that are.
     pub fn place_at(&mut self, reseller: ResellerId, at: Timestamp) -> Result<Place, StoreError> {
-        // A unit of work takes seconds at most: what was committed later than something a minute younger does not exist.
-        let from = first_id(at.minus(std::time::Duration::from_secs(60)));
-        let sql = "SELECT position FROM audit WHERE reseller_id = $1 AND id >= $2 AND position IS NOT NULL
-                   ORDER BY id ASC NULLS FIRST LIMIT 1";
-        let first = self.query_one(sql, params![reseller, from], |row| row.int())?;
-        // Where nothing is that young, all that is to come is: it has a position beyond the last.
-        let last =
-            "SELECT position FROM audit WHERE reseller_id = $1 AND position IS NOT NULL ORDER BY position DESC LIMIT 1";
-        let position = match first {
-            Some(position) => Some(position),
-            None => self.query_one(last, params![reseller], |row| row.int())?,
-        };
+        // Units that run at the same time are committed in another order than their records were made in, but take seconds
+        // at most: what was made a minute before was committed before. Refusals are written later, so the first of many.
+        let before = first_id(at.minus(std::time::Duration::from_secs(60)));
+        let sql = "SELECT min(position) FROM (SELECT position FROM audit WHERE reseller_id = $1 AND id < $2
+                   AND position IS NOT NULL ORDER BY id DESC NULLS LAST LIMIT 1000) AS before";
+        let position = self.query_one(sql, params![reseller, before], |row| row.int_or_none())?.flatten();
         Ok(Place { position: position.unwrap_or(0), id: String::new() })
     }
 

@@ -102,8 +102,9 @@ impl Tx<'_> {
 
     /// Forgets up to `most` failures that led to nothing and are too old to.
     pub fn forget_failures(&mut self, before: Timestamp, most: u32) -> Result<u64, StoreError> {
+        // Asked twice: a name may fail again while this waits for its row.
         self.execute(
-            "DELETE FROM failing_names WHERE id IN (SELECT id FROM failing_names
+            "DELETE FROM failing_names WHERE last_failed_at < $1 AND paused_at IS NULL AND id IN (SELECT id FROM failing_names
                 WHERE last_failed_at < $1 AND paused_at IS NULL ORDER BY last_failed_at LIMIT $2)",
             params![before, most],
         )

@@ -60,8 +60,9 @@ impl Tx<'_> {
 
     /// Forgets up to `most` answers from before `not_before`, and says how many.
     pub fn forget_answers(&mut self, not_before: Timestamp, most: u32) -> Result<u64, StoreError> {
+        // Asked twice: a key may be used anew while this waits for its row, and then the answer is kept.
         self.execute(
-            "DELETE FROM idempotency WHERE (reseller_id, idempotency_key) IN (
+            "DELETE FROM idempotency WHERE created_at < $1 AND (reseller_id, idempotency_key) IN (
                 SELECT reseller_id, idempotency_key FROM idempotency WHERE created_at < $1 ORDER BY created_at LIMIT $2)",
             params![not_before, most],
         )

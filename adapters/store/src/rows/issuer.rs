@@ -115,6 +115,7 @@ impl Tx<'_> {
         list: (IssuerId, i64),
         revocation: IssuerRevocation,
     ) -> Result<bool, StoreError> {
+        self.bar("$1", params![id])?;
         let sql = "UPDATE issuers SET state = $2, revoked_at = $3, revocation_reason = $4
                    WHERE id = $1 AND revoked_at IS NULL";
         let IssuerRevocation { at, reason } = revocation;

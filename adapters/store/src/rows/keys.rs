@@ -4,14 +4,15 @@ use chancery_domain::{AccountId, IssuerId, Timestamp};
 
 use crate::error::StoreError;
 use crate::tx::Tx;
-use crate::value::params;
+use crate::value::{Value, params};
 
 /// A CA, if it is revoked.
 const REVOKED: &str = "SELECT 1 FROM issuers WHERE id = $1 AND revoked_at IS NOT NULL";
 
 impl Tx<'_> {
-    /// Blocks a public key for ever, by its hash.
+    /// Blocks a public key for ever, by its hash. Waits for who keeps a certificate for it.
     pub fn block_key(&mut self, hash: &[u8], reason: &str, now: Timestamp) -> Result<(), StoreError> {
+        self.bar("encode($1, 'hex')", params![hash])?;
         let sql = "INSERT INTO blocked_keys (key_hash, reason, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
         self.put(sql, params![hash, reason, now])
     }
@@ -19,6 +20,27 @@ impl Tx<'_> {
     /// Why a public key is blocked, where it is.
     pub fn blocked_key(&mut self, hash: &[u8]) -> Result<Option<String>, StoreError> {
         self.query_one("SELECT reason FROM blocked_keys WHERE key_hash = $1", params![hash], |row| row.text())
+    }
+
+    /// Nobody can block the key nor revoke the CA until this unit ends. Ask [`bars`](Self::bars) afterwards.
+    pub fn hold_bars(&mut self, key_hash: &[u8], issuer: IssuerId) -> Result<(), StoreError> {
+        // There is no row to hold, of what is not blocked. SQLite has one writer at a time.
+        match self.is_postgres() {
+            true => self.put(
+                "SELECT pg_advisory_xact_lock_shared(hashtextextended(encode($1, 'hex'), 0)),
+                        pg_advisory_xact_lock_shared(hashtextextended($2, 0))",
+                params![key_hash, issuer],
+            ),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits for those who hold a key or a CA, and keeps others from it.
+    pub(super) fn bar(&mut self, what: &str, params: &[Value]) -> Result<(), StoreError> {
+        match self.is_postgres() {
+            true => self.put(&format!("SELECT pg_advisory_xact_lock(hashtextextended({what}, 0))"), params),
+            false => Ok(()),
+        }
     }
 
     /// Whether a key is blocked, and whether a CA is revoked: whatever else was found good, nothing is signed then.

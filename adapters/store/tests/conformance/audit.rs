@@ -1,10 +1,11 @@
+use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{PageRequest, ResellerId};
-use chancery_store::{AuditFilter, AuditRecord, Outcome, Place};
+use chancery_domain::{AuditId, PageRequest, ResellerId};
+use chancery_store::{AuditFilter, AuditRecord, Outcome, Place, Tx};
 use chancery_testkit::Address;
 
-use crate::common::Database;
+use crate::common::{Database, Gate};
 
 async fn trail(db: &Database, filter: AuditFilter) -> Vec<AuditRecord> {
     db.get(move |tx| tx.audit(&filter, &PageRequest::default())).await.items
@@ -152,4 +153,54 @@ pub(crate) async fn positions_never_come_back_whatever_is_cut(db: Database) {
         assert_eq!(newest.record.subject, "acc_1");
         assert!(newest.place.position >= before, "{} after {before}", newest.place.position);
     }
+}
+
+/// Who begins to follow at a time gets all that was made since, though one that was made later was committed before.
+pub(crate) async fn a_place_in_time_misses_nothing_that_was_committed_in_another_order(db: Database) {
+    let reseller = db.make.reseller().id;
+    let (first, second) = (db.make.audit(Some(reseller), "acc_1"), db.make.audit(Some(reseller), "acc_2"));
+    let at = first.at;
+    let (long_ago, before) = (at.minus(Duration::from_secs(3600)), db.make.audit(Some(reseller), "acc_0"));
+    let before = AuditRecord { id: AuditId::new(long_ago, db.make.entropy()), at: long_ago, ..before };
+    // A refusal, which is written down when there is time.
+    let late = AuditRecord { id: AuditId::new(long_ago, db.make.entropy()), ..before.clone() };
+    for record in [&before, &second, &first, &late] {
+        append(&db, record).await;
+    }
+    let since = move |tx: &mut Tx<'_>| {
+        let place = tx.place_at(reseller, at)?;
+        tx.records_after(reseller, &place, i64::MAX, 9)
+    };
+    let found: Vec<_> = db.get(since).await.into_iter().map(|found| found.record.subject).collect();
+    assert_eq!(found, ["acc_0", "acc_2", "acc_1", "acc_0"]);
+}
+
+/// A unit that has begun to write, waits for another and then sees what that did, comes behind it for those who follow.
+pub(crate) async fn what_waited_for_another_stands_behind_it(db: Database) {
+    // SQLite has one writer: whoever begins first ends first.
+    let Address::Postgres(_) = db.address() else { return };
+    let account = db.some_account().await;
+    let (reseller, id) = (account.reseller, account.id);
+    let gate = Arc::new(Gate::default());
+    let inside = Arc::clone(&gate);
+    let begun = db.make.audit(Some(reseller), "begun");
+    // A record is made when it is written, and that is after the wait.
+    let ended = db.make.audit(Some(reseller), "ended");
+    let ending = db.write(move |tx| {
+        tx.hold_account(reseller, id)?;
+        inside.pass();
+        tx.append_audit(&ended)
+    });
+    let beginning = async {
+        gate.reached().await;
+        append(&db, &begun).await;
+        gate.open();
+    };
+    let (ended, ()) = tokio::join!(ending, beginning);
+    ended.unwrap();
+    let placed = db.get(move |tx| tx.records_after(reseller, &Place::default(), i64::MAX, 9)).await;
+    let subjects: Vec<_> = placed.iter().map(|found| found.record.subject.as_str()).collect();
+    assert_eq!(subjects, ["begun", "ended"]);
+    let horizon = db.get(|tx| tx.event_horizon()).await;
+    assert!(placed.iter().all(|found| found.place.position < horizon), "{placed:?} are to be seen, up to {horizon}");
 }

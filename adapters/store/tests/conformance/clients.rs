@@ -31,13 +31,6 @@ fn key_parts(key: &ApiKey) -> (String, String, String, String, [u8; 32], Option<
     )
 }
 
-async fn client(db: &Database) -> Client {
-    let client = db.make.client(db.reseller().await.id);
-    let stored = client.clone();
-    db.put(move |tx| tx.insert_client(&stored)).await;
-    client
-}
-
 async fn read(db: &Database, client: &Client) -> Client {
     let id = client.id;
     db.get(move |tx| tx.client(id)).await.expect("the client is there")
@@ -67,7 +60,7 @@ pub(crate) async fn keeps_every_field_and_both_secrets(db: Database) {
 }
 
 pub(crate) async fn saving_replaces_the_secrets(db: Database) {
-    let before = client(&db).await;
+    let before = db.client().await;
     let rotating = before.clone().begin_rotation(db.make.hash(), db.make.now()).unwrap();
     let saved = rotating.clone();
     db.put(move |tx| tx.save_client(&saved)).await;
@@ -86,7 +79,7 @@ pub(crate) async fn saving_replaces_the_secrets(db: Database) {
 }
 
 pub(crate) async fn a_stale_copy_cannot_be_saved(db: Database) {
-    let made = client(&db).await;
+    let made = db.client().await;
     let (first, second) = (read(&db, &made).await, read(&db, &made).await);
     let first = first.with_disabled(true, db.make.now());
     db.put(move |tx| tx.save_client(&first)).await;
@@ -96,7 +89,7 @@ pub(crate) async fn a_stale_copy_cannot_be_saved(db: Database) {
 }
 
 pub(crate) async fn a_client_that_was_not_saved_keeps_its_secrets(db: Database) {
-    let made = client(&db).await;
+    let made = db.client().await;
     let stale = Client { version: 99, secrets: Vec::new(), ..made.clone() };
     assert!(db.write(move |tx| tx.save_client(&stale)).await.is_err());
     assert!(parts(&read(&db, &made).await) == parts(&made));

@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 use std::{future::Future, thread};
 
-use chancery_domain::{Account, Group, Policy, Reseller, ResellerId};
+use chancery_domain::{Account, Client, Group, Policy, Reseller, ResellerId};
 use chancery_store::{DatabaseUrl, StoreError, Tx};
 use chancery_testkit::postgres::TestDatabase;
 use chancery_testkit::{Address, Builders, TestStore};
@@ -81,6 +81,14 @@ impl Database {
         })
         .await;
         account
+    }
+
+    /// A new client of a new reseller.
+    pub(crate) async fn client(&self) -> Client {
+        let client = self.make.client(self.reseller().await.id);
+        let stored = client.clone();
+        self.put(move |tx| tx.insert_client(&stored)).await;
+        client
     }
 
     pub(crate) async fn group(&self, reseller: ResellerId) -> Group {

@@ -2,17 +2,10 @@
 
 use std::time::Duration;
 
-use chancery_domain::{Client, EmailAddress, OperatorKey, OperatorKeyId, ResellerId, Timestamp};
+use chancery_domain::{EmailAddress, OperatorKey, OperatorKeyId, ResellerId, Timestamp};
 use chancery_store::{ConsoleSession, CountedState, ExternalSession, NodeRow, SessionHolder, Span};
 
 use crate::common::Database;
-
-async fn client(db: &Database) -> Client {
-    let client = db.make.client(db.reseller().await.id);
-    let stored = client.clone();
-    db.put(move |tx| tx.insert_client(&stored)).await;
-    client
-}
 
 async fn operator_key(db: &Database) -> OperatorKey {
     let now = db.make.now();
@@ -44,7 +37,7 @@ async fn found(db: &Database, session: &ConsoleSession) -> Option<ConsoleSession
 }
 
 pub(crate) async fn a_session_keeps_every_field(db: Database) {
-    let holders = [SessionHolder::Client(client(&db).await.id), SessionHolder::Operator(operator_key(&db).await.id)];
+    let holders = [SessionHolder::Client(db.client().await.id), SessionHolder::Operator(operator_key(&db).await.id)];
     for holder in holders {
         let kept = session(&db, holder, 60).await;
         let found = found(&db, &kept).await.unwrap();
@@ -60,7 +53,7 @@ pub(crate) async fn a_session_keeps_every_field(db: Database) {
 }
 
 pub(crate) async fn sessions_end_one_by_one_by_holder_and_by_age(db: Database) {
-    let (one, other) = (client(&db).await.id, client(&db).await.id);
+    let (one, other) = (db.client().await.id, db.client().await.id);
     let operator = SessionHolder::Operator(operator_key(&db).await.id);
     let mut all = Vec::new();
     for holder in [SessionHolder::Client(one), SessionHolder::Client(one), SessionHolder::Client(other), operator] {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{AccountId, GroupId, PolicyId, ResellerId};
-use chancery_store::Tx;
+use chancery_domain::{AccountId, GroupId, PolicyId, ResellerId, RevocationReason};
+use chancery_store::{IssuerRevocation, Tx};
 
 use crate::common::{Database, Gate, Result};
 
@@ -109,6 +109,45 @@ pub(crate) async fn a_policy_cannot_go_under_a_new_assignment(db: Database) {
     .await;
     assert_eq!(db.get(move |tx| tx.policies_of_group(group)).await, []);
     assert_eq!(db.get(move |tx| tx.policy(reseller, policy)).await, None);
+}
+
+pub(crate) async fn a_key_is_not_blocked_while_a_certificate_for_it_is_kept(db: Database) {
+    let (issuer, now) = (db.make.issuer().id, db.make.now());
+    ends_after(
+        &db,
+        move |tx, gate| {
+            tx.hold_bars(b"key", issuer)?;
+            assert_eq!(tx.bars(b"key", issuer)?, (false, false));
+            gate.pass();
+            assert_eq!(tx.bars(b"key", issuer)?, (false, false));
+            Ok(())
+        },
+        move |tx| tx.block_key(b"key", "keyCompromise", now),
+    )
+    .await;
+    assert_eq!(db.get(move |tx| tx.bars(b"key", issuer)).await, (true, false));
+}
+
+pub(crate) async fn a_ca_is_not_revoked_while_a_certificate_of_it_is_kept(db: Database) {
+    let (issuer, now) = (db.make.issuer(), db.make.now());
+    let id = issuer.id;
+    db.put(move |tx| tx.insert_issuer(&issuer)).await;
+    ends_after(
+        &db,
+        move |tx, gate| {
+            tx.hold_bars(b"key", id)?;
+            assert_eq!(tx.bars(b"key", id)?, (false, false));
+            gate.pass();
+            assert_eq!(tx.bars(b"key", id)?, (false, false));
+            Ok(())
+        },
+        move |tx| {
+            let revocation = IssuerRevocation { at: now, reason: RevocationReason::Superseded };
+            tx.revoke_issuer(id, (id, 0), revocation).map(drop)
+        },
+    )
+    .await;
+    assert_eq!(db.get(move |tx| tx.bars(b"key", id)).await, (false, true));
 }
 
 pub(crate) async fn what_is_claimed_can_neither_be_held_nor_claimed(db: Database) {

@@ -129,6 +129,8 @@ conformance! {
         a_reseller_finds_its_own_behind_much_of_others,
         what_was_written_cannot_be_changed_or_deleted,
         positions_never_come_back_whatever_is_cut,
+        a_place_in_time_misses_nothing_that_was_committed_in_another_order,
+        what_waited_for_another_stands_behind_it,
     }
     idempotency {
         an_answer_is_kept_and_given_again,
@@ -197,6 +199,8 @@ conformance! {
         a_group_cannot_go_under_a_new_member,
         a_policy_cannot_go_under_a_new_assignment,
         what_is_claimed_can_neither_be_held_nor_claimed,
+        a_key_is_not_blocked_while_a_certificate_for_it_is_kept,
+        a_ca_is_not_revoked_while_a_certificate_of_it_is_kept,
     }
     parties {
         a_change_is_seen_at_once_whoever_makes_it,

@@ -17,7 +17,7 @@ use chancery_domain::{
     Order, OrderId, OrderState, ProblemKind, ProofError, Timestamp, ValidationProblem,
 };
 use chancery_pki::{CertificateRequest, Draft, IssuerUrls, Signed, SubscriberKey, SubscriberProfile, Terms};
-use chancery_store::{DraftRow, JobKind, StoreError, Tx};
+use chancery_store::{DraftRow, JobKind, SPANS, StoreError, Tx};
 use serde_json::json;
 
 use self::draft::Drafting;
@@ -28,7 +28,7 @@ use crate::fault::{self, Step};
 use crate::issuance_rules::{
     Parties, ages, as_problem, require_short, require_unbarred, standing_authorizations, unprovable,
 };
-use crate::kernel::{Kernel, SPANS};
+use crate::kernel::Kernel;
 use crate::orders::{Standing, describe_with, fail_order, put_back_order};
 use crate::refused;
 use crate::telling;
@@ -326,6 +326,8 @@ impl Issuance {
         let id = work.order.id;
         let Some(order) = self.claim_last(tx, id)? else { return Ok(None) };
         Parties::hold(tx, &order)?.require_standing(&order)?;
+        let key = work.request.key().map_err(ServiceError::internal)?;
+        tx.hold_bars(key.sha256(), work.draft.issuer)?;
         require_unbarred(tx, &work.request, work.draft.issuer)?;
         let authorizations = standing_authorizations(tx, id)?;
         let evidence = ages(kernel, &order, now);
@@ -337,7 +339,6 @@ impl Issuance {
         let standing = Standing::of(tx, order.account)?;
         let most_days = self.allowed_days(&order, &work.request, &standing, &authorizations, proof.names(), now)?;
         require_short(&work.draft, most_days)?;
-        let key = work.request.key().map_err(ServiceError::internal)?;
         // What counts certificates by when they were issued must find it then.
         let issued = &Issued { issued_at: now, ..issued.clone() };
         tx.store_issued(order.certificate, issued, der, key.sha256(), shard)?;

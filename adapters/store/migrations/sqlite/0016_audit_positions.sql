@@ -1,0 +1,1 @@
+-- For PostgreSQL alone: SQLite has one writer, and its records stand in the order of commits.
