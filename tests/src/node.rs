@@ -13,7 +13,7 @@ use chancery_service::operator::{KeyAlgorithm, NewHierarchy};
 use chancery_service::{Authority, Fresh, Identity, Kernel, Services, Settings};
 use chancery_store::{Options, Store};
 use chancery_testkit::{FrozenClock, SeededEntropy};
-use chancery_workers::Workers;
+use chancery_workers::{Inspector, Workers};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::tenant::Tenant;
@@ -117,7 +117,8 @@ impl Node {
 
 /// Takes the jobs whose lease has ended, as a worker on patrol does, and does them.
 pub(crate) async fn work(services: &Services, validator: Option<Arc<Validator>>, clock: Arc<FrozenClock>) {
-    let workers = Workers::new(services.clone(), validator, clock.clone());
+    let inspector = validator.map(|validator| -> Arc<dyn Inspector> { validator });
+    let workers = Workers::new(services.clone(), inspector, clock.clone());
     clock.advance(services.settings.issuing.job_lease);
     for job in services.jobs.lease().await.expect("jobs") {
         workers.work(job).await;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chancery_domain::Scope;
+use chancery_domain::{EventType, Scope};
 use chancery_tests::{VERSION, World};
 use serde_json::{Value, json};
 
@@ -183,6 +183,50 @@ fn refusals_are_plain_strings_or_error_responses() {
                 "{name} {status} says nothing"
             );
         }
+    }
+}
+
+#[test]
+fn the_headers_that_are_sent_are_declared() {
+    let operations = operations(&document());
+    for (name, operation) in &operations {
+        let is_open = OPEN.contains(&name.as_str());
+        let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+        let takes_key = parameters.iter().any(|parameter| parameter["name"] == "Idempotency-Key");
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            let is_declared = |header: &str| response["headers"].get(header).is_some();
+            let succeeds = status.starts_with('2');
+            assert!(is_declared("X-Request-Id"), "{name} {status}");
+            for header in ["RateLimit", "RateLimit-Policy"] {
+                assert_eq!(
+                    is_declared(header),
+                    !is_open && status != "401" && status != "503",
+                    "{name} {status} {header}"
+                );
+            }
+            if succeeds {
+                assert_eq!(is_declared("Idempotency-Replayed"), takes_key, "{name} {status}");
+            }
+            let as_csv = response["content"].get("text/csv").is_some();
+            assert_eq!(is_declared("Content-Disposition"), as_csv, "{name} {status}");
+        }
+    }
+    for name in ["get /v1/certificate/{certificate_lookup}", "get /certificate/{certificate_lookup}"] {
+        for (status, header) in [("200", "Link"), ("202", "Retry-After"), ("404", "Link")] {
+            let declared = &operations[name]["responses"][status]["headers"][header];
+            assert_eq!(declared["$ref"], format!("#/components/headers/{header}"), "{name} {status}");
+        }
+    }
+}
+
+#[test]
+fn every_type_of_event_is_listed() {
+    let operations = operations(&document());
+    let parameters = operations["get /v1/event"]["parameters"].as_array().unwrap();
+    let parameter = parameters.iter().find(|parameter| parameter["name"] == "type").unwrap();
+    let described = parameter["description"].as_str().unwrap();
+    for kind in EventType::ALL {
+        assert!(described.contains(&format!("`{kind}`")), "{kind} is missing");
     }
 }
 

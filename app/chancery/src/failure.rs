@@ -144,7 +144,6 @@ const fn where_to_look(noun: Noun) -> Option<&'static str> {
         Noun::ApiKey => Some("see `chancery api-key list --reseller CODE`"),
         Noun::OperatorKey => Some("see `chancery operator-key list`"),
         Noun::Pause => Some("see `chancery pause list --reseller CODE`"),
-        Noun::Profile => Some("see `chancery profile list`"),
         Noun::Issuer => Some("see `chancery ca list`"),
         Noun::Certificate => {
             Some("`chancery audit --action certificate.issue --json` has serial numbers and orders of what was issued")

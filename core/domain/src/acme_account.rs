@@ -5,6 +5,7 @@ use std::fmt;
 use crate::credential::Kid;
 use crate::email::EmailAddress;
 use crate::id::{AccountId, AcmeAccountId, ResellerId};
+use crate::text::cut;
 use crate::time::Timestamp;
 
 /// An ACME account (RFC 8555 section 7.1.2). It belongs to the service, not to one directory.
@@ -97,7 +98,7 @@ pub enum ContactError {
 
 impl Contact {
     pub fn parse(text: &str) -> Result<Self, ContactError> {
-        let shown = || text.chars().take(100).collect::<String>();
+        let shown = || cut(text, 100).to_owned();
         let scheme = text.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("mailto:"));
         let address = scheme.and_then(|_| text.get(7..)).ok_or_else(|| ContactError::Unsupported(shown()))?;
         // RFC 8555 section 7.3: no header fields, and one address.

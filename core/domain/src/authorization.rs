@@ -64,8 +64,12 @@ pub enum AuthorizationError {
     Deactivated,
     #[error("the authorization is not pending any more")]
     NotPending,
+    #[error("the authorization has failed; order again")]
+    Failed,
     #[error("the authorization expired at {0}")]
     Expired(Timestamp),
+    #[error("the order of the authorization expired at {0}")]
+    OrderExpired(Timestamp),
 }
 
 /// How a verification ended.
@@ -203,9 +207,10 @@ impl Authorization {
                 self.updated_at = now;
                 Ok(self)
             }
-            AuthorizationState::Invalid { .. }
-            | AuthorizationState::Deactivated { .. }
-            | AuthorizationState::Revoked { .. } => Err(AuthorizationError::Deactivated),
+            AuthorizationState::Invalid { .. } => Err(AuthorizationError::Failed),
+            AuthorizationState::Deactivated { .. } | AuthorizationState::Revoked { .. } => {
+                Err(AuthorizationError::Deactivated)
+            }
         }
     }
 }

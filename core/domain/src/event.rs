@@ -64,7 +64,7 @@ impl FromStr for EventType {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.iter().copied().find(|kind| kind.as_str() == text);
-        found.ok_or_else(|| "is not a type of event; docs/events.md lists them".to_owned())
+        found.ok_or_else(|| "is not a type of event; the documentation at /docs lists them".to_owned())
     }
 }
 

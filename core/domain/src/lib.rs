@@ -59,14 +59,14 @@ pub use order::{Finalization, Order, OrderError, OrderState, Via};
 pub use page::{PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, Page, PageRequest};
 pub use pause::{Failure, Pause};
 pub use policy::{Policy, PolicyRules};
-pub use problem::{Problem, Problems};
+pub use problem::{Problem, Problems, messages};
 pub use profile::{Profile, ProfileName};
 pub use proof::{EvidenceAges, IssuanceProof, ProofError};
 pub use reseller::{Reseller, ResellerCode};
 pub use scope::{Scope, ScopeSet};
 pub use secret::Secret;
 pub use special_address::{set_aside, special_use};
-pub use text::{Description, ExternalId, Label, Name, TextError};
+pub use text::{Description, ExternalId, Label, Name, TextError, cut};
 pub use time::{Clock, Timestamp};
 pub use webhook::{
     Attempted, Delivery, DeliveryState, Webhook, WebhookState, WebhookUrl, WebhookUrlError, WebhookUrlRules,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::problem::Problems;
-use crate::text::check;
+use crate::text::{check, cut};
 
 /// At most 16 pairs; keys of 1..=64 characters, values of at most 512.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl Metadata {
         for (key, value) in pairs.iter().take(Self::MAX_PAIRS) {
             match check(key, 1, 64, false) {
                 Err(error) => {
-                    let shown: String = key.chars().take(64).collect();
+                    let shown = cut(key, 64);
                     problems.add(field, "invalid_key", format!("the key {shown:?} {error}"));
                 }
                 Ok(()) => drop(problems.take(&format!("{field}.{key}"), check(value, 0, 512, true))),

@@ -47,6 +47,11 @@ impl Problems {
     }
 }
 
+/// What all of them say, in one line.
+pub fn messages(problems: &[Problem]) -> String {
+    problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ")
+}
+
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, problem) in self.0.iter().enumerate() {

@@ -70,6 +70,11 @@ pub(crate) fn check(text: &str, min: usize, max: usize, lines: bool) -> Result<(
     Ok(())
 }
 
+/// The first `most` characters: what a stranger sent is told back no longer than that.
+pub fn cut(text: &str, most: usize) -> &str {
+    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
+}
+
 /// Characters that make one name look like another (Unicode bidirectional controls and line separators).
 fn turns_text_around(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
@@ -89,6 +94,12 @@ mod tests {
         assert_eq!(Name::parse(" a"), Err(TextError::Untrimmed));
         assert!(Name::parse(&"é".repeat(255)).is_ok());
         assert_eq!(Name::parse(&"é".repeat(256)), Err(TextError::TooLong { max: 255, actual: 256 }));
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        assert_eq!(["", "é", "éé", "ééé"].map(|text| cut(text, 2)), ["", "é", "éé", "éé"]);
+        assert_eq!(cut("é", 0), "");
     }
 
     #[test]

@@ -48,6 +48,13 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
+    /// Its day in UTC, such as `2025-11-15`.
+    pub fn date(self) -> String {
+        let mut text = self.to_string();
+        text.truncate("2025-11-15".len());
+        text
+    }
+
     /// Reads RFC 3339 with any offset. The year has four digits in UTC too: it can be written as it was read.
     pub fn parse(text: &str) -> Option<Self> {
         let at = OffsetDateTime::parse(text, &Rfc3339).ok()?.checked_to_offset(UtcOffset::UTC)?;
@@ -85,6 +92,7 @@ mod tests {
     #[test]
     fn is_shown_in_whole_seconds_of_utc() {
         assert_eq!(Timestamp::from_millis(1_763_164_800_999).to_string(), "2025-11-15T00:00:00Z");
+        assert_eq!(Timestamp::from_secs(1_763_164_799).date(), "2025-11-14");
     }
 
     #[test]

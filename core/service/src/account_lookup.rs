@@ -15,6 +15,8 @@ pub enum AccountLookup {
     Email(EmailAddress),
     /// Any credential of the account that is not revoked; never what a text is taken for.
     Credential(Kid),
+    /// What was to be the key id of a credential, and cannot be one: it names no account.
+    NoCredential,
     /// None of these: it names no account.
     Nothing(String),
 }
@@ -44,7 +46,7 @@ impl AccountLookup {
 
     /// By the key id of any of its credentials; a text that is none is nobody's.
     pub fn by_credential(text: &str) -> Self {
-        text.parse().map_or_else(|_| Self::Nothing(text.to_owned()), Self::Credential)
+        text.parse().map_or(Self::NoCredential, Self::Credential)
     }
 
     /// The account of this reseller that goes by this name, terminated ones included.
@@ -55,6 +57,9 @@ impl AccountLookup {
             Self::Kid(kid) => tx.account_by_kid(reseller, *kid)?,
             Self::Email(email) => tx.account_by_email(reseller, email.key())?,
             Self::Credential(kid) => return of_credential(tx, reseller, *kid),
+            Self::NoCredential => {
+                return Err(ServiceError::NotFound(Noun::Account, vec!["with such an EAB credential".to_owned()]));
+            }
             Self::Nothing(_) => None,
         };
         found.ok_or_else(|| ServiceError::not_found(Noun::Account))

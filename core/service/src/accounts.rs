@@ -76,7 +76,7 @@ impl Accounts {
 
     /// The account that goes by this name.
     pub async fn find(&self, caller: &Caller, lookup: AccountLookup) -> Result<Account, ServiceError> {
-        caller.require(Scope::ReadAccount).or_else(|_| caller.require(Scope::WriteAccount))?;
+        caller.require_either(Scope::ReadAccount, Scope::WriteAccount)?;
         let reseller = caller.reseller;
         self.kernel.store.read(move |tx| lookup.find(tx, reseller)).await
     }
@@ -342,6 +342,7 @@ pub(crate) fn account_for_order(
         | AccountLookup::Number(_)
         | AccountLookup::Kid(_)
         | AccountLookup::Email(_)
+        | AccountLookup::NoCredential
         | AccountLookup::Nothing(_) => (account.kid, false),
     };
     let account = tx.hold_account(caller.reseller, account.id)?;

@@ -88,10 +88,24 @@ impl Kernel {
         subject: impl ToString,
         detail: &Value,
     ) -> Result<AuditId, ServiceError> {
+        let line = self.audit_line(reseller, actor, origin, action, subject, detail);
+        tx.append_audit(&line)?;
+        Ok(line.id)
+    }
+
+    /// A line of the trail, as of now, about something that was done.
+    pub(crate) fn audit_line(
+        &self,
+        reseller: Option<ResellerId>,
+        actor: &Actor,
+        origin: &Origin,
+        action: &str,
+        subject: impl ToString,
+        detail: &Value,
+    ) -> AuditRecord {
         let now = self.now();
-        let id = AuditId::new(now, self.entropy.as_ref());
-        tx.append_audit(&AuditRecord {
-            id,
+        AuditRecord {
+            id: AuditId::new(now, self.entropy.as_ref()),
             at: now,
             reseller,
             actor_kind: actor.kind().to_owned(),
@@ -102,8 +116,7 @@ impl Kernel {
             subject: subject.to_string(),
             outcome: Outcome::Done,
             detail: detail.to_string(),
-        })?;
-        Ok(id)
+        }
     }
 }
 
@@ -122,28 +135,18 @@ impl Audit {
     /// Notes a refusal; never waits. Of strangers, who can have as many as they like, only some are written down, and not
     /// that they came too often.
     pub fn refused(&self, refusal: Refusal) {
-        let now = self.kernel.now();
         let stranger = refusal.reseller.is_none() && refusal.actor == Actor::Anonymous;
         let network = || client_network(&refusal.origin.address);
-        if stranger && (refusal.status == TOO_MANY || !self.strangers.take(&network(), now)) {
+        if stranger && (refusal.status == TOO_MANY || !self.strangers.take(&network(), self.kernel.now())) {
             metrics::counter!("chancery_audit_strangers_unwritten_total").increment(1);
             return;
         }
-        let record = AuditRecord {
-            id: AuditId::new(now, self.kernel.entropy.as_ref()),
-            at: now,
-            reseller: refusal.reseller,
-            actor_kind: refusal.actor.kind().to_owned(),
-            actor: storable(refusal.actor.name()),
-            address: refusal.origin.address,
-            request_id: refusal.origin.request_id,
-            action: storable(&refusal.action),
-            subject: discreet(&refusal.subject),
-            outcome: Outcome::Refused,
-            detail: json!({"status": refusal.status, "code": refusal.code, "message": discreet(&refusal.message)})
-                .to_string(),
-        };
-        self.kernel.write_later(record);
+        let Refusal { reseller, actor, origin, status, code, .. } = &refusal;
+        let (action, subject) = (storable(&refusal.action), discreet(&refusal.subject));
+        let detail = json!({"status": status, "code": code, "message": discreet(&refusal.message)});
+        let line = self.kernel.audit_line(*reseller, actor, origin, &action, subject, &detail);
+        let (actor, outcome) = (storable(actor.name()), Outcome::Refused);
+        self.kernel.write_later(AuditRecord { actor, outcome, ..line });
     }
 
     /// Writes refusals down until `stop`. One does so at a time; another returns at once.
@@ -170,7 +173,7 @@ impl Audit {
         loop {
             let left = limit.saturating_sub(u32::try_from(lines.len()).unwrap_or(limit));
             let (filter, page) = (filter.clone(), PageRequest { limit: left, after });
-            let found = self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.audit(&filter, &page)?)).await?;
+            let found = self.kernel.store.read(move |tx| tx.audit(&filter, &page)).await?;
             lines.extend(found.items);
             after = found.next;
             if after.is_none() || lines.len() >= limit as usize {

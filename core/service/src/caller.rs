@@ -83,6 +83,11 @@ impl Caller {
         Ok(())
     }
 
+    /// Who may change a thing may look at it.
+    pub(crate) fn require_either(&self, read: Scope, write: Scope) -> Result<(), ServiceError> {
+        self.require(read).or_else(|_| self.require(write))
+    }
+
     /// Whether something that was ordered by this ACME account, or by none, is the caller's to see: a reseller sees all
     /// that is its customers', an ACME account what is its own.
     pub(crate) fn sees(&self, acme_account: Option<AcmeAccountId>) -> bool {

@@ -143,11 +143,12 @@ impl Certificates {
                 let missing = || ServiceError::not_found(Noun::Certificate);
                 let order = tx.order(caller.reseller, order)?.ok_or_else(missing)?;
                 let certificate = tx.certificate(caller.reseller, order.certificate)?.ok_or_else(missing)?;
+                let unrevocable = nothing_to_revoke(&certificate);
                 if certificate.is_revoked_as(reason, me.kernel.now()) {
                     return Ok(Revoked::AlreadyAccepted(details(tx, order)?));
                 }
                 let was_revoked = certificate.revocation().is_some();
-                let revoked = revoke(&me.kernel, tx, certificate, reason, comment.clone())?.ok_or_else(missing)?;
+                let revoked = revoke(&me.kernel, tx, certificate, reason, comment.clone())?.ok_or(unrevocable)?;
                 me.kernel.audit(tx, &caller, "certificate.revoke", revoked.id, &revocation_detail(&revoked))?;
                 Ok(match was_revoked {
                     true => Revoked::AlreadyAccepted(details(tx, order)?),
@@ -228,8 +229,9 @@ fn judge_csr(
     let standing = Standing::of(tx, account.id)?;
     match standing.judge(tx, settings, account.id, &asked, kernel.now()) {
         Ok(_) => {}
-        Err(ServiceError::PolicyViolation(violations)) => problems.extend(violations),
-        Err(ServiceError::QuotaExceeded { problem, .. }) => problems.push(problem),
+        Err(ServiceError::PolicyViolation(violations) | ServiceError::QuotaExceeded { problems: violations, .. }) => {
+            problems.extend(violations)
+        }
         Err(other) => return Err(other),
     }
     let ask = Ask { account: account.id, names, methods: profile.challenge_types.clone() };
@@ -257,6 +259,18 @@ pub(crate) fn revoke(
         tx.block_key(&hash, "keyCompromise", now)?;
     }
     Ok(Some(revoked))
+}
+
+/// Why a certificate of the caller's cannot be revoked.
+fn nothing_to_revoke(certificate: &CertificateRecord) -> ServiceError {
+    let why = match &certificate.state {
+        CertificateState::Pending { .. } => "nothing is issued yet".to_owned(),
+        CertificateState::Cancelled { .. } => "the order ended without one".to_owned(),
+        CertificateState::Issued(issued) | CertificateState::Revoked { issued, .. } => {
+            format!("it ended at {}", issued.not_after)
+        }
+    };
+    ServiceError::NotFound(Noun::Certificate, vec![format!("to revoke: {why}")])
 }
 
 /// What the audit trail says of a revocation.

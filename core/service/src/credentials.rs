@@ -137,11 +137,16 @@ impl Credentials {
             .store
             .write(move |tx| {
                 let (before, account) = credential_with_account(tx, &caller, kid)?;
-                let after = before.clone().revoke(kernel.now());
+                let now = kernel.now();
+                let after = before.clone().revoke(now);
                 let after = after.ok_or_else(|| ServiceError::not_found(Noun::Credential))?;
+                let id = account.id.to_string();
+                if before.is_root {
+                    // The account shows it, and whoever asks what has changed is to find it.
+                    tx.save_account(&Account { updated_at: now, ..account })?;
+                }
                 tx.save_credential(&after)?;
-                let account = account.id.to_string();
-                let detail = json!({"account": account, "before": describe(&before), "after": describe(&after)});
+                let detail = json!({"account": id, "before": describe(&before), "after": describe(&after)});
                 kernel.audit(tx, &caller, "eab_credential.revoke", kid, &detail)
             })
             .await

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use chancery_domain::{
-    AccountError, AcmeAccountError, AuthorizationError, Identifier, Kid, OrderError, PauseId, Problem, Problems, Scope,
-    ValidationProblem,
+    AccountError, AcmeAccountError, AuthorizationError, ChallengeState, Identifier, Kid, OrderError, PauseId, Problem,
+    Problems, Scope, ValidationProblem, messages,
 };
 use chancery_store::StoreError;
 
@@ -58,14 +58,14 @@ pub enum ServiceError {
     #[error(transparent)]
     Authorization(#[from] AuthorizationError),
     /// Verification was attempted before: the state of that attempt is inside.
-    #[error("verification was already attempted; order again to try another challenge")]
+    #[error("verification was already attempted: {}", already_tried(&.0.challenge.state))]
     AlreadyTried(Box<ChallengeDetails>),
     /// Policies refuse; each broken rule is told.
     #[error("{} of the policies' rules are broken", .0.len())]
     PolicyViolation(Vec<Problem>),
-    /// A quota is used up.
-    #[error("{}", .problem.message)]
-    QuotaExceeded { problem: Problem, retry_after: u64 },
+    /// Quotas are used up.
+    #[error("{}", messages(.problems))]
+    QuotaExceeded { problems: Vec<Problem>, retry_after: u64 },
     /// Too many of something in too short a time.
     #[error("too many {}; try again in {} s", .0.limit.what(), .0.retry_seconds().unwrap_or(1))]
     RateLimited(Decision),
@@ -119,7 +119,6 @@ pub enum Noun {
     Group,
     Policy,
     Member,
-    Profile,
     Order,
     Authorization,
     Challenge,
@@ -135,6 +134,32 @@ pub enum Noun {
     Pause,
 }
 
+impl Noun {
+    /// What several of them are called.
+    fn plural(self) -> String {
+        match self {
+            Self::Policy => "policies".to_owned(),
+            Self::Delivery => "deliveries".to_owned(),
+            Self::Member => "members of this group".to_owned(),
+            Self::Account
+            | Self::Credential
+            | Self::Group
+            | Self::Order
+            | Self::Authorization
+            | Self::Challenge
+            | Self::Certificate
+            | Self::Issuer
+            | Self::Reseller
+            | Self::Client
+            | Self::ApiKey
+            | Self::Event
+            | Self::Webhook
+            | Self::OperatorKey
+            | Self::Pause => format!("{self}s"),
+        }
+    }
+}
+
 impl fmt::Display for Noun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -143,7 +168,6 @@ impl fmt::Display for Noun {
             Self::Group => "account group",
             Self::Policy => "policy",
             Self::Member => "member of this group",
-            Self::Profile => "profile",
             Self::Order => "order",
             Self::Authorization => "authorization",
             Self::Challenge => "challenge",
@@ -161,11 +185,19 @@ impl fmt::Display for Noun {
     }
 }
 
+fn already_tried(state: &ChallengeState) -> &'static str {
+    match state {
+        ChallengeState::Pending | ChallengeState::Processing { .. } => "it is under way; look again in a moment",
+        ChallengeState::Valid { .. } => "control is shown; go on with the order",
+        ChallengeState::Invalid { .. } => "it has failed; order again to try another challenge",
+    }
+}
+
 fn not_found(noun: Noun, which: &[String]) -> String {
-    if which.is_empty() {
-        format!("there is no such {noun}")
-    } else {
-        format!("there is no {noun} {}", which.join(", "))
+    match which {
+        [] => format!("there is no such {noun}"),
+        [only] => format!("there is no {noun} {only}"),
+        several => format!("there are no {} {}", noun.plural(), several.join(", ")),
     }
 }
 

@@ -70,7 +70,7 @@ impl Groups {
     }
 
     pub async fn show(&self, caller: &Caller, id: GroupId) -> Result<GroupDetails, ServiceError> {
-        caller.require(Scope::ReadAccount).or_else(|_| caller.require(Scope::WriteAccount))?;
+        caller.require_either(Scope::ReadAccount, Scope::WriteAccount)?;
         let caller = caller.clone();
         self.kernel.store.read(move |tx| details(tx, &caller, id)).await
     }

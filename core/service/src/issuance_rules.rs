@@ -5,6 +5,7 @@ use std::time::Duration;
 use chancery_domain::{
     Account, AccountError, AccountId, AcmeAccount, AcmeAccountId, Authorization, EabCredential, EvidenceAges, IssuerId,
     Kid, Order, OrderId, Problem, ProblemKind, ProofError, Reseller, ResellerId, Timestamp, ValidationProblem,
+    messages,
 };
 use chancery_pki::{CertificateRequest, Draft};
 use chancery_store::{DraftRow, Party, StoreError, Tx};
@@ -149,9 +150,7 @@ pub(crate) fn as_problem(error: &ServiceError) -> Option<ValidationProblem> {
         _ => return None,
     };
     let detail = match error {
-        ServiceError::PolicyViolation(problems) => {
-            problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ")
-        }
+        ServiceError::PolicyViolation(problems) => messages(problems),
         ServiceError::Internal(_) => {
             "the service could not issue the certificate; the operator has been told".to_owned()
         }

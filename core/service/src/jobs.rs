@@ -50,7 +50,7 @@ impl Jobs {
     pub async fn lease(&self) -> Result<Vec<Job>, ServiceError> {
         let (kernel, now, lease) = (self.kernel.clone(), self.kernel.now(), self.lease_time());
         // A look first, so that a quiet service writes nothing.
-        if !self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.has_due_jobs(now, lease)?)).await? {
+        if !self.kernel.store.read(move |tx| tx.has_due_jobs(now, lease)).await? {
             return Ok(Vec::new());
         }
         self.kernel.store.write(move |tx| Ok(tx.lease_jobs(&kernel.node, now, lease, MOST)?)).await
@@ -110,7 +110,7 @@ impl Jobs {
     /// What waits or is at work, on all nodes, by kind.
     pub async fn backlog(&self) -> Result<Vec<Queue>, ServiceError> {
         let now = self.kernel.now();
-        let backlog = self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.backlog(now, MOST_COUNTED)?)).await?;
+        let backlog = self.kernel.store.read(move |tx| tx.backlog(now, MOST_COUNTED)).await?;
         let more = backlog.iter().map(|backlog| backlog.jobs).sum::<i64>() >= i64::from(MOST_COUNTED);
         let of = |kind: JobKind| {
             let found = backlog.iter().find(|backlog| backlog.kind == kind);

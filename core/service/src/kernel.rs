@@ -1,12 +1,13 @@
 //! What every use case stands on.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use aws_lc_rs::hmac;
 use chancery_domain::{ChallengeId, Clock, Entropy, OrderId, Timestamp};
 use chancery_pki::KeyBlocklist;
 use chancery_seal::Keyring;
-use chancery_store::{AuditRecord, Job, JobKind, SEALED_COLUMNS, SealedColumn, Store, StoreError, Tx};
+use chancery_store::{AuditRecord, Job, JobKind, SEALED_COLUMNS, SPANS, SealedColumn, Store, StoreError, Tx};
 use tokio::sync::mpsc;
 use tracing::Span;
 
@@ -22,9 +23,6 @@ use crate::settings::Settings;
 use crate::turns::Turns;
 use crate::waiting::Waiting;
 
-/// The target of spans that only traces are made of; disabled, they cost a look at a flag.
-pub(crate) const SPANS: &str = "chancery::span";
-
 /// A job that is to be begun at once, and the span that it was begun in.
 pub struct Fresh {
     pub job: Job,
@@ -33,6 +31,8 @@ pub struct Fresh {
 /// Refusals that may wait to be written; beyond that they are counted and dropped, so that an attacker who is refused
 /// a million times costs us neither memory nor the service of others.
 const UNWRITTEN: usize = 4096;
+/// How long others have the store to themselves between two batches of what is forgotten.
+const BETWEEN_BATCHES: Duration = Duration::from_millis(20);
 
 /// Store, clock, randomness, keys and settings, handed to each use case.
 pub struct Kernel {
@@ -88,7 +88,7 @@ impl Kernel {
         let limits = Limits::new(settings.limits.clone(), &store, clock.clone(), &node);
         let (jobs, receiver) = mpsc::unbounded_channel();
         if store.is_shared() {
-            store.write(|tx| tx.settle_positions()).await.map_err(ServiceError::from)?;
+            store.write(|tx| tx.settle_positions()).await?;
         }
         let (refusals, unwritten) = mpsc::channel(UNWRITTEN);
         let turns = Turns::new(store.connections());
@@ -157,6 +157,24 @@ impl Kernel {
         self.unwritten.try_lock().ok()
     }
 
+    /// Forgets what is no longer needed until there is no more of it, and says how much it was: a batch with each
+    /// commit, so that nobody waits long. The closure is told how many it may forget.
+    pub(crate) async fn forget(
+        &self,
+        batch: u32,
+        forget: impl Fn(&mut Tx<'_>, u32) -> Result<u64, StoreError> + Copy + Send + 'static,
+    ) -> Result<u64, ServiceError> {
+        let mut forgotten = 0;
+        loop {
+            let gone = self.store.write(move |tx| forget(tx, batch)).await?;
+            forgotten += gone;
+            if gone < u64::from(batch) {
+                return Ok(forgotten);
+            }
+            tokio::time::sleep(BETWEEN_BATCHES).await;
+        }
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -178,10 +196,10 @@ async fn shared_secret(
 ) -> Result<Vec<u8>, ServiceError> {
     let context = sealed_column("service_secrets").context(name);
     let fresh = keyring.seal(&context, &entropy.bytes::<32>());
-    let kept = store.read(move |tx| tx.service_secret(name)).await.map_err(ServiceError::from)?;
+    let kept = store.read(move |tx| tx.service_secret(name)).await?;
     let sealed = match kept {
         Some(sealed) => sealed,
-        None => store.write(move |tx| Ok::<_, ServiceError>(tx.settle_service_secret(name, &fresh, now)?)).await?,
+        None => store.write(move |tx| tx.settle_service_secret(name, &fresh, now)).await?,
     };
     Ok(keyring.open(&context, &sealed).map_err(ServiceError::internal)?.to_vec())
 }

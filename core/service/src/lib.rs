@@ -70,7 +70,7 @@ pub use certificates::{CertificateDetails, Certificates, Download, Revoked};
 pub use chains::{Chain, Chains};
 pub use chancery_store::{
     AccountFilter, AuditFilter, AuditRecord, CertificateFilter, Job, JobKind, OrderFilter, Outcome as AuditOutcome,
-    StoreError, UsageBy, UsageRow,
+    SPANS, StoreError, UsageBy, UsageRow,
 };
 pub use console::Console;
 pub use credentials::{CreatedCredential, CredentialDetails, Credentials};

@@ -71,7 +71,7 @@ impl Nodes {
 
     /// Those that were there last, first.
     pub async fn list(&self) -> Result<Vec<NodeSeen>, ServiceError> {
-        let rows = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.nodes(MOST)?)).await?;
+        let rows = self.kernel.store.read(|tx| tx.nodes(MOST)).await?;
         let (now, own) = (self.kernel.now(), &self.kernel.node);
         let seen = |row: NodeRow| {
             let (silent, this) = (now.since(row.seen_at) >= SILENT, row.id == *own);

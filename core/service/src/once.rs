@@ -4,7 +4,6 @@
 //! there, or neither is and the request can simply be made again.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use chancery_domain::{ResellerId, Timestamp};
 use chancery_store::{StoreError, StoredAnswer, Tx};
@@ -168,19 +167,10 @@ impl Answers {
         }
     }
 
-    /// Forgets what is too old to be replayed, a batch at a time so that nobody waits long.
+    /// Forgets what is too old to be replayed.
     pub async fn sweep(&self) -> Result<u64, ServiceError> {
         const BATCH: u32 = 1000;
         let oldest = self.kernel.oldest_answer(self.kernel.now());
-        let mut forgotten = 0;
-        loop {
-            let gone =
-                self.kernel.store.write(move |tx| Ok::<_, ServiceError>(tx.forget_answers(oldest, BATCH)?)).await?;
-            forgotten += gone;
-            if gone < u64::from(BATCH) {
-                return Ok(forgotten);
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        self.kernel.forget(BATCH, move |tx, most| tx.forget_answers(oldest, most)).await
     }
 }

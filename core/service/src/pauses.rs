@@ -116,10 +116,8 @@ impl Pauses {
 
     async fn forget(&self) {
         let before = self.kernel.now().minus(IN_A_ROW);
-        let forget = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.forget_failures(before, FORGOTTEN)?);
-        while let Ok(forgotten) = self.kernel.store.write(forget).await
-            && forgotten == u64::from(FORGOTTEN)
-        {}
+        // What is left over is forgotten another time.
+        let _ = self.kernel.forget(FORGOTTEN, move |tx, most| tx.forget_failures(before, most)).await;
     }
 }
 

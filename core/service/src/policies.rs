@@ -16,7 +16,7 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
-use crate::orders::Standing;
+use crate::orders::{Standing, rules};
 use crate::settings::Settings;
 
 /// What a policy is to be.
@@ -112,7 +112,7 @@ impl Policies {
     }
 
     pub async fn show(&self, caller: &Caller, id: PolicyId) -> Result<PolicyDetails, ServiceError> {
-        caller.require(Scope::ReadAccount).or_else(|_| caller.require(Scope::WriteAccount))?;
+        caller.require_either(Scope::ReadAccount, Scope::WriteAccount)?;
         let caller = caller.clone();
         self.kernel.store.read(move |tx| details(tx, &caller, id)).await
     }
@@ -198,9 +198,7 @@ impl Policies {
                     }
                 };
                 let name = request.profile.as_ref().unwrap_or(&settings.default_profile);
-                let profile = settings
-                    .profile(name)
-                    .ok_or_else(|| ServiceError::NotFound(Noun::Profile, vec![name.to_string()]))?;
+                let profile = rules::profile(settings, name)?;
                 let asked = Request {
                     profile,
                     identifiers: &request.identifiers,

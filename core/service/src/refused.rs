@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chancery_domain::{AccountId, AuditId, Identifier, Order, OrderId, Problem, ProfileName, ResellerId};
+use chancery_domain::{AccountId, Identifier, Order, OrderId, Problem, ProfileName, ResellerId};
 use chancery_store::{AuditRecord, Outcome, Tx};
 use serde_json::{Value, json};
 
@@ -11,6 +11,7 @@ use crate::acme::AcmeError;
 use crate::caller::{Actor, Caller, Origin};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
+use crate::telling::About;
 
 /// What a verdict is about.
 pub(crate) struct Asked<'a> {
@@ -31,8 +32,8 @@ impl<'a> Asked<'a> {
     fn refused(&self, error: &ServiceError) -> Option<Value> {
         let (problems, retry_after) = if let ServiceError::PolicyViolation(problems) = error {
             (problems.as_slice(), None)
-        } else if let ServiceError::QuotaExceeded { problem, retry_after } = error {
-            (std::slice::from_ref(problem), Some(*retry_after))
+        } else if let ServiceError::QuotaExceeded { problems, retry_after } = error {
+            (problems.as_slice(), Some(*retry_after))
         } else {
             return None;
         };
@@ -65,8 +66,21 @@ impl Refused {
         let refused = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (Some((account, detail)), true) = (refused, may_be_refusal(&error)) else { return error };
         let record = record(kernel, caller.reseller, &caller.actor, &caller.origin, account, &detail);
-        let write = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.append_audit(&record)?);
-        kernel.store.write(write).await.err().unwrap_or(error)
+        let written = kernel.store.write(move |tx| tx.append_audit(&record)).await;
+        written.err().map_or(error, ServiceError::from)
+    }
+
+    /// The same, and what is answered is told to the log.
+    pub(crate) async fn answer(
+        &self,
+        kernel: &Kernel,
+        caller: &Caller,
+        about: About,
+        step: &'static str,
+        error: ServiceError,
+    ) -> ServiceError {
+        let error = self.settle(kernel, caller, error).await;
+        kernel.tell_refused(caller, about, step, error).await
     }
 }
 
@@ -100,20 +114,8 @@ fn record(
     account: AccountId,
     detail: &Value,
 ) -> AuditRecord {
-    let now = kernel.now();
-    AuditRecord {
-        id: AuditId::new(now, kernel.entropy.as_ref()),
-        at: now,
-        reseller: Some(reseller),
-        actor_kind: actor.kind().to_owned(),
-        actor: actor.name().to_owned(),
-        address: origin.address.clone(),
-        request_id: origin.request_id.clone(),
-        action: "order.refuse".to_owned(),
-        subject: account.to_string(),
-        outcome: Outcome::Refused,
-        detail: detail.to_string(),
-    }
+    let line = kernel.audit_line(Some(reseller), actor, origin, "order.refuse", account, detail);
+    AuditRecord { outcome: Outcome::Refused, ..line }
 }
 
 fn describe(problem: &Problem) -> Value {

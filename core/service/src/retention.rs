@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chancery_domain::Timestamp;
-use chancery_store::{EndedAfter, EndedOrder, Kept, Tx};
+use chancery_store::{EndedAfter, EndedOrder, Kept, StoreError, Tx};
 use serde_json::json;
 
 use crate::error::ServiceError;
@@ -73,8 +73,24 @@ pub struct Swept {
     pub counts: u64,
 }
 
-/// Whether to go on: another node may have taken over.
-struct Lost;
+/// Why deleting stopped before all was done.
+enum Halt {
+    /// Another node has taken over.
+    Lost,
+    Failed(ServiceError),
+}
+
+impl From<ServiceError> for Halt {
+    fn from(error: ServiceError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<StoreError> for Halt {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.into())
+    }
+}
 
 #[derive(Clone)]
 pub struct Sweeper {
@@ -110,12 +126,16 @@ impl Sweeper {
     pub async fn sweep(&self) -> Result<Swept, ServiceError> {
         let (now, mut swept) = (self.kernel.now(), Swept::default());
         if self.hold().await? && self.believes(now).await? {
+            let lost = match self.sweep_all(now, &mut swept).await {
+                Ok(()) => false,
+                Err(Halt::Lost) => true,
+                Err(Halt::Failed(error)) => return Err(error),
+            };
             // What is gone is gone, also where another has taken over in between.
-            let went_on = self.sweep_all(now, &mut swept).await?;
             if swept != Swept::default() {
                 self.tell(swept).await?;
             }
-            if let Err(Lost) = went_on {
+            if lost {
                 tracing::info!("another node goes on deleting what has been kept long enough");
             }
         }
@@ -165,7 +185,7 @@ impl Sweeper {
         self.kernel.store.write(note).await
     }
 
-    async fn sweep_all(&self, now: Timestamp, swept: &mut Swept) -> Result<Result<(), Lost>, ServiceError> {
+    async fn sweep_all(&self, now: Timestamp, swept: &mut Swept) -> Result<(), Halt> {
         let kept = self.kernel.settings.retention;
         let evidence_from = kept.certificates.map(|kept| now.minus(kept + self.longest_certificate()));
         let classes = [
@@ -180,21 +200,19 @@ impl Sweeper {
                 EndedOrder::InVain | EndedOrder::Lapsed => &mut swept.orders,
                 EndedOrder::Expired => &mut swept.certificates,
             };
-            if let Err(lost) = self.delete_orders(ended, kept, count).await? {
-                return Ok(Err(lost));
-            }
+            let find = move |tx: &mut Tx<'_>, after: &EndedAfter| tx.ended_orders(ended, kept.from, after, PAGE);
+            let delete = move |tx: &mut Tx<'_>, id| tx.delete_ended_order(id, ended, kept);
+            self.delete_pages(FEW, find, delete, count).await?;
         }
         if let Some(span) = kept.authorizations {
             let kept = Kept { from: now.minus(span), evidence_from };
-            if let Err(lost) = self.delete_authorizations(kept, &mut swept.authorizations).await? {
-                return Ok(Err(lost));
-            }
+            let find = move |tx: &mut Tx<'_>, after: &EndedAfter| tx.ended_authorizations(kept.from, after, PAGE);
+            let delete = move |tx: &mut Tx<'_>, id| tx.delete_ended_authorization(id, kept);
+            self.delete_pages(4 * FEW, find, delete, &mut swept.authorizations).await?;
         }
         let (audit, refusals) = (kept.audit.map(|span| now.minus(span)), kept.refusals.map(|span| now.minus(span)));
         let cut = move |tx: &mut Tx<'_>| tx.cut_audit(audit, refusals, LINES);
-        if let Err(lost) = self.repeat(cut, &mut swept.audit).await? {
-            return Ok(Err(lost));
-        }
+        self.repeat(cut, &mut swept.audit).await?;
         self.repeat(move |tx: &mut Tx<'_>| tx.forget_counts(now, LINES), &mut swept.counts).await
     }
 
@@ -206,55 +224,30 @@ impl Sweeper {
         Duration::from_secs(u64::from(days) * 86_400) + issuing.order_lifetime
     }
 
-    async fn delete_orders(
+    /// Deletes, `few` with each commit, what is found page after page.
+    async fn delete_pages<Id: Copy + Send + 'static>(
         &self,
-        ended: EndedOrder,
-        kept: Kept,
+        few: usize,
+        find: impl Fn(&mut Tx<'_>, &EndedAfter) -> Result<Vec<(Id, EndedAfter)>, StoreError> + Copy + Send + 'static,
+        delete: impl Fn(&mut Tx<'_>, Id) -> Result<bool, StoreError> + Copy + Send + 'static,
         count: &mut u64,
-    ) -> Result<Result<(), Lost>, ServiceError> {
+    ) -> Result<(), Halt> {
         let mut after = EndedAfter::BEGINNING;
         loop {
             let from = after.clone();
-            let read = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.ended_orders(ended, kept.from, &from, PAGE)?);
-            let page = self.kernel.store.read(read).await?;
-            let Some((_, last)) = page.last() else { return Ok(Ok(())) };
+            let page = self.kernel.store.read(move |tx| find(tx, &from)).await?;
+            let Some((_, last)) = page.last() else { return Ok(()) };
             after = last.clone();
-            for few in page.chunks(FEW) {
-                let few: Vec<_> = few.iter().map(|(id, _)| *id).collect();
-                let delete = move |tx: &mut Tx<'_>| {
-                    few.iter().try_fold(0, |gone, id| {
-                        Ok::<_, ServiceError>(gone + u64::from(tx.delete_ended_order(*id, ended, kept)?))
-                    })
+            for some in page.chunks(few) {
+                let ids: Vec<_> = some.iter().map(|(id, _)| *id).collect();
+                let unit = move |tx: &mut Tx<'_>| {
+                    ids.iter().try_fold(0, |gone, id| Ok::<_, StoreError>(gone + u64::from(delete(tx, *id)?)))
                 };
-                *count += self.kernel.store.write(delete).await?;
+                *count += self.kernel.store.write(unit).await?;
                 tokio::time::sleep(PAUSE).await;
             }
             if !self.hold().await? {
-                return Ok(Err(Lost));
-            }
-        }
-    }
-
-    async fn delete_authorizations(&self, kept: Kept, count: &mut u64) -> Result<Result<(), Lost>, ServiceError> {
-        let mut after = EndedAfter::BEGINNING;
-        loop {
-            let from = after.clone();
-            let read = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.ended_authorizations(kept.from, &from, PAGE)?);
-            let page = self.kernel.store.read(read).await?;
-            let Some((_, last)) = page.last() else { return Ok(Ok(())) };
-            after = last.clone();
-            for few in page.chunks(4 * FEW) {
-                let few: Vec<_> = few.iter().map(|(id, _)| *id).collect();
-                let delete = move |tx: &mut Tx<'_>| {
-                    few.iter().try_fold(0, |gone, id| {
-                        Ok::<_, ServiceError>(gone + u64::from(tx.delete_ended_authorization(*id, kept)?))
-                    })
-                };
-                *count += self.kernel.store.write(delete).await?;
-                tokio::time::sleep(PAUSE).await;
-            }
-            if !self.hold().await? {
-                return Ok(Err(Lost));
+                return Err(Halt::Lost);
             }
         }
     }
@@ -262,19 +255,18 @@ impl Sweeper {
     /// Does a thing until there is nothing left to do.
     async fn repeat(
         &self,
-        delete: impl Fn(&mut Tx<'_>) -> Result<u64, chancery_store::StoreError> + Clone + Send + 'static,
+        delete: impl Fn(&mut Tx<'_>) -> Result<u64, StoreError> + Copy + Send + 'static,
         count: &mut u64,
-    ) -> Result<Result<(), Lost>, ServiceError> {
+    ) -> Result<(), Halt> {
         loop {
-            let delete = delete.clone();
-            let gone = self.kernel.store.write(move |tx| Ok::<_, ServiceError>(delete(tx)?)).await?;
+            let gone = self.kernel.store.write(delete).await?;
             *count += gone;
             if gone == 0 {
-                return Ok(Ok(()));
+                return Ok(());
             }
             tokio::time::sleep(PAUSE).await;
             if !self.hold().await? {
-                return Ok(Err(Lost));
+                return Err(Halt::Lost);
             }
         }
     }

@@ -2,7 +2,7 @@
 //! the order it belongs to. Told once the unit of work has ended, since a unit may run twice.
 
 use chancery_domain::{
-    AuthorizationId, Identifier, Order, OrderId, ProblemKind, ResellerCode, ResellerId, ValidationProblem,
+    AuthorizationId, Identifier, Order, OrderId, ProblemKind, ResellerCode, ResellerId, ValidationProblem, messages,
 };
 use chancery_store::Tx;
 
@@ -243,5 +243,5 @@ fn sentence(error: &ServiceError) -> String {
     let (ServiceError::PolicyViolation(problems) | ServiceError::OrderNotReady(problems)) = error else {
         return error.to_string();
     };
-    problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ")
+    messages(problems)
 }

@@ -73,7 +73,7 @@ impl Validations {
         let begun = self.kernel.store.glance(move |tx| assignment(&kernel, tx, id)).await?;
         if begun.is_none() {
             // Decided or given up for ever: nothing can happen in between that would need the job.
-            self.kernel.store.write(move |tx| Ok::<_, ServiceError>(tx.finish_job(JobKind::Validate, id)?)).await?;
+            self.kernel.store.write(move |tx| tx.finish_job(JobKind::Validate, id)).await?;
         }
         fault::reached(Step::ToLook);
         Ok(begun)

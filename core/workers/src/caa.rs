@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use chancery_domain::{ChallengeType, Identifier, OrderId};
 use chancery_fair::FairPlaces;
-use chancery_service::{CaaAnswer, CaaAsker, CaaAssignment, ServiceError, WebAnswer};
+use chancery_service::{CaaAnswer, CaaAsker, CaaAssignment, SPANS, ServiceError, WebAnswer};
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-use crate::{CaaVerdict, Inspector, SPANS, Workers};
+use crate::{CaaVerdict, Inspector, Workers};
 
 /// Names of one order that are asked about at a time.
 const AT_ONCE: usize = 8;

@@ -15,10 +15,12 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 pub use caa::Eyes;
-use chancery_dcv::{Check, Validator};
+use chancery_dcv::Check;
 use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ResellerId, ValidationProblem};
 use chancery_fair::FairPlaces;
-use chancery_service::{Assignment, Fresh, Job, JobKind, LOOKS_AT_A_TIME, Looker, Report, ServiceError, Services};
+use chancery_service::{
+    Assignment, Fresh, Job, JobKind, LOOKS_AT_A_TIME, Looker, Report, SPANS, ServiceError, Services,
+};
 pub use courier::Courier;
 pub use inspector::{CaaVerdict, Inspector, Seen};
 use tokio::sync::{Semaphore, mpsc};
@@ -27,8 +29,6 @@ use tracing::{Instrument, Span};
 
 use crate::held::Held;
 
-/// The target of spans that only traces are made of; disabled, they cost a look at a flag.
-const SPANS: &str = "chancery::span";
 /// How often a node looks for jobs that another has left behind.
 const PATROL: Duration = Duration::from_secs(1);
 /// How soon something is tried again that failed because the database was not there.
@@ -62,21 +62,13 @@ struct Places {
 }
 
 impl Workers {
-    pub fn new(services: Services, validator: Option<Arc<Validator>>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(services: Services, inspector: Option<Arc<dyn Inspector>>, clock: Arc<dyn Clock>) -> Self {
         let places = Places {
             assigning: Arc::new(Semaphore::new(ASSIGNING)),
             validating: FairPlaces::new(VALIDATING),
             issuing: FairPlaces::new(ISSUING),
         };
-        let inspector = validator.map(|validator| -> Arc<dyn Inspector> { validator });
         Self { services, inspector, clock, places, held: Held::default() }
-    }
-
-    /// With somebody else who looks; for test environments.
-    #[must_use]
-    pub fn looking_with(mut self, inspector: Arc<dyn Inspector>) -> Self {
-        self.inspector = Some(inspector);
-        self
     }
 
     /// With room for other numbers of jobs than usual; for tests.

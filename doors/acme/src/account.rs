@@ -4,16 +4,16 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{AcmeAccount, Contact, ContactError};
-use chancery_jose::Jws;
+use chancery_jose::{Jws, JwsError};
 use chancery_service::acme::{AccountUpdate, AcmeCaller, AcmeError, NewAcmeAccount, Registered};
 use chancery_service::{Limit, ListRequest, ServiceError, client_network};
 use chancery_wire::acme as wire;
+use http::StatusCode;
 use http::header::LOCATION;
-use http::{Extensions, StatusCode};
 use serde_json::Value;
 
 use crate::directory::find;
-use crate::jws::{by_account, by_key, unreadable};
+use crate::jws::{by_account, by_key};
 use crate::mount::Door;
 use crate::payload;
 use crate::problem::{Problem, ProblemType, subproblem};
@@ -40,7 +40,7 @@ pub(crate) async fn register(
         found => return Ok(answer(StatusCode::OK, &found?, &door)),
     }
     let network = client_network(&signed.origin.address);
-    rate::require(&door, &Extensions::new(), Limit::NewAccountsOfAddress, &network).await?;
+    rate::require(&door, Limit::NewAccountsOfAddress, &network).await?;
     let binding = asked.external_account_binding.map(|value| binding(&value)).transpose()?;
     let new = NewAcmeAccount {
         binding: door.mount.stand_in.bind(binding, &key, &signed.url)?,
@@ -146,12 +146,10 @@ pub(crate) fn contacts(texts: Vec<String>) -> Result<Vec<Contact>, Problem> {
 
 pub(crate) fn binding(value: &Value) -> Result<Jws, Problem> {
     let malformed = |why: &dyn std::fmt::Display| Problem::malformed(format!("external account binding: {why}"));
-    Jws::flattened(value.to_string().as_bytes(), MOST_BINDING).map_err(|error| match unreadable(error.clone()) {
-        // What the key or the algorithm lacks is told in the binding's own words.
-        _ if matches!(error, chancery_jose::JwsError::UnsupportedAlgorithm(_)) => {
-            malformed(&"the algorithm must be HS256, HS384 or HS512")
-        }
-        _ => malformed(&error),
+    Jws::flattened(value.to_string().as_bytes(), MOST_BINDING).map_err(|error| match error {
+        // What the algorithm lacks is told in the binding's own words.
+        JwsError::UnsupportedAlgorithm(_) => malformed(&"the algorithm must be HS256, HS384 or HS512"),
+        other => malformed(&other),
     })
 }
 

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{Authorization, AuthorizationState, Challenge, ChallengeId, ChallengeState, ChallengeType};
-use chancery_http::SPANS;
+use chancery_service::SPANS;
 use chancery_wire::acme as wire;
 use http::header::RETRY_AFTER;
 use serde_json::{Map, Value};

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use axum::extract::Request;
-use chancery_domain::AcmeAccountId;
+use chancery_domain::{AcmeAccountId, cut};
 use chancery_http::{BodyLimits, Exchange, is_encoded, origin, read_bounded};
 use chancery_jose::{Algorithm, Jwk, Jws, JwsError};
-use chancery_service::acme::AcmeCaller;
+use chancery_service::acme::{AcmeCaller, Nonce};
 use chancery_service::{Limit, Origin, client_network};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use http::StatusCode;
 use http::header::CONTENT_TYPE;
+use http::{Extensions, StatusCode};
 
 use crate::mount::Door;
 use crate::problem::{Problem, ProblemType};
@@ -36,41 +36,59 @@ pub(crate) enum SignedBy {
     Key(Jwk),
 }
 
-/// How a request may name its key.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Named {
-    ByAccount,
-    ByKey,
-    Either,
-}
+/// Who signed a request, and what; in a box, so that it is compiled once, and not anew with every handler.
+type Verified<'a, By> = BoxFuture<'a, Result<(By, Signed), Problem>>;
 
 /// Takes a request that is signed by an account, named by its URL in `kid`.
-pub(crate) async fn by_account(door: &Door, request: Request) -> Result<(Box<AcmeCaller>, Signed), Problem> {
-    match verify(door, request, Named::ByAccount).await? {
-        (SignedBy::Account(by), signed) => Ok((by, signed)),
-        (SignedBy::Key(_), _) => Err(Problem::internal()),
+pub(crate) fn by_account(door: &Door, request: Request) -> Verified<'_, Box<AcmeCaller>> {
+    async move {
+        let sent = read(door, request).await?;
+        let id = account_of(door, key_name(&sent.jws)?.account()?)?;
+        sent.of_account(door, id).await
     }
+    .boxed()
 }
 
 /// Takes a request that is signed by the key in `jwk`.
-pub(crate) async fn by_key(door: &Door, request: Request) -> Result<(Jwk, Signed), Problem> {
-    match verify(door, request, Named::ByKey).await? {
-        (SignedBy::Key(key), signed) => Ok((key, signed)),
-        (SignedBy::Account(_), _) => Err(Problem::internal()),
+pub(crate) fn by_key(door: &Door, request: Request) -> Verified<'_, Jwk> {
+    async move {
+        let sent = read(door, request).await?;
+        let key = key_name(&sent.jws)?.key()?.clone();
+        sent.of_key(door, key).await
     }
+    .boxed()
 }
 
 /// Takes a request that is signed by either.
-pub(crate) async fn by_either(door: &Door, request: Request) -> Result<(SignedBy, Signed), Problem> {
-    verify(door, request, Named::Either).await
+pub(crate) fn by_either(door: &Door, request: Request) -> Verified<'_, SignedBy> {
+    async move {
+        let sent = read(door, request).await?;
+        match key_name(&sent.jws)? {
+            KeyName::Account(url) => {
+                let id = account_of(door, url)?;
+                sent.of_account(door, id).await.map(|(by, signed)| (SignedBy::Account(by), signed))
+            }
+            KeyName::Key(key) => {
+                let key = key.clone();
+                sent.of_key(door, key).await.map(|(key, signed)| (SignedBy::Key(key), signed))
+            }
+        }
+    }
+    .boxed()
 }
 
-/// In a box, so that it is compiled once, and not anew with every handler.
-fn verify(door: &Door, request: Request, named: Named) -> BoxFuture<'_, Result<(SignedBy, Signed), Problem>> {
-    verify_all(door, request, named).boxed()
+/// A request that is for here and brings a nonce of ours. Who signed it is not known yet.
+struct Sent {
+    jws: Jws,
+    nonce: Nonce,
+    /// What was asked for, as the world knows it.
+    url: String,
+    origin: Origin,
+    /// What is known of the exchange.
+    extensions: Extensions,
 }
 
-async fn verify_all(door: &Door, request: Request, named: Named) -> Result<(SignedBy, Signed), Problem> {
+async fn read(door: &Door, request: Request) -> Result<Sent, Problem> {
     let (parts, body) = request.into_parts();
     let media_type = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default().trim();
@@ -88,79 +106,103 @@ async fn verify_all(door: &Door, request: Request, named: Named) -> Result<(Sign
     let jws = Jws::flattened(&body, limits.max_bytes).map_err(unreadable)?;
     require_algorithm(&jws)?;
     require_url(&jws, &url)?;
-    let nonce = nonce(&jws)?;
-    door.services.acme.check_nonce(&nonce)?;
-    let name = key_name(&jws, named)?;
-    let origin = origin(&parts);
-    let acme = &door.services.acme;
-    match name {
-        KeyName::Account(name) => {
-            // Whoever does not show the key is held to a rate by where they come from, as those without an account are.
-            let id = account_of(door, &name)?;
-            let network = client_network(&origin.address);
-            let charge = async |problem: Problem| {
-                let charged = rate::require(door, &parts.extensions, Limit::Strangers, &network).await;
-                charged.err().unwrap_or(problem)
-            };
-            let mut speaker = match acme.key_of(id).await {
-                Ok(speaker) => speaker,
-                Err(error) => return Err(charge(error.into()).await),
-            };
-            let exchange = parts.extensions.get::<Arc<Exchange>>();
-            if let Some(exchange) = exchange {
-                exchange.require_turn(&parts.extensions, speaker.reseller)?;
-            }
-            let mut verified = jws.verify(&speaker.key);
-            if verified.is_err() && speaker.remembered {
-                speaker = acme.read_key_of(id).await?;
-                verified = jws.verify(&speaker.key);
-            }
-            let payload = match verified {
-                Ok(payload) => payload.to_vec(),
-                Err(error) => return Err(charge(unverified(error)).await),
-            };
-            let caller = acme.admit(id, &nonce, &speaker.key, &origin).await?;
-            if let Some(exchange) = exchange {
-                exchange.note_caller(&caller.caller);
-                exchange.claim_place(&parts.extensions, caller.caller.reseller)?;
-            }
-            let reseller = caller.caller.reseller.to_string();
-            rate::require(door, &parts.extensions, Limit::Requests, &reseller).await?;
-            Ok((SignedBy::Account(Box::new(caller)), Signed { payload, url, origin }))
+    let nonce = door.services.acme.check_nonce(nonce(&jws)?)?;
+    Ok(Sent { jws, nonce, url, origin: origin(&parts), extensions: parts.extensions })
+}
+
+impl Sent {
+    /// That this account has signed it, and may speak.
+    async fn of_account(self, door: &Door, id: AcmeAccountId) -> Result<(Box<AcmeCaller>, Signed), Problem> {
+        let Self { jws, nonce, url, origin, extensions } = self;
+        let acme = &door.services.acme;
+        // Whoever does not show the key is held to a rate by where they come from, as those without an account are.
+        let network = client_network(&origin.address);
+        let charge = async |problem: Problem| {
+            let charged = rate::require_and_note(door, &extensions, Limit::Strangers, &network).await;
+            charged.err().unwrap_or(problem)
+        };
+        let mut speaker = match acme.key_of(id).await {
+            Ok(speaker) => speaker,
+            Err(error) => return Err(charge(error.into()).await),
+        };
+        let exchange = extensions.get::<Arc<Exchange>>();
+        if let Some(exchange) = exchange {
+            exchange.require_turn(&extensions, speaker.reseller)?;
         }
-        KeyName::Key(key) => {
-            // Whoever has no account yet is held to their rate by where they come from.
-            let network = client_network(&origin.address);
-            rate::require(door, &parts.extensions, Limit::Strangers, &network).await?;
-            let payload = jws.verify(&key).map_err(unverified_by_its_key)?.to_vec();
-            acme.take_nonce(&nonce).await?;
-            Ok((SignedBy::Key(key), Signed { payload, url, origin }))
+        let mut verified = jws.verify(&speaker.key);
+        if verified.is_err() && speaker.remembered {
+            speaker = acme.read_key_of(id).await?;
+            verified = jws.verify(&speaker.key);
+        }
+        let payload = match verified {
+            Ok(payload) => payload.to_vec(),
+            Err(error) => return Err(charge(unverified(error)).await),
+        };
+        let caller = acme.admit(id, nonce, &speaker.key, &origin).await?;
+        if let Some(exchange) = exchange {
+            exchange.note_caller(&caller.caller);
+            exchange.claim_place(&extensions, caller.caller.reseller)?;
+        }
+        let reseller = caller.caller.reseller.to_string();
+        rate::require_and_note(door, &extensions, Limit::Requests, &reseller).await?;
+        Ok((Box::new(caller), Signed { payload, url, origin }))
+    }
+
+    /// That the key it brings has signed it.
+    async fn of_key(self, door: &Door, key: Jwk) -> Result<(Jwk, Signed), Problem> {
+        let Self { jws, nonce, url, origin, extensions } = self;
+        // Whoever has no account yet is held to their rate by where they come from.
+        let network = client_network(&origin.address);
+        rate::require_and_note(door, &extensions, Limit::Strangers, &network).await?;
+        let payload = jws.verify(&key).map_err(unverified_by_its_key)?.to_vec();
+        door.services.acme.take_nonce(nonce).await?;
+        Ok((key, Signed { payload, url, origin }))
+    }
+}
+
+/// How a request names its key.
+pub(crate) enum KeyName<'a> {
+    /// By the URL of the account that has it.
+    Account(&'a str),
+    Key(&'a Jwk),
+}
+
+impl<'a> KeyName<'a> {
+    /// The account's URL, where only that belongs.
+    fn account(self) -> Result<&'a str, Problem> {
+        match self {
+            Self::Account(url) => Ok(url),
+            Self::Key(_) => Err(Problem::malformed("this is signed with the account's URL in `kid`, not with `jwk`")),
+        }
+    }
+
+    /// The key itself, where only that belongs.
+    fn key(self) -> Result<&'a Jwk, Problem> {
+        match self {
+            Self::Key(key) => Ok(key),
+            Self::Account(_) => {
+                Err(Problem::malformed("this is signed with the new account's key in `jwk`, not with `kid`"))
+            }
         }
     }
 }
 
-pub(crate) enum KeyName {
-    Account(String),
-    Key(Jwk),
-}
-
-/// Exactly one of `kid` and `jwk`, and the one that belongs here.
-pub(crate) fn key_name(jws: &Jws, named: Named) -> Result<KeyName, Problem> {
+/// Exactly one of `kid` and `jwk`.
+pub(crate) fn key_name(jws: &Jws) -> Result<KeyName<'_>, Problem> {
     let header = jws.header();
-    let refuse = |detail: &str| Err(Problem::malformed(detail));
-    match (&header.kid, &header.jwk, named) {
-        (Some(_), Some(_), _) => refuse("the protected header has both `kid` and `jwk`; send one of them"),
-        (None, None, _) => refuse("the protected header has neither `kid` nor `jwk`"),
-        (Some(kid), None, Named::ByAccount | Named::Either) => Ok(KeyName::Account(kid.clone())),
-        (None, Some(key), Named::ByKey | Named::Either) => Ok(KeyName::Key(key.clone())),
-        (Some(_), None, Named::ByKey) => refuse("this is signed with the new account's key in `jwk`, not with `kid`"),
-        (None, Some(_), Named::ByAccount) => refuse("this is signed with the account's URL in `kid`, not with `jwk`"),
+    match (&header.kid, &header.jwk) {
+        (Some(_), Some(_)) => {
+            Err(Problem::malformed("the protected header has both `kid` and `jwk`; send one of them"))
+        }
+        (None, None) => Err(Problem::malformed("the protected header has neither `kid` nor `jwk`")),
+        (Some(url), None) => Ok(KeyName::Account(url)),
+        (None, Some(key)) => Ok(KeyName::Key(key)),
     }
 }
 
 fn account_of(door: &Door, url: &str) -> Result<AcmeAccountId, Problem> {
     Urls::of(door).read_account(url).ok_or_else(|| {
-        let shown: String = url.chars().take(200).collect();
+        let shown = cut(url, 200);
         let detail = format!("`kid` must be the URL of your account, as newAccount gave it in Location, not {shown:?}");
         Problem::new(ProblemType::AccountDoesNotExist, StatusCode::BAD_REQUEST, detail)
     })
@@ -177,7 +219,7 @@ pub(crate) fn require_url(jws: &Jws, expected: &str) -> Result<(), Problem> {
     match jws.header().members.get("url").map(|url| url.as_str()) {
         Some(Some(url)) if url == expected => Ok(()),
         Some(Some(url)) => {
-            let url: String = url.chars().take(200).collect();
+            let url = cut(url, 200);
             Err(Problem::unauthorized(format!("the request is signed for {url:?}, and was sent to {expected:?}")))
         }
         Some(None) => Err(Problem::malformed("`url` in the protected header is not a string")),
@@ -185,9 +227,9 @@ pub(crate) fn require_url(jws: &Jws, expected: &str) -> Result<(), Problem> {
     }
 }
 
-pub(crate) fn nonce(jws: &Jws) -> Result<String, Problem> {
+pub(crate) fn nonce(jws: &Jws) -> Result<&str, Problem> {
     match jws.header().members.get("nonce").map(|nonce| nonce.as_str()) {
-        Some(Some(nonce)) if chancery_jose::base64url::decode(nonce).is_some() => Ok(nonce.to_owned()),
+        Some(Some(nonce)) if chancery_jose::base64url::decode(nonce).is_some() => Ok(nonce),
         // RFC 8555 section 6.5.2.
         Some(_) => Err(Problem::malformed("`nonce` in the protected header is not base64url")),
         None => {
@@ -204,13 +246,13 @@ pub(crate) fn unreadable(error: JwsError) -> Problem {
             let detail = "the body is larger than we take; send less";
             Problem::new(ProblemType::Malformed, StatusCode::PAYLOAD_TOO_LARGE, detail)
         }
-        JwsError::UnsupportedAlgorithm(name) => bad_algorithm(&name.chars().take(50).collect::<String>()),
+        JwsError::UnsupportedAlgorithm(name) => bad_algorithm(cut(&name, 50)),
         JwsError::Key(error) => {
             let detail = format!("the key in `jwk` is not acceptable: {error}");
             Problem::new(ProblemType::BadPublicKey, StatusCode::BAD_REQUEST, detail)
         }
         JwsError::Refused(name) => {
-            let name: String = name.chars().take(50).collect();
+            let name = cut(&name, 50);
             Problem::malformed(format!(
                 "the member `{name}` is not taken: a request is one flattened JWS of `protected`, `payload` and \
                  `signature`, without `crit` or `b64`"
@@ -276,17 +318,15 @@ mod tests {
         let jwk = SigningKey::generate().unwrap().public().to_value();
         let by_account = request(json!({"kid": "https://ca.test/acme/account/x"}));
         let by_key = request(json!({"jwk": jwk}));
-        for (jws, named, expected) in [
-            (&by_account, Named::ByAccount, None),
-            (&by_account, Named::Either, None),
-            (&by_account, Named::ByKey, Some(400)),
-            (&by_key, Named::ByKey, None),
-            (&by_key, Named::Either, None),
-            (&by_key, Named::ByAccount, Some(400)),
-            (&request(json!({"kid": "x", "jwk": jwk})), Named::Either, Some(400)),
-            (&request(json!({})), Named::Either, Some(400)),
+        for (jws, either, account, key) in [
+            (&by_account, None, None, Some(400)),
+            (&by_key, None, Some(400), None),
+            (&request(json!({"kid": "x", "jwk": jwk})), Some(400), Some(400), Some(400)),
+            (&request(json!({})), Some(400), Some(400), Some(400)),
         ] {
-            assert_eq!(status(key_name(jws, named)), expected);
+            assert_eq!(status(key_name(jws)), either);
+            assert_eq!(status(key_name(jws).and_then(KeyName::account)), account);
+            assert_eq!(status(key_name(jws).and_then(KeyName::key)), key);
         }
     }
 

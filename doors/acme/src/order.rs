@@ -3,14 +3,14 @@
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
-use chancery_domain::{Order, OrderId, OrderState, ProfileName, Timestamp};
-use chancery_http::{Begun, SPANS};
+use chancery_domain::{Order, OrderId, OrderState, ProfileName, Timestamp, cut};
+use chancery_http::Begun;
 use chancery_jose::base64url;
 use chancery_service::acme::{AcmeCaller, AskedName, NewAcmeOrder};
-use chancery_service::{Limit, client_network};
+use chancery_service::{Limit, SPANS, client_network};
 use chancery_wire::acme as wire;
 use http::header::{LOCATION, RETRY_AFTER};
-use http::{Extensions, HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode};
 use tracing::{Instrument, trace_span};
 
 use crate::directory::find;
@@ -51,7 +51,7 @@ pub(crate) async fn create(
 pub(crate) async fn require_rate(door: &Door, by: &AcmeCaller, signed: &Signed) -> Result<(), Problem> {
     let (network, account) = (client_network(&signed.origin.address), by.account.id.to_string());
     for (limit, whom) in [(Limit::NewOrdersOfAddress, network), (Limit::NewOrdersOfAccount, account)] {
-        rate::require(door, &Extensions::new(), limit, &whom).await?;
+        rate::require(door, limit, &whom).await?;
     }
     Ok(())
 }
@@ -90,7 +90,7 @@ fn choose(door: &Door, own: ProfileName, wish: Option<&str>) -> Result<ProfileNa
     let Some(wish) = wish.filter(|wish| *wish != own.as_str()) else { return Ok(own) };
     let known = door.mount.profiles.iter().find(|profile| profile.as_str() == wish);
     known.cloned().ok_or_else(|| {
-        let wish: String = wish.chars().take(100).collect();
+        let wish = cut(wish, 100);
         let detail = format!("this directory is for the profile {own}, not {wish:?}; each profile has its own");
         Problem::new(ProblemType::InvalidProfile, StatusCode::BAD_REQUEST, detail)
     })

@@ -6,7 +6,7 @@ use chancery_wire::acme as wire;
 use serde::de::DeserializeOwned;
 
 use crate::account;
-use crate::jws::{KeyName, Named, key_name, nonce, require_algorithm, require_url, unreadable, unverified_by_its_key};
+use crate::jws::{KeyName, key_name, nonce, require_algorithm, require_url, unreadable, unverified_by_its_key};
 use crate::key_change::Inner;
 use crate::payload;
 use crate::problem::Problem;
@@ -28,10 +28,10 @@ pub fn request(body: &[u8], url: &str) -> Result<Request, u16> {
         let jws = Jws::flattened(body, MAX).map_err(unreadable)?;
         require_algorithm(&jws)?;
         require_url(&jws, url)?;
-        let nonce = nonce(&jws)?;
-        let key = match key_name(&jws, Named::Either)? {
-            KeyName::Key(key) => Ok(key),
-            KeyName::Account(url) => Err(url),
+        let nonce = nonce(&jws)?.to_owned();
+        let key = match key_name(&jws)? {
+            KeyName::Key(key) => Ok(key.clone()),
+            KeyName::Account(url) => Err(url.to_owned()),
         };
         if let Ok(key) = &key {
             jws.verify(key).map_err(unverified_by_its_key)?;

@@ -56,7 +56,7 @@ impl ProblemType {
 pub(crate) struct Problem {
     kind: ProblemType,
     status: StatusCode,
-    headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     body: wire::Problem,
 }
 

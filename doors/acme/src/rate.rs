@@ -4,21 +4,26 @@ use std::sync::Arc;
 
 use chancery_http::{Exchange, apply_rate};
 use chancery_service::{Decision, Limit};
-use http::{Extensions, HeaderMap, StatusCode};
+use http::{Extensions, StatusCode};
 
 use crate::mount::Door;
 use crate::problem::{Problem, ProblemType};
 
-/// Takes a token, or refuses.
-pub(crate) async fn require(door: &Door, known: &Extensions, limit: Limit, whom: &str) -> Result<(), Problem> {
-    let Some(decision) = door.services.limits.take(limit, whom).await else { return Ok(()) };
-    if decision.allowed() {
-        if let Some(exchange) = known.get::<Arc<Exchange>>() {
-            exchange.note_rate(decision);
-        }
-        return Ok(());
+/// Takes a token, or refuses. What came of it is told where there is such a limit.
+pub(crate) async fn require(door: &Door, limit: Limit, whom: &str) -> Result<Option<Decision>, Problem> {
+    match door.services.limits.take(limit, whom).await {
+        Some(decision) if !decision.allowed() => Err(refused(&decision)),
+        decision => Ok(decision),
     }
-    Err(refused(&decision))
+}
+
+/// The same, and the answer tells how much is left.
+pub(crate) async fn require_and_note(door: &Door, known: &Extensions, limit: Limit, whom: &str) -> Result<(), Problem> {
+    let decision = require(door, limit, whom).await?;
+    if let (Some(decision), Some(exchange)) = (decision, known.get::<Arc<Exchange>>()) {
+        exchange.note_rate(decision);
+    }
+    Ok(())
 }
 
 /// `rateLimited`; what stands around every answer adds the page that explains it.
@@ -27,14 +32,7 @@ pub(crate) fn refused(decision: &Decision) -> Problem {
     let (rate, what) = (&decision.rate, decision.limit.what());
     let detail =
         format!("too many {what}; {} in {} s are granted, try again in {seconds} s", rate.count, rate.per.as_secs());
-    let mut headers = HeaderMap::new();
-    apply_rate(decision, &mut headers);
     let mut problem = Problem::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, detail);
-    for (name, value) in headers {
-        problem = match name {
-            Some(name) => problem.with_header(name, value),
-            None => problem,
-        };
-    }
+    apply_rate(decision, &mut problem.headers);
     problem
 }

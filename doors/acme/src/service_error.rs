@@ -1,6 +1,6 @@
 //! ACME's words for what the use cases refuse.
 
-use chancery_domain::{AccountError, OrderError};
+use chancery_domain::{AccountError, OrderError, messages};
 use chancery_service::acme::{AcmeError, RejectedName, Rejection, ToldName};
 use chancery_service::{ServiceError, StoreError};
 use chancery_wire::acme as wire;
@@ -31,14 +31,12 @@ impl From<ServiceError> for Problem {
                 Self::new(ProblemType::OrderNotReady, StatusCode::FORBIDDEN, message)
             }
             ServiceError::OrderNotReady(missing) => {
-                let all: Vec<_> = missing.into_iter().map(|problem| problem.message).collect();
-                let detail = format!("{message}: {}", all.join("; "));
+                let detail = format!("{message}: {}", messages(&missing));
                 Self::new(ProblemType::OrderNotReady, StatusCode::FORBIDDEN, detail)
             }
             ServiceError::Authorization(_) | ServiceError::AlreadyTried(_) => Self::malformed(message),
             ServiceError::PolicyViolation(violations) => {
-                let all: Vec<_> = violations.into_iter().map(|problem| problem.message).collect();
-                Self::new(ProblemType::RejectedIdentifier, StatusCode::FORBIDDEN, all.join("; "))
+                Self::new(ProblemType::RejectedIdentifier, StatusCode::FORBIDDEN, messages(&violations))
             }
             ServiceError::QuotaExceeded { retry_after, .. } => {
                 Self::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, message).retry_after(retry_after)

@@ -13,7 +13,7 @@ use crate::parts::{columns, empty, heading, names};
 use crate::query::{Query, link};
 use crate::refused::Refused;
 use crate::session::SignedIn;
-use crate::text::{counted, date, day_of_month, iso_date, month, plural, weekday};
+use crate::text::{counted, date, day_of_month, month, plural, weekday};
 
 const DAY: i64 = 86_400;
 const WEEKS: u32 = 12;
@@ -30,7 +30,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
         Some(day) => Some((day, door.services.console.ending_on(&who.caller, day, SHOWN).await?)),
         None => None,
     };
-    let step = |weeks: i64| iso_date(Timestamp::from_secs(monday.as_secs() + weeks * 7 * DAY));
+    let step = |weeks: i64| Timestamp::from_secs(monday.as_secs() + weeks * 7 * DAY).date();
     let (back, on) = (step(-i64::from(WEEKS)), step(i64::from(WEEKS)));
     let body = html! {
         (heading("Calendar", html! { "How many certificates end on which day. Revoked ones are left out." }, html! {
@@ -64,7 +64,7 @@ fn grid(days: &[Ending], now: Timestamp, chosen: Option<Timestamp>, from: &str) 
                             @let label = html! { span { (number) @if number == 1 || weekday(*day) == 0 { " " (month(*day)) } } };
                             td.past[day.as_secs() + DAY <= now.as_secs()] {
                                 @if certificates.count > 0 {
-                                    a class=(level(certificates.count)) href=(link("/console/calendar", &[("from", from), ("day", iso_date(*day).as_str())]))
+                                    a class=(level(certificates.count)) href=(link("/console/calendar", &[("from", from), ("day", day.date().as_str())]))
                                         aria-current=[(chosen == Some(*day)).then_some("date")] {
                                         (label) b { (counted(*certificates)) span.hidden { " end on " (date(*day)) } }
                                     }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use crate::parts::columns;
 use crate::query::link;
-use crate::text::{at_least, counted, grouped, iso_date, plural, short_date};
+use crate::text::{at_least, counted, grouped, plural, short_date};
 
 /// A part of a whole: its class, its words, how many.
 pub(crate) struct Share {
@@ -124,7 +124,7 @@ pub(crate) fn endings(title: &str, endings: &[Ending]) -> Markup {
                     rect class={ "heat-" (level(count, most)) } x=(rounded(x + 2.0)) y=(rounded(y + 2.0)) width="30" height="30" rx="7" {}
                 };
                 @if count > 0 {
-                    a href=(link("/console/calendar", &[("day", iso_date(ending.day).as_str())])) aria-label=(words) { (square) }
+                    a href=(link("/console/calendar", &[("day", ending.day.date().as_str())])) aria-label=(words) { (square) }
                 } @else { g { (square) } }
             }
         }

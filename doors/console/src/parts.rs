@@ -114,15 +114,14 @@ impl Complaints {
     pub(crate) fn of(error: ServiceError) -> Result<Self, ServiceError> {
         let of_field = |field: &str, error: &ServiceError| Self(vec![(field.to_owned(), sentence(&error.to_string()))]);
         match error {
-            ServiceError::Invalid(Problems(problems)) | ServiceError::PolicyViolation(problems) => {
-                Ok(Self::from_problems(problems))
-            }
+            ServiceError::Invalid(Problems(problems))
+            | ServiceError::PolicyViolation(problems)
+            | ServiceError::QuotaExceeded { problems, .. } => Ok(Self::from_problems(problems)),
             ServiceError::NameInUse(..) => Ok(of_field("name", &error)),
             ServiceError::EmailInUse(_) => Ok(of_field("email", &error)),
             ServiceError::ExternalIdInUse(_) | ServiceError::OrderExternalIdInUse(_) => {
                 Ok(of_field("external_id", &error))
             }
-            ServiceError::QuotaExceeded { problem, .. } => Ok(Self::from_problems(vec![problem])),
             other => Err(other),
         }
     }

@@ -19,11 +19,6 @@ pub(crate) fn short_date(at: Timestamp) -> String {
     format!("{day} {}", MONTHS.get(month.wrapping_sub(1)).copied().unwrap_or_default())
 }
 
-/// `2026-11-15`.
-pub(crate) fn iso_date(at: Timestamp) -> String {
-    at.to_string().chars().take(10).collect()
-}
-
 /// `Nov`.
 pub(crate) fn month(at: Timestamp) -> &'static str {
     MONTHS.get(parts(at).1.wrapping_sub(1)).copied().unwrap_or_default()
@@ -115,7 +110,7 @@ mod tests {
         assert_eq!((at(-60).as_str(), at(-3600).as_str()), ("1 minute ago", "60 minutes ago"));
         assert_eq!((at(86_400 * 12).as_str(), at(-86_400 * 400).as_str()), ("in 12 days", "13 months ago"));
         assert_eq!((date(now).as_str(), exact(now).as_str()), ("15 Nov 2025", "15 Nov 2025, 00:00:00 UTC"));
-        assert_eq!((weekday(now), iso_date(now).as_str()), (5, "2025-11-15"));
+        assert_eq!((weekday(now), now.date().as_str()), (5, "2025-11-15"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use axum::{
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
+use chancery_service::SPANS;
 use chancery_wire::ErrorCode;
 use futures_util::FutureExt;
 use http::header::{CONNECTION, TRANSFER_ENCODING};
@@ -31,9 +32,6 @@ use crate::{
 
 /// W3C Trace Context: which trace the request belongs to, as its sender sees it.
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-
-/// The target of spans that only traces are made of; disabled, they cost a look at a flag.
-pub const SPANS: &str = "chancery::span";
 
 /// What [`finish`] puts around a router.
 #[derive(Clone)]

@@ -19,7 +19,7 @@ const PLAIN_TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=ut
 #[derive(Debug, Clone)]
 pub struct ApiError {
     status: StatusCode,
-    headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     body: Refusal,
 }
 

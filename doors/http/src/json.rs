@@ -106,12 +106,18 @@ pub fn read_json<T: DeserializeOwned>(text: &[u8], limits: BodyLimits) -> Result
 /// What the whole body is called in a problem that is about nothing smaller.
 const WHOLE: &str = "body";
 
-/// Whether a problem may be one with a stand-in: it is about a member that has a problem already, or about them all.
+/// Whether a problem may be one with a stand-in: it is about a member that has a problem already, about the item of a
+/// list that such a member is a part of, or about them all.
 fn follows(new: &FieldProblem, known: &[FieldProblem]) -> bool {
     let within = |inner: &str, outer: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
-    new.field == WHOLE || known.iter().any(|known| known.field == WHOLE || within(&new.field, &known.field))
+    // What is not known here is left out, and nothing stands in for it.
+    let in_item = |known: &FieldProblem| {
+        new.field.ends_with(']') && known.code != code::UNKNOWN_FIELD && within(&known.field, &new.field)
+    };
+    let touches = |known: &FieldProblem| within(&new.field, &known.field) || in_item(known);
+    new.field == WHOLE || known.iter().any(|known| known.field == WHOLE || touches(known))
 }
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
@@ -159,18 +165,24 @@ fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
     }
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     match (types.next().and_then(|value| value.to_str().ok()), types.next()) {
-        (Some(media_type), None) if is_json(media_type) => Ok(()),
+        (Some(media_type), None) if is_json(media_type) => match is_utf8(media_type) {
+            true => Ok(()),
+            false => refuse("Send the body as UTF-8: the charset in Content-Type must be utf-8, or be left out."),
+        },
         _ => refuse("Send the body as JSON, with Content-Type: application/json."),
     }
 }
 
 fn is_json(media_type: &str) -> bool {
-    let mut parts = media_type.split(';');
-    let essence = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
-    let json = essence
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence
         .strip_prefix("application/")
-        .is_some_and(|subtype| subtype == "json" || subtype.strip_suffix("+json").is_some_and(|name| !name.is_empty()));
-    json && parts.all(|parameter| match parameter.trim().split_once('=') {
+        .is_some_and(|subtype| subtype == "json" || subtype.strip_suffix("+json").is_some_and(|name| !name.is_empty()))
+}
+
+/// Whether no other charset is named; none need be, for JSON has but one (RFC 8259 section 8.1).
+fn is_utf8(media_type: &str) -> bool {
+    media_type.split(';').skip(1).all(|parameter| match parameter.trim().split_once('=') {
         Some((name, value)) if name.eq_ignore_ascii_case("charset") => {
             value.trim_matches('"').eq_ignore_ascii_case("utf-8")
         }
@@ -277,6 +289,8 @@ mod tests {
         ] {
             let (status, body) = refusal(request(media_type, "{}")).await;
             assert_eq!((status, body["code"].as_str()), (415, Some("unsupported_media_type")), "{media_type:?}");
+            let of_charset = body["message"].as_str().unwrap().contains("as UTF-8");
+            assert_eq!(of_charset, media_type.is_some_and(|name| name.contains("latin1")), "{body}");
         }
         let mut compressed = request(Some("application/json"), "{}");
         compressed.headers_mut().insert(CONTENT_ENCODING, "gzip".parse().unwrap());

@@ -42,13 +42,9 @@ pub(crate) fn refused(decision: &Decision) -> ApiError {
         rate.count,
         rate.per.as_secs()
     );
-    let mut headers = HeaderMap::new();
-    apply_rate(decision, &mut headers);
-    let error = ApiError::too_many(ErrorCode::RateLimited, message, seconds);
-    headers.into_iter().fold(error, |error, (name, value)| match name {
-        Some(name) => error.with_header(name, value),
-        None => error,
-    })
+    let mut error = ApiError::too_many(ErrorCode::RateLimited, message, seconds);
+    apply_rate(decision, &mut error.headers);
+    error
 }
 
 fn insert(headers: &mut HeaderMap, name: HeaderName, text: &str) {

@@ -36,8 +36,9 @@ impl From<ServiceError> for ApiError {
             ServiceError::AlreadyTried(_) => Self::gone(ErrorCode::AuthorizationGone, message),
             ServiceError::PolicyViolation(problems) => Self::bad_request(ErrorCode::PolicyViolation, message)
                 .with_errors(problems.into_iter().map(problem).collect()),
-            ServiceError::QuotaExceeded { problem: quota, retry_after } => {
-                Self::too_many(ErrorCode::QuotaExceeded, message, retry_after).with_errors(vec![problem(quota)])
+            ServiceError::QuotaExceeded { problems, retry_after } => {
+                Self::too_many(ErrorCode::QuotaExceeded, message, retry_after)
+                    .with_errors(problems.into_iter().map(problem).collect())
             }
             ServiceError::RateLimited(decision) => refused(&decision),
             ServiceError::Busy => {
@@ -82,7 +83,6 @@ fn not_found(noun: Noun) -> ErrorCode {
         Noun::Credential => ErrorCode::EabCredentialNotFound,
         Noun::Group => ErrorCode::GroupNotFound,
         Noun::Policy => ErrorCode::PolicyNotFound,
-        Noun::Profile => ErrorCode::ProfileNotFound,
         Noun::Order => ErrorCode::OrderNotFound,
         Noun::Authorization => ErrorCode::AuthorizationNotFound,
         Noun::Challenge => ErrorCode::ChallengeNotFound,

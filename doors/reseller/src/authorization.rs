@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use chancery_domain::{Authorization, AuthorizationId, AuthorizationState, ChallengeId, Scope};
-use chancery_http::{ApiError, Authenticated, Door, SPANS, StrictPath};
-use chancery_service::{AuthorizationDetails, Caller, ChallengeDetails, Noun, ServiceError};
+use chancery_http::{ApiError, Authenticated, Door, StrictPath};
+use chancery_service::{AuthorizationDetails, Caller, ChallengeDetails, Noun, SPANS, ServiceError};
 use chancery_wire::{self as wire, ErrorCode};
 use serde::Serialize;
 use tracing::{Instrument, trace_span};

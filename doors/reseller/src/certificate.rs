@@ -18,6 +18,7 @@ use crate::certificate_csv;
 use crate::openapi::{BadBody, NoCertificate, Refused};
 use crate::order::read_order_id;
 use crate::order_view;
+use crate::selector::read_time;
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(revoke))
@@ -40,7 +41,9 @@ struct ListQuery {
     profile: Option<String>,
     /// Only the certificate with this serial number, in hexadecimal.
     serial: Option<String>,
+    /// Only certificates that end before this time.
     expires_before: Option<String>,
+    /// Only certificates that end at this time or later.
     expires_after: Option<String>,
     /// Only certificates of the order with this reference of yours.
     external_id: Option<String>,
@@ -133,15 +136,8 @@ fn read_filter(query: ListQuery, now: Timestamp) -> Result<Option<Asked>, Servic
         .flatten()
         .filter_map(|text| problems.take("certificate_status", text.parse::<CertificateStatus>()));
     let statuses: Vec<_> = statuses.collect();
-    let mut date = |field: &str, text: Option<String>| {
-        let parsed = text.map(|text| Timestamp::parse(&text));
-        if parsed == Some(None) {
-            problems.add(field, "invalid", "must be a time such as 2026-11-15T00:00:00Z");
-        }
-        parsed.flatten()
-    };
-    let expires_before = date("expires_before", query.expires_before);
-    let expires_after = date("expires_after", query.expires_after);
+    let expires_before = read_time("expires_before", query.expires_before, &mut problems);
+    let expires_after = read_time("expires_after", query.expires_after, &mut problems);
     problems.into_result().map_err(ServiceError::Invalid)?;
     let kid = match query.eab_kid.map(|text| text.parse()) {
         Some(Err(_)) => return Ok(None),

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::Timestamp;
-use chancery_http::Door;
+use chancery_http::{Door, csv_field};
 use chancery_service::{Caller, ListRequest, ServiceError};
 use chancery_wire as wire;
 use futures_util::stream::try_unfold;
@@ -70,15 +70,7 @@ fn row(of: &wire::CertificateMetadata) -> String {
         of.created_at.clone(),
         of.updated_at.clone(),
     ];
-    fields.map(|field| quoted(&field)).join(",") + "\r\n"
-}
-
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\r', '\n']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
-    }
+    fields.map(|field| csv_field(&field)).join(",") + "\r\n"
 }
 
 #[cfg(test)]
@@ -86,9 +78,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_with_a_comma_or_a_quote_stays_one_field() {
-        assert_eq!(quoted("plain"), "plain");
-        assert_eq!(quoted("CN=a, O=\"b\""), "\"CN=a, O=\"\"b\"\"\"");
+    fn what_begins_like_a_formula_is_told_to_be_text() {
+        let customer_email = "=cmd()@example.com".to_owned();
+        let told = row(&wire::CertificateMetadata { customer_email, ..wire::CertificateMetadata::default() });
+        assert!(told.contains(",'=cmd()@example.com,"), "{told}");
     }
 
     #[test]

@@ -60,7 +60,11 @@ async fn download(
     match door.services.certificates.download(&caller, id).await? {
         Download::Issued { details, certificate, signing } => {
             let (number, form) = (read_number(query)?, Form::accepted(&headers)?);
-            let chain = signing.chains.get(number, now).ok_or_else(no_chain)?;
+            let Some(chain) = signing.chains.get(number, now) else {
+                let mut refusal = no_chain().into_response();
+                link_alternates(refusal.headers_mut(), &door, id, &signing, number);
+                return Ok(refusal);
+            };
             let mut response = match form {
                 Form::Pem => ([(CONTENT_TYPE, form.media_type())], certificate.to_pem() + &chain.pem()).into_response(),
                 Form::Der => ([(CONTENT_TYPE, form.media_type())], certificate.as_der().to_vec()).into_response(),

@@ -182,7 +182,10 @@ pub(crate) fn view(details: &CredentialDetails, caller: &Caller, urls: &PublicUr
         ..root
     };
     if credential.is_root {
-        return of_credential;
+        return wire::Account {
+            updated_at: account.updated_at.max(credential.updated_at).to_string(),
+            ..of_credential
+        };
     }
     wire::Account {
         lookup: credential.id.to_string(),

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use chancery_domain::{EventId, EventType, Problems, Scope, Timestamp};
+use chancery_domain::{EventId, EventType, Problems, Scope};
 use chancery_http::{ApiError, Authenticated, Door, StrictPath, StrictQuery, list_request};
 use chancery_service::{AccountLookup, Event, EventFilter, Noun, ServiceError};
 use chancery_wire as wire;
@@ -12,6 +12,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::openapi::{NoEvent, Refused};
+use crate::selector::read_time;
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(show))
@@ -21,7 +22,12 @@ pub(crate) fn routes() -> OpenApiRouter<Door> {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// One type or several with commas between, such as `certificate.issued,certificate.revoked`.
+    /// One type or several with commas between, such as `certificate.issued,certificate.revoked`. There are:
+    /// `account.created`, `account.updated`, `account.suspended`, `account.resumed`, `account.terminated`,
+    /// `eab_credential.created`, `eab_credential.revoked`, `eab_credential.first_used`, `order.created`, `order.ready`,
+    /// `order.valid`, `order.invalid`, `order.cancelled`, `authorization.valid`, `authorization.invalid`,
+    /// `authorization.deactivated`, `certificate.issued`, `certificate.expiring`, `certificate.revoked`,
+    /// `policy.refused`, `quota.exceeded`, `webhook.disabled`, `webhook.test`.
     #[serde(rename = "type")]
     kind: Option<String>,
     /// Only events of this root account.
@@ -78,15 +84,8 @@ async fn show(
 fn read_filter(query: ListQuery) -> Result<EventFilter, ServiceError> {
     let mut problems = Problems::default();
     let types = read_types(query.kind.iter().flat_map(|text| text.split(',')).map(str::trim), "type", &mut problems);
-    let mut date = |field: &str, text: Option<String>| {
-        let parsed = text.map(|text| Timestamp::parse(&text));
-        if parsed == Some(None) {
-            problems.add(field, "invalid", "must be a time such as 2026-11-15T00:00:00Z");
-        }
-        parsed.flatten()
-    };
-    let created_after = date("created_after", query.created_after);
-    let created_before = date("created_before", query.created_before);
+    let created_after = read_time("created_after", query.created_after, &mut problems);
+    let created_before = read_time("created_before", query.created_before, &mut problems);
     let oldest_first = match query.order.as_deref() {
         None | Some("newest") => false,
         Some("oldest") => true,

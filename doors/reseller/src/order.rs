@@ -5,11 +5,13 @@ use std::sync::OnceLock;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use chancery_domain::{ExternalId, Metadata, OrderId, Problems, ProfileName, Scope, Timestamp};
+use chancery_domain::{ExternalId, Metadata, OrderId, Problems, ProfileName, Scope};
 use chancery_http::{
-    ApiError, Authenticated, Begun, Door, JsonBody, RequestKey, SPANS, StrictPath, StrictQuery, list_request,
+    ApiError, Authenticated, Begun, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request,
 };
-use chancery_service::{AccountLookup, Caller, Finalized, NewOrder, Noun, OrderDetails, OrderFilter, ServiceError};
+use chancery_service::{
+    AccountLookup, Caller, Finalized, NewOrder, Noun, OrderDetails, OrderFilter, SPANS, ServiceError,
+};
 use chancery_wire::{self as wire, ErrorCode};
 use http::StatusCode;
 use serde::Deserialize;
@@ -21,7 +23,7 @@ use utoipa_axum::routes;
 use crate::gone::with_last_state;
 use crate::openapi::{BadBody, Gone, KeyReused, NoAccount, NoOrder, OrderGone, Refused};
 use crate::order_view::view;
-use crate::selector::{one_account, read_identifiers};
+use crate::selector::{one_account, read_identifiers, read_time};
 use crate::unasked::Unasked;
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
@@ -195,14 +197,8 @@ fn read_order(request: wire::ResellerOrderRequest) -> Result<NewOrder, ServiceEr
     let account = one_account(request.account_lookup, request.customer_email, request.eab_kid, &mut problems);
     let profile = request.profile.and_then(|text| problems.take("profile", ProfileName::parse(&text)));
     let identifiers = request.identifiers.map(|inputs| read_identifiers(&inputs, &mut problems));
-    let mut date = |field: &str, text: Option<String>| {
-        let parsed = text.map(|text| Timestamp::parse(&text));
-        if parsed == Some(None) {
-            problems.add(field, "invalid", "must be a time such as 2026-11-15T00:00:00Z");
-        }
-        parsed.flatten()
-    };
-    let (not_before, not_after) = (date("not_before", request.not_before), date("not_after", request.not_after));
+    let not_before = read_time("not_before", request.not_before, &mut problems);
+    let not_after = read_time("not_after", request.not_after, &mut problems);
     let external_id = request.external_id.and_then(|text| problems.take("external_id", ExternalId::parse(&text)));
     let metadata = Metadata::parse("metadata", request.metadata.unwrap_or_default(), &mut problems);
     problems.into_result().map_err(ServiceError::Invalid)?;

@@ -1,6 +1,6 @@
-//! What several requests have in common: the way to an account, and a list of names.
+//! What several requests have in common: the way to an account, a list of names, and times.
 
-use chancery_domain::{Identifier, Problems};
+use chancery_domain::{Identifier, Problems, Timestamp};
 use chancery_service::AccountLookup;
 use chancery_wire as wire;
 
@@ -21,6 +21,15 @@ pub(crate) fn one_account(
             AccountLookup::Nothing(String::new())
         }
     }
+}
+
+/// A time, if there is one.
+pub(crate) fn read_time(field: &str, text: Option<String>, problems: &mut Problems) -> Option<Timestamp> {
+    let time = Timestamp::parse(&text?);
+    if time.is_none() {
+        problems.add(field, "invalid", "must be a time such as 2026-11-15T00:00:00Z");
+    }
+    time
 }
 
 /// Names and addresses, each a text or an object with its type.

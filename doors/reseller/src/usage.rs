@@ -113,7 +113,7 @@ fn view(row: UsageRow) -> wire::UsageItem {
 }
 
 fn written(day: i64) -> String {
-    Timestamp::from_secs(day * DAY).to_string().chars().take(10).collect()
+    Timestamp::from_secs(day * DAY).date()
 }
 
 /// What is in it needs no quotes: days, lookups, and names of profiles.

@@ -15,7 +15,8 @@ pub struct ErrorResponse {
     /// What went wrong, for people. Its wording may change.
     #[schema(example = "There is no such order.")]
     pub message: String,
-    /// Names this exchange in our logs; also in the header `X-Request-Id`.
+    /// Names this exchange in our logs; also in the header `X-Request-Id`. In an answer that is replayed
+    /// (`Idempotency-Replayed`) it is that of the first request, and the header names this one.
     pub request_id: String,
     /// Every problem that was found in the request; left out when there is none to name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -127,8 +128,6 @@ error_codes! {
     AccountNotFound = "account_not_found",
     /// There is no such EAB credential.
     EabCredentialNotFound = "eab_credential_not_found",
-    /// There is no such certificate profile.
-    ProfileNotFound = "profile_not_found",
     /// There is no such order.
     OrderNotFound = "order_not_found",
     /// There is no such authorization.
@@ -165,8 +164,6 @@ error_codes! {
     AccountTerminated = "account_terminated",
     /// The EAB credential that was named is revoked, or has expired; the account may still order by its other names.
     EabCredentialGone = "eab_credential_gone",
-    /// The account is suspended.
-    AccountSuspended = "account_suspended",
     /// An issuance policy refuses; `errors` has one entry for each rule, with the policy's lookup.
     PolicyViolation = "policy_violation",
     /// A quota of an issuance policy is used up; `Retry-After` says when to come again.

@@ -1,6 +1,10 @@
 //! Issuance policies.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::error::FieldProblem;
@@ -135,13 +139,39 @@ pub struct PolicyEvaluationRequest {
 }
 
 /// A name: a text, or an object that says which kind it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(untagged, expecting = "must be a name or an object with type and value")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(untagged)]
 pub enum IdentifierInput {
     /// Such as `www.example.com`, `*.example.com` or `192.0.2.1`.
     Text(String),
     /// Such as `{"type": "dns", "value": "www.example.com"}`.
     Typed(TypedIdentifier),
+}
+
+/// Derived code would try one form after the other and say of neither what is wrong in it. An object is read as one at
+/// once, so that a member it does not know is named.
+impl<'de> Deserialize<'de> for IdentifierInput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextOrTyped)
+    }
+}
+
+struct TextOrTyped;
+
+impl<'de> Visitor<'de> for TextOrTyped {
+    type Value = IdentifierInput;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name or an object with type and value")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<IdentifierInput, E> {
+        Ok(IdentifierInput::Text(text.to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<IdentifierInput, A::Error> {
+        TypedIdentifier::deserialize(MapAccessDeserializer::new(members)).map(IdentifierInput::Typed)
+    }
 }
 
 /// A name and its kind.
@@ -180,4 +210,34 @@ pub struct AppliedPolicy {
     #[schema(nullable = false)]
     pub lookup: Option<String>,
     pub name: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_name_comes_back_in_the_form_in_which_it_was_written() {
+        let typed = TypedIdentifier { kind: "dns".to_owned(), value: "a.test".to_owned() };
+        for (name, written) in [
+            (IdentifierInput::Text("a.test".to_owned()), json!("a.test")),
+            (IdentifierInput::Typed(typed), json!({"type": "dns", "value": "a.test"})),
+        ] {
+            assert_eq!(serde_json::to_value(&name).unwrap(), written);
+            assert_eq!(serde_json::from_value::<IdentifierInput>(written.clone()).unwrap(), name);
+            assert_eq!(serde_json::from_str::<IdentifierInput>(&written.to_string()).unwrap(), name);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_in_an_object_is_named() {
+        let refusal = |written| serde_json::from_value::<IdentifierInput>(written).unwrap_err().to_string();
+        assert!(refusal(json!({"type": "dns", "vlaue": "a.test"})).contains("unknown field `vlaue`"));
+        assert!(refusal(json!({"type": "dns"})).contains("missing field `value`"));
+        for other in [json!(7), json!(null), json!(["a.test"])] {
+            assert!(refusal(other).ends_with("expected a name or an object with type and value"));
+        }
+    }
 }

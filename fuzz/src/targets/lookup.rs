@@ -46,7 +46,7 @@ fn run(input: &[u8]) {
         AccountLookup::Kid(kid) => assert!(kid.to_string().eq_ignore_ascii_case(text)),
         AccountLookup::Email(email) => assert_eq!(email.as_str(), text),
         AccountLookup::Nothing(nothing) => assert_eq!(nothing, text),
-        AccountLookup::Credential(_) => panic!("a text is never taken for a credential"),
+        AccountLookup::Credential(_) | AccountLookup::NoCredential => panic!("a text is never taken for a credential"),
     }
 }
 

@@ -41,7 +41,7 @@ pub struct CertificateQuery {
     pub serial: Option<String>,
     /// Only certificates that end before this time (RFC 3339).
     pub expires_before: Option<String>,
-    /// Only certificates that end after this time (RFC 3339).
+    /// Only certificates that end at this time or later (RFC 3339).
     pub expires_after: Option<String>,
     /// Only certificates of the order with this reference of the reseller's own.
     pub external_id: Option<String>,

@@ -34,6 +34,29 @@ impl Looker for Eyes {
     }
 }
 
+/// Looks for longer than anybody waits, and then falls over.
+#[derive(Default)]
+struct Fainting {
+    held: AtomicUsize,
+    let_go: AtomicUsize,
+}
+
+#[async_trait]
+impl Looker for Fainting {
+    async fn look(&self, _: ResellerId, _: &Assignment) -> Report {
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        panic!("on purpose");
+    }
+
+    fn hold(&self, _: &Job) {
+        self.held.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn let_go(&self, _: &Job) {
+        self.let_go.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 /// Whoever looks in this process from now on, and for as long as the test has them.
 fn eyes(world: &World, shown: bool, takes: Duration) -> Arc<Eyes> {
     let eyes = Arc::new(Eyes { looks: AtomicUsize::new(0), shown, takes });
@@ -116,6 +139,25 @@ on_both_databases! {
         assert_eq!(client.post(&challenge, &json!({})).await.expect(200)["status"], "processing");
         client.wait_for(&order, "ready").await;
         assert_eq!((eyes.looks.load(Ordering::Relaxed), jobs(&world).await), (1, 0));
+    }
+
+    async fn a_look_that_panics_is_left_to_others(world: World) {
+        let fainting = Arc::new(Fainting::default());
+        let looker: Arc<dyn Looker> = fainting.clone();
+        world.services.validations.look_with(Arc::downgrade(&looker));
+        let (_, _, client) = stage(&world).await;
+        let (order, challenge) = ordered(&client).await;
+        assert_eq!(client.post(&challenge, &json!({})).await.expect(200)["status"], "processing");
+        let held_and_let_go = || (fainting.held.load(Ordering::Relaxed), fainting.let_go.load(Ordering::Relaxed));
+        for _ in 0..200 {
+            if held_and_let_go() == (1, 1) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert_eq!(held_and_let_go(), (1, 1));
+        world.work(None).await;
+        client.wait_for(&order, "ready").await;
     }
 
     async fn names_of_an_order_that_has_ended_are_not_looked_at(world: World) {

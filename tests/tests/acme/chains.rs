@@ -162,7 +162,10 @@ on_both_databases! {
             assert_eq!(alternates(&other), [format!("https://ca.test/v1/certificate/{lookup}")]);
             let json = get("?chain=1", "application/json").await.expect(200);
             assert_eq!(json["chain"], cross.to_pem());
-            assert_eq!(get("?chain=2", "*/*").await.refusal(404), "certificate_not_found");
+            let unknown = get("?chain=2", "*/*").await;
+            assert_eq!(unknown.refusal(404), "certificate_not_found");
+            let both = ["", "?chain=1"].map(|query| format!("https://ca.test/v1/certificate/{lookup}{query}"));
+            assert_eq!(alternates(&unknown), both);
             assert_eq!(get("?chain=x", "*/*").await.fields(), ["chain"]);
             assert_eq!(get("?chains=1", "*/*").await.fields(), ["chains"]);
         }

@@ -126,7 +126,7 @@ on_both_databases! {
         let order = world.issue(&tenant, &id, &["www.example.com"]).await;
         assert_eq!(order["status"], "valid");
         let used_up = browser.look(&format!("{link}&customer={id}&names=www.example.com")).await;
-        assert!(used_up.contains("1 of 1 certificates are used up") && used_up.contains("Asked: Strict<"), "{used_up}");
+        assert!(used_up.contains("1 of 1 certificates a day are used up") && used_up.contains("Asked: Strict<"), "{used_up}");
         let own = browser.look(&format!("/console/policies/try?policy=&customer={id}&names=*.example.com")).await;
         assert!(own.contains("This could be ordered.") && own.contains("Asked: Wide<"), "{own}");
         // Neither, or one that is not there or not ours, is said beside the field.

@@ -94,6 +94,11 @@ on_both_databases! {
         ] {
             assert_eq!(found(&tenant, query).await, names, "{query}");
         }
+        // A certificate ends on one side of every time.
+        let end = tenant.get("/v1/certificates?certificate_status=issued").await.expect(200);
+        let end = text(&end["items"][0], "notAfter");
+        assert_eq!(found(&tenant, &format!("expires_before={end}")).await, ["xn--bcher-kva.test"]);
+        assert_eq!(found(&tenant, &format!("expires_after={end}")).await, ["issued.test", "revoked.test"]);
         for bad in [
             "certificate_status=valid",
             "certificate_status=issued,",

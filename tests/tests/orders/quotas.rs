@@ -105,6 +105,30 @@ on_both_databases! {
         assert_eq!(refused(&tenant, &account).await, None);
     }
 
+    async fn every_quota_that_is_used_up_is_told_and_when_the_last_has_a_place(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let each = ["max_certificates_per_day", "max_certificates_per_week", "max_active_certificates"];
+        let rules: serde_json::Map<_, _> = each.iter().map(|rule| ((*rule).to_owned(), json!(1))).collect();
+        under(&tenant, &account, rules.into()).await;
+        world.issue(&tenant, &account, &["a.test"]).await;
+        let reply = tenant.post("/v1/order", json!({"account_lookup": account, "csr": csr(&["b.test"])})).await;
+        assert_eq!(reply.refusal(429), "quota_exceeded");
+        let told: Vec<_> = reply.json()["errors"].as_array().unwrap().iter().map(|rule| text(rule, "code")).collect();
+        assert_eq!(told, each);
+        let wait: u64 = reply.header("retry-after").unwrap().parse().unwrap();
+        assert!(wait > days(80).as_secs(), "{wait}");
+    }
+
+    async fn a_quota_of_none_forbids_and_nobody_is_told_to_wait(world: World) {
+        let (tenant, account) = stage(&world).await;
+        under(&tenant, &account, json!({"max_active_certificates": 0})).await;
+        let reply = tenant.post("/v1/order", json!({"account_lookup": account, "csr": csr(&["b.test"])})).await;
+        assert_eq!((reply.refusal(400), reply.header("retry-after")), ("policy_violation".to_owned(), None));
+        let answer = reply.json();
+        let [told] = &answer["errors"].as_array().unwrap()[..] else { panic!("{answer}") };
+        assert!(text(told, "message").starts_with("no active certificates are allowed"), "{told}");
+    }
+
     async fn retry_after_says_when_a_place_becomes_free(world: World) {
         let (mut tenant, account) = stage(&world).await;
         let order = |tenant: Tenant, account: String| async move {

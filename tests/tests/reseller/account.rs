@@ -252,7 +252,10 @@ on_both_databases! {
         for missing in [&theirs, &never, "acc_1"] {
             assert!(message.contains(missing), "{missing} in {message}");
         }
-        assert!(!message.contains(&mine), "{message}");
+        assert!(!message.contains(&mine) && message.starts_with("there are no account groups "), "{message}");
+        let one = json!({"customer_email": "a@example.com", "account_groups": [mine, never]});
+        let message = tenant.post("/v1/account", one).await.expect(404)["message"].clone();
+        assert_eq!(message, format!("there is no account group {never}"));
         assert_eq!(tenant.get("/v1/account").await.expect(200)["items"], json!([]));
         assert_eq!(tenant.get(&format!("/v1/account-group/{mine}")).await.expect(200)["memberCount"], 0);
 

@@ -192,6 +192,8 @@ on_both_databases! {
         ] {
             let reply = tenant.raw(Method::POST, "/v1/account", &[("content-type", bad)], good.clone()).await;
             assert_eq!(reply.refusal(415), "unsupported_media_type", "{bad}");
+            let message = reply.json()["message"].as_str().unwrap().to_owned();
+            assert_eq!(message.contains("as UTF-8"), bad.contains("charset"), "{bad}: {message}");
         }
         for headers in [
             &[][..],

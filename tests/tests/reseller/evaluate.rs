@@ -5,6 +5,8 @@ use chancery_testkit::TestStore;
 use chancery_tests::{Reply, Tenant, World, lookup, on_both_databases, settings};
 use serde_json::{Value, json};
 
+use crate::common::problems;
+
 async fn ask(tenant: &Tenant, body: Value) -> Reply {
     tenant.post("/v1/policy/evaluate", body).await
 }
@@ -231,7 +233,11 @@ on_both_databases! {
             (json!({"eab_kid": other["kid"]}), "eab_credential_not_found"),
             (json!({"eab_kid": "me@example.com"}), "account_not_found"),
         ] {
-            assert_eq!(with(ways.clone()).await.refusal(404), code, "{ways}");
+            let reply = with(ways.clone()).await;
+            assert_eq!(reply.refusal(404), code, "{ways}");
+            // Whoever named a credential is told of that, not of an account.
+            let message = reply.json()["message"].as_str().unwrap().to_owned();
+            assert_eq!(message.contains("EAB credential"), ways.get("eab_kid").is_some(), "{message}");
         }
     }
 
@@ -276,6 +282,9 @@ on_both_databases! {
         assert_eq!(broken(&verdict), ["identifiers[1] allow_ip_addresses", "identifiers[2] allow_ip_addresses"]);
         let cases = [
             (json!([{"type": "ip", "value": "a.test"}]), "identifiers[0]"),
+            (json!([7]), "identifiers[0]"),
+            (json!([null]), "identifiers[0]"),
+            (json!([["a.test"]]), "identifiers[0]"),
             (json!([{"type": "dns", "value": "192.0.2.1"}]), "identifiers[0]"),
             (json!([{"type": "dns", "value": "192.0.2.1."}]), "identifiers[0]"),
             (json!(["a.test", {"type": "email", "value": "a@a.test"}]), "identifiers[1]"),
@@ -288,6 +297,32 @@ on_both_databases! {
             let reply = ask(&tenant, json!({"account_lookup": account, "identifiers": identifiers})).await;
             assert_eq!(reply.refusal(400), "invalid_request");
             assert!(reply.fields().iter().any(|found| found.starts_with(field)), "{field}: {}", reply.text());
+        }
+    }
+
+    async fn what_is_wrong_within_a_name_is_told_at_its_place(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let account = lookup(&tenant.make_account("me@example.com").await);
+        for (identifiers, code, told) in [
+            (
+                json!([{"type": "dns", "value": "a.test", "vlaue": "b.test"}]),
+                "unknown_field",
+                vec!["identifiers[0].vlaue unknown_field"],
+            ),
+            (
+                json!(["a.test", {"type": "dns", "vlaue": "b.test"}]),
+                "invalid_request",
+                vec!["identifiers[1].vlaue unknown_field", "identifiers[1].value missing"],
+            ),
+            (
+                json!([{"type": 1, "value": "a.test"}, {"value": "b.test"}]),
+                "invalid_request",
+                vec!["identifiers[0].type wrong_type", "identifiers[1].type missing"],
+            ),
+        ] {
+            let reply = ask(&tenant, json!({"account_lookup": account, "identifiers": identifiers})).await;
+            assert_eq!(reply.refusal(400), code, "{identifiers}");
+            assert_eq!(problems(&reply), told, "{identifiers}");
         }
     }
 
@@ -314,7 +349,8 @@ on_both_databases! {
         }
         assert_eq!(with("prfile", json!("TLS-90d")).await.refusal(400), "unknown_field");
         let unknown = with("profile", json!("TLS-1d")).await;
-        assert_eq!(unknown.refusal(404), "profile_not_found");
+        assert_eq!(unknown.refusal(400), "invalid_request");
+        assert_eq!(problems(&unknown), ["profile unknown"]);
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::ScopeSet;
-use chancery_service::{AccountLookup, Actor, Caller, Origin, ServiceError};
+use chancery_service::{AccountLookup, Actor, Caller, Origin};
 use chancery_tests::{Tenant, csr, lookup, on_both_databases, settings};
 use chancery_workers::{Eyes, Workers};
 use hickory_proto::rr::RecordType;
@@ -103,7 +103,7 @@ on_both_databases! {
         let services = world.services.clone().asking(Arc::new(Eyes::new(site.eyes(&world))));
         let tenant = world.tenant("DEMO").await;
         let account = account(&tenant, "a@example.com").await;
-        let reseller = world.store.read(|tx| Ok::<_, ServiceError>(tx.reseller_by_code("DEMO")?)).await.unwrap().unwrap();
+        let reseller = world.store.read(|tx| tx.reseller_by_code("DEMO")).await.unwrap().unwrap();
         let (code, scopes) = (reseller.code.clone(), ScopeSet::all());
         let caller = Caller { reseller: reseller.id, code, actor: Actor::Anonymous, scopes, acme_account: None, acme_key: None, origin: Origin::default() };
         let names: Vec<_> = (0..150).map(|number| format!("n{number}.example.test")).collect();

@@ -21,6 +21,7 @@ pub struct CertificateFilter {
     pub profile: Option<String>,
     pub serial: Option<String>,
     pub expires_before: Option<Timestamp>,
+    /// At this time or later, so that every certificate ends on one side of a time.
     pub expires_after: Option<Timestamp>,
     pub external_id: Option<String>,
     pub now: Timestamp,
@@ -68,7 +69,7 @@ impl Tx<'_> {
         query.by("serial =", filter.serial.as_deref().map(Value::from));
         query.by("certificates.external_id =", filter.external_id.as_deref().map(Value::from));
         query.by("+not_after <", filter.expires_before.map(Value::from));
-        query.by("+not_after >", filter.expires_after.map(Value::from));
+        query.by("+not_after >=", filter.expires_after.map(Value::from));
         if driver == Driver::Email {
             query.by_owners(&owners);
             query.by("certificates.id >=", end.as_deref().map(Value::from));

@@ -36,7 +36,7 @@ pub enum CertificateCommand {
         /// Only those that end before this time, such as 2027-01-31T00:00:00Z
         #[arg(long, value_name = "TIME")]
         expires_before: Option<String>,
-        /// Only those that end after this time
+        /// Only those that end at this time or later
         #[arg(long, value_name = "TIME")]
         expires_after: Option<String>,
         /// Only those of the order with this reference of yours

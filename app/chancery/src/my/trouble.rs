@@ -102,7 +102,6 @@ fn advice(code: ErrorCode) -> Option<&'static str> {
         ErrorCode::PauseNotFound => Some("see `chancery my pause list`"),
         ErrorCode::NamePaused => Some("mend why they failed (`chancery my pause list`), then `chancery my pause lift`"),
         ErrorCode::AccountConflict => Some("`chancery my account show EMAIL` shows the one that has it"),
-        ErrorCode::AccountSuspended => Some("let it go on with `chancery my account resume`"),
         ErrorCode::OrderNotReady => Some("`chancery my order resume ORDER` goes on where it stands"),
         ErrorCode::OrderNotCancellable => Some("revoke the certificate instead: `chancery my revoke`"),
         ErrorCode::OrderGone | ErrorCode::CertificateGone | ErrorCode::AuthorizationGone => {
@@ -124,7 +123,6 @@ fn advice(code: ErrorCode) -> Option<&'static str> {
         | ErrorCode::NotFound
         | ErrorCode::MethodNotAllowed
         | ErrorCode::NotAcceptable
-        | ErrorCode::ProfileNotFound
         | ErrorCode::EventNotFound
         | ErrorCode::WebhookNotFound
         | ErrorCode::DeliveryNotFound

@@ -149,11 +149,7 @@ pub async fn run(
     let publisher = Publisher::new(PublisherConfig::new(urls.plain_http, urls.special_addresses));
     let courier = Courier::new(services.clone(), publisher, Arc::new(SystemClock));
     let courier = tokio::spawn(courier.run(stopped(&stop_last)));
-    let workers = Workers::new(services, None, Arc::new(SystemClock));
-    let workers = match inspector {
-        Some(inspector) => workers.looking_with(inspector),
-        None => workers,
-    };
+    let workers = Workers::new(services, inspector, Arc::new(SystemClock));
     let workers = tokio::spawn(workers.run(stopped(&stop_last)));
     let audit = tokio::spawn(background::write_refusals(assembled.services.audit.clone(), stop_last.subscribe()));
 

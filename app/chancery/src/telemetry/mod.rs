@@ -12,6 +12,7 @@ mod send;
 
 use chancery_client::Client;
 use chancery_http::Network;
+use chancery_service::SPANS;
 use tracing::Subscriber;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
@@ -21,9 +22,6 @@ use collect::Collect;
 pub use send::Sending;
 
 use crate::failure::Failure;
-
-/// The target of every span that is sent.
-pub const SPANS: &str = "chancery::span";
 
 /// Where traces go.
 #[derive(Clone, Debug, PartialEq)]

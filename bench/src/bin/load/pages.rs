@@ -164,7 +164,7 @@ async fn things(client: &Client, reseller: &Reseller) -> Things {
     groups.add_members(&group, members).await.unwrap();
     groups.assign_policy(&group, &policy).await.unwrap();
     let in_a_month = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() + 30 * 86_400;
-    let day = Timestamp::from_secs(i64::try_from(in_a_month).unwrap()).to_string().chars().take(10).collect();
+    let day = Timestamp::from_secs(i64::try_from(in_a_month).unwrap()).date();
     Things { group, policy, day }
 }
 

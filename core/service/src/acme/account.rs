@@ -72,12 +72,12 @@ impl Acme {
     /// Changes contacts, or notes that the terms are agreed to.
     pub async fn update_account(&self, by: &AcmeCaller, update: AccountUpdate) -> Result<AcmeAccount, ServiceError> {
         by.require_active()?;
-        let (kernel, by) = (self.kernel.clone(), by.clone());
+        let (kernel, id, caller) = (self.kernel.clone(), by.account.id, by.caller.clone());
         self.kernel
             .store
             .write(move |tx| {
-                let before = claim(tx, by.account.id)?;
-                require_still(tx, &by.caller)?;
+                let before = claim(tx, id)?;
+                require_still(tx, &caller)?;
                 let mut after = before.clone();
                 after.contacts = update.contacts.clone().unwrap_or(after.contacts);
                 if update.terms_agreed && after.terms_agreed_at.is_none() {
@@ -89,7 +89,7 @@ impl Acme {
                 after.updated_at = kernel.now();
                 tx.save_acme_account(&after)?;
                 let detail = json!({"before": describe(&before), "after": describe(&after)});
-                kernel.audit(tx, &by.caller, "acme_account.change", after.id, &detail)?;
+                kernel.audit(tx, &caller, "acme_account.change", after.id, &detail)?;
                 Ok(after)
             })
             .await
@@ -98,28 +98,27 @@ impl Acme {
     /// Ends the account: it cannot be used again, and its open orders are cancelled (RFC 8555 section 7.3.6).
     pub async fn deactivate_account(&self, by: &AcmeCaller) -> Result<AcmeAccount, ServiceError> {
         by.require_active()?;
-        let (kernel, who) = (self.kernel.clone(), by.clone());
+        let (kernel, id, caller) = (self.kernel.clone(), by.account.id, by.caller.clone());
         let (account, cancelled) = self
             .kernel
             .store
             .write(move |tx| {
-                let by = &who;
-                let (id, now) = (by.account.id, kernel.now());
+                let now = kernel.now();
                 // Orders before accounts, as everybody does; and once more when no order can come any more.
                 lock_open_orders(tx, id)?;
                 let account = claim(tx, id)?;
-                require_still(tx, &by.caller)?;
+                require_still(tx, &caller)?;
                 let account = account.deactivate(now)?;
                 tx.save_acme_account(&account)?;
                 let mut cancelled = Vec::new();
                 for order in lock_open_orders(tx, id)?.into_iter().filter(|order| order.is_open(now)) {
                     let order = cancel_order(tx, order, now)?;
                     let because = describe_with(&order, "because", "acme_account.deactivate");
-                    kernel.audit(tx, &by.caller, "order.cancel", order.id, &because)?;
+                    kernel.audit(tx, &caller, "order.cancel", order.id, &because)?;
                     cancelled.push(order);
                 }
                 let detail = json!({"cancelledOrders": cancelled.len()});
-                kernel.audit(tx, &by.caller, "acme_account.deactivate", id, &detail)?;
+                kernel.audit(tx, &caller, "acme_account.deactivate", id, &detail)?;
                 Ok::<_, ServiceError>((account, cancelled))
             })
             .await?;
@@ -132,12 +131,13 @@ impl Acme {
     pub async fn change_key(&self, by: &AcmeCaller, old: &Jwk, new: &Jwk) -> Result<AcmeAccount, ServiceError> {
         by.require_active()?;
         require_good_key(new)?;
-        let (kernel, by, old, new) = (self.kernel.clone(), by.clone(), old.thumbprint(), new.clone());
+        let (kernel, id, caller) = (self.kernel.clone(), by.account.id, by.caller.clone());
+        let (old, new) = (old.thumbprint(), new.clone());
         self.kernel
             .store
             .write(move |tx| {
-                let account = claim(tx, by.account.id)?;
-                require_still(tx, &by.caller)?;
+                let account = claim(tx, id)?;
+                require_still(tx, &caller)?;
                 if account.thumbprint != old {
                     let message = "`oldKey` is not the key of the account";
                     return Err(AcmeError::Malformed(message.to_owned()).into());
@@ -150,7 +150,7 @@ impl Acme {
                 let detail = json!({"before": account.thumbprint, "after": thumbprint});
                 let account = account.roll_over(new.to_canonical_json(), thumbprint, kernel.now())?;
                 tx.save_acme_account(&account)?;
-                kernel.audit(tx, &by.caller, "acme_account.change_key", account.id, &detail)?;
+                kernel.audit(tx, &caller, "acme_account.change_key", account.id, &detail)?;
                 Ok(account)
             })
             .await

@@ -8,6 +8,7 @@ use chancery_domain::{
 use chancery_jose::Jwk;
 use chancery_store::{Party, Tx};
 
+use super::nonce::Nonce;
 use super::{Acme, AcmeError};
 use crate::caller::{Actor, Caller, Origin};
 use crate::error::ServiceError;
@@ -51,8 +52,7 @@ impl Acme {
 
     /// The same as it is now.
     pub async fn read_key_of(&self, id: AcmeAccountId) -> Result<SpeakersKey, ServiceError> {
-        let read = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.acme_account(id)?);
-        let account = self.kernel.store.peek(read).await?.ok_or_else(no_such_account)?;
+        let account = self.kernel.store.peek(move |tx| tx.acme_account(id)).await?.ok_or_else(no_such_account)?;
         let key = Jwk::parse(account.jwk.as_bytes()).map_err(ServiceError::internal)?;
         self.keys.keep(id, key.clone(), account.reseller);
         Ok(SpeakersKey { key, reseller: account.reseller, remembered: false })
@@ -63,7 +63,7 @@ impl Acme {
     pub async fn admit(
         &self,
         id: AcmeAccountId,
-        nonce: &str,
+        nonce: Nonce,
         key: &Jwk,
         origin: &Origin,
     ) -> Result<AcmeCaller, ServiceError> {
@@ -77,9 +77,8 @@ impl Acme {
         let (admitted, now) = (standing(party, origin)?, self.kernel.now());
         if admitted.credential_used_at.is_none_or(|at| now.since(at) >= LAST_USED) {
             let kid = admitted.account.kid;
-            let touch = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.touch_credential(kid, now)?);
             // Good to know, and no reason to refuse anybody.
-            if let Err(error) = self.kernel.store.write(touch).await {
+            if let Err(error) = self.kernel.store.write(move |tx| tx.touch_credential(kid, now)).await {
                 tracing::warn!(%error, %kid, "could not note that a credential is in use");
             }
         }

@@ -2,6 +2,7 @@
 
 use chancery_domain::{AuthorizationId, AuthorizationState, ChallengeId, ProblemKind, ValidationProblem};
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::{Acme, AcmeCaller, AcmeError, require_still};
 use crate::authorizations::{AuthorizationDetails, ChallengeDetails, lock};
@@ -21,30 +22,9 @@ impl Acme {
     /// sees it at once need not ask for it. Saying it again changes nothing.
     pub async fn answer_challenge(&self, by: &AcmeCaller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
         by.require_active()?;
-        let wait = self.kernel.settings.acme.challenge_wait;
-        let until = tokio::time::Instant::now() + wait;
-        let at_once = match wait.is_zero() {
-            true => Ok(None),
-            false => self.authorizations.choose_at_once(&by.caller, id, FEW, wait).await,
-        };
-        let tried = match at_once {
-            Ok(Some(details)) => return Ok(details),
+        let tried = match self.choose_and_wait(by, id).await {
             Err(ServiceError::AlreadyTried(tried)) => tried,
-            Err(other) => return Err(other),
-            Ok(None) => {
-                let decided = self.kernel.decided.watch(id);
-                match self.authorizations.choose_among(&by.caller, id).await {
-                    Err(ServiceError::AlreadyTried(tried)) => tried,
-                    Err(other) => return Err(other),
-                    Ok(chosen) => {
-                        if wait.is_zero() || chosen.names > FEW {
-                            return Ok(chosen.details);
-                        }
-                        decided.at_most(until - tokio::time::Instant::now()).await;
-                        return self.challenge(by, id).await;
-                    }
-                }
-            }
+            told => return told,
         };
         if tried.challenge.id == id || tried.authorization.validation().is_some() {
             return self.challenge(by, id).await;
@@ -57,6 +37,24 @@ impl Acme {
         );
         let (about, refused) = (About::Authorization(id.authorization()), AcmeError::Malformed(message).into());
         Err(self.kernel.tell_refused(&by.caller, about, "challenge", refused).await)
+    }
+
+    async fn choose_and_wait(&self, by: &AcmeCaller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
+        let wait = self.kernel.settings.acme.challenge_wait;
+        if wait.is_zero() {
+            return Ok(self.authorizations.choose_among(&by.caller, id).await?.details);
+        }
+        let until = Instant::now() + wait;
+        if let Some(details) = self.authorizations.choose_at_once(&by.caller, id, FEW, wait).await? {
+            return Ok(details);
+        }
+        let decided = self.kernel.decided.watch(id);
+        let chosen = self.authorizations.choose_among(&by.caller, id).await?;
+        if chosen.names > FEW {
+            return Ok(chosen.details);
+        }
+        decided.at_most(until - Instant::now()).await;
+        self.challenge(by, id).await
     }
 
     /// Gives a permission up, with all there are for the same name: the account cannot get certificates for it without
@@ -74,6 +72,8 @@ impl Acme {
             .store
             .write(move |tx| {
                 let (authorization, order) = lock(tx, &caller, id)?;
+                // Claimed, not held: an order that uses this permission as well is issued before, or not at all.
+                tx.claim_acme_account(acme_account)?;
                 require_still(tx, &caller)?;
                 let (now, thumbprint) = (kernel.now(), Some(thumbprint.clone()));
                 let was_valid = match &authorization.state {

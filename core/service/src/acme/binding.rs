@@ -1,6 +1,6 @@
 //! External account binding (RFC 8555 section 7.3.4): which customer a new ACME account belongs to.
 
-use chancery_domain::{EabCredential, Kid};
+use chancery_domain::{EabCredential, Kid, cut};
 use chancery_jose::{HmacKey, Jwk, Jws, JwsError};
 use chancery_store::Tx;
 
@@ -51,7 +51,7 @@ pub(crate) fn named<'a>(binding: &'a Jws, url: &str) -> Result<&'a str, AcmeErro
     match header.members.get("url").and_then(|url| url.as_str()) {
         Some(own) if own == url => {}
         Some(own) => {
-            let own: String = own.chars().take(200).collect();
+            let own = cut(own, 200);
             return Err(malformed(&format!("its `url` is {own}; it must be that of this request, {url}")));
         }
         None => return Err(malformed("it has no `url`; it must be that of this request")),
@@ -83,7 +83,7 @@ fn find(tx: &mut Tx<'_>, kid: &str) -> Result<(EabCredential, Vec<u8>), ServiceE
         Err(_) => None,
     };
     found.ok_or_else(|| {
-        let shown: String = kid.chars().take(100).collect();
+        let shown = cut(kid, 100);
         unauthorized(&format!("there is no credential with the key id {shown:?}")).into()
     })
 }

@@ -1,7 +1,7 @@
 //! From a ready order and a CSR to a certificate, within the request where that is possible.
 
 use chancery_domain::policy::Request;
-use chancery_domain::{Order, OrderId, OrderState};
+use chancery_domain::{Order, OrderId, OrderState, messages};
 use chancery_pki::{CertificateRequest, SubscriberKey};
 use chancery_store::Tx;
 use tracing::Instrument;
@@ -97,10 +97,7 @@ fn read(kernel: &Kernel, order: &Order, der: &[u8]) -> Result<JudgedCsr, Service
     }
     let profile = rules::profile(&kernel.settings, &order.profile)?;
     JudgedCsr::read(kernel, der, profile, order.via).map_err(|error| match error {
-        ServiceError::Invalid(problems) => {
-            let all: Vec<_> = problems.0.into_iter().map(|problem| problem.message).collect();
-            bad(all.join("; "))
-        }
+        ServiceError::Invalid(problems) => bad(messages(&problems.0)),
         other => other,
     })
 }
@@ -116,8 +113,7 @@ fn judge(
     let (profile, request) = (rules::profile(&kernel.settings, &order.profile)?, &judged.request);
     let problems = judged.problems(tx)?;
     if !problems.is_empty() {
-        let all: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
-        return Err(bad(all.join("; ")));
+        return Err(bad(messages(&problems)));
     }
     let mut names = request.identifiers();
     names.sort();
@@ -147,8 +143,7 @@ fn judge(
         Ok(_) => Ok(standing),
         // The names are not what is wrong.
         Err(ServiceError::PolicyViolation(violations)) if violations.iter().all(|each| each.code == KEY_TYPES) => {
-            let all: Vec<_> = violations.iter().map(|each| each.message.as_str()).collect();
-            Err(bad(all.join("; ")))
+            Err(bad(messages(&violations)))
         }
         Err(ServiceError::PolicyViolation(violations)) => {
             Err(super::names::rejected(violations, &order.identifiers).into())

@@ -21,6 +21,7 @@ pub use admission::{AcmeCaller, SpeakersKey};
 pub(crate) use admission::{hold_applicant, require_still};
 pub use error::{AcmeError, RejectedName, Rejection, ToldName};
 pub use names::AskedName;
+pub use nonce::Nonce;
 pub(crate) use nonce::Nonces;
 pub use order::NewAcmeOrder;
 pub use renewal::{RenewalInfo, RenewalWindow};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use chancery_domain::{DnsName, Identifier, Problem, Profile};
+use chancery_domain::{DnsName, Identifier, Problem, Profile, cut};
 use chancery_pki::{NameProblem, is_owned_with, is_public_suffix, read_dns_name, registrable_domain};
 
 use super::{AcmeError, RejectedName, Rejection, ToldName};
@@ -108,7 +108,7 @@ fn forbidden(name: &DnsName, detail: String) -> AcmeError {
 /// RFC 9444 section 4.3: what is no ancestor is malformed.
 fn ancestor_of(identifier: &Identifier, text: &str) -> Result<DnsName, AcmeError> {
     let malformed = |why: &str| {
-        let shown: String = text.chars().take(100).collect();
+        let shown = cut(text, 100);
         AcmeError::Malformed(format!("`ancestorDomain` {shown:?} of {identifier} {why}"))
     };
     let Identifier::Dns(name) = identifier else { return Err(malformed("cannot be: an address has none")) };
@@ -144,23 +144,22 @@ pub(super) fn rejected(violations: Vec<Problem>, names: &[Identifier]) -> AcmeEr
 
 fn read_one(asked: &AskedName) -> Result<Identifier, RejectedName> {
     let refuse = |kind, detail| Err(RejectedName { name: asked.told(), kind, detail });
-    let shown = || asked.value.chars().take(100).collect::<String>();
+    let shown = cut(&asked.value, 100);
     match asked.kind.as_str() {
         "dns" if asked.value.parse::<IpAddr>().is_ok() => {
             let detail = format!(
-                "{:?} is an IP address, and was asked for as a host name: its type is ip, not dns (RFC 8738); where the \
-                 client cannot be told so, it is too old for this",
-                shown()
+                "{shown:?} is an IP address, and was asked for as a host name: its type is ip, not dns (RFC 8738); \
+                 where the client cannot be told so, it is too old for this"
             );
             refuse(Rejection::Malformed, detail)
         }
         "dns" => read_dns_name(&asked.value).or_else(|problem| refuse(Rejection::Malformed, problem.to_string())),
         "ip" => match asked.value.parse() {
             Ok(address) => Ok(Identifier::Ip(address)),
-            Err(_) => refuse(Rejection::Malformed, format!("{:?} is not an IP address", shown())),
+            Err(_) => refuse(Rejection::Malformed, format!("{shown:?} is not an IP address")),
         },
         other => {
-            let other: String = other.chars().take(100).collect();
+            let other = cut(other, 100);
             let detail = format!("{other:?} is not a type of identifier that we certify; ask for dns or ip");
             refuse(Rejection::Unsupported, detail)
         }

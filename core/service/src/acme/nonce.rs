@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aws_lc_rs::{constant_time, hmac};
 use chancery_domain::{AcmeAccountId, Entropy, Timestamp};
-use chancery_store::{Party, Tx};
+use chancery_store::Party;
 use data_encoding::BASE64URL_NOPAD;
 
 use super::spent::{Spent, Taking};
@@ -38,8 +38,9 @@ enum Memory {
     Process([u8; 8], Spent),
 }
 
-/// A nonce of ours that is not too old, and may have been taken already.
-pub(super) struct Ours {
+/// A nonce of ours that was not too old when it came, and may have been taken already.
+pub struct Nonce {
+    text: String,
     ends: Timestamp,
     /// Of this process, where it remembers.
     number: Option<u64>,
@@ -75,8 +76,8 @@ impl Nonces {
         BASE64URL_NOPAD.encode(&bytes)
     }
 
-    /// Whether the nonce is ours and not too old.
-    pub(super) fn check(&self, nonce: &str, now: Timestamp) -> Result<Ours, AcmeError> {
+    /// The nonce, if it is ours and not too old.
+    fn check(&self, nonce: &str, now: Timestamp) -> Result<Nonce, AcmeError> {
         const NOT_OURS: AcmeError =
             AcmeError::BadNonce("the nonce is not one of ours; use the one in the header Replay-Nonce of this answer");
         const OF_ANOTHER: AcmeError = AcmeError::BadNonce(
@@ -98,7 +99,7 @@ impl Nonces {
                 _ => return Err(OF_ANOTHER),
             },
         };
-        Ok(Ours { ends, number })
+        Ok(Nonce { text: nonce.to_owned(), ends, number })
     }
 }
 
@@ -108,21 +109,19 @@ impl Acme {
         self.kernel.nonces.make(self.kernel.entropy.as_ref(), self.kernel.now())
     }
 
-    /// Whether a nonce could be taken, before anything is done that costs more.
-    pub fn check_nonce(&self, nonce: &str) -> Result<(), ServiceError> {
-        self.kernel.nonces.check(nonce, self.kernel.now())?;
-        Ok(())
+    /// A nonce that could be taken: found out before anything is done that costs more.
+    pub fn check_nonce(&self, nonce: &str) -> Result<Nonce, ServiceError> {
+        Ok(self.kernel.nonces.check(nonce, self.kernel.now())?)
     }
 
     /// Takes the nonce of a request whose signature was verified; the second time it is refused.
-    pub async fn take_nonce(&self, nonce: &str) -> Result<(), ServiceError> {
-        let Ours { ends, number } = self.kernel.nonces.check(nonce, self.kernel.now())?;
+    pub async fn take_nonce(&self, nonce: Nonce) -> Result<(), ServiceError> {
+        let Nonce { text, ends, number } = nonce;
         let taking = match (&self.kernel.nonces.memory, number) {
             (Memory::Process(_, spent), Some(number)) => spent.take(number),
             (Memory::Process(..) | Memory::Store, _) => {
-                let nonce = nonce.to_owned();
-                let unit = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.redeem_nonce(&nonce, ends)?);
-                if self.kernel.store.alone(unit).await? { Taking::Taken } else { Taking::UsedBefore }
+                let fresh = self.kernel.store.alone(move |tx| tx.redeem_nonce(&text, ends)).await?;
+                if fresh { Taking::Taken } else { Taking::UsedBefore }
             }
         };
         match taking {
@@ -135,17 +134,15 @@ impl Acme {
     /// The same, and who speaks: asked at once where both are in the database.
     pub(super) async fn take_nonce_and_find(
         &self,
-        nonce: &str,
+        nonce: Nonce,
         id: AcmeAccountId,
     ) -> Result<Option<Party>, ServiceError> {
         if let Memory::Process(..) = self.kernel.nonces.memory {
             self.take_nonce(nonce).await?;
-            return self.kernel.store.peek(move |tx| Ok::<_, ServiceError>(tx.party(id)?)).await;
+            return Ok(self.kernel.store.peek(move |tx| tx.party(id)).await?);
         }
-        let Ours { ends, .. } = self.kernel.nonces.check(nonce, self.kernel.now())?;
-        let nonce = nonce.to_owned();
-        let unit = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.redeem_and_find(&nonce, ends, id)?);
-        match self.kernel.store.alone(unit).await? {
+        let Nonce { text, ends, .. } = nonce;
+        match self.kernel.store.alone(move |tx| tx.redeem_and_find(&text, ends, id)).await? {
             (true, party) => Ok(party),
             (false, _) => Err(USED.into()),
         }
@@ -155,14 +152,7 @@ impl Acme {
     pub async fn sweep(&self) -> Result<u64, ServiceError> {
         // Another node's clock may be behind, and would take them for fresh.
         let now = self.kernel.now().minus(LEEWAY);
-        let mut forgotten = 0;
-        loop {
-            let some = self.kernel.store.write(move |tx| Ok::<_, ServiceError>(tx.forget_nonces(now, BATCH)?)).await?;
-            forgotten += some;
-            if some < u64::from(BATCH) {
-                return Ok(forgotten);
-            }
-        }
+        self.kernel.forget(BATCH, move |tx, most| tx.forget_nonces(now, most)).await
     }
 }
 
@@ -198,7 +188,7 @@ mod tests {
     fn a_nonce_is_ours_until_it_is_too_old() {
         for nonces in both(1) {
             let nonce = nonces.make(&Sevens, NOW);
-            assert!(nonces.check(&nonce, NOW).is_ok_and(|ours| ours.ends == NOW.plus(LIFETIME)));
+            assert!(nonces.check(&nonce, NOW).is_ok_and(|nonce| nonce.ends == NOW.plus(LIFETIME)));
             assert!(nonces.check(&nonce, NOW.plus(LIFETIME)).is_err());
             // The clock of another node may be behind.
             assert!(nonces.check(&nonce, NOW.minus(Duration::from_secs(60))).is_ok());

@@ -2,7 +2,7 @@
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    AuthorizationId, Identifier, Metadata, Order, OrderId, Problems, Profile, ProfileName, Timestamp,
+    AcmeAccountId, AuthorizationId, Identifier, Metadata, Order, OrderId, Problems, Profile, ProfileName, Timestamp,
 };
 use chancery_store::{Party, Tx};
 use serde_json::json;
@@ -10,6 +10,7 @@ use serde_json::json;
 use super::admission::{no_such_account, require_admitted};
 use super::{Acme, AcmeCaller, AcmeError, AskedName, names, renewal};
 use crate::authorizations::AuthorizationDetails;
+use crate::caller::Caller;
 use crate::certificates::Download;
 use crate::error::ServiceError;
 use crate::failures::require_worth_trying;
@@ -34,13 +35,10 @@ impl Acme {
     pub async fn new_order(&self, by: &AcmeCaller, new: NewAcmeOrder) -> Result<Order, ServiceError> {
         by.require_active()?;
         self.kernel.in_hand.require_room(by.caller.reseller)?;
-        let (me, who, refused) = (self.clone(), by.clone(), Refused::default());
+        let (me, id, caller, refused) = (self.clone(), by.account.id, by.caller.clone(), Refused::default());
         let noted = refused.clone();
-        match self.kernel.store.write(move |tx| me.create(tx, &who, &new, &noted)).await {
-            Err(error) => {
-                let error = refused.settle(&self.kernel, &by.caller, error).await;
-                Err(self.kernel.tell_refused(&by.caller, About::Nothing, "order", error).await)
-            }
+        match self.kernel.store.write(move |tx| me.create(tx, id, &caller, &new, &noted)).await {
+            Err(error) => Err(refused.answer(&self.kernel, &by.caller, About::Nothing, "order", error).await),
             Ok(order) => {
                 telling::created(&order);
                 Ok(order)
@@ -61,14 +59,11 @@ impl Acme {
             return Err(AcmeError::Malformed(message.to_owned()).into());
         }
         self.kernel.in_hand.require_room(by.caller.reseller)?;
-        let (kernel, who, refused) = (self.kernel.clone(), by.clone(), Refused::default());
+        let (kernel, id, caller, refused) = (self.kernel.clone(), by.account.id, by.caller.clone(), Refused::default());
         let noted = refused.clone();
-        let unit = move |tx: &mut Tx<'_>| pre_authorize(&kernel, tx, &who, &profile, &asked, &noted);
+        let unit = move |tx: &mut Tx<'_>| pre_authorize(&kernel, tx, id, &caller, &profile, &asked, &noted);
         match self.kernel.store.write(unit).await {
-            Err(error) => {
-                let error = refused.settle(&self.kernel, &by.caller, error).await;
-                Err(self.kernel.tell_refused(&by.caller, About::Nothing, "authorization", error).await)
-            }
+            Err(error) => Err(refused.answer(&self.kernel, &by.caller, About::Nothing, "authorization", error).await),
             Ok(made) => Ok(made),
         }
     }
@@ -96,12 +91,13 @@ impl Acme {
     fn create(
         &self,
         tx: &mut Tx<'_>,
-        by: &AcmeCaller,
+        id: AcmeAccountId,
+        caller: &Caller,
         new: &NewAcmeOrder,
         refused: &Refused,
     ) -> Result<Order, ServiceError> {
         let (kernel, now) = (self.kernel.as_ref(), self.kernel.now());
-        let who = hold(tx, by)?;
+        let who = hold(tx, id, caller)?;
         let profile = rules::profile(&kernel.settings, &new.profile)?;
         let identifiers = names::read(&kernel.settings, profile, &new.identifiers)?;
         let ancestors = names::ancestors(&kernel.settings, &new.identifiers)?;
@@ -118,9 +114,9 @@ impl Acme {
         let about = Asked { account: who.account.id, order: None, profile: &profile.name, names: &identifiers };
         judged(refused.note(&about, verdict), &identifiers)?;
         if let Some(replaces) = &new.replaces {
-            renewal::require_replaceable(self, tx, by, replaces, &identifiers)?;
+            renewal::require_replaceable(self, tx, id, replaces, &identifiers)?;
         }
-        let draft = draft(&who, kernel, by, profile, &standing, now);
+        let draft = draft(&who, kernel, caller, profile, &standing, now);
         let order = draft.order(Wanted {
             identifiers,
             csr: None,
@@ -137,13 +133,14 @@ impl Acme {
 fn pre_authorize(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
-    by: &AcmeCaller,
+    id: AcmeAccountId,
+    caller: &Caller,
     profile: &ProfileName,
     asked: &AskedName,
     refused: &Refused,
 ) -> Result<AuthorizationDetails, ServiceError> {
     let now = kernel.now();
-    let who = hold(tx, by)?;
+    let who = hold(tx, id, caller)?;
     let profile = rules::profile(&kernel.settings, profile)?;
     let names = names::read(&kernel.settings, profile, std::slice::from_ref(asked))?;
     let [name] = names.as_slice() else { return Err(ServiceError::internal("one name was read as several")) };
@@ -152,7 +149,7 @@ fn pre_authorize(
     let verdict = standing.judge(tx, &kernel.settings, who.account.id, &request, now);
     let about = Asked { account: who.account.id, order: None, profile: &profile.name, names: &names };
     judged(refused.note(&about, verdict), &names)?;
-    let draft = draft(&who, kernel, by, profile, &standing, now);
+    let draft = draft(&who, kernel, caller, profile, &standing, now);
     let end = now.plus(kernel.settings.issuing.order_lifetime);
     let namespace = match name {
         Identifier::Dns(name) if kernel.settings.acme.subdomains && asked.subdomains => Some(name),
@@ -163,7 +160,7 @@ fn pre_authorize(
     require_worth_trying(kernel, std::slice::from_ref(&authorization))?;
     tx.insert_authorization(&authorization, 0)?;
     let detail = json!({"name": name.to_string()});
-    kernel.audit(tx, &by.caller, "authorization.create", authorization.id, &detail)?;
+    kernel.audit(tx, caller, "authorization.create", authorization.id, &detail)?;
     Ok(AuthorizationDetails { authorization, thumbprint: Some(who.acme_account.thumbprint) })
 }
 
@@ -171,20 +168,20 @@ fn pre_authorize(
 fn draft<'a>(
     party: &'a Party,
     kernel: &'a Kernel,
-    by: &'a AcmeCaller,
+    caller: &'a Caller,
     profile: &'a Profile,
     standing: &'a Standing,
     now: Timestamp,
 ) -> Draft<'a> {
     let Party { account, acme_account, credential, .. } = party;
-    Draft { kernel, caller: &by.caller, account, credential, acme: Some(acme_account), profile, standing, now }
+    Draft { kernel, caller, account, credential, acme: Some(acme_account), profile, standing, now }
 }
 
 /// The customer, the ACME account and the credential that bound it, all as they are until the unit of work ends, and all active.
-fn hold(tx: &mut Tx<'_>, by: &AcmeCaller) -> Result<Party, ServiceError> {
-    let party = tx.hold_party(by.account.id)?.ok_or_else(no_such_account)?;
+fn hold(tx: &mut Tx<'_>, id: AcmeAccountId, caller: &Caller) -> Result<Party, ServiceError> {
+    let party = tx.hold_party(id)?.ok_or_else(no_such_account)?;
     party.account.require_active()?;
-    require_admitted(&party, &by.caller)?;
+    require_admitted(&party, caller)?;
     Ok(party)
 }
 

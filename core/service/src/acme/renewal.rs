@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use chancery_domain::{CertificateRecord, CertificateState, Identifier, Timestamp};
+use chancery_domain::{AcmeAccountId, CertificateRecord, CertificateState, Identifier, Timestamp};
 use chancery_store::Tx;
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 
-use super::{Acme, AcmeCaller, AcmeError};
+use super::{Acme, AcmeError};
 use crate::error::ServiceError;
 
 /// How often a client is to ask.
@@ -56,7 +56,7 @@ fn window(certificate: &CertificateRecord, now: Timestamp) -> RenewalWindow {
 pub(super) fn require_replaceable(
     acme: &Acme,
     tx: &mut Tx<'_>,
-    by: &AcmeCaller,
+    account: AcmeAccountId,
     name: &str,
     identifiers: &[Identifier],
 ) -> Result<(), ServiceError> {
@@ -65,7 +65,7 @@ pub(super) fn require_replaceable(
         other => other,
     })?;
     let order = tx.order(certificate.reseller, certificate.order)?;
-    if order.and_then(|order| order.acme_account) != Some(by.account.id) {
+    if order.and_then(|order| order.acme_account) != Some(account) {
         let message = "`replaces` names a certificate that another account ordered; leave it out";
         return Err(AcmeError::Unauthorized(message.to_owned()).into());
     }

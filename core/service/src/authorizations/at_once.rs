@@ -77,6 +77,20 @@ impl Drop for Taken {
     }
 }
 
+/// Lets go of a job whose look panics: its lease ends, and it is tried again.
+struct Holding<'a> {
+    looker: &'a dyn Looker,
+    job: &'a Job,
+}
+
+impl Drop for Holding<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.looker.let_go(self.job);
+        }
+    }
+}
+
 type Told = Result<Option<ChallengeDetails>, ServiceError>;
 
 impl Authorizations {
@@ -133,7 +147,10 @@ impl Authorizations {
         let (subject, reseller) = (id.to_string(), Some(caller.reseller));
         let job = Job { kind: JobKind::Validate, subject, attempts: 1, reseller };
         looker.hold(&job);
-        let concluded = Validations::new(self.kernel.clone()).conclude(id, look.await).await;
+        let concluded = {
+            let _holding = Holding { looker, job: &job };
+            Validations::new(self.kernel.clone()).conclude(id, look.await).await
+        };
         looker.let_go(&job);
         if let Err(error) = concluded {
             tracing::debug!(%error, challenge = %id, "what was seen could not be written; the job looks again");
@@ -172,8 +189,7 @@ impl Authorizations {
             Err(tried @ ServiceError::AlreadyTried(_)) => Err(tried),
             Err(error) => {
                 let about = About::Authorization(id.authorization());
-                let error = refused.settle(&self.kernel, caller, error).await;
-                Err(self.kernel.tell_refused(caller, about, "challenge", error).await)
+                Err(refused.answer(&self.kernel, caller, about, "challenge", error).await)
             }
         }
     }

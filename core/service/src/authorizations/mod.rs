@@ -4,6 +4,7 @@ mod at_once;
 
 use std::sync::Arc;
 
+use chancery_domain::policy::Request;
 use chancery_domain::{
     Account, Authorization, AuthorizationError, AuthorizationId, AuthorizationState, Challenge, ChallengeId,
     ChallengeState, ChallengeType, Identifier, Order, OrderError, OrderState, Profile, Scope, Timestamp,
@@ -56,7 +57,7 @@ impl Authorizations {
     }
 
     pub async fn show(&self, caller: &Caller, id: AuthorizationId) -> Result<AuthorizationDetails, ServiceError> {
-        caller.require(Scope::ReadAuthorization).or_else(|_| caller.require(Scope::WriteAuthorization))?;
+        caller.require_either(Scope::ReadAuthorization, Scope::WriteAuthorization)?;
         let caller = caller.clone();
         let read = move |tx: &mut Tx<'_>| {
             let authorization = own(tx, &caller, id)?;
@@ -80,20 +81,19 @@ impl Authorizations {
             .write(move |tx| {
                 let (authorization, order) = lock(tx, &by, id)?;
                 require_alive(&kernel, &authorization, order.as_ref())?;
-                let thumbprint = account_thumbprint(&kernel, tx, &authorization)?;
+                let thumbprint = Some(account_thumbprint(&kernel, tx, &authorization)?);
                 // Those of an order that has failed still tell what became of them.
-                let order = match order {
-                    Some(order) if authorization.challenges.is_empty() => order,
-                    _ => return Ok(AuthorizationDetails { authorization, thumbprint: Some(thumbprint) }),
+                let lacks_codes = |order: &Order| {
+                    authorization.challenges.is_empty() && !matches!(order.state, OrderState::Invalid { .. })
                 };
-                if let OrderState::Invalid { .. } = order.state {
-                    return Ok(AuthorizationDetails { authorization, thumbprint: Some(thumbprint) });
-                }
+                let Some(order) = order.filter(lacks_codes) else {
+                    return Ok(AuthorizationDetails { authorization, thumbprint });
+                };
                 let authorization = with_codes(&kernel, tx, authorization, &order)?;
                 tx.save_authorization(&authorization)?;
                 let count = authorization.challenges.len();
                 kernel.audit(tx, &by, "authorization.generate_challenges", id, &json!({"challenges": count}))?;
-                Ok(AuthorizationDetails { authorization, thumbprint: Some(thumbprint) })
+                Ok(AuthorizationDetails { authorization, thumbprint })
             })
             .await;
         match generated {
@@ -103,7 +103,7 @@ impl Authorizations {
     }
 
     pub async fn show_challenge(&self, caller: &Caller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
-        caller.require(Scope::ReadChallenge).or_else(|_| caller.require(Scope::WriteChallenge))?;
+        caller.require_either(Scope::ReadChallenge, Scope::WriteChallenge)?;
         let caller = caller.clone();
         self.kernel.store.peek(move |tx| challenge(tx, &caller, id)).await
     }
@@ -141,8 +141,7 @@ impl Authorizations {
             Ok(chosen) => chosen,
             Err(error) => {
                 let about = About::Authorization(id.authorization());
-                let error = refused.settle(&self.kernel, caller, error).await;
-                return Err(self.kernel.tell_refused(caller, about, "challenge", error).await);
+                return Err(refused.answer(&self.kernel, caller, about, "challenge", error).await);
             }
         };
         fault::reached(Step::Chosen);
@@ -159,7 +158,8 @@ impl Authorizations {
             .write(move |tx| {
                 let (authorization, order) = lock_challenge(tx, &by, id)?;
                 let now = kernel.now();
-                if hold_account_of(tx, &authorization)?.deleted_at.is_some() {
+                // Claimed, not held: an order that uses this permission as well is issued before, or not at all.
+                if claim_account_of(tx, &authorization)?.deleted_at.is_some() {
                     return Err(AuthorizationError::Deactivated.into());
                 }
                 if authorization.status(now) == "expired" {
@@ -208,8 +208,8 @@ fn own(tx: &mut Tx<'_>, caller: &Caller, id: AuthorizationId) -> Result<Authoriz
 }
 
 /// The account of an authorization: it is there as long as that is.
-fn hold_account_of(tx: &mut Tx<'_>, authorization: &Authorization) -> Result<Account, ServiceError> {
-    let account = tx.hold_account(authorization.reseller, authorization.account)?;
+fn claim_account_of(tx: &mut Tx<'_>, authorization: &Authorization) -> Result<Account, ServiceError> {
+    let account = tx.claim_account(authorization.reseller, authorization.account)?;
     account.ok_or_else(|| ServiceError::internal("an authorization without its account"))
 }
 
@@ -343,7 +343,7 @@ fn require_alive(kernel: &Kernel, authorization: &Authorization, order: Option<&
     match (&authorization.state, &order.state) {
         (AuthorizationState::Deactivated { .. } | AuthorizationState::Revoked { .. }, _)
         | (_, OrderState::Cancelled { .. }) => Err(AuthorizationError::Deactivated.into()),
-        _ if order.is_expired(kernel.now()) => Err(AuthorizationError::Expired(order.expires_at).into()),
+        _ if order.is_expired(kernel.now()) => Err(AuthorizationError::OrderExpired(order.expires_at).into()),
         _ => Ok(()),
     }
 }
@@ -352,7 +352,7 @@ fn require_alive(kernel: &Kernel, authorization: &Authorization, order: Option<&
 fn require_open(order: &Order, now: Timestamp) -> Result<(), ServiceError> {
     match &order.state {
         OrderState::Invalid { problem, .. } => Err(OrderError::Failed(problem.clone()).into()),
-        _ if order.is_expired(now) => Err(AuthorizationError::Expired(order.expires_at).into()),
+        _ if order.is_expired(now) => Err(AuthorizationError::OrderExpired(order.expires_at).into()),
         _ if order.is_open(now) => Ok(()),
         OrderState::Pending
         | OrderState::Ready
@@ -374,10 +374,18 @@ fn with_codes(
 ) -> Result<Authorization, ServiceError> {
     let now = kernel.now();
     let standing = Standing::of(tx, order.account)?;
-    let kinds = offered(&authorization.identifier, profile_of(kernel, order)?, &standing.applied(&kernel.settings));
+    let profile = profile_of(kernel, order)?;
+    let kinds = offered(&authorization.identifier, profile, &standing.applied(&kernel.settings));
     let has_account = authorization.acme_account.is_some();
-    let kinds = kinds.into_iter().filter(|kind| has_account || !kind.needs_acme_account());
-    let challenges = kinds.map(|kind| Challenge {
+    let kinds: Vec<_> = kinds.into_iter().filter(|kind| has_account || !kind.needs_acme_account()).collect();
+    if kinds.is_empty() {
+        // A policy came after the order.
+        let identifiers = std::slice::from_ref(&authorization.identifier);
+        let asked = Request { profile, identifiers, key_type: None, challenge_type: None, validity_days: None };
+        standing.require_ways(&kernel.settings, &asked)?;
+        standing.require_ways_without_acme(&kernel.settings, &asked)?;
+    }
+    let challenges = kinds.into_iter().map(|kind| Challenge {
         id: ChallengeId::of(authorization.id, kind),
         kind,
         token: BASE64URL_NOPAD.encode(&kernel.entropy.bytes::<32>()),

@@ -33,7 +33,7 @@ impl Console {
     pub async fn clients(&self, caller: &Caller) -> Result<Vec<Client>, ServiceError> {
         caller.require(Scope::ReadAccount)?;
         let reseller = caller.reseller;
-        self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.clients(reseller)?)).await
+        Ok(self.kernel.store.read(move |tx| tx.clients(reseller)).await?)
     }
 
     /// One of them.

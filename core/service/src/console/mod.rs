@@ -138,18 +138,10 @@ impl Console {
 
     /// Forgets sessions that have ended, and says how many.
     pub async fn sweep(&self) -> Result<u64, ServiceError> {
-        let (now, mut forgotten) = (self.kernel.now(), 0);
-        loop {
-            let unit = move |tx: &mut Tx<'_>| {
-                let some = tx.forget_console_sessions(now, BATCH)?;
-                Ok::<_, ServiceError>((some, tx.forget_external_sessions(now, BATCH)?))
-            };
-            let (some, external) = self.kernel.store.write(unit).await?;
-            forgotten += some + external;
-            if some.max(external) < u64::from(BATCH) {
-                return Ok(forgotten);
-            }
-        }
+        let now = self.kernel.now();
+        let by_key = self.kernel.forget(BATCH, move |tx, most| tx.forget_console_sessions(now, most)).await?;
+        let external = self.kernel.forget(BATCH, move |tx, most| tx.forget_external_sessions(now, most)).await?;
+        Ok(by_key + external)
     }
 
     /// The person of a session, if both are still good.

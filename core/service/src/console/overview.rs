@@ -115,10 +115,7 @@ impl Console {
     ) -> Result<Vec<CertificateRecord>, ServiceError> {
         caller.require(Scope::ReadCertificate)?;
         let (reseller, span) = (caller.reseller, day(midnight(at)));
-        self.kernel
-            .store
-            .read(move |tx| Ok::<_, ServiceError>(tx.certificates_expiring(reseller, span, most.min(1000))?))
-            .await
+        Ok(self.kernel.store.read(move |tx| tx.certificates_expiring(reseller, span, most.min(1000))).await?)
     }
 
     async fn failed(&self, caller: &Caller, now: Timestamp) -> Result<Vec<OrderDetails>, ServiceError> {

@@ -63,7 +63,7 @@ impl Cache {
     /// Asks for the epoch, and forgets everything when it is another.
     pub(crate) async fn poll(&self, kernel: &Kernel) -> Result<(), ServiceError> {
         let asked = Instant::now();
-        let epoch = kernel.store.peek(|tx| Ok::<_, ServiceError>(tx.identity_epoch()?)).await?;
+        let epoch = kernel.store.peek(|tx| tx.identity_epoch()).await?;
         self.settle(epoch, asked);
         Ok(())
     }

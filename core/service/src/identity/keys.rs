@@ -29,7 +29,7 @@ struct Loaded {
 impl TokenKeys {
     /// Reads the keys, after making the first one or the one that is due.
     pub(crate) async fn load(kernel: &Arc<Kernel>) -> Result<Self, ServiceError> {
-        let keys = kernel.store.read(|tx| Ok::<_, ServiceError>(tx.token_keys()?)).await?;
+        let keys = kernel.store.read(|tx| tx.token_keys()).await?;
         let now = kernel.now();
         let keys = if plan(kernel, &keys, now) == Plan::default() { keys } else { renew(kernel).await? };
         let (mut loaded, mut published) = (Vec::new(), Vec::new());

@@ -27,7 +27,7 @@ pub use settings::{Caps, LimitSettings};
 use tables::Tables;
 
 /// What is limited, and for whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limit {
     /// Requests of a reseller and its customers, at whichever door.
     Requests,

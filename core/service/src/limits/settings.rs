@@ -9,7 +9,7 @@ use super::{Limit, Rate};
 /// The rates and the caps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LimitSettings {
-    rates: BTreeMap<&'static str, Rate>,
+    rates: BTreeMap<Limit, Rate>,
     pub caps: Caps,
     /// A page that explains the limits, for those who meet one.
     pub help: Option<String>,
@@ -61,8 +61,8 @@ impl LimitSettings {
     #[must_use]
     pub fn with(mut self, limit: Limit, rate: Option<Rate>) -> Self {
         match rate {
-            Some(rate) => drop(self.rates.insert(limit.as_str(), rate)),
-            None => drop(self.rates.remove(limit.as_str())),
+            Some(rate) => drop(self.rates.insert(limit, rate)),
+            None => drop(self.rates.remove(&limit)),
         }
         self
     }
@@ -73,6 +73,6 @@ impl LimitSettings {
 
     /// The rate of a limit, where there is one.
     pub fn rate(&self, limit: Limit) -> Option<Rate> {
-        self.rates.get(limit.as_str()).copied()
+        self.rates.get(&limit).copied()
     }
 }

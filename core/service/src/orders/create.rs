@@ -59,10 +59,7 @@ impl Orders {
         let noted = refused.clone();
         let unit = move |tx: &mut Tx<'_>| create(&kernel, tx, &by, &new, &judged, &noted);
         match self.kernel.write_once(caller, once, unit).await {
-            Err(error) => {
-                let error = refused.settle(&self.kernel, caller, error).await;
-                Err(self.kernel.tell_refused(caller, About::Nothing, "order", error).await)
-            }
+            Err(error) => Err(refused.answer(&self.kernel, caller, About::Nothing, "order", error).await),
             Ok(created) => {
                 if let Outcome::Fresh(details) = &created {
                     telling::created(&details.order);
@@ -190,7 +187,8 @@ impl Dates {
         }
         let days = days_between(start, end);
         if days > self.most_days {
-            let message = format!("is {days} days after not_before; the profile allows {}", self.most_days);
+            let latest = start.plus(Duration::from_secs((u64::from(self.most_days) * 86_400).saturating_sub(1)));
+            let message = format!("must be {latest} at most: the profile allows {} days", self.most_days);
             problems.add("not_after", "out_of_range", message);
         }
         Some(days)

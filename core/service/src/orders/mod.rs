@@ -213,7 +213,7 @@ const NO_CSR: &str = "this order came through ACME and gets its CSR there";
 
 /// The caller, if it may look at orders.
 fn may_look(caller: &Caller) -> Result<Caller, ServiceError> {
-    caller.require(Scope::ReadOrder).or_else(|_| caller.require(Scope::WriteOrder))?;
+    caller.require_either(Scope::ReadOrder, Scope::WriteOrder)?;
     Ok(caller.clone())
 }
 

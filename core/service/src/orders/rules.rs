@@ -4,7 +4,7 @@ use chancery_domain::policy::{Applied, Request, Verdict, evaluate};
 use chancery_domain::{
     AccountId, ChallengeType, Identifier, Policy, PolicyRules, Problem, Problems, Profile, ProfileName, Timestamp,
 };
-use chancery_store::{Counted, Tx};
+use chancery_store::{Counted, StoreError, Tx};
 
 use crate::error::ServiceError;
 use crate::settings::Settings;
@@ -32,7 +32,7 @@ impl Standing {
         self.policies.iter().map(applied).collect()
     }
 
-    /// Judges a request; every broken rule is told, and a used-up quota only where nothing else stands against it.
+    /// Judges a request; every broken rule is told, and used-up quotas only where nothing else stands against it.
     pub(crate) fn judge(
         &self,
         tx: &mut Tx<'_>,
@@ -71,7 +71,7 @@ impl Standing {
         verdict
     }
 
-    /// What would be said to an order: every broken rule, and a quota that is used up.
+    /// What would be said to an order: every broken rule, and every quota that is used up.
     pub(crate) fn foretell(
         &self,
         tx: &mut Tx<'_>,
@@ -83,12 +83,18 @@ impl Standing {
         let mut verdict = self.verdict(settings, request);
         match check_quotas(tx, &self.applied(settings), account, now) {
             Ok(()) => Ok(verdict),
-            Err(ServiceError::QuotaExceeded { problem, .. }) => {
-                verdict.violations.push(problem);
+            Err(ServiceError::QuotaExceeded { problems, .. } | ServiceError::PolicyViolation(problems)) => {
+                verdict.violations.extend(problems);
                 Ok(verdict)
             }
             Err(other) => Err(other),
         }
+    }
+
+    /// That the policies leave a way to show every name.
+    pub(crate) fn require_ways(&self, settings: &Settings, request: &Request<'_>) -> Result<(), ServiceError> {
+        let violations = unshowable(request, &self.applied(settings));
+        if violations.is_empty() { Ok(()) } else { Err(ServiceError::PolicyViolation(violations)) }
     }
 
     /// That every name of a reseller's order can be shown: what is bound to an ACME account cannot be for it.
@@ -139,49 +145,75 @@ impl Standing {
 
     /// Whether any policy counts certificates.
     pub(crate) fn counts(&self, settings: &Settings) -> bool {
-        self.applied(settings).iter().any(|policy| {
-            let PolicyRules { max_certificates_per_day, max_certificates_per_week, max_active_certificates, .. } =
-                policy.rules;
-            [max_certificates_per_day, max_certificates_per_week, max_active_certificates]
-                .iter()
-                .any(|most| most.is_some())
-        })
+        let applied = self.applied(settings);
+        applied.iter().any(|policy| QUOTAS.iter().any(|quota| (quota.most)(policy.rules).is_some()))
     }
 }
 
+/// What a policy may count, and how it is told.
+struct Quota {
+    rule: &'static str,
+    what: &'static str,
+    most: fn(&PolicyRules) -> Option<u32>,
+    count: fn(&mut Tx<'_>, AccountId, Timestamp) -> Result<Vec<Counted>, StoreError>,
+}
+
+const QUOTAS: [Quota; 3] = [
+    Quota {
+        rule: "max_certificates_per_day",
+        what: "certificates a day",
+        most: |rules| rules.max_certificates_per_day,
+        count: |tx, account, now| tx.issued_lately(account, 1, now),
+    },
+    Quota {
+        rule: "max_certificates_per_week",
+        what: "certificates a week",
+        most: |rules| rules.max_certificates_per_week,
+        count: |tx, account, now| tx.issued_lately(account, 7, now),
+    },
+    Quota {
+        rule: "max_active_certificates",
+        what: "active certificates",
+        most: |rules| rules.max_active_certificates,
+        count: |tx, account, now| tx.active_certificates(account, now),
+    },
+];
+
+impl Quota {
+    fn problem(&self, policy: &Applied<'_>, said: &str) -> Problem {
+        let message = format!("{said} (policy {:?})", policy.name.as_str());
+        Problem { policy: policy.id.map(|id| id.to_string()), ..Problem::new(self.rule, self.rule, message) }
+    }
+}
+
+/// That no quota is used up; all that are, are told, and when the last of them has a place again. Against a quota of none
+/// waiting does not help: it forbids, like any other rule.
 fn check_quotas(
     tx: &mut Tx<'_>,
     applied: &[Applied<'_>],
     account: AccountId,
     now: Timestamp,
 ) -> Result<(), ServiceError> {
-    for policy in applied {
-        let quota = |rule: &'static str, most: Option<u32>, counted: Vec<Counted>| {
-            let used: i64 = counted.iter().map(|each| each.certificates).sum();
-            match most {
-                Some(most) if used >= i64::from(most) => {
-                    let message =
-                        format!("{used} of {most} certificates are used up (policy {:?})", policy.name.as_str());
-                    let problem =
-                        Problem { policy: policy.id.map(|id| id.to_string()), ..Problem::new(rule, rule, message) };
-                    Err(ServiceError::QuotaExceeded { problem, retry_after: seconds_to_free(&counted, most, now) })
+    let (mut forbidding, mut used_up, mut retry_after) = (Vec::new(), Vec::new(), 0);
+    for (policy, quota) in applied.iter().flat_map(|policy| QUOTAS.iter().map(move |quota| (policy, quota))) {
+        match (quota.most)(policy.rules) {
+            None => {}
+            Some(0) => forbidding.push(quota.problem(policy, &format!("no {} are allowed", quota.what))),
+            Some(most) => {
+                let counted = (quota.count)(tx, account, now)?;
+                let used: i64 = counted.iter().map(|each| each.certificates).sum();
+                if used >= i64::from(most) {
+                    used_up.push(quota.problem(policy, &format!("{used} of {most} {} are used up", quota.what)));
+                    retry_after = seconds_to_free(&counted, most, now).max(retry_after);
                 }
-                Some(_) | None => Ok(()),
             }
-        };
-        let PolicyRules { max_certificates_per_day, max_certificates_per_week, max_active_certificates, .. } =
-            policy.rules;
-        if max_certificates_per_day.is_some() {
-            quota("max_certificates_per_day", *max_certificates_per_day, tx.issued_lately(account, 1, now)?)?;
-        }
-        if max_certificates_per_week.is_some() {
-            quota("max_certificates_per_week", *max_certificates_per_week, tx.issued_lately(account, 7, now)?)?;
-        }
-        if max_active_certificates.is_some() {
-            quota("max_active_certificates", *max_active_certificates, tx.active_certificates(account, now)?)?;
         }
     }
-    Ok(())
+    match (forbidding.is_empty(), used_up.is_empty()) {
+        (true, true) => Ok(()),
+        (true, false) => Err(ServiceError::QuotaExceeded { problems: used_up, retry_after }),
+        (false, _) => Err(ServiceError::PolicyViolation(forbidding)),
+    }
 }
 
 /// The rule that names the ways to show control.
@@ -214,8 +246,9 @@ fn unshowable(request: &Request<'_>, applied: &[Applied<'_>]) -> Vec<Problem> {
 /// The profile of this name; another name is a mistake in the request.
 pub(crate) fn profile<'a>(settings: &'a Settings, name: &ProfileName) -> Result<&'a Profile, ServiceError> {
     settings.profile(name).ok_or_else(|| {
+        let known: Vec<_> = settings.profiles.iter().map(|profile| profile.name.as_str()).collect();
         let mut problems = Problems::default();
-        problems.add("profile", "unknown", format!("there is no profile {name}"));
+        problems.add("profile", "unknown", format!("there is no profile {name}; there are {}", known.join(", ")));
         ServiceError::Invalid(problems)
     })
 }
@@ -235,16 +268,13 @@ pub(crate) fn offered(identifier: &Identifier, profile: &Profile, applied: &[App
     profile.challenge_types.iter().copied().filter(|kind| allowed(kind) && possible(kind)).collect()
 }
 
-/// How long until fewer than `most` certificates count; they are sorted by when they cease to. A quota of none is never
-/// free, and is worth asking about again when something else has changed.
+/// How long until fewer than `most` certificates count, of which there is one at least; they are sorted by when they cease
+/// to.
 fn seconds_to_free(counted: &[Counted], most: u32, now: Timestamp) -> u64 {
-    const DAY: i64 = 86_400;
     let mut left: i64 = counted.iter().map(|each| each.certificates).sum();
     let free = counted.iter().find(|each| {
         left -= each.certificates;
         left < i64::from(most)
     });
-    let midnight = now.as_secs() + DAY - now.as_secs().rem_euclid(DAY);
-    let free = free.map_or(midnight, |each| each.until.as_secs());
-    u64::try_from(free - now.as_secs()).unwrap_or(1).max(1)
+    free.map_or(1, |each| u64::try_from(each.until.as_secs() - now.as_secs()).unwrap_or(1).max(1))
 }

@@ -60,8 +60,7 @@ impl Dispatch {
     /// Webhooks that there is something to tell.
     pub async fn due(&self) -> Result<Vec<WebhookId>, ServiceError> {
         let (now, below) = (self.kernel.now(), self.kernel.event_horizon().await?);
-        let look = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.webhooks_with_work(now, LEASE, below, WEBHOOKS)?);
-        self.kernel.store.read(look).await
+        Ok(self.kernel.store.read(move |tx| tx.webhooks_with_work(now, LEASE, below, WEBHOOKS)).await?)
     }
 
     /// Takes a webhook and puts down what is new for it; nothing where another node has it.
@@ -104,15 +103,7 @@ impl Dispatch {
     /// Forgets what was delivered long ago.
     pub async fn sweep(&self) -> Result<u64, ServiceError> {
         let before = self.kernel.now().minus(KEPT);
-        let mut forgotten = 0;
-        loop {
-            let forget = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.forget_deliveries(before, FORGOTTEN_AT_ONCE)?);
-            let count = self.kernel.store.write(forget).await?;
-            forgotten += count;
-            if count < u64::from(FORGOTTEN_AT_ONCE) {
-                return Ok(forgotten);
-            }
-        }
+        self.kernel.forget(FORGOTTEN_AT_ONCE, move |tx, most| tx.forget_deliveries(before, most)).await
     }
 }
 

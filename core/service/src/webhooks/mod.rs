@@ -100,7 +100,7 @@ impl Webhooks {
     }
 
     pub async fn show(&self, caller: &Caller, id: WebhookId) -> Result<Webhook, ServiceError> {
-        caller.require(Scope::ReadWebhook).or_else(|_| caller.require(Scope::WriteWebhook))?;
+        caller.require_either(Scope::ReadWebhook, Scope::WriteWebhook)?;
         let caller = caller.clone();
         self.kernel.store.read(move |tx| own(tx, &caller, id)).await
     }

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{Scope, Secret, Timestamp};
-use chancery_http::{Door, Place};
+use chancery_http::{Door, Place, csv_field};
 use chancery_service::{Caller, CertificateDetails, Limit, ListRequest, ServiceError};
 use futures_util::stream::try_unfold;
 use http::HeaderMap;
@@ -120,30 +120,5 @@ fn row(details: &CertificateDetails, caller: &Caller, now: Timestamp) -> String 
         certificate.order.to_string(),
         certificate.created_at.to_string(),
     ];
-    fields.map(|field| quoted(&field)).join(",") + "\r\n"
-}
-
-/// A spreadsheet takes what begins like a formula for one; it is told that this is text.
-fn quoted(field: &str) -> String {
-    let field = match field.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) {
-        true => format!("'{field}"),
-        false => field.to_owned(),
-    };
-    if field.contains([',', '"', '\r', '\n']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_field_is_text_and_stays_one_field() {
-        assert_eq!(quoted("plain"), "plain");
-        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
-        for formula in ["=cmd()@example.com", "+1", "-1", "@SUM(1)", "\t=1"] {
-            assert_eq!(quoted(formula), format!("'{formula}"));
-        }
-        assert_eq!(quoted("\r=1"), "\"'\r=1\"");
-        assert_eq!(quoted("=1,2"), "\"'=1,2\"");
-    }
+    fields.map(|field| csv_field(&field)).join(",") + "\r\n"
 }

@@ -65,8 +65,14 @@ impl de::Error for Fault {
         Fault::WrongType { found: kind(found), expected: plain(&expected.to_string()) }
     }
 
-    fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Fault::InvalidValue { expected: plain(&expected.to_string()) }
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        let expected = expected.to_string();
+        // How large it may be is a rule of the member, not of the type we keep it in.
+        let expected = match (found, is_whole_number(&expected)) {
+            (Unexpected::Unsigned(_), true) => "a smaller number".to_owned(),
+            _ => plain(&expected),
+        };
+        Fault::InvalidValue { expected }
     }
 
     fn invalid_length(_: usize, expected: &dyn Expected) -> Self {
@@ -108,14 +114,8 @@ fn kind(found: Unexpected<'_>) -> &'static str {
 /// What JSON calls the thing that a Rust type expects: a client should not have to know our type names.
 fn plain(expected: &str) -> String {
     match expected {
-        "u8" => range(u8::MIN, u8::MAX),
-        "u16" => range(u16::MIN, u16::MAX),
-        "u32" => range(u32::MIN, u32::MAX),
-        "u64" | "usize" => "a whole number, 0 or more".to_owned(),
-        "i8" => range(i8::MIN, i8::MAX),
-        "i16" => range(i16::MIN, i16::MAX),
-        "i32" => range(i32::MIN, i32::MAX),
-        "i64" | "isize" => "a whole number".to_owned(),
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more".to_owned(),
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number".to_owned(),
         "f32" | "f64" => "a number".to_owned(),
         "option" => "a value or null".to_owned(),
         "unit" => "null".to_owned(),
@@ -127,6 +127,6 @@ fn plain(expected: &str) -> String {
     }
 }
 
-fn range(least: impl fmt::Display, most: impl fmt::Display) -> String {
-    format!("a whole number from {least} to {most}")
+fn is_whole_number(expected: &str) -> bool {
+    matches!(expected, "u8" | "u16" | "u32" | "u64" | "usize" | "i8" | "i16" | "i32" | "i64" | "isize")
 }

@@ -171,18 +171,37 @@ mod tests {
             found,
             [
                 "color invalid_value must be one of red, green",
-                "count wrong_type must be a whole number from 0 to 4294967295, not a string",
+                "count wrong_type must be a whole number, 0 or more, not a string",
                 "email missing is required",
                 "emial unknown_field is not known here; known are email, count, color, items, metadata, inner",
                 "extra unknown_field is not known here; known are email, count, color, items, metadata, inner",
                 "inner wrong_type must be an object, not a list",
                 "items[0].value wrong_type must be a string, not a whole number",
-                "items[1].size invalid_value must be a whole number from 0 to 255",
+                "items[1].size invalid_value must be a smaller number",
                 "items[1].value missing is required",
                 "items[1].valve unknown_field is not known here; known are value, size",
                 "items[2] wrong_type must be an object, not a whole number",
                 "metadata.k wrong_type must be a string, not a whole number",
             ]
+        );
+    }
+
+    #[test]
+    fn a_number_that_does_not_fit_is_told_without_the_limits_of_our_types() {
+        #[derive(Debug, Deserialize)]
+        struct Counted {
+            #[serde(rename = "count")]
+            _count: u32,
+            #[serde(rename = "shift", default)]
+            _shift: i32,
+        }
+        let found = |text: &str| read_text::<Counted>(text).unwrap_err();
+        assert_eq!(found(r#"{"count": -1}"#), ["count invalid_value must be a whole number, 0 or more"]);
+        assert_eq!(found(r#"{"count": 4294967296}"#), ["count invalid_value must be a smaller number"]);
+        assert_eq!(found(r#"{"count": 1, "shift": 4294967296}"#), ["shift invalid_value must be a smaller number"]);
+        assert_eq!(
+            found(r#"{"count": 1, "shift": 1.5}"#),
+            ["shift wrong_type must be a whole number, not a number with a fraction"]
         );
     }
 
@@ -253,7 +272,7 @@ mod tests {
         assert_eq!(
             read_text::<Holder>(r#"{"other": "x", "name": "odd"}"#).unwrap_err()[..2],
             [
-                "other wrong_type must be a whole number from 0 to 255, not a string",
+                "other wrong_type must be a whole number, 0 or more, not a string",
                 "name invalid_value must have an even length"
             ]
         );

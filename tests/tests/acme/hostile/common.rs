@@ -1,16 +1,10 @@
 //! Beginnings that many tests share, and what every refusal has to look like.
 
 use chancery_jose::{SigningKey, base64url, jws};
-use chancery_tests::{AcmeClient, Reply, Tenant, World};
+use chancery_tests::Reply;
 use serde_json::{Map, Value, json};
 
-/// A reseller, its customer's credential, and a client with an account.
-pub(crate) async fn stage(world: &World) -> (Tenant, Value, AcmeClient) {
-    let tenant = world.tenant("DEMO").await;
-    let credential = tenant.make_account("a@example.com").await;
-    let client = AcmeClient::registered(world, &credential).await;
-    (tenant, credential, client)
-}
+pub(crate) use crate::common::stage;
 
 /// The problem in the answer to a POST, which must have this status and type and say this.
 #[track_caller]

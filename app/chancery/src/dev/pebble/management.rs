@@ -194,7 +194,7 @@ impl Management {
     }
 
     async fn keys(self) -> Result<Keys, Refused> {
-        let records = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await;
+        let records = self.kernel.store.read(|tx| tx.issuers()).await;
         let sealed = records.map_err(Refused::internal)?.into_iter().map(|record| (record.id, record.sealed)).collect();
         Ok(Keys { kernel: self.kernel, sealed })
     }

@@ -3,7 +3,6 @@
 use axum::body::Bytes;
 use axum::extract::State;
 use chancery_pki::Certificate;
-use chancery_service::ServiceError;
 use http::StatusCode;
 use serde::Deserialize;
 
@@ -34,7 +33,7 @@ pub async fn set(State(management): State<Management>, body: Bytes) -> Result<St
     let missing = || Refused(StatusCode::NOT_FOUND);
     let serial = certificate.serial().ok_or_else(missing)?;
     let number = serial.to_string();
-    let found = management.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.certificate_by_serial(&number)?));
+    let found = management.kernel.store.read(move |tx| tx.certificate_by_serial(&number));
     found.await.map_err(Refused::internal)?.ok_or_else(missing)?;
     management.renewal_answers.set(serial.as_bytes(), answer);
     Ok(StatusCode::OK)
