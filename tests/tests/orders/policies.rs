@@ -181,6 +181,19 @@ on_both_databases! {
         assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "ready");
     }
 
+    async fn a_policy_that_comes_before_the_codes_and_leaves_none_is_told(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let order = tenant.make_order(&account, &["a.test"]).await;
+        let policy = under(&tenant, &account, "no way", json!({"allowed_challenge_types": []})).await;
+        let codes = format!("/v1/authz/{}/challenges", lookup(&order["authorizations"][0]));
+        let refused = tenant.post_empty(&codes).await;
+        assert_eq!(refused.refusal(400), "policy_violation");
+        assert_eq!(refused.json()["errors"][0]["policy"], policy);
+        // What was refused changes nothing: without the policy there are codes.
+        tenant.put(&format!("/v1/policy/{policy}"), json!({"name": "no way"})).await.expect(200);
+        assert_eq!(tenant.post_empty(&codes).await.expect(200)["challenges"].as_array().map(Vec::len), Some(3));
+    }
+
     async fn a_policy_that_comes_after_the_codes_is_enforced_when_one_is_chosen(world: World) {
         let (tenant, account) = stage(&world).await;
         let order = tenant.make_order(&account, &["a.test"]).await;
