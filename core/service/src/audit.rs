@@ -61,7 +61,7 @@ impl Kernel {
         subject: impl ToString,
         detail: &Value,
     ) -> Result<(), ServiceError> {
-        self.audit_record(tx, reseller, actor, origin, action, subject, detail).map(drop)
+        Ok(tx.append_audit(&self.audit_line(reseller, actor, origin, action, subject, detail))?)
     }
 
     /// The same of what the service does by itself.
@@ -74,23 +74,6 @@ impl Kernel {
         detail: &Value,
     ) -> Result<(), ServiceError> {
         self.audit_as(tx, reseller, &Actor::Service, &Origin::default(), action, subject, detail)
-    }
-
-    /// The same, and gives the name of the record.
-    #[allow(clippy::too_many_arguments, reason = "one for each column; a struct would only name them twice")]
-    pub(crate) fn audit_record(
-        &self,
-        tx: &mut Tx<'_>,
-        reseller: Option<ResellerId>,
-        actor: &Actor,
-        origin: &Origin,
-        action: &str,
-        subject: impl ToString,
-        detail: &Value,
-    ) -> Result<AuditId, ServiceError> {
-        let line = self.audit_line(reseller, actor, origin, action, subject, detail);
-        tx.append_audit(&line)?;
-        Ok(line.id)
     }
 
     /// A line of the trail, as of now, about something that was done.

@@ -189,8 +189,9 @@ impl Webhooks {
                 let webhook = own(tx, &caller, id)?;
                 let detail = json!({"url": webhook.url.shown()});
                 let (reseller, actor, origin) = (Some(caller.reseller), &caller.actor, &caller.origin);
-                let record = kernel.audit_record(tx, reseller, actor, origin, "webhook.test", id, &detail)?;
-                let event = EventId { record, place: 0 };
+                let line = kernel.audit_line(reseller, actor, origin, "webhook.test", id, &detail);
+                tx.append_audit(&line)?;
+                let event = EventId { record: line.id, place: 0 };
                 let delivery = new_delivery(&kernel, &webhook, event, EventType::WebhookTest);
                 tx.insert_delivery(&delivery)?;
                 Ok(delivery)
