@@ -3,7 +3,7 @@
 #   postgres_start    starts it and exports CHANCERY_TEST_POSTGRES
 #   postgres_stop     stops it and removes every trace; safe to call twice, or without a start
 #
-# Sourced, not run. The server listens on 127.0.0.1 only and trusts who connects there: it holds nothing
+# Sourced, not run. The server listens on 127.0.0.1 and a socket only and trusts who connects there: it holds nothing
 # but test data, and SCRAM in an unoptimised build would cost more than the tests themselves.
 
 postgres_dir=
@@ -42,7 +42,7 @@ postgres_start() {
         cat "$postgres_dir/initdb.log" >&2
         return 1
     }
-    echo "host all all 127.0.0.1/32 trust" >"$postgres_dir/data/pg_hba.conf"
+    printf '%s\n' "local all all trust" "host all all 127.0.0.1/32 trust" >"$postgres_dir/data/pg_hba.conf"
 
     # If this script is killed outright, the kernel stops the server for it (SIGINT: fast shutdown).
     local tied=("${as[@]}")

@@ -57,14 +57,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for C
     type Error = io::Error;
 
     fn make_tls_connect(&mut self, domain: &str) -> Result<Handshake, io::Error> {
-        let name = ServerName::try_from(domain.to_owned()).map_err(io::Error::other)?;
+        // Asked even where there will be no handshake; a socket in the file system has no name.
+        let name = ServerName::try_from(domain.to_owned()).map_err(io::Error::other);
         Ok(Handshake { name, connector: TlsConnector::from(self.config.clone()) })
     }
 }
 
 /// A handshake that is about to happen.
 pub(crate) struct Handshake {
-    name: ServerName<'static>,
+    name: io::Result<ServerName<'static>>,
     connector: TlsConnector,
 }
 
@@ -74,7 +75,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for Hands
     type Future = Pin<Box<dyn Future<Output = io::Result<Stream<S>>> + Send>>;
 
     fn connect(self, stream: S) -> Self::Future {
-        Box::pin(async move { self.connector.connect(self.name, stream).await.map(Stream) })
+        Box::pin(async move { self.connector.connect(self.name?, stream).await.map(Stream) })
     }
 }
 

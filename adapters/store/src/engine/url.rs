@@ -1,8 +1,11 @@
-//! Which database: `sqlite://path/to/file` or `postgres://user:password@host/name`.
+//! Which database: `sqlite://path/to/file`, `postgres://user:password@host/name`, or
+//! `postgres://user@%2Frun%2Fpostgresql/name` for the socket of a server on the same machine.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+
+use tokio_postgres::config::{Host, SslMode};
 
 use crate::error::StoreError;
 
@@ -28,9 +31,13 @@ impl FromStr for DatabaseUrl {
             let text =
                 text.replace("sslmode=verify-full", "sslmode=require").replace("sslmode=verify-ca", "sslmode=require");
             // The driver's message can quote the password: keep it to ourselves.
-            let config = text.parse().map_err(|_| {
+            let mut config: tokio_postgres::Config = text.parse().map_err(|_| {
                 StoreError::Url("the database URL is not like postgres://user:password@host:5432/name".to_owned())
             })?;
+            // Nobody listens in between on a socket in the file system, and PostgreSQL has no TLS there.
+            if !config.get_hosts().is_empty() && config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_))) {
+                config.ssl_mode(SslMode::Disable);
+            }
             return Ok(Self::Postgres(Box::new(config)));
         }
         Err(StoreError::Url("the database URL must begin with sqlite:// or postgres://".to_owned()))
@@ -43,8 +50,8 @@ impl fmt::Display for DatabaseUrl {
             Self::Sqlite(path) => write!(f, "sqlite://{}", path.display()),
             Self::Postgres(config) => {
                 let host = config.get_hosts().iter().map(|host| match host {
-                    tokio_postgres::config::Host::Tcp(name) => name.clone(),
-                    tokio_postgres::config::Host::Unix(path) => path.display().to_string(),
+                    Host::Tcp(name) => name.clone(),
+                    Host::Unix(path) => path.display().to_string(),
                 });
                 let host = host.collect::<Vec<_>>().join(",");
                 write!(f, "postgres://{host}/{}", config.get_dbname().unwrap_or_default())

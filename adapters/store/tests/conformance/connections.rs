@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use chancery_store::StoreError;
+use chancery_store::{DatabaseUrl, Options, Store, StoreError};
 use chancery_testkit::{Builders, TestStore};
 
-use crate::common::{Gate, raw};
+use crate::common::{Gate, raw, raw_texts};
 
 const CUT: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                    WHERE datname = current_database() AND pid <> pg_backend_pid()";
@@ -22,6 +22,21 @@ async fn an_idle_connection_that_was_cut_is_made_anew() {
         raw(&store.address(), CUT).unwrap();
         let reseller = make.reseller();
         assert!(store.write(move |tx| tx.insert_reseller(&reseller)).await.unwrap());
+    }
+}
+
+/// Without TLS, whatever the URL says: there is none on a socket.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_on_the_same_machine_is_reached_by_its_socket() {
+    let Some(store) = TestStore::postgres() else { return };
+    let said = "SELECT 'host=' || split_part(current_setting('unix_socket_directories'), ',', 1)
+                || '&port=' || current_setting('port') || '&user=' || current_user";
+    let (where_it_is, name) = (raw_texts(&store.address(), said).remove(0), "SELECT current_database()::text");
+    let name = raw_texts(&store.address(), name).remove(0);
+    for mode in ["", "&sslmode=require"] {
+        let url: DatabaseUrl = format!("postgres:///{name}?{where_it_is}{mode}").parse().unwrap();
+        let by_socket = Store::open(&url, &Options::default()).unwrap();
+        by_socket.ping().await.unwrap();
     }
 }
 
