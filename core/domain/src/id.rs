@@ -36,8 +36,13 @@ macro_rules! ids {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(concat!($prefix, "_"))?;
-                write_base32(self.0, f)
+                // In one piece: what becomes a string on its own then needs memory once.
+                const PREFIX: &[u8] = concat!($prefix, "_").as_bytes();
+                let mut text = [0_u8; PREFIX.len() + LENGTH];
+                let (prefix, digits) = text.split_at_mut(PREFIX.len());
+                prefix.copy_from_slice(PREFIX);
+                write_base32(self.0, digits);
+                f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
             }
         }
 
@@ -110,14 +115,17 @@ impl ChallengeId {
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const LENGTH: usize = 26;
 
-fn write_base32(uuid: Uuid, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let bits = uuid.as_u128();
-    let mut text = [0_u8; LENGTH];
-    for (place, character) in text.iter_mut().enumerate() {
-        let digit = (bits >> (5 * (LENGTH - 1 - place))) & 31;
-        *character = ALPHABET[digit as usize];
+fn write_base32(uuid: Uuid, text: &mut [u8]) {
+    let mut bits = uuid.as_u128();
+    // The last digits first, out of halves that fit into a register.
+    for twelve in text.rchunks_mut(12) {
+        let mut low = bits as u64;
+        bits >>= 60;
+        for character in twelve.iter_mut().rev() {
+            *character = ALPHABET[(low & 31) as usize];
+            low >>= 5;
+        }
     }
-    f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
 }
 
 const NO_DIGIT: u8 = u8::MAX;

@@ -1,5 +1,6 @@
 //! What a certificate can be for: a domain name, perhaps with a wildcard, or an IP address.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -80,7 +81,10 @@ impl DnsName {
         if base.contains('*') {
             return Err(IdentifierError::Wildcard);
         }
-        let ascii = idna::domain_to_ascii_strict(base).map_err(|_| diagnose(base))?;
+        let ascii = match is_plain(base) {
+            true => Cow::Borrowed(base),
+            false => idna::domain_to_ascii_strict(base).map_err(|_| diagnose(base))?.into(),
+        };
         for label in ascii.split('.') {
             if !is_host_label(label) {
                 return Err(IdentifierError::Label(label.to_owned()));
@@ -131,6 +135,12 @@ fn is_host_label(label: &str) -> bool {
         && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
         && !label.starts_with('-')
         && !label.ends_with('-')
+}
+
+/// Whether it is its own ASCII form, as nearly all are. Two hyphens in a row are IDNA's to judge.
+fn is_plain(base: &str) -> bool {
+    let plain = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
+    base.len() <= 253 && base.bytes().all(plain) && !base.contains("--")
 }
 
 /// The IDNA processing says only "no": find out which label it was, for the person who has to mend it.
