@@ -113,7 +113,9 @@ impl Connection {
         }
         // Where the one that lingers was refused, the server prepares nothing before it has ended.
         self.end_lingering()?;
-        let statement = self.runtime.block_on(self.line.answer(BEGIN, self.client.prepare(sql)))?;
+        // Our texts have SQLite's way to name a parameter, and no question mark for anything else.
+        let spelled = sql.replace('?', "$");
+        let statement = self.runtime.block_on(self.line.answer(BEGIN, self.client.prepare(&spelled)))?;
         self.prepared.keep(sql, statement.clone());
         Ok(statement)
     }

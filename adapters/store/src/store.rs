@@ -131,8 +131,8 @@ impl Store {
         self.result_of(unit, Kind::Glance)
     }
 
-    /// Like [`Store::glance`], for rows that need not be of one moment, or for one question: PostgreSQL is asked without a
-    /// transaction around it.
+    /// Like [`Store::glance`], for rows that need not be of one moment, or for one question: there is no transaction around
+    /// it.
     pub fn peek<T, E, F>(&self, unit: F) -> impl Future<Output = Result<T, E>> + Send
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -246,7 +246,7 @@ impl Store {
         let answer = match self.backend.as_ref() {
             Backend::Sqlite(pool) => {
                 let unit = match kind {
-                    Kind::Glance | Kind::Peek => match pool.glance(unit) {
+                    Kind::Glance | Kind::Peek => match pool.glance(unit, kind) {
                         Ok(settled) => return Ok(settled),
                         Err(unit) => unit,
                     },

@@ -213,8 +213,8 @@ impl<'a> Tx<'a> {
     /// The next number of a sequence: numbers may be left out, none is given twice.
     pub(crate) fn next_number(&mut self, sequence: &'static str) -> Result<i64, StoreError> {
         let sql = match self.session {
-            Session::Sqlite(_) => "UPDATE sequences SET value = value + 1 WHERE name = $1 RETURNING value",
-            Session::Postgres(_) => "SELECT nextval($1::text::regclass)",
+            Session::Sqlite(_) => "UPDATE sequences SET value = value + 1 WHERE name = ?1 RETURNING value",
+            Session::Postgres(_) => "SELECT nextval(?1::text::regclass)",
         };
         self.query_one(sql, &[Value::from(sequence)], |columns| columns.int())?
             .ok_or_else(|| StoreError::corrupt(format!("sequence {sequence}")))
@@ -223,8 +223,8 @@ impl<'a> Tx<'a> {
     /// Leaves out the next numbers of a sequence.
     pub(crate) fn skip_numbers(&mut self, sequence: &'static str, by: i64) -> Result<(), StoreError> {
         let sql = match self.session {
-            Session::Sqlite(_) => "UPDATE sequences SET value = value + $2 WHERE name = $1 RETURNING value",
-            Session::Postgres(_) => "SELECT setval($1::text::regclass, nextval($1::text::regclass) + $2)",
+            Session::Sqlite(_) => "UPDATE sequences SET value = value + ?2 WHERE name = ?1 RETURNING value",
+            Session::Postgres(_) => "SELECT setval(?1::text::regclass, nextval(?1::text::regclass) + ?2)",
         };
         self.query_one(sql, &[Value::from(sequence), Value::from(by)], |columns| columns.int()).map(drop)
     }
@@ -250,14 +250,13 @@ fn query_sqlite<T>(
     Ok(found)
 }
 
-/// A statement with its parameters. To SQLite `$2` would be a name like any other, and `?2` is the second parameter. No text
-/// of ours has a dollar sign for anything else.
+/// A statement with its parameters.
 fn prepare_sqlite<'c>(
     connection: &'c rusqlite::Connection,
     sql: &str,
     params: &[Value],
 ) -> Result<rusqlite::CachedStatement<'c>, StoreError> {
-    let mut statement = connection.prepare_cached(&sql.replace('$', "?"))?;
+    let mut statement = connection.prepare_cached(sql)?;
     for place in 1..=statement.parameter_count() {
         let value = params.get(place - 1);
         let value = value.ok_or_else(|| StoreError::Database(format!("statement lacks parameter {place}")))?;

@@ -25,7 +25,7 @@ impl Value {
     }
 }
 
-/// The parameters of a statement, in the order of `$1`, `$2`, …
+/// The parameters of a statement, in the order of `?1`, `?2`, …
 macro_rules! params {
     ($($value:expr),* $(,)?) => { &[$($crate::value::Value::from($value)),*] };
 }

@@ -81,9 +81,12 @@ impl Pool {
     }
 
     /// Reads at once on this thread; gives the unit back where all connections for that are in use.
-    pub(crate) fn glance(&self, mut unit: Box<dyn Unit>) -> Result<Settled, Box<dyn Unit>> {
+    pub(crate) fn glance(&self, mut unit: Box<dyn Unit>, kind: Kind) -> Result<Settled, Box<dyn Unit>> {
         let Ok(connection) = self.idle.1.try_recv() else { return Err(unit) };
-        let commit = read(&connection, unit.as_mut(), &self.shared);
+        let commit = match kind {
+            Kind::Peek => peek(&connection, unit.as_mut(), &self.shared),
+            _ => read(&connection, unit.as_mut(), &self.shared),
+        };
         drop(self.idle.0.send(connection));
         Ok(Settled { unit, commit })
     }
@@ -174,10 +177,7 @@ fn read(connection: &Connection, unit: &mut dyn Unit, shared: &Shared) -> Result
     let started = Instant::now();
     let snapshot = run(connection, "BEGIN");
     if snapshot.is_ok() {
-        let known = Known { parties: &shared.parties, keeps: true };
-        let mut tx = Tx::new(Session::Sqlite(connection)).knowing(known);
-        unit.run(&mut tx);
-        shared.trouble.note(tx.failed().as_ref());
+        look(connection, unit, shared);
     }
     let ended = snapshot.and_then(|()| run(connection, "COMMIT"));
     if ended.is_err() && !connection.is_autocommit() {
@@ -185,6 +185,21 @@ fn read(connection: &Connection, unit: &mut dyn Unit, shared: &Shared) -> Result
     }
     metrics::histogram!("chancery_store_unit_seconds", "kind" => "read").record(started.elapsed());
     ended.map_err(StoreError::from).inspect_err(|error| shared.trouble.note(Some(error)))
+}
+
+/// Runs a unit whose questions need not be of one moment: each has a snapshot of its own.
+fn peek(connection: &Connection, unit: &mut dyn Unit, shared: &Shared) -> Result<(), StoreError> {
+    let started = Instant::now();
+    look(connection, unit, shared);
+    metrics::histogram!("chancery_store_unit_seconds", "kind" => "read").record(started.elapsed());
+    Ok(())
+}
+
+fn look(connection: &Connection, unit: &mut dyn Unit, shared: &Shared) {
+    let known = Known { parties: &shared.parties, keeps: true };
+    let mut tx = Tx::new(Session::Sqlite(connection)).knowing(known);
+    unit.run(&mut tx);
+    shared.trouble.note(tx.failed().as_ref());
 }
 
 /// The one who writes.

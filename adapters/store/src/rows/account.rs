@@ -40,7 +40,7 @@ impl Tx<'_> {
         let added = self.execute(
             "INSERT INTO accounts (id, number, reseller_id, kid, email, email_key, external_id, metadata, suspended,
              deleted_at, created_at, updated_at, version)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT DO NOTHING",
             params![
                 account.id,
                 account.number.0,
@@ -61,36 +61,36 @@ impl Tx<'_> {
     }
 
     pub fn account(&mut self, reseller: ResellerId, id: AccountId) -> Result<Option<Account>, StoreError> {
-        self.query_one(&format!("{SELECT} WHERE id = $1 AND reseller_id = $2"), params![id, reseller], read)
+        self.query_one(&format!("{SELECT} WHERE id = ?1 AND reseller_id = ?2"), params![id, reseller], read)
     }
 
     /// The account, which then stays as it is until the unit of work ends.
     pub fn hold_account(&mut self, reseller: ResellerId, id: AccountId) -> Result<Option<Account>, StoreError> {
-        self.query_held(&format!("{SELECT} WHERE id = $1 AND reseller_id = $2"), params![id, reseller], read)
+        self.query_held(&format!("{SELECT} WHERE id = ?1 AND reseller_id = ?2"), params![id, reseller], read)
     }
 
     /// The account, which nobody else can hold or change until the unit of work ends: of many who change one at the
     /// same instant, each finds it as the one before has left it. Claimed after the groups that are claimed.
     pub fn claim_account(&mut self, reseller: ResellerId, id: AccountId) -> Result<Option<Account>, StoreError> {
-        let sql = format!("{SELECT} WHERE id = $1 AND reseller_id = $2");
+        let sql = format!("{SELECT} WHERE id = ?1 AND reseller_id = ?2");
         Ok(self.query_claimed(&sql, params![id, reseller], read)?.pop())
     }
 
     pub fn account_by_number(&mut self, reseller: ResellerId, number: i64) -> Result<Option<Account>, StoreError> {
-        self.query_one(&format!("{SELECT} WHERE number = $1 AND reseller_id = $2"), params![number, reseller], read)
+        self.query_one(&format!("{SELECT} WHERE number = ?1 AND reseller_id = ?2"), params![number, reseller], read)
     }
 
     pub fn account_by_kid(&mut self, reseller: ResellerId, kid: Kid) -> Result<Option<Account>, StoreError> {
-        self.query_one(&format!("{SELECT} WHERE kid = $1 AND reseller_id = $2"), params![kid, reseller], read)
+        self.query_one(&format!("{SELECT} WHERE kid = ?1 AND reseller_id = ?2"), params![kid, reseller], read)
     }
 
     /// The live account with this address, or else the one that had it last.
     pub fn account_by_email(&mut self, reseller: ResellerId, key: &str) -> Result<Option<Account>, StoreError> {
-        let live = format!("{SELECT} WHERE reseller_id = $1 AND email_key = $2 AND deleted_at IS NULL");
+        let live = format!("{SELECT} WHERE reseller_id = ?1 AND email_key = ?2 AND deleted_at IS NULL");
         if let Some(found) = self.query_one(&live, params![reseller, key], read)? {
             return Ok(Some(found));
         }
-        let last = format!("{SELECT} WHERE reseller_id = $1 AND email_key = $2 ORDER BY id DESC LIMIT 1");
+        let last = format!("{SELECT} WHERE reseller_id = ?1 AND email_key = ?2 ORDER BY id DESC LIMIT 1");
         self.query_one(&last, params![reseller, key], read)
     }
 
@@ -100,7 +100,7 @@ impl Tx<'_> {
         reseller: ResellerId,
         external_id: &str,
     ) -> Result<Option<Account>, StoreError> {
-        let sql = format!("{SELECT} WHERE reseller_id = $1 AND external_id = $2 AND deleted_at IS NULL");
+        let sql = format!("{SELECT} WHERE reseller_id = ?1 AND external_id = ?2 AND deleted_at IS NULL");
         self.query_one(&sql, params![reseller, external_id], read)
     }
 
@@ -112,22 +112,22 @@ impl Tx<'_> {
         page: &PageRequest,
     ) -> Result<Page<Account>, StoreError> {
         let (after, limit) = bounds(page);
-        let mut sql = format!("{SELECT} WHERE reseller_id = $1 AND id < $2");
+        let mut sql = format!("{SELECT} WHERE reseller_id = ?1 AND id < ?2");
         let mut params = vec![Value::from(reseller), Value::from(after), Value::from(limit)];
         if !filter.include_deleted {
             sql.push_str(" AND deleted_at IS NULL");
         }
         if let Some(key) = &filter.email_key {
             params.push(Value::from(key.as_str()));
-            sql.push_str(&format!(" AND email_key = ${}", params.len()));
+            sql.push_str(&format!(" AND email_key = ?{}", params.len()));
         }
         if let Some(suspended) = filter.suspended {
             params.push(Value::from(suspended));
             // An address is the narrower of the two: the sign keeps the index on suspension out of its way.
             let sign = if filter.email_key.is_some() { "+" } else { "" };
-            sql.push_str(&format!(" AND {sign}suspended = ${}", params.len()));
+            sql.push_str(&format!(" AND {sign}suspended = ?{}", params.len()));
         }
-        sql.push_str(&format!(" ORDER BY id {NEWEST_FIRST} LIMIT $3"));
+        sql.push_str(&format!(" ORDER BY id {NEWEST_FIRST} LIMIT ?3"));
         let rows = self.query(&sql, &params, read)?;
         Ok(Page::from_rows(rows, page.limit, |account| account.id.to_string()))
     }
@@ -137,8 +137,8 @@ impl Tx<'_> {
         self.update(
             "account",
             account.id,
-            "UPDATE accounts SET email = $3, email_key = $4, external_id = $5, metadata = $6, suspended = $7,
-             deleted_at = $8, updated_at = $9, version = version + 1 WHERE id = $1 AND version = $2",
+            "UPDATE accounts SET email = ?3, email_key = ?4, external_id = ?5, metadata = ?6, suspended = ?7,
+             deleted_at = ?8, updated_at = ?9, version = version + 1 WHERE id = ?1 AND version = ?2",
             params![
                 account.id,
                 account.version,

@@ -18,7 +18,7 @@ impl Tx<'_> {
             account.id,
             &format!(
                 "INSERT INTO acme_accounts ({COLUMNS})
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING"
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT DO NOTHING"
             ),
             params![
                 account.id,
@@ -39,30 +39,30 @@ impl Tx<'_> {
     }
 
     pub fn acme_account(&mut self, id: AcmeAccountId) -> Result<Option<AcmeAccount>, StoreError> {
-        self.query_one(&format!("SELECT {COLUMNS} FROM acme_accounts WHERE id = $1"), params![id], read)
+        self.query_one(&format!("SELECT {COLUMNS} FROM acme_accounts WHERE id = ?1"), params![id], read)
     }
 
     /// Whether any account has this key.
     pub fn is_account_key(&mut self, thumbprint: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM acme_accounts WHERE thumbprint = $1";
+        let sql = "SELECT 1 FROM acme_accounts WHERE thumbprint = ?1";
         Ok(self.query_one(sql, params![thumbprint], |_| Ok(()))?.is_some())
     }
 
     /// The ACME account with this key.
     pub fn acme_account_by_key(&mut self, thumbprint: &str) -> Result<Option<AcmeAccount>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM acme_accounts WHERE thumbprint = $1");
+        let sql = format!("SELECT {COLUMNS} FROM acme_accounts WHERE thumbprint = ?1");
         self.query_one(&sql, params![thumbprint], read)
     }
 
     /// The account, which nobody else can hold or change until the unit of work ends.
     pub fn claim_acme_account(&mut self, id: AcmeAccountId) -> Result<Option<AcmeAccount>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM acme_accounts WHERE id = $1");
+        let sql = format!("SELECT {COLUMNS} FROM acme_accounts WHERE id = ?1");
         Ok(self.query_claimed(&sql, params![id], read)?.pop())
     }
 
     /// The newest `most` ACME accounts that a credential has bound.
     pub fn bound_acme_accounts(&mut self, kid: Kid, most: u32) -> Result<Vec<AcmeAccountId>, StoreError> {
-        let sql = format!("SELECT id FROM acme_accounts WHERE kid = $1 ORDER BY id {NEWEST_FIRST} LIMIT $2");
+        let sql = format!("SELECT id FROM acme_accounts WHERE kid = ?1 ORDER BY id {NEWEST_FIRST} LIMIT ?2");
         self.query(&sql, params![kid, most], |row| row.parsed())
     }
 
@@ -71,8 +71,8 @@ impl Tx<'_> {
         self.update(
             "ACME account",
             account.id,
-            "UPDATE acme_accounts SET jwk = $3, thumbprint = $4, contacts = $5, terms_agreed_at = $6, state = $7,
-             state_at = $8, updated_at = $9, version = version + 1 WHERE id = $1 AND version = $2",
+            "UPDATE acme_accounts SET jwk = ?3, thumbprint = ?4, contacts = ?5, terms_agreed_at = ?6, state = ?7,
+             state_at = ?8, updated_at = ?9, version = version + 1 WHERE id = ?1 AND version = ?2",
             params![
                 account.id,
                 account.version,
@@ -89,8 +89,8 @@ impl Tx<'_> {
 
     /// Ends every ACME account of a customer that is still active.
     pub fn revoke_acme_accounts(&mut self, account: AccountId, now: Timestamp) -> Result<(), StoreError> {
-        let sql = "UPDATE acme_accounts SET state = 'revoked', state_at = $2, updated_at = $2, version = version + 1
-                   WHERE account_id = $1 AND state = 'active'";
+        let sql = "UPDATE acme_accounts SET state = 'revoked', state_at = ?2, updated_at = ?2, version = version + 1
+                   WHERE account_id = ?1 AND state = 'active'";
         self.put(sql, params![account, now])
     }
 }

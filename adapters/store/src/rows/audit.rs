@@ -1,3 +1,5 @@
+use std::sync::LazyLock;
+
 use chancery_domain::{AuditId, Page, PageRequest, ResellerId, Timestamp};
 use uuid::Uuid;
 
@@ -79,21 +81,28 @@ impl AuditFilter {
 pub(super) const COLUMNS: &str =
     "id, at, reseller_id, actor_kind, actor, address, request_id, action, subject, outcome, detail";
 
+/// With a position, and without.
+static APPEND: LazyLock<[String; 2]> = LazyLock::new(|| {
+    [(", position", format!(", ({NEXT_POSITION})")), ("", String::new())].map(|(column, position)| {
+        format!(
+            "INSERT INTO audit ({COLUMNS}{column})
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11{position})"
+        )
+    })
+});
+
 impl Tx<'_> {
     /// Adds a line. Callers may have put anything into its texts: it is written down all the same, with U+FFFD for a
     /// zero byte, which PostgreSQL cannot keep.
     pub fn append_audit(&mut self, record: &AuditRecord) -> Result<(), StoreError> {
-        let text = |text: &str| text.replace('\0', "\u{fffd}");
-        // PostgreSQL gives the position by itself.
-        let (column, position) = match self.is_postgres() {
-            true => ("", String::new()),
-            false => (", position", format!(", ({NEXT_POSITION})")),
+        let text = |text: &str| match text.contains('\0') {
+            true => text.replace('\0', "\u{fffd}"),
+            false => text.to_owned(),
         };
+        let [with_position, without] = &*APPEND;
+        // PostgreSQL gives the position by itself.
         self.put(
-            &format!(
-                "INSERT INTO audit ({COLUMNS}{column})
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11{position})"
-            ),
+            if self.is_postgres() { without } else { with_position },
             params![
                 record.id,
                 record.at,
@@ -127,13 +136,13 @@ impl Tx<'_> {
                 (format!("({rows}) AS audit"), end)
             }
         };
-        let mut sql = format!("SELECT {COLUMNS} FROM {from} WHERE id < $1");
+        let mut sql = format!("SELECT {COLUMNS} FROM {from} WHERE id < ?1");
         let mut params = vec![Value::from(below), Value::from(limit)];
         params.extend(walked.map(Value::from));
         let mut narrow = |condition: &str, value: Option<Value>| {
             if let Some(value) = value {
                 params.push(value);
-                sql.push_str(&format!(" AND {condition} ${}", params.len()));
+                sql.push_str(&format!(" AND {condition} ?{}", params.len()));
             }
         };
         narrow("reseller_id =", filter.reseller.filter(|_| walked.is_none()).map(Value::from));
@@ -146,7 +155,7 @@ impl Tx<'_> {
             // Spelled out, because an index on some rows only serves a condition that is known beforehand.
             sql.push_str(&format!(" AND outcome = '{}'", outcome.as_str()));
         }
-        sql.push_str(&format!(" ORDER BY id {order} LIMIT $2"));
+        sql.push_str(&format!(" ORDER BY id {order} LIMIT ?2"));
         let rows = self.query(&sql, &params, read)?;
         let found = Page::from_rows(rows, page.limit, |record: &AuditRecord| record.id.to_string());
         Ok(Page { next: found.next.or(end), ..found })
@@ -160,9 +169,9 @@ impl Tx<'_> {
         below: &str,
         order: &str,
     ) -> Result<(String, Option<String>), StoreError> {
-        let rows = format!("FROM audit WHERE id < $1 AND reseller_id = $3 ORDER BY id {order}");
+        let rows = format!("FROM audit WHERE id < ?1 AND reseller_id = ?3 ORDER BY id {order}");
         let params = params![below, LOOKED_THROUGH - 1, reseller];
-        let end = self.query_one(&format!("SELECT id {rows} LIMIT 1 OFFSET $2"), params, |row| row.text())?;
+        let end = self.query_one(&format!("SELECT id {rows} LIMIT 1 OFFSET ?2"), params, |row| row.text())?;
         Ok((format!("SELECT * {rows} LIMIT {LOOKED_THROUGH}"), end))
     }
 }

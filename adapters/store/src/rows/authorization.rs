@@ -18,7 +18,7 @@ impl Tx<'_> {
         self.put(
             &format!(
                 "INSERT INTO authorizations ({COLUMNS}, position)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
             ),
             params![
                 authorization.id,
@@ -47,18 +47,18 @@ impl Tx<'_> {
         reseller: ResellerId,
         id: AuthorizationId,
     ) -> Result<Option<Authorization>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM authorizations WHERE id = $1 AND reseller_id = $2");
+        let sql = format!("SELECT {COLUMNS} FROM authorizations WHERE id = ?1 AND reseller_id = ?2");
         self.query_one(&sql, params![id, reseller], read)
     }
 
     /// For the service itself, which works for every reseller.
     pub fn any_authorization(&mut self, id: AuthorizationId) -> Result<Option<Authorization>, StoreError> {
-        self.query_one(&format!("SELECT {COLUMNS} FROM authorizations WHERE id = $1"), params![id], read)
+        self.query_one(&format!("SELECT {COLUMNS} FROM authorizations WHERE id = ?1"), params![id], read)
     }
 
     /// The authorizations of an order, in the order of its names.
     pub fn authorizations(&mut self, order: OrderId) -> Result<Vec<Authorization>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM authorizations WHERE order_id = $1 ORDER BY position");
+        let sql = format!("SELECT {COLUMNS} FROM authorizations WHERE order_id = ?1 ORDER BY position");
         self.query(&sql, params![order], read)
     }
 
@@ -90,17 +90,23 @@ impl Tx<'_> {
         for (place, (column, name)) in names.enumerate() {
             params.push(name.into());
             longest.push(format!(
-                "SELECT * FROM (SELECT CAST({place} AS BIGINT) AS place, {COLUMNS} FROM authorizations
-                 WHERE account_id = $1 AND {column} = ${} AND state = 'valid' AND expires_at > $2
-                 AND COALESCE(acme_account_id, '') = $3
-                 ORDER BY expires_at DESC LIMIT 1) AS longest_{place}",
+                "SELECT CAST({place} AS BIGINT) AS place, {COLUMNS} FROM authorizations
+                 WHERE account_id = ?1 AND {column} = ?{} AND state = 'valid' AND expires_at > ?2
+                 AND COALESCE(acme_account_id, '') = ?3 ORDER BY expires_at DESC LIMIT 1",
                 params.len()
             ));
         }
-        if longest.is_empty() {
-            return Ok(Vec::new());
-        }
-        let sql = format!("{} ORDER BY place", longest.join(" UNION ALL "));
+        let sql = match longest.as_slice() {
+            [] => return Ok(Vec::new()),
+            // By far the most: SQLite would make a table of it within another.
+            [one] => one.clone(),
+            several => {
+                let each = several.iter().enumerate();
+                let each: Vec<_> =
+                    each.map(|(place, sql)| format!("SELECT * FROM ({sql}) AS longest_{place}")).collect();
+                format!("{} ORDER BY place", each.join(" UNION ALL "))
+            }
+        };
         self.query(&sql, &params, |row| row.int().and_then(|_| read(row)))
     }
 
@@ -135,9 +141,9 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let sql = format!(
-            "UPDATE authorizations SET state = 'deactivated', state_at = $3, validation = NULL, updated_at = $3,
+            "UPDATE authorizations SET state = 'deactivated', state_at = ?3, validation = NULL, updated_at = ?3,
              version = version + 1
-             WHERE account_id = $1 AND {column} = $2 AND state = 'valid' AND acme_account_id = $4"
+             WHERE account_id = ?1 AND {column} = ?2 AND state = 'valid' AND acme_account_id = ?4"
         );
         self.put(&sql, params![account, name, now, acme_account])
     }
@@ -147,8 +153,8 @@ impl Tx<'_> {
         self.update(
             "authorization",
             authorization.id,
-            "UPDATE authorizations SET state = $3, state_at = $4, validation = $5, challenges = $6, expires_at = $7,
-             updated_at = $8, version = version + 1 WHERE id = $1 AND version = $2",
+            "UPDATE authorizations SET state = ?3, state_at = ?4, validation = ?5, challenges = ?6, expires_at = ?7,
+             updated_at = ?8, version = version + 1 WHERE id = ?1 AND version = ?2",
             params![
                 authorization.id,
                 authorization.version,

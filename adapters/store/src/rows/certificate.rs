@@ -82,7 +82,7 @@ impl Tx<'_> {
         self.put(
             "INSERT INTO certificates (id, order_id, reseller_id, account_id, kid, via, profile, identifiers,
              external_id, state, state_at, created_at, updated_at, version, pending_until)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $10, $11, $12, $13)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?10, ?11, ?12, ?13)",
             params![
                 certificate.id,
                 certificate.order,
@@ -101,7 +101,7 @@ impl Tx<'_> {
         )?;
         for identifier in &certificate.identifiers {
             self.put(
-                "INSERT INTO certificate_names (reseller_id, name, certificate_id) VALUES ($1, $2, $3)",
+                "INSERT INTO certificate_names (reseller_id, name, certificate_id) VALUES (?1, ?2, ?3)",
                 params![certificate.reseller, identifier.to_string(), certificate.id],
             )?;
         }
@@ -113,28 +113,28 @@ impl Tx<'_> {
         reseller: ResellerId,
         id: CertificateId,
     ) -> Result<Option<CertificateRecord>, StoreError> {
-        let sql = format!("{SELECT} WHERE certificates.id = $1 AND certificates.reseller_id = $2");
+        let sql = format!("{SELECT} WHERE certificates.id = ?1 AND certificates.reseller_id = ?2");
         self.query_one(&sql, params![id, reseller], read)
     }
 
     /// For the operator, who sees every reseller's.
     pub fn any_certificate(&mut self, id: CertificateId) -> Result<Option<CertificateRecord>, StoreError> {
-        self.query_one(&format!("{SELECT} WHERE certificates.id = $1"), params![id], read)
+        self.query_one(&format!("{SELECT} WHERE certificates.id = ?1"), params![id], read)
     }
 
     /// For the service itself, which works for every reseller.
     pub fn certificate_of_order(&mut self, order: OrderId) -> Result<Option<CertificateRecord>, StoreError> {
-        self.query_one(&format!("{SELECT} WHERE order_id = $1"), params![order], read)
+        self.query_one(&format!("{SELECT} WHERE order_id = ?1"), params![order], read)
     }
 
     /// The certificate with this serial number, whosesoever it is.
     pub fn certificate_by_serial(&mut self, serial: &str) -> Result<Option<CertificateRecord>, StoreError> {
-        self.query_one(&format!("{SELECT} WHERE serial = $1"), params![serial], read)
+        self.query_one(&format!("{SELECT} WHERE serial = ?1"), params![serial], read)
     }
 
     /// The same, for this unit of work alone until it ends.
     pub fn claim_certificate_by_serial(&mut self, serial: &str) -> Result<Option<CertificateRecord>, StoreError> {
-        self.query_claimed("SELECT 1 FROM certificates WHERE serial = $1", params![serial], |_| Ok(()))?;
+        self.query_claimed("SELECT 1 FROM certificates WHERE serial = ?1", params![serial], |_| Ok(()))?;
         self.certificate_by_serial(serial)
     }
 
@@ -147,7 +147,7 @@ impl Tx<'_> {
         let record = SELECT.strip_prefix("SELECT ").unwrap_or(SELECT);
         let sql = format!(
             "SELECT (SELECT acme_account_id FROM orders WHERE orders.id = certificates.order_id), der, {record}
-             WHERE certificates.id = $1 AND certificates.reseller_id = $2"
+             WHERE certificates.id = ?1 AND certificates.reseller_id = ?2"
         );
         self.query_one(&sql, params![id, reseller], |row| {
             let (acme_account, der) = (row.through_or_none(str::parse::<AcmeAccountId>)?, row.bytes_or_none()?);
@@ -157,18 +157,18 @@ impl Tx<'_> {
 
     /// The certificate itself, in DER, once it is there.
     pub fn certificate_der(&mut self, id: CertificateId) -> Result<Option<Vec<u8>>, StoreError> {
-        let sql = "SELECT der FROM certificates WHERE id = $1 AND der IS NOT NULL";
+        let sql = "SELECT der FROM certificates WHERE id = ?1 AND der IS NOT NULL";
         self.query_one(sql, params![id], |row| row.bytes())
     }
 
-    /// Stores the draft that is to be signed, with its serial, which no other may have. A second draft for one certificate
-    /// is stale.
+    /// Stores the draft that is to be signed, with its serial, which no other may have; it does not lapse with its order any
+    /// more. A second draft for one certificate is stale.
     pub fn store_draft(&mut self, id: CertificateId, draft: &DraftRow, now: Timestamp) -> Result<(), StoreError> {
         self.update(
             "certificate",
             id,
-            "UPDATE certificates SET issuer_id = $2, serial = $3, draft = $4, updated_at = $5, version = version + 1
-             WHERE id = $1 AND state = 'pending' AND draft IS NULL",
+            "UPDATE certificates SET issuer_id = ?2, serial = ?3, draft = ?4, pending_until = NULL, updated_at = ?5,
+             version = version + 1 WHERE id = ?1 AND state = 'pending' AND draft IS NULL",
             params![id, draft.issuer, draft.serial.as_str(), draft.tbs.as_slice(), now],
         )
     }
@@ -176,7 +176,7 @@ impl Tx<'_> {
     /// The draft of a certificate that is not issued yet.
     pub fn draft(&mut self, id: CertificateId) -> Result<Option<DraftRow>, StoreError> {
         let sql = "SELECT issuer_id, serial, draft FROM certificates
-                   WHERE id = $1 AND state = 'pending' AND draft IS NOT NULL";
+                   WHERE id = ?1 AND state = 'pending' AND draft IS NOT NULL";
         self.query_one(sql, params![id], |row| {
             Ok(DraftRow { issuer: row.parsed()?, serial: row.text()?, tbs: row.bytes()? })
         })
@@ -184,8 +184,8 @@ impl Tx<'_> {
 
     /// Drops the draft of a certificate that is not to be signed now, which lapses again with its order.
     pub fn drop_draft(&mut self, id: CertificateId, until: Timestamp, now: Timestamp) -> Result<(), StoreError> {
-        let sql = "UPDATE certificates SET issuer_id = NULL, serial = NULL, draft = NULL, pending_until = $2,
-                   updated_at = $3, version = version + 1 WHERE id = $1 AND state = 'pending'";
+        let sql = "UPDATE certificates SET issuer_id = NULL, serial = NULL, draft = NULL, pending_until = ?2,
+                   updated_at = ?3, version = version + 1 WHERE id = ?1 AND state = 'pending'";
         self.put(sql, params![id, until, now])
     }
 
@@ -201,10 +201,10 @@ impl Tx<'_> {
         self.update(
             "certificate",
             id,
-            "UPDATE certificates SET state = 'issued', state_at = $2, der = $3, draft = NULL, subject = $4,
-             key_type = $5, key_hash = $6, not_before = $7, not_after = $8, fingerprint = $9, issued_at = $2,
-             crl_shard = $10, updated_at = $2, version = version + 1
-             WHERE id = $1 AND state = 'pending' AND serial = $11 AND issuer_id = $12",
+            "UPDATE certificates SET state = 'issued', state_at = ?2, der = ?3, draft = NULL, subject = ?4,
+             key_type = ?5, key_hash = ?6, not_before = ?7, not_after = ?8, fingerprint = ?9, issued_at = ?2,
+             crl_shard = ?10, updated_at = ?2, version = version + 1
+             WHERE id = ?1 AND state = 'pending' AND serial = ?11 AND issuer_id = ?12",
             params![
                 id,
                 issued.issued_at,
@@ -222,16 +222,16 @@ impl Tx<'_> {
         )
     }
 
-    /// Notes that the certificate was asked for: it does not lapse with its order any more.
+    /// Notes that the certificate was asked for: without a draft, too, it does not lapse with its order any more.
     pub fn await_certificate(&mut self, id: CertificateId) -> Result<(), StoreError> {
-        let sql = "UPDATE certificates SET pending_until = NULL WHERE id = $1 AND state = 'pending'";
+        let sql = "UPDATE certificates SET pending_until = NULL WHERE id = ?1 AND state = 'pending'";
         self.put(sql, params![id])
     }
 
     /// Marks that nothing came of the order. What has been issued stays.
     pub fn cancel_certificate(&mut self, id: CertificateId, now: Timestamp) -> Result<(), StoreError> {
-        let sql = "UPDATE certificates SET state = 'cancelled', state_at = $2, updated_at = $2, version = version + 1
-                   WHERE id = $1 AND state = 'pending'";
+        let sql = "UPDATE certificates SET state = 'cancelled', state_at = ?2, updated_at = ?2, version = version + 1
+                   WHERE id = ?1 AND state = 'pending'";
         self.put(sql, params![id, now])
     }
 
@@ -242,9 +242,9 @@ impl Tx<'_> {
         self.update(
             "certificate",
             certificate.id,
-            "UPDATE certificates SET state = 'revoked', state_at = $3, revoked_at = $3, revocation_reason = $4,
-             revocation_comment = $5, updated_at = $6, version = version + 1
-             WHERE id = $1 AND version = $2 AND state IN ('issued', 'revoked')",
+            "UPDATE certificates SET state = 'revoked', state_at = ?3, revoked_at = ?3, revocation_reason = ?4,
+             revocation_comment = ?5, updated_at = ?6, version = version + 1
+             WHERE id = ?1 AND version = ?2 AND state IN ('issued', 'revoked')",
             params![
                 certificate.id,
                 certificate.version,
@@ -259,7 +259,7 @@ impl Tx<'_> {
 
     /// Whether an account has so many certificates that are neither expired nor revoked.
     pub fn has_live_certificates(&mut self, account: AccountId, now: Timestamp, many: u32) -> Result<bool, StoreError> {
-        let sql = "SELECT id FROM certificates WHERE account_id = $1 AND state = 'issued' AND not_after >= $2 LIMIT $3";
+        let sql = "SELECT id FROM certificates WHERE account_id = ?1 AND state = 'issued' AND not_after >= ?2 LIMIT ?3";
         Ok(self.query(sql, params![account, now, many], |_| Ok(()))?.len() >= many as usize)
     }
 
@@ -273,10 +273,10 @@ impl Tx<'_> {
         most: u32,
     ) -> Result<Vec<CertificateRecord>, StoreError> {
         let sql = format!(
-            "UPDATE certificates SET state = 'revoked', state_at = $2, revoked_at = $2, revocation_reason = $3,
-             updated_at = $2, version = version + 1
-             WHERE id IN (SELECT id FROM certificates WHERE account_id = $1 AND state = 'issued' AND not_after >= $2
-             ORDER BY not_after LIMIT $4) AND state = 'issued' {RETURNING}, crl_shard"
+            "UPDATE certificates SET state = 'revoked', state_at = ?2, revoked_at = ?2, revocation_reason = ?3,
+             updated_at = ?2, version = version + 1
+             WHERE id IN (SELECT id FROM certificates WHERE account_id = ?1 AND state = 'issued' AND not_after >= ?2
+             ORDER BY not_after LIMIT ?4) AND state = 'issued' {RETURNING}, crl_shard"
         );
         let params = params![account, now, i64::from(reason.code()), most];
         let revoked = self.query(&sql, params, |row| Ok((read(row)?, row.int()?)))?;
@@ -294,13 +294,13 @@ impl Tx<'_> {
 
     /// The hash of a certificate's public key.
     pub fn key_hash(&mut self, id: CertificateId) -> Result<Option<Vec<u8>>, StoreError> {
-        let sql = "SELECT key_hash FROM certificates WHERE id = $1 AND key_hash IS NOT NULL";
+        let sql = "SELECT key_hash FROM certificates WHERE id = ?1 AND key_hash IS NOT NULL";
         self.query_one(sql, params![id], |row| row.bytes())
     }
 
     /// What is known of a serial number of an issuer. One that was drawn for a draft is not issued.
     pub fn standing(&mut self, issuer: IssuerId, serial: &str) -> Result<Standing, StoreError> {
-        let sql = "SELECT state, revoked_at, revocation_reason FROM certificates WHERE serial = $1 AND issuer_id = $2";
+        let sql = "SELECT state, revoked_at, revocation_reason FROM certificates WHERE serial = ?1 AND issuer_id = ?2";
         let found = self.query_one(sql, params![serial, issuer], |row| {
             let (state, at, reason) = (row.text()?, row.time_or_none()?, row.int_or_none()?);
             match (state.as_str(), at, reason) {
@@ -321,7 +321,7 @@ impl Tx<'_> {
         since: Timestamp,
     ) -> Result<Vec<CrlEntry>, StoreError> {
         let sql = "SELECT serial, revoked_at, revocation_reason FROM certificates
-                   WHERE issuer_id = $1 AND crl_shard = $2 AND revoked_at IS NOT NULL AND not_after >= $3 ORDER BY serial";
+                   WHERE issuer_id = ?1 AND crl_shard = ?2 AND revoked_at IS NOT NULL AND not_after >= ?3 ORDER BY serial";
         self.query(sql, params![issuer, shard, since], |row| {
             Ok(CrlEntry { serial: row.text()?, revoked_at: row.time()?, reason: read_reason(row.int()?)? })
         })

@@ -55,14 +55,14 @@ impl Tx<'_> {
             }
             _ => SELECT.to_owned(),
         };
-        let mut query = Narrowed { sql: sql + " WHERE certificates.id < $2 AND ", params };
+        let mut query = Narrowed { sql: sql + " WHERE certificates.id < ?2 AND ", params };
         // One condition is left to an index; `|| ''` and `+` keep the others from theirs.
         let left_to_index = |this: Driver, column: &str| match driver == this {
             true => format!("{column} ="),
             false => format!("{column} || '' ="),
         };
         let by_reseller = if driver.leads_with_reseller() { "=" } else { "|| '' =" };
-        query.sql.push_str(&format!("certificates.reseller_id {by_reseller} $1"));
+        query.sql.push_str(&format!("certificates.reseller_id {by_reseller} ?1"));
         query.by(&left_to_index(Driver::Account, "account_id"), filter.account.map(Value::from));
         query.by(&left_to_index(Driver::Kid, "certificates.kid"), filter.kid.map(Value::from));
         query.by(&left_to_index(Driver::Profile, "profile"), filter.profile.as_deref().map(Value::from));
@@ -77,7 +77,7 @@ impl Tx<'_> {
             query.params.push(Value::from(email));
             let place = query.params.len();
             query.sql.push_str(&format!(
-                " AND account_id IN (SELECT id FROM accounts WHERE reseller_id = $1 AND email_key = ${place})"
+                " AND account_id IN (SELECT id FROM accounts WHERE reseller_id = ?1 AND email_key = ?{place})"
             ));
         }
         if let Some(name) = filter.name.as_deref() {
@@ -90,12 +90,12 @@ impl Tx<'_> {
             };
             query.sql.push_str(&format!(
                 " AND certificates.id IN (SELECT certificate_id FROM certificate_names
-                   WHERE reseller_id = $1 AND name = ${place} AND certificate_id < $2{most})"
+                   WHERE reseller_id = ?1 AND name = ?{place} AND certificate_id < ?2{most})"
             ));
         }
         let state = if driver == Driver::State { "state" } else { "state || ''" };
         query.by_status(state, &filter.statuses, filter.now);
-        query.sql.push_str(&format!(" ORDER BY certificates.id {NEWEST_FIRST} LIMIT $3"));
+        query.sql.push_str(&format!(" ORDER BY certificates.id {NEWEST_FIRST} LIMIT ?3"));
         let rows = self.query(&query.sql, &query.params, read)?;
         let found = walk::page(self, walk.as_ref(), reseller, page, rows, |certificate| certificate.id.to_string())?;
         Ok(Page { next: found.next.or(end), ..found })
@@ -104,7 +104,7 @@ impl Tx<'_> {
     /// The accounts that have or had an e-mail address, the newest of them.
     fn owners(&mut self, reseller: ResellerId, email: &str) -> Result<Vec<AccountId>, StoreError> {
         let sql = format!(
-            "SELECT id FROM accounts WHERE reseller_id = $1 AND email_key = $2 ORDER BY id {NEWEST_FIRST} LIMIT $3"
+            "SELECT id FROM accounts WHERE reseller_id = ?1 AND email_key = ?2 ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
         self.query(&sql, &[reseller.into(), email.into(), MOST_OWNERS.into()], |row| row.parsed())
     }
@@ -114,7 +114,7 @@ impl Tx<'_> {
     fn end_of_owners(&mut self, owners: &[AccountId], after: &str) -> Result<Option<String>, StoreError> {
         let each = LOOKED_THROUGH / i64::try_from(owners.len()).unwrap_or(1).max(1);
         let sql = format!(
-            "SELECT id FROM certificates WHERE account_id = $1 AND id < $2 ORDER BY id {NEWEST_FIRST} LIMIT 1 OFFSET $3"
+            "SELECT id FROM certificates WHERE account_id = ?1 AND id < ?2 ORDER BY id {NEWEST_FIRST} LIMIT 1 OFFSET ?3"
         );
         let mut end = None;
         for owner in owners {
@@ -225,7 +225,7 @@ impl Narrowed {
     fn by_owners(&mut self, owners: &[AccountId]) {
         let first = self.params.len() + 1;
         self.params.extend(owners.iter().map(|owner| Value::from(*owner)));
-        let places: Vec<_> = (first..=self.params.len()).map(|place| format!("${place}")).collect();
+        let places: Vec<_> = (first..=self.params.len()).map(|place| format!("?{place}")).collect();
         self.sql.push_str(&format!(" AND account_id IN ({})", places.join(", ")));
     }
 
@@ -244,14 +244,14 @@ impl Narrowed {
             .filter(|status| statuses.contains(status))
             .map(|status| match status {
                 CertificateStatus::Pending => {
-                    format!("({state} = 'pending' AND (pending_until IS NULL OR pending_until > ${now}))")
+                    format!("({state} = 'pending' AND (pending_until IS NULL OR pending_until > ?{now}))")
                 }
                 CertificateStatus::Cancelled => {
-                    format!("({state} = 'cancelled' OR ({state} = 'pending' AND pending_until <= ${now}))")
+                    format!("({state} = 'cancelled' OR ({state} = 'pending' AND pending_until <= ?{now}))")
                 }
                 CertificateStatus::Revoked => format!("{state} = 'revoked'"),
-                CertificateStatus::Issued => format!("({state} = 'issued' AND +not_after >= ${now})"),
-                CertificateStatus::Expired => format!("({state} = 'issued' AND +not_after < ${now})"),
+                CertificateStatus::Issued => format!("({state} = 'issued' AND +not_after >= ?{now})"),
+                CertificateStatus::Expired => format!("({state} = 'issued' AND +not_after < ?{now})"),
             })
             .collect();
         // Said plainly where it is one, so that an index on it fits.

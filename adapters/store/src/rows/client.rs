@@ -10,7 +10,7 @@ const API_KEY: &str = "id, reseller_id, name, scopes, hash, revoked_at, created_
 impl Tx<'_> {
     pub fn insert_client(&mut self, client: &Client) -> Result<(), StoreError> {
         self.put(
-            &format!("INSERT INTO clients ({CLIENT}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"),
+            &format!("INSERT INTO clients ({CLIENT}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"),
             params![
                 client.id,
                 client.reseller,
@@ -28,9 +28,9 @@ impl Tx<'_> {
 
     /// The client with its live secrets.
     pub fn client(&mut self, id: ClientId) -> Result<Option<Client>, StoreError> {
-        let sql = format!("SELECT {CLIENT} FROM clients WHERE id = $1");
+        let sql = format!("SELECT {CLIENT} FROM clients WHERE id = ?1");
         let Some(mut client) = self.query_one(&sql, params![id], read_client)? else { return Ok(None) };
-        let sql = "SELECT hash, created_at FROM client_secrets WHERE client_id = $1 ORDER BY created_at, hash";
+        let sql = "SELECT hash, created_at FROM client_secrets WHERE client_id = ?1 ORDER BY created_at, hash";
         client.secrets =
             self.query(sql, params![id], |row| Ok(ClientSecret { hash: read_hash(row)?, created_at: row.time()? }))?;
         Ok(Some(client))
@@ -38,15 +38,15 @@ impl Tx<'_> {
 
     /// The clients of a reseller, newest first, without their secrets.
     pub fn clients(&mut self, reseller: ResellerId) -> Result<Vec<Client>, StoreError> {
-        let sql = format!("SELECT {CLIENT} FROM clients WHERE reseller_id = $1 ORDER BY id DESC");
+        let sql = format!("SELECT {CLIENT} FROM clients WHERE reseller_id = ?1 ORDER BY id DESC");
         self.query(&sql, params![reseller], read_client)
     }
 
     /// How many clients of a reseller can sign in, and how many there are with those that cannot.
     pub fn count_clients(&mut self, reseller: ResellerId, now: Timestamp) -> Result<(i64, i64), StoreError> {
         let sql =
-            "SELECT COUNT(CASE WHEN disabled = 0 AND (expires_at IS NULL OR expires_at > $2) THEN 1 END), COUNT(*)
-                   FROM clients WHERE reseller_id = $1";
+            "SELECT COUNT(CASE WHEN disabled = 0 AND (expires_at IS NULL OR expires_at > ?2) THEN 1 END), COUNT(*)
+                   FROM clients WHERE reseller_id = ?1";
         let counted = self.query_one(sql, params![reseller, now], |row| Ok((row.int()?, row.int()?)))?;
         Ok(counted.unwrap_or_default())
     }
@@ -55,8 +55,8 @@ impl Tx<'_> {
         self.update(
             "client",
             client.id,
-            "UPDATE clients SET name = $3, scopes = $4, disabled = $5, expires_at = $6, updated_at = $7,
-             version = version + 1 WHERE id = $1 AND version = $2",
+            "UPDATE clients SET name = ?3, scopes = ?4, disabled = ?5, expires_at = ?6, updated_at = ?7,
+             version = version + 1 WHERE id = ?1 AND version = ?2",
             params![
                 client.id,
                 client.version,
@@ -67,13 +67,13 @@ impl Tx<'_> {
                 client.updated_at,
             ],
         )?;
-        self.put("DELETE FROM client_secrets WHERE client_id = $1", params![client.id])?;
+        self.put("DELETE FROM client_secrets WHERE client_id = ?1", params![client.id])?;
         self.write_secrets(client)
     }
 
     pub fn insert_api_key(&mut self, key: &ApiKey) -> Result<(), StoreError> {
         self.put(
-            &format!("INSERT INTO api_keys ({API_KEY}) VALUES ($1, $2, $3, $4, $5, $6, $7)"),
+            &format!("INSERT INTO api_keys ({API_KEY}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"),
             params![
                 key.id,
                 key.reseller,
@@ -88,25 +88,25 @@ impl Tx<'_> {
     }
 
     pub fn api_key(&mut self, id: ApiKeyId) -> Result<Option<ApiKey>, StoreError> {
-        self.query_one(&format!("SELECT {API_KEY} FROM api_keys WHERE id = $1"), params![id], read_api_key)
+        self.query_one(&format!("SELECT {API_KEY} FROM api_keys WHERE id = ?1"), params![id], read_api_key)
     }
 
     /// The API keys of a reseller, newest first.
     pub fn api_keys(&mut self, reseller: ResellerId) -> Result<Vec<ApiKey>, StoreError> {
-        let sql = format!("SELECT {API_KEY} FROM api_keys WHERE reseller_id = $1 ORDER BY id DESC");
+        let sql = format!("SELECT {API_KEY} FROM api_keys WHERE reseller_id = ?1 ORDER BY id DESC");
         self.query(&sql, params![reseller], read_api_key)
     }
 
     /// Revokes a key; `false` when there is none that is live.
     pub fn revoke_api_key(&mut self, id: ApiKeyId, now: Timestamp) -> Result<bool, StoreError> {
-        let sql = "UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
+        let sql = "UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
         Ok(self.execute(sql, params![id, now])? == 1)
     }
 
     fn write_secrets(&mut self, client: &Client) -> Result<(), StoreError> {
         for secret in &client.secrets {
             self.put(
-                "INSERT INTO client_secrets (client_id, hash, created_at) VALUES ($1, $2, $3)",
+                "INSERT INTO client_secrets (client_id, hash, created_at) VALUES (?1, ?2, ?3)",
                 params![client.id, secret.hash.0.as_slice(), secret.created_at],
             )?;
         }

@@ -35,7 +35,7 @@ impl Tx<'_> {
             SessionHolder::Operator(id) => (None, Some(id)),
         };
         self.execute(
-            &format!("INSERT INTO console_sessions ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)"),
+            &format!("INSERT INTO console_sessions ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"),
             params![
                 session.token.0.as_slice(),
                 client,
@@ -50,18 +50,18 @@ impl Tx<'_> {
     }
 
     pub fn console_session(&mut self, token: &SecretHash) -> Result<Option<ConsoleSession>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM console_sessions WHERE token_hash = $1");
+        let sql = format!("SELECT {COLUMNS} FROM console_sessions WHERE token_hash = ?1");
         self.query_one(&sql, params![token.0.as_slice()], read)
     }
 
     /// Notes that somebody is still there. One that has ended meanwhile stays ended.
     pub fn touch_console_session(&mut self, token: &SecretHash, now: Timestamp) -> Result<(), StoreError> {
-        let sql = "UPDATE console_sessions SET seen_at = $2 WHERE token_hash = $1";
+        let sql = "UPDATE console_sessions SET seen_at = ?2 WHERE token_hash = ?1";
         self.execute(sql, params![token.0.as_slice(), now]).map(drop)
     }
 
     pub fn delete_console_session(&mut self, token: &SecretHash) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM console_sessions WHERE token_hash = $1";
+        let sql = "DELETE FROM console_sessions WHERE token_hash = ?1";
         Ok(self.execute(sql, params![token.0.as_slice()])? == 1)
     }
 
@@ -73,7 +73,7 @@ impl Tx<'_> {
         };
         let sql = format!(
             "DELETE FROM console_sessions WHERE token_hash IN (
-                SELECT token_hash FROM console_sessions WHERE {column} = $1 LIMIT $2)"
+                SELECT token_hash FROM console_sessions WHERE {column} = ?1 LIMIT ?2)"
         );
         self.execute(&sql, params![id, most])
     }
@@ -83,7 +83,7 @@ impl Tx<'_> {
         self.execute(
             "DELETE FROM console_sessions WHERE token_hash IN (
                 SELECT token_hash FROM console_sessions
-                WHERE client_id IN (SELECT id FROM clients WHERE reseller_id = $1) LIMIT $2)",
+                WHERE client_id IN (SELECT id FROM clients WHERE reseller_id = ?1) LIMIT ?2)",
             params![reseller, most],
         )
     }
@@ -92,7 +92,7 @@ impl Tx<'_> {
     pub fn forget_console_sessions(&mut self, before: Timestamp, most: u32) -> Result<u64, StoreError> {
         self.execute(
             "DELETE FROM console_sessions WHERE token_hash IN (
-                SELECT token_hash FROM console_sessions WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)",
+                SELECT token_hash FROM console_sessions WHERE expires_at < ?1 ORDER BY expires_at LIMIT ?2)",
             params![before, most],
         )
     }

@@ -17,7 +17,7 @@ impl Tx<'_> {
         self.put(
             &format!(
                 "INSERT INTO eab_credentials ({COLUMNS}, sealed)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
             ),
             params![
                 credential.id,
@@ -42,26 +42,26 @@ impl Tx<'_> {
     }
 
     pub fn credential(&mut self, reseller: ResellerId, kid: Kid) -> Result<Option<EabCredential>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM eab_credentials WHERE kid = $1 AND reseller_id = $2");
+        let sql = format!("SELECT {COLUMNS} FROM eab_credentials WHERE kid = ?1 AND reseller_id = ?2");
         self.query_one(&sql, params![kid, reseller], read)
     }
 
     /// The credential with this key id, whosesoever it is, and its sealed HMAC key.
     pub fn any_credential(&mut self, kid: Kid) -> Result<Option<(EabCredential, Vec<u8>)>, StoreError> {
-        let sql = format!("SELECT {COLUMNS}, sealed FROM eab_credentials WHERE kid = $1");
+        let sql = format!("SELECT {COLUMNS}, sealed FROM eab_credentials WHERE kid = ?1");
         self.query_one(&sql, params![kid], |row| Ok((read(row)?, row.bytes()?)))
     }
 
     /// Notes that a credential was in use. Nothing depends on it, so it neither waits nor makes others wait.
     pub fn touch_credential(&mut self, kid: Kid, now: Timestamp) -> Result<(), StoreError> {
-        let sql = "UPDATE eab_credentials SET last_used_at = $2
-                   WHERE kid = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
+        let sql = "UPDATE eab_credentials SET last_used_at = ?2
+                   WHERE kid = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
         self.put(sql, params![kid, now])
     }
 
     /// The credential, which stays as it is until the unit of work ends: whoever revokes it waits.
     pub fn hold_credential(&mut self, reseller: ResellerId, kid: Kid) -> Result<Option<EabCredential>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM eab_credentials WHERE kid = $1 AND reseller_id = $2");
+        let sql = format!("SELECT {COLUMNS} FROM eab_credentials WHERE kid = ?1 AND reseller_id = ?2");
         self.query_held(&sql, params![kid, reseller], read)
     }
 
@@ -87,8 +87,8 @@ impl Tx<'_> {
         self.update(
             "EAB credential",
             credential.kid,
-            "UPDATE eab_credentials SET bindings = $3, last_used_at = $4, revoked_at = $5, updated_at = $6,
-             version = version + 1 WHERE id = $1 AND version = $2",
+            "UPDATE eab_credentials SET bindings = ?3, last_used_at = ?4, revoked_at = ?5, updated_at = ?6,
+             version = version + 1 WHERE id = ?1 AND version = ?2",
             params![
                 credential.id,
                 credential.version,
@@ -102,15 +102,15 @@ impl Tx<'_> {
 
     /// Revokes every credential of an account that is not yet revoked.
     pub fn revoke_credentials(&mut self, account: AccountId, now: Timestamp) -> Result<(), StoreError> {
-        let sql = "UPDATE eab_credentials SET revoked_at = $2, updated_at = $2, version = version + 1
-                   WHERE account_id = $1 AND revoked_at IS NULL";
+        let sql = "UPDATE eab_credentials SET revoked_at = ?2, updated_at = ?2, version = version + 1
+                   WHERE account_id = ?1 AND revoked_at IS NULL";
         self.put(sql, params![account, now])
     }
 
     fn credential_page(&mut self, of: &str, id: &str, page: &PageRequest) -> Result<Page<EabCredential>, StoreError> {
         let (after, limit) = bounds(page);
         let sql = format!(
-            "SELECT {COLUMNS} FROM eab_credentials WHERE {of} = $1 AND id < $2 ORDER BY id {NEWEST_FIRST} LIMIT $3"
+            "SELECT {COLUMNS} FROM eab_credentials WHERE {of} = ?1 AND id < ?2 ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
         let rows = self.query(&sql, params![id, after, limit], read)?;
         Ok(Page::from_rows(rows, page.limit, |credential| credential.id.to_string()))

@@ -54,7 +54,7 @@ impl Tx<'_> {
     /// Sees to it that there is such a list.
     pub fn want_crl(&mut self, issuer: IssuerId, shard: i64) -> Result<(), StoreError> {
         let sql = "INSERT INTO crls (issuer_id, shard, changes, drawn, claimed_until, number, covers, this_update,
-                   next_update, scheduled_at) VALUES ($1, $2, 0, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING";
+                   next_update, scheduled_at) VALUES (?1, ?2, 0, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING";
         self.put(sql, params![issuer, shard])
     }
 
@@ -63,14 +63,14 @@ impl Tx<'_> {
     pub(crate) fn count_revocation(&mut self, id: CertificateId) -> Result<(), StoreError> {
         let sql = "INSERT INTO crls (issuer_id, shard, changes, drawn, claimed_until, number, covers, this_update,
                    next_update, scheduled_at) SELECT issuer_id, crl_shard, 1, 0, 0, 0, 0, 0, 0, 0 FROM certificates
-                   WHERE id = $1 ON CONFLICT (issuer_id, shard) DO UPDATE SET changes = crls.changes + 1";
+                   WHERE id = ?1 ON CONFLICT (issuer_id, shard) DO UPDATE SET changes = crls.changes + 1";
         self.put(sql, params![id])
     }
 
     /// Counts that something on a list has changed, so that it is made anew: new revocations, or what it says of itself.
     pub fn count_change(&mut self, issuer: IssuerId, shard: i64) -> Result<(), StoreError> {
         let sql = "INSERT INTO crls (issuer_id, shard, changes, drawn, claimed_until, number, covers, this_update,
-                   next_update, scheduled_at) VALUES ($1, $2, 1, 0, 0, 0, 0, 0, 0, 0)
+                   next_update, scheduled_at) VALUES (?1, ?2, 1, 0, 0, 0, 0, 0, 0, 0)
                    ON CONFLICT (issuer_id, shard) DO UPDATE SET changes = crls.changes + 1";
         self.put(sql, params![issuer, shard])
     }
@@ -94,7 +94,7 @@ impl Tx<'_> {
 
     pub fn crl(&mut self, issuer: IssuerId, shard: i64) -> Result<Option<CrlRow>, StoreError> {
         let sql = "SELECT issuer_id, shard, number, der, this_update, next_update FROM crls
-                   WHERE issuer_id = $1 AND shard = $2 AND der IS NOT NULL";
+                   WHERE issuer_id = ?1 AND shard = ?2 AND der IS NOT NULL";
         self.query_one(sql, params![issuer, shard], read)
     }
 
@@ -112,9 +112,9 @@ impl Tx<'_> {
         now: Timestamp,
         until: Timestamp,
     ) -> Result<Option<i64>, StoreError> {
-        let sql = "UPDATE crls SET drawn = CASE WHEN drawn >= $3 THEN drawn + 1 ELSE $3 END, claimed_until = $4
-                   WHERE issuer_id = $1 AND shard = $2 AND (claimed_until <= $3 OR claimed_until > $4)
-                   AND (covers < changes OR scheduled_at <= $5 OR scheduled_at > $4) RETURNING drawn";
+        let sql = "UPDATE crls SET drawn = CASE WHEN drawn >= ?3 THEN drawn + 1 ELSE ?3 END, claimed_until = ?4
+                   WHERE issuer_id = ?1 AND shard = ?2 AND (claimed_until <= ?3 OR claimed_until > ?4)
+                   AND (covers < changes OR scheduled_at <= ?5 OR scheduled_at > ?4) RETURNING drawn";
         self.query_one(sql, params![issuer, shard, now, until, scheduled_by], |row| row.int())
     }
 
@@ -122,7 +122,7 @@ impl Tx<'_> {
     /// schedule, so that each has been on one such list after its end (RFC 5280 section 3.3). Ask in a unit that reads:
     /// it sees one moment.
     pub fn crl_facts(&mut self, issuer: IssuerId, shard: i64, now: Timestamp) -> Result<Option<CrlFacts>, StoreError> {
-        let sql = "SELECT changes, this_update, scheduled_at, der FROM crls WHERE issuer_id = $1 AND shard = $2";
+        let sql = "SELECT changes, this_update, scheduled_at, der FROM crls WHERE issuer_id = ?1 AND shard = ?2";
         let found = self.query_one(sql, params![issuer, shard], |row| {
             Ok(CrlFacts {
                 changes: row.int()?,
@@ -140,9 +140,9 @@ impl Tx<'_> {
 
     /// Publishes a list that covers so many revocations, unless one with a greater number, or with more on it, is there.
     pub fn store_crl(&mut self, crl: &CrlRow, covers: i64, scheduled_at: Timestamp) -> Result<bool, StoreError> {
-        let sql = "UPDATE crls SET der = $4, number = $3, covers = $5, this_update = $6, next_update = $7,
-                   scheduled_at = $8, claimed_until = CASE WHEN drawn = $3 THEN 0 ELSE claimed_until END
-                   WHERE issuer_id = $1 AND shard = $2 AND number < $3 AND covers <= $5";
+        let sql = "UPDATE crls SET der = ?4, number = ?3, covers = ?5, this_update = ?6, next_update = ?7,
+                   scheduled_at = ?8, claimed_until = CASE WHEN drawn = ?3 THEN 0 ELSE claimed_until END
+                   WHERE issuer_id = ?1 AND shard = ?2 AND number < ?3 AND covers <= ?5";
         let CrlRow { issuer, shard, number, der, this_update, next_update } = crl;
         let params =
             params![*issuer, *shard, *number, der.as_slice(), covers, *this_update, *next_update, scheduled_at];

@@ -17,7 +17,7 @@ impl Tx<'_> {
     pub fn insert_delivery(&mut self, delivery: &Delivery) -> Result<(), StoreError> {
         self.execute(
             "INSERT INTO deliveries (id, webhook_id, reseller_id, event_id, event_type, state, attempts, due_at, created_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
             params![
                 delivery.id,
                 delivery.webhook,
@@ -41,8 +41,8 @@ impl Tx<'_> {
         most: u32,
     ) -> Result<Vec<Delivery>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM deliveries WHERE webhook_id = $1 AND state = 'pending' AND due_at <= $2
-             ORDER BY due_at, id LIMIT $3"
+            "SELECT {COLUMNS} FROM deliveries WHERE webhook_id = ?1 AND state = 'pending' AND due_at <= ?2
+             ORDER BY due_at, id LIMIT ?3"
         );
         self.query(&sql, params![webhook, now, most], read)
     }
@@ -50,7 +50,7 @@ impl Tx<'_> {
     /// The delivery, which nobody else can change until the unit of work ends: what came of a try and a request to tell
     /// it once more each find it as the other has left it.
     pub fn claim_delivery(&mut self, webhook: WebhookId, id: DeliveryId) -> Result<Option<Delivery>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM deliveries WHERE id = $1 AND webhook_id = $2");
+        let sql = format!("SELECT {COLUMNS} FROM deliveries WHERE id = ?1 AND webhook_id = ?2");
         Ok(self.query_claimed(&sql, params![id, webhook], read)?.pop())
     }
 
@@ -58,7 +58,7 @@ impl Tx<'_> {
     pub fn deliveries(&mut self, webhook: WebhookId, page: &PageRequest) -> Result<Page<Delivery>, StoreError> {
         let (after, limit) = bounds(page);
         let sql = format!(
-            "SELECT {COLUMNS} FROM deliveries WHERE webhook_id = $1 AND id < $2 ORDER BY id {NEWEST_FIRST} LIMIT $3"
+            "SELECT {COLUMNS} FROM deliveries WHERE webhook_id = ?1 AND id < ?2 ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
         let rows = self.query(&sql, params![webhook, after, limit], read)?;
         Ok(Page::from_rows(rows, page.limit, |delivery| delivery.id.to_string()))
@@ -67,8 +67,8 @@ impl Tx<'_> {
     pub fn save_delivery(&mut self, delivery: &Delivery) -> Result<(), StoreError> {
         let last = delivery.last.as_ref();
         self.execute(
-            "UPDATE deliveries SET state = $2, attempts = $3, due_at = $4, tried_at = $5, answered = $6, failure = $7,
-             took = $8 WHERE id = $1",
+            "UPDATE deliveries SET state = ?2, attempts = ?3, due_at = ?4, tried_at = ?5, answered = ?6, failure = ?7,
+             took = ?8 WHERE id = ?1",
             params![
                 delivery.id,
                 delivery.state.as_str(),
@@ -90,7 +90,7 @@ impl Tx<'_> {
         // Asked twice: one may be told anew while this waits for its row.
         self.execute(
             "DELETE FROM deliveries WHERE state <> 'pending' AND id IN (SELECT id FROM deliveries
-             WHERE id < $1 AND state <> 'pending' ORDER BY id LIMIT $2)",
+             WHERE id < ?1 AND state <> 'pending' ORDER BY id LIMIT ?2)",
             params![oldest, most],
         )
     }

@@ -67,8 +67,8 @@ impl Tx<'_> {
         most: u32,
     ) -> Result<Vec<Placed>, StoreError> {
         let sql = format!(
-            "SELECT position, {COLUMNS} FROM audit WHERE reseller_id = $1 AND position >= $2 AND position < $5
-             AND (position > $2 OR id > $3) ORDER BY position, id LIMIT $4"
+            "SELECT position, {COLUMNS} FROM audit WHERE reseller_id = ?1 AND position >= ?2 AND position < ?5
+             AND (position > ?2 OR id > ?3) ORDER BY position, id LIMIT ?4"
         );
         self.query(&sql, params![reseller, after.position, after.id.as_str(), most, below], |row| {
             let (position, record) = (row.int()?, read(row)?);
@@ -81,7 +81,7 @@ impl Tx<'_> {
         // Units that run at the same time are committed in another order than their records were made in, but take seconds
         // at most: what was made a minute before was committed before. Refusals are written later, so the first of many.
         let before = first_id(at.minus(std::time::Duration::from_secs(60)));
-        let sql = "SELECT min(position) FROM (SELECT position FROM audit WHERE reseller_id = $1 AND id < $2
+        let sql = "SELECT min(position) FROM (SELECT position FROM audit WHERE reseller_id = ?1 AND id < ?2
                    AND position IS NOT NULL ORDER BY id DESC NULLS LAST LIMIT 1000) AS before";
         let position = self.query_one(sql, params![reseller, before], |row| row.int_or_none())?.flatten();
         Ok(Place { position: position.unwrap_or(0), id: String::new() })
@@ -89,7 +89,7 @@ impl Tx<'_> {
 
     /// One record of a reseller.
     pub fn audit_record(&mut self, reseller: ResellerId, id: AuditId) -> Result<Option<AuditRecord>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM audit WHERE id = $1 AND reseller_id = $2");
+        let sql = format!("SELECT {COLUMNS} FROM audit WHERE id = ?1 AND reseller_id = ?2");
         self.query_one(&sql, params![id, reseller], read)
     }
 
@@ -101,7 +101,7 @@ impl Tx<'_> {
         until: Timestamp,
     ) -> Result<Vec<String>, StoreError> {
         // A certificate has few lines. Were the action asked for here, all lines that have it might be read instead.
-        let sql = "SELECT action, detail FROM audit WHERE subject = $1 AND id < $2";
+        let sql = "SELECT action, detail FROM audit WHERE subject = ?1 AND id < ?2";
         let lines = self.query(sql, params![certificate, first_id(until)], |row| Ok((row.text()?, row.text()?)))?;
         Ok(lines.into_iter().filter(|(done, _)| done == action).map(|(_, detail)| detail).collect())
     }
@@ -122,7 +122,7 @@ impl Tx<'_> {
     /// that ends later has all their names in the same account.
     pub fn expiring(&mut self, from: Timestamp, to: Timestamp, most: u32) -> Result<Vec<Expiring>, StoreError> {
         let sql = format!(
-            "{} WHERE state = 'issued' AND not_after > $1 AND not_after <= $2 ORDER BY not_after LIMIT $3",
+            "{} WHERE state = 'issued' AND not_after > ?1 AND not_after <= ?2 ORDER BY not_after LIMIT ?3",
             certificate::SELECT
         );
         let ending = self.query(&sql, params![from, to, most], certificate::read)?;
@@ -145,9 +145,9 @@ impl Tx<'_> {
         end: Timestamp,
     ) -> Result<bool, StoreError> {
         let sql = format!(
-            "{} WHERE account_id = $1 AND state = 'issued' AND not_after > $2 AND certificates.id <> $3
+            "{} WHERE account_id = ?1 AND state = 'issued' AND not_after > ?2 AND certificates.id <> ?3
              AND EXISTS (SELECT 1 FROM certificate_names WHERE certificate_names.certificate_id = certificates.id
-                AND certificate_names.reseller_id = certificates.reseller_id AND certificate_names.name = $4)
+                AND certificate_names.reseller_id = certificates.reseller_id AND certificate_names.name = ?4)
              ORDER BY not_after DESC LIMIT 20",
             certificate::SELECT
         );
@@ -159,19 +159,19 @@ impl Tx<'_> {
     /// How far something has come, for this unit of work alone until it ends; it begins at `start`.
     pub fn claim_watermark(&mut self, name: &str, start: i64) -> Result<i64, StoreError> {
         self.execute(
-            "INSERT INTO watermarks (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            "INSERT INTO watermarks (name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
             params![name, start],
         )?;
         let found =
-            self.query_claimed("SELECT value FROM watermarks WHERE name = $1", params![name], |row| row.int())?;
+            self.query_claimed("SELECT value FROM watermarks WHERE name = ?1", params![name], |row| row.int())?;
         found.into_iter().next().ok_or_else(|| StoreError::corrupt("watermarks"))
     }
 
     pub fn watermark(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
-        self.query_one("SELECT value FROM watermarks WHERE name = $1", params![name], |row| row.int())
+        self.query_one("SELECT value FROM watermarks WHERE name = ?1", params![name], |row| row.int())
     }
 
     pub fn set_watermark(&mut self, name: &str, value: i64) -> Result<(), StoreError> {
-        self.execute("UPDATE watermarks SET value = $2 WHERE name = $1", params![name, value]).map(drop)
+        self.execute("UPDATE watermarks SET value = ?2 WHERE name = ?1", params![name, value]).map(drop)
     }
 }

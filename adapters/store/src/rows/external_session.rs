@@ -32,7 +32,7 @@ impl Tx<'_> {
     pub fn insert_external_session(&mut self, session: &ExternalSession) -> Result<bool, StoreError> {
         let kept = self.execute(
             &format!(
-                "INSERT INTO console_external_sessions ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                "INSERT INTO console_external_sessions ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
                  ON CONFLICT (state_hash) DO NOTHING"
             ),
             params![
@@ -53,26 +53,26 @@ impl Tx<'_> {
 
     /// One that was not ended.
     pub fn external_session(&mut self, token: &SecretHash) -> Result<Option<ExternalSession>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM console_external_sessions WHERE token_hash = $1 AND ended_at IS NULL");
+        let sql = format!("SELECT {COLUMNS} FROM console_external_sessions WHERE token_hash = ?1 AND ended_at IS NULL");
         self.query_one(&sql, params![token.0.as_slice()], read)
     }
 
     /// Notes that somebody is still there.
     pub fn touch_external_session(&mut self, token: &SecretHash, now: Timestamp) -> Result<(), StoreError> {
-        let sql = "UPDATE console_external_sessions SET seen_at = $2 WHERE token_hash = $1";
+        let sql = "UPDATE console_external_sessions SET seen_at = ?2 WHERE token_hash = ?1";
         self.execute(sql, params![token.0.as_slice(), now]).map(drop)
     }
 
     /// Ends a session. What it was begun with is remembered until it would have expired.
     pub fn end_external_session(&mut self, token: &SecretHash, now: Timestamp) -> Result<bool, StoreError> {
-        let sql = "UPDATE console_external_sessions SET ended_at = $2 WHERE token_hash = $1 AND ended_at IS NULL";
+        let sql = "UPDATE console_external_sessions SET ended_at = ?2 WHERE token_hash = ?1 AND ended_at IS NULL";
         Ok(self.execute(sql, params![token.0.as_slice(), now])? == 1)
     }
 
     /// Ends every session of a person, and says how many there were.
     pub fn end_external_sessions(&mut self, issuer: &str, subject: &str, now: Timestamp) -> Result<u64, StoreError> {
-        let sql = "UPDATE console_external_sessions SET ended_at = $3
-                   WHERE issuer = $1 AND subject = $2 AND ended_at IS NULL";
+        let sql = "UPDATE console_external_sessions SET ended_at = ?3
+                   WHERE issuer = ?1 AND subject = ?2 AND ended_at IS NULL";
         self.execute(sql, params![issuer, subject, now])
     }
 
@@ -84,9 +84,9 @@ impl Tx<'_> {
         most: u32,
     ) -> Result<u64, StoreError> {
         self.execute(
-            "UPDATE console_external_sessions SET ended_at = $2 WHERE token_hash IN (
+            "UPDATE console_external_sessions SET ended_at = ?2 WHERE token_hash IN (
                 SELECT token_hash FROM console_external_sessions
-                WHERE reseller_id = $1 AND ended_at IS NULL AND expires_at > $2 LIMIT $3)",
+                WHERE reseller_id = ?1 AND ended_at IS NULL AND expires_at > ?2 LIMIT ?3)",
             params![reseller, now, most],
         )
     }
@@ -95,7 +95,7 @@ impl Tx<'_> {
     pub fn forget_external_sessions(&mut self, before: Timestamp, most: u32) -> Result<u64, StoreError> {
         self.execute(
             "DELETE FROM console_external_sessions WHERE token_hash IN (
-                SELECT token_hash FROM console_external_sessions WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)",
+                SELECT token_hash FROM console_external_sessions WHERE expires_at < ?1 ORDER BY expires_at LIMIT ?2)",
             params![before, most],
         )
     }

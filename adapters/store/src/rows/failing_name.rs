@@ -23,16 +23,16 @@ impl Tx<'_> {
         failure: &Failure,
         forgotten: Duration,
     ) -> Result<(PauseId, i64, bool), StoreError> {
-        let anew = "(failing_names.paused_at IS NULL AND (failing_names.last_failed_at < $8 OR EXISTS (
-            SELECT 1 FROM authorizations WHERE authorizations.account_id = $3 AND identifier = $4 AND state = 'valid'
+        let anew = "(failing_names.paused_at IS NULL AND (failing_names.last_failed_at < ?8 OR EXISTS (
+            SELECT 1 FROM authorizations WHERE authorizations.account_id = ?3 AND identifier = ?4 AND state = 'valid'
                 AND state_at > failing_names.last_failed_at)))";
         let sql = format!(
             "INSERT INTO failing_names (id, reseller_id, account_id, name, failures, problem, first_failed_at, last_failed_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)
              ON CONFLICT (account_id, name) DO UPDATE SET
                  failures = CASE WHEN {anew} THEN 1 ELSE failing_names.failures + 1 END,
-                 first_failed_at = CASE WHEN {anew} THEN $7 ELSE failing_names.first_failed_at END,
-                 last_failed_at = $7, problem = $6
+                 first_failed_at = CASE WHEN {anew} THEN ?7 ELSE failing_names.first_failed_at END,
+                 last_failed_at = ?7, problem = ?6
              RETURNING id, failures, paused_at"
         );
         let Failure { id, reseller, account, name, problem, at } = failure;
@@ -45,19 +45,19 @@ impl Tx<'_> {
 
     /// Pauses a name, and tells every node.
     pub fn pause(&mut self, id: PauseId, now: Timestamp) -> Result<(), StoreError> {
-        self.execute("UPDATE failing_names SET paused_at = $2 WHERE id = $1", params![id, now])?;
+        self.execute("UPDATE failing_names SET paused_at = ?2 WHERE id = ?1", params![id, now])?;
         self.advance_pauses_epoch()
     }
 
     /// A pause, whosesoever it is.
     pub fn any_pause(&mut self, id: PauseId) -> Result<Option<Pause>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM failing_names WHERE id = $1 AND paused_at IS NOT NULL");
+        let sql = format!("SELECT {COLUMNS} FROM failing_names WHERE id = ?1 AND paused_at IS NOT NULL");
         self.query_one(&sql, params![id], read)
     }
 
     /// Lifts a pause and forgets the failures, and tells every node; `false` when there is none.
     pub fn lift_pause(&mut self, id: PauseId) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM failing_names WHERE id = $1 AND paused_at IS NOT NULL";
+        let sql = "DELETE FROM failing_names WHERE id = ?1 AND paused_at IS NOT NULL";
         let lifted = self.execute(sql, params![id])? == 1;
         if lifted {
             self.advance_pauses_epoch()?;
@@ -67,7 +67,7 @@ impl Tx<'_> {
 
     /// Forgets the failures of an account that has ended, and tells every node where something was paused.
     pub fn forget_failures_of(&mut self, account: AccountId) -> Result<(), StoreError> {
-        let sql = "DELETE FROM failing_names WHERE account_id = $1 RETURNING paused_at";
+        let sql = "DELETE FROM failing_names WHERE account_id = ?1 RETURNING paused_at";
         let paused = self.query(sql, params![account], |row| row.int_or_none())?;
         if paused.iter().any(Option::is_some) {
             self.advance_pauses_epoch()?;
@@ -79,8 +79,8 @@ impl Tx<'_> {
     pub fn pauses(&mut self, reseller: ResellerId, page: &PageRequest) -> Result<Page<Pause>, StoreError> {
         let (after, limit) = bounds(page);
         let sql = format!(
-            "SELECT {COLUMNS} FROM failing_names WHERE reseller_id = $1 AND paused_at IS NOT NULL AND id < $2
-             ORDER BY id {NEWEST_FIRST} LIMIT $3"
+            "SELECT {COLUMNS} FROM failing_names WHERE reseller_id = ?1 AND paused_at IS NOT NULL AND id < ?2
+             ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
         let rows = self.query(&sql, params![reseller, after, limit], read)?;
         Ok(Page::from_rows(rows, page.limit, |pause| pause.id.to_string()))
@@ -96,7 +96,7 @@ impl Tx<'_> {
 
     /// A number that grows whenever a name is paused or its pause is lifted.
     pub fn pauses_epoch(&mut self) -> Result<i64, StoreError> {
-        let found = self.query_one("SELECT value FROM epochs WHERE name = $1", params!["pauses"], |row| row.int())?;
+        let found = self.query_one("SELECT value FROM epochs WHERE name = ?1", params!["pauses"], |row| row.int())?;
         found.ok_or_else(|| StoreError::corrupt("epochs"))
     }
 
@@ -104,14 +104,14 @@ impl Tx<'_> {
     pub fn forget_failures(&mut self, before: Timestamp, most: u32) -> Result<u64, StoreError> {
         // Asked twice: a name may fail again while this waits for its row.
         self.execute(
-            "DELETE FROM failing_names WHERE last_failed_at < $1 AND paused_at IS NULL AND id IN (SELECT id FROM failing_names
-                WHERE last_failed_at < $1 AND paused_at IS NULL ORDER BY last_failed_at LIMIT $2)",
+            "DELETE FROM failing_names WHERE last_failed_at < ?1 AND paused_at IS NULL AND id IN (SELECT id FROM failing_names
+                WHERE last_failed_at < ?1 AND paused_at IS NULL ORDER BY last_failed_at LIMIT ?2)",
             params![before, most],
         )
     }
 
     fn advance_pauses_epoch(&mut self) -> Result<(), StoreError> {
-        self.execute("UPDATE epochs SET value = value + 1 WHERE name = $1", params!["pauses"]).map(drop)
+        self.execute("UPDATE epochs SET value = value + 1 WHERE name = ?1", params!["pauses"]).map(drop)
     }
 }
 

@@ -15,7 +15,7 @@ impl Tx<'_> {
     pub fn insert_group(&mut self, group: &Group) -> Result<bool, StoreError> {
         let added = self.execute(
             &format!(
-                "INSERT INTO account_groups ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING"
+                "INSERT INTO account_groups ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING"
             ),
             params![
                 group.id,
@@ -32,20 +32,20 @@ impl Tx<'_> {
     }
 
     pub fn group(&mut self, reseller: ResellerId, id: GroupId) -> Result<Option<Group>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE id = $1 AND reseller_id = $2");
+        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE id = ?1 AND reseller_id = ?2");
         self.query_one(&sql, params![id, reseller], read)
     }
 
     /// The group, which then stays until the unit of work ends.
     pub fn hold_group(&mut self, reseller: ResellerId, id: GroupId) -> Result<Option<Group>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE id = $1 AND reseller_id = $2");
+        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE id = ?1 AND reseller_id = ?2");
         self.query_held(&sql, params![id, reseller], read)
     }
 
     /// The group, which nobody else can hold or change until the unit of work ends. Who claims several does so in the
     /// order of their ids, and before holding any account: so no two units wait for each other.
     pub fn claim_group(&mut self, reseller: ResellerId, id: GroupId) -> Result<Option<Group>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE id = $1 AND reseller_id = $2");
+        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE id = ?1 AND reseller_id = ?2");
         Ok(self.query_claimed(&sql, params![id, reseller], read)?.pop())
     }
 
@@ -53,13 +53,13 @@ impl Tx<'_> {
     pub fn claim_groups_of_account(&mut self, account: AccountId) -> Result<Vec<Group>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM account_groups
-             WHERE id IN (SELECT group_id FROM group_members WHERE account_id = $1) ORDER BY id"
+             WHERE id IN (SELECT group_id FROM group_members WHERE account_id = ?1) ORDER BY id"
         );
         self.query_claimed(&sql, params![account], read)
     }
 
     pub fn group_by_name(&mut self, reseller: ResellerId, name: &Name) -> Result<Option<Group>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE reseller_id = $1 AND name = $2");
+        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE reseller_id = ?1 AND name = ?2");
         self.query_one(&sql, params![reseller, name.as_str()], read)
     }
 
@@ -67,8 +67,8 @@ impl Tx<'_> {
     pub fn groups(&mut self, reseller: ResellerId, page: &PageRequest) -> Result<Page<Group>, StoreError> {
         let (after, limit) = bounds(page);
         let sql = format!(
-            "SELECT {COLUMNS} FROM account_groups WHERE reseller_id = $1 AND id < $2
-             ORDER BY id {NEWEST_FIRST} LIMIT $3"
+            "SELECT {COLUMNS} FROM account_groups WHERE reseller_id = ?1 AND id < ?2
+             ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
         let rows = self.query(&sql, params![reseller, after, limit], read)?;
         Ok(Page::from_rows(rows, page.limit, |group| group.id.to_string()))
@@ -78,7 +78,7 @@ impl Tx<'_> {
     pub fn groups_of_account(&mut self, account: AccountId) -> Result<Vec<Group>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM account_groups
-             WHERE id IN (SELECT group_id FROM group_members WHERE account_id = $1) ORDER BY name"
+             WHERE id IN (SELECT group_id FROM group_members WHERE account_id = ?1) ORDER BY name"
         );
         self.query(&sql, params![account], read)
     }
@@ -87,7 +87,7 @@ impl Tx<'_> {
     pub fn groups_of_policy(&mut self, policy: PolicyId) -> Result<Vec<Group>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM account_groups
-             WHERE id IN (SELECT group_id FROM group_policies WHERE policy_id = $1) ORDER BY name"
+             WHERE id IN (SELECT group_id FROM group_policies WHERE policy_id = ?1) ORDER BY name"
         );
         self.query(&sql, params![policy], read)
     }
@@ -96,8 +96,8 @@ impl Tx<'_> {
         self.update(
             "account group",
             group.id,
-            "UPDATE account_groups SET name = $3, description = $4, updated_at = $5, version = version + 1
-             WHERE id = $1 AND version = $2",
+            "UPDATE account_groups SET name = ?3, description = ?4, updated_at = ?5, version = version + 1
+             WHERE id = ?1 AND version = ?2",
             params![
                 group.id,
                 group.version,
@@ -110,15 +110,15 @@ impl Tx<'_> {
 
     /// Removes a group with its memberships and assignments; the accounts and policies stay.
     pub fn delete_group(&mut self, id: GroupId) -> Result<(), StoreError> {
-        self.put("DELETE FROM group_members WHERE group_id = $1", params![id])?;
-        self.put("DELETE FROM group_policies WHERE group_id = $1", params![id])?;
-        self.put("DELETE FROM account_groups WHERE id = $1", params![id])
+        self.put("DELETE FROM group_members WHERE group_id = ?1", params![id])?;
+        self.put("DELETE FROM group_policies WHERE group_id = ?1", params![id])?;
+        self.put("DELETE FROM account_groups WHERE id = ?1", params![id])
     }
 
     /// Puts an account into a group; `false` when it is there already.
     pub fn add_member(&mut self, group: GroupId, account: AccountId, now: Timestamp) -> Result<bool, StoreError> {
         let added = self.execute(
-            "INSERT INTO group_members (group_id, account_id, added_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+            "INSERT INTO group_members (group_id, account_id, added_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
             params![group, account, now],
         )?;
         Ok(added == 1)
@@ -126,24 +126,24 @@ impl Tx<'_> {
 
     /// Takes an account out of a group; `false` when it is not there.
     pub fn remove_member(&mut self, group: GroupId, account: AccountId) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM group_members WHERE group_id = $1 AND account_id = $2";
+        let sql = "DELETE FROM group_members WHERE group_id = ?1 AND account_id = ?2";
         Ok(self.execute(sql, params![group, account])? == 1)
     }
 
     /// Takes an account out of every group.
     pub fn remove_memberships(&mut self, account: AccountId, now: Timestamp) -> Result<(), StoreError> {
         self.put(
-            "UPDATE account_groups SET member_count = member_count - 1, updated_at = $2, version = version + 1
-             WHERE id IN (SELECT group_id FROM group_members WHERE account_id = $1)",
+            "UPDATE account_groups SET member_count = member_count - 1, updated_at = ?2, version = version + 1
+             WHERE id IN (SELECT group_id FROM group_members WHERE account_id = ?1)",
             params![account, now],
         )?;
-        self.put("DELETE FROM group_members WHERE account_id = $1", params![account])
+        self.put("DELETE FROM group_members WHERE account_id = ?1", params![account])
     }
 
     /// Keeps the number of members beside the group, so that nobody has to count them.
     pub fn change_member_count(&mut self, group: GroupId, by: i64, now: Timestamp) -> Result<(), StoreError> {
-        let sql = "UPDATE account_groups SET member_count = member_count + $2, updated_at = $3, version = version + 1
-                   WHERE id = $1";
+        let sql = "UPDATE account_groups SET member_count = member_count + ?2, updated_at = ?3, version = version + 1
+                   WHERE id = ?1";
         self.put(sql, params![group, by, now])
     }
 
@@ -157,8 +157,8 @@ impl Tx<'_> {
         let (after, limit) = bounds(page);
         let sql = format!(
             "{ACCOUNT} JOIN group_members ON account_id = accounts.id
-             WHERE group_id = $1 AND account_id < $2 AND reseller_id = $4
-             ORDER BY account_id {NEWEST_FIRST} LIMIT $3"
+             WHERE group_id = ?1 AND account_id < ?2 AND reseller_id = ?4
+             ORDER BY account_id {NEWEST_FIRST} LIMIT ?3"
         );
         let members = self.query(&sql, params![group, after, limit, reseller], read_account)?;
         Ok(Page::from_rows(members, page.limit, |account| account.id.to_string()))
@@ -167,7 +167,7 @@ impl Tx<'_> {
     /// Assigns a policy to a group; `false` when it is assigned already.
     pub fn assign_policy(&mut self, group: GroupId, policy: PolicyId, now: Timestamp) -> Result<bool, StoreError> {
         let added = self.execute(
-            "INSERT INTO group_policies (group_id, policy_id, assigned_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+            "INSERT INTO group_policies (group_id, policy_id, assigned_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
             params![group, policy, now],
         )?;
         Ok(added == 1)
@@ -175,7 +175,7 @@ impl Tx<'_> {
 
     /// Takes a policy off a group; `false` when it is not assigned.
     pub fn unassign_policy(&mut self, group: GroupId, policy: PolicyId) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM group_policies WHERE group_id = $1 AND policy_id = $2";
+        let sql = "DELETE FROM group_policies WHERE group_id = ?1 AND policy_id = ?2";
         Ok(self.execute(sql, params![group, policy])? == 1)
     }
 }

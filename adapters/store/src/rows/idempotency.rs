@@ -23,7 +23,7 @@ impl Tx<'_> {
     ) -> Result<Option<StoredAnswer>, StoreError> {
         self.query_one(
             "SELECT fingerprint, status, sealed, created_at FROM idempotency
-             WHERE reseller_id = $1 AND idempotency_key = $2 AND created_at >= $3",
+             WHERE reseller_id = ?1 AND idempotency_key = ?2 AND created_at >= ?3",
             params![reseller, key, not_before],
             read,
         )
@@ -42,10 +42,10 @@ impl Tx<'_> {
             "idempotency key",
             key,
             "INSERT INTO idempotency (reseller_id, idempotency_key, fingerprint, status, sealed, created_at)
-             VALUES ($1, $2, $3, $4, $5, $6)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
              ON CONFLICT (reseller_id, idempotency_key) DO UPDATE SET fingerprint = excluded.fingerprint,
              status = excluded.status, sealed = excluded.sealed, created_at = excluded.created_at
-             WHERE idempotency.created_at < $7",
+             WHERE idempotency.created_at < ?7",
             params![
                 reseller,
                 key,
@@ -62,8 +62,8 @@ impl Tx<'_> {
     pub fn forget_answers(&mut self, not_before: Timestamp, most: u32) -> Result<u64, StoreError> {
         // Asked twice: a key may be used anew while this waits for its row, and then the answer is kept.
         self.execute(
-            "DELETE FROM idempotency WHERE created_at < $1 AND (reseller_id, idempotency_key) IN (
-                SELECT reseller_id, idempotency_key FROM idempotency WHERE created_at < $1 ORDER BY created_at LIMIT $2)",
+            "DELETE FROM idempotency WHERE created_at < ?1 AND (reseller_id, idempotency_key) IN (
+                SELECT reseller_id, idempotency_key FROM idempotency WHERE created_at < ?1 ORDER BY created_at LIMIT ?2)",
             params![not_before, most],
         )
     }

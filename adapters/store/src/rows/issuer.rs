@@ -66,7 +66,7 @@ impl Tx<'_> {
     /// Adds an issuer; `false` when the name is taken.
     pub fn insert_issuer(&mut self, issuer: &IssuerRecord) -> Result<bool, StoreError> {
         let added = self.execute(
-            &format!("INSERT INTO issuers ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING"),
+            &format!("INSERT INTO issuers ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING"),
             params![
                 issuer.id,
                 issuer.parent,
@@ -100,7 +100,7 @@ impl Tx<'_> {
     /// Which issuing CAs there are and where they stand, cheap enough to be asked every other second.
     /// The last says whether it is revoked.
     pub fn issuing_states(&mut self) -> Result<Vec<(IssuerId, IssuerState, bool)>, StoreError> {
-        let sql = "SELECT id, state, revoked_at FROM issuers WHERE kind = $1 ORDER BY id";
+        let sql = "SELECT id, state, revoked_at FROM issuers WHERE kind = ?1 ORDER BY id";
         self.query(sql, params![IssuerKind::Issuing.as_str()], |row| {
             Ok((row.parsed()?, row.through(read_state)?, row.time_or_none()?.is_some()))
         })
@@ -115,9 +115,9 @@ impl Tx<'_> {
         list: (IssuerId, i64),
         revocation: IssuerRevocation,
     ) -> Result<bool, StoreError> {
-        self.bar("$1", params![id])?;
-        let sql = "UPDATE issuers SET state = $2, revoked_at = $3, revocation_reason = $4
-                   WHERE id = $1 AND revoked_at IS NULL";
+        self.bar("?1", params![id])?;
+        let sql = "UPDATE issuers SET state = ?2, revoked_at = ?3, revocation_reason = ?4
+                   WHERE id = ?1 AND revoked_at IS NULL";
         let IssuerRevocation { at, reason } = revocation;
         let params = params![id, IssuerState::Retired.as_str(), at, i64::from(reason.code())];
         let revoked = self.execute(sql, params)? == 1;
@@ -129,13 +129,13 @@ impl Tx<'_> {
     }
 
     fn compromise_issuer(&mut self, id: IssuerId) -> Result<bool, StoreError> {
-        let sql = "UPDATE issuers SET revocation_reason = $2 WHERE id = $1 AND revocation_reason <> $2";
+        let sql = "UPDATE issuers SET revocation_reason = ?2 WHERE id = ?1 AND revocation_reason <> ?2";
         let reason = i64::from(RevocationReason::KeyCompromise.code());
         Ok(self.execute(sql, params![id, reason])? == 1)
     }
 
     pub fn set_issuer_state(&mut self, id: IssuerId, state: IssuerState) -> Result<(), StoreError> {
-        self.update("issuer", id, "UPDATE issuers SET state = $2 WHERE id = $1", params![id, state.as_str()])
+        self.update("issuer", id, "UPDATE issuers SET state = ?2 WHERE id = ?1", params![id, state.as_str()])
     }
 }
 

@@ -21,7 +21,7 @@ impl Tx<'_> {
     /// Adds a chain; `false` when its issuer has one like it, or one with this number.
     pub fn insert_chain(&mut self, chain: &ChainRecord) -> Result<bool, StoreError> {
         let added = self.execute(
-            "INSERT INTO issuer_chains (issuer_id, number, fingerprint, pem, created_at) VALUES ($1, $2, $3, $4, $5)
+            "INSERT INTO issuer_chains (issuer_id, number, fingerprint, pem, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT DO NOTHING",
             params![chain.issuer, chain.number, chain.fingerprint.as_str(), chain.pem.as_str(), chain.created_at],
         )?;
@@ -30,7 +30,7 @@ impl Tx<'_> {
 
     /// Removes a chain; `false` when there is none with this number.
     pub fn delete_chain(&mut self, issuer: IssuerId, number: u32) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM issuer_chains WHERE issuer_id = $1 AND number = $2";
+        let sql = "DELETE FROM issuer_chains WHERE issuer_id = ?1 AND number = ?2";
         Ok(self.execute(sql, params![issuer, number])? == 1)
     }
 

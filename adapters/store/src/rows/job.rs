@@ -61,7 +61,7 @@ impl Tx<'_> {
         lease: Duration,
     ) -> Result<(), StoreError> {
         self.put(
-            "INSERT INTO jobs (kind, subject, run_at, attempts, lease, created_at) VALUES ($1, $2, $3, 1, $4, $5)
+            "INSERT INTO jobs (kind, subject, run_at, attempts, lease, created_at) VALUES (?1, ?2, ?3, 1, ?4, ?5)
              ON CONFLICT DO NOTHING",
             params![kind.as_str(), subject.to_string(), now.plus(lease), node, now],
         )
@@ -69,7 +69,7 @@ impl Tx<'_> {
 
     /// Whether any job's time has come, or lies so far ahead that it comes from a clock that was wrong.
     pub fn has_due_jobs(&mut self, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
-        let sql = "SELECT kind FROM jobs WHERE run_at <= $1 OR run_at > $2 LIMIT 1";
+        let sql = "SELECT kind FROM jobs WHERE run_at <= ?1 OR run_at > ?2 LIMIT 1";
         Ok(self.query_one(sql, params![now, beyond(now, lease)], |_| Ok(()))?.is_some())
     }
 
@@ -83,15 +83,15 @@ impl Tx<'_> {
         most: u32,
     ) -> Result<Vec<Job>, StoreError> {
         let due = self.query_skipping_locked(
-            "SELECT kind, subject, attempts FROM jobs WHERE run_at <= $1 OR run_at > $3 ORDER BY run_at LIMIT $2",
+            "SELECT kind, subject, attempts FROM jobs WHERE run_at <= ?1 OR run_at > ?3 ORDER BY run_at LIMIT ?2",
             params![now, most, beyond(now, lease)],
             read,
         )?;
         let mut ours = Vec::with_capacity(due.len());
         for job in due {
             let taken = self.execute(
-                "UPDATE jobs SET run_at = $3, lease = $4, attempts = attempts + 1
-                 WHERE kind = $1 AND subject = $2 AND (run_at <= $5 OR run_at > $6)",
+                "UPDATE jobs SET run_at = ?3, lease = ?4, attempts = attempts + 1
+                 WHERE kind = ?1 AND subject = ?2 AND (run_at <= ?5 OR run_at > ?6)",
                 params![job.kind.as_str(), job.subject.as_str(), now.plus(lease), node, now, beyond(now, lease)],
             )?;
             if taken == 1 {
@@ -104,8 +104,8 @@ impl Tx<'_> {
     /// How much there is to do, by kind. No more than `most` jobs are counted, those first whose lease ends first: what is
     /// stuck is among them.
     pub fn backlog(&mut self, now: Timestamp, most: u32) -> Result<Vec<Backlog>, StoreError> {
-        let sql = "SELECT kind, COUNT(*), COUNT(CASE WHEN run_at <= $2 THEN 1 END), MIN(created_at)
-                   FROM (SELECT kind, run_at, created_at FROM jobs ORDER BY run_at LIMIT $1) AS waiting GROUP BY kind";
+        let sql = "SELECT kind, COUNT(*), COUNT(CASE WHEN run_at <= ?2 THEN 1 END), MIN(created_at)
+                   FROM (SELECT kind, run_at, created_at FROM jobs ORDER BY run_at LIMIT ?1) AS waiting GROUP BY kind";
         self.query(sql, params![most, now], |row| {
             Ok(Backlog { kind: kind(&row.text()?)?, jobs: row.int()?, due: row.int()?, oldest: row.time()? })
         })
@@ -113,22 +113,22 @@ impl Tx<'_> {
 
     /// Whether the job is still this node's: a node that slept past its lease must not finish what another has taken over.
     pub fn holds_job(&mut self, kind: JobKind, subject: &str, node: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT kind FROM jobs WHERE kind = $1 AND subject = $2 AND lease = $3";
+        let sql = "SELECT kind FROM jobs WHERE kind = ?1 AND subject = ?2 AND lease = ?3";
         Ok(self.query_one(sql, params![kind.as_str(), subject, node], |_| Ok(()))?.is_some())
     }
 
     /// Holds on to a job that takes longer than its lease; false if it is no longer this node's. An end that lies too
     /// far ahead is brought back.
     pub fn renew_job(&mut self, job: &Job, node: &str, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
-        let sql = "UPDATE jobs SET run_at = $4 WHERE kind = $1 AND subject = $2 AND lease = $3
-                   AND (run_at < $4 OR run_at > $5)";
+        let sql = "UPDATE jobs SET run_at = ?4 WHERE kind = ?1 AND subject = ?2 AND lease = ?3
+                   AND (run_at < ?4 OR run_at > ?5)";
         let params = params![job.kind.as_str(), job.subject.as_str(), node, now.plus(lease), beyond(now, lease)];
         Ok(self.execute(sql, params)? == 1)
     }
 
     /// Gives a job up that is this node's, so that another can take it over at once.
     pub fn let_job_go(&mut self, job: &Job, node: &str, now: Timestamp) -> Result<(), StoreError> {
-        let sql = "UPDATE jobs SET run_at = $4 WHERE kind = $1 AND subject = $2 AND lease = $3 AND run_at > $4";
+        let sql = "UPDATE jobs SET run_at = ?4 WHERE kind = ?1 AND subject = ?2 AND lease = ?3 AND run_at > ?4";
         self.put(sql, params![job.kind.as_str(), job.subject.as_str(), node, now])
     }
 
@@ -139,15 +139,15 @@ impl Tx<'_> {
 
     /// Removes a job that is done, or that nothing can be done about.
     pub fn finish_job(&mut self, kind: JobKind, subject: impl ToString) -> Result<(), StoreError> {
-        let sql = "DELETE FROM jobs WHERE kind = $1 AND subject = $2";
+        let sql = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2";
         self.put(sql, params![kind.as_str(), subject.to_string()])
     }
 }
 
 /// A job, if it is of the node that asks.
-pub(super) const HELD: &str = "SELECT 1 FROM jobs WHERE kind = $1 AND subject = $2 AND lease = $3";
+pub(super) const HELD: &str = "SELECT 1 FROM jobs WHERE kind = ?1 AND subject = ?2 AND lease = ?3";
 /// Removes it.
-pub(super) const CONCLUDE: &str = "DELETE FROM jobs WHERE kind = $1 AND subject = $2 AND lease = $3";
+pub(super) const CONCLUDE: &str = "DELETE FROM jobs WHERE kind = ?1 AND subject = ?2 AND lease = ?3";
 
 pub(super) fn conclusion(kind: JobKind, subject: impl ToString, node: &str) -> [Value; 3] {
     [kind.as_str().into(), subject.to_string().into(), node.into()]

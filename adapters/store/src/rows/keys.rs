@@ -7,19 +7,19 @@ use crate::tx::Tx;
 use crate::value::{Value, params};
 
 /// A CA, if it is revoked.
-const REVOKED: &str = "SELECT 1 FROM issuers WHERE id = $1 AND revoked_at IS NOT NULL";
+const REVOKED: &str = "SELECT 1 FROM issuers WHERE id = ?1 AND revoked_at IS NOT NULL";
 
 impl Tx<'_> {
     /// Blocks a public key for ever, by its hash. Waits for who keeps a certificate for it.
     pub fn block_key(&mut self, hash: &[u8], reason: &str, now: Timestamp) -> Result<(), StoreError> {
-        self.bar("encode($1, 'hex')", params![hash])?;
-        let sql = "INSERT INTO blocked_keys (key_hash, reason, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+        self.bar("encode(?1, 'hex')", params![hash])?;
+        let sql = "INSERT INTO blocked_keys (key_hash, reason, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
         self.put(sql, params![hash, reason, now])
     }
 
     /// Why a public key is blocked, where it is.
     pub fn blocked_key(&mut self, hash: &[u8]) -> Result<Option<String>, StoreError> {
-        self.query_one("SELECT reason FROM blocked_keys WHERE key_hash = $1", params![hash], |row| row.text())
+        self.query_one("SELECT reason FROM blocked_keys WHERE key_hash = ?1", params![hash], |row| row.text())
     }
 
     /// Nobody can block the key nor revoke the CA until this unit ends. Ask [`bars`](Self::bars) afterwards.
@@ -27,8 +27,8 @@ impl Tx<'_> {
         // There is no row to hold, of what is not blocked. SQLite has one writer at a time.
         match self.is_postgres() {
             true => self.put(
-                "SELECT pg_advisory_xact_lock_shared(hashtextextended(encode($1, 'hex'), 0)),
-                        pg_advisory_xact_lock_shared(hashtextextended($2, 0))",
+                "SELECT pg_advisory_xact_lock_shared(hashtextextended(encode(?1, 'hex'), 0)),
+                        pg_advisory_xact_lock_shared(hashtextextended(?2, 0))",
                 params![key_hash, issuer],
             ),
             false => Ok(()),
@@ -46,7 +46,7 @@ impl Tx<'_> {
     /// Whether a key is blocked, and whether a CA is revoked: whatever else was found good, nothing is signed then.
     pub fn bars(&mut self, key_hash: &[u8], issuer: IssuerId) -> Result<(bool, bool), StoreError> {
         let (blocked, revoked) = self.query_one_of_both(
-            ("SELECT 1 FROM blocked_keys WHERE key_hash = $1", params![key_hash], |_| Ok(())),
+            ("SELECT 1 FROM blocked_keys WHERE key_hash = ?1", params![key_hash], |_| Ok(())),
             (REVOKED, params![issuer], |_| Ok(())),
         )?;
         Ok((blocked.is_some(), revoked.is_some()))
@@ -59,7 +59,7 @@ impl Tx<'_> {
 
     /// The thumbprint of the key that an account's reseller orders are validated with.
     pub fn account_thumbprint(&mut self, account: AccountId) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT thumbprint FROM account_keys WHERE account_id = $1";
+        let sql = "SELECT thumbprint FROM account_keys WHERE account_id = ?1";
         self.query_one(sql, params![account], |row| row.text())
     }
 
@@ -72,7 +72,7 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> Result<String, StoreError> {
         self.put(
-            "INSERT INTO account_keys (account_id, sealed, thumbprint, created_at) VALUES ($1, $2, $3, $4)
+            "INSERT INTO account_keys (account_id, sealed, thumbprint, created_at) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT DO NOTHING",
             params![account, sealed, thumbprint, now],
         )?;

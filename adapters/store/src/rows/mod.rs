@@ -57,3 +57,9 @@ const NEWEST_FIRST: &str = "DESC NULLS LAST";
 fn bounds(page: &PageRequest) -> (String, i64) {
     (page.after.clone().unwrap_or_else(|| END.to_owned()), i64::from(page.limit) + 1)
 }
+
+/// Columns with the name of their table, for a statement that reads several.
+fn qualified(table: &str, columns: &str) -> String {
+    let columns: Vec<_> = columns.split(',').map(|column| format!("{table}.{}", column.trim())).collect();
+    columns.join(", ")
+}

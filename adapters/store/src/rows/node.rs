@@ -22,7 +22,7 @@ impl Tx<'_> {
     /// Says that a process is there.
     pub fn note_node(&mut self, node: &NodeRow) -> Result<(), StoreError> {
         self.execute(
-            "INSERT INTO nodes (id, name, version, started_at, seen_at) VALUES ($1, $2, $3, $4, $5)
+            "INSERT INTO nodes (id, name, version, started_at, seen_at) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at",
             params![node.id.as_str(), node.name.as_str(), node.version.as_str(), node.started_at, node.seen_at],
         )
@@ -31,12 +31,12 @@ impl Tx<'_> {
 
     /// Takes a process off the list: it stops.
     pub fn remove_node(&mut self, id: &str) -> Result<(), StoreError> {
-        self.execute("DELETE FROM nodes WHERE id = $1", params![id]).map(drop)
+        self.execute("DELETE FROM nodes WHERE id = ?1", params![id]).map(drop)
     }
 
     /// Those that were there last, first.
     pub fn nodes(&mut self, most: u32) -> Result<Vec<NodeRow>, StoreError> {
-        let sql = "SELECT id, name, version, started_at, seen_at FROM nodes ORDER BY seen_at DESC, id LIMIT $1";
+        let sql = "SELECT id, name, version, started_at, seen_at FROM nodes ORDER BY seen_at DESC, id LIMIT ?1";
         self.query(sql, params![most], |row| {
             Ok(NodeRow {
                 id: row.text()?,
@@ -50,6 +50,6 @@ impl Tx<'_> {
 
     /// Forgets those that were not seen since, and says how many.
     pub fn forget_nodes(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        self.execute("DELETE FROM nodes WHERE seen_at < $1", params![before])
+        self.execute("DELETE FROM nodes WHERE seen_at < ?1", params![before])
     }
 }

@@ -9,14 +9,14 @@ const COLUMNS: &str = "id, name, hash, revoked_at, created_at";
 impl Tx<'_> {
     pub fn insert_operator_key(&mut self, key: &OperatorKey) -> Result<(), StoreError> {
         self.execute(
-            &format!("INSERT INTO operator_keys ({COLUMNS}) VALUES ($1, $2, $3, $4, $5)"),
+            &format!("INSERT INTO operator_keys ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5)"),
             params![key.id, key.name.as_str(), key.hash.0.as_slice(), key.revoked_at, key.created_at],
         )?;
         Ok(())
     }
 
     pub fn operator_key(&mut self, id: OperatorKeyId) -> Result<Option<OperatorKey>, StoreError> {
-        self.query_one(&format!("SELECT {COLUMNS} FROM operator_keys WHERE id = $1"), params![id], read)
+        self.query_one(&format!("SELECT {COLUMNS} FROM operator_keys WHERE id = ?1"), params![id], read)
     }
 
     /// All of them, newest first: there are as many as there are operators.
@@ -26,7 +26,7 @@ impl Tx<'_> {
 
     /// Revokes a key; `false` when there is none that is live.
     pub fn revoke_operator_key(&mut self, id: OperatorKeyId, now: Timestamp) -> Result<bool, StoreError> {
-        let sql = "UPDATE operator_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
+        let sql = "UPDATE operator_keys SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
         Ok(self.execute(sql, params![id, now])? == 1)
     }
 }

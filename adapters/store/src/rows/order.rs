@@ -36,8 +36,8 @@ static SELECT: LazyLock<String> = LazyLock::new(|| format!("SELECT {COLUMNS}, {A
 impl Tx<'_> {
     /// How many orders of an account wait to be finalized, counted up to so many.
     pub fn open_orders_up_to(&mut self, account: AccountId, most: u32, now: Timestamp) -> Result<i64, StoreError> {
-        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE account_id = $1 AND state IN ('pending', 'ready')
-                   AND expires_at > $2 AND finalized_at IS NULL LIMIT $3) AS counted";
+        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE account_id = ?1 AND state IN ('pending', 'ready')
+                   AND expires_at > ?2 AND finalized_at IS NULL LIMIT ?3) AS counted";
         Ok(self.query_one(sql, params![account, now, most], |row| row.int())?.unwrap_or(0))
     }
 
@@ -45,8 +45,8 @@ impl Tx<'_> {
     pub fn insert_order(&mut self, order: &Order) -> Result<bool, StoreError> {
         let (state, state_at, problem) = write_state(&order.state);
         let insert = format!(
-            "INSERT INTO orders ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-             $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)"
+            "INSERT INTO orders ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
+             ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)"
         );
         let params = params![
             order.id,
@@ -81,23 +81,23 @@ impl Tx<'_> {
     }
 
     pub fn order(&mut self, reseller: ResellerId, id: OrderId) -> Result<Option<Order>, StoreError> {
-        let sql = format!("{} WHERE id = $1 AND reseller_id = $2", *SELECT);
+        let sql = format!("{} WHERE id = ?1 AND reseller_id = ?2", *SELECT);
         self.query_one(&sql, params![id, reseller], read)
     }
 
     /// For the service itself, which works for every reseller.
     pub fn any_order(&mut self, id: OrderId) -> Result<Option<Order>, StoreError> {
-        self.query_one(&format!("{} WHERE id = $1", *SELECT), params![id], read)
+        self.query_one(&format!("{} WHERE id = ?1", *SELECT), params![id], read)
     }
 
     /// The order, for this unit of work alone until it ends: others wait.
     pub fn lock_order(&mut self, id: OrderId) -> Result<Option<Order>, StoreError> {
-        Ok(self.query_claimed(&format!("{} WHERE id = $1", *SELECT), params![id], read)?.pop())
+        Ok(self.query_claimed(&format!("{} WHERE id = ?1", *SELECT), params![id], read)?.pop())
     }
 
     /// The same, and whether its job was this node's, which it is no more.
     pub fn lock_order_and_conclude(&mut self, id: OrderId, node: &str) -> Result<(Option<Order>, bool), StoreError> {
-        let sql = self.locking(&format!("{} WHERE id = $1", *SELECT), "FOR UPDATE").into_owned();
+        let sql = self.locking(&format!("{} WHERE id = ?1", *SELECT), "FOR UPDATE").into_owned();
         // The first question of a transaction writes nothing: should its beginning be refused, that would stand by itself.
         let held = self.locking(HELD, "FOR UPDATE").into_owned();
         let job = conclusion(JobKind::Issue, id, node);
@@ -110,7 +110,7 @@ impl Tx<'_> {
 
     /// The order of an authorization, likewise; none where it has none.
     pub fn lock_order_of(&mut self, authorization: AuthorizationId) -> Result<Option<Order>, StoreError> {
-        let sql = format!("{} WHERE id = (SELECT order_id FROM authorizations WHERE id = $1)", *SELECT);
+        let sql = format!("{} WHERE id = (SELECT order_id FROM authorizations WHERE id = ?1)", *SELECT);
         Ok(self.query_claimed(&sql, params![authorization], read)?.pop())
     }
 
@@ -143,7 +143,7 @@ impl Tx<'_> {
         let mut params = vec![reseller.into(), after.into(), limit.into()];
         let rows = walk.as_ref().map(|walk| format!("({}) AS orders", walk.rows(&mut params)));
         let from = rows.as_deref().unwrap_or("orders");
-        let sql = format!("SELECT {COLUMNS}, {AUTHORIZATIONS} FROM {from} WHERE {by_reseller} = $1 AND id < $2");
+        let sql = format!("SELECT {COLUMNS}, {AUTHORIZATIONS} FROM {from} WHERE {by_reseller} = ?1 AND id < ?2");
         let mut query = Narrowed { sql, params };
         query.by("account_id =", filter.account.map(Value::from));
         query.by("external_id =", filter.external_id.as_deref().map(Value::from));
@@ -151,15 +151,15 @@ impl Tx<'_> {
         if let Some(lapses) = lapses {
             query.by(lapses, Some(filter.now.into()));
         }
-        query.sql.push_str(&format!(" ORDER BY id {NEWEST_FIRST} LIMIT $3"));
+        query.sql.push_str(&format!(" ORDER BY id {NEWEST_FIRST} LIMIT ?3"));
         let rows = self.query(&query.sql, &query.params, read)?;
         walk::page(self, walk.as_ref(), reseller, page, rows, |order| order.id.to_string())
     }
 
     /// Whether an account has so many orders that can still become something.
     pub fn has_open_orders(&mut self, account: AccountId, now: Timestamp, many: u32) -> Result<bool, StoreError> {
-        let sql = "SELECT id FROM orders WHERE account_id = $1 AND state IN ('pending', 'ready') AND expires_at > $2
-                   AND finalized_at IS NULL LIMIT $3";
+        let sql = "SELECT id FROM orders WHERE account_id = ?1 AND state IN ('pending', 'ready') AND expires_at > ?2
+                   AND finalized_at IS NULL LIMIT ?3";
         Ok(self.query(sql, params![account, now, many], |_| Ok(()))?.len() >= many as usize)
     }
 
@@ -171,8 +171,8 @@ impl Tx<'_> {
         most: u32,
     ) -> Result<Vec<Order>, StoreError> {
         let sql = format!(
-            "{} WHERE account_id = $1 AND state IN ('pending', 'ready') AND expires_at > $2
-             AND finalized_at IS NULL ORDER BY id LIMIT $3",
+            "{} WHERE account_id = ?1 AND state IN ('pending', 'ready') AND expires_at > ?2
+             AND finalized_at IS NULL ORDER BY id LIMIT ?3",
             *SELECT
         );
         self.query_claimed(&sql, params![account, now, most], read)
@@ -180,7 +180,7 @@ impl Tx<'_> {
 
     /// The same of an ACME account.
     pub fn open_orders_of_acme_account(&mut self, account: AcmeAccountId) -> Result<Vec<Order>, StoreError> {
-        let sql = format!("{} WHERE acme_account_id = $1 AND state IN ('pending', 'ready')", *SELECT);
+        let sql = format!("{} WHERE acme_account_id = ?1 AND state IN ('pending', 'ready')", *SELECT);
         self.query(&sql, params![account], read)
     }
 
@@ -193,8 +193,8 @@ impl Tx<'_> {
     ) -> Result<Page<OrderId>, StoreError> {
         let (after, limit) = bounds(page);
         let sql = format!(
-            "SELECT id FROM orders WHERE acme_account_id = $1 AND id < $2 AND (state IN ('processing', 'valid')
-             OR (state IN ('pending', 'ready') AND expires_at > $4)) ORDER BY id {NEWEST_FIRST} LIMIT $3"
+            "SELECT id FROM orders WHERE acme_account_id = ?1 AND id < ?2 AND (state IN ('processing', 'valid')
+             OR (state IN ('pending', 'ready') AND expires_at > ?4)) ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
         let rows = self.query(&sql, params![account, after, limit, now], |row| row.parsed::<OrderId>())?;
         Ok(Page::from_rows(rows, page.limit, ToString::to_string))
@@ -202,8 +202,8 @@ impl Tx<'_> {
 
     /// The order that replaces a certificate, or is going to; those that came to nothing do not count.
     pub fn replacement(&mut self, certificate: &str, now: Timestamp) -> Result<Option<OrderId>, StoreError> {
-        let sql = "SELECT id FROM orders WHERE replaces = $1 AND (state IN ('processing', 'valid')
-                   OR (state IN ('pending', 'ready') AND expires_at > $2)) LIMIT 1";
+        let sql = "SELECT id FROM orders WHERE replaces = ?1 AND (state IN ('processing', 'valid')
+                   OR (state IN ('pending', 'ready') AND expires_at > ?2)) LIMIT 1";
         self.query_one(sql, params![certificate, now], |row| row.parsed())
     }
 
@@ -212,8 +212,8 @@ impl Tx<'_> {
         self.update(
             "order",
             order.id,
-            "UPDATE orders SET csr = $3, state = $4, state_at = $5, problem = $6, finalized_at = $7, expires_at = $8,
-             updated_at = $9, version = version + 1 WHERE id = $1 AND version = $2",
+            "UPDATE orders SET csr = ?3, state = ?4, state_at = ?5, problem = ?6, finalized_at = ?7, expires_at = ?8,
+             updated_at = ?9, version = version + 1 WHERE id = ?1 AND version = ?2",
             params![
                 order.id,
                 order.version,

@@ -46,8 +46,8 @@ impl Tx<'_> {
         most: i64,
     ) -> Result<i64, StoreError> {
         let one = format!(
-            "SELECT 1 FROM certificates WHERE reseller_id = $1 AND state = $2 AND id >= $FROM AND id < $UNTIL
-             ORDER BY id {NEWEST_FIRST} LIMIT $3"
+            "SELECT 1 FROM certificates WHERE reseller_id = ?1 AND state = ?2 AND id >= $FROM AND id < $UNTIL
+             ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
         let params = vec![reseller.into(), state.as_str().into(), most.into()];
         let counts = self.count_each(&one, params, std::iter::once([Value::from(""), Value::from(END)]))?;
@@ -56,8 +56,8 @@ impl Tx<'_> {
 
     /// How many certificates that are not revoked end in each span, counted up to `most` each.
     pub fn count_expiring(&mut self, reseller: ResellerId, spans: &[Span], most: i64) -> Result<Vec<i64>, StoreError> {
-        let one = "SELECT 1 FROM certificates WHERE reseller_id = $1 AND state = 'issued' AND not_after >= $FROM
-             AND not_after < $UNTIL ORDER BY not_after LIMIT $2";
+        let one = "SELECT 1 FROM certificates WHERE reseller_id = ?1 AND state = 'issued' AND not_after >= $FROM
+             AND not_after < $UNTIL ORDER BY not_after LIMIT ?2";
         let params = vec![reseller.into(), most.into()];
         self.count_each(one, params, spans.iter().map(|span| [Value::from(span.from), Value::from(span.until)]))
     }
@@ -70,8 +70,8 @@ impl Tx<'_> {
         most: u32,
     ) -> Result<Vec<CertificateRecord>, StoreError> {
         let sql = format!(
-            "{SELECT} WHERE certificates.reseller_id = $1 AND state = 'issued' AND not_after >= $2 AND not_after < $3
-             ORDER BY not_after LIMIT $4"
+            "{SELECT} WHERE certificates.reseller_id = ?1 AND state = 'issued' AND not_after >= ?2 AND not_after < ?3
+             ORDER BY not_after LIMIT ?4"
         );
         self.query(&sql, &[reseller.into(), span.from.into(), span.until.into(), most.into()], read)
     }
@@ -84,8 +84,8 @@ impl Tx<'_> {
         most: u32,
     ) -> Result<Vec<Account>, StoreError> {
         let sql = format!(
-            "{} WHERE reseller_id = $1 AND email_key >= $2 AND email_key < $3 AND deleted_at IS NULL
-             ORDER BY email_key LIMIT $4",
+            "{} WHERE reseller_id = ?1 AND email_key >= ?2 AND email_key < ?3 AND deleted_at IS NULL
+             ORDER BY email_key LIMIT ?4",
             account::SELECT
         );
         let end = format!("{prefix}\u{10ffff}");
@@ -103,7 +103,7 @@ impl Tx<'_> {
         for (place, pair) in bounds.enumerate() {
             let first = params.len() + 1;
             params.extend(pair);
-            let bound = one.replace("$FROM", &format!("${first}")).replace("$UNTIL", &format!("${}", first + 1));
+            let bound = one.replace("$FROM", &format!("?{first}")).replace("$UNTIL", &format!("?{}", first + 1));
             columns.push(format!("(SELECT COUNT(*) FROM ({bound}) AS span{place})"));
         }
         let count = columns.len();

@@ -3,7 +3,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use chancery_domain::{Account, AcmeAccount, AcmeAccountId, EabCredential, Reseller, Timestamp};
 
-use super::{account, acme_account, credential, reseller};
+use super::{account, acme_account, credential, qualified, reseller};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -65,7 +65,7 @@ static SELECT: LazyLock<String> = LazyLock::new(|| {
          JOIN accounts ON accounts.id = acme_accounts.account_id
          JOIN eab_credentials ON eab_credentials.kid = acme_accounts.kid
          JOIN resellers ON resellers.id = acme_accounts.reseller_id
-         WHERE acme_accounts.id = $1",
+         WHERE acme_accounts.id = ?1",
         account::COLUMNS
     )
 });
@@ -73,14 +73,14 @@ static SELECT: LazyLock<String> = LazyLock::new(|| {
 /// Their reseller alone.
 static RESELLER: LazyLock<String> = LazyLock::new(|| {
     let columns = reseller::COLUMNS;
-    format!("SELECT {columns} FROM resellers WHERE id = (SELECT reseller_id FROM acme_accounts WHERE id = $1)")
+    format!("SELECT {columns} FROM resellers WHERE id = (SELECT reseller_id FROM acme_accounts WHERE id = ?1)")
 });
 
 static REDEEM: LazyLock<String> = LazyLock::new(|| {
     let party = SELECT.strip_prefix("SELECT ").unwrap_or(&SELECT);
     format!(
         "WITH soon AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
-         taken AS (INSERT INTO acme_nonces (nonce, expires_at) SELECT $2::text, $3::bigint FROM soon ON CONFLICT DO NOTHING RETURNING 1)
+         taken AS (INSERT INTO acme_nonces (nonce, expires_at) SELECT ?2::text, ?3::bigint FROM soon ON CONFLICT DO NOTHING RETURNING 1)
          SELECT (SELECT COUNT(*) FROM taken), {party}"
     )
 });
@@ -88,7 +88,7 @@ static REDEEM: LazyLock<String> = LazyLock::new(|| {
 impl Tx<'_> {
     pub fn party(&mut self, id: AcmeAccountId) -> Result<Option<Party>, StoreError> {
         let Some(known) = self.known() else { return self.query_one(&SELECT, params![id], read) };
-        // In the same transaction, so it is of one moment with what is read beside it.
+        // Before them: where there is no transaction around both, they may be newer than it says, and are read once more.
         let epoch = self.epoch("parties")?;
         if let Some(party) = known.parties.get(id, epoch) {
             return Ok(Some(party));
@@ -136,11 +136,6 @@ impl Tx<'_> {
         let found = self.query_one(&REDEEM, params, |row| Ok((row.flag()?, read(row)?)))?;
         Ok(found.map_or((true, None), |(taken, party)| (taken, Some(party))))
     }
-}
-
-fn qualified(table: &str, columns: &str) -> String {
-    let columns: Vec<_> = columns.split(',').map(|column| format!("{table}.{}", column.trim())).collect();
-    columns.join(", ")
 }
 
 fn read(row: &mut Columns<'_>) -> Result<Party, StoreError> {

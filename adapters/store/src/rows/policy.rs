@@ -1,18 +1,29 @@
+use std::sync::LazyLock;
+
 use chancery_domain::{AccountId, Description, GroupId, Name, Page, PageRequest, Policy, PolicyId, ResellerId};
 
 use super::policy_rules::{policy_rules_json, read_rules};
-use super::{NEWEST_FIRST, bounds};
+use super::{NEWEST_FIRST, bounds, qualified};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
 
 const COLUMNS: &str = "id, reseller_id, name, description, rules, created_at, updated_at, version";
 
+static OF_ACCOUNT: LazyLock<String> = LazyLock::new(|| {
+    let columns = qualified("policies", COLUMNS);
+    format!(
+        "SELECT {columns} FROM group_members
+         JOIN group_policies ON group_policies.group_id = group_members.group_id
+         JOIN policies ON policies.id = group_policies.policy_id WHERE group_members.account_id = ?1"
+    )
+});
+
 impl Tx<'_> {
     /// Adds a policy; `false` when the name is taken.
     pub fn insert_policy(&mut self, policy: &Policy) -> Result<bool, StoreError> {
         let added = self.execute(
-            &format!("INSERT INTO policies ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING"),
+            &format!("INSERT INTO policies ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING"),
             params![
                 policy.id,
                 policy.reseller,
@@ -29,35 +40,35 @@ impl Tx<'_> {
 
     /// How many policies a reseller has, counted up to so many.
     pub fn policies_up_to(&mut self, reseller: ResellerId, most: u32) -> Result<i64, StoreError> {
-        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM policies WHERE reseller_id = $1 LIMIT $2) AS counted";
+        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM policies WHERE reseller_id = ?1 LIMIT ?2) AS counted";
         Ok(self.query_one(sql, params![reseller, most], |row| row.int())?.unwrap_or(0))
     }
 
     /// How many policies a group has, counted up to so many.
     pub fn policies_of_group_up_to(&mut self, group: GroupId, most: u32) -> Result<i64, StoreError> {
-        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM group_policies WHERE group_id = $1 LIMIT $2) AS counted";
+        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM group_policies WHERE group_id = ?1 LIMIT ?2) AS counted";
         Ok(self.query_one(sql, params![group, most], |row| row.int())?.unwrap_or(0))
     }
 
     pub fn policy(&mut self, reseller: ResellerId, id: PolicyId) -> Result<Option<Policy>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM policies WHERE id = $1 AND reseller_id = $2");
+        let sql = format!("SELECT {COLUMNS} FROM policies WHERE id = ?1 AND reseller_id = ?2");
         self.query_one(&sql, params![id, reseller], read)
     }
 
     /// The policy, which then stays until the unit of work ends.
     pub fn hold_policy(&mut self, reseller: ResellerId, id: PolicyId) -> Result<Option<Policy>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM policies WHERE id = $1 AND reseller_id = $2");
+        let sql = format!("SELECT {COLUMNS} FROM policies WHERE id = ?1 AND reseller_id = ?2");
         self.query_held(&sql, params![id, reseller], read)
     }
 
     /// The policy, which nobody else can hold or change until the unit of work ends.
     pub fn claim_policy(&mut self, reseller: ResellerId, id: PolicyId) -> Result<Option<Policy>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM policies WHERE id = $1 AND reseller_id = $2");
+        let sql = format!("SELECT {COLUMNS} FROM policies WHERE id = ?1 AND reseller_id = ?2");
         Ok(self.query_claimed(&sql, params![id, reseller], read)?.pop())
     }
 
     pub fn policy_by_name(&mut self, reseller: ResellerId, name: &Name) -> Result<Option<Policy>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM policies WHERE reseller_id = $1 AND name = $2");
+        let sql = format!("SELECT {COLUMNS} FROM policies WHERE reseller_id = ?1 AND name = ?2");
         self.query_one(&sql, params![reseller, name.as_str()], read)
     }
 
@@ -65,7 +76,7 @@ impl Tx<'_> {
     pub fn policies(&mut self, reseller: ResellerId, page: &PageRequest) -> Result<Page<Policy>, StoreError> {
         let (after, limit) = bounds(page);
         let sql = format!(
-            "SELECT {COLUMNS} FROM policies WHERE reseller_id = $1 AND id < $2 ORDER BY id {NEWEST_FIRST} LIMIT $3"
+            "SELECT {COLUMNS} FROM policies WHERE reseller_id = ?1 AND id < ?2 ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
         let rows = self.query(&sql, params![reseller, after, limit], read)?;
         Ok(Page::from_rows(rows, page.limit, |policy| policy.id.to_string()))
@@ -74,26 +85,25 @@ impl Tx<'_> {
     /// The policies assigned to a group, by name, without their rules: those can be long.
     pub fn policies_of_group(&mut self, group: GroupId) -> Result<Vec<(PolicyId, Name)>, StoreError> {
         let sql = "SELECT id, name FROM policies
-                   WHERE id IN (SELECT policy_id FROM group_policies WHERE group_id = $1) ORDER BY name";
+                   WHERE id IN (SELECT policy_id FROM group_policies WHERE group_id = ?1) ORDER BY name";
         self.query(sql, params![group], |row| Ok((row.parsed()?, row.through(Name::parse)?)))
     }
 
-    /// Every policy that applies to an account, through any of its groups, once each, by name.
+    /// Every policy that applies to an account, through any of its groups, once each, by name. Every unit of work of an
+    /// order asks: most accounts are in no group, and then it is one look into an index.
     pub fn policies_of_account(&mut self, account: AccountId) -> Result<Vec<Policy>, StoreError> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM policies WHERE id IN (
-                SELECT policy_id FROM group_policies JOIN group_members ON group_members.group_id = group_policies.group_id
-                WHERE group_members.account_id = $1) ORDER BY name"
-        );
-        self.query(&sql, params![account], read)
+        let mut policies = self.query(&OF_ACCOUNT, params![account], read)?;
+        policies.sort_by(|one, other| (one.name.as_str(), one.id).cmp(&(other.name.as_str(), other.id)));
+        policies.dedup_by_key(|policy| policy.id);
+        Ok(policies)
     }
 
     pub fn save_policy(&mut self, policy: &Policy) -> Result<(), StoreError> {
         self.update(
             "policy",
             policy.id,
-            "UPDATE policies SET name = $3, description = $4, rules = $5, updated_at = $6, version = version + 1
-             WHERE id = $1 AND version = $2",
+            "UPDATE policies SET name = ?3, description = ?4, rules = ?5, updated_at = ?6, version = version + 1
+             WHERE id = ?1 AND version = ?2",
             params![
                 policy.id,
                 policy.version,
@@ -107,8 +117,8 @@ impl Tx<'_> {
 
     /// Removes a policy and takes it off its groups.
     pub fn delete_policy(&mut self, id: PolicyId) -> Result<(), StoreError> {
-        self.put("DELETE FROM group_policies WHERE policy_id = $1", params![id])?;
-        self.put("DELETE FROM policies WHERE id = $1", params![id])
+        self.put("DELETE FROM group_policies WHERE policy_id = ?1", params![id])?;
+        self.put("DELETE FROM policies WHERE id = ?1", params![id])
     }
 }
 

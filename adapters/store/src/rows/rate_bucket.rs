@@ -39,14 +39,14 @@ impl Tx<'_> {
             .map(|wish| json!({"k": wish.key, "s": wish.spent, "w": wish.wanted, "t": wish.step, "r": wish.room}))
             .collect();
         let after = "LEAST(
-            CASE WHEN excluded.spent >= 0 THEN GREATEST(bucket.full_at, $2) + excluded.spent * excluded.step
-                 ELSE GREATEST(bucket.full_at + excluded.spent * excluded.step, $2) END, $2 + 2 * excluded.room)";
-        let granted = format!("LEAST(excluded.wanted, GREATEST(0, ($2 + excluded.room - {after}) / excluded.step))");
+            CASE WHEN excluded.spent >= 0 THEN GREATEST(bucket.full_at, ?2) + excluded.spent * excluded.step
+                 ELSE GREATEST(bucket.full_at + excluded.spent * excluded.step, ?2) END, ?2 + 2 * excluded.room)";
+        let granted = format!("LEAST(excluded.wanted, GREATEST(0, (?2 + excluded.room - {after}) / excluded.step))");
         let sql = format!(
             "INSERT INTO rate_buckets AS bucket (key, full_at, step, room, spent, wanted, granted)
-             SELECT k, $2 + GREATEST(s, 0) * t + granted * t, t, r, s, w, granted
+             SELECT k, ?2 + GREATEST(s, 0) * t + granted * t, t, r, s, w, granted
              FROM (SELECT k, s, w, t, r, LEAST(w, GREATEST(0, r / t - GREATEST(s, 0))) AS granted
-                   FROM jsonb_to_recordset($1::text::jsonb) AS wish (k text, s bigint, w bigint, t bigint, r bigint)
+                   FROM jsonb_to_recordset(?1::text::jsonb) AS wish (k text, s bigint, w bigint, t bigint, r bigint)
                    ORDER BY k) AS wishes
              ON CONFLICT (key) DO UPDATE SET full_at = {after} + {granted} * excluded.step, granted = {granted},
                  step = excluded.step, room = excluded.room, spent = excluded.spent, wanted = excluded.wanted
@@ -59,10 +59,10 @@ impl Tx<'_> {
 
     /// Notes that a node is there, and says how many are.
     pub fn meet_nodes(&mut self, node: &str, now: Timestamp, gone: Timestamp) -> Result<u32, StoreError> {
-        let sql = "INSERT INTO rate_nodes (node, seen_at) VALUES ($1, $2)
+        let sql = "INSERT INTO rate_nodes (node, seen_at) VALUES (?1, ?2)
                    ON CONFLICT (node) DO UPDATE SET seen_at = excluded.seen_at";
         self.execute(sql, params![node, now])?;
-        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM rate_nodes WHERE seen_at > $1 LIMIT 1000) AS nodes";
+        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM rate_nodes WHERE seen_at > ?1 LIMIT 1000) AS nodes";
         let nodes = self.query_one(sql, params![gone], |row| row.int())?;
         Ok(nodes.and_then(|nodes| u32::try_from(nodes).ok()).unwrap_or(1).max(1))
     }
@@ -72,10 +72,10 @@ impl Tx<'_> {
     /// Whichever are found first: an index by when they are full would have to be changed with every token that is taken,
     /// which rows with room beside them (the fill factor) are spared.
     pub fn forget_buckets(&mut self, full: i64, gone: Timestamp, most: u32) -> Result<u64, StoreError> {
-        self.execute("DELETE FROM rate_nodes WHERE seen_at <= $1", params![gone])?;
+        self.execute("DELETE FROM rate_nodes WHERE seen_at <= ?1", params![gone])?;
         // Asked twice, since somebody may take a token from one that was just found.
-        let sql = "DELETE FROM rate_buckets WHERE full_at <= $1
-                   AND key IN (SELECT key FROM rate_buckets WHERE full_at <= $1 LIMIT $2)";
+        let sql = "DELETE FROM rate_buckets WHERE full_at <= ?1
+                   AND key IN (SELECT key FROM rate_buckets WHERE full_at <= ?1 LIMIT ?2)";
         self.execute(sql, params![full, most])
     }
 }

@@ -11,7 +11,7 @@ impl Tx<'_> {
     /// Adds a reseller; `false` when the code is taken.
     pub fn insert_reseller(&mut self, reseller: &Reseller) -> Result<bool, StoreError> {
         let added = self.execute(
-            &format!("INSERT INTO resellers ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING"),
+            &format!("INSERT INTO resellers ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING"),
             params![
                 reseller.id,
                 reseller.code.as_str(),
@@ -26,17 +26,17 @@ impl Tx<'_> {
     }
 
     pub fn reseller(&mut self, id: ResellerId) -> Result<Option<Reseller>, StoreError> {
-        self.query_one(&format!("SELECT {COLUMNS} FROM resellers WHERE id = $1"), params![id], read)
+        self.query_one(&format!("SELECT {COLUMNS} FROM resellers WHERE id = ?1"), params![id], read)
     }
 
     pub fn reseller_by_code(&mut self, code: &str) -> Result<Option<Reseller>, StoreError> {
-        self.query_one(&format!("SELECT {COLUMNS} FROM resellers WHERE code = $1"), params![code], read)
+        self.query_one(&format!("SELECT {COLUMNS} FROM resellers WHERE code = ?1"), params![code], read)
     }
 
     /// All of them, newest first.
     pub fn resellers(&mut self, page: &PageRequest) -> Result<Page<Reseller>, StoreError> {
         let (after, limit) = bounds(page);
-        let sql = format!("SELECT {COLUMNS} FROM resellers WHERE id < $1 ORDER BY id DESC LIMIT $2");
+        let sql = format!("SELECT {COLUMNS} FROM resellers WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
         let rows = self.query(&sql, params![after, limit], read)?;
         Ok(Page::from_rows(rows, page.limit, |reseller| reseller.id.to_string()))
     }
@@ -45,8 +45,8 @@ impl Tx<'_> {
         self.update(
             "reseller",
             reseller.id,
-            "UPDATE resellers SET name = $3, suspended = $4, updated_at = $5, version = version + 1
-             WHERE id = $1 AND version = $2",
+            "UPDATE resellers SET name = ?3, suspended = ?4, updated_at = ?5, version = version + 1
+             WHERE id = ?1 AND version = ?2",
             params![reseller.id, reseller.version, reseller.name.as_str(), reseller.suspended, reseller.updated_at],
         )
     }

@@ -46,7 +46,7 @@ impl Tx<'_> {
     ///
     /// The lists in the copy are dropped: relying parties may have had younger ones, and must not be shown older ones.
     pub fn restart_crls(&mut self, now: Timestamp) -> Result<u64, StoreError> {
-        let sql = "UPDATE crls SET drawn = (CASE WHEN drawn > $1 THEN drawn ELSE $1 END) + $2, claimed_until = 0,
+        let sql = "UPDATE crls SET drawn = (CASE WHEN drawn > ?1 THEN drawn ELSE ?1 END) + ?2, claimed_until = 0,
                    changes = changes + 1, number = 0, der = NULL";
         self.execute(sql, params![now, CRL_JUMP])
     }
@@ -60,7 +60,7 @@ impl Tx<'_> {
     pub fn skip_positions(&mut self, now: Timestamp) -> Result<(), StoreError> {
         let from = now.as_millis().saturating_mul(POSITIONS_A_MILLISECOND);
         if self.is_postgres() {
-            let sql = "SELECT setval('audit_base', GREATEST(nextval('audit_base') + $1, $2))";
+            let sql = "SELECT setval('audit_base', GREATEST(nextval('audit_base') + ?1, ?2))";
             return self.query_one(sql, params![POSITIONS_JUMP, from], |row| row.int()).map(drop);
         }
         let base = self.claim_watermark("audit_base", 0)?;
@@ -69,7 +69,7 @@ impl Tx<'_> {
 
     /// Makes every job anybody's at once; says how many there are. Whoever had them is gone.
     pub fn release_jobs(&mut self, now: Timestamp) -> Result<u64, StoreError> {
-        self.execute("UPDATE jobs SET run_at = $1, lease = NULL", params![now])
+        self.execute("UPDATE jobs SET run_at = ?1, lease = NULL", params![now])
     }
 
     /// Makes every nonce that was ever given out worthless: which of them were used since the copy was made, nobody knows.
@@ -87,7 +87,7 @@ impl Tx<'_> {
 
     /// Takes the epochs beyond every value that a node may have seen, and drops the mark of the copy.
     pub fn restart_epochs(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        let sql = "UPDATE epochs SET value = (CASE WHEN value > $1 THEN value ELSE $1 END) + 1 WHERE name IN ('identity', 'parties')";
+        let sql = "UPDATE epochs SET value = (CASE WHEN value > ?1 THEN value ELSE ?1 END) + 1 WHERE name IN ('identity', 'parties')";
         self.execute(sql, params![now])?;
         self.execute("DELETE FROM epochs WHERE name = 'backup'", params![]).map(drop)
     }

@@ -66,7 +66,7 @@ impl Tx<'_> {
             EndedOrder::Expired => ("not_after", "order_id", "certificates WHERE not_after IS NOT NULL"),
         };
         let sql = format!(
-            "SELECT {id}, {at} FROM {rows} AND {at} < $1 AND ({at}, {id}) > ($2, $3) ORDER BY {at}, {id} LIMIT $4"
+            "SELECT {id}, {at} FROM {rows} AND {at} < ?1 AND ({at}, {id}) > (?2, ?3) ORDER BY {at}, {id} LIMIT ?4"
         );
         self.query(&sql, params![from, after.at, after.id.as_str(), most], |row| {
             let id = row.text()?;
@@ -79,18 +79,18 @@ impl Tx<'_> {
     /// One that somebody else is busy with is left for the next time.
     pub fn delete_ended_order(&mut self, id: OrderId, ended: EndedOrder, kept: Kept) -> Result<bool, StoreError> {
         let condition = match ended {
-            EndedOrder::InVain => "state IN ('cancelled', 'invalid') AND state_at < $2",
-            EndedOrder::Lapsed => "state IN ('pending', 'ready') AND expires_at < $2",
+            EndedOrder::InVain => "state IN ('cancelled', 'invalid') AND state_at < ?2",
+            EndedOrder::Lapsed => "state IN ('pending', 'ready') AND expires_at < ?2",
             // Each revoked certificate is on one list after its end (RFC 5280 section 3.3), and that is made from its row.
             EndedOrder::Expired => {
                 "EXISTS (SELECT 1 FROM certificates WHERE order_id = orders.id AND state IN ('issued', 'revoked')
-                 AND not_after < $2 AND NOT EXISTS (SELECT 1 FROM crls WHERE crls.issuer_id = certificates.issuer_id
+                 AND not_after < ?2 AND NOT EXISTS (SELECT 1 FROM crls WHERE crls.issuer_id = certificates.issuer_id
                  AND crls.shard = certificates.crl_shard AND crls.scheduled_at <= certificates.not_after))"
             }
         };
         let sql = format!(
-            "SELECT id FROM orders WHERE id = $1 AND {condition} AND NOT EXISTS (SELECT 1 FROM authorizations
-             WHERE order_id = orders.id AND {PROVEN} AND expires_at >= $3)"
+            "SELECT id FROM orders WHERE id = ?1 AND {condition} AND NOT EXISTS (SELECT 1 FROM authorizations
+             WHERE order_id = orders.id AND {PROVEN} AND expires_at >= ?3)"
         );
         let evidence = kept.evidence_from.unwrap_or(Timestamp::from_millis(i64::MIN));
         let found = self.query_skipping_locked(&sql, params![id, kept.from, evidence], |row| row.text())?;
@@ -98,12 +98,12 @@ impl Tx<'_> {
             return Ok(false);
         }
         let names = "DELETE FROM certificate_names
-                     WHERE certificate_id IN (SELECT id FROM certificates WHERE order_id = $1)";
+                     WHERE certificate_id IN (SELECT id FROM certificates WHERE order_id = ?1)";
         self.execute(names, params![id])?;
-        self.execute("DELETE FROM certificates WHERE order_id = $1", params![id])?;
-        self.execute("DELETE FROM authorizations WHERE order_id = $1", params![id])?;
-        self.execute("DELETE FROM jobs WHERE kind = 'issue' AND subject = $1", params![id])?;
-        Ok(self.execute("DELETE FROM orders WHERE id = $1", params![id])? == 1)
+        self.execute("DELETE FROM certificates WHERE order_id = ?1", params![id])?;
+        self.execute("DELETE FROM authorizations WHERE order_id = ?1", params![id])?;
+        self.execute("DELETE FROM jobs WHERE kind = 'issue' AND subject = ?1", params![id])?;
+        Ok(self.execute("DELETE FROM orders WHERE id = ?1", params![id])? == 1)
     }
 
     /// Up to `most` authorizations without an order that ended before `from`, and where the next page begins.
@@ -113,8 +113,8 @@ impl Tx<'_> {
         after: &EndedAfter,
         most: u32,
     ) -> Result<Vec<(AuthorizationId, EndedAfter)>, StoreError> {
-        let sql = "SELECT id, expires_at FROM authorizations WHERE order_id IS NULL AND expires_at < $1
-                   AND (expires_at, id) > ($2, $3) ORDER BY expires_at, id LIMIT $4";
+        let sql = "SELECT id, expires_at FROM authorizations WHERE order_id IS NULL AND expires_at < ?1
+                   AND (expires_at, id) > (?2, ?3) ORDER BY expires_at, id LIMIT ?4";
         self.query(sql, params![from, after.at, after.id.as_str(), most], |row| {
             let id = row.text()?;
             let authorization = id.parse().map_err(|_| StoreError::corrupt("authorizations.id"))?;
@@ -125,14 +125,14 @@ impl Tx<'_> {
     /// Deletes an authorization without an order, if nothing rests on it any more.
     pub fn delete_ended_authorization(&mut self, id: AuthorizationId, kept: Kept) -> Result<bool, StoreError> {
         let sql = format!(
-            "SELECT id FROM authorizations WHERE id = $1 AND order_id IS NULL AND expires_at < $2
-             AND NOT ({PROVEN} AND expires_at >= $3)"
+            "SELECT id FROM authorizations WHERE id = ?1 AND order_id IS NULL AND expires_at < ?2
+             AND NOT ({PROVEN} AND expires_at >= ?3)"
         );
         let evidence = kept.evidence_from.unwrap_or(Timestamp::from_millis(i64::MIN));
         if self.query_skipping_locked(&sql, params![id, kept.from, evidence], |row| row.text())?.is_empty() {
             return Ok(false);
         }
-        Ok(self.execute("DELETE FROM authorizations WHERE id = $1", params![id])? == 1)
+        Ok(self.execute("DELETE FROM authorizations WHERE id = ?1", params![id])? == 1)
     }
 
     /// Deletes up to `most` lines of the trail from before `from`, and says how many. Lines that tell of refusals may have
@@ -151,7 +151,7 @@ impl Tx<'_> {
             self.note_time("audit_kept_from", from)?;
             self.note_time("refusals_kept_from", refusals_from.map_or(from, |refusals| refusals.max(from)))?;
             let sql = format!(
-                "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < $1 {newest} ORDER BY id LIMIT $2)"
+                "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < ?1 {newest} ORDER BY id LIMIT ?2)"
             );
             gone += self.execute(&sql, params![first_id(from), most])?;
         }
@@ -159,8 +159,8 @@ impl Tx<'_> {
             self.note_time("refusals_kept_from", from)?;
             // Spelled out, because an index on some rows only serves a condition that is known beforehand.
             let sql = format!(
-                "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE outcome = 'refused' AND id < $1 {newest}
-                 ORDER BY id DESC NULLS LAST LIMIT $2)"
+                "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE outcome = 'refused' AND id < ?1 {newest}
+                 ORDER BY id DESC NULLS LAST LIMIT ?2)"
             );
             gone += self.execute(&sql, params![first_id(from), most])?;
         }
@@ -171,9 +171,9 @@ impl Tx<'_> {
     pub fn forget_counts(&mut self, now: Timestamp, most: u32) -> Result<u64, StoreError> {
         // A week is the longest that is asked about; what ended yesterday is not active.
         let issued = "DELETE FROM issued_per_day WHERE (account_id, day) IN
-                      (SELECT account_id, day FROM issued_per_day WHERE day < $1 ORDER BY day LIMIT $2)";
+                      (SELECT account_id, day FROM issued_per_day WHERE day < ?1 ORDER BY day LIMIT ?2)";
         let active = "DELETE FROM active_until_day WHERE (account_id, day) IN
-                      (SELECT account_id, day FROM active_until_day WHERE day < $1 ORDER BY day LIMIT $2)";
+                      (SELECT account_id, day FROM active_until_day WHERE day < ?1 ORDER BY day LIMIT ?2)";
         Ok(self.execute(issued, params![day(now) - 32, most])? + self.execute(active, params![day(now) - 2, most])?)
     }
 
@@ -187,16 +187,16 @@ impl Tx<'_> {
         until: Timestamp,
         beyond: Timestamp,
     ) -> Result<bool, StoreError> {
-        let sql = "INSERT INTO leases (name, holder, until) VALUES ($1, $2, $3)
+        let sql = "INSERT INTO leases (name, holder, until) VALUES (?1, ?2, ?3)
                    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
-                   WHERE leases.holder = $2 OR leases.until <= $4 OR leases.until > $5";
+                   WHERE leases.holder = ?2 OR leases.until <= ?4 OR leases.until > ?5";
         Ok(self.execute(sql, params![name, holder, until, now, beyond])? == 1)
     }
 
     /// When all this was last looked after, and since when the clock is doubted.
     pub fn sweep_times(&mut self) -> Result<SweepTimes, StoreError> {
         let mut time =
-            |name: &str| self.query_one("SELECT value FROM epochs WHERE name = $1", params![name], |row| row.time());
+            |name: &str| self.query_one("SELECT value FROM epochs WHERE name = ?1", params![name], |row| row.time());
         Ok(SweepTimes { swept: time("swept_at")?, doubted: time("sweep_doubted_at")? })
     }
 
@@ -207,7 +207,7 @@ impl Tx<'_> {
 
     /// Notes that all this is looked after now, by a clock that is believed.
     pub fn note_sweep(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        self.execute("DELETE FROM epochs WHERE name = $1", params!["sweep_doubted_at"])?;
+        self.execute("DELETE FROM epochs WHERE name = ?1", params!["sweep_doubted_at"])?;
         self.note_time("swept_at", now)
     }
 
@@ -218,13 +218,13 @@ impl Tx<'_> {
 
     /// Writes something that means nothing: it tells whether writing is possible.
     pub fn probe(&mut self, holder: &str, now: Timestamp) -> Result<(), StoreError> {
-        let sql = "INSERT INTO leases (name, holder, until) VALUES ('probe', $1, $2)
+        let sql = "INSERT INTO leases (name, holder, until) VALUES ('probe', ?1, ?2)
                    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until";
         self.execute(sql, params![holder, now]).map(drop)
     }
 
     fn note_time(&mut self, name: &str, at: Timestamp) -> Result<(), StoreError> {
-        let sql = "INSERT INTO epochs (name, value) VALUES ($1, $2)
+        let sql = "INSERT INTO epochs (name, value) VALUES (?1, ?2)
                    ON CONFLICT (name) DO UPDATE SET value = excluded.value";
         self.execute(sql, params![name, at]).map(drop)
     }

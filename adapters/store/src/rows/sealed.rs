@@ -44,7 +44,7 @@ impl Tx<'_> {
         most: u32,
     ) -> Result<Vec<SealedValue>, StoreError> {
         let SealedColumn { table, id } = column;
-        let sql = format!("SELECT {id}, sealed FROM {table} WHERE {id} > $1 ORDER BY {id} LIMIT $2");
+        let sql = format!("SELECT {id}, sealed FROM {table} WHERE {id} > ?1 ORDER BY {id} LIMIT ?2");
         self.query(&sql, params![after, most], |row| Ok(SealedValue { id: row.text()?, sealed: row.bytes()? }))
     }
 
@@ -57,7 +57,7 @@ impl Tx<'_> {
         new: &[u8],
     ) -> Result<bool, StoreError> {
         let SealedColumn { table, id: name } = column;
-        let sql = format!("UPDATE {table} SET sealed = $3 WHERE {name} = $1 AND sealed = $2");
+        let sql = format!("UPDATE {table} SET sealed = ?3 WHERE {name} = ?1 AND sealed = ?2");
         Ok(self.execute(&sql, params![id, old, new])? == 1)
     }
 }

@@ -19,7 +19,7 @@ pub struct TokenKey {
 impl Tx<'_> {
     pub fn insert_token_key(&mut self, key: &TokenKey) -> Result<(), StoreError> {
         self.put(
-            "INSERT INTO token_keys (id, sealed, public_key, created_at, active_from) VALUES ($1, $2, $3, $4, $5)",
+            "INSERT INTO token_keys (id, sealed, public_key, created_at, active_from) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![key.id, key.sealed.as_slice(), key.public_key.as_str(), key.created_at, key.active_from],
         )?;
         Ok(())
@@ -33,7 +33,7 @@ impl Tx<'_> {
     }
 
     pub fn delete_token_key(&mut self, id: TokenKeyId) -> Result<(), StoreError> {
-        self.put("DELETE FROM token_keys WHERE id = $1", params![id])
+        self.put("DELETE FROM token_keys WHERE id = ?1", params![id])
     }
 }
 

@@ -57,8 +57,8 @@ impl Tx<'_> {
         until: Timestamp,
         ahead: &Range<Timestamp>,
     ) -> Result<bool, StoreError> {
-        let mark = "SELECT counted_until FROM usage_marks WHERE reseller_id = $1";
-        let begin = "INSERT INTO usage_marks (reseller_id, counted_until) VALUES ($1, 0) ON CONFLICT DO NOTHING";
+        let mark = "SELECT counted_until FROM usage_marks WHERE reseller_id = ?1";
+        let begin = "INSERT INTO usage_marks (reseller_id, counted_until) VALUES (?1, 0) ON CONFLICT DO NOTHING";
         self.execute(begin, params![reseller])?;
         let mut mark = self.query_claimed(mark, params![reseller], |row| row.int())?.pop().unwrap_or(0);
         if ahead.contains(&Timestamp::from_millis(mark)) {
@@ -66,7 +66,7 @@ impl Tx<'_> {
             mark = self.recount_usage(reseller, until.as_millis().div_euclid(DAY))?;
         }
         let first = "SELECT MIN(issued_at) FROM certificates
-                     WHERE reseller_id = $1 AND issued_at >= $2 AND issued_at < $3";
+                     WHERE reseller_id = ?1 AND issued_at >= ?2 AND issued_at < ?3";
         let range = params![reseller, mark, until];
         let Some(first) = self.query_one(first, range, |row| row.int_or_none())?.flatten() else {
             return self.total_usage(reseller, mark.div_euclid(DAY));
@@ -75,12 +75,12 @@ impl Tx<'_> {
         self.execute(
             "INSERT INTO usage_days (reseller_id, day, account_id, profile, issued)
              SELECT reseller_id, issued_at / 86400000, account_id, profile, COUNT(*) FROM certificates
-             WHERE reseller_id = $1 AND issued_at >= $2 AND issued_at < $3
+             WHERE reseller_id = ?1 AND issued_at >= ?2 AND issued_at < ?3
              GROUP BY reseller_id, issued_at / 86400000, account_id, profile
              ON CONFLICT (reseller_id, day, account_id, profile) DO UPDATE SET issued = usage_days.issued + excluded.issued",
             params![reseller, mark, end],
         )?;
-        let move_on = "UPDATE usage_marks SET counted_until = $2 WHERE reseller_id = $1";
+        let move_on = "UPDATE usage_marks SET counted_until = ?2 WHERE reseller_id = ?1";
         self.execute(move_on, params![reseller, end])?;
         Ok(true)
     }
@@ -90,49 +90,49 @@ impl Tx<'_> {
     /// is set to, they are kept for a week after their end. The mark is claimed.
     fn recount_usage(&mut self, reseller: ResellerId, day: i64) -> Result<i64, StoreError> {
         for table in ["usage_days", "usage_totals"] {
-            let forget = format!("DELETE FROM {table} WHERE reseller_id = $1 AND day >= $2");
+            let forget = format!("DELETE FROM {table} WHERE reseller_id = ?1 AND day >= ?2");
             self.execute(&forget, params![reseller, day])?;
         }
-        let totals = "UPDATE usage_marks SET totals_until = $2 WHERE reseller_id = $1 AND totals_until > $2";
+        let totals = "UPDATE usage_marks SET totals_until = ?2 WHERE reseller_id = ?1 AND totals_until > ?2";
         self.execute(totals, params![reseller, day])?;
         let mark = day * DAY;
-        let go_back = "UPDATE usage_marks SET counted_until = $2 WHERE reseller_id = $1";
+        let go_back = "UPDATE usage_marks SET counted_until = ?2 WHERE reseller_id = ?1";
         self.execute(go_back, params![reseller, mark])?;
         Ok(mark)
     }
 
     /// Counts the accounts of one day before `end` together; `false` when there is none left.
     fn total_usage(&mut self, reseller: ResellerId, end: i64) -> Result<bool, StoreError> {
-        let from = "SELECT totals_until FROM usage_marks WHERE reseller_id = $1";
+        let from = "SELECT totals_until FROM usage_marks WHERE reseller_id = ?1";
         let from = self.query_one(from, params![reseller], |row| row.int())?.unwrap_or(0);
         if from >= end {
             return Ok(false);
         }
-        let day = "SELECT MIN(day) FROM usage_days WHERE reseller_id = $1 AND day >= $2 AND day < $3";
+        let day = "SELECT MIN(day) FROM usage_days WHERE reseller_id = ?1 AND day >= ?2 AND day < ?3";
         let day = self.query_one(day, params![reseller, from, end], |row| row.int_or_none())?.flatten();
         if let Some(day) = day {
             self.execute(
                 "INSERT INTO usage_totals (reseller_id, day, profile, issued)
-                 SELECT reseller_id, day, profile, SUM(issued) FROM usage_days WHERE reseller_id = $1 AND day = $2
+                 SELECT reseller_id, day, profile, SUM(issued) FROM usage_days WHERE reseller_id = ?1 AND day = ?2
                  GROUP BY reseller_id, day, profile",
                 params![reseller, day],
             )?;
         }
-        let move_on = "UPDATE usage_marks SET totals_until = $2 WHERE reseller_id = $1";
+        let move_on = "UPDATE usage_marks SET totals_until = ?2 WHERE reseller_id = ?1";
         self.execute(move_on, params![reseller, day.map_or(end, |day| day + 1)])?;
         Ok(day.is_some())
     }
 
     /// How many certificates a reseller's customers got: what was counted before, and what has come since.
     pub fn usage(&mut self, reseller: ResellerId, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
-        let marks = "SELECT counted_until, totals_until FROM usage_marks WHERE reseller_id = $1";
+        let marks = "SELECT counted_until, totals_until FROM usage_marks WHERE reseller_id = ?1";
         let marks = self.query_one(marks, params![reseller], |row| Ok((row.int()?, row.int()?)))?;
         let (mark, totals_until) = marks.unwrap_or((0, 0));
         let UsageFilter { days: (from, to), account, profile, by, most } = filter;
         let mut params: Vec<Value> = vec![reseller.into(), (*from).into(), (*to).into()];
         let mut place = |value: Value| {
             params.push(value);
-            format!("${}", params.len())
+            format!("?{}", params.len())
         };
         let since = place(mark.max(from.saturating_mul(DAY)).into());
         let end = place(to.saturating_add(1).saturating_mul(DAY).into());
@@ -146,22 +146,22 @@ impl Tx<'_> {
         // Accounts are read one by one only where somebody asks by them.
         let by_account = by.account || by.group || account.is_some();
         let mut totals = String::new();
-        let mut days_from = "$2".to_owned();
+        let mut days_from = "?2".to_owned();
         if !by_account {
             let (end, later) = (place(totals_until.into()), place(totals_until.max(*from).into()));
             totals = format!(
                 "SELECT day, CAST(NULL AS TEXT) AS account_id, profile, issued FROM usage_totals
-                 WHERE reseller_id = $1 AND day >= $2 AND day <= $3 AND day < {end}{narrow} UNION ALL "
+                 WHERE reseller_id = ?1 AND day >= ?2 AND day <= ?3 AND day < {end}{narrow} UNION ALL "
             );
             days_from = later;
         }
         // One account is looked up day by day: of a span of days, those of all accounts would be read.
         let (each_day, days) = match account {
             Some(_) => (
-                "WITH RECURSIVE span (day) AS (SELECT CAST($2 AS BIGINT) UNION ALL SELECT day + 1 FROM span WHERE day < $3) ",
-                format!("span CROSS JOIN usage_days WHERE reseller_id = $1 AND usage_days.day = span.day{narrow}"),
+                "WITH RECURSIVE span (day) AS (SELECT CAST(?2 AS BIGINT) UNION ALL SELECT day + 1 FROM span WHERE day < ?3) ",
+                format!("span CROSS JOIN usage_days WHERE reseller_id = ?1 AND usage_days.day = span.day{narrow}"),
             ),
-            None => ("", format!("usage_days WHERE reseller_id = $1 AND day >= {days_from} AND day <= $3{narrow}")),
+            None => ("", format!("usage_days WHERE reseller_id = ?1 AND day >= {days_from} AND day <= ?3{narrow}")),
         };
         // What is not asked for is not read either: days alone are in the index.
         let (of_account, by_of_account) = match by_account {
@@ -199,7 +199,7 @@ impl Tx<'_> {
                 {totals}SELECT usage_days.day, account_id, profile, issued FROM {days}
                 UNION ALL
                 SELECT issued_at / 86400000, {of_account}, {of_profile}, COUNT(*) FROM certificates
-                WHERE reseller_id = $1 AND issued_at >= {since} AND issued_at < {end}{narrow}
+                WHERE reseller_id = ?1 AND issued_at >= {since} AND issued_at < {end}{narrow}
                 GROUP BY issued_at / 86400000{by_of_account}{by_of_profile}) AS counted{groups}{grouped} LIMIT {most}",
             columns.join(", ")
         );

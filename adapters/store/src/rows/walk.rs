@@ -29,23 +29,23 @@ impl Walk {
     /// Both databases take the limit as a wall: no condition from outside changes how the rows are found.
     pub(super) fn rows(&self, params: &mut Vec<Value>) -> String {
         let Self { table, key, by, of_reseller, order } = self;
-        let reseller = if *of_reseller { " AND reseller_id = $1" } else { "" };
+        let reseller = if *of_reseller { " AND reseller_id = ?1" } else { "" };
         let by = by.as_ref().map(|(column, value)| {
             params.push(value.clone());
-            format!(" AND {column} = ${}", params.len())
+            format!(" AND {column} = ?{}", params.len())
         });
         let by = by.unwrap_or_default();
-        format!("SELECT * FROM {table} WHERE {key} < $2{reseller}{by} ORDER BY {key} {order} LIMIT {LOOKED_THROUGH}")
+        format!("SELECT * FROM {table} WHERE {key} < ?2{reseller}{by} ORDER BY {key} {order} LIMIT {LOOKED_THROUGH}")
     }
 
     /// The key at which a page ends that begins below `after`, if there are more rows than it looks through.
     pub(super) fn end(&self, tx: &mut Tx<'_>, reseller: ResellerId, after: &str) -> Result<Option<String>, StoreError> {
         let Self { table, key, by, of_reseller, order } = self;
         let mut params = vec![Value::from(after), Value::from(LOOKED_THROUGH - 1)];
-        let mut sql = format!("SELECT {key} FROM {table} WHERE {key} < $1");
+        let mut sql = format!("SELECT {key} FROM {table} WHERE {key} < ?1");
         let mut narrow = |column: &str, value: Value| {
             params.push(value);
-            sql.push_str(&format!(" AND {column} = ${}", params.len()));
+            sql.push_str(&format!(" AND {column} = ?{}", params.len()));
         };
         if *of_reseller {
             narrow("reseller_id", reseller.into());
@@ -53,7 +53,7 @@ impl Walk {
         if let Some((column, value)) = by {
             narrow(column, value.clone());
         }
-        sql.push_str(&format!(" ORDER BY {key} {order} LIMIT 1 OFFSET $2"));
+        sql.push_str(&format!(" ORDER BY {key} {order} LIMIT 1 OFFSET ?2"));
         tx.query_one(&sql, &params, |row| row.text())
     }
 }
@@ -85,7 +85,7 @@ impl Narrowed {
     pub(super) fn by(&mut self, condition: &str, value: Option<Value>) {
         if let Some(value) = value {
             self.params.push(value);
-            self.sql.push_str(&format!(" AND {condition} ${}", self.params.len()));
+            self.sql.push_str(&format!(" AND {condition} ?{}", self.params.len()));
         }
     }
 }

@@ -27,7 +27,7 @@ impl Tx<'_> {
         self.execute(
             &format!(
                 "INSERT INTO webhooks ({COLUMNS}, position, after_id, lease, leased_until)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, '', 0)"
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, '', 0)"
             ),
             params![
                 webhook.id,
@@ -48,7 +48,7 @@ impl Tx<'_> {
     }
 
     pub fn webhook(&mut self, reseller: ResellerId, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM webhooks WHERE id = $1 AND reseller_id = $2");
+        let sql = format!("SELECT {COLUMNS} FROM webhooks WHERE id = ?1 AND reseller_id = ?2");
         self.query_one(&sql, params![id, reseller], read)
     }
 
@@ -56,7 +56,7 @@ impl Tx<'_> {
     pub fn webhooks(&mut self, reseller: ResellerId, page: &PageRequest) -> Result<Page<Webhook>, StoreError> {
         let (after, limit) = bounds(page);
         let sql = format!(
-            "SELECT {COLUMNS} FROM webhooks WHERE reseller_id = $1 AND id < $2 ORDER BY id {NEWEST_FIRST} LIMIT $3"
+            "SELECT {COLUMNS} FROM webhooks WHERE reseller_id = ?1 AND id < ?2 ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
         let rows = self.query(&sql, params![reseller, after, limit], read)?;
         Ok(Page::from_rows(rows, page.limit, |webhook| webhook.id.to_string()))
@@ -64,8 +64,8 @@ impl Tx<'_> {
 
     /// How many a reseller has, so that no other unit can add one meanwhile.
     pub fn count_webhooks_alone(&mut self, reseller: ResellerId) -> Result<usize, StoreError> {
-        self.query_claimed("SELECT 1 FROM resellers WHERE id = $1", params![reseller], |_| Ok(()))?;
-        let sql = "SELECT id FROM webhooks WHERE reseller_id = $1 LIMIT 1000";
+        self.query_claimed("SELECT 1 FROM resellers WHERE id = ?1", params![reseller], |_| Ok(()))?;
+        let sql = "SELECT id FROM webhooks WHERE reseller_id = ?1 LIMIT 1000";
         Ok(self.query(sql, params![reseller], |_| Ok(()))?.len())
     }
 
@@ -73,8 +73,8 @@ impl Tx<'_> {
         self.update(
             "webhook",
             webhook.id,
-            "UPDATE webhooks SET url = $3, description = $4, types = $5, state = $6, failing_since = $7, updated_at = $8,
-             version = version + 1 WHERE id = $1 AND version = $2",
+            "UPDATE webhooks SET url = ?3, description = ?4, types = ?5, state = ?6, failing_since = ?7, updated_at = ?8,
+             version = version + 1 WHERE id = ?1 AND version = ?2",
             params![
                 webhook.id,
                 webhook.version,
@@ -90,11 +90,11 @@ impl Tx<'_> {
 
     /// Deletes a webhook with all that was told to it. It is claimed before those, as everybody does.
     pub fn delete_webhook(&mut self, id: WebhookId) -> Result<(), StoreError> {
-        self.query_claimed("SELECT version FROM webhooks WHERE id = $1", params![id], |row| row.int())?;
+        self.query_claimed("SELECT version FROM webhooks WHERE id = ?1", params![id], |row| row.int())?;
         for table in ["deliveries", "webhook_secrets"] {
-            self.execute(&format!("DELETE FROM {table} WHERE webhook_id = $1"), params![id])?;
+            self.execute(&format!("DELETE FROM {table} WHERE webhook_id = ?1"), params![id])?;
         }
-        self.execute("DELETE FROM webhooks WHERE id = $1", params![id]).map(drop)
+        self.execute("DELETE FROM webhooks WHERE id = ?1", params![id]).map(drop)
     }
 
     /// Adds a secret; the one before it ends then, and those before that one end at once. Save the webhook first: of two
@@ -107,14 +107,14 @@ impl Tx<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         // Only the newest has no end.
-        let sql = "DELETE FROM webhook_secrets WHERE webhook_id = $1 AND ends_at IS NOT NULL";
+        let sql = "DELETE FROM webhook_secrets WHERE webhook_id = ?1 AND ends_at IS NOT NULL";
         self.execute(sql, params![webhook])?;
         self.execute(
-            "UPDATE webhook_secrets SET ends_at = $2 WHERE webhook_id = $1 AND ends_at IS NULL",
+            "UPDATE webhook_secrets SET ends_at = ?2 WHERE webhook_id = ?1 AND ends_at IS NULL",
             params![webhook, before_ends],
         )?;
         self.execute(
-            "INSERT INTO webhook_secrets (id, webhook_id, sealed, ends_at, created_at) VALUES ($1, $2, $3, NULL, $4)",
+            "INSERT INTO webhook_secrets (id, webhook_id, sealed, ends_at, created_at) VALUES (?1, ?2, ?3, NULL, ?4)",
             params![secret.id, webhook, secret.sealed.as_slice(), now],
         )?;
         Ok(())
@@ -122,7 +122,7 @@ impl Tx<'_> {
 
     /// The secrets that messages are signed with, the newest first.
     pub fn webhook_secrets(&mut self, webhook: WebhookId, now: Timestamp) -> Result<Vec<WebhookSecret>, StoreError> {
-        let sql = "SELECT id, sealed FROM webhook_secrets WHERE webhook_id = $1 AND (ends_at IS NULL OR ends_at > $2)
+        let sql = "SELECT id, sealed FROM webhook_secrets WHERE webhook_id = ?1 AND (ends_at IS NULL OR ends_at > ?2)
                    ORDER BY id DESC";
         let read = |row: &mut Columns<'_>| Ok(WebhookSecret { id: row.parsed()?, sealed: row.bytes()? });
         self.query(sql, params![webhook, now], read)
@@ -137,12 +137,12 @@ impl Tx<'_> {
         below: i64,
         most: u32,
     ) -> Result<Vec<WebhookId>, StoreError> {
-        let sql = "SELECT id FROM webhooks WHERE state = 'active' AND (leased_until <= $1 OR leased_until > $2) AND (
-            EXISTS (SELECT 1 FROM audit WHERE audit.reseller_id = webhooks.reseller_id AND audit.position < $3
+        let sql = "SELECT id FROM webhooks WHERE state = 'active' AND (leased_until <= ?1 OR leased_until > ?2) AND (
+            EXISTS (SELECT 1 FROM audit WHERE audit.reseller_id = webhooks.reseller_id AND audit.position < ?3
                 AND audit.position >= webhooks.position
                 AND (audit.position > webhooks.position OR audit.id > webhooks.after_id))
             OR EXISTS (SELECT 1 FROM deliveries WHERE deliveries.webhook_id = webhooks.id
-                AND deliveries.state = 'pending' AND deliveries.due_at <= $1)) ORDER BY leased_until LIMIT $4";
+                AND deliveries.state = 'pending' AND deliveries.due_at <= ?1)) ORDER BY leased_until LIMIT ?4";
         self.query(sql, params![now, now.plus(lease).plus(lease), below, most], |row| row.parsed())
     }
 
@@ -155,14 +155,14 @@ impl Tx<'_> {
         lease: Duration,
     ) -> Result<Option<(Webhook, Place)>, StoreError> {
         let taken = self.execute(
-            "UPDATE webhooks SET lease = $2, leased_until = $3
-             WHERE id = $1 AND state = 'active' AND (leased_until <= $4 OR leased_until > $5)",
+            "UPDATE webhooks SET lease = ?2, leased_until = ?3
+             WHERE id = ?1 AND state = 'active' AND (leased_until <= ?4 OR leased_until > ?5)",
             params![id, node, now.plus(lease), now, now.plus(lease).plus(lease)],
         )?;
         if taken == 0 {
             return Ok(None);
         }
-        let sql = format!("SELECT position, after_id, {COLUMNS} FROM webhooks WHERE id = $1");
+        let sql = format!("SELECT position, after_id, {COLUMNS} FROM webhooks WHERE id = ?1");
         self.query_one(&sql, params![id], |row| {
             let place = Place { position: row.int()?, id: row.text()? };
             Ok((read(row)?, place))
@@ -177,30 +177,30 @@ impl Tx<'_> {
         until: Timestamp,
     ) -> Result<Option<Webhook>, StoreError> {
         let held = self.execute(
-            "UPDATE webhooks SET leased_until = $3 WHERE id = $1 AND lease = $2 AND state = 'active'",
+            "UPDATE webhooks SET leased_until = ?3 WHERE id = ?1 AND lease = ?2 AND state = 'active'",
             params![id, node, until],
         )?;
         if held == 0 {
             return Ok(None);
         }
-        self.query_one(&format!("SELECT {COLUMNS} FROM webhooks WHERE id = $1"), params![id], read)
+        self.query_one(&format!("SELECT {COLUMNS} FROM webhooks WHERE id = ?1"), params![id], read)
     }
 
     /// Notes up to where a webhook has been told.
     pub fn advance_webhook(&mut self, id: WebhookId, to: &Place) -> Result<(), StoreError> {
-        let sql = "UPDATE webhooks SET position = $2, after_id = $3 WHERE id = $1";
+        let sql = "UPDATE webhooks SET position = ?2, after_id = ?3 WHERE id = ?1";
         self.execute(sql, params![id, to.position, to.id.as_str()]).map(drop)
     }
 
     /// Lets a webhook go, for whoever comes next.
     pub fn release_webhook(&mut self, id: WebhookId, node: &str) -> Result<(), StoreError> {
-        let sql = "UPDATE webhooks SET leased_until = 0, lease = '' WHERE id = $1 AND lease = $2";
+        let sql = "UPDATE webhooks SET leased_until = 0, lease = '' WHERE id = ?1 AND lease = ?2";
         self.execute(sql, params![id, node]).map(drop)
     }
 
     /// Lets go of all webhooks that a node has.
     pub fn release_webhooks_of(&mut self, node: &str) -> Result<(), StoreError> {
-        self.execute("UPDATE webhooks SET leased_until = 0, lease = '' WHERE lease = $1", params![node]).map(drop)
+        self.execute("UPDATE webhooks SET leased_until = 0, lease = '' WHERE lease = ?1", params![node]).map(drop)
     }
 
     /// Lets go of all webhooks, whoever has them.
@@ -210,7 +210,7 @@ impl Tx<'_> {
 
     /// Notes since when nothing gets through; none when something did.
     pub fn set_failing(&mut self, id: WebhookId, since: Option<Timestamp>) -> Result<(), StoreError> {
-        self.execute("UPDATE webhooks SET failing_since = $2 WHERE id = $1", params![id, since]).map(drop)
+        self.execute("UPDATE webhooks SET failing_since = ?2 WHERE id = ?1", params![id, since]).map(drop)
     }
 }
 
