@@ -112,10 +112,10 @@ impl Draft {
     }
 
     /// Holds the bytes against the rules and against what was agreed; every finding is a reason not to sign.
-    pub fn lint(self, terms: &Terms<'_>) -> Result<Linted, Vec<Finding>> {
+    pub fn lint(&self, terms: &Terms<'_>) -> Result<Linted, Vec<Finding>> {
         let findings = lint::findings(&self.tbs, terms);
         if findings.is_empty() {
-            Ok(Linted { tbs: self.tbs, issuer: *terms.issuer.fingerprint() })
+            Ok(Linted { tbs: self.tbs.clone(), issuer: *terms.issuer.fingerprint() })
         } else {
             Err(findings)
         }

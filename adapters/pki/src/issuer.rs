@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use aws_lc_rs::digest;
 use der::asn1::OctetString;
 use x509_cert::{ext::Extension, name::RdnSequence};
 use x509_parser::prelude::{FromDer, X509Certificate};
@@ -42,8 +41,7 @@ impl Issuer {
         }
         let key_id = certificate.subject_key_id()?.ok_or(IssuerError::NotACa)?;
         let may_have_cas_below = constraints.path_len_constraint != Some(0);
-        let fingerprint = digest::digest(&digest::SHA256, certificate.as_der());
-        let fingerprint = fingerprint.as_ref().try_into().expect("SHA-256 has 32 bytes");
+        let fingerprint = certificate.sha256();
         Ok(Self { certificate: Arc::new(certificate), signer, key_id, fingerprint, may_have_cas_below })
     }
 

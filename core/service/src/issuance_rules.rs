@@ -8,7 +8,7 @@ use chancery_domain::{
     messages,
 };
 use chancery_pki::{CertificateRequest, Draft};
-use chancery_store::{DraftRow, Party, StoreError, Tx};
+use chancery_store::{Party, StoreError, Tx};
 
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
@@ -101,8 +101,8 @@ pub(crate) fn require_unbarred(
 }
 
 /// A stored draft is never drawn anew: one that lasts longer than policies allow by now comes to nothing.
-pub(crate) fn require_short(stored: &DraftRow, most_days: u32) -> Result<(), ServiceError> {
-    let validity = Draft::from_stored(&stored.tbs).map_err(ServiceError::internal)?.validity();
+pub(crate) fn require_short(stored: &Draft, most_days: u32) -> Result<(), ServiceError> {
+    let validity = stored.validity();
     let (first, last) = (Timestamp::from_secs(validity.not_before()), Timestamp::from_secs(validity.not_after()));
     if days_between(first, last) > most_days {
         let detail = format!("the policies allow {most_days} days by now; order again");

@@ -35,10 +35,14 @@ impl Acme {
         let wait = self.kernel.settings.acme.finalize_wait;
         let issuance = self.issuance.clone();
         let tell = move |tx: &mut Tx<'_>, order: Order, found: Option<(CertificateRequest, Standing)>| {
-            let work = match found.filter(|_| !wait.is_zero()) {
-                Some((request, standing)) => issuance.draft_at_once(tx, &order, &request, &standing)?,
-                None => None,
+            let Some((request, standing)) = found else { return Ok((order, None)) };
+            let work = match wait.is_zero() {
+                false => issuance.draft_at_once(tx, &order, &request, &standing)?,
+                true => None,
             };
+            if work.is_none() {
+                tx.await_certificate(order.certificate)?;
+            }
             Ok((order, work))
         };
         let (order, work) = match self.orders.finalize_with(&by.caller, id, complete, tell).await {

@@ -11,7 +11,7 @@ use chancery_domain::{
 use chancery_pki::{CertificateRequest, Draft, Period, PeriodWish, Serial, SubscriberProfile};
 use chancery_store::{DraftRow, StoreError, Tx};
 
-use super::{CaaAssignment, Issuance, Work, csr_of, profiles, terms};
+use super::{CaaAssignment, Issuance, Work, csr_of, hex, profiles, terms};
 use crate::authority::Signing;
 use crate::csr;
 use crate::error::ServiceError;
@@ -67,10 +67,11 @@ impl Issuance {
             }));
         }
         let most_days = self.allowed_days(&order, &request, &standing, &authorizations, proof.names(), now)?;
-        if let Some(draft) = stored {
+        if let Some(stored) = stored {
             // It is counted already, and must not stand in its own way: no quota is asked.
+            let draft = Draft::from_stored(&stored.tbs).map_err(ServiceError::internal)?;
             require_short(&draft, most_days)?;
-            let signing = self.authority.find(draft.issuer);
+            let signing = self.authority.find(stored.issuer);
             let work = signing.map(|signing| Box::new(Work { order, draft, signing, request }));
             return Ok(Drafting::Drafted(work));
         }
@@ -147,7 +148,7 @@ impl Issuance {
         names: &[Identifier],
         most_days: u32,
         now: Timestamp,
-    ) -> Result<Option<(DraftRow, Arc<Signing>)>, ServiceError> {
+    ) -> Result<Option<(Draft, Arc<Signing>)>, ServiceError> {
         let kernel = &self.kernel;
         let key = request.key().map_err(ServiceError::internal)?;
         let (_, profile) = profiles(kernel, order)?;
@@ -172,7 +173,7 @@ impl Issuance {
         // Counted with its draft, so that orders side by side cannot all fit under one quota.
         tx.count_issued(order.account, Timestamp::from_secs(period.validity.not_after()), now)?;
         fault::reached(Step::Drafting);
-        Ok(Some((row, signing)))
+        Ok(Some((draft, signing)))
     }
 }
 
@@ -195,8 +196,4 @@ fn wish(order: &Order, profile: &SubscriberProfile, max_days: u32, now: Timestam
         }
     };
     PeriodWish { not_before, not_after: order.not_after.map(Timestamp::as_secs), max_days: Some(max_days) }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    data_encoding::HEXLOWER.encode(bytes)
 }

@@ -16,8 +16,10 @@ use chancery_domain::{
     AccountError, AuthorizationId, AuthorizationState, CaaEvidence, ChallengeType, Identifier, IssuanceProof, Issued,
     Order, OrderId, OrderState, ProblemKind, ProofError, Timestamp, ValidationProblem,
 };
-use chancery_pki::{CertificateRequest, Draft, IssuerUrls, Signed, SubscriberKey, SubscriberProfile, Terms};
-use chancery_store::{DraftRow, JobKind, SPANS, StoreError, Tx};
+use chancery_pki::{
+    Certificate, CertificateRequest, Draft, IssuerUrls, Signed, SubscriberKey, SubscriberProfile, Terms,
+};
+use chancery_store::{JobKind, SPANS, StoreError, Tx};
 use serde_json::json;
 
 use self::draft::Drafting;
@@ -160,7 +162,7 @@ impl Issuance {
         };
         fault::reached(Step::Signed);
         let (me, der) = (self.clone(), signed.certificate().as_der().to_vec());
-        let (issued, shard) = match work.outcome(&der, self.kernel.now()) {
+        let (issued, shard) = match work.outcome(signed.certificate(), self.kernel.now()) {
             Ok(outcome) => outcome,
             Err(error) => return self.settle(id, error).await.map(|()| None),
         };
@@ -291,10 +293,11 @@ impl Issuance {
             return Ok(None);
         }
         Parties::of(tx, &order)?.require_standing(&order)?;
-        let Some(draft) = tx.draft(order.certificate)? else { return Ok(None) };
-        let signing = self.authority.require(tx, draft.issuer)?;
+        let Some(stored) = tx.draft(order.certificate)? else { return Ok(None) };
+        let signing = self.authority.require(tx, stored.issuer)?;
         let request = csr_of(&order)?;
-        require_unbarred(tx, &request, draft.issuer)?;
+        require_unbarred(tx, &request, stored.issuer)?;
+        let draft = Draft::from_stored(&stored.tbs).map_err(ServiceError::internal)?;
         Ok(Some(Work { request, order, draft, signing }))
     }
 
@@ -307,8 +310,7 @@ impl Issuance {
         let (_, profile) = profiles(&self.kernel, &work.order).map_err(|error| error.to_string())?;
         let urls = work.signing.urls_for(&self.kernel.settings.issuing.issuer_rules(&work.order.profile));
         let terms = terms(&work.signing, &urls, profile, &work.order.identifiers, key, self.kernel.now());
-        let draft = Draft::from_stored(&work.draft.tbs).map_err(|error| error.to_string())?;
-        let linted = draft.lint(&terms).map_err(|findings| format!("lint: {findings:?}"))?;
+        let linted = work.draft.lint(&terms).map_err(|findings| format!("lint: {findings:?}"))?;
         work.signing.issuer.sign(linted).map_err(|error| error.to_string())
     }
 
@@ -327,8 +329,8 @@ impl Issuance {
         let Some(order) = self.claim_last(tx, id)? else { return Ok(None) };
         Parties::hold(tx, &order)?.require_standing(&order)?;
         let key = work.request.key().map_err(ServiceError::internal)?;
-        tx.hold_bars(key.sha256(), work.draft.issuer)?;
-        require_unbarred(tx, &work.request, work.draft.issuer)?;
+        tx.hold_bars(key.sha256(), work.signing.id)?;
+        require_unbarred(tx, &work.request, work.signing.id)?;
         let authorizations = standing_authorizations(tx, id)?;
         let evidence = ages(kernel, &order, now);
         let proof = IssuanceProof::build(&order, &authorizations, &evidence, now).map_err(|error| match error {
@@ -357,28 +359,31 @@ impl Issuance {
 /// A draft that is about to be signed.
 pub(crate) struct Work {
     pub(crate) order: Order,
-    draft: DraftRow,
+    draft: Draft,
     signing: Arc<Signing>,
     request: CertificateRequest,
 }
 
 impl Work {
     /// What is kept of the certificate that this has become, and the shard of the revocation lists that it belongs to.
-    fn outcome(&self, der: &[u8], now: Timestamp) -> Result<(Issued, i64), ServiceError> {
-        let info = chancery_pki::inspect(der).map_err(ServiceError::internal)?;
+    fn outcome(&self, certificate: &Certificate, now: Timestamp) -> Result<(Issued, i64), ServiceError> {
+        let serial = self.draft.serial();
         let issued = Issued {
-            issuer: self.draft.issuer,
-            serial: self.draft.serial.clone(),
-            subject: info.subject,
+            issuer: self.signing.id,
+            serial: hex(serial.as_bytes()),
+            subject: certificate.subject_text(),
             key_type: self.request.key().map_err(ServiceError::internal)?.key_type(),
-            not_before: Timestamp::from_secs(info.not_before),
-            not_after: Timestamp::from_secs(info.not_after),
-            fingerprint: info.sha256.to_lowercase().replace(':', ""),
+            not_before: Timestamp::from_secs(certificate.not_before()),
+            not_after: Timestamp::from_secs(certificate.not_after()),
+            fingerprint: hex(&certificate.sha256()),
             issued_at: now,
         };
-        let serial = Draft::from_stored(&self.draft.tbs).map_err(ServiceError::internal)?.serial();
         Ok((issued, i64::from(self.signing.shards.shard_of(&serial))))
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    data_encoding::HEXLOWER.encode(bytes)
 }
 
 fn terms<'a>(

@@ -106,7 +106,13 @@ impl Orders {
             noted.note(&Asked::of(&order), verdict)?;
             Ok((order, ()))
         };
-        match self.finalize_with(caller, id, complete, |tx, order, _| details(tx, order)).await {
+        let tell = |tx: &mut Tx<'_>, order: Order, accepted: Option<()>| {
+            if accepted.is_some() {
+                tx.await_certificate(order.certificate)?;
+            }
+            details(tx, order)
+        };
+        match self.finalize_with(caller, id, complete, tell).await {
             Err(error) => Err(refused.settle(&self.kernel, caller, error).await),
             Ok(Finalized::Accepted(accepted)) => {
                 self.begin(caller, id);
@@ -123,7 +129,8 @@ impl Orders {
     }
 
     /// The same without beginning, where the order gets its CSR only now: `complete` gives it, to an order that has none and
-    /// is ready. What is told of the order is up to `tell`, which gets what `complete` found where it was asked.
+    /// is ready. What is told of the order is up to `tell`, which gets what `complete` found where it was asked; there it is also
+    /// to draft the certificate, or to note that it is awaited.
     pub(crate) async fn finalize_with<F, G, X, T>(
         &self,
         caller: &Caller,
@@ -164,7 +171,6 @@ impl Orders {
                     return Err(ServiceError::Invalid(problems));
                 }
                 tx.save_order(&order)?;
-                tx.await_certificate(order.certificate)?;
                 kernel.enqueue(tx, JobKind::Issue, order.id)?;
                 kernel.audit(tx, &by, "order.finalize", order.id, &describe(&order))?;
                 Ok(Finalized::Accepted(tell(tx, order, Some(found))?))
