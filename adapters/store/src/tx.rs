@@ -85,15 +85,30 @@ impl<'a> Tx<'a> {
         params: &[Value],
         read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
+        let mut found = Vec::new();
+        self.for_each(sql, params, &mut |columns| {
+            found.push(read(columns)?);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Has each row looked at. It does not know what is read, so that it is compiled once, and not anew with every question.
+    fn for_each(
+        &mut self,
+        sql: &str,
+        params: &[Value],
+        look: &mut dyn FnMut(&mut Columns<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         // No text in either database has a zero byte, so nothing is found by one; PostgreSQL would call it an error.
         if params.iter().any(Value::has_zero_byte) {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let result = match &mut self.session {
-            Session::Sqlite(connection) => query_sqlite(connection, sql, params, read),
+            Session::Sqlite(connection) => query_sqlite(connection, sql, params, look),
             Session::Postgres(transaction) => {
                 transaction.query(sql, params).map_err(|refusal| self.marks.note(refusal)).and_then(|rows| {
-                    rows.iter().map(|row| read(&mut Columns { row: Row::Postgres(row), next: 0 })).collect()
+                    rows.iter().try_for_each(|row| look(&mut Columns { row: Row::Postgres(row), next: 0 }))
                 })
             }
         };
@@ -127,7 +142,12 @@ impl<'a> Tx<'a> {
         params: &[Value],
         read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        Ok(self.query(sql, params, read)?.into_iter().next())
+        let mut first = None;
+        self.for_each(sql, params, &mut |columns| {
+            first.get_or_insert(read(columns)?);
+            Ok(())
+        })?;
+        Ok(first)
     }
 
     /// Like `query_one`, and the row stays as it is until this transaction ends.
@@ -235,19 +255,18 @@ fn execute_sqlite(connection: &rusqlite::Connection, sql: &str, params: &[Value]
     Ok(statement.raw_execute()? as u64)
 }
 
-fn query_sqlite<T>(
+fn query_sqlite(
     connection: &rusqlite::Connection,
     sql: &str,
     params: &[Value],
-    read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
-) -> Result<Vec<T>, StoreError> {
+    look: &mut dyn FnMut(&mut Columns<'_>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
     let mut statement = prepare_sqlite(connection, sql, params)?;
     let mut rows = statement.raw_query();
-    let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(read(&mut Columns { row: Row::Sqlite(row), next: 0 })?);
+        look(&mut Columns { row: Row::Sqlite(row), next: 0 })?;
     }
-    Ok(found)
+    Ok(())
 }
 
 /// A statement with its parameters.
