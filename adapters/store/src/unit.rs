@@ -33,9 +33,29 @@ impl Kind {
 /// A closure that keeps what it said when it was last run, until the transaction around it has ended. Who packed it
 /// knows its type, and nobody else has to: hundreds of units would each bring their own way through the store along.
 pub(crate) trait Unit: Any + Send {
+    /// Runs the closure; `true` when it went well.
+    fn call(&mut self, tx: &mut Tx<'_>) -> bool;
+
+    /// Puts an error in the place of what the closure said.
+    fn fail(&mut self, error: StoreError);
+}
+
+impl dyn Unit {
     /// Runs the closure; `true` when its changes are to be kept. They are not when the database refused something,
     /// even where the closure made light of it.
-    fn run(&mut self, tx: &mut Tx<'_>) -> bool;
+    pub(crate) fn run(&mut self, tx: &mut Tx<'_>) -> bool {
+        // A panic in one unit must not take the writer, and with it everybody else's units, down.
+        let error = match catch_unwind(AssertUnwindSafe(|| self.call(tx))) {
+            Ok(false) => return false,
+            Ok(true) => tx.failed(),
+            Err(_) => Some(StoreError::Database("a unit of work panicked".into())),
+        };
+        let keep = error.is_none();
+        if let Some(error) = error {
+            self.fail(error);
+        }
+        keep
+    }
 }
 
 /// A unit that is done with, and how the transaction around it ended.
@@ -60,22 +80,29 @@ where
 }
 
 /// The closure's own result, where the commit went well or was not needed.
-pub(crate) fn unpack<F, T, E>(settled: Settled) -> Result<T, E>
+pub(crate) fn unpack<F, T, E>(mut settled: Settled) -> Result<T, E>
 where
     F: 'static,
     T: 'static,
     E: From<StoreError> + 'static,
 {
-    let unit: Box<dyn Any> = settled.unit;
-    let result = unit.downcast::<Typed<F, T, E>>().ok().and_then(|typed| typed.result);
-    match (result, settled.commit) {
-        (Some(Ok(value)), Ok(())) => Ok(value),
+    let unit: &mut dyn Any = settled.unit.as_mut();
+    let said = unit.downcast_mut::<Typed<F, T, E>>().and_then(|typed| typed.result.take());
+    match trouble(said.as_ref().map(Result::is_ok), settled.commit) {
+        Some(error) => Err(error.into()),
+        None => said.expect("nothing said is a trouble"),
+    }
+}
+
+/// What is to be told in place of what a closure said, which went well or did not, or was never run.
+fn trouble(went_well: Option<bool>, commit: Result<(), StoreError>) -> Option<StoreError> {
+    match (went_well, commit) {
+        (Some(_), Ok(())) => None,
         // It was run again in vain: what it says itself is the better told.
-        (Some(Err(error)), Err(StoreError::Stale { .. })) => Err(error),
+        (Some(false), Err(StoreError::Stale { .. })) => None,
         // A refusal may rest on what a neighbour wrote in the same commit: where that failed, nothing is certain.
-        (_, Err(error)) => Err(error.into()),
-        (Some(Err(error)), Ok(())) => Err(error),
-        (None, Ok(())) => Err(StoreError::Database("a unit of work did not run".into()).into()),
+        (_, Err(error)) => Some(error),
+        (None, Ok(())) => Some(StoreError::Database("a unit of work did not run".into())),
     }
 }
 
@@ -85,14 +112,15 @@ where
     T: Send + 'static,
     E: From<StoreError> + Send + 'static,
 {
-    fn run(&mut self, tx: &mut Tx<'_>) -> bool {
-        // A panic in one unit must not take the writer, and with it everybody else's units, down.
-        let outcome = catch_unwind(AssertUnwindSafe(|| (self.closure)(tx)));
-        let result = outcome.unwrap_or_else(|_| Err(StoreError::Database("a unit of work panicked".into()).into()));
-        let result = result.and_then(|value| tx.failed().map_or(Ok(value), |error| Err(error.into())));
-        let keep = result.is_ok();
+    fn call(&mut self, tx: &mut Tx<'_>) -> bool {
+        let result = (self.closure)(tx);
+        let well = result.is_ok();
         self.result = Some(result);
-        keep
+        well
+    }
+
+    fn fail(&mut self, error: StoreError) {
+        self.result = Some(Err(error.into()));
     }
 }
 
