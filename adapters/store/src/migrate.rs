@@ -7,6 +7,7 @@ use tokio_postgres::Transaction;
 
 use crate::engine::{Connector, DatabaseUrl, postgres_open, postgres_runtime, sqlite_open};
 use crate::error::StoreError;
+use crate::pipeline::wait;
 use crate::store::Options;
 
 /// One step: a number, a name, and its text for each database.
@@ -101,7 +102,7 @@ pub(crate) fn check(url: &DatabaseUrl, options: &Options) -> Result<(), StoreErr
 pub(crate) fn others(url: &DatabaseUrl, options: &Options) -> Result<i64, StoreError> {
     let DatabaseUrl::Postgres(config) = url else { return Ok(0) };
     off_runtime(|| {
-        postgres_runtime()?.block_on(async {
+        wait(&postgres_runtime()?, async {
             let (client, _) = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
             let sql = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'chancery'
                        AND datname = current_database() AND pid <> pg_backend_pid()";
@@ -133,7 +134,7 @@ fn apply(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, StoreErro
             connection.execute_batch("COMMIT")?;
             Ok(applied(steps))
         }
-        DatabaseUrl::Postgres(config) => postgres_runtime()?.block_on(async {
+        DatabaseUrl::Postgres(config) => wait(&postgres_runtime()?, async {
             let (mut client, _) = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
             let (began, mut done) = (Instant::now(), Vec::new());
             loop {
@@ -205,7 +206,7 @@ fn compare(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {
             let told = marked && number(HAS_COLUMN_SQLITE, &[])? == 1;
             (found, if told { number(NEEDED, &[newest()])? } else { found })
         }
-        DatabaseUrl::Postgres(config) => postgres_runtime()?.block_on(async {
+        DatabaseUrl::Postgres(config) => wait(&postgres_runtime()?, async {
             let (client, _) = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
             let marked = "SELECT to_regclass('schema_migrations') IS NOT NULL";
             if !client.query_one(marked, &[]).await?.get::<_, bool>(0) {

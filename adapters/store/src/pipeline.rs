@@ -4,7 +4,7 @@
 //! sent along with what does: the beginning of a transaction with its first question, writes with the next question or
 //! with the commit, and the end of a transaction that changed nothing with the beginning of the next.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::{Duration, Instant};
 
 use futures_util::future::{join, join_all};
@@ -102,7 +102,7 @@ impl Connection {
         if !self.lingers {
             return Ok(());
         }
-        self.runtime.block_on(self.line.answer(BEGIN, self.client.batch_execute("ROLLBACK")))?;
+        wait(&self.runtime, self.line.answer(BEGIN, self.client.batch_execute("ROLLBACK")))?;
         self.lingers = false;
         Ok(())
     }
@@ -115,7 +115,7 @@ impl Connection {
         self.end_lingering()?;
         // Our texts have SQLite's way to name a parameter, and no question mark for anything else.
         let spelled = sql.replace('?', "$");
-        let statement = self.runtime.block_on(self.line.answer(BEGIN, self.client.prepare(&spelled)))?;
+        let statement = wait(&self.runtime, self.line.answer(BEGIN, self.client.prepare(&spelled)))?;
         self.prepared.keep(sql, statement.clone());
         Ok(statement)
     }
@@ -263,7 +263,7 @@ impl Transaction<'_> {
             },
             join(join_all(kept.into_iter().map(|kept| kept.send(client))), last(client)),
         );
-        let (begun, (kept, last)) = runtime.block_on(line.answer(ANSWER, all));
+        let (begun, (kept, last)) = wait(runtime, line.answer(ANSWER, all));
         // The first refusal is the cause of those behind it.
         let before = begun.map_err(Refusal::Database).and_then(|()| kept.into_iter().collect());
         (before, last)
@@ -299,7 +299,7 @@ impl Transaction<'_> {
         let Some(begin) = self.begin.take() else { return Ok(()) };
         self.connection.lingers = false;
         let Connection { runtime, client, line, .. } = &*self.connection;
-        runtime.block_on(line.answer(BEGIN, client.batch_execute(begin)))
+        wait(runtime, line.answer(BEGIN, client.batch_execute(begin)))
     }
 
     /// Drops a transaction that changed nothing, or is not to. The server is told with the next one, or by
@@ -310,6 +310,16 @@ impl Transaction<'_> {
             self.connection.lingers = true;
         }
     }
+}
+
+/// Drives a runtime until something is done. The runtime sees the same type whatever that is: each would have it compiled anew.
+pub(crate) fn wait<T>(runtime: &Runtime, asked: impl Future<Output = T>) -> T {
+    let mut answer = None;
+    {
+        let asked: Pin<&mut dyn Future<Output = ()>> = pin!(async { answer = Some(asked.await) });
+        runtime.block_on(asked);
+    }
+    answer.expect("what is waited for ends with an answer")
 }
 
 fn refs(params: &[Value]) -> Vec<&(dyn tokio_postgres::types::ToSql + Sync)> {

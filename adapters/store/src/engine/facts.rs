@@ -9,6 +9,7 @@ use super::sqlite::settle;
 use super::{DatabaseUrl, postgres_open, postgres_runtime, tls::Connector};
 use crate::error::StoreError;
 use crate::migrate::{HAS_COLUMN_POSTGRES, HAS_COLUMN_SQLITE, NEEDED, NEWEST, newest, off_runtime};
+use crate::pipeline::wait;
 use crate::store::Options;
 
 const SERVER: &str = "SELECT current_setting('server_version'), current_setting('server_version_num')::bigint / 10000,
@@ -40,7 +41,7 @@ pub struct Facts {
 pub(crate) fn facts(url: &DatabaseUrl, options: &Options) -> Result<Facts, StoreError> {
     off_runtime(|| match url {
         DatabaseUrl::Sqlite(path) => of_sqlite(path),
-        DatabaseUrl::Postgres(config) => postgres_runtime()?.block_on(of_postgres(config, options)),
+        DatabaseUrl::Postgres(config) => wait(&postgres_runtime()?, of_postgres(config, options)),
     })
 }
 

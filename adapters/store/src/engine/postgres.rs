@@ -14,7 +14,7 @@ use tokio_postgres::{Client, Config};
 
 use crate::error::StoreError;
 use crate::marks::{Marks, is_conflict, is_unknown};
-use crate::pipeline::{Connection, NotCommitted};
+use crate::pipeline::{Connection, NotCommitted, wait};
 use crate::store::Options;
 use crate::tx::{Session, Tx};
 use crate::unit::{Errand, Kind, Unit};
@@ -94,7 +94,7 @@ impl Pool {
 /// Opens one connection for the thread that is to own it.
 fn connect(config: &Config, connector: &Connector) -> Result<Connection, StoreError> {
     let runtime = runtime()?;
-    let (client, line) = runtime.block_on(open(config, connector))?;
+    let (client, line) = wait(&runtime, open(config, connector))?;
     Ok(Connection::new(runtime, client, line))
 }
 
