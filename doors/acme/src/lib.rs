@@ -30,8 +30,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::MatchedPath;
-use axum::routing::{any, get, post};
 use chancery_http::Wording;
+use chancery_http::routing::{any, get, post};
 
 pub use faults::Faults;
 pub use layout::Layout;
@@ -50,8 +50,8 @@ pub fn router(door: chancery_http::Door) -> Router {
 pub fn mounted(door: chancery_http::Door, mount: Arc<Mount>) -> Router {
     let door = Door::new(door, mount);
     let routes = Router::new()
-        .route("/acme/{profile}/directory", get(directory::show).post(directory::show_signed))
-        .route("/acme/{profile}/new-nonce", get(nonce::give).post(nonce::give_signed))
+        .route("/acme/{profile}/directory", get(directory::show).merge(post(directory::show_signed)))
+        .route("/acme/{profile}/new-nonce", get(nonce::give).merge(post(nonce::give_signed)))
         .route("/acme/{profile}/new-account", post(account::register))
         .route("/acme/{profile}/new-order", post(order::create))
         .route("/acme/{profile}/new-authz", post(authorization::create))

@@ -28,8 +28,8 @@ mod with_provider;
 
 use axum::Router;
 use axum::middleware;
-use axum::routing::{get, post};
 use chancery_http::Door;
+use chancery_http::routing::{get, post};
 
 use refused::Refused;
 
@@ -39,14 +39,14 @@ pub const PATH: &str = "/console";
 /// Every page and form.
 pub fn router(door: Door) -> Router {
     let pages: Router<Door> = Router::new()
-        .route("/console/sign-in", get(sign_in::form).post(sign_in::enter))
+        .route("/console/sign-in", get(sign_in::form).merge(post(sign_in::enter)))
         .route("/console/sign-in/with/{provider}", get(with_provider::depart))
         .route("/console/sign-in/with/{provider}/return", get(with_provider::come_back))
         .route("/console/sign-out", post(sign_in::leave))
         .route("/console/sign-out-everywhere", post(sign_in::leave_everywhere))
         .route("/console/theme", post(theme::choose))
         .route("/console/static/{*path}", get(assets::file))
-        .route("/console/{*path}", get(nothing_here).post(nothing_here))
+        .route("/console/{*path}", get(nothing_here).merge(post(nothing_here)))
         .route("/console", get(overview::page))
         .route("/console/calendar", get(calendar::page))
         .route("/console/audit", get(audit::page))

@@ -24,6 +24,7 @@ mod query;
 mod rate;
 mod request_id;
 mod room;
+pub mod routing;
 mod security;
 mod server;
 mod service_error;

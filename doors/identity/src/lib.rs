@@ -7,8 +7,8 @@ mod token;
 mod token_request;
 
 use axum::Router;
-use axum::routing::{get, post};
 use chancery_http::Door;
+use chancery_http::routing::{get, post};
 
 /// `/oauth/token` and the well-known documents.
 pub fn router(door: Door) -> Router {

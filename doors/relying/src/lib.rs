@@ -8,7 +8,7 @@ mod issuer;
 mod ocsp;
 
 use axum::Router;
-use axum::routing::{any, get, post};
+use chancery_http::routing::{any, get, post};
 use chancery_service::Services;
 use http::StatusCode;
 
@@ -19,7 +19,7 @@ pub fn router(services: Services) -> Router {
         .route("/issuer/{file}", get(issuer::show))
         .route("/ocsp", post(ocsp::post))
         .route("/ocsp/", post(ocsp::post))
-        .route("/ocsp/{*request}", get(ocsp::get).post(ocsp::post))
+        .route("/ocsp/{*request}", get(ocsp::get).merge(post(ocsp::post)))
         .route("/", any(nothing))
         .route("/{*path}", any(nothing))
         // First come: what stands around every router would answer in JSON.

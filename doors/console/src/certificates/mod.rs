@@ -5,9 +5,9 @@ mod list;
 mod show;
 
 use axum::Router;
-use axum::routing::{get, post};
 use chancery_domain::{CertificateRecord, Scope};
 use chancery_http::Door;
+use chancery_http::routing::{get, post};
 use chancery_service::Caller;
 use maud::{Markup, html};
 

@@ -5,9 +5,9 @@ mod list;
 mod show;
 
 use axum::Router;
-use axum::routing::{get, post};
 use chancery_domain::{Client, Secret, Timestamp};
 use chancery_http::Door;
+use chancery_http::routing::{get, post};
 use maud::{Markup, html};
 
 use crate::form::Fields;
@@ -16,7 +16,7 @@ use crate::parts::{copyable, heading, trail};
 
 pub(crate) fn routes() -> Router<Door> {
     Router::new()
-        .route("/console/clients", get(list::page).post(create::create))
+        .route("/console/clients", get(list::page).merge(post(create::create)))
         .route("/console/clients/new", get(create::form))
         .route("/console/clients/{client}", get(show::page))
         .route("/console/clients/{client}/rotate", post(show::rotate))

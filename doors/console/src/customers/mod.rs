@@ -7,12 +7,12 @@ mod list;
 mod show;
 
 use axum::Router;
-use axum::routing::{get, post};
 use chancery_http::Door;
+use chancery_http::routing::{get, post};
 
 pub(crate) fn routes() -> Router<Door> {
     Router::new()
-        .route("/console/customers", get(list::page).post(create::create))
+        .route("/console/customers", get(list::page).merge(post(create::create)))
         .route("/console/customers/new", get(create::form))
         .route("/console/customers/{id}", get(show::page))
         .route("/console/customers/{id}/edit", post(change::edit))

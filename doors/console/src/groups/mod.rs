@@ -5,14 +5,14 @@ mod list;
 mod show;
 
 use axum::Router;
-use axum::routing::{get, post};
 use chancery_domain::GroupId;
 use chancery_http::Door;
+use chancery_http::routing::{get, post};
 use chancery_service::{Noun, ServiceError};
 
 pub(crate) fn routes() -> Router<Door> {
     Router::new()
-        .route("/console/groups", get(list::page).post(change::create))
+        .route("/console/groups", get(list::page).merge(post(change::create)))
         .route("/console/groups/new", get(list::new))
         .route("/console/groups/{id}", get(show::page))
         .route("/console/groups/{id}/edit", post(change::edit))

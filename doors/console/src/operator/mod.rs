@@ -9,13 +9,13 @@ mod resellers;
 mod troubles;
 
 use axum::Router;
-use axum::routing::{get, post};
 use chancery_http::Door;
+use chancery_http::routing::{get, post};
 
 pub(crate) fn routes() -> Router<Door> {
     Router::new()
         .route("/console/operator", get(overview::page))
-        .route("/console/operator/resellers", get(resellers::list).post(resellers::create))
+        .route("/console/operator/resellers", get(resellers::list).merge(post(resellers::create)))
         .route("/console/operator/resellers/{code}", get(resellers::show))
         .route("/console/operator/resellers/{code}/suspend", post(resellers::suspend))
         .route("/console/operator/resellers/{code}/resume", post(resellers::resume))

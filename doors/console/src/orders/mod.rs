@@ -7,8 +7,8 @@ mod show;
 mod timeline;
 
 use axum::Router;
-use axum::routing::{get, post};
 use chancery_http::Door;
+use chancery_http::routing::{get, post};
 
 pub(crate) use list::table;
 

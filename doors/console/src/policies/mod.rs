@@ -7,14 +7,14 @@ mod show;
 mod trial;
 
 use axum::Router;
-use axum::routing::{get, post};
 use chancery_domain::PolicyId;
 use chancery_http::Door;
+use chancery_http::routing::{get, post};
 use chancery_service::{Noun, ServiceError};
 
 pub(crate) fn routes() -> Router<Door> {
     Router::new()
-        .route("/console/policies", get(list::page).post(change::create))
+        .route("/console/policies", get(list::page).merge(post(change::create)))
         .route("/console/policies/new", get(list::new))
         .route("/console/policies/try", get(trial::page))
         .route("/console/policies/{id}", get(show::page))
