@@ -262,3 +262,30 @@ pub(crate) fn seconds(time: x509_cert::time::Time) -> i64 {
 pub(crate) fn hex(bytes: &[u8]) -> String {
     data_encoding::HEXLOWER.encode(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::str::FromStr;
+
+    use super::*;
+
+    #[test]
+    fn a_lone_common_name_is_spelled_as_the_crate_would() {
+        for (text, lone) in [
+            ("CN=example.com", true),
+            ("CN=*.xn--bcher-kva.example", true),
+            ("CN=192.0.2.1", true),
+            ("CN=2001:db8::1", false),
+            ("CN=Example Root X1", false),
+            ("CN=a\\,b", false),
+            ("O=Example,CN=example.com", false),
+            ("O=example.com", false),
+            ("CN=a.example+CN=b.example", false),
+        ] {
+            let name = x509_cert::name::Name::from_str(text).unwrap();
+            let spelled = lone_common_name(&name);
+            assert_eq!(spelled, lone.then(|| name.to_string()), "{text}");
+        }
+        assert_eq!(lone_common_name(&x509_cert::name::Name::default()), None);
+    }
+}

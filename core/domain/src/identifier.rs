@@ -167,6 +167,26 @@ mod tests {
         assert_eq!(name("*.Example.com").as_str(), "*.example.com");
     }
 
+    /// What passes by IDNA is what IDNA would have let pass: every text of five of these characters, and some long ones.
+    #[test]
+    fn a_plain_name_is_its_own_ascii_form() {
+        let characters = ["a", "z", "0", "-", "."];
+        let mut texts = vec![String::new()];
+        for _ in 0..5 {
+            texts = texts.iter().flat_map(|text| characters.map(|next| format!("{text}{next}"))).collect();
+        }
+        texts.extend([64, 63, 253, 254].map(|length| "a".repeat(length)));
+        texts.extend(
+            [63, 64].map(|last| format!("{}.{}", ["a".repeat(63).as_str(); 3].join("."), "b".repeat(last - 2))),
+        );
+        let plain: Vec<_> = texts.iter().filter(|text| is_plain(text)).collect();
+        assert!(plain.len() > 2000);
+        for text in plain {
+            let by_idna = idna::domain_to_ascii_strict(text).ok().filter(|ascii| ascii.split('.').all(is_host_label));
+            assert_eq!(DnsName::from_stored(text).ok().map(|name| name.0), by_idna, "{text}");
+        }
+    }
+
     #[test]
     fn refuses_what_is_not_a_host_name() {
         for bad in [
