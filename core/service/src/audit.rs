@@ -47,7 +47,7 @@ impl Kernel {
         detail: &Value,
     ) -> Result<(), ServiceError> {
         let (reseller, actor, origin) = (Some(caller.reseller), &caller.actor, &caller.origin);
-        self.audit_as(tx, reseller, actor, origin, action, subject, detail)
+        self.audit_as(tx, reseller, actor, origin, action, subject.to_string(), detail)
     }
 
     #[allow(clippy::too_many_arguments, reason = "one for each column; a struct would only name them twice")]
@@ -58,7 +58,7 @@ impl Kernel {
         actor: &Actor,
         origin: &Origin,
         action: &str,
-        subject: impl ToString,
+        subject: String,
         detail: &Value,
     ) -> Result<(), ServiceError> {
         Ok(tx.append_audit(&self.audit_line(reseller, actor, origin, action, subject, detail))?)
@@ -73,7 +73,7 @@ impl Kernel {
         subject: impl ToString,
         detail: &Value,
     ) -> Result<(), ServiceError> {
-        self.audit_as(tx, reseller, &Actor::Service, &Origin::default(), action, subject, detail)
+        self.audit_as(tx, reseller, &Actor::Service, &Origin::default(), action, subject.to_string(), detail)
     }
 
     /// A line of the trail, as of now, about something that was done.
@@ -83,7 +83,7 @@ impl Kernel {
         actor: &Actor,
         origin: &Origin,
         action: &str,
-        subject: impl ToString,
+        subject: String,
         detail: &Value,
     ) -> AuditRecord {
         let now = self.now();
@@ -96,7 +96,7 @@ impl Kernel {
             address: origin.address.clone(),
             request_id: origin.request_id.clone(),
             action: action.to_owned(),
-            subject: subject.to_string(),
+            subject,
             outcome: Outcome::Done,
             detail: detail.to_string(),
         }

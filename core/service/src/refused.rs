@@ -114,7 +114,7 @@ fn record(
     account: AccountId,
     detail: &Value,
 ) -> AuditRecord {
-    let line = kernel.audit_line(Some(reseller), actor, origin, "order.refuse", account, detail);
+    let line = kernel.audit_line(Some(reseller), actor, origin, "order.refuse", account.to_string(), detail);
     AuditRecord { outcome: Outcome::Refused, ..line }
 }
 

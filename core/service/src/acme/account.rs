@@ -207,7 +207,7 @@ fn register(
     let actor = Actor::Acme(account.id.to_string());
     let detail = json!({"after": describe(&account), "firstUse": bindings == 1});
     let reseller = Some(account.reseller);
-    kernel.audit_as(tx, reseller, &actor, origin, "acme_account.create", account.id, &detail)?;
+    kernel.audit_as(tx, reseller, &actor, origin, "acme_account.create", account.id.to_string(), &detail)?;
     Ok(Registered::Created(account))
 }
 

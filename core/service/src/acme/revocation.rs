@@ -53,7 +53,7 @@ impl Acme {
                     Revoker::Key(key, origin) => (Actor::Acme(format!("key {}", key.thumbprint())), origin.clone()),
                 };
                 let (reseller, detail) = (Some(revoked.reseller), revocation_detail(&revoked));
-                kernel.audit_as(tx, reseller, &actor, &origin, "certificate.revoke", revoked.id, &detail)
+                kernel.audit_as(tx, reseller, &actor, &origin, "certificate.revoke", revoked.id.to_string(), &detail)
             })
             .await
     }

@@ -308,7 +308,7 @@ impl Trace {
         action: &str,
         detail: &serde_json::Value,
     ) -> Result<(), ServiceError> {
-        kernel.audit_as(tx, self.reseller, &self.actor, &self.origin, action, &self.subject, detail)
+        kernel.audit_as(tx, self.reseller, &self.actor, &self.origin, action, self.subject.clone(), detail)
     }
 }
 

@@ -70,7 +70,7 @@ impl Operator {
         detail: &Value,
     ) -> Result<(), ServiceError> {
         let actor = Actor::Operator(self.actor.to_string());
-        self.kernel.audit_as(tx, reseller, &actor, &self.origin, action, subject, detail)
+        self.kernel.audit_as(tx, reseller, &actor, &self.origin, action, subject.to_string(), detail)
     }
 }
 

@@ -189,7 +189,7 @@ impl Webhooks {
                 let webhook = own(tx, &caller, id)?;
                 let detail = json!({"url": webhook.url.shown()});
                 let (reseller, actor, origin) = (Some(caller.reseller), &caller.actor, &caller.origin);
-                let line = kernel.audit_line(reseller, actor, origin, "webhook.test", id, &detail);
+                let line = kernel.audit_line(reseller, actor, origin, "webhook.test", id.to_string(), &detail);
                 tx.append_audit(&line)?;
                 let event = EventId { record: line.id, place: 0 };
                 let delivery = new_delivery(&kernel, &webhook, event, EventType::WebhookTest);
