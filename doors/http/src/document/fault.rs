@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{self, Expected, Unexpected};
 
-use super::code;
+use super::{code, tree::Step};
 
 /// One thing wrong with one part of a document.
 #[derive(Debug)]
@@ -54,15 +54,48 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+/// A fault, and where it is.
+#[derive(Debug)]
+pub(super) struct Placed {
+    fault: Fault,
+    /// The steps to it, the last one first.
+    steps: Vec<Step>,
+}
 
-impl de::Error for Fault {
+impl Placed {
+    /// The same, seen from one step before.
+    pub(super) fn within(mut self, step: Step) -> Self {
+        self.steps.push(step);
+        self
+    }
+
+    pub(super) fn into_parts(mut self) -> (Vec<Step>, Fault) {
+        self.steps.reverse();
+        (self.steps, self.fault)
+    }
+}
+
+impl From<Fault> for Placed {
+    fn from(fault: Fault) -> Self {
+        Self { fault, steps: Vec::new() }
+    }
+}
+
+impl fmt::Display for Placed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fault.fmt(f)
+    }
+}
+
+impl std::error::Error for Placed {}
+
+impl de::Error for Placed {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Fault::Other(message.to_string())
+        Fault::Other(message.to_string()).into()
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Fault::WrongType { found: kind(found), expected: plain(&expected.to_string()) }
+        Fault::WrongType { found: kind(found), expected: plain(&expected.to_string()) }.into()
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -72,23 +105,23 @@ impl de::Error for Fault {
             (Unexpected::Unsigned(_), true) => "a smaller number".to_owned(),
             _ => plain(&expected),
         };
-        Fault::InvalidValue { expected }
+        Fault::InvalidValue { expected }.into()
     }
 
     fn invalid_length(_: usize, expected: &dyn Expected) -> Self {
-        Fault::InvalidValue { expected: plain(&expected.to_string()) }
+        Fault::InvalidValue { expected: plain(&expected.to_string()) }.into()
     }
 
     fn unknown_variant(_: &str, known: &'static [&'static str]) -> Self {
-        Fault::UnknownVariant { known }
+        Fault::UnknownVariant { known }.into()
     }
 
     fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
-        Fault::UnknownField { name: name.to_owned(), known }
+        Fault::UnknownField { name: name.to_owned(), known }.into()
     }
 
     fn missing_field(name: &'static str) -> Self {
-        Fault::MissingField(name)
+        Fault::MissingField(name).into()
     }
 }
 

@@ -5,7 +5,6 @@
 
 use chancery_wire::FieldProblem;
 use serde::de::DeserializeOwned;
-use serde_path_to_error::Segment;
 
 use super::{
     fault::Fault,
@@ -32,24 +31,17 @@ pub(crate) fn read<T: DeserializeOwned>(
     whole: &str,
 ) -> Result<T, Unfit<T>> {
     while problems.len() < MAX_PROBLEMS {
-        let error = match serde_path_to_error::deserialize::<_, T>(Node(&tree)) {
+        let error = match T::deserialize(Node(&tree)) {
             Ok(value) if problems.is_empty() => return Ok(value),
             Ok(value) => return Err(Unfit { problems, stand_in: Some(value) }),
             Err(error) => error,
         };
-        let mut place = steps(error.path());
-        let fault = error.into_inner();
+        let (mut place, fault) = error.into_parts();
         match &fault {
+            // The member itself is one step on from the object that lacks it, or has it.
             Fault::MissingField(name) => place.push(Step::Member((*name).to_owned())),
-            // Where serde buffers (flattened and tagged types) the path ends at the object.
-            Fault::UnknownField { name, .. } if place.last() != Some(&Step::Member(name.clone())) => {
-                place.push(Step::Member(name.clone()));
-            }
-            Fault::UnknownField { .. }
-            | Fault::WrongType { .. }
-            | Fault::InvalidValue { .. }
-            | Fault::UnknownVariant { .. }
-            | Fault::Other(_) => {}
+            Fault::UnknownField { name, .. } => place.push(Step::Member(name.clone())),
+            Fault::WrongType { .. } | Fault::InvalidValue { .. } | Fault::UnknownVariant { .. } | Fault::Other(_) => {}
         }
         if !set_aside(&mut tree, &place, &fault) {
             // The fault is in a stand-in: it follows from a problem that is already recorded.
@@ -93,17 +85,6 @@ fn set_aside(tree: &mut Tree, place: &[Step], fault: &Fault) -> bool {
 fn problem(place: &[Step], fault: &Fault, whole: &str) -> FieldProblem {
     let field = if place.is_empty() { whole.to_owned() } else { Path(place).to_string() };
     FieldProblem::new(field, fault.code(), fault.to_string())
-}
-
-fn steps(path: &serde_path_to_error::Path) -> Vec<Step> {
-    path.iter()
-        .map_while(|segment| match segment {
-            Segment::Seq { index } => Some(Step::Item(*index)),
-            Segment::Map { key } => Some(Step::Member(key.clone())),
-            Segment::Enum { variant } => Some(Step::Member(variant.clone())),
-            Segment::Unknown => None,
-        })
-        .collect()
 }
 
 #[cfg(test)]
