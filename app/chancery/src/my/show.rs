@@ -65,10 +65,7 @@ pub struct Show {
 impl Show {
     /// A thing: its JSON, or what people read of it.
     pub fn thing(self, thing: &impl Serialize, people: impl FnOnce() -> String) -> Result<(), Failure> {
-        match self.json {
-            true => out(&format!("{}\n", serde_json::to_string_pretty(thing).map_err(Failure::failed)?)),
-            false => out(&people()),
-        }
+        out(&if self.json { pretty(thing)? } else { people() })
     }
 
     /// A list, and how to see more of it.
@@ -102,6 +99,10 @@ impl Show {
             let _ = writeln!(stderr, "{text}");
         }
     }
+}
+
+fn pretty(thing: &impl Serialize) -> Result<String, Failure> {
+    Ok(serde_json::to_string_pretty(thing).map_err(Failure::failed)? + "\n")
 }
 
 /// What a call to the service brought, or what people do about its refusal.
