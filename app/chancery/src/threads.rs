@@ -15,10 +15,13 @@ impl Threads {
     }
 
     /// Runs `work` to its end, on the thread that calls.
-    pub fn run<'w, T>(&self, work: impl Future<Output = T> + 'w) -> T {
-        // As an object: the runtime has three ways to wait, and the whole of every command would be compiled into each.
-        let work: Pin<Box<dyn Future<Output = T> + 'w>> = Box::pin(work);
-        self.0.block_on(work)
+    pub fn run<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut done = None;
+        // As an object that gives nothing, whatever it is: the runtime has three ways to wait, and each would be compiled anew
+        // with the whole of every command.
+        let work: Pin<Box<dyn Future<Output = ()> + '_>> = Box::pin(async { done = Some(work.await) });
+        self.0.block_on(work);
+        done.expect("work that was run to its end has given something")
     }
 
     /// Does not wait for what threads are busy with.

@@ -1,5 +1,6 @@
 //! What runs beside the requests.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,10 +82,15 @@ fn host_name() -> String {
 
 /// Does something for ever, and begins anew should it ever end: a node that no longer follows changes would take a
 /// disabled client for a good one.
-async fn keep<F>(name: &'static str, work: impl Fn() -> F)
+fn keep<F>(name: &'static str, work: impl Fn() -> F + Send + 'static) -> impl Future<Output = ()> + Send
 where
     F: Future<Output = ()> + Send + 'static,
 {
+    keep_up(name, Box::new(move || Box::pin(work())))
+}
+
+/// Of one type, whatever the work is: with each the runtime would have to be compiled anew.
+async fn keep_up(name: &'static str, work: Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>) {
     loop {
         let mut task = JoinSet::new();
         task.spawn(work());
