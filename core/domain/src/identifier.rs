@@ -179,7 +179,7 @@ mod tests {
         texts.extend(
             [63, 64].map(|last| format!("{}.{}", ["a".repeat(63).as_str(); 3].join("."), "b".repeat(last - 2))),
         );
-        let plain: Vec<_> = texts.iter().filter(|text| is_plain(text)).collect();
+        let plain: Vec<_> = texts.iter().filter(|text| is_plain(text) && !text.ends_with('.')).collect();
         assert!(plain.len() > 2000);
         for text in plain {
             let by_idna = idna::domain_to_ascii_strict(text).ok().filter(|ascii| ascii.split('.').all(is_host_label));
