@@ -28,7 +28,7 @@ const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const END: &str = "-----END CERTIFICATE-----";
 
 /// Base64 in lines of 64 characters (RFC 7468 section 2). What the crate for PEM has takes the same time for all bytes, as
-/// secrets want it, and ten times as long.
+/// secrets want it, and more than twice as long.
 static LINES: LazyLock<Encoding> = LazyLock::new(|| {
     let mut lines = BASE64.specification();
     lines.wrap.width = 64;

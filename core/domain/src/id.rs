@@ -117,7 +117,7 @@ const LENGTH: usize = 26;
 
 fn write_base32(uuid: Uuid, text: &mut [u8]) {
     let mut bits = uuid.as_u128();
-    // The last digits first, out of halves that fit into a register.
+    // The last digits first, out of pieces that fit into a register.
     for twelve in text.rchunks_mut(12) {
         let mut low = bits as u64;
         bits >>= 60;

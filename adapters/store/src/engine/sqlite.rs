@@ -83,10 +83,7 @@ impl Pool {
     /// Reads at once on this thread; gives the unit back where all connections for that are in use.
     pub(crate) fn glance(&self, mut unit: Box<dyn Unit>, kind: Kind) -> Result<Settled, Box<dyn Unit>> {
         let Ok(connection) = self.idle.1.try_recv() else { return Err(unit) };
-        let commit = match kind {
-            Kind::Peek => peek(&connection, unit.as_mut(), &self.shared),
-            _ => read(&connection, unit.as_mut(), &self.shared),
-        };
+        let commit = read(&connection, unit.as_mut(), kind, &self.shared);
         drop(self.idle.0.send(connection));
         Ok(Settled { unit, commit })
     }
@@ -167,39 +164,41 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), StoreEr
 
 fn read_loop(connection: &Connection, queue: &Receiver<Errand>, shared: &Shared) {
     for mut errand in queue.iter().filter(|errand| !errand.is_forsaken()) {
-        let ended = read(connection, errand.unit.as_mut(), shared);
+        let ended = read(connection, errand.unit.as_mut(), Kind::Read, shared);
         errand.settle(ended);
     }
 }
 
-/// Runs a unit on one snapshot.
-fn read(connection: &Connection, unit: &mut dyn Unit, shared: &Shared) -> Result<(), StoreError> {
+/// Runs a unit that reads.
+fn read(connection: &Connection, unit: &mut dyn Unit, kind: Kind, shared: &Shared) -> Result<(), StoreError> {
     let started = Instant::now();
-    let snapshot = run(connection, "BEGIN");
-    if snapshot.is_ok() {
-        look(connection, unit, shared);
-    }
-    let ended = snapshot.and_then(|()| run(connection, "COMMIT"));
-    if ended.is_err() && !connection.is_autocommit() {
-        drop(connection.execute_batch("ROLLBACK"));
-    }
+    let mut look = || {
+        let known = Known { parties: &shared.parties, keeps: true };
+        let mut tx = Tx::new(Session::Sqlite(connection)).knowing(known);
+        unit.run(&mut tx);
+        shared.trouble.note(tx.failed().as_ref());
+    };
+    let ended = match kind {
+        // Each question has a snapshot of its own.
+        Kind::Peek => {
+            look();
+            Ok(())
+        }
+        Kind::Read | Kind::Glance | Kind::Write | Kind::Alone => on_one_snapshot(connection, look),
+    };
     metrics::histogram!("chancery_store_unit_seconds", "kind" => "read").record(started.elapsed());
     ended.map_err(StoreError::from).inspect_err(|error| shared.trouble.note(Some(error)))
 }
 
-/// Runs a unit whose questions need not be of one moment: each has a snapshot of its own.
-fn peek(connection: &Connection, unit: &mut dyn Unit, shared: &Shared) -> Result<(), StoreError> {
-    let started = Instant::now();
-    look(connection, unit, shared);
-    metrics::histogram!("chancery_store_unit_seconds", "kind" => "read").record(started.elapsed());
-    Ok(())
-}
-
-fn look(connection: &Connection, unit: &mut dyn Unit, shared: &Shared) {
-    let known = Known { parties: &shared.parties, keeps: true };
-    let mut tx = Tx::new(Session::Sqlite(connection)).knowing(known);
-    unit.run(&mut tx);
-    shared.trouble.note(tx.failed().as_ref());
+fn on_one_snapshot(connection: &Connection, look: impl FnOnce()) -> rusqlite::Result<()> {
+    let ended = run(connection, "BEGIN").and_then(|()| {
+        look();
+        run(connection, "COMMIT")
+    });
+    if ended.is_err() && !connection.is_autocommit() {
+        drop(connection.execute_batch("ROLLBACK"));
+    }
+    ended
 }
 
 /// The one who writes.

@@ -31,10 +31,10 @@ async fn a_server_on_the_same_machine_is_reached_by_its_socket() {
     let Some(store) = TestStore::postgres() else { return };
     let said = "SELECT 'host=' || split_part(current_setting('unix_socket_directories'), ',', 1)
                 || '&port=' || current_setting('port') || '&user=' || current_user";
-    let (where_it_is, name) = (raw_texts(&store.address(), said).remove(0), "SELECT current_database()::text");
-    let name = raw_texts(&store.address(), name).remove(0);
+    let place = raw_texts(&store.address(), said).remove(0);
+    let name = raw_texts(&store.address(), "SELECT current_database()::text").remove(0);
     for mode in ["", "&sslmode=require"] {
-        let url: DatabaseUrl = format!("postgres:///{name}?{where_it_is}{mode}").parse().unwrap();
+        let url: DatabaseUrl = format!("postgres:///{name}?{place}{mode}").parse().unwrap();
         let by_socket = Store::open(&url, &Options::default()).unwrap();
         by_socket.ping().await.unwrap();
     }
