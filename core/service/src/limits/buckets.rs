@@ -176,7 +176,10 @@ impl Buckets {
             if let Some(answer) = answers.get(wish.key.as_str()) {
                 entry.owed -= wish.spent.max(0);
                 entry.pocket += answer.granted;
-                entry.full_at = answer.full_at;
+                // What was taken on credit since it was asked for is paid from what was granted; the rest is still to come off.
+                let paid = entry.owed.clamp(0, entry.pocket.max(0));
+                (entry.owed, entry.pocket) = (entry.owed - paid, entry.pocket - paid);
+                entry.full_at = answer.full_at + entry.owed * entry.rate.step();
                 entry.asked = entry.owed > 0;
             }
             entries.enqueue(key);

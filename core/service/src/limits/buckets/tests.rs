@@ -119,6 +119,22 @@ fn nodes_that_settle_hold_a_limit_together_and_give_back_what_they_do_not_need()
     assert!(nodes.iter().all(|node| node.entries().all.values().all(|entry| entry.pocket == 0)));
 }
 
+/// What is taken on credit while the database is being asked is paid from what it grants: it is not there to be taken again.
+#[test]
+fn what_was_taken_while_it_was_settled_is_counted() {
+    let (rate, mut full_at) = (rate(1, 3), 0);
+    let node = Buckets::new(true, 0);
+    node.charge(key(1), &rate, 0);
+    let wishes = node.wishes(10);
+    node.charge(key(1), &rate, 0);
+    node.charge(key(1), &rate, 0);
+    full_at += 2 * SECOND;
+    node.settle(&wishes, &[BucketAnswer { key: wishes[0].key.clone(), full_at, granted: 1 }]);
+    assert_eq!(node.peek(key(1), &rate, 0).0, 0);
+    settle(std::slice::from_ref(&node), &mut full_at, 0);
+    assert_eq!((node.peek(key(1), &rate, 0).0, full_at), (0, 3 * SECOND));
+}
+
 #[test]
 fn the_first_of_a_key_waits_for_nobody_and_the_many_do() {
     let (buckets, rate) = (Buckets::new(true, 0), rate(1, 5));
