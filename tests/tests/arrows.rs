@@ -113,6 +113,7 @@ const OUTSIDE: &[(&[&str], Place, &str)] = &[
             "diesel",
             "libsqlite3-sys",
             "postgres",
+            "postgres-protocol",
             "postgres-types",
             "rusqlite",
             "sqlx",

@@ -1,5 +1,7 @@
 //! What can go wrong below the use cases.
 
+use crate::protocol;
+
 /// Why a unit of work did not happen.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
@@ -76,17 +78,18 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-impl From<tokio_postgres::Error> for StoreError {
-    fn from(error: tokio_postgres::Error) -> Self {
-        let Some(problem) = error.as_db_error() else {
+impl From<protocol::Error> for StoreError {
+    fn from(error: protocol::Error) -> Self {
+        let Some(code) = error.code() else {
             return Self::Unavailable(error.to_string());
         };
-        let said = format!("{} ({})", problem.message(), problem.code().code());
         // 08 connection, 40 a conflict that lasted (a deadlock, say), 53 resources (disk full, too many connections),
         // 57 shutdown, 58 I/O; 25006 is a standby, 55P03 a lock that was not given back in time.
-        match (&problem.code().code()[..2], problem.code().code()) {
-            ("08" | "40" | "53" | "57" | "58", _) | (_, "25006" | "55P03") => Self::Unavailable(said),
-            _ => Self::Database(said),
+        match (code.get(..2), code) {
+            (Some("08" | "40" | "53" | "57" | "58"), _) | (_, "25006" | "55P03") => {
+                Self::Unavailable(error.to_string())
+            }
+            _ => Self::Database(error.to_string()),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! What a database refused while a unit of work ran, and what that says about running it again.
 
-use tokio_postgres::error::SqlState;
-
 use crate::error::StoreError;
 use crate::pipeline::Refusal;
+use crate::protocol;
 
 #[derive(Default)]
 pub(crate) struct Marks {
@@ -30,8 +29,8 @@ impl Marks {
             Refusal::Database(error) => {
                 self.cut |= is_cut(&error);
                 if let Some(code) = error.code() {
-                    self.conflicted |= matches!(code.code(), "23503" | "23505") || is_conflict(code);
-                    self.waited |= *code == SqlState::LOCK_NOT_AVAILABLE;
+                    self.conflicted |= matches!(code, "23503" | "23505") || is_conflict(code);
+                    self.waited |= code == "55P03";
                 }
                 error.into()
             }
@@ -54,21 +53,19 @@ impl Marks {
 }
 
 /// Whether the connection is of no more use: closed, or told so by a server that shuts down, has crashed or is a standby
-/// by now (25006). The driver notices the end of the stream only later.
-fn is_cut(error: &tokio_postgres::Error) -> bool {
-    error.as_db_error().is_none_or(|problem| {
-        let code = problem.code().code();
-        matches!(code, "57P01" | "57P02" | "57P03" | "57P05" | "25006" | "25P03") || code.starts_with("08")
-    })
+/// by now (25006).
+fn is_cut(error: &protocol::Error) -> bool {
+    let told = ["57P01", "57P02", "57P03", "57P05", "25006", "25P03"];
+    error.is_of_the_line() || error.code().is_some_and(|code| told.contains(&code))
 }
 
 /// Serialization failures and deadlocks: nothing was kept, so it can be run again.
-pub(crate) fn is_conflict(code: &SqlState) -> bool {
-    code.code().starts_with("40") && !is_unknown(code)
+pub(crate) fn is_conflict(code: &str) -> bool {
+    code.starts_with("40") && !is_unknown(code)
 }
 
 /// Whether the server itself does not know what became of it (`statement_completion_unknown`). PostgreSQL never says so;
 /// others that speak its protocol do, of a commit.
-pub(crate) fn is_unknown(code: &SqlState) -> bool {
-    code.code() == "40003"
+pub(crate) fn is_unknown(code: &str) -> bool {
+    code == "40003"
 }

@@ -1,14 +1,14 @@
 //! The schema, brought forward step by step and never back.
 
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tokio_postgres::Transaction;
-
-use crate::engine::{Connector, DatabaseUrl, postgres_open, postgres_runtime, sqlite_open};
+use crate::engine::{Connector, DatabaseUrl, postgres_open, sqlite_open};
 use crate::error::StoreError;
-use crate::pipeline::wait;
+use crate::protocol::{self, PostgresAddress, Session};
 use crate::store::Options;
+use crate::value::{Value, params};
 
 /// One step: a number, a name, and its text for each database.
 pub struct Migration {
@@ -65,6 +65,12 @@ pub struct Applied {
     pub name: &'static str,
 }
 
+impl Applied {
+    fn of(step: &Migration) -> Self {
+        Self { version: step.version, name: step.name }
+    }
+}
+
 const TABLE: &str =
     "CREATE TABLE IF NOT EXISTS schema_migrations (version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL)";
 /// Programs from before this column leave it out; what they did is known by its number.
@@ -90,111 +96,14 @@ const POSTGRES_TRIES_FOR: Duration = Duration::from_secs(600);
 
 /// Applies what is missing. Each step has its own mark in the same transaction, so a crash leaves no half of one.
 pub(crate) fn run(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, StoreError> {
-    off_runtime(|| apply(url, options))
+    match url {
+        DatabaseUrl::Sqlite(path) => apply_to_sqlite(path),
+        DatabaseUrl::Postgres(address) => apply_to_postgres(&mut open(address, options)?),
+    }
 }
 
 /// Says whether the schema is the one this program knows, without touching it.
 pub(crate) fn check(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {
-    off_runtime(|| compare(url, options))
-}
-
-/// The other connections that a PostgreSQL server has from this program.
-pub(crate) fn others(url: &DatabaseUrl, options: &Options) -> Result<i64, StoreError> {
-    let DatabaseUrl::Postgres(config) = url else { return Ok(0) };
-    off_runtime(|| {
-        wait(&postgres_runtime()?, async {
-            let (client, _) = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
-            let sql = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'chancery'
-                       AND datname = current_database() AND pid <> pg_backend_pid()";
-            Ok(client.query_one(sql, &[]).await?.get(0))
-        })
-    })
-}
-
-fn apply(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, StoreError> {
-    match url {
-        DatabaseUrl::Sqlite(path) => {
-            let connection = sqlite_open(path)?;
-            // Taken before the version is read, so that two processes cannot both see the old one.
-            connection.execute_batch("BEGIN IMMEDIATE")?;
-            connection.execute_batch(TABLE)?;
-            if connection.query_row(HAS_COLUMN_SQLITE, [], |row| row.get::<_, i64>(0))? == 0 {
-                connection.execute_batch(COLUMN)?;
-            }
-            let found = connection.query_row(NEWEST, [], |row| row.get(0))?;
-            let needed = connection.query_row(NEEDED, [newest()], |row| row.get(0))?;
-            let steps = missing(found, needed)?;
-            for step in steps {
-                connection.execute_batch(step.sqlite)?;
-                connection.execute(
-                    "INSERT INTO schema_migrations (version, name, needs) VALUES (?1, ?2, ?3)",
-                    (step.version, step.name, step.needs),
-                )?;
-            }
-            connection.execute_batch("COMMIT")?;
-            Ok(applied(steps))
-        }
-        DatabaseUrl::Postgres(config) => wait(&postgres_runtime()?, async {
-            let (mut client, _) = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
-            let (began, mut done) = (Instant::now(), Vec::new());
-            loop {
-                match step_on_postgres(client.transaction().await?).await {
-                    Err(Refusal::Locked(_)) if began.elapsed() < POSTGRES_TRIES_FOR => {
-                        tokio::time::sleep(POSTGRES_AGAIN).await;
-                    }
-                    Err(Refusal::Locked(error) | Refusal::Other(error)) => return Err(error),
-                    Ok(Some(step)) => done.push(Applied { version: step.version, name: step.name }),
-                    Ok(None) => return Ok(done),
-                }
-            }
-        }),
-    }
-}
-
-/// Why the steps were not done.
-enum Refusal {
-    /// Somebody held on to a table.
-    Locked(StoreError),
-    Other(StoreError),
-}
-
-impl From<tokio_postgres::Error> for Refusal {
-    fn from(error: tokio_postgres::Error) -> Self {
-        let locked = error.code().is_some_and(|code| code.code() == "55P03");
-        if locked { Self::Locked(error.into()) } else { Self::Other(error.into()) }
-    }
-}
-
-/// Does the next step, where there is one. Each is a transaction of its own, so that nobody waits for the locks of one
-/// while the next is done.
-async fn step_on_postgres(transaction: Transaction<'_>) -> Result<Option<&'static Migration>, Refusal> {
-    let step = try_step(&transaction).await;
-    match step {
-        Ok(_) => transaction.commit().await?,
-        Err(_) => transaction.rollback().await?,
-    }
-    step
-}
-
-async fn try_step(transaction: &Transaction<'_>) -> Result<Option<&'static Migration>, Refusal> {
-    transaction.batch_execute(POSTGRES_PATIENCE).await?;
-    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&POSTGRES_LOCK]).await?;
-    transaction.batch_execute(POSTGRES_POLITELY).await?;
-    transaction.batch_execute(TABLE).await?;
-    if transaction.query_one(HAS_COLUMN_POSTGRES, &[]).await?.get::<_, i64>(0) == 0 {
-        transaction.batch_execute(COLUMN).await?;
-    }
-    let found = transaction.query_one(NEWEST, &[]).await?.get(0);
-    let needed = transaction.query_one(NEEDED, &[&newest()]).await?.get(0);
-    let steps = missing(found, needed).map_err(Refusal::Other)?;
-    let Some(step) = steps.first() else { return Ok(None) };
-    transaction.batch_execute(step.postgres).await?;
-    let mark = "INSERT INTO schema_migrations (version, name, needs) VALUES ($1, $2, $3)";
-    transaction.execute(mark, &[&step.version, &step.name, &step.needs]).await?;
-    Ok(Some(step))
-}
-
-fn compare(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {
     let (found, needed) = match url {
         DatabaseUrl::Sqlite(path) => {
             let connection = sqlite_open(path)?;
@@ -206,16 +115,7 @@ fn compare(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {
             let told = marked && number(HAS_COLUMN_SQLITE, &[])? == 1;
             (found, if told { number(NEEDED, &[newest()])? } else { found })
         }
-        DatabaseUrl::Postgres(config) => wait(&postgres_runtime()?, async {
-            let (client, _) = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
-            let marked = "SELECT to_regclass('schema_migrations') IS NOT NULL";
-            if !client.query_one(marked, &[]).await?.get::<_, bool>(0) {
-                return Ok::<(i64, i64), StoreError>((0, 0));
-            }
-            let found = client.query_one(NEWEST, &[]).await?.get(0);
-            let told = client.query_one(HAS_COLUMN_POSTGRES, &[]).await?.get::<_, i64>(0) == 1;
-            Ok((found, if told { client.query_one(NEEDED, &[&newest()]).await?.get(0) } else { found }))
-        })?,
+        DatabaseUrl::Postgres(address) => schema_of_postgres(&mut open(address, options)?)?,
     };
     match missing(found, needed)? {
         [] => Ok(()),
@@ -223,10 +123,110 @@ fn compare(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {
     }
 }
 
-/// PostgreSQL is spoken to by a runtime of its own, and a thread drives one runtime at a time.
-pub(crate) fn off_runtime<T: Send>(work: impl FnOnce() -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
-    let panicked = |_| Err(StoreError::Database("the migration panicked".to_owned()));
-    thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(panicked))
+/// The other connections that a PostgreSQL server has from this program.
+pub(crate) fn others(url: &DatabaseUrl, options: &Options) -> Result<i64, StoreError> {
+    let DatabaseUrl::Postgres(address) = url else { return Ok(0) };
+    let sql = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'chancery'
+               AND datname = current_database() AND pid <> pg_backend_pid()";
+    number(&mut open(address, options)?, sql, &[])
+}
+
+fn apply_to_sqlite(path: &Path) -> Result<Vec<Applied>, StoreError> {
+    let connection = sqlite_open(path)?;
+    // Taken before the version is read, so that two processes cannot both see the old one.
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    connection.execute_batch(TABLE)?;
+    if connection.query_row(HAS_COLUMN_SQLITE, [], |row| row.get::<_, i64>(0))? == 0 {
+        connection.execute_batch(COLUMN)?;
+    }
+    let found = connection.query_row(NEWEST, [], |row| row.get(0))?;
+    let needed = connection.query_row(NEEDED, [newest()], |row| row.get(0))?;
+    let steps = missing(found, needed)?;
+    for step in steps {
+        connection.execute_batch(step.sqlite)?;
+        connection.execute(
+            "INSERT INTO schema_migrations (version, name, needs) VALUES (?1, ?2, ?3)",
+            (step.version, step.name, step.needs),
+        )?;
+    }
+    connection.execute_batch("COMMIT")?;
+    Ok(steps.iter().map(Applied::of).collect())
+}
+
+fn apply_to_postgres(session: &mut Session) -> Result<Vec<Applied>, StoreError> {
+    let (began, mut done) = (Instant::now(), Vec::new());
+    loop {
+        match step_on_postgres(session) {
+            Err(Refusal::Locked(_)) if began.elapsed() < POSTGRES_TRIES_FOR => thread::sleep(POSTGRES_AGAIN),
+            Err(Refusal::Locked(error) | Refusal::Other(error)) => return Err(error),
+            Ok(Some(step)) => done.push(Applied::of(step)),
+            Ok(None) => return Ok(done),
+        }
+    }
+}
+
+/// Why the steps were not done.
+enum Refusal {
+    /// Somebody held on to a table.
+    Locked(StoreError),
+    Other(StoreError),
+}
+
+impl From<protocol::Error> for Refusal {
+    fn from(error: protocol::Error) -> Self {
+        let locked = error.code() == Some("55P03");
+        if locked { Self::Locked(error.into()) } else { Self::Other(error.into()) }
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// Does the next step, where there is one. Each is a transaction of its own, so that nobody waits for the locks of one
+/// while the next is done.
+fn step_on_postgres(session: &mut Session) -> Result<Option<&'static Migration>, Refusal> {
+    session.run("BEGIN")?;
+    let step = try_step(session);
+    session.run(if step.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    step
+}
+
+fn try_step(session: &mut Session) -> Result<Option<&'static Migration>, Refusal> {
+    session.run(POSTGRES_PATIENCE)?;
+    session.question("SELECT pg_advisory_xact_lock($1)", params![POSTGRES_LOCK])?;
+    session.run(POSTGRES_POLITELY)?;
+    session.run(TABLE)?;
+    if number(session, HAS_COLUMN_POSTGRES, &[])? == 0 {
+        session.run(COLUMN)?;
+    }
+    let found = number(session, NEWEST, &[])?;
+    let needed = number(session, NEEDED, params![newest()])?;
+    let Some(step) = missing(found, needed)?.first() else { return Ok(None) };
+    session.run(step.postgres)?;
+    let mark = "INSERT INTO schema_migrations (version, name, needs) VALUES ($1, $2, $3) RETURNING version";
+    session.question(mark, params![step.version, step.name, step.needs])?;
+    Ok(Some(step))
+}
+
+/// The newest step that was done to a PostgreSQL database, and what those that this program does not know need of one.
+pub(crate) fn schema_of_postgres(session: &mut Session) -> Result<(i64, i64), StoreError> {
+    if number(session, "SELECT COUNT(to_regclass('schema_migrations'))", &[])? == 0 {
+        return Ok((0, 0));
+    }
+    let found = number(session, NEWEST, &[])?;
+    let told = number(session, HAS_COLUMN_POSTGRES, &[])? == 1;
+    Ok((found, if told { number(session, NEEDED, params![newest()])? } else { found }))
+}
+
+fn open(address: &PostgresAddress, options: &Options) -> Result<Session, StoreError> {
+    Ok(postgres_open(address, &Connector::new(options.postgres_ca.as_deref())?)?)
+}
+
+fn number(session: &mut Session, sql: &str, params: &[Value]) -> Result<i64, StoreError> {
+    session.question(sql, params)?.cursor().int()
 }
 
 pub(crate) fn newest() -> i64 {
@@ -249,8 +249,4 @@ fn missing(found: i64, needed: i64) -> Result<&'static [Migration], StoreError> 
     }
     let done = migrations().iter().take_while(|step| step.version <= found).count();
     Ok(&migrations()[done..])
-}
-
-fn applied(steps: &[Migration]) -> Vec<Applied> {
-    steps.iter().map(|step| Applied { version: step.version, name: step.name }).collect()
 }

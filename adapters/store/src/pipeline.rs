@@ -1,41 +1,57 @@
-//! A connection to PostgreSQL, driven by the thread that owns it.
+//! A connection to PostgreSQL with its transactions, driven by the thread that owns it.
 //!
 //! A way to the server and back costs more than most statements do. So what needs no answer of its own is kept back and
 //! sent along with what does: the beginning of a transaction with its first question, writes with the next question or
-//! with the commit, and the end of a transaction that changed nothing with the beginning of the next.
+//! with the commit, and the end of a transaction that changed nothing with the beginning of the next. The server passes over
+//! all that comes behind a statement it refuses: nothing is done outside of a transaction that did not begin, and nothing is
+//! committed of one that went wrong.
 
-use std::pin::{Pin, pin};
+use std::io;
 use std::time::{Duration, Instant};
-
-use futures_util::future::{join, join_all};
-use tokio::runtime::Runtime;
-use tokio::task::AbortHandle;
-use tokio::time::timeout;
-use tokio_postgres::{Client, Error, Row, Statement};
 
 use crate::error::StoreError;
 use crate::prepared::Prepared;
+use crate::protocol::{Answer, Error, Row, Session, Statement, Unsent};
 use crate::unit::Kind;
 use crate::value::Value;
 
-/// Writes that are kept back; more are sent, so that memory and the order of polling stay bounded.
+/// Writes that are kept back; more are sent, so that memory and what is under way stay bounded.
 const MOST_KEPT: usize = 24;
 
-/// How long a server may take to begin a transaction or to drop it, which is no work. So a connection that has died
-/// without a word is found out soon.
+/// Questions that are foreseen at a time.
+const MOST_FORESEEN: usize = 128;
+
+/// How long a server may take to begin a transaction, to drop it or to prepare a statement, which is no work. So a connection
+/// that has died without a word is found out soon.
 const BEGIN: Duration = Duration::from_secs(3);
 /// How long it may say nothing to statements or a commit. Longer than the server itself allows a statement: what the server
 /// says of it is better told.
 const ANSWER: Duration = Duration::from_secs(10);
+/// The same of several questions at once, each of which may have to wait: no longer than a unit of work may take.
+const ANSWER_ALL: Duration = Duration::from_secs(15);
+/// A connection that was silent for longer may have died: it is tried by what is no work.
+const SILENT: Duration = Duration::from_millis(250);
+
+/// What a guarded update says that changed nothing.
+const DIVIDED_BY_ZERO: &str = "22012";
 
 /// A connection with its prepared statements.
 pub(crate) struct Connection {
-    runtime: Runtime,
-    client: Client,
-    line: Line,
+    session: Session,
+    control: Control,
     prepared: Prepared<Statement>,
-    /// A transaction that changed nothing is still to be ended.
-    lingers: bool,
+    /// Statements that made room for others. The server forgets them when nothing is under way that may be one of them.
+    obsolete: Vec<Statement>,
+    /// When a unit of work must have ended, whatever it waits for.
+    deadline: Option<Instant>,
+}
+
+/// What begins transactions and ends them.
+struct Control {
+    begin: Statement,
+    begin_reading: Statement,
+    commit: Statement,
+    rollback: Statement,
 }
 
 /// Why a statement, or one that was kept back before it, was not done.
@@ -54,6 +70,12 @@ impl From<Error> for Refusal {
     }
 }
 
+impl From<Unsent> for Refusal {
+    fn from(_: Unsent) -> Self {
+        Self::Unsent(StoreError::Database("a statement with parameters that do not fit it".to_owned()))
+    }
+}
+
 /// How a commit failed.
 #[derive(Debug)]
 pub(crate) enum NotCommitted {
@@ -64,84 +86,88 @@ pub(crate) enum NotCommitted {
 }
 
 impl Connection {
-    pub(crate) fn new(runtime: Runtime, client: Client, line: AbortHandle) -> Self {
-        let line = Line { open: line, deadline: None };
-        Self { runtime, client, line, prepared: Prepared::default(), lingers: false }
+    pub(crate) fn new(mut session: Session) -> Result<Self, Error> {
+        session.set_deadline(Some(Instant::now() + BEGIN));
+        let control = Control {
+            begin: session.prepare("BEGIN")?,
+            begin_reading: session.prepare("BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ")?,
+            commit: session.prepare("COMMIT")?,
+            rollback: session.prepare("ROLLBACK")?,
+        };
+        Ok(Self { session, control, prepared: Prepared::default(), obsolete: Vec::new(), deadline: None })
     }
 
     /// From now on everything must have ended by this time.
     pub(crate) fn set_deadline(&mut self, deadline: Instant) {
-        self.line.deadline = Some(deadline);
+        self.deadline = Some(deadline);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.client.is_closed()
+        self.session.is_closed()
     }
 
     /// Opens a transaction; the server hears of it with the first statement.
     pub(crate) fn begin(&mut self, kind: Kind) -> Transaction<'_> {
-        let begin = match (self.lingers, kind) {
-            (false, Kind::Write) => Some("BEGIN"),
-            (true, Kind::Write) => Some("ROLLBACK; BEGIN"),
-            (false, Kind::Alone | Kind::Peek) => None,
-            (true, Kind::Alone | Kind::Peek) => Some("ROLLBACK"),
-            (false, Kind::Read | Kind::Glance) => Some("BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ"),
-            (true, Kind::Read | Kind::Glance) => Some("ROLLBACK; BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ"),
-        };
-        Transaction { connection: self, kind, begin, kept: Vec::new() }
+        for statement in std::mem::take(&mut self.obsolete) {
+            self.session.forget(&statement);
+        }
+        Transaction { connection: self, kind, begun: false, refused: false, kept: Vec::new(), foreseen: Vec::new() }
     }
 
     /// Ends a transaction that lingers, for want of a next one.
-    pub(crate) fn rest(&mut self) -> Result<(), Error> {
+    pub(crate) fn rest(&mut self) -> Result<(), Refusal> {
         // It is part of no unit of work, and has its own time.
-        self.line.deadline = None;
+        self.deadline = None;
         self.end_lingering()
     }
 
-    fn end_lingering(&mut self) -> Result<(), Error> {
-        if !self.lingers {
+    fn end_lingering(&mut self) -> Result<(), Refusal> {
+        if !self.session.is_busy() {
             return Ok(());
         }
-        wait(&self.runtime, self.line.answer(BEGIN, self.client.batch_execute("ROLLBACK")))?;
-        self.lingers = false;
-        Ok(())
+        let rollback = self.control.rollback.clone();
+        match self.exchange(&[(&rollback, &[])], BEGIN) {
+            Ok(_) => Ok(()),
+            Err((_, refusal)) => Err(refusal),
+        }
     }
 
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
         if let Some(statement) = self.prepared.get(sql) {
             return Ok(statement);
         }
-        // Where the one that lingers was refused, the server prepares nothing before it has ended.
-        self.end_lingering()?;
         // Our texts have SQLite's way to name a parameter, and no question mark for anything else.
         let spelled = sql.replace('?', "$");
-        let statement = wait(&self.runtime, self.line.answer(BEGIN, self.client.prepare(&spelled)))?;
-        self.prepared.keep(sql, statement.clone());
+        self.wait_for(BEGIN);
+        let statement = self.session.prepare(&spelled)?;
+        self.obsolete.extend(self.prepared.keep(sql, statement.clone()));
         Ok(statement)
     }
-}
 
-/// What carries the messages of a connection.
-struct Line {
-    open: AbortHandle,
-    /// When a unit of work must have ended, whatever it waits for.
-    deadline: Option<Instant>,
-}
-
-impl Line {
-    /// Waits for an answer. Where none comes in time we hang up, and the answer is that the connection is closed.
-    async fn answer<T>(&self, patience: Duration, asked: impl Future<Output = T>) -> T {
-        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let patience = left.map_or(patience, |left| patience.min(left));
-        let mut asked = pin!(asked);
-        match timeout(patience, &mut asked).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                tracing::warn!(seconds = patience.as_secs(), "the database did not answer; connection given up");
-                self.open.abort();
-                asked.await
+    /// Asks, and has all answers or the refusal of one statement, with how many were answered before it.
+    fn exchange(
+        &mut self,
+        asked: &[(&Statement, &[Value])],
+        patience: Duration,
+    ) -> Result<Vec<Answer>, (usize, Refusal)> {
+        for (statement, params) in asked {
+            self.session.ask(statement, params).map_err(|unsent| (0, unsent.into()))?;
+        }
+        self.wait_for(patience);
+        match self.session.exchange() {
+            (answers, None) => Ok(answers),
+            (answers, Some(error)) => {
+                if matches!(&error, Error::Lost(lost) if lost.kind() == io::ErrorKind::TimedOut) {
+                    tracing::warn!(seconds = patience.as_secs(), "the database did not answer; connection given up");
+                }
+                Err((answers.len(), error.into()))
             }
         }
+    }
+
+    fn wait_for(&mut self, patience: Duration) {
+        let by = Instant::now() + patience;
+        self.session.set_deadline(Some(self.deadline.map_or(by, |deadline| by.min(deadline))));
     }
 }
 
@@ -149,8 +175,12 @@ impl Line {
 pub(crate) struct Transaction<'a> {
     connection: &'a mut Connection,
     kind: Kind,
-    begin: Option<&'static str>,
+    /// Whether the server has heard of it.
+    begun: bool,
+    /// Something was refused, so that nothing more can come of it.
+    refused: bool,
     kept: Vec<Kept>,
+    foreseen: Vec<Foreseen>,
 }
 
 /// A write that was kept back.
@@ -161,39 +191,37 @@ struct Kept {
     stale: Option<StoreError>,
 }
 
-impl Kept {
-    async fn send(self, client: &Client) -> Result<(), Refusal> {
-        match (client.query(&self.statement, &refs(&self.params)).await, self.stale) {
-            (Err(error), Some(stale)) if divided_by_zero(&error) => Err(Refusal::Stale(stale)),
-            (Err(error), _) => Err(Refusal::Database(error)),
-            (Ok(_), _) => Ok(()),
-        }
+/// A question that is about to be asked, and its answer where it has one already.
+struct Foreseen {
+    statement: Statement,
+    params: Vec<Value>,
+    answer: Option<Vec<Row>>,
+}
+
+impl Foreseen {
+    fn is(&self, statement: &Statement, params: &[Value]) -> bool {
+        self.statement == *statement && self.params == params
     }
 }
 
 impl Transaction<'_> {
     pub(crate) fn query(&mut self, sql: &str, params: &[Value]) -> Result<Vec<Row>, Refusal> {
-        let statement = self.connection.prepare(sql)?;
-        if !self.kept.is_empty() {
-            self.begin_alone()?;
+        let statement = self.prepare(sql)?;
+        let foreseen = self.foreseen.iter().position(|foreseen| foreseen.is(&statement, params));
+        if let Some(rows) = foreseen.and_then(|place| self.foreseen.remove(place).answer) {
+            return Ok(rows);
         }
-        self.send(async |client| client.query(&statement, &refs(params)).await)
+        Ok(self.send(&[(&statement, params)])?.pop().map_or_else(Vec::new, |answer| answer.rows))
     }
 
-    /// Two questions on one way to the server. The second is answered after the first, with all that was true by then.
-    pub(crate) fn query_both(&mut self, asked: [(&str, &[Value]); 2]) -> Result<[Vec<Row>; 2], Refusal> {
-        let [first, second] = [self.connection.prepare(asked[0].0)?, self.connection.prepare(asked[1].0)?];
-        if !self.kept.is_empty() {
-            self.begin_alone()?;
+    /// A question that is about to be asked. It is answered on the same way as the next one, behind that.
+    pub(crate) fn foresee(&mut self, sql: &str, params: &[Value]) -> Result<(), Refusal> {
+        let statement = self.prepare(sql)?;
+        let fits = statement.takes(params) && self.foreseen.len() < MOST_FORESEEN;
+        if fits && !self.foreseen.iter().any(|foreseen| foreseen.is(&statement, params)) {
+            self.foreseen.push(Foreseen { statement, params: params.to_vec(), answer: None });
         }
-        let ask = async |client: &Client| {
-            let (first, second) = join(async { client.query(&first, &refs(asked[0].1)).await }, async {
-                client.query(&second, &refs(asked[1].1)).await
-            })
-            .await;
-            Ok([first?, second?])
-        };
-        self.send(ask)
+        Ok(())
     }
 
     /// How many rows the statement changed.
@@ -202,10 +230,8 @@ impl Transaction<'_> {
         if self.kind.only_reads() {
             return Err(Refusal::Unsent(StoreError::Database(format!("a write in a unit that reads: {sql}"))));
         }
-        let statement = self.connection.prepare(sql)?;
-        // Should the beginning be refused, then a write behind it would stand by itself.
-        self.begin_alone()?;
-        self.send(async |client| client.execute(&statement, &refs(params)).await)
+        let statement = self.prepare(sql)?;
+        Ok(self.send(&[(&statement, params)])?.pop().map_or(0, |answer| answer.count))
     }
 
     /// A write whose answer nobody waits for. It is done before anything that comes after it; where it is refused, that is
@@ -222,110 +248,197 @@ impl Transaction<'_> {
     }
 
     fn keep(&mut self, sql: &str, params: &[Value], stale: Option<StoreError>) -> Result<(), Refusal> {
-        let statement = self.connection.prepare(sql)?;
-        // What the driver would not even send must not be missing from what is committed; nor is a write to be forgotten
-        // where nothing is.
-        let fits = params.len() == statement.params().len() && statement.params().iter().all(Value::fits);
-        if !fits || self.kind != Kind::Write {
+        let statement = self.prepare(sql)?;
+        // A write is not to be forgotten where nothing is committed.
+        if !statement.takes(params) || self.kind != Kind::Write {
             return Err(Refusal::Unsent(StoreError::Database(format!("a write that cannot be sent: {sql}"))));
         }
         self.kept.push(Kept { statement, params: params.to_vec(), stale });
         if self.kept.len() < MOST_KEPT {
             return Ok(());
         }
-        self.begin_alone()?;
-        self.send(async |_| Ok(()))
+        self.send(&[]).map(drop)
     }
 
-    /// Sends what was kept back and, behind it, what `last` sends: one way to the server and back for all.
-    fn send<T>(&mut self, last: impl AsyncFnOnce(&Client) -> Result<T, Error>) -> Result<T, Refusal> {
-        let (before, last) = self.send_all(last);
-        before?;
-        Ok(last?)
+    fn prepare(&mut self, sql: &str) -> Result<Statement, Refusal> {
+        if !self.begun && self.connection.prepared.get(sql).is_none() {
+            // Where the one that lingers was refused, the server prepares nothing before it has ended.
+            self.connection.end_lingering()?;
+        }
+        Ok(self.connection.prepare(sql)?)
     }
 
-    fn send_all<T>(
-        &mut self,
-        last: impl AsyncFnOnce(&Client) -> Result<T, Error>,
-    ) -> (Result<(), Refusal>, Result<T, Error>) {
-        let begin = self.begin.take();
-        let kept = std::mem::take(&mut self.kept);
-        let Connection { runtime, client, line, lingers, .. } = &mut *self.connection;
-        *lingers = false;
-        let (client, line) = (&*client, &*line);
-        // Each is polled once in turn before any is polled again, and a statement is on its way once it was polled.
-        let all = join(
-            async {
-                match begin {
-                    Some(sql) => line.answer(BEGIN, client.batch_execute(sql)).await,
-                    None => Ok(()),
+    /// Sends what was kept back and, behind it, what is asked now: one way to the server and back for all.
+    fn send(&mut self, last: &[(&Statement, &[Value])]) -> Result<Vec<Answer>, Refusal> {
+        self.send_all(last).map_err(|(_, refusal)| refusal)
+    }
+
+    /// The same; a refusal comes with how many of `last` were answered before it, if all that was kept back had been done.
+    fn send_all(&mut self, last: &[(&Statement, &[Value])]) -> Result<Vec<Answer>, (Option<usize>, Refusal)> {
+        // Where the beginning did not reach the server, a write would stand by itself.
+        if self.refused {
+            let dropped = StoreError::Database("the transaction was dropped by what was refused before".to_owned());
+            return Err((None, Refusal::Unsent(dropped)));
+        }
+        if self.connection.session.silence() > SILENT {
+            self.begin_alone().map_err(|refusal| (None, refusal))?;
+        }
+        let opening = self.opening();
+        let mut kept = std::mem::take(&mut self.kept);
+        let mut all: Vec<(&Statement, &[Value])> = opening.iter().map(|statement| (statement, [].as_slice())).collect();
+        all.extend(kept.iter().map(|kept| (&kept.statement, kept.params.as_slice())));
+        let before = all.len();
+        all.extend_from_slice(last);
+        let foreseen = self.foreseen.iter().filter(|foreseen| foreseen.answer.is_none());
+        all.extend(foreseen.map(|foreseen| (&foreseen.statement, foreseen.params.as_slice())));
+        // Each may wait for somebody else's lock.
+        let patience = if all.len() > before + last.len() { ANSWER_ALL } else { ANSWER };
+        match self.connection.exchange(&all, patience) {
+            Ok(mut answers) => {
+                let ahead = answers.split_off((before + last.len()).min(answers.len()));
+                let foreseen = self.foreseen.iter_mut().filter(|foreseen| foreseen.answer.is_none());
+                for (foreseen, answer) in foreseen.zip(ahead) {
+                    foreseen.answer = Some(answer.rows);
                 }
-            },
-            join(join_all(kept.into_iter().map(|kept| kept.send(client))), last(client)),
-        );
-        let (begun, (kept, last)) = wait(runtime, line.answer(ANSWER, all));
-        // The first refusal is the cause of those behind it.
-        let before = begun.map_err(Refusal::Database).and_then(|()| kept.into_iter().collect());
-        (before, last)
+                Ok(answers.split_off(before.min(answers.len())))
+            }
+            Err((answered, refusal)) => {
+                self.refused = !matches!(self.kind, Kind::Alone | Kind::Peek);
+                let written = answered.checked_sub(opening.len()).and_then(|place| kept.get_mut(place));
+                let stale = written.and_then(|kept| kept.stale.take());
+                let refusal = match (refusal, stale) {
+                    (Refusal::Database(error), Some(stale)) if error.code() == Some(DIVIDED_BY_ZERO) => {
+                        Refusal::Stale(stale)
+                    }
+                    (refusal, _) => refusal,
+                };
+                Err((answered.checked_sub(before), refusal))
+            }
+        }
+    }
+
+    /// What has to be said before anything else, once.
+    fn opening(&mut self) -> Vec<Statement> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Vec::new();
+        }
+        let Connection { session, control, .. } = &*self.connection;
+        let lingering = session.is_busy().then(|| control.rollback.clone());
+        let begin = match self.kind {
+            Kind::Write => Some(control.begin.clone()),
+            Kind::Read | Kind::Glance => Some(control.begin_reading.clone()),
+            Kind::Alone | Kind::Peek => None,
+        };
+        lingering.into_iter().chain(begin).collect()
     }
 
     /// Sends what was kept back and the commit together.
     pub(crate) fn commit(mut self) -> Result<(), NotCommitted> {
-        if self.kind == Kind::Alone {
+        if self.kind == Kind::Alone || (!self.begun && self.kept.is_empty()) {
             return Ok(());
         }
-        if self.begin.is_some() {
-            if self.kept.is_empty() {
-                return Ok(());
+        // Where nothing was asked yet: should the connection have died while it was idle, then this fails and nothing is in
+        // doubt, where a commit behind it would be.
+        self.begin_alone().map_err(NotCommitted::Refused)?;
+        self.foreseen.clear();
+        let commit = self.connection.control.commit.clone();
+        match self.send_all(&[(&commit, &[])]) {
+            Ok(answers) if answers.iter().any(|answer| answer.taken_back) => {
+                let why = StoreError::Database("the server took the transaction back".to_owned());
+                Err(NotCommitted::Refused(Refusal::Unsent(why)))
             }
-            // Nothing was asked yet. Should the connection have died while it was idle, then this fails and nothing is in
-            // doubt, where a commit behind it would be.
-            self.begin_alone().map_err(|error| NotCommitted::Refused(error.into()))?;
-        }
-        let (before, committed) = self.send_all(async |client| client.batch_execute("COMMIT").await);
-        match before {
-            // Refused by the server, and so never committed.
-            Err(refusal @ (Refusal::Stale(_) | Refusal::Unsent(_))) => Err(NotCommitted::Refused(refusal)),
-            Err(Refusal::Database(error)) if error.as_db_error().is_some() => {
-                Err(NotCommitted::Refused(Refusal::Database(error)))
-            }
-            // The line went dead, with the commit perhaps already at the other end of it.
-            Err(Refusal::Database(error)) => Err(NotCommitted::Commit(error)),
-            Ok(()) => committed.map_err(NotCommitted::Commit),
+            // Whatever was said after it was done.
+            Ok(_) | Err((Some(1..), _)) => Ok(()),
+            // The line went dead, or a proxy says that it did, with the commit perhaps already at the other end of it.
+            Err((_, Refusal::Database(error))) if error.is_of_the_line() => Err(NotCommitted::Commit(error)),
+            Err((Some(0), Refusal::Database(error))) => Err(NotCommitted::Commit(error)),
+            // Refused by the server before the commit, which it then passed over.
+            Err((_, refusal)) => Err(NotCommitted::Refused(refusal)),
         }
     }
 
-    fn begin_alone(&mut self) -> Result<(), Error> {
-        let Some(begin) = self.begin.take() else { return Ok(()) };
-        self.connection.lingers = false;
-        let Connection { runtime, client, line, .. } = &*self.connection;
-        wait(runtime, line.answer(BEGIN, client.batch_execute(begin)))
+    fn begin_alone(&mut self) -> Result<(), Refusal> {
+        let opening = self.opening();
+        if opening.is_empty() {
+            return Ok(());
+        }
+        let asked: Vec<_> = opening.iter().map(|statement| (statement, [].as_slice())).collect();
+        let begun = self.connection.exchange(&asked, BEGIN);
+        self.refused |= begun.is_err();
+        begun.map(drop).map_err(|(_, refusal)| refusal)
     }
 
     /// Drops a transaction that changed nothing, or is not to. The server is told with the next one, or by
     /// [`Connection::rest`].
-    pub(crate) fn abandon(self) {
-        let lingers = matches!(self.kind, Kind::Read | Kind::Glance | Kind::Write);
-        if lingers && self.begin.is_none() {
-            self.connection.lingers = true;
+    pub(crate) fn abandon(self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Connector, postgres_open};
+
+    /// A connection to the server that tests may use, where there is one.
+    fn connection() -> Option<Connection> {
+        let url = std::env::var("CHANCERY_TEST_POSTGRES").ok()?;
+        let session = postgres_open(&url.parse().unwrap(), &Connector::new(None).unwrap()).unwrap();
+        Some(Connection::new(session).unwrap())
+    }
+
+    fn number(rows: &[Row]) -> i64 {
+        rows[0].cursor().int().unwrap()
+    }
+
+    #[test]
+    fn a_statement_that_makes_room_is_forgotten_when_nobody_needs_it() {
+        let Some(mut connection) = connection() else { return };
+        let mut next = 0..;
+        let mut fresh = || format!("SELECT {}::bigint", next.next().unwrap());
+        while connection.obsolete.is_empty() {
+            connection.begin(Kind::Peek).query(&fresh(), &[]).unwrap();
         }
+        // From now on each new text makes room. The next to go is the second, which is kept back.
+        let second = "SELECT 1::bigint";
+        let mut transaction = connection.begin(Kind::Write);
+        transaction.put(second, &[]).unwrap();
+        transaction.query(&fresh(), &[]).unwrap();
+        transaction.commit().unwrap();
+        let known = connection.begin(Kind::Peek).query("SELECT COUNT(*) FROM pg_prepared_statements", &[]).unwrap();
+        assert!((500..=520).contains(&number(&known)), "{}", number(&known));
     }
-}
 
-/// Drives a runtime until something is done. The runtime sees the same type whatever that is: each would have it compiled anew.
-pub(crate) fn wait<T>(runtime: &Runtime, asked: impl Future<Output = T>) -> T {
-    let mut answer = None;
-    {
-        let asked: Pin<&mut dyn Future<Output = ()>> = pin!(async { answer = Some(asked.await) });
-        runtime.block_on(asked);
+    #[test]
+    fn what_is_foreseen_is_answered_behind_the_next_question_and_once() {
+        let Some(mut connection) = connection() else { return };
+        let serial = "SELECT nextval('foreseen')";
+        let mut transaction = connection.begin(Kind::Write);
+        transaction.put("CREATE TEMPORARY SEQUENCE foreseen", &[]).unwrap();
+        transaction.send(&[]).unwrap();
+        transaction.foresee(serial, &[]).unwrap();
+        transaction.foresee(serial, &[]).unwrap();
+        let last = "SELECT last_value + is_called::int FROM foreseen";
+        assert_eq!(number(&transaction.query(last, &[]).unwrap()), 1, "it comes first");
+        assert_eq!(number(&transaction.query(last, &[]).unwrap()), 2, "and what is foreseen behind it");
+        assert_eq!(number(&transaction.query(serial, &[]).unwrap()), 1, "which is the answer");
+        assert_eq!(number(&transaction.query(serial, &[]).unwrap()), 2, "of one question");
+        transaction.abandon();
     }
-    answer.expect("what is waited for ends with an answer")
-}
 
-fn refs(params: &[Value]) -> Vec<&(dyn tokio_postgres::types::ToSql + Sync)> {
-    params.iter().map(|value| value as _).collect()
-}
-
-fn divided_by_zero(error: &Error) -> bool {
-    error.code().is_some_and(|code| code.code() == "22012")
+    #[test]
+    fn nothing_is_done_behind_a_refusal() {
+        let Some(mut connection) = connection() else { return };
+        let make = "CREATE TEMPORARY TABLE made (id BIGINT)";
+        let mut transaction = connection.begin(Kind::Write);
+        transaction.put("SELECT 1 / 0", &[]).unwrap();
+        transaction.put(make, &[]).unwrap();
+        let refused = transaction.commit().unwrap_err();
+        assert!(matches!(refused, NotCommitted::Refused(Refusal::Database(_))), "{refused:?}");
+        // Nor where somebody goes on as if nothing had been.
+        let mut transaction = connection.begin(Kind::Write);
+        assert!(transaction.execute("SELECT 1 / 0", &[]).is_err());
+        assert!(transaction.execute(make, &[]).is_err());
+        assert!(transaction.commit().is_err());
+        let made = "SELECT COUNT(*) FROM pg_class WHERE relname = 'made' AND relpersistence = 't'";
+        assert_eq!(number(&connection.begin(Kind::Peek).query(made, &[]).unwrap()), 0);
+    }
 }

@@ -16,16 +16,17 @@ impl<T: Clone> Prepared<T> {
         self.known.get(sql).cloned()
     }
 
-    /// Keeps a statement. One that goes is dropped, and with that the server is told to forget it.
-    pub(crate) fn keep(&mut self, sql: &str, statement: T) {
+    /// Keeps a statement; the one that goes for it, if one does, is to be forgotten by the server, too.
+    #[must_use]
+    pub(crate) fn keep(&mut self, sql: &str, statement: T) -> Option<T> {
         if self.known.insert(sql.to_owned(), statement).is_none() {
             self.in_order.push_back(sql.to_owned());
         }
-        if self.in_order.len() > MOST
-            && let Some(oldest) = self.in_order.pop_front()
-        {
-            self.known.remove(&oldest);
+        if self.in_order.len() <= MOST {
+            return None;
         }
+        let oldest = self.in_order.pop_front()?;
+        self.known.remove(&oldest)
     }
 }
 
@@ -43,8 +44,9 @@ mod tests {
     fn the_oldest_makes_room() {
         let mut prepared = Prepared::default();
         for number in 0..MOST + 3 {
-            prepared.keep(&number.to_string(), number);
-            prepared.keep(&number.to_string(), number);
+            let gone = number.checked_sub(MOST);
+            assert_eq!(prepared.keep(&number.to_string(), number), gone);
+            assert_eq!(prepared.keep(&number.to_string(), number), None);
         }
         assert_eq!((prepared.known.len(), prepared.in_order.len()), (MOST, MOST));
         assert_eq!((prepared.get("2"), prepared.get("3")), (None, Some(3)));

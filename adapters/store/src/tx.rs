@@ -7,6 +7,7 @@ use chancery_domain::Timestamp;
 use crate::error::StoreError;
 use crate::marks::Marks;
 use crate::pipeline::{Refusal, Transaction};
+use crate::protocol;
 use crate::rows::KnownParties;
 use crate::value::Value;
 
@@ -15,11 +16,10 @@ pub struct Tx<'a> {
     session: Session<'a>,
     /// Who was read before, on SQLite.
     known: Option<Known<'a>>,
+    /// Whether questions are only named.
+    foreseeing: bool,
     marks: Marks,
 }
-
-/// A statement, its parameters, and how to read a row.
-pub(crate) type Question<'q, T> = (&'q str, &'q [Value], fn(&mut Columns<'_>) -> Result<T, StoreError>);
 
 /// What this process remembers beside a SQLite file.
 #[derive(Clone, Copy)]
@@ -36,7 +36,7 @@ pub(crate) enum Session<'a> {
 
 impl<'a> Tx<'a> {
     pub(crate) fn new(session: Session<'a>) -> Self {
-        Self { session, known: None, marks: Marks::default() }
+        Self { session, known: None, foreseeing: false, marks: Marks::default() }
     }
 
     pub(crate) fn knowing(self, known: Known<'a>) -> Self {
@@ -59,6 +59,7 @@ impl<'a> Tx<'a> {
 
     /// Runs a statement and says how many rows it changed.
     pub(crate) fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64, StoreError> {
+        self.require_earnest(sql)?;
         let result = match &mut self.session {
             Session::Sqlite(connection) => execute_sqlite(connection, sql, params),
             Session::Postgres(transaction) => {
@@ -71,9 +72,19 @@ impl<'a> Tx<'a> {
     /// Runs a statement of which nothing has to be known but that it was done, which is certain when the unit has ended
     /// well. PostgreSQL hears of it with whatever is asked next.
     pub(crate) fn put(&mut self, sql: &str, params: &[Value]) -> Result<(), StoreError> {
+        self.require_earnest(sql)?;
         let result = match &mut self.session {
             Session::Sqlite(connection) => execute_sqlite(connection, sql, params).map(drop),
             Session::Postgres(transaction) => transaction.put(sql, params).map_err(|refusal| self.marks.note(refusal)),
+        };
+        self.marks.keep(result)
+    }
+
+    /// What is only foreseen writes nothing.
+    fn require_earnest(&mut self, sql: &str) -> Result<(), StoreError> {
+        let result = match self.foreseeing {
+            true => Err(StoreError::Database(format!("a write among what is foreseen: {sql}"))),
+            false => Ok(()),
         };
         self.marks.keep(result)
     }
@@ -106,33 +117,27 @@ impl<'a> Tx<'a> {
         }
         let result = match &mut self.session {
             Session::Sqlite(connection) => query_sqlite(connection, sql, params, look),
-            Session::Postgres(transaction) => {
-                transaction.query(sql, params).map_err(|refusal| self.marks.note(refusal)).and_then(|rows| {
-                    rows.iter().try_for_each(|row| look(&mut Columns { row: Row::Postgres(row), next: 0 }))
-                })
+            Session::Postgres(transaction) if self.foreseeing => {
+                transaction.foresee(sql, params).map_err(|refusal| self.marks.note(refusal))
             }
+            Session::Postgres(transaction) => transaction
+                .query(sql, params)
+                .map_err(|refusal| self.marks.note(refusal))
+                .and_then(|rows| rows.iter().try_for_each(|row| look(&mut Columns::of(row)))),
         };
         self.marks.keep(result)
     }
 
-    /// The first rows of two questions, which PostgreSQL is asked at once, the second on what the first has waited for.
-    pub(crate) fn query_one_of_both<T, U>(
-        &mut self,
-        first: Question<'_, T>,
-        second: Question<'_, U>,
-    ) -> Result<(Option<T>, Option<U>), StoreError> {
-        let Session::Postgres(transaction) = &mut self.session else {
-            return Ok((self.query_one(first.0, first.1, first.2)?, self.query_one(second.0, second.1, second.2)?));
-        };
-        let result = transaction
-            .query_both([(first.0, first.1), (second.0, second.1)])
-            .map_err(|refusal| self.marks.note(refusal))
-            .and_then(|[one, other]| {
-                let columns = |row| Columns { row: Row::Postgres(row), next: 0 };
-                let one = one.first().map(|row| (first.2)(&mut columns(row))).transpose()?;
-                Ok((one, other.first().map(|row| (second.2)(&mut columns(row))).transpose()?))
-            });
-        self.marks.keep(result)
+    /// Names questions that are about to be asked, by asking them: none is answered here. PostgreSQL answers them on the same
+    /// way as the next that is asked in earnest, behind it and in this order, so with all that it has waited for. They must
+    /// not be about rows that this unit writes before it asks. On SQLite there is no way to be saved.
+    pub fn foresee(&mut self, ask: impl FnOnce(&mut Self)) {
+        // Within what is foreseen, the order is that in which it will be asked.
+        if self.is_postgres() && !self.foreseeing {
+            self.foreseeing = true;
+            ask(self);
+            self.foreseeing = false;
+        }
     }
 
     /// The first row, where there is one.
@@ -211,6 +216,7 @@ impl<'a> Tx<'a> {
         sql: &str,
         params: &[Value],
     ) -> Result<(), StoreError> {
+        self.require_earnest(sql)?;
         let stale = StoreError::Stale { table, id: id.to_string() };
         let result = match &mut self.session {
             Session::Sqlite(connection) => execute_sqlite(connection, sql, params).and_then(|changed| match changed {
@@ -264,7 +270,7 @@ fn query_sqlite(
     let mut statement = prepare_sqlite(connection, sql, params)?;
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
-        look(&mut Columns { row: Row::Sqlite(row), next: 0 })?;
+        look(&mut Columns { row: Row::Sqlite { row, next: 0 } })?;
     }
     Ok(())
 }
@@ -285,24 +291,30 @@ fn prepare_sqlite<'c>(
 }
 
 enum Row<'a> {
-    Sqlite(&'a rusqlite::Row<'a>),
-    Postgres(&'a tokio_postgres::Row),
+    Sqlite { row: &'a rusqlite::Row<'a>, next: usize },
+    Postgres(protocol::Cursor<'a>),
 }
 
 /// The columns of one row, taken from left to right.
 pub(crate) struct Columns<'a> {
     row: Row<'a>,
-    next: usize,
+}
+
+impl<'a> Columns<'a> {
+    fn of(row: &'a protocol::Row) -> Self {
+        Self { row: Row::Postgres(row.cursor()) }
+    }
 }
 
 macro_rules! columns {
     ($($take:ident -> $kind:ty;)*) => {$(
         pub(crate) fn $take(&mut self) -> Result<$kind, StoreError> {
-            let place = self.next;
-            self.next += 1;
-            match &self.row {
-                Row::Sqlite(row) => row.get(place).map_err(StoreError::corrupt),
-                Row::Postgres(row) => row.try_get(place).map_err(StoreError::corrupt),
+            match &mut self.row {
+                Row::Sqlite { row, next } => {
+                    *next += 1;
+                    row.get(*next - 1).map_err(StoreError::corrupt)
+                }
+                Row::Postgres(cursor) => cursor.$take(),
             }
         }
     )*};

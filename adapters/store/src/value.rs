@@ -1,12 +1,10 @@
 //! The few kinds of values that both databases keep alike: integers, texts, bytes, and nothing.
 
-use bytes::BytesMut;
 use chancery_domain::Timestamp;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 /// One parameter of a statement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Null,
     Int(i64),
@@ -15,11 +13,6 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// Whether a column of this kind can be written: every one is BIGINT, TEXT or BYTEA, and the migrations keep it so.
-    pub(crate) fn fits(kind: &Type) -> bool {
-        matches!(*kind, Type::INT8 | Type::TEXT | Type::BYTEA)
-    }
-
     pub(crate) fn has_zero_byte(&self) -> bool {
         matches!(self, Self::Text(text) if text.contains('\0'))
     }
@@ -75,21 +68,4 @@ impl rusqlite::ToSql for Value {
             Self::Bytes(value) => ValueRef::Blob(value),
         }))
     }
-}
-
-impl ToSql for Value {
-    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
-        match self {
-            Self::Null => Ok(IsNull::Yes),
-            Self::Int(value) => value.to_sql(kind, out),
-            Self::Text(value) => value.to_sql(kind, out),
-            Self::Bytes(value) => value.to_sql(kind, out),
-        }
-    }
-
-    fn accepts(kind: &Type) -> bool {
-        Self::fits(kind)
-    }
-
-    to_sql_checked!();
 }

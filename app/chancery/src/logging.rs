@@ -5,11 +5,12 @@ mod keep;
 use std::io::IsTerminal;
 
 use chancery_service::Troubles;
-use tracing::Subscriber;
+use tracing::{Level, Subscriber};
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer, fmt, registry};
+use tracing_subscriber::{Layer, fmt, registry};
 
 use self::keep::Keep;
 use crate::failure::Failure;
@@ -30,8 +31,10 @@ pub struct Log {
 
 /// Starts logging as it was chosen; `RUST_LOG` goes over the level. A second call does nothing.
 pub fn start(choice: &LogChoice, telemetry: Option<&Telemetry>) -> Result<Log, Failure> {
-    let filter = EnvFilter::try_from_default_env().or_else(|_| EnvFilter::try_new(format!("{QUIET},{}", choice.level)));
-    let filter = filter.unwrap_or_else(|_| EnvFilter::new("info"));
+    let wanted =
+        std::env::var("RUST_LOG").ok().filter(|wanted| !wanted.is_empty()).and_then(|wanted| wanted.parse().ok());
+    let chosen = || format!("{QUIET},{}", choice.level).parse();
+    let filter: Targets = wanted.map_or_else(chosen, Ok).unwrap_or_else(|_| Targets::new().with_default(Level::INFO));
     let terminal = std::io::stderr().is_terminal();
     let human = match choice.format {
         LogFormat::Auto => terminal,

@@ -8,6 +8,7 @@ mod failover;
 mod full_disk;
 mod killed;
 mod ledger;
+mod letting_in;
 mod outage;
 mod postgres;
 mod process;

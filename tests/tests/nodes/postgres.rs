@@ -102,10 +102,10 @@ impl Postgres {
         execute(&self.url("postgres"), others);
     }
 
-    /// A folder of the server's user.
-    pub(crate) fn own(&self, folder: &Path) {
+    /// Gives a file or folder to the user that the server runs as.
+    pub(crate) fn own(&self, path: &Path) {
         if is_root() {
-            assert!(Command::new("chown").arg("postgres").arg(folder).status().unwrap().success());
+            assert!(Command::new("chown").arg("postgres").arg(path).status().unwrap().success());
         }
     }
 
@@ -135,7 +135,7 @@ impl Postgres {
         server
     }
 
-    fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 

@@ -6,17 +6,16 @@ use chancery_domain::Timestamp;
 use rusqlite::{Connection, OpenFlags};
 
 use super::sqlite::settle;
-use super::{DatabaseUrl, postgres_open, postgres_runtime, tls::Connector};
+use super::{DatabaseUrl, postgres_open, tls::Connector};
 use crate::error::StoreError;
-use crate::migrate::{HAS_COLUMN_POSTGRES, HAS_COLUMN_SQLITE, NEEDED, NEWEST, newest, off_runtime};
-use crate::pipeline::wait;
+use crate::migrate::{HAS_COLUMN_SQLITE, NEEDED, NEWEST, newest, schema_of_postgres};
+use crate::protocol::PostgresAddress;
 use crate::store::Options;
 
 const SERVER: &str = "SELECT current_setting('server_version'), current_setting('server_version_num')::bigint / 10000,
-    (extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_is_in_recovery(),
-    to_regclass('schema_migrations') IS NOT NULL";
-const UNSAFE: &str = "SELECT name || ' = ' || setting FROM pg_settings
-    WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name";
+    (extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_is_in_recovery()::int::bigint,
+    (SELECT string_agg(name || ' = ' || setting, ', ' ORDER BY name) FROM pg_settings
+        WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off')";
 
 /// A database as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,10 +38,10 @@ pub struct Facts {
 }
 
 pub(crate) fn facts(url: &DatabaseUrl, options: &Options) -> Result<Facts, StoreError> {
-    off_runtime(|| match url {
+    match url {
         DatabaseUrl::Sqlite(path) => of_sqlite(path),
-        DatabaseUrl::Postgres(config) => wait(&postgres_runtime()?, of_postgres(config, options)),
-    })
+        DatabaseUrl::Postgres(address) => of_postgres(address, options),
+    }
 }
 
 /// Opens a file so that nothing is made beside it: where no log is there, nobody is writing.
@@ -84,23 +83,20 @@ fn of_sqlite(path: &Path) -> Result<Facts, StoreError> {
     })
 }
 
-async fn of_postgres(config: &tokio_postgres::Config, options: &Options) -> Result<Facts, StoreError> {
-    let (client, _) = postgres_open(config, &Connector::new(options.postgres_ca.as_deref())?).await?;
-    let row = client.query_one(SERVER, &[]).await?;
-    let version: String = row.get(0);
-    let marked = row.get::<_, bool>(4);
-    let schema = if marked { client.query_one(NEWEST, &[]).await?.get(0) } else { 0 };
-    let told = marked && client.query_one(HAS_COLUMN_POSTGRES, &[]).await?.get::<_, i64>(0) == 1;
-    let needed_schema = if told { client.query_one(NEEDED, &[&newest()]).await?.get(0) } else { schema };
-    let off = client.query(UNSAFE, &[]).await?;
+fn of_postgres(address: &PostgresAddress, options: &Options) -> Result<Facts, StoreError> {
+    let mut session = postgres_open(address, &Connector::new(options.postgres_ca.as_deref())?)?;
+    let (schema, needed_schema) = schema_of_postgres(&mut session)?;
+    let row = session.question(SERVER, &[])?;
+    let mut row = row.cursor();
+    let version = row.text()?;
     Ok(Facts {
         software: format!("PostgreSQL {}", version.split(' ').next().unwrap_or_default()),
-        server_release: Some(row.get(1)),
+        server_release: Some(row.int()?),
         schema,
         known_schema: newest(),
         needed_schema,
-        time: Some(Timestamp::from_millis(row.get(2))),
-        unsafe_settings: off.iter().map(|row| row.get(0)).collect(),
-        standby: row.get(3),
+        time: Some(Timestamp::from_millis(row.int()?)),
+        standby: row.int()? != 0,
+        unsafe_settings: row.text_or_none()?.iter().flat_map(|all| all.split(", ")).map(str::to_owned).collect(),
     })
 }

@@ -9,7 +9,7 @@ mod trouble;
 mod url;
 
 pub use facts::Facts;
-pub(crate) use postgres::{Pool as PostgresPool, open as postgres_open, runtime as postgres_runtime};
+pub(crate) use postgres::{Pool as PostgresPool, open as postgres_open};
 pub(crate) use sqlite::{Pool as SqlitePool, open as sqlite_open};
 pub(crate) use tls::Connector;
 pub use url::DatabaseUrl;

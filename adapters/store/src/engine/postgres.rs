@@ -6,15 +6,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
-use tokio::runtime::Runtime;
-use tokio::task::AbortHandle;
-use tokio::time::timeout;
-use tokio_postgres::config::TargetSessionAttrs;
-use tokio_postgres::{Client, Config};
 
 use crate::error::StoreError;
 use crate::marks::{Marks, is_conflict, is_unknown};
-use crate::pipeline::{Connection, NotCommitted, wait};
+use crate::pipeline::{Connection, NotCommitted};
+use crate::protocol::{self, PostgresAddress};
 use crate::store::Options;
 use crate::tx::{Session, Tx};
 use crate::unit::{Errand, Kind, Unit};
@@ -22,8 +18,8 @@ use crate::unit::{Errand, Kind, Unit};
 use super::enqueue;
 use super::tls::Connector;
 
-/// How long connecting may take, the exchange with the server included, unless the URL says otherwise.
-const CONNECT: Duration = Duration::from_secs(3);
+/// How long a server that has let us in may take to hear how we want it.
+const SETTLE: Duration = Duration::from_secs(3);
 /// How long a unit may take once it has been begun, with all that it waits for.
 const UNIT: Duration = Duration::from_secs(15);
 /// How often a unit is run again after a conflict before its caller hears of it.
@@ -51,13 +47,13 @@ impl Refused {
 }
 
 impl Pool {
-    pub(crate) fn open(config: &Config, options: &Options) -> Result<Self, StoreError> {
+    pub(crate) fn open(address: &PostgresAddress, options: &Options) -> Result<Self, StoreError> {
         let (queue, jobs) = bounded::<(Errand, Kind)>(options.queue);
         let connector = Connector::new(options.postgres_ca.as_deref())?;
         let (refused, lost) = (Arc::new(Refused::default()), Arc::new(AtomicU64::new(0)));
         for _ in 0..options.connections.max(2) {
             let mut worker = Worker {
-                config: config.clone(),
+                address: address.clone(),
                 connector: connector.clone(),
                 connection: None,
                 refused: refused.clone(),
@@ -91,39 +87,13 @@ impl Pool {
     }
 }
 
-/// Opens one connection for the thread that is to own it.
-fn connect(config: &Config, connector: &Connector) -> Result<Connection, StoreError> {
-    let runtime = runtime()?;
-    let (client, line) = wait(&runtime, open(config, connector))?;
-    Ok(Connection::new(runtime, client, line))
-}
-
-/// A runtime for the thread that owns a connection.
-pub(crate) fn runtime() -> Result<Runtime, StoreError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| StoreError::Unavailable(error.to_string()))
-}
-
-/// Opens one connection to a server that can be written to, of those that the configuration lists; given up after a few
-/// seconds. Who aborts the line that comes with it hangs up.
-pub(crate) async fn open(config: &Config, connector: &Connector) -> Result<(Client, AbortHandle), StoreError> {
-    let mut config = config.clone();
-    let patience = config.get_connect_timeout().copied().unwrap_or(CONNECT);
-    config.application_name("chancery").connect_timeout(patience);
-    // A connection whose other end has gone is noticed while it is idle, too.
-    config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5)).keepalives_retries(3);
-    config.tcp_user_timeout(Duration::from_secs(15));
-    // After a failover the old server may be there again, as a standby.
-    config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-    let servers = config.get_hosts().len().max(config.get_hostaddrs().len()).max(1);
-    // The driver's own limit is for the connection alone, and not for a server that takes it and says nothing.
-    let patience = patience.saturating_mul(u32::try_from(servers).unwrap_or(u32::MAX));
-    let silent = |_| StoreError::Unavailable(format!("no server let us in within {} s", patience.as_secs()));
-    let (client, line) = timeout(patience, config.connect(connector.clone())).await.map_err(silent)??;
-    // It is driven whenever its thread waits for an answer; how it ended is told to whoever asks next.
-    let line = tokio::spawn(line).abort_handle();
-    timeout(patience, client.batch_execute(SETTINGS)).await.map_err(silent)??;
-    Ok((client, line))
+/// Opens one connection to a server that can be written to, of those that are listed.
+pub(crate) fn open(address: &PostgresAddress, connector: &Connector) -> Result<protocol::Session, protocol::Error> {
+    let mut session = protocol::Session::open(address, connector)?;
+    session.set_deadline(Some(Instant::now() + SETTLE));
+    session.run(SETTINGS)?;
+    session.set_deadline(None);
+    Ok(session)
 }
 
 /// One plan for each statement, made once: with our indexes the values make no difference to it, and planning a list
@@ -139,7 +109,7 @@ const SETTINGS: &str =
     SET plan_cache_mode = force_generic_plan; SET jit = off; SET random_page_cost = 1.1";
 
 struct Worker {
-    config: Config,
+    address: PostgresAddress,
     connector: Connector,
     connection: Option<Connection>,
     refused: Arc<Refused>,
@@ -226,7 +196,7 @@ impl Worker {
         }
         match &mut self.connection {
             Some(connection) => Ok(connection),
-            empty @ None => Ok(empty.insert(connect(&self.config, &self.connector)?)),
+            empty @ None => Ok(empty.insert(Connection::new(open(&self.address, &self.connector)?)?)),
         }
     }
 

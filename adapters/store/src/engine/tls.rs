@@ -1,19 +1,13 @@
 //! TLS to PostgreSQL, always verified: by the given certificates, or else by the system's.
 
-use std::future::Future;
+use std::fs;
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::{fs, io};
 
 use aws_lc_rs::digest;
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
-use tokio_rustls::TlsConnector;
 
 use crate::error::StoreError;
 
@@ -42,59 +36,25 @@ impl Connector {
             }
         }
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
+        let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| StoreError::Url(error.to_string()))?
             .with_root_certificates(roots)
             .with_no_client_auth();
+        // Required of whoever begins with TLS at once.
+        config.alpn_protocols = vec![b"postgresql".to_vec()];
         Ok(Self { config: Arc::new(config) })
     }
-}
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Connector {
-    type Stream = Stream<S>;
-    type TlsConnect = Handshake;
-    type Error = io::Error;
-
-    fn make_tls_connect(&mut self, domain: &str) -> Result<Handshake, io::Error> {
-        // Asked even where there will be no handshake; a socket in the file system has no name.
-        let name = ServerName::try_from(domain.to_owned()).map_err(io::Error::other);
-        Ok(Handshake { name, connector: TlsConnector::from(self.config.clone()) })
+    pub(crate) fn config(&self) -> Arc<ClientConfig> {
+        self.config.clone()
     }
-}
 
-/// A handshake that is about to happen.
-pub(crate) struct Handshake {
-    name: io::Result<ServerName<'static>>,
-    connector: TlsConnector,
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for Handshake {
-    type Stream = Stream<S>;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Stream<S>>> + Send>>;
-
-    fn connect(self, stream: S) -> Self::Future {
-        Box::pin(async move { self.connector.connect(self.name?, stream).await.map(Stream) })
-    }
-}
-
-/// An encrypted connection to the database.
-pub(crate) struct Stream<S>(tokio_rustls::client::TlsStream<S>);
-
-impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Stream<S> {
-    /// RFC 5929 `tls-server-end-point`, so that a password exchange cannot be relayed.
-    fn channel_binding(&self) -> ChannelBinding {
-        let (_, session) = self.0.get_ref();
-        match session.peer_certificates().and_then(|chain| chain.first()) {
-            Some(leaf) => match binding_digest(leaf) {
-                Some(algorithm) => {
-                    ChannelBinding::tls_server_end_point(digest::digest(algorithm, leaf).as_ref().to_vec())
-                }
-                None => ChannelBinding::none(),
-            },
-            None => ChannelBinding::none(),
-        }
+    /// What stands for a connection to the server with this certificate (RFC 5929 `tls-server-end-point`), so that a password
+    /// exchange cannot be relayed.
+    pub(crate) fn binding(certificate: &CertificateDer<'_>) -> Option<Vec<u8>> {
+        let algorithm = binding_digest(certificate)?;
+        Some(digest::digest(algorithm, certificate).as_ref().to_vec())
     }
 }
 
@@ -138,26 +98,6 @@ fn element(der: &[u8]) -> Option<(&[u8], &[u8])> {
         }
     };
     rest.split_at_checked(length)
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(cx, buf)
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, buf)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
-    }
 }
 
 #[cfg(test)]

@@ -5,15 +5,14 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use tokio_postgres::config::{Host, SslMode};
-
 use crate::error::StoreError;
+use crate::protocol::{PostgresAddress, Server};
 
 /// The address of a database. Shown without its password.
 #[derive(Clone)]
 pub enum DatabaseUrl {
     Sqlite(PathBuf),
-    Postgres(Box<tokio_postgres::Config>),
+    Postgres(Box<PostgresAddress>),
 }
 
 impl FromStr for DatabaseUrl {
@@ -27,18 +26,9 @@ impl FromStr for DatabaseUrl {
             return Ok(Self::Sqlite(PathBuf::from(path)));
         }
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-            // TLS is always verified here, so the stricter words mean what `require` does.
-            let text =
-                text.replace("sslmode=verify-full", "sslmode=require").replace("sslmode=verify-ca", "sslmode=require");
-            // The driver's message can quote the password: keep it to ourselves.
-            let mut config: tokio_postgres::Config = text.parse().map_err(|_| {
-                StoreError::Url("the database URL is not like postgres://user:password@host:5432/name".to_owned())
-            })?;
-            // Nobody listens in between on a socket in the file system, and PostgreSQL has no TLS there.
-            if !config.get_hosts().is_empty() && config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_))) {
-                config.ssl_mode(SslMode::Disable);
-            }
-            return Ok(Self::Postgres(Box::new(config)));
+            let not_like = "the database URL is not like postgres://user:password@host:5432/name";
+            let address = text.parse().map_err(|why| StoreError::Url(format!("{not_like}: {why}")))?;
+            return Ok(Self::Postgres(Box::new(address)));
         }
         Err(StoreError::Url("the database URL must begin with sqlite:// or postgres://".to_owned()))
     }
@@ -48,13 +38,14 @@ impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite://{}", path.display()),
-            Self::Postgres(config) => {
-                let host = config.get_hosts().iter().map(|host| match host {
-                    Host::Tcp(name) => name.clone(),
-                    Host::Unix(path) => path.display().to_string(),
+            Self::Postgres(address) => {
+                let hosts = address.servers().iter().map(|server| match server {
+                    Server { folder: Some(folder), .. } => folder.display().to_string(),
+                    Server { name: Some(name), .. } => name.clone(),
+                    Server { address, .. } => address.map(|address| address.to_string()).unwrap_or_default(),
                 });
-                let host = host.collect::<Vec<_>>().join(",");
-                write!(f, "postgres://{host}/{}", config.get_dbname().unwrap_or_default())
+                let hosts = hosts.collect::<Vec<_>>().join(",");
+                write!(f, "postgres://{hosts}/{}", address.database().unwrap_or_default())
             }
         }
     }
@@ -83,11 +74,5 @@ mod tests {
         assert_eq!("sqlite:///var/lib/x.db".parse::<DatabaseUrl>().unwrap().to_string(), "sqlite:///var/lib/x.db");
         assert!("mysql://x".parse::<DatabaseUrl>().is_err());
         assert!("sqlite://".parse::<DatabaseUrl>().is_err());
-        for mode in ["require", "verify-ca", "verify-full"] {
-            let DatabaseUrl::Postgres(config) = format!("postgres://u@db/ca?sslmode={mode}").parse().unwrap() else {
-                panic!("{mode}")
-            };
-            assert_eq!(config.get_ssl_mode(), tokio_postgres::config::SslMode::Require, "{mode}");
-        }
     }
 }

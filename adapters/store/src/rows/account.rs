@@ -2,7 +2,7 @@ use chancery_domain::{
     Account, AccountId, AccountNumber, EmailAddress, ExternalId, Kid, Metadata, Page, PageRequest, ResellerId,
 };
 
-use super::{NEWEST_FIRST, bounds};
+use super::{NEWEST_FIRST, OWN, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::{Value, params};
@@ -61,18 +61,18 @@ impl Tx<'_> {
     }
 
     pub fn account(&mut self, reseller: ResellerId, id: AccountId) -> Result<Option<Account>, StoreError> {
-        self.query_one(&format!("{SELECT} WHERE id = ?1 AND reseller_id = ?2"), params![id, reseller], read)
+        self.query_one(&format!("{SELECT} WHERE {OWN}"), params![id, reseller], read)
     }
 
     /// The account, which then stays as it is until the unit of work ends.
     pub fn hold_account(&mut self, reseller: ResellerId, id: AccountId) -> Result<Option<Account>, StoreError> {
-        self.query_held(&format!("{SELECT} WHERE id = ?1 AND reseller_id = ?2"), params![id, reseller], read)
+        self.query_held(&format!("{SELECT} WHERE {OWN}"), params![id, reseller], read)
     }
 
     /// The account, which nobody else can hold or change until the unit of work ends: of many who change one at the
     /// same instant, each finds it as the one before has left it. Claimed after the groups that are claimed.
     pub fn claim_account(&mut self, reseller: ResellerId, id: AccountId) -> Result<Option<Account>, StoreError> {
-        let sql = format!("{SELECT} WHERE id = ?1 AND reseller_id = ?2");
+        let sql = format!("{SELECT} WHERE {OWN}");
         Ok(self.query_claimed(&sql, params![id, reseller], read)?.pop())
     }
 
@@ -81,7 +81,7 @@ impl Tx<'_> {
     }
 
     pub fn account_by_kid(&mut self, reseller: ResellerId, kid: Kid) -> Result<Option<Account>, StoreError> {
-        self.query_one(&format!("{SELECT} WHERE kid = ?1 AND reseller_id = ?2"), params![kid, reseller], read)
+        self.query_one(&format!("{SELECT} WHERE kid = ?1 AND reseller_id || '' = ?2"), params![kid, reseller], read)
     }
 
     /// The live account with this address, or else the one that had it last.

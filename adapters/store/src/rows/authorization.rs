@@ -3,6 +3,7 @@ use chancery_domain::{
     ResellerId, Timestamp,
 };
 
+use super::OWN;
 use super::evidence::{read_challenges, read_validation, write_challenges, write_validation};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
@@ -47,7 +48,7 @@ impl Tx<'_> {
         reseller: ResellerId,
         id: AuthorizationId,
     ) -> Result<Option<Authorization>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM authorizations WHERE id = ?1 AND reseller_id = ?2");
+        let sql = format!("SELECT {COLUMNS} FROM authorizations WHERE {OWN}");
         self.query_one(&sql, params![id, reseller], read)
     }
 

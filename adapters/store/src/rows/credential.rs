@@ -42,7 +42,7 @@ impl Tx<'_> {
     }
 
     pub fn credential(&mut self, reseller: ResellerId, kid: Kid) -> Result<Option<EabCredential>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM eab_credentials WHERE kid = ?1 AND reseller_id = ?2");
+        let sql = format!("SELECT {COLUMNS} FROM eab_credentials WHERE kid = ?1 AND reseller_id || '' = ?2");
         self.query_one(&sql, params![kid, reseller], read)
     }
 
@@ -61,7 +61,7 @@ impl Tx<'_> {
 
     /// The credential, which stays as it is until the unit of work ends: whoever revokes it waits.
     pub fn hold_credential(&mut self, reseller: ResellerId, kid: Kid) -> Result<Option<EabCredential>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM eab_credentials WHERE kid = ?1 AND reseller_id = ?2");
+        let sql = format!("SELECT {COLUMNS} FROM eab_credentials WHERE kid = ?1 AND reseller_id || '' = ?2");
         self.query_held(&sql, params![kid, reseller], read)
     }
 

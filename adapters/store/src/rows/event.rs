@@ -8,7 +8,7 @@
 use chancery_domain::{AccountId, AuditId, CertificateId, CertificateRecord, Identifier, ResellerId, Timestamp};
 
 use super::audit::{AuditRecord, COLUMNS, first_id, read};
-use super::certificate;
+use super::{OWN, certificate};
 use crate::error::StoreError;
 use crate::tx::Tx;
 use crate::value::params;
@@ -89,7 +89,7 @@ impl Tx<'_> {
 
     /// One record of a reseller.
     pub fn audit_record(&mut self, reseller: ResellerId, id: AuditId) -> Result<Option<AuditRecord>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM audit WHERE id = ?1 AND reseller_id = ?2");
+        let sql = format!("SELECT {COLUMNS} FROM audit WHERE {OWN}");
         self.query_one(&sql, params![id, reseller], read)
     }
 

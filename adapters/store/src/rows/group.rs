@@ -3,7 +3,7 @@ use chancery_domain::{
 };
 
 use super::account::{SELECT as ACCOUNT, read as read_account};
-use super::{NEWEST_FIRST, bounds};
+use super::{NEWEST_FIRST, OWN, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -32,20 +32,20 @@ impl Tx<'_> {
     }
 
     pub fn group(&mut self, reseller: ResellerId, id: GroupId) -> Result<Option<Group>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE id = ?1 AND reseller_id = ?2");
+        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE {OWN}");
         self.query_one(&sql, params![id, reseller], read)
     }
 
     /// The group, which then stays until the unit of work ends.
     pub fn hold_group(&mut self, reseller: ResellerId, id: GroupId) -> Result<Option<Group>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE id = ?1 AND reseller_id = ?2");
+        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE {OWN}");
         self.query_held(&sql, params![id, reseller], read)
     }
 
     /// The group, which nobody else can hold or change until the unit of work ends. Who claims several does so in the
     /// order of their ids, and before holding any account: so no two units wait for each other.
     pub fn claim_group(&mut self, reseller: ResellerId, id: GroupId) -> Result<Option<Group>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE id = ?1 AND reseller_id = ?2");
+        let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE {OWN}");
         Ok(self.query_claimed(&sql, params![id, reseller], read)?.pop())
     }
 

@@ -25,12 +25,10 @@ impl Tx<'_> {
     /// Nobody can block the key nor revoke the CA until this unit ends. Ask [`bars`](Self::bars) afterwards.
     pub fn hold_bars(&mut self, key_hash: &[u8], issuer: IssuerId) -> Result<(), StoreError> {
         // There is no row to hold, of what is not blocked. SQLite has one writer at a time.
+        let sql = "SELECT pg_advisory_xact_lock_shared(hashtextextended(encode(?1, 'hex'), 0)),
+                          pg_advisory_xact_lock_shared(hashtextextended(?2, 0))";
         match self.is_postgres() {
-            true => self.put(
-                "SELECT pg_advisory_xact_lock_shared(hashtextextended(encode(?1, 'hex'), 0)),
-                        pg_advisory_xact_lock_shared(hashtextextended(?2, 0))",
-                params![key_hash, issuer],
-            ),
+            true => self.query_one(sql, params![key_hash, issuer], |_| Ok(())).map(drop),
             false => Ok(()),
         }
     }
@@ -45,11 +43,10 @@ impl Tx<'_> {
 
     /// Whether a key is blocked, and whether a CA is revoked: whatever else was found good, nothing is signed then.
     pub fn bars(&mut self, key_hash: &[u8], issuer: IssuerId) -> Result<(bool, bool), StoreError> {
-        let (blocked, revoked) = self.query_one_of_both(
-            ("SELECT 1 FROM blocked_keys WHERE key_hash = ?1", params![key_hash], |_| Ok(())),
-            (REVOKED, params![issuer], |_| Ok(())),
-        )?;
-        Ok((blocked.is_some(), revoked.is_some()))
+        self.foresee(|tx| drop(tx.is_revoked_issuer(issuer)));
+        let blocked = "SELECT 1 FROM blocked_keys WHERE key_hash = ?1";
+        let blocked = self.query_one(blocked, params![key_hash], |_| Ok(()))?.is_some();
+        Ok((blocked, self.is_revoked_issuer(issuer)?))
     }
 
     /// Whether a CA is revoked.

@@ -8,7 +8,7 @@ use chancery_domain::{
 use super::evidence::{read_identifiers, read_problem, write_identifiers, write_problem};
 use super::job::{CONCLUDE, HELD, JobKind, conclusion};
 use super::walk::{self, Narrowed, Walk};
-use super::{NEWEST_FIRST, bounds};
+use super::{NEWEST_FIRST, OWN, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::{Value, params};
@@ -81,7 +81,7 @@ impl Tx<'_> {
     }
 
     pub fn order(&mut self, reseller: ResellerId, id: OrderId) -> Result<Option<Order>, StoreError> {
-        let sql = format!("{} WHERE id = ?1 AND reseller_id = ?2", *SELECT);
+        let sql = format!("{} WHERE {OWN}", *SELECT);
         self.query_one(&sql, params![id, reseller], read)
     }
 
@@ -97,11 +97,11 @@ impl Tx<'_> {
 
     /// The same, and whether its job was this node's, which it is no more.
     pub fn lock_order_and_conclude(&mut self, id: OrderId, node: &str) -> Result<(Option<Order>, bool), StoreError> {
-        let sql = self.locking(&format!("{} WHERE id = ?1", *SELECT), "FOR UPDATE").into_owned();
-        // The first question of a transaction writes nothing: should its beginning be refused, that would stand by itself.
         let held = self.locking(HELD, "FOR UPDATE").into_owned();
         let job = conclusion(JobKind::Issue, id, node);
-        let (order, ours) = self.query_one_of_both((&sql, params![id], read), (&held, &job, |_| Ok(())))?;
+        self.foresee(|tx| drop(tx.query_one(&held, &job, |_| Ok(()))));
+        let order = self.lock_order(id)?;
+        let ours = self.query_one(&held, &job, |_| Ok(()))?;
         if ours.is_some() {
             self.put(CONCLUDE, &job)?;
         }

@@ -118,8 +118,9 @@ impl Tx<'_> {
             return self.party(id);
         }
         let held = self.locking(&SELECT, &format!("FOR SHARE OF {tables}"));
-        let params = params![id];
-        let (party, reseller) = self.query_one_of_both((&held, params, read), (&RESELLER, params, reseller::read))?;
+        self.foresee(|tx| drop(tx.query_one(&RESELLER, params![id], reseller::read)));
+        let party = self.query_one(&held, params![id], read)?;
+        let reseller = self.query_one(&RESELLER, params![id], reseller::read)?;
         Ok(party.map(|party| Party { reseller: reseller.unwrap_or(party.reseller), ..party }))
     }
 

@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 use chancery_domain::{AccountId, Description, GroupId, Name, Page, PageRequest, Policy, PolicyId, ResellerId};
 
 use super::policy_rules::{policy_rules_json, read_rules};
-use super::{NEWEST_FIRST, bounds, qualified};
+use super::{NEWEST_FIRST, OWN, bounds, qualified};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -51,19 +51,19 @@ impl Tx<'_> {
     }
 
     pub fn policy(&mut self, reseller: ResellerId, id: PolicyId) -> Result<Option<Policy>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM policies WHERE id = ?1 AND reseller_id = ?2");
+        let sql = format!("SELECT {COLUMNS} FROM policies WHERE {OWN}");
         self.query_one(&sql, params![id, reseller], read)
     }
 
     /// The policy, which then stays until the unit of work ends.
     pub fn hold_policy(&mut self, reseller: ResellerId, id: PolicyId) -> Result<Option<Policy>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM policies WHERE id = ?1 AND reseller_id = ?2");
+        let sql = format!("SELECT {COLUMNS} FROM policies WHERE {OWN}");
         self.query_held(&sql, params![id, reseller], read)
     }
 
     /// The policy, which nobody else can hold or change until the unit of work ends.
     pub fn claim_policy(&mut self, reseller: ResellerId, id: PolicyId) -> Result<Option<Policy>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM policies WHERE id = ?1 AND reseller_id = ?2");
+        let sql = format!("SELECT {COLUMNS} FROM policies WHERE {OWN}");
         Ok(self.query_claimed(&sql, params![id, reseller], read)?.pop())
     }
 

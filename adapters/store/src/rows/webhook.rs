@@ -8,7 +8,7 @@ use chancery_domain::{
 };
 
 use super::event::Place;
-use super::{NEWEST_FIRST, bounds};
+use super::{NEWEST_FIRST, OWN, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -48,7 +48,7 @@ impl Tx<'_> {
     }
 
     pub fn webhook(&mut self, reseller: ResellerId, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM webhooks WHERE id = ?1 AND reseller_id = ?2");
+        let sql = format!("SELECT {COLUMNS} FROM webhooks WHERE {OWN}");
         self.query_one(&sql, params![id, reseller], read)
     }
 

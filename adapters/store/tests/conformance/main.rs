@@ -203,6 +203,7 @@ conformance! {
         a_ca_is_not_revoked_while_a_certificate_of_it_is_kept,
     }
     parties {
+        a_change_during_the_wait_is_seen,
         a_change_is_seen_at_once_whoever_makes_it,
         what_was_not_kept_is_not_remembered,
         on_sqlite_they_are_remembered,

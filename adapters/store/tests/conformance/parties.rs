@@ -1,10 +1,12 @@
 //! Those on whom an ACME account depends: SQLite remembers them, and nobody must be able to tell.
 
+use std::time::Duration;
+
 use chancery_domain::{Account, AcmeAccount, AcmeAccountId, AcmeAccountState};
 use chancery_store::{Party, StoreError};
 use chancery_testkit::Address;
 
-use crate::common::{Database, Result};
+use crate::common::{Database, Result, raw};
 
 async fn some_acme_account(db: &Database) -> (Account, AcmeAccountId) {
     let account = db.some_account().await;
@@ -51,6 +53,37 @@ pub(crate) async fn a_change_is_seen_at_once_whoever_makes_it(db: Database) {
     }
     db.raw("DELETE FROM acme_accounts").unwrap();
     assert_eq!(party(&db, id).await, None);
+}
+
+/// Whoever waits for one of them must not go by what another one was before: foreseen or not.
+pub(crate) async fn a_change_during_the_wait_is_seen(db: Database) {
+    let (_, id) = some_acme_account(&db).await;
+    let Address::Postgres(_) = db.address() else { return };
+    for foreseen in [false, true] {
+        db.raw("UPDATE resellers SET suspended = 0").unwrap();
+        let address = db.address();
+        let other = std::thread::spawn(move || {
+            let held = "BEGIN; UPDATE accounts SET version = version; SELECT pg_sleep(1)";
+            raw(&address, &format!("{held}; UPDATE resellers SET suspended = 1; COMMIT")).unwrap();
+        });
+        while db
+            .raw_texts(
+                "SELECT query FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()",
+            )
+            .is_empty()
+        {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let found = db.put(move |tx| {
+            if foreseen {
+                tx.foresee(|tx| drop(tx.hold_party(id)));
+                tx.identity_epoch()?;
+            }
+            tx.hold_party(id)
+        });
+        assert!(found.await.unwrap().reseller.suspended, "foreseen: {foreseen}");
+        other.join().unwrap();
+    }
 }
 
 pub(crate) async fn what_was_not_kept_is_not_remembered(db: Database) {

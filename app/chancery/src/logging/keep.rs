@@ -57,15 +57,16 @@ impl Visit for Said {
 
 #[cfg(test)]
 mod tests {
+    use tracing_subscriber::filter::Targets;
     use tracing_subscriber::layer::SubscriberExt;
-    use tracing_subscriber::{EnvFilter, registry};
+    use tracing_subscriber::registry;
 
     use super::*;
 
     #[test]
     fn warnings_and_errors_that_the_log_shows_are_kept() {
         let troubles = Troubles::default();
-        let filter = EnvFilter::new("quiet=off,info");
+        let filter: Targets = "quiet=off,info".parse().unwrap();
         let subscriber = registry().with(Keep(troubles.clone())).with(filter);
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!("all is well");

@@ -165,7 +165,7 @@ fn confidential(installation: &Installation) -> Vec<(PathBuf, &'static str)> {
     }
     match (&installation.database, &installation.place) {
         (DatabaseUrl::Sqlite(path), _) => files.push((path.clone(), "the database")),
-        (DatabaseUrl::Postgres(config), Place::Configuration(path)) if config.get_password().is_some() => {
+        (DatabaseUrl::Postgres(address), Place::Configuration(path)) if address.has_password() => {
             // It may come from the environment instead.
             let text = fs::read_to_string(path).unwrap_or_default();
             if text.contains("postgres://") || text.contains("postgresql://") {

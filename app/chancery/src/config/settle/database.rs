@@ -1,8 +1,6 @@
 //! Which database, and whether the way to it is safe.
 
-use std::fmt::Debug;
-
-use chancery_store::{DatabaseUrl, Options};
+use chancery_store::{DatabaseUrl, Options, Server};
 
 use super::{Check, url};
 use crate::config::types;
@@ -18,15 +16,12 @@ pub(super) fn settle(database: &types::Database, check: &mut Check<'_>) -> Optio
             check.problems.require(folder.is_dir(), "database.url", message);
             DatabaseUrl::Sqlite(path)
         }
-        DatabaseUrl::Postgres(config) => {
-            // An address beside the name is what is really spoken to.
-            let remote = config.get_hosts().iter().any(is_remote)
-                || config.get_hostaddrs().iter().any(|address| !address.to_canonical().is_loopback());
-            let private = !remote || says(config.get_ssl_mode(), "Require");
+        DatabaseUrl::Postgres(address) => {
+            let private = address.requires_tls() || !address.servers().iter().any(is_remote);
             let message = "goes to another machine without being sure of TLS; add ?sslmode=require, or set \
                            database.allow_unencrypted = true where the network is safe";
             check.problems.require(private || database.allow_unencrypted, "database.url", message);
-            DatabaseUrl::Postgres(config)
+            DatabaseUrl::Postgres(address)
         }
     };
     let ca_file = database.ca_file.as_ref().map(|path| check.path(path));
@@ -39,17 +34,8 @@ pub(super) fn settle(database: &types::Database, check: &mut Check<'_>) -> Optio
     Some((url, options))
 }
 
-/// The driver's types cannot be named here, since only the store knows it: they are told apart by how they show
-/// themselves. If that ever changes, a URL is refused that could be taken, never the other way round.
-fn is_remote(host: &impl Debug) -> bool {
-    let shown = format!("{host:?}");
-    let name = shown.strip_prefix("Tcp(\"").and_then(|rest| rest.strip_suffix("\")"));
-    match name {
-        Some(name) => !url::loopback_host(name),
-        None => !shown.starts_with("Unix("),
-    }
-}
-
-fn says(value: impl Debug, text: &str) -> bool {
-    format!("{value:?}") == text
+/// An address beside the name is what is really spoken to.
+fn is_remote(server: &Server) -> bool {
+    server.name.as_ref().is_some_and(|name| !url::loopback_host(name))
+        || server.address.is_some_and(|address| !address.to_canonical().is_loopback())
 }

@@ -227,7 +227,7 @@ fn settle_log(log: &Log, check: &mut Check<'_>) -> Option<LogChoice> {
         other => Err(format!("must be \"auto\", \"human\" or \"json\", not {other:?}")),
     };
     let format = check.problems.take("log.format", format);
-    let level = tracing_subscriber::EnvFilter::builder().parse(&log.level);
+    let level = log.level.parse::<tracing_subscriber::filter::Targets>();
     check.problems.take("log.level", level)?;
     Some(LogChoice { format: format?, level: log.level.clone() })
 }
