@@ -50,9 +50,12 @@ impl Parties {
             let credential = Some(credential).filter(|credential| credential.kid == order.kid);
             return Ok(Self { account, credential, acme_account: Some(acme_account), reseller: Some(reseller) });
         }
-        let account = account(tx, order.reseller, order.account)?.ok_or_else(|| gone("account"))?;
+        // All are asked before any is judged, so that all can be foreseen.
+        let account = account(tx, order.reseller, order.account)?;
         let credential = credential(tx, order.reseller, order.kid)?;
-        Ok(Self { account, credential, acme_account: None, reseller: tx.reseller(order.reseller)? })
+        let reseller = tx.reseller(order.reseller)?;
+        let account = account.ok_or_else(|| gone("account"))?;
+        Ok(Self { account, credential, acme_account: None, reseller })
     }
 
     /// That the account has not ended; it may be suspended.

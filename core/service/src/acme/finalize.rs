@@ -115,6 +115,9 @@ fn judge(
     refused: &Refused,
 ) -> Result<Standing, ServiceError> {
     let (profile, request) = (rules::profile(&kernel.settings, &order.profile)?, &judged.request);
+    if let Ok(key) = request.key() {
+        tx.foresee(|tx| drop(tx.is_account_key(&key.thumbprint())));
+    }
     let problems = judged.problems(tx)?;
     if !problems.is_empty() {
         return Err(bad(messages(&problems)));

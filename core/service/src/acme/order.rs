@@ -36,8 +36,12 @@ impl Acme {
         by.require_active()?;
         self.kernel.in_hand.require_room(by.caller.reseller)?;
         let (me, id, caller, refused) = (self.clone(), by.account.id, by.caller.clone(), Refused::default());
-        let noted = refused.clone();
-        match self.kernel.store.write(move |tx| me.create(tx, id, &caller, &new, &noted)).await {
+        let (customer, noted) = (by.customer.id, refused.clone());
+        let unit = move |tx: &mut Tx<'_>| {
+            tx.foresee(|tx| drop(Standing::of(tx, customer)));
+            me.create(tx, id, &caller, &new, &noted)
+        };
+        match self.kernel.store.write(unit).await {
             Err(error) => Err(refused.answer(&self.kernel, &by.caller, About::Nothing, "order", error).await),
             Ok(order) => {
                 telling::created(&order);

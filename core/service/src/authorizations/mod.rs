@@ -219,6 +219,7 @@ pub(crate) fn lock(
     caller: &Caller,
     id: AuthorizationId,
 ) -> Result<(Authorization, Option<Order>), ServiceError> {
+    tx.foresee(|tx| drop(own(tx, caller, id)));
     let order = tx.lock_order_of(id)?;
     Ok((own(tx, caller, id)?, order))
 }
@@ -244,6 +245,7 @@ fn choose(
     refused: &Refused,
 ) -> Result<(Authorization, Option<Order>), ServiceError> {
     let (authorization, order) = lock_challenge(tx, by, id)?;
+    tx.foresee(|tx| drop(Standing::of(tx, authorization.account)));
     let (account, still) = hold_applicant(tx, by, authorization.account)?;
     account.require_active()?;
     still?;

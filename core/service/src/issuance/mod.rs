@@ -326,9 +326,17 @@ impl Issuance {
     ) -> Result<Option<Order>, ServiceError> {
         let (kernel, now) = (&self.kernel, self.kernel.now());
         let id = work.order.id;
+        let key = work.request.key().map_err(ServiceError::internal)?;
+        tx.foresee(|tx| {
+            drop(tx.lock_order_and_conclude(id, &kernel.node));
+            drop(Parties::hold(tx, &work.order));
+            drop(tx.hold_bars(key.sha256(), work.signing.id));
+            drop(tx.bars(key.sha256(), work.signing.id));
+            drop(tx.authorizations(id));
+            drop(Standing::of(tx, work.order.account));
+        });
         let Some(order) = self.claim_last(tx, id)? else { return Ok(None) };
         Parties::hold(tx, &order)?.require_standing(&order)?;
-        let key = work.request.key().map_err(ServiceError::internal)?;
         tx.hold_bars(key.sha256(), work.signing.id)?;
         require_unbarred(tx, &work.request, work.signing.id)?;
         let authorizations = standing_authorizations(tx, id)?;

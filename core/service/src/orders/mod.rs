@@ -150,6 +150,10 @@ impl Orders {
             .write(move |tx| {
                 let order = lock_own(tx, &by, id)?;
                 let now = kernel.now();
+                tx.foresee(|tx| {
+                    drop(Standing::of(tx, order.account));
+                    drop(tx.authorizations(id));
+                });
                 let (account, still) = hold_applicant(tx, &by, order.account)?;
                 still?;
                 let order = match order.finalize(now) {
