@@ -81,8 +81,10 @@ async fn requests_cost_the_database_next_to_nothing() {
 async fn full_buckets_are_forgotten_some_at_a_time_and_others_stay() {
     let Some(store) = TestStore::postgres() else { return };
     let world = World::over(store, limited(&[]), Vec::new()).await;
-    let wish = |key: usize| BucketWish { key: format!("{key:032}"), spent: 1, wanted: 0, step: 10, room: 100 };
-    let (early, late): (Vec<_>, Vec<_>) = ((0..5).map(wish).collect(), (5..7).map(wish).collect());
+    let wish =
+        |key: usize, since| BucketWish { key: format!("{key:032}"), spent: 1, since, wanted: 0, step: 10, room: 100 };
+    let early: Vec<_> = (0..5).map(|key| wish(key, 1000)).collect();
+    let late: Vec<_> = (5..7).map(|key| wish(key, 2000)).collect();
     let exchange = move |tx: &mut Tx<'_>| {
         tx.exchange_tokens(&early, 1000)?;
         tx.exchange_tokens(&late, 2000)
@@ -94,6 +96,20 @@ async fn full_buckets_are_forgotten_some_at_a_time_and_others_stay() {
         assert_eq!(forgotten, expected);
     }
     assert_eq!(world.store.write(move |tx| tx.forget_buckets(2010, gone, 3)).await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn what_was_taken_on_credit_comes_back_from_when_it_was_taken() {
+    let Some(store) = TestStore::postgres() else { return };
+    let world = World::over(store, limited(&[]), Vec::new()).await;
+    // What is spent, since when, and told when; how many of one that is wanted are granted, and when it is full again.
+    let told = [(3, 1000, 1010, 1, 1040), (1, 1010, 1020, 0, 1050), (-1, 0, 1020, 1, 1050), (0, 0, 2000, 1, 2010)];
+    let told = [&told[..], &[(2, 2300, 2200, 1, 2230), (1, 2200, 2300, 1, 2310)]].concat();
+    for (spent, since, now, granted, full_at) in told {
+        let wish = BucketWish { key: "one".to_owned(), spent, since, wanted: 1, step: 10, room: 30 };
+        let answers = world.store.write(move |tx| tx.exchange_tokens(&[wish.clone()], now)).await.unwrap();
+        assert_eq!((answers[0].granted, answers[0].full_at), (granted, full_at), "at {now}");
+    }
 }
 
 /// Updates of buckets that the server has seen.

@@ -13,6 +13,8 @@ pub struct BucketWish {
     pub key: String,
     /// Tokens that it has taken on credit; below zero, tokens that it gives back.
     pub spent: i64,
+    /// When it took the first of them.
+    pub since: i64,
     /// Tokens that it wants for what comes.
     pub wanted: i64,
     /// How long a token takes to come back.
@@ -36,17 +38,22 @@ impl Tx<'_> {
     pub fn exchange_tokens(&mut self, wishes: &[BucketWish], now: i64) -> Result<Vec<BucketAnswer>, StoreError> {
         let wishes: Vec<_> = wishes
             .iter()
-            .map(|wish| json!({"k": wish.key, "s": wish.spent, "w": wish.wanted, "t": wish.step, "r": wish.room}))
+            .map(|wish| {
+                json!({"k": wish.key, "s": wish.spent, "u": wish.since, "w": wish.wanted, "t": wish.step, "r": wish.room})
+            })
             .collect();
-        let after = "LEAST(
-            CASE WHEN excluded.spent >= 0 THEN GREATEST(bucket.full_at, ?2) + excluded.spent * excluded.step
-                 ELSE GREATEST(bucket.full_at + excluded.spent * excluded.step, ?2) END, ?2 + 2 * excluded.room)";
+        // When a bucket that was full would be full again: what was taken on credit has been coming back since it was taken.
+        let alone = "GREATEST(?2, LEAST(u, ?2) + GREATEST(s, 0) * t)";
+        // And the one that is there; the row that is not inserted tells of the full one.
+        let after = "LEAST(GREATEST(bucket.full_at + excluded.spent * excluded.step,
+                                    excluded.full_at - excluded.granted * excluded.step), ?2 + 2 * excluded.room)";
         let granted = format!("LEAST(excluded.wanted, GREATEST(0, (?2 + excluded.room - {after}) / excluded.step))");
         let sql = format!(
             "INSERT INTO rate_buckets AS bucket (key, full_at, step, room, spent, wanted, granted)
-             SELECT k, ?2 + GREATEST(s, 0) * t + granted * t, t, r, s, w, granted
-             FROM (SELECT k, s, w, t, r, LEAST(w, GREATEST(0, r / t - GREATEST(s, 0))) AS granted
-                   FROM jsonb_to_recordset(?1::text::jsonb) AS wish (k text, s bigint, w bigint, t bigint, r bigint)
+             SELECT k, alone + granted * t, t, r, s, w, granted
+             FROM (SELECT *, LEAST(w, GREATEST(0, (?2 + r - alone) / t)) AS granted
+                   FROM (SELECT *, {alone} AS alone FROM jsonb_to_recordset(?1::text::jsonb)
+                         AS wish (k text, s bigint, u bigint, w bigint, t bigint, r bigint)) AS wishes
                    ORDER BY k) AS wishes
              ON CONFLICT (key) DO UPDATE SET full_at = {after} + {granted} * excluded.step, granted = {granted},
                  step = excluded.step, room = excluded.room, spent = excluded.spent, wanted = excluded.wanted

@@ -61,6 +61,8 @@ struct Entry {
     pocket: i64,
     /// Tokens that were taken on credit.
     owed: i64,
+    /// When the first of them was.
+    owed_since: i64,
     /// Tokens that were taken since it was last settled.
     lately: i64,
     waiting: i64,
@@ -195,7 +197,9 @@ impl Buckets {
             let Some(entry) = entries.all.get_mut(&key) else { continue };
             (entry.settling, entry.asked) = (false, true);
             // What was to be given back stays in the pocket.
-            entry.pocket -= wish.spent.min(0);
+            let kept = -wish.spent.min(0);
+            entry.pocket += kept;
+            entry.full_at += kept * wish.step;
             entries.enqueue(key);
         }
     }
@@ -268,6 +272,7 @@ impl Entry {
             share_full_at: now,
             pocket: 0,
             owed: 0,
+            owed_since: now,
             lately: 0,
             waiting: 0,
             asked: false,
@@ -322,7 +327,7 @@ impl Entry {
             return Taken::Refused { wait: Duration::from_micros(wait.unsigned_abs()) };
         }
         self.share_full_at = self.share_full_at.max(now) + step;
-        self.owed += tokens;
+        self.owe(tokens, now);
         Taken::Allowed { remaining: self.remaining(now) }
     }
 
@@ -333,10 +338,17 @@ impl Entry {
     }
 
     fn spend_credit(&mut self, tokens: i64, now: i64) {
-        self.owed += tokens;
+        self.owe(tokens, now);
         self.lately += tokens;
         self.full_at = self.full_at.max(now) + self.rate.step() * tokens;
         self.asked = true;
+    }
+
+    fn owe(&mut self, tokens: i64, now: i64) {
+        if self.owed == 0 {
+            self.owed_since = now;
+        }
+        self.owed += tokens;
     }
 
     fn wish(&mut self, key: &Key, nodes: i64) -> BucketWish {
@@ -348,10 +360,12 @@ impl Entry {
             false => (self.owed, (self.waiting + (self.lately * 2).clamp(1, most) - self.pocket).max(0)),
         };
         if idle {
+            // Whoever looks meanwhile sees them where they go.
+            self.full_at -= self.pocket * step;
             self.pocket = 0;
         }
         (self.settling, self.queued, self.lately) = (true, false, 0);
-        BucketWish { key: HEXLOWER.encode(key), spent, wanted, step, room }
+        BucketWish { key: HEXLOWER.encode(key), spent, since: self.owed_since, wanted, step, room }
     }
 
     fn remaining(&self, now: i64) -> u32 {

@@ -81,10 +81,8 @@ fn settle(nodes: &[Buckets], full_at: &mut i64, now: i64) {
         let wishes = node.wishes(10);
         let mut answers = Vec::new();
         for wish in &wishes {
-            let after = match wish.spent >= 0 {
-                true => (*full_at).max(now) + wish.spent * wish.step,
-                false => (*full_at + wish.spent * wish.step).max(now),
-            };
+            let alone = wish.since.min(now) + wish.spent.max(0) * wish.step;
+            let after = (*full_at + wish.spent * wish.step).max(alone).max(now);
             let granted = wish.wanted.min(((now + wish.room - after) / wish.step).max(0));
             *full_at = after + granted * wish.step;
             answers.push(BucketAnswer { key: wish.key.clone(), full_at: *full_at, granted });
@@ -133,6 +131,37 @@ fn what_was_taken_while_it_was_settled_is_counted() {
     assert_eq!(node.peek(key(1), &rate, 0).0, 0);
     settle(std::slice::from_ref(&node), &mut full_at, 0);
     assert_eq!((node.peek(key(1), &rate, 0).0, full_at), (0, 3 * SECOND));
+}
+
+/// What was taken on credit comes back from when it was taken, not from when the database hears of it.
+#[test]
+fn what_is_settled_late_comes_back_in_time() {
+    let (rate, mut full_at) = (rate(1, 3), 0);
+    let node = Buckets::new(true, 0);
+    for _ in 0..3 {
+        node.charge(key(1), &rate, 0);
+    }
+    assert_eq!(node.peek(key(1), &rate, 0), (0, Duration::from_secs(1)));
+    settle(std::slice::from_ref(&node), &mut full_at, SECOND);
+    assert_eq!(node.peek(key(1), &rate, SECOND).0, 1);
+}
+
+#[test]
+fn what_is_being_given_back_is_not_missed_meanwhile() {
+    let (rate, mut full_at) = (rate(1, 3), 0);
+    let node = Buckets::new(true, 0);
+    node.charge(key(1), &rate, 0);
+    settle(std::slice::from_ref(&node), &mut full_at, 0);
+    assert_eq!(node.peek(key(1), &rate, 0).0, 2);
+    let at = IDLE + 1;
+    node.charge(key(2), &rate, at);
+    node.tidy(at);
+    let left = node.peek(key(1), &rate, at).0;
+    let wishes = node.wishes(10);
+    assert!(wishes.iter().any(|wish| wish.spent < 0), "{wishes:?}");
+    assert_eq!(node.peek(key(1), &rate, at).0, left);
+    node.give_up(&wishes, at);
+    assert_eq!(node.peek(key(1), &rate, at).0, left);
 }
 
 #[test]
