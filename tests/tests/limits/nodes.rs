@@ -107,7 +107,7 @@ async fn what_was_taken_on_credit_comes_back_from_when_it_was_taken() {
     let told = [&told[..], &[(2, 2300, 2200, 1, 2230), (1, 2200, 2300, 1, 2310)]].concat();
     for (spent, since, now, granted, full_at) in told {
         let wish = BucketWish { key: "one".to_owned(), spent, since, wanted: 1, step: 10, room: 30 };
-        let answers = world.store.write(move |tx| tx.exchange_tokens(&[wish.clone()], now)).await.unwrap();
+        let answers = world.store.write(move |tx| tx.exchange_tokens(std::slice::from_ref(&wish), now)).await.unwrap();
         assert_eq!((answers[0].granted, answers[0].full_at), (granted, full_at), "at {now}");
     }
 }
