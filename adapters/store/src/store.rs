@@ -100,7 +100,7 @@ impl Store {
         self.result_of(unit, Kind::Write)
     }
 
-    /// Runs a unit that is one statement and no more, which PostgreSQL takes without a transaction around it.
+    /// Runs a unit of which one statement writes and no more, which PostgreSQL takes without a transaction around it.
     pub fn alone<T, E, F>(&self, unit: F) -> impl Future<Output = Result<T, E>> + Send
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,

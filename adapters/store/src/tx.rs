@@ -14,14 +14,14 @@ use crate::value::Value;
 /// A transaction on either database. The questions it can be asked live in `rows/`, one file a noun.
 pub struct Tx<'a> {
     session: Session<'a>,
-    /// Who was read before, on SQLite.
+    /// Who was read before.
     known: Option<Known<'a>>,
     /// Whether questions are only named.
     foreseeing: bool,
     marks: Marks,
 }
 
-/// What this process remembers beside a SQLite file.
+/// What this process remembers beside the database.
 #[derive(Clone, Copy)]
 pub(crate) struct Known<'a> {
     pub(crate) parties: &'a KnownParties,

@@ -19,8 +19,8 @@ pub(crate) enum Kind {
     /// The same, of rows that need not be of one moment, and so without a transaction around them.
     Peek,
     Write,
-    /// One statement that stands by itself, needs no transaction around it, and need not outlast a crash of the
-    /// database's machine.
+    /// A statement that stands by itself, needs no transaction around it, and need not outlast a crash of the database's
+    /// machine; and questions.
     Alone,
 }
 

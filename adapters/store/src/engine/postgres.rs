@@ -11,8 +11,9 @@ use crate::error::StoreError;
 use crate::marks::{Marks, is_conflict, is_unknown};
 use crate::pipeline::{Connection, NotCommitted};
 use crate::protocol::{self, PostgresAddress};
+use crate::rows::KnownParties;
 use crate::store::Options;
-use crate::tx::{Session, Tx};
+use crate::tx::{Known, Session, Tx};
 use crate::unit::{Errand, Kind, Unit};
 
 use super::enqueue;
@@ -51,12 +52,14 @@ impl Pool {
         let (queue, jobs) = bounded::<(Errand, Kind)>(options.queue);
         let connector = Connector::new(options.postgres_ca.as_deref())?;
         let (refused, lost) = (Arc::new(Refused::default()), Arc::new(AtomicU64::new(0)));
+        let parties = Arc::new(KnownParties::default());
         for _ in 0..options.connections.max(2) {
             let mut worker = Worker {
                 address: address.clone(),
                 connector: connector.clone(),
                 connection: None,
                 refused: refused.clone(),
+                parties: parties.clone(),
                 lost: lost.clone(),
                 opened_after: 0,
             };
@@ -113,6 +116,7 @@ struct Worker {
     connector: Connector,
     connection: Option<Connection>,
     refused: Arc<Refused>,
+    parties: Arc<KnownParties>,
     /// How many connections of all workers were lost so far. Whoever loses one may have been told that the server is a
     /// standby by now: it would go on answering questions, with what was true before.
     lost: Arc<AtomicU64>,
@@ -171,13 +175,13 @@ impl Worker {
 
     fn run(&mut self, unit: &mut dyn Unit, kind: Kind, deadline: Instant) -> Run {
         let fresh = self.connection.is_none();
-        let refused = self.refused.clone();
+        let (refused, parties) = (self.refused.clone(), self.parties.clone());
         let connection = match self.connection() {
             Ok(connection) => connection,
             Err(error) => return Run::Done(Err(error)),
         };
         connection.set_deadline(deadline);
-        match run_once(connection, unit, kind, &refused) {
+        match run_once(connection, unit, kind, &refused, &parties) {
             Run::Cut(error) => {
                 self.connection = None;
                 self.lost.fetch_add(1, Ordering::Relaxed);
@@ -193,6 +197,7 @@ impl Worker {
         if self.opened_after != lost || self.connection.as_ref().is_some_and(Connection::is_closed) {
             self.connection = None;
             self.opened_after = lost;
+            self.parties.clear();
         }
         match &mut self.connection {
             Some(connection) => Ok(connection),
@@ -212,8 +217,15 @@ impl Worker {
     }
 }
 
-fn run_once(connection: &mut Connection, unit: &mut dyn Unit, kind: Kind, refused: &Refused) -> Run {
-    let mut tx = Tx::new(Session::Postgres(connection.begin(kind)));
+fn run_once(
+    connection: &mut Connection,
+    unit: &mut dyn Unit,
+    kind: Kind,
+    refused: &Refused,
+    parties: &KnownParties,
+) -> Run {
+    let known = Known { parties, keeps: kind != Kind::Write };
+    let mut tx = Tx::new(Session::Postgres(connection.begin(kind))).knowing(known);
     let keep = unit.run(&mut tx);
     let (Session::Postgres(transaction), marks) = tx.into_parts() else {
         return Run::Done(Err(StoreError::Database("the session changed under the transaction".to_owned())));

@@ -23,6 +23,7 @@ pub(crate) mod issuer;
 pub(crate) mod issuer_chain;
 pub(crate) mod job;
 mod keys;
+mod known_parties;
 pub(crate) mod node;
 mod operator_key;
 pub(crate) mod order;
@@ -42,7 +43,7 @@ pub(crate) mod usage;
 mod walk;
 pub(crate) mod webhook;
 
-pub(crate) use party::KnownParties;
+pub(crate) use known_parties::KnownParties;
 
 use chancery_domain::PageRequest;
 

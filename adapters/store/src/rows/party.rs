@@ -1,8 +1,9 @@
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
 use chancery_domain::{Account, AcmeAccount, AcmeAccountId, EabCredential, Reseller, Timestamp};
 
+use super::known_parties::Version;
 use super::{account, acme_account, credential, qualified, reseller};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
@@ -19,40 +20,21 @@ pub struct Party {
     pub reseller: Reseller,
 }
 
-/// Parties as they were read, and at which epoch: who finds the same epoch need not read them again. Triggers move it on with
-/// whatever changes one of them, so it holds for every process that writes to the file.
-#[derive(Default)]
-pub(crate) struct KnownParties(Mutex<HashMap<AcmeAccountId, (i64, Arc<Party>)>>);
-
-/// How many are remembered; then it begins anew.
-const MOST_KNOWN: usize = 4_000;
-/// Whoever has more text than this noted about them is read each time: what is remembered stays small.
-const MOST_TEXT: usize = 2_000;
-
-impl KnownParties {
-    fn get(&self, id: AcmeAccountId, epoch: i64) -> Option<Party> {
-        let found = self.all().get(&id).filter(|(at, _)| *at == epoch).map(|(_, party)| party.clone());
-        found.map(Arc::unwrap_or_clone)
-    }
-
-    fn keep(&self, id: AcmeAccountId, epoch: i64, party: &Party) {
-        let noted = party.account.metadata.pairs().iter().map(|(key, value)| key.len() + value.len());
-        if noted.sum::<usize>() + party.acme_account.jwk.len() > MOST_TEXT {
-            return;
-        }
-        let mut all = self.all();
-        if all.len() >= MOST_KNOWN {
-            all.clear();
-        }
-        all.insert(id, (epoch, Arc::new(party.clone())));
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<AcmeAccountId, (i64, Arc<Party>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// A nonce that an ACME account wants to use up.
+#[derive(Clone, Debug)]
+pub struct NonceClaim {
+    pub nonce: String,
+    pub expires_at: Timestamp,
+    pub account: AcmeAccountId,
 }
 
-/// One statement, since every request asks for all of them.
+const JOINED: &str = "acme_accounts
+    JOIN accounts ON accounts.id = acme_accounts.account_id
+    JOIN eab_credentials ON eab_credentials.kid = acme_accounts.kid";
+
+const WITH_RESELLER: &str = "JOIN resellers ON resellers.id = acme_accounts.reseller_id";
+
+/// One statement for all of them.
 static SELECT: LazyLock<String> = LazyLock::new(|| {
     let [acme, credential, reseller] = [
         ("acme_accounts", acme_account::COLUMNS),
@@ -60,44 +42,50 @@ static SELECT: LazyLock<String> = LazyLock::new(|| {
         ("resellers", reseller::COLUMNS),
     ]
     .map(|(table, columns)| qualified(table, columns));
+    let account = account::COLUMNS;
+    format!("{acme}, {account}, {credential}, {reseller} FROM {JOINED} {WITH_RESELLER} WHERE acme_accounts.id = ?1")
+});
+static ON_SQLITE: LazyLock<String> = LazyLock::new(|| format!("SELECT {}", *SELECT));
+static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| format!("SELECT {HELD}, {RESELLER}, {}", *SELECT));
+
+/// Where the rows of PostgreSQL are, and which transactions put them there: rows that differ never have both in common. The last is
+/// the root credential, of which customers tell whether it is revoked.
+const HELD: &str = "CONCAT(acme_accounts.xmin, acme_accounts.ctid, accounts.xmin, accounts.ctid,
+    eab_credentials.xmin, eab_credentials.ctid,
+    (SELECT CONCAT(root.xmin, root.ctid) FROM eab_credentials AS root
+     WHERE root.account_id = accounts.id AND root.is_root = 1))";
+const RESELLER: &str = "CONCAT(resellers.xmin, resellers.ctid)";
+
+static HELD_VERSION: LazyLock<String> =
+    LazyLock::new(|| format!("SELECT {HELD} FROM {JOINED} WHERE acme_accounts.id = ?1"));
+static RESELLER_VERSION: LazyLock<String> = LazyLock::new(|| {
+    format!("SELECT {RESELLER} FROM resellers WHERE id = (SELECT reseller_id FROM acme_accounts WHERE id = ?1)")
+});
+
+/// Of many. The limit keeps PostgreSQL from planning for all of them together, which may be to read whole tables.
+static VERSIONS: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "SELECT {acme}, {}, {credential}, {reseller} FROM acme_accounts
-         JOIN accounts ON accounts.id = acme_accounts.account_id
-         JOIN eab_credentials ON eab_credentials.kid = acme_accounts.kid
-         JOIN resellers ON resellers.id = acme_accounts.reseller_id
-         WHERE acme_accounts.id = ?1",
-        account::COLUMNS
+        "SELECT found.* FROM unnest(string_to_array(?1, ',')) AS wanted (id) CROSS JOIN LATERAL (
+             SELECT acme_accounts.id, {HELD} AS held, {RESELLER} AS reseller FROM {JOINED} {WITH_RESELLER}
+             WHERE acme_accounts.id = wanted.id LIMIT 1) AS found"
     )
 });
 
-/// Their reseller alone.
-static RESELLER: LazyLock<String> = LazyLock::new(|| {
-    let columns = reseller::COLUMNS;
-    format!("SELECT {columns} FROM resellers WHERE id = (SELECT reseller_id FROM acme_accounts WHERE id = ?1)")
-});
-
-static REDEEM: LazyLock<String> = LazyLock::new(|| {
-    let party = SELECT.strip_prefix("SELECT ").unwrap_or(&SELECT);
-    format!(
-        "WITH soon AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
-         taken AS (INSERT INTO acme_nonces (nonce, expires_at) SELECT ?2::text, ?3::bigint FROM soon ON CONFLICT DO NOTHING RETURNING 1)
-         SELECT (SELECT COUNT(*) FROM taken), {party}"
-    )
-});
+/// The disk is not waited for: a nonce need not outlast a crash of the database's machine.
+const REDEEM: &str = "WITH soon AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+    INSERT INTO acme_nonces (nonce, expires_at)
+    SELECT claimed.nonce, claimed.expires_at::bigint
+    FROM soon, unnest(string_to_array(?1, ','), string_to_array(?2, ',')) AS claimed (nonce, expires_at)
+    ON CONFLICT DO NOTHING RETURNING nonce";
 
 impl Tx<'_> {
     pub fn party(&mut self, id: AcmeAccountId) -> Result<Option<Party>, StoreError> {
-        let Some(known) = self.known() else { return self.query_one(&SELECT, params![id], read) };
         // Before them: where there is no transaction around both, they may be newer than it says, and are read once more.
-        let epoch = self.epoch("parties")?;
-        if let Some(party) = known.parties.get(id, epoch) {
-            return Ok(Some(party));
-        }
-        let found = self.query_one(&SELECT, params![id], read)?;
-        if let Some(party) = found.as_ref().filter(|_| known.keeps) {
-            known.parties.keep(id, epoch, party);
-        }
-        Ok(found)
+        let version = match self.is_postgres() {
+            true => self.query_one(&VERSIONS, params![id], read_version)?.map(|(_, version)| version),
+            false => Some(Version::Epoch(self.epoch("parties")?)),
+        };
+        version.map_or(Ok(None), |version| self.party_at(id, &version))
     }
 
     /// The same, where customer, ACME account and credential stay as they are until the unit of work ends.
@@ -112,31 +100,68 @@ impl Tx<'_> {
     }
 
     /// Whoever waits for rows to hold finds those as they are then, and all others as they were before. The reseller is
-    /// not held, since every unit of work of all their customers would write on that row; so they are read once more.
+    /// not held, since every unit of work of all their customers would write on that row; so they are asked for afterwards.
     fn hold(&mut self, tables: &str, id: AcmeAccountId) -> Result<Option<Party>, StoreError> {
         if !self.is_postgres() {
             return self.party(id);
         }
-        let held = self.locking(&SELECT, &format!("FOR SHARE OF {tables}"));
-        self.foresee(|tx| drop(tx.query_one(&RESELLER, params![id], reseller::read)));
-        let party = self.query_one(&held, params![id], read)?;
-        let reseller = self.query_one(&RESELLER, params![id], reseller::read)?;
-        Ok(party.map(|party| Party { reseller: reseller.unwrap_or(party.reseller), ..party }))
+        let held = self.locking(&HELD_VERSION, &format!("FOR SHARE OF {tables}"));
+        self.foresee(|tx| drop(tx.query_one(&RESELLER_VERSION, params![id], |row| row.text())));
+        let held = self.query_one(&held, params![id], |row| row.text())?;
+        let reseller = self.query_one(&RESELLER_VERSION, params![id], |row| row.text())?;
+        let version = held.zip(reseller).map(|(held, reseller)| Version::Rows { held, reseller });
+        version.map_or(Ok(None), |version| self.party_at(id, &version))
     }
 
-    /// Uses a nonce up and reads who speaks, in one statement by itself; `false` where the nonce was used before, by
-    /// whichever node. The disk is not waited for: a nonce need not outlast a crash of the database's machine. For
-    /// PostgreSQL, where several nodes may share the database.
-    pub fn redeem_and_find(
-        &mut self,
-        nonce: &str,
-        expires_at: Timestamp,
-        id: AcmeAccountId,
-    ) -> Result<(bool, Option<Party>), StoreError> {
-        let params = params![id, nonce, expires_at];
-        let found = self.query_one(&REDEEM, params, |row| Ok((row.flag()?, read(row)?)))?;
-        Ok(found.map_or((true, None), |(taken, party)| (taken, Some(party))))
+    /// Uses nonces up, and reads who wants to use them: without a transaction around it, on one way to the database where they
+    /// are known. `false` where a nonce was used before, by whichever node. For PostgreSQL, where several nodes may share the
+    /// database.
+    pub fn redeem_and_find(&mut self, claims: &[NonceClaim]) -> Result<Vec<(bool, Option<Party>)>, StoreError> {
+        // Of two who claim several of the same nonces, each in another order, each would wait for the other.
+        let mut ordered: Vec<_> = claims.iter().collect();
+        ordered.sort_unstable_by(|one, other| one.nonce.cmp(&other.nonce));
+        let nonces = list(ordered.iter().map(|claim| claim.nonce.clone()));
+        let ends = list(ordered.iter().map(|claim| claim.expires_at.as_millis().to_string()));
+        let ids = list(claims.iter().map(|claim| claim.account.to_string()));
+        self.foresee(|tx| drop(tx.query(&VERSIONS, params![ids.as_str()], read_version)));
+        let mut taken: HashSet<_> = self.query(REDEEM, params![nonces, ends], |row| row.text())?.into_iter().collect();
+        let versions = self.query(&VERSIONS, params![ids.as_str()], read_version)?;
+        let versions: HashMap<_, _> = versions.into_iter().collect();
+        self.foresee(|tx| versions.iter().for_each(|(id, version)| drop(tx.party_at(*id, version))));
+        let found = claims.iter().map(|claim| {
+            let fresh = taken.remove(&claim.nonce);
+            let version = versions.get(&claim.account).filter(|_| fresh);
+            Ok((fresh, version.map_or(Ok(None), |version| self.party_at(claim.account, version))?))
+        });
+        found.collect()
     }
+
+    /// The party as it is, which need not be read where it is known to have this version.
+    fn party_at(&mut self, id: AcmeAccountId, version: &Version) -> Result<Option<Party>, StoreError> {
+        let known = self.known();
+        if let Some(party) = known.and_then(|known| known.parties.get(id, version)) {
+            return Ok(Some(party));
+        }
+        let found = match self.is_postgres() {
+            true => self.query_one(&ON_POSTGRES, params![id], |row| {
+                let version = Version::Rows { held: row.text()?, reseller: row.text()? };
+                Ok((version, read(row)?))
+            })?,
+            false => self.query_one(&ON_SQLITE, params![id], read)?.map(|party| (version.clone(), party)),
+        };
+        if let (Some((version, party)), Some(known)) = (&found, known.filter(|known| known.keeps)) {
+            known.parties.keep(id, version, party);
+        }
+        Ok(found.map(|(_, party)| party))
+    }
+}
+
+fn list(texts: impl Iterator<Item = String>) -> String {
+    texts.collect::<Vec<_>>().join(",")
+}
+
+fn read_version(row: &mut Columns<'_>) -> Result<(AcmeAccountId, Version), StoreError> {
+    Ok((row.parsed()?, Version::Rows { held: row.text()?, reseller: row.text()? }))
 }
 
 fn read(row: &mut Columns<'_>) -> Result<Party, StoreError> {

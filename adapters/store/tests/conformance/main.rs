@@ -206,7 +206,8 @@ conformance! {
         a_change_during_the_wait_is_seen,
         a_change_is_seen_at_once_whoever_makes_it,
         what_was_not_kept_is_not_remembered,
-        on_sqlite_they_are_remembered,
+        nonces_are_taken_together,
+        they_are_remembered,
     }
     neighbours {
         two_handles_write_to_one_database,

@@ -1,9 +1,9 @@
-//! Those on whom an ACME account depends: SQLite remembers them, and nobody must be able to tell.
+//! Those on whom an ACME account depends: they are remembered, and nobody must be able to tell.
 
 use std::time::Duration;
 
 use chancery_domain::{Account, AcmeAccount, AcmeAccountId, AcmeAccountState};
-use chancery_store::{Party, StoreError};
+use chancery_store::{NonceClaim, Party, StoreError};
 use chancery_testkit::Address;
 
 use crate::common::{Database, Result, raw};
@@ -104,13 +104,49 @@ pub(crate) async fn what_was_not_kept_is_not_remembered(db: Database) {
     assert!(!after.account.suspended && after.account.email.to_string() == "other@example.com", "{after:?}");
 }
 
-/// What nobody notices is worth a test: without the trigger, the change is not seen before the next one that has one.
-pub(crate) async fn on_sqlite_they_are_remembered(db: Database) {
+/// What nobody notices is worth a test.
+pub(crate) async fn they_are_remembered(db: Database) {
     let (_, id) = some_acme_account(&db).await;
     let before = party(&db, id).await.unwrap();
-    let Address::Sqlite(_) = db.address() else { return };
-    db.raw("DROP TRIGGER parties_by_account; UPDATE accounts SET suspended = 1").unwrap();
-    assert_eq!(party(&db, id).await.unwrap(), before);
-    db.raw("UPDATE acme_accounts SET thumbprint = 'second'").unwrap();
-    assert!(party(&db, id).await.unwrap().account.suspended);
+    match db.address() {
+        // Without the trigger, the change is not seen before the next one that has one.
+        Address::Sqlite(_) => {
+            db.raw("DROP TRIGGER parties_by_account; UPDATE accounts SET suspended = 1").unwrap();
+            assert_eq!(party(&db, id).await.unwrap(), before);
+            db.raw("UPDATE acme_accounts SET thumbprint = 'second'").unwrap();
+            assert!(party(&db, id).await.unwrap().account.suspended);
+        }
+        // What need not be read can be missing.
+        Address::Postgres(_) => {
+            db.raw("ALTER TABLE accounts RENAME COLUMN email TO mail").unwrap();
+            assert_eq!(party(&db, id).await.unwrap(), before);
+            assert_eq!(db.put(move |tx| tx.hold_party(id)).await.unwrap(), before);
+            db.raw("UPDATE accounts SET suspended = 1").unwrap();
+            assert!(db.read(move |tx| tx.party(id)).await.is_err());
+        }
+    }
+}
+
+/// Those who come at the same time are served by one statement, as if each had come alone.
+pub(crate) async fn nonces_are_taken_together(db: Database) {
+    let Address::Postgres(_) = db.address() else { return };
+    let (_, id) = some_acme_account(&db).await;
+    let stranger = AcmeAccountId::new(db.make.now(), db.make.entropy());
+    let expires_at = db.make.now();
+    let claim = move |nonce: &str, account| NonceClaim { nonce: nonce.to_owned(), expires_at, account };
+    let take = |claims: Vec<NonceClaim>| {
+        let taken = db.alone(move |tx| tx.redeem_and_find(&claims));
+        async { taken.await.unwrap() }
+    };
+    let fresh = |answers: &[(bool, Option<Party>)]| answers.iter().map(|(fresh, _)| *fresh).collect::<Vec<_>>();
+    let answers = take(vec![claim("c", id), claim("b", stranger), claim("c", id), claim("a", id)]).await;
+    assert_eq!(fresh(&answers), [true, true, false, true]);
+    let found = answers.iter().map(|(_, party)| party.as_ref().map(|party| party.acme_account.id));
+    assert_eq!(found.collect::<Vec<_>>(), [Some(id), None, None, Some(id)]);
+    // What was read before is not what is told after a change.
+    db.raw("UPDATE accounts SET suspended = 1").unwrap();
+    let answers = take(vec![claim("a", id), claim("d", id)]).await;
+    assert_eq!(fresh(&answers), [false, true]);
+    assert!(answers[1].1.as_ref().unwrap().account.suspended);
+    assert_eq!(db.raw_texts("SELECT nonce FROM acme_nonces ORDER BY nonce"), ["a", "b", "c", "d"]);
 }

@@ -4,6 +4,7 @@ mod account;
 mod admission;
 mod authorization;
 pub(crate) mod binding;
+mod counter;
 mod error;
 mod finalize;
 mod keys;

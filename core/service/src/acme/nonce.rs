@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use aws_lc_rs::{constant_time, hmac};
 use chancery_domain::{AcmeAccountId, Entropy, Timestamp};
-use chancery_store::Party;
+use chancery_store::{NonceClaim, Party};
 use data_encoding::BASE64URL_NOPAD;
 
+use super::counter::Counter;
 use super::spent::{Spent, Taking};
 use super::{Acme, AcmeError};
 use crate::error::ServiceError;
@@ -33,7 +34,7 @@ pub(crate) struct Nonces {
 
 /// Who remembers which nonces were taken.
 enum Memory {
-    Store,
+    Store(Counter),
     /// This process, under a name of its own.
     Process([u8; 8], Spent),
 }
@@ -54,7 +55,7 @@ const OLD: AcmeError =
 impl Nonces {
     /// Nonces that any node can take, and that the store remembers.
     pub(crate) fn of_many(key: hmac::Key) -> Self {
-        Self { key, memory: Memory::Store }
+        Self { key, memory: Memory::Store(Counter::default()) }
     }
 
     /// Nonces of this process alone.
@@ -65,7 +66,7 @@ impl Nonces {
     fn make(&self, entropy: &dyn Entropy, now: Timestamp) -> String {
         let mut bytes = now.as_millis().to_be_bytes().to_vec();
         match &self.memory {
-            Memory::Store => bytes.extend_from_slice(&entropy.bytes::<UNIQUE>()),
+            Memory::Store(_) => bytes.extend_from_slice(&entropy.bytes::<UNIQUE>()),
             Memory::Process(name, spent) => {
                 bytes.extend_from_slice(name);
                 bytes.extend_from_slice(&spent.next().to_be_bytes());
@@ -93,7 +94,7 @@ impl Nonces {
             return Err(OLD);
         }
         let number = match &self.memory {
-            Memory::Store => None,
+            Memory::Store(_) => None,
             Memory::Process(own, _) => match said[TIME..].split_at(own.len()) {
                 (name, number) if name == own => number.first_chunk().map(|number| u64::from_be_bytes(*number)),
                 _ => return Err(OF_ANOTHER),
@@ -119,7 +120,7 @@ impl Acme {
         let Nonce { text, ends, number } = nonce;
         let taking = match (&self.kernel.nonces.memory, number) {
             (Memory::Process(_, spent), Some(number)) => spent.take(number),
-            (Memory::Process(..) | Memory::Store, _) => {
+            (Memory::Process(..) | Memory::Store(_), _) => {
                 let fresh = self.kernel.store.alone(move |tx| tx.redeem_nonce(&text, ends)).await?;
                 if fresh { Taking::Taken } else { Taking::UsedBefore }
             }
@@ -137,12 +138,12 @@ impl Acme {
         nonce: Nonce,
         id: AcmeAccountId,
     ) -> Result<Option<Party>, ServiceError> {
-        if let Memory::Process(..) = self.kernel.nonces.memory {
+        let Memory::Store(counter) = &self.kernel.nonces.memory else {
             self.take_nonce(nonce).await?;
             return Ok(self.kernel.store.peek(move |tx| tx.party(id)).await?);
-        }
-        let Nonce { text, ends, .. } = nonce;
-        match self.kernel.store.alone(move |tx| tx.redeem_and_find(&text, ends, id)).await? {
+        };
+        let claim = NonceClaim { nonce: nonce.text, expires_at: nonce.ends, account: id };
+        match counter.take(&self.kernel.store, claim).await? {
             (true, party) => Ok(party),
             (false, _) => Err(USED.into()),
         }
