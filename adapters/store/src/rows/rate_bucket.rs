@@ -13,7 +13,7 @@ pub struct BucketWish {
     pub key: String,
     /// Tokens that it has taken on credit; below zero, tokens that it gives back.
     pub spent: i64,
-    /// When it took the first of them.
+    /// Since when they come back, one after the other.
     pub since: i64,
     /// Tokens that it wants for what comes.
     pub wanted: i64,

@@ -61,7 +61,7 @@ struct Entry {
     pocket: i64,
     /// Tokens that were taken on credit.
     owed: i64,
-    /// When the first of them was.
+    /// Since when one after the other of them comes back, as if the bucket had been full when the first was taken.
     owed_since: i64,
     /// Tokens that were taken since it was last settled.
     lately: i64,
@@ -177,6 +177,7 @@ impl Buckets {
             entry.settling = false;
             if let Some(answer) = answers.get(wish.key.as_str()) {
                 entry.owed -= wish.spent.max(0);
+                entry.owed_since += wish.spent.max(0) * wish.step;
                 entry.pocket += answer.granted;
                 // What was taken on credit since it was asked for is paid from what was granted; the rest is still to come off.
                 let paid = entry.owed.clamp(0, entry.pocket.max(0));
@@ -345,9 +346,8 @@ impl Entry {
     }
 
     fn owe(&mut self, tokens: i64, now: i64) {
-        if self.owed == 0 {
-            self.owed_since = now;
-        }
+        // What has come back meanwhile is not saved up for what comes later.
+        self.owed_since = self.owed_since.max(now - self.owed * self.rate.step());
         self.owed += tokens;
     }
 

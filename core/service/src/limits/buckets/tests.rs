@@ -146,6 +146,21 @@ fn what_is_settled_late_comes_back_in_time() {
     assert_eq!(node.peek(key(1), &rate, SECOND).0, 1);
 }
 
+/// A bucket holds no more than it holds, however long the database was away.
+#[test]
+fn nothing_is_saved_up_while_nobody_settles() {
+    let (rate, mut full_at) = (rate(2, 120), 0);
+    let node = Buckets::new(true, 0);
+    assert_eq!(pass(&node, 1, &rate, 0, 1), 1);
+    let late = 55 * SECOND;
+    for _ in 0..119 {
+        node.charge(key(1), &rate, late);
+    }
+    settle(std::slice::from_ref(&node), &mut full_at, 60 * SECOND);
+    let left = node.peek(key(1), &rate, 60 * SECOND).0;
+    assert!((10..=12).contains(&left), "{left}");
+}
+
 #[test]
 fn what_is_being_given_back_is_not_missed_meanwhile() {
     let (rate, mut full_at) = (rate(1, 3), 0);
