@@ -291,8 +291,9 @@ impl Transaction<'_> {
         all.extend_from_slice(last);
         let foreseen = self.foreseen.iter().filter(|foreseen| foreseen.answer.is_none());
         all.extend(foreseen.map(|foreseen| (&foreseen.statement, foreseen.params.as_slice())));
-        // Each may wait for somebody else's lock.
-        let patience = if all.len() > before + last.len() { ANSWER_ALL } else { ANSWER };
+        // Each may wait for somebody else's lock, where there are any.
+        let several = all.len() > before + last.len() && self.kind == Kind::Write;
+        let patience = if several { ANSWER_ALL } else { ANSWER };
         match self.connection.exchange(&all, patience) {
             Ok(mut answers) => {
                 let ahead = answers.split_off((before + last.len()).min(answers.len()));
