@@ -35,7 +35,7 @@ pub use rows::job::{Backlog, Job, JobKind};
 pub use rows::node::NodeRow;
 pub use rows::order::OrderFilter;
 pub use rows::overview::{CountedState, Span};
-pub use rows::party::{NonceClaim, Party};
+pub use rows::party::{NonceClaim, Party, Redeemed};
 pub use rows::policy_rules::policy_rules_json;
 pub use rows::quota::Counted;
 pub use rows::rate_bucket::{BucketAnswer, BucketWish};

@@ -209,6 +209,7 @@ impl Worker {
     fn rest(&mut self) {
         if self.connection.as_mut().is_some_and(|connection| connection.rest().is_err()) {
             self.connection = None;
+            self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
 

@@ -28,6 +28,15 @@ pub struct NonceClaim {
     pub account: AcmeAccountId,
 }
 
+/// What became of a claim.
+#[derive(Clone, Debug)]
+pub enum Redeemed {
+    /// It was used up, by whoever there is under that id.
+    By(Result<Option<Party>, StoreError>),
+    /// It had been used up before, by whichever node.
+    Before,
+}
+
 const JOINED: &str = "acme_accounts
     JOIN accounts ON accounts.id = acme_accounts.account_id
     JOIN eab_credentials ON eab_credentials.kid = acme_accounts.kid";
@@ -114,9 +123,9 @@ impl Tx<'_> {
     }
 
     /// Uses nonces up, and reads who wants to use them: without a transaction around it, on one way to the database where they
-    /// are known. `false` where a nonce was used before, by whichever node. For PostgreSQL, where several nodes may share the
+    /// are known. One of them who cannot be read is nobody else's trouble. For PostgreSQL, where several nodes may share the
     /// database.
-    pub fn redeem_and_find(&mut self, claims: &[NonceClaim]) -> Result<Vec<(bool, Option<Party>)>, StoreError> {
+    pub fn redeem_and_find(&mut self, claims: &[NonceClaim]) -> Result<Vec<Redeemed>, StoreError> {
         // Of two who claim several of the same nonces, each in another order, each would wait for the other.
         let mut ordered: Vec<_> = claims.iter().collect();
         ordered.sort_unstable_by(|one, other| one.nonce.cmp(&other.nonce));
@@ -128,12 +137,12 @@ impl Tx<'_> {
         let versions = self.query(&VERSIONS, params![ids.as_str()], read_version)?;
         let versions: HashMap<_, _> = versions.into_iter().collect();
         self.foresee(|tx| versions.iter().for_each(|(id, version)| drop(tx.party_at(*id, version))));
-        let found = claims.iter().map(|claim| {
-            let fresh = taken.remove(&claim.nonce);
-            let version = versions.get(&claim.account).filter(|_| fresh);
-            Ok((fresh, version.map_or(Ok(None), |version| self.party_at(claim.account, version))?))
+        let found = claims.iter().map(|claim| match (taken.remove(&claim.nonce), versions.get(&claim.account)) {
+            (false, _) => Redeemed::Before,
+            (true, None) => Redeemed::By(Ok(None)),
+            (true, Some(version)) => Redeemed::By(self.party_at(claim.account, version)),
         });
-        found.collect()
+        Ok(found.collect())
     }
 
     /// The party as it is, which need not be read where it is known to have this version.

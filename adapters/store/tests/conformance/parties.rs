@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chancery_domain::{Account, AcmeAccount, AcmeAccountId, AcmeAccountState};
-use chancery_store::{NonceClaim, Party, StoreError};
+use chancery_store::{NonceClaim, Party, Redeemed, StoreError};
 use chancery_testkit::Address;
 
 use crate::common::{Database, Result, raw};
@@ -138,15 +138,18 @@ pub(crate) async fn nonces_are_taken_together(db: Database) {
         let taken = db.alone(move |tx| tx.redeem_and_find(&claims));
         async { taken.await.unwrap() }
     };
-    let fresh = |answers: &[(bool, Option<Party>)]| answers.iter().map(|(fresh, _)| *fresh).collect::<Vec<_>>();
+    let found = |answers: &[Redeemed]| -> Vec<_> {
+        let told = answers.iter().map(|answer| match answer {
+            Redeemed::Before => None,
+            Redeemed::By(party) => Some(party.as_ref().unwrap().as_ref().map(|party| party.account.suspended)),
+        });
+        told.collect()
+    };
     let answers = take(vec![claim("c", id), claim("b", stranger), claim("c", id), claim("a", id)]).await;
-    assert_eq!(fresh(&answers), [true, true, false, true]);
-    let found = answers.iter().map(|(_, party)| party.as_ref().map(|party| party.acme_account.id));
-    assert_eq!(found.collect::<Vec<_>>(), [Some(id), None, None, Some(id)]);
+    assert_eq!(found(&answers), [Some(Some(false)), Some(None), None, Some(Some(false))]);
     // What was read before is not what is told after a change.
     db.raw("UPDATE accounts SET suspended = 1").unwrap();
     let answers = take(vec![claim("a", id), claim("d", id)]).await;
-    assert_eq!(fresh(&answers), [false, true]);
-    assert!(answers[1].1.as_ref().unwrap().account.suspended);
+    assert_eq!(found(&answers), [None, Some(Some(true))]);
     assert_eq!(db.raw_texts("SELECT nonce FROM acme_nonces ORDER BY nonce"), ["a", "b", "c", "d"]);
 }

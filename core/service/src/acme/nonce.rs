@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aws_lc_rs::{constant_time, hmac};
 use chancery_domain::{AcmeAccountId, Entropy, Timestamp};
-use chancery_store::{NonceClaim, Party};
+use chancery_store::{NonceClaim, Party, Redeemed};
 use data_encoding::BASE64URL_NOPAD;
 
 use super::counter::Counter;
@@ -144,8 +144,8 @@ impl Acme {
         };
         let claim = NonceClaim { nonce: nonce.text, expires_at: nonce.ends, account: id };
         match counter.take(&self.kernel.store, claim).await? {
-            (true, party) => Ok(party),
-            (false, _) => Err(USED.into()),
+            Redeemed::By(party) => Ok(party?),
+            Redeemed::Before => Err(USED.into()),
         }
     }
 
