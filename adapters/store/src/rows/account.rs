@@ -2,7 +2,7 @@ use chancery_domain::{
     Account, AccountId, AccountNumber, EmailAddress, ExternalId, Kid, Metadata, Page, PageRequest, ResellerId,
 };
 
-use super::{NEWEST_FIRST, OWN, bounds};
+use super::{NEWEST_FIRST, OWN, OWN_KID, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::{Value, params};
@@ -81,7 +81,7 @@ impl Tx<'_> {
     }
 
     pub fn account_by_kid(&mut self, reseller: ResellerId, kid: Kid) -> Result<Option<Account>, StoreError> {
-        self.query_one(&format!("{SELECT} WHERE kid = ?1 AND reseller_id || '' = ?2"), params![kid, reseller], read)
+        self.query_one(&format!("{SELECT} WHERE {OWN_KID}"), params![kid, reseller], read)
     }
 
     /// The live account with this address, or else the one that had it last.

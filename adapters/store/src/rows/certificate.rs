@@ -59,6 +59,8 @@ macro_rules! columns {
     };
 }
 
+/// [`OWN`](super::OWN), where accounts are read as well.
+const QUALIFIED_OWN: &str = "certificates.id = ?1 AND certificates.reseller_id || '' = ?2";
 pub(super) const SELECT: &str = concat!(
     "SELECT ",
     columns!(),
@@ -113,7 +115,7 @@ impl Tx<'_> {
         reseller: ResellerId,
         id: CertificateId,
     ) -> Result<Option<CertificateRecord>, StoreError> {
-        let sql = format!("{SELECT} WHERE certificates.id = ?1 AND certificates.reseller_id || '' = ?2");
+        let sql = format!("{SELECT} WHERE {QUALIFIED_OWN}");
         self.query_one(&sql, params![id, reseller], read)
     }
 
@@ -147,7 +149,7 @@ impl Tx<'_> {
         let record = SELECT.strip_prefix("SELECT ").unwrap_or(SELECT);
         let sql = format!(
             "SELECT (SELECT acme_account_id FROM orders WHERE orders.id = certificates.order_id), der, {record}
-             WHERE certificates.id = ?1 AND certificates.reseller_id || '' = ?2"
+             WHERE {QUALIFIED_OWN}"
         );
         self.query_one(&sql, params![id, reseller], |row| {
             let (acme_account, der) = (row.through_or_none(str::parse::<AcmeAccountId>)?, row.bytes_or_none()?);

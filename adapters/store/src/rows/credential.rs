@@ -2,7 +2,7 @@ use chancery_domain::{
     AccountId, AccountNumber, EabCredential, EabTerms, Kid, Label, Page, PageRequest, ResellerId, Timestamp,
 };
 
-use super::{NEWEST_FIRST, bounds};
+use super::{NEWEST_FIRST, OWN_KID, bounds};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -42,7 +42,7 @@ impl Tx<'_> {
     }
 
     pub fn credential(&mut self, reseller: ResellerId, kid: Kid) -> Result<Option<EabCredential>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM eab_credentials WHERE kid = ?1 AND reseller_id || '' = ?2");
+        let sql = format!("SELECT {COLUMNS} FROM eab_credentials WHERE {OWN_KID}");
         self.query_one(&sql, params![kid, reseller], read)
     }
 
@@ -61,7 +61,7 @@ impl Tx<'_> {
 
     /// The credential, which stays as it is until the unit of work ends: whoever revokes it waits.
     pub fn hold_credential(&mut self, reseller: ResellerId, kid: Kid) -> Result<Option<EabCredential>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM eab_credentials WHERE kid = ?1 AND reseller_id || '' = ?2");
+        let sql = format!("SELECT {COLUMNS} FROM eab_credentials WHERE {OWN_KID}");
         self.query_held(&sql, params![kid, reseller], read)
     }
 

@@ -43,8 +43,8 @@ const JOINED: &str = "acme_accounts
 
 const WITH_RESELLER: &str = "JOIN resellers ON resellers.id = acme_accounts.reseller_id";
 
-/// One statement for all of them.
-static SELECT: LazyLock<String> = LazyLock::new(|| {
+/// What is selected, and from where: one statement for all of them.
+static SELECTED: LazyLock<String> = LazyLock::new(|| {
     let [acme, credential, reseller] = [
         ("acme_accounts", acme_account::COLUMNS),
         ("eab_credentials", credential::COLUMNS),
@@ -54,8 +54,8 @@ static SELECT: LazyLock<String> = LazyLock::new(|| {
     let account = account::COLUMNS;
     format!("{acme}, {account}, {credential}, {reseller} FROM {JOINED} {WITH_RESELLER} WHERE acme_accounts.id = ?1")
 });
-static ON_SQLITE: LazyLock<String> = LazyLock::new(|| format!("SELECT {}", *SELECT));
-static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| format!("SELECT {HELD}, {RESELLER}, {}", *SELECT));
+static ON_SQLITE: LazyLock<String> = LazyLock::new(|| format!("SELECT {}", *SELECTED));
+static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| format!("SELECT {HELD}, {RESELLER}, {}", *SELECTED));
 
 /// Where the rows of PostgreSQL are, and which transactions put them there: rows that differ never have both in common. The last is
 /// the root credential, of which customers tell whether it is revoked.
