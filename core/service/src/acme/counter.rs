@@ -106,19 +106,12 @@ fn lost() -> StoreError {
 
 #[cfg(test)]
 mod tests {
-    use chancery_domain::{AcmeAccountId, Entropy, Timestamp};
+    use chancery_domain::{AcmeAccountId, Timestamp};
 
     use super::*;
 
-    struct Zeros;
-    impl Entropy for Zeros {
-        fn fill(&self, bytes: &mut [u8]) {
-            bytes.fill(0);
-        }
-    }
-
     fn join(line: &mut Line) -> (u64, oneshot::Receiver<Redeemed>) {
-        let account = AcmeAccountId::new(Timestamp::from_secs(0), &Zeros);
+        let account = AcmeAccountId::from_uuid(uuid::Uuid::nil());
         let claim = NonceClaim { nonce: "nonce".to_owned(), expires_at: Timestamp::from_secs(0), account };
         let (reply, answer) = oneshot::channel();
         (line.join(claim, reply), answer)
