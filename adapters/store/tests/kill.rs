@@ -12,7 +12,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use chancery_domain::{AccountId, PageRequest, ResellerId};
+use chancery_domain::{PageRequest, ResellerId};
 use chancery_store::{AccountFilter, AuditFilter, DatabaseUrl, Options, Store, StoreError};
 use chancery_testkit::{Address, Builders, SeededEntropy, TestStore};
 
@@ -103,7 +103,9 @@ fn kill_again_and_again(store: &TestStore) {
         assert!(runtime.block_on(store.write(move |tx| tx.insert_reseller(&reseller))).unwrap());
         let wait = Duration::from_micros(patience.number() % 250_000);
         let acknowledged = kill_one(&url, round, id, wait);
-        // A handle of its own, opened after the kill: what the database says then, not what this process remembers.
+        // At once, while PostgreSQL may still be at what it was sent; and through a handle of its own, opened after the
+        // kill: what the database says then, not what this process remembers.
+        runtime.block_on(check(store, id, &acknowledged));
         runtime.block_on(check(&store.another(&Options::default()).unwrap(), id, &acknowledged));
         rounds.push((id, acknowledged));
     }
@@ -149,22 +151,29 @@ fn kill_one(url: &str, round: u32, reseller: ResellerId, wait: Duration) -> BTre
 }
 
 /// All three rows of every acknowledged unit are there, and of every other unit all three or none.
+///
+/// All of it is read on one snapshot: what a killed node had sent off, PostgreSQL may still commit while this looks.
 async fn check(store: &Store, reseller: ResellerId, acknowledged: &BTreeSet<String>) {
     let everything = AccountFilter { include_deleted: true, ..AccountFilter::default() };
-    let accounts = all(store, move |tx, page| {
-        let page = tx.accounts(reseller, &everything, page)?;
-        Ok((page.items.iter().map(|account| account.id).collect(), page.next))
-    });
-    let credentials = all(store, move |tx, page| {
-        let page = tx.credentials_of_reseller(reseller, page)?;
-        Ok((page.items.iter().map(|credential| credential.account).collect(), page.next))
-    });
     let of_reseller = AuditFilter { reseller: Some(reseller), ..AuditFilter::default() };
-    let records = all(store, move |tx, page| {
-        let page = tx.audit(&of_reseller, page)?;
-        Ok((page.items.iter().map(|record| record.subject.parse().unwrap()).collect(), page.next))
-    });
-    let (accounts, credentials, records) = (accounts.await, credentials.await, records.await);
+    let [accounts, credentials, records] = store
+        .read(move |tx| {
+            let accounts = all(|page| {
+                let page = tx.accounts(reseller, &everything, page)?;
+                Ok((page.items.iter().map(|account| account.id.to_string()).collect(), page.next))
+            })?;
+            let credentials = all(|page| {
+                let page = tx.credentials_of_reseller(reseller, page)?;
+                Ok((page.items.iter().map(|credential| credential.account.to_string()).collect(), page.next))
+            })?;
+            let records = all(|page| {
+                let page = tx.audit(&of_reseller, page)?;
+                Ok((page.items.into_iter().map(|record| record.subject).collect(), page.next))
+            })?;
+            Ok::<_, StoreError>([accounts, credentials, records])
+        })
+        .await
+        .unwrap();
     assert_eq!(accounts, credentials, "half a unit was kept");
     assert_eq!(accounts, records, "half a unit was kept");
     let mut lost = acknowledged.difference(&accounts);
@@ -173,21 +182,16 @@ async fn check(store: &Store, reseller: ResellerId, acknowledged: &BTreeSet<Stri
 }
 
 /// The accounts that a list speaks of, to its end.
-async fn all(
-    store: &Store,
-    page: impl Fn(&mut chancery_store::Tx<'_>, &PageRequest) -> Result<(Vec<AccountId>, Option<String>), StoreError>
-    + Clone
-    + Send
-    + 'static,
-) -> BTreeSet<String> {
+fn all(
+    mut list: impl FnMut(&PageRequest) -> Result<(Vec<String>, Option<String>), StoreError>,
+) -> Result<BTreeSet<String>, StoreError> {
     let (mut found, mut after) = (BTreeSet::new(), None);
     loop {
-        let (page, request) = (page.clone(), PageRequest { limit: 1000, after });
-        let (accounts, next) = store.read(move |tx| page(tx, &request)).await.unwrap();
-        found.extend(accounts.iter().map(ToString::to_string));
+        let (accounts, next) = list(&PageRequest { limit: 1000, after })?;
+        found.extend(accounts);
         after = next;
         if after.is_none() {
-            return found;
+            return Ok(found);
         }
     }
 }
