@@ -24,6 +24,11 @@ use Reach::{Only, Product, Test};
 const ARROWS: &[(&str, Reach, &str)] = &[
     ("chancery", Product, "it is the only crate that names concrete adapters and puts them together"),
     (
+        "chancery-machine",
+        Only(&["chancery-http", "chancery-service", "chancery-client", "chancery-domain"]),
+        "the log and the clock know what they serve, and neither the adapters nor the doors",
+    ),
+    (
         "chancery-http",
         Only(&["chancery-wire", "chancery-service", "chancery-domain"]),
         "what doors share knows the use cases, not the adapters",
@@ -66,7 +71,11 @@ const ARROWS: &[(&str, Reach, &str)] = &[
         "workers look at the world and report to the use cases, as doors do",
     ),
     ("chancery-store", Only(&["chancery-domain"]), "an adapter serves the domain and knows no other adapter"),
-    ("chancery-pki", Only(&["chancery-domain"]), "an adapter serves the domain and knows no other adapter"),
+    (
+        "chancery-pki",
+        Only(&["chancery-domain", "chancery-suffix"]),
+        "an adapter serves the domain and knows no other adapter",
+    ),
     (
         "chancery-dcv",
         Only(&["chancery-domain", "chancery-fair"]),
@@ -84,6 +93,7 @@ const ARROWS: &[(&str, Reach, &str)] = &[
     ),
     ("chancery-jose", Only(&[]), "a library knows nothing of this project"),
     ("chancery-fair", Only(&[]), "a library knows nothing of this project"),
+    ("chancery-suffix", Only(&[]), "a library knows nothing of this project"),
     ("chancery-seal", Only(&[]), "a library knows nothing of this project"),
     ("chancery-client", Only(&["chancery-wire"]), "a client knows the shapes and nothing of the server"),
     (
@@ -137,6 +147,7 @@ const OUTSIDE: &[(&[&str], Place, &str)] = &[
         ],
         OnlyIn(&[
             "chancery",
+            "chancery-machine",
             "chancery-http",
             "chancery-reseller",
             "chancery-identity",

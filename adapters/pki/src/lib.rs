@@ -45,6 +45,7 @@ mod validity;
 pub use acme_identifier::{AcmeIdentifierProblem, check_acme_identifier};
 pub use certificate::{Certificate, CertificateInfo, chain_to_pem, inspect};
 pub use chain::{ChainProblem, IssuerChain};
+pub use chancery_suffix::registrable_domain;
 pub use crl::{Crl, CrlContents, CrlScope, RevokedCertificate};
 pub use csr::{CertificateRequest, CsrError, CsrProblem, CsrRules, MAX_CSR_BYTES, make_request};
 pub use draft::{Draft, Linted, Signed};
@@ -55,7 +56,7 @@ pub use issuer::Issuer;
 pub use key::{BadKey, BlocklistError, KeyBlocklist, KeyProblem, KnownBadKeys, NoKnownBadKeys, SubscriberKey};
 pub use keys::{PrivateKey, Signer};
 pub use lint::Finding;
-pub use name_rules::{NameProblem, NameRules, is_owned_with, is_public_suffix, read_dns_name, registrable_domain};
+pub use name_rules::{NameProblem, NameRules, is_owned_with, is_public_suffix, read_dns_name};
 pub use names::CaName;
 pub use ocsp::{
     CertId, CertificateStatus, HashAlgorithm, MAX_OCSP_REQUEST_BYTES, OcspFailure, OcspRequest, OcspTimes, Responder,

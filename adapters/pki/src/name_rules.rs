@@ -3,7 +3,7 @@
 use std::{collections::HashSet, net::IpAddr};
 
 use chancery_domain::{DnsName, Identifier, IdentifierError, special_use};
-use psl::{Psl, Type};
+use chancery_suffix::{Suffix, registrable_domain};
 
 /// What a profile and an installation allow in names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,10 +153,10 @@ impl NameRules {
         if name.is_wildcard() && !self.wildcards {
             return Some(NameProblem::WildcardNotAllowed(text()));
         }
-        match suffix_of(name.base()) {
+        match Suffix::of(name.base()) {
             // Only registries' suffixes count: the operator of a suffix of the private section, such as github.io, may
             // have certificates for it (Baseline Requirements section 3.2.2.6).
-            Suffix::Registry if !is_below_suffix(name.base()) => Some(NameProblem::PublicSuffix(text())),
+            Suffix::Registry if is_public_suffix(name.base()) => Some(NameProblem::PublicSuffix(text())),
             Suffix::Unknown if !self.internal_names => Some(NameProblem::Internal(text())),
             Suffix::Unknown if name.is_wildcard() && !name.base().contains('.') => {
                 Some(NameProblem::PublicSuffix(text()))
@@ -203,24 +203,11 @@ pub(crate) fn shown(text: &str) -> String {
     shown
 }
 
-enum Suffix {
-    Registry,
-    Private,
-    Unknown,
-}
-
 /// Whether names right below this one belong to different owners: then nobody controls all of them.
 ///
 /// Every top-level domain is such a name, on the public suffix list or not.
 pub fn is_public_suffix(name: &str) -> bool {
-    !is_below_suffix(name)
-}
-
-/// The part of a name that was registered, one label below its public suffix: above it, names belong to different owners.
-/// None where the name is a public suffix itself.
-pub fn registrable_domain(name: &str) -> Option<&str> {
-    let domain = psl::List.domain(name.as_bytes())?;
-    std::str::from_utf8(domain.as_bytes()).ok()
+    registrable_domain(name).is_none()
 }
 
 /// Whether a name and all that is at or below `namespace` have one owner: no public suffix lies between them.
@@ -232,18 +219,6 @@ pub fn is_owned_with(name: &str, namespace: &str) -> bool {
 
 fn top_level_domain(name: &DnsName) -> &str {
     name.base().rsplit('.').next().unwrap_or_default()
-}
-
-fn suffix_of(name: &str) -> Suffix {
-    match psl::List.suffix(name.as_bytes()).and_then(|suffix| suffix.typ()) {
-        Some(Type::Icann) => Suffix::Registry,
-        Some(Type::Private) => Suffix::Private,
-        None => Suffix::Unknown,
-    }
-}
-
-fn is_below_suffix(name: &str) -> bool {
-    psl::List.domain(name.as_bytes()).is_some()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use chancery_dcv::Validator;
 use chancery_idp::{CodeRedeemer, FetchLimits, JwksFetcher, RedeemLimits};
+use chancery_machine::{SystemClock, SystemEntropy};
 use chancery_seal::{Keyring, KeyringError};
 use chancery_service::identity::{CodeExchange, External};
 use chancery_service::{Authority, Identity, Kernel, ServiceError, Services};
@@ -15,7 +16,6 @@ use chancery_store::{DatabaseUrl, Options, Store, StoreError};
 use crate::failure::Failure;
 use crate::files::{hold, read_secret};
 use crate::installation::{ExternalKeys, Installation, Kek, Validation};
-use crate::system::{SystemClock, SystemEntropy};
 
 /// Everything that the doors and the operator's commands stand on.
 pub struct Assembled {

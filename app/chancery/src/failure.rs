@@ -3,6 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use chancery_machine::LogError;
 use chancery_service::{Noun, ServiceError};
 use chancery_store::StoreError;
 use serde_json::{Value, json};
@@ -118,6 +119,15 @@ impl From<ServiceError> for Failure {
                 Self { advice: where_to_look(noun).map(str::to_owned), ..Self::failed(error) }
             }
             other => Self::failed(other),
+        }
+    }
+}
+
+impl From<LogError> for Failure {
+    fn from(error: LogError) -> Self {
+        match error {
+            LogError::Collector(wrong) => Self::usage(wrong),
+            LogError::Threads(error) => Self::failed(format!("cannot start threads: {error}")),
         }
     }
 }

@@ -10,11 +10,10 @@ use std::time::Duration;
 use chancery_dcv::ValidatorConfig;
 use chancery_domain::Secret;
 use chancery_http::{BodyLimits, Limits, PublicUrls, TrustedProxies};
+use chancery_machine::{LogChoice, Telemetry};
 use chancery_pki::{KeyBlocklist, ceiling_days};
 use chancery_service::{ExternalProvider, Settings};
 use chancery_store::{DatabaseUrl, Options};
-
-use crate::telemetry::Telemetry;
 
 /// What the service is to be.
 pub struct Installation {
@@ -131,18 +130,4 @@ pub struct ServerLimits {
     pub body: BodyLimits,
     /// Requests under way at a time, on each listener.
     pub requests_at_once: Option<usize>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogChoice {
-    pub format: LogFormat,
-    pub level: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogFormat {
-    /// For people in a terminal, JSON elsewhere.
-    Auto,
-    Human,
-    Json,
 }

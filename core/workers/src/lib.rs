@@ -10,6 +10,7 @@ mod courier;
 mod held;
 mod inspector;
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -80,7 +81,16 @@ impl Workers {
     }
 
     /// Works until `stop`; what is under way then is left to other nodes.
-    pub async fn run(self, stop: impl Future<Output = ()>) {
+    pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) {
+        self.run_until(Box::pin(stop)).await;
+    }
+
+    /// As an object: so the work is compiled here and not with whoever starts it.
+    fn run_until(self, stop: Pin<Box<dyn Future<Output = ()> + Send>>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(self.work_until(stop))
+    }
+
+    async fn work_until(self, stop: impl Future<Output = ()>) {
         let Some(mut fresh) = self.services.jobs.take_fresh() else { return };
         let looker: Arc<dyn Looker> = Arc::new(self.clone());
         self.services.validations.look_with(Arc::downgrade(&looker));

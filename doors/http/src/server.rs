@@ -10,6 +10,7 @@ mod socket;
 use std::{future::Future, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use axum::Router;
+use futures_util::future::BoxFuture;
 use rustls::ServerConfig;
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -76,8 +77,13 @@ impl Server {
 
     /// Accepts until `shutdown` completes; then stops accepting at once, lets what is in flight finish for at most
     /// [`Limits::drain`], and cuts the rest. No failure to accept ends it earlier.
-    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()> + Send) -> Drained {
-        self.serve_on(listener, shutdown).await
+    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()> + Send + 'static) -> Drained {
+        self.serve_until(listener, Box::pin(shutdown)).await
+    }
+
+    /// As an object: so connections, with all that is under them, are compiled here and not with whoever starts a server.
+    fn serve_until(self, listener: TcpListener, shutdown: BoxFuture<'static, ()>) -> BoxFuture<'static, Drained> {
+        Box::pin(self.serve_on(listener, shutdown))
     }
 
     async fn serve_on(self, listener: impl Accept, shutdown: impl Future<Output = ()>) -> Drained {

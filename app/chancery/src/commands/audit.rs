@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
 use chancery_domain::{Clock, PAGE_LIMIT_MAX, PageRequest, ResellerId, Timestamp};
+use chancery_machine::SystemClock;
 use chancery_store::{AuditFilter, AuditRecord, Outcome};
 use clap::Args;
 use serde_json::Value;
@@ -9,7 +10,6 @@ use super::context::Context;
 use crate::config::span;
 use crate::failure::Failure;
 use crate::print::{Record, record};
-use crate::system::SystemClock;
 use crate::target::Target;
 
 #[derive(Args, Debug)]

@@ -3,6 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use chancery_domain::Clock;
+use chancery_machine::SystemClock;
 use chancery_store::{DatabaseUrl, Options, Store, StoreError};
 use clap::Args;
 use serde_json::json;
@@ -13,7 +14,6 @@ use crate::failure::Failure;
 use crate::files::{private_folder, unwritable};
 use crate::installation::Kek;
 use crate::print::{Printer, record};
-use crate::system::SystemClock;
 use crate::target::Target;
 use crate::threads::Threads;
 

@@ -2,6 +2,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use chancery_domain::{Clock, KeyType, RevocationReason, Timestamp};
+use chancery_machine::SystemClock;
 use chancery_pki::CaName;
 use chancery_service::operator::{ChainDetails, IssuerDetails, KeyAlgorithm};
 use chancery_service::{Noun, ServiceError};
@@ -10,7 +11,6 @@ use clap::Subcommand;
 use super::context::Context;
 use crate::failure::Failure;
 use crate::print::{Record, out, record};
-use crate::system::SystemClock;
 use crate::target::Target;
 
 #[derive(Subcommand, Debug)]

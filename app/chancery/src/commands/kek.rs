@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use chancery_domain::{Clock, Timestamp};
+use chancery_machine::SystemClock;
 use chancery_seal::{KeyInfo, Keyring, key_id};
 use chancery_store::{SEALED_COLUMNS, Tx};
 use clap::Subcommand;
@@ -17,7 +18,6 @@ use crate::config::{IDEMPOTENCY_WINDOW, span};
 use crate::failure::Failure;
 use crate::installation::Kek;
 use crate::print::record;
-use crate::system::SystemClock;
 use crate::target::Target;
 
 #[derive(Subcommand, Debug)]

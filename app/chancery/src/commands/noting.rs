@@ -1,12 +1,12 @@
 //! Notes in the audit trail what a command did that is not a change to the database.
 
 use chancery_domain::{AuditId, Clock};
+use chancery_machine::{SystemClock, SystemEntropy};
 use chancery_store::{AuditRecord, Outcome, Store, StoreError};
 use serde_json::Value;
 
 use super::context::person;
 use crate::failure::Failure;
-use crate::system::{SystemClock, SystemEntropy};
 
 /// As the operator at the keyboard. It needs no keys, as a backup needs none.
 pub async fn note(store: &Store, action: &str, subject: String, detail: Value) -> Result<(), StoreError> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chancery_domain::{Clock, Timestamp};
+use chancery_machine::SystemClock;
 use chancery_service::operator::Restored;
 use chancery_store::{DatabaseUrl, Options, Store, StoreError, Tx};
 use clap::Args;
@@ -17,7 +18,6 @@ use crate::failure::Failure;
 use crate::files::{private_folder, unwritable};
 use crate::installation::{Installation, Kek};
 use crate::print::{Printer, record};
-use crate::system::SystemClock;
 use crate::target::Target;
 use crate::threads::Threads;
 

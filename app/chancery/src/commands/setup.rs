@@ -1,6 +1,7 @@
 //! Setting an installation up: `init`, `migrate`, `check-config`.
 
 use chancery_domain::Clock;
+use chancery_machine::SystemClock;
 use chancery_pki::CaName;
 use chancery_seal::Keyring;
 use chancery_service::operator::{IssuerDetails, KeyAlgorithm, NewHierarchy};
@@ -14,7 +15,6 @@ use crate::dev;
 use crate::failure::Failure;
 use crate::installation::{Installation, Kek, Place};
 use crate::print::{Printer, record};
-use crate::system::SystemClock;
 use crate::target::{ConfigTarget, Target};
 use crate::threads::Threads;
 

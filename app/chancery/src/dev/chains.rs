@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chancery_domain::Timestamp;
+use chancery_machine::SystemEntropy;
 use chancery_pki::{
     CaName, CaPolicy, Certificate, Issuer, IssuingCa, KeyAlgorithm, PkiError, PrivateKey, Purpose, Serial, Validity,
     chain_to_pem, issuing, root,
@@ -13,7 +14,6 @@ use chancery_service::operator::{ChainDetails, IssuerDetails};
 use super::folder::Folder;
 use crate::failure::Failure;
 use crate::files::write;
-use crate::system::SystemEntropy;
 
 /// What clients name to get its chain.
 const NAME: &str = "Chancery Dev Root X2";

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use chancery_domain::{ChallengeType, Name, Profile, WebhookUrlRules};
 use chancery_http::{BodyLimits, Limits, PublicUrls, TrustedProxies};
+use chancery_machine::{LogChoice, LogFormat};
 use chancery_pki::chain_to_pem;
 use chancery_service::operator::IssuerDetails;
 use chancery_service::{LimitSettings, Settings, WebhookSettings};
@@ -21,7 +22,7 @@ use super::wishes::Wishes;
 use crate::config::IDEMPOTENCY_WINDOW;
 use crate::failure::Failure;
 use crate::files::{hold, private_folder, remove, unwritable, write};
-use crate::installation::{Addresses, Installation, Kek, LogChoice, LogFormat, Place, ServerLimits, TlsFiles};
+use crate::installation::{Addresses, Installation, Kek, Place, ServerLimits, TlsFiles};
 
 /// The `aud` of a `dev`'s tokens: the same whatever port it listens on.
 pub const AUDIENCE: &str = "https://chancery.test";

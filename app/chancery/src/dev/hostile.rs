@@ -6,10 +6,9 @@ use std::time::Duration;
 use chancery_acme::Faults;
 use chancery_dcv::{Check, Verified};
 use chancery_domain::{Attempt, CaaEvidence, CaaReport, ChallengeType, Clock, Entropy, Identifier};
+use chancery_machine::{SystemClock, SystemEntropy};
 use chancery_workers::{CaaVerdict, Inspector, Seen};
 use clap::Args;
-
-use crate::system::{SystemClock, SystemEntropy};
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Faults on purpose, for authors of ACME clients")]

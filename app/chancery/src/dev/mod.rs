@@ -19,13 +19,12 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::installation::{Addresses, Installation};
-use crate::logging;
 use crate::serve::{self, Flags, Listeners};
-use crate::system::SystemClock;
-use crate::telemetry::Telemetry;
 use crate::threads::Threads;
+use crate::version::VERSION;
 use additions::DevAdditions;
 use chancery_domain::Clock;
+use chancery_machine::{SystemClock, Telemetry, start_log};
 use chancery_service::operator::{KeyAlgorithm, NewHierarchy};
 use folder::Folder;
 use hostile::{HostileArgs, Pause};
@@ -162,7 +161,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     let pebble_listeners = threads.run(async { args.pebble.bind() })?;
     let mut installation = folder.installation(&args.wishes(listeners.addresses()?, &environment))?;
     installation.telemetry = args.otlp_endpoint.clone().map(Telemetry::to);
-    let log = logging::start(&installation.log, installation.telemetry.as_ref())?;
+    let log = start_log(&installation.log, installation.telemetry.as_ref(), VERSION)?;
     let metrics = serve::start_metrics()?;
 
     let now = SystemClock.now();

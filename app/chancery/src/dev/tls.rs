@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use chancery_domain::{Identifier, Timestamp};
+use chancery_machine::SystemEntropy;
 use chancery_pki::{
     CaName, Certificate, Issuer, KeyAlgorithm, PkiError, PrivateKey, Serial, ServerCertificate, Signer, Validity, root,
     server_certificate,
@@ -19,7 +20,6 @@ use rustls::server::ParsedCertificate;
 use super::folder::Folder;
 use crate::failure::Failure;
 use crate::files::{private_folder, write};
-use crate::system::SystemEntropy;
 
 const CA_DAYS: u32 = 10 * 365;
 /// Some clients refuse server certificates that live longer (CA/Browser Forum ballot SC31).

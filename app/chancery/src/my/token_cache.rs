@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use chancery_client::AccessToken;
 use chancery_domain::Clock;
+use chancery_machine::SystemClock;
 use serde::{Deserialize, Serialize};
 
 use super::credentials::Login;
 use super::places;
 use crate::failure::Failure;
 use crate::files::{private_folder, remove, write};
-use crate::system::SystemClock;
 
 /// A token, and whom it was for: another login under the same profile must not use it.
 #[derive(Serialize, Deserialize)]

@@ -1,12 +1,12 @@
 //! Metrics for Prometheus, as histograms with buckets that fit what we measure.
 
 use chancery_domain::{Clock, Profile};
+use chancery_machine::SystemClock;
 use metrics::Label;
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
 use super::catalogue::{Kind, METRICS, Metric};
 use crate::failure::Failure;
-use crate::system::SystemClock;
 use crate::version::VERSION;
 
 /// From a cached read to a request that waits for a lock.

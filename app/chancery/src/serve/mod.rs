@@ -35,13 +35,12 @@ use crate::assembly::Assembled;
 use crate::config;
 use crate::failure::Failure;
 use crate::installation::{Installation, TlsFiles};
-use crate::logging;
 use crate::resolvers;
-use crate::system::{SystemClock, SystemEntropy};
 use crate::threads::Threads;
 use crate::version::VERSION;
 use additions::Nothing;
 use admin::Health;
+use chancery_machine::{SystemClock, SystemEntropy, start_log};
 use signals::Signals;
 
 /// How long the last things that are to be written may take.
@@ -60,7 +59,7 @@ pub struct ServeArgs {
 /// Starts the service that a configuration describes, and runs it until it is told to stop.
 pub fn start(args: &ServeArgs) -> Result<(), Failure> {
     let mut installation = config::load(&args.config, args.database_url.as_deref())?;
-    let log = logging::start(&installation.log, installation.telemetry.as_ref())?;
+    let log = start_log(&installation.log, installation.telemetry.as_ref(), VERSION)?;
     for warning in installation.warnings(SystemClock.now().as_secs()) {
         tracing::warn!("{warning}");
     }

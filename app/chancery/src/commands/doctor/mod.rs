@@ -9,13 +9,13 @@ mod signing;
 use std::path::Path;
 
 use chancery_domain::Clock;
+use chancery_machine::SystemClock;
 use clap::Args;
 
 use crate::config::ConfigError;
 use crate::failure::Failure;
 use crate::installation::Installation;
 use crate::resolvers;
-use crate::system::SystemClock;
 use crate::target::Target;
 use finding::Report;
 

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, U
 use std::time::Duration;
 
 use chancery_domain::{Entropy, Timestamp};
+use chancery_machine::SystemEntropy;
 use http::Uri;
 use rustls::client::verify_server_name;
 use rustls::pki_types::pem::PemObject;
@@ -16,7 +17,6 @@ use super::finding::Report;
 use crate::config::span::roughly;
 use crate::failure::Failure;
 use crate::installation::{Installation, TlsFiles, Validation};
-use crate::system::SystemEntropy;
 
 const PATIENCE: Duration = Duration::from_secs(2);
 /// A certificate that ends sooner should have been renewed by now.

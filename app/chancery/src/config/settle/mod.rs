@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use chancery_domain::{ChallengeType, Profile, Secret, WebhookUrlRules};
 use chancery_http::Network;
+use chancery_machine::{LogChoice, LogFormat, Telemetry, check_level, collector};
 use chancery_pki::KeyBlocklist;
 use chancery_seal::Keyring;
 use chancery_service::{Issuing, Settings, WebhookSettings};
@@ -26,8 +27,7 @@ use chancery_service::{Issuing, Settings, WebhookSettings};
 use super::problems::Problems;
 use super::span;
 use super::types::{Ca, Config, Keys, Log, Telemetry as Traces};
-use crate::installation::{Installation, Kek, LogChoice, LogFormat, Place, Validation};
-use crate::telemetry::{self, Telemetry};
+use crate::installation::{Installation, Kek, Place, Validation};
 
 /// How long an answer can be replayed by its idempotency key.
 pub const IDEMPOTENCY_WINDOW: Duration = Duration::from_secs(24 * 3600);
@@ -215,7 +215,7 @@ fn settle_telemetry(traces: &Traces, check: &mut Check<'_>) -> Option<Telemetry>
     let read = |text: &String| check.problems.take("telemetry.continue_from", text.parse::<Network>());
     let continued: Vec<_> = traces.continue_from.iter().map(read).collect();
     let endpoint = traces.otlp_endpoint.clone()?;
-    check.problems.take("telemetry.otlp_endpoint", telemetry::client(&endpoint))?;
+    check.problems.take("telemetry.otlp_endpoint", collector(&endpoint))?;
     Some(Telemetry { endpoint, sample, continued: continued.into_iter().collect::<Option<_>>()? })
 }
 
@@ -227,7 +227,6 @@ fn settle_log(log: &Log, check: &mut Check<'_>) -> Option<LogChoice> {
         other => Err(format!("must be \"auto\", \"human\" or \"json\", not {other:?}")),
     };
     let format = check.problems.take("log.format", format);
-    let level = log.level.parse::<tracing_subscriber::filter::Targets>();
-    check.problems.take("log.level", level)?;
+    check.problems.take("log.level", check_level(&log.level))?;
     Some(LogChoice { format: format?, level: log.level.clone() })
 }

@@ -225,7 +225,7 @@ pub mod tests {
     };
 
     use super::*;
-    use crate::system::SystemEntropy;
+    use chancery_machine::SystemEntropy;
 
     /// Some certificate.
     pub fn certificate(name: &str) -> Certificate {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use chancery_client::Error;
 use chancery_client::wire::{Order, ResellerOrderRequest};
 use chancery_domain::{Entropy, Identifier};
+use chancery_machine::SystemEntropy;
 use chancery_pki::{PrivateKey, make_request};
 use clap::Args;
 use data_encoding::{BASE64, HEXLOWER};
@@ -18,7 +19,6 @@ use crate::files::remove;
 use crate::my::account::pair;
 use crate::my::session::Session;
 use crate::my::whose::Whose;
-use crate::system::SystemEntropy;
 
 /// How often an order is sent whose answer was lost: the service makes one of them all.
 const ATTEMPTS: usize = 3;

@@ -1,5 +1,6 @@
 //! A thread that sends spans, some at a time. A collector that is slow or away costs spans, and nothing else.
 
+use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,10 +9,9 @@ use chancery_client::Client;
 use http::Method;
 
 use super::otlp::{Finished, export};
-use crate::failure::Failure;
 
 /// How long the collector has to take some.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// Spans that wait to be sent; more are counted and dropped.
 const WAITING: usize = 8192;
 /// Spans that are sent together, and how long the first of them waits for others.
@@ -27,11 +27,11 @@ enum Message {
 }
 
 /// Where spans wait.
-pub struct Queue(SyncSender<Message>);
+pub(crate) struct Queue(SyncSender<Message>);
 
 impl Queue {
     /// Never waits.
-    pub fn push(&self, span: Finished) {
+    pub(crate) fn push(&self, span: Finished) {
         if self.0.try_send(Message::Span(Box::new(span))).is_err() {
             dropped(1);
         }
@@ -39,15 +39,14 @@ impl Queue {
 }
 
 /// The thread; sends the last ones when it is dropped.
-pub struct Sending(SyncSender<Message>);
+pub(crate) struct Sending(SyncSender<Message>);
 
 impl Sending {
-    pub fn start(client: Client) -> Result<(Self, Queue), Failure> {
+    pub(crate) fn start(client: Client, version: &'static str) -> io::Result<(Self, Queue)> {
         let (sender, receiver) = sync_channel(WAITING);
-        let failed = |error: std::io::Error| Failure::failed(format!("cannot start threads: {error}"));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let send = move |spans: &[Finished]| {
-            let sent = runtime.block_on(client.request(Method::POST, "/v1/traces", Some(export(spans))));
+            let sent = runtime.block_on(client.request(Method::POST, "/v1/traces", Some(export(spans, version))));
             match sent {
                 Ok(answer) if answer.status.is_success() => {}
                 Ok(answer) => lost(spans, &answer.status.to_string()),
@@ -55,7 +54,7 @@ impl Sending {
             }
         };
         let work = move || send_all(&receiver, send);
-        thread::Builder::new().name("telemetry".to_owned()).spawn(work).map_err(failed)?;
+        thread::Builder::new().name("telemetry".to_owned()).spawn(work)?;
         Ok((Self(sender.clone()), Queue(sender)))
     }
 }

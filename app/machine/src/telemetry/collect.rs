@@ -21,7 +21,7 @@ use crate::system::{SystemClock, SystemEntropy};
 const ENTROPY: &dyn Entropy = &SystemEntropy;
 
 /// Collects spans that have ended.
-pub struct Collect {
+pub(super) struct Collect {
     queue: Queue,
     sample: f64,
     began: Instant,
@@ -30,7 +30,7 @@ pub struct Collect {
 
 impl Collect {
     /// Of the traces that begin here, `sample` are sent: 1 is all.
-    pub fn new(queue: Queue, sample: f64) -> Self {
+    pub(super) fn new(queue: Queue, sample: f64) -> Self {
         let began_at = u64::try_from(SystemClock.now().as_millis()).unwrap_or(0) * 1_000_000;
         Self { queue, sample, began: Instant::now(), began_at }
     }

@@ -19,9 +19,9 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::registry::LookupSpan;
 
 use collect::Collect;
-pub use send::Sending;
+pub(crate) use send::Sending;
 
-use crate::failure::Failure;
+use crate::logging::LogError;
 
 /// Where traces go.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,17 +43,20 @@ impl Telemetry {
 
 /// Starts a thread that sends what the layer collects. What has not been sent is, as far as possible, when `Sending`
 /// is dropped.
-pub fn start<S>(telemetry: &Telemetry) -> Result<(impl Layer<S> + use<S>, Sending), Failure>
+pub(crate) fn start<S>(
+    telemetry: &Telemetry,
+    version: &'static str,
+) -> Result<(impl Layer<S> + use<S>, Sending), LogError>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
-    let client = client(&telemetry.endpoint).map_err(Failure::usage)?;
-    let (sending, queue) = Sending::start(client)?;
+    let client = collector(&telemetry.endpoint).map_err(LogError::Collector)?;
+    let (sending, queue) = Sending::start(client, version).map_err(LogError::Threads)?;
     let only_ours = Targets::new().with_target(SPANS, tracing::Level::TRACE);
     Ok((Collect::new(queue, telemetry.sample).with_filter(only_ours), sending))
 }
 
 /// A client of the collector; also what tells whether its URL is one.
-pub fn client(endpoint: &str) -> Result<Client, String> {
+pub fn collector(endpoint: &str) -> Result<Client, String> {
     Client::builder(endpoint).timeout(send::PATIENCE).build().map_err(|error| error.to_string())
 }

@@ -4,7 +4,7 @@ use data_encoding::HEXLOWER;
 
 /// A span of another service, and whether its trace is kept there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parent {
+pub(super) struct Parent {
     pub trace_id: [u8; 16],
     pub span_id: [u8; 8],
     pub sampled: bool,
@@ -12,7 +12,7 @@ pub struct Parent {
 
 impl Parent {
     /// `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`; a later version may go on after another hyphen.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let [version] = hex::<1>(parts.next()?)?;
         let (trace_id, span_id) = (hex::<16>(parts.next()?)?, hex::<8>(parts.next()?)?);

@@ -13,13 +13,33 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt, registry};
 
 use self::keep::Keep;
-use crate::failure::Failure;
-use crate::installation::{LogChoice, LogFormat};
 use crate::telemetry::{self, Sending, Telemetry};
 
 /// The DNS library warns of each answer that it does not like, in full, and whoever orders a certificate can send those;
 /// what was wrong is in the challenge's attempts.
 const QUIET: &str = "hickory_net=off,hickory_proto=off";
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogChoice {
+    pub format: LogFormat,
+    pub level: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people in a terminal, JSON elsewhere.
+    Auto,
+    Human,
+    Json,
+}
+
+/// Why there is no log.
+#[derive(Debug)]
+pub enum LogError {
+    /// There can be no collector under the URL that was given.
+    Collector(String),
+    Threads(std::io::Error),
+}
 
 /// The log of this process.
 pub struct Log {
@@ -29,8 +49,13 @@ pub struct Log {
     _sending: Option<Sending>,
 }
 
-/// Starts logging as it was chosen; `RUST_LOG` goes over the level. A second call does nothing.
-pub fn start(choice: &LogChoice, telemetry: Option<&Telemetry>) -> Result<Log, Failure> {
+/// Whether it is a level, or levels of parts of the program, as `RUST_LOG` has them.
+pub fn check_level(text: &str) -> Result<(), String> {
+    text.parse::<Targets>().map(drop).map_err(|error| error.to_string())
+}
+
+/// Starts logging as it was chosen, for this version of the program; `RUST_LOG` goes over the level. A second call does nothing.
+pub fn start_log(choice: &LogChoice, telemetry: Option<&Telemetry>, version: &'static str) -> Result<Log, LogError> {
     let wanted =
         std::env::var("RUST_LOG").ok().filter(|wanted| !wanted.is_empty()).and_then(|wanted| wanted.parse().ok());
     let chosen = || format!("{QUIET},{}", choice.level).parse();
@@ -50,7 +75,7 @@ pub fn start(choice: &LogChoice, telemetry: Option<&Telemetry>) -> Result<Log, F
         let _ = registry().with(lines).with(filter).try_init();
         return Ok(Log { troubles, _sending: None });
     };
-    let (traces, sending) = telemetry::start(telemetry)?;
+    let (traces, sending) = telemetry::start(telemetry, version)?;
     let _ = registry().with(lines.with_filter(filter)).with(traces).try_init();
     Ok(Log { troubles, _sending: Some(sending) })
 }

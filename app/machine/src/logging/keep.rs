@@ -12,7 +12,7 @@ use tracing_subscriber::layer::Context;
 use crate::system::SystemClock;
 
 /// Stands behind the filter of the log.
-pub struct Keep(pub Troubles);
+pub(super) struct Keep(pub(super) Troubles);
 
 impl<S: Subscriber> Layer<S> for Keep {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {

@@ -3,10 +3,8 @@
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 
-use crate::version::VERSION;
-
 /// A span that has ended, or is going to.
-pub struct Finished {
+pub(crate) struct Finished {
     pub trace_id: [u8; 16],
     pub span_id: [u8; 8],
     pub parent: Option<[u8; 8]>,
@@ -20,12 +18,12 @@ pub struct Finished {
 }
 
 /// The body of an export.
-pub fn export(spans: &[Finished]) -> Value {
+pub(super) fn export(spans: &[Finished], version: &str) -> Value {
     let spans: Vec<_> = spans.iter().map(shown).collect();
     json!({"resourceSpans": [{
         "resource": {"attributes": [
             attribute("service.name", &json!({"stringValue": "chancery"})),
-            attribute("service.version", &json!({"stringValue": VERSION})),
+            attribute("service.version", &json!({"stringValue": version})),
         ]},
         "scopeSpans": [{"scope": {"name": "chancery"}, "spans": spans}],
     }]})
