@@ -65,7 +65,9 @@ pub enum CsrProblem {
     #[error("subject alternative names of kind {0} are not supported; ask for host names and IP addresses only")]
     UnsupportedSan(&'static str),
     /// It asks for the certificate of a CA.
-    #[error("the CSR asks for a CA certificate (basic constraints CA:TRUE); leave that extension out")]
+    #[error(
+        "the CSR asks for a CA certificate (basic constraints CA:TRUE, or the key usage keyCertSign or cRLSign); leave that out"
+    )]
     CaRequested,
     /// It asks for a certificate that holds only with a stapled OCSP response.
     #[error(

@@ -7,6 +7,7 @@ use der::{
     asn1::{BitStringRef, BmpString, ObjectIdentifier, OctetStringRef},
     oid::db::{rfc4519::COMMON_NAME, rfc5280, rfc5912::ID_EXTENSION_REQ},
 };
+use x509_cert::ext::pkix::{KeyUsage, KeyUsages};
 
 use crate::profile::Purpose;
 
@@ -54,7 +55,7 @@ type Read<T> = Result<T, &'static str>;
 impl Contents {
     /// Reads DER with nothing after it; says what is wrong if it cannot.
     pub(super) fn read(der: &[u8]) -> Read<Self> {
-        let request = sequence(der, "it is not a SEQUENCE")?;
+        let request = sequence(der, "it is not one whole SEQUENCE")?;
         let [info, signature_algorithm, signature] = parts(request, "it does not have its three parts")?;
         let signature = BitStringRef::from_der(signature).map_err(|_| "its signature is not a BIT STRING")?;
         let signature = signature.as_bytes().ok_or("its signature does not end on a whole byte")?;
@@ -130,7 +131,9 @@ impl Contents {
             }
             match oid {
                 rfc5280::ID_CE_SUBJECT_ALT_NAME => self.names = Some(names(value)?),
-                rfc5280::ID_CE_BASIC_CONSTRAINTS => self.asks_for_ca = asks_for_ca(value)?,
+                rfc5280::ID_CE_BASIC_CONSTRAINTS => self.asks_for_ca |= asks_for_ca(value)?,
+                // Which of the other usages a certificate gets is the profile's business.
+                rfc5280::ID_CE_KEY_USAGE => self.asks_for_ca |= asks_to_sign_as_ca(value)?,
                 rfc5280::ID_CE_EXT_KEY_USAGE => self.foreign_usages = foreign_usages(value)?,
                 TLS_FEATURE => self.asks_for_tls_features = true,
                 // Whoever asks for these wants something of the certificate that it would then lack, critical or not
@@ -138,8 +141,8 @@ impl Contents {
                 rfc5280::ID_CE_CERTIFICATE_POLICIES
                 | rfc5280::ID_CE_NAME_CONSTRAINTS
                 | rfc5280::ID_CE_POLICY_CONSTRAINTS => self.refused_extensions.push(oid),
-                // What the certificate says here is the profile's business, whatever is asked for.
-                rfc5280::ID_CE_KEY_USAGE | rfc5280::ID_CE_SUBJECT_KEY_IDENTIFIER => {}
+                // What the certificate says here is the profile's business.
+                rfc5280::ID_CE_SUBJECT_KEY_IDENTIFIER => {}
                 other if critical => self.unknown_critical.push(other),
                 _ => {}
             }
@@ -179,6 +182,11 @@ fn asks_for_ca(value: &[u8]) -> Read<bool> {
     const BROKEN: &str = "its basic constraints cannot be read";
     let fields = elements(sequence(value, BROKEN)?, BROKEN)?;
     Ok(fields.first().is_some_and(|first| bool::from_der(first) == Ok(true)))
+}
+
+fn asks_to_sign_as_ca(value: &[u8]) -> Read<bool> {
+    let usage = KeyUsage::from_der(value).map_err(|_| "its key usage cannot be read")?;
+    Ok(usage.0.contains(KeyUsages::KeyCertSign) || usage.0.contains(KeyUsages::CRLSign))
 }
 
 /// The purposes that no profile has. Which of the others a certificate gets is the profile's business.

@@ -23,7 +23,9 @@ pub enum KeyProblem {
     #[error("an RSA key of {0} bits is too weak; make a new key of 2048 bits or more")]
     Weak(u64),
     /// An RSA modulus that is too long, or not a multiple of 8 bits.
-    #[error("RSA keys of {0} bits are not supported; make a new key of 2048, 3072 or 4096 bits")]
+    #[error(
+        "RSA keys of {0} bits are not supported, only whole bytes and up to 4096 bits; make a new key of 2048, 3072 or 4096 bits"
+    )]
     OddSize(u64),
     /// An RSA exponent below 65537.
     #[error("the RSA exponent is smaller than 65537; make a new key with the exponent 65537")]

@@ -55,6 +55,9 @@ fn requests_of_openssl_with_a_fault_are_refused() {
     assert_eq!(found(&explicit, &[]), ["unsupported_key"]);
     assert_eq!(found(&p256, &["-sha1"]), ["unsupported_signature"]);
     assert_eq!(found(&p256, &["-addext", "basicConstraints=CA:TRUE"]), ["ca_requested"]);
+    assert_eq!(found(&p256, &["-addext", "keyUsage=critical,digitalSignature,keyCertSign"]), ["ca_requested"]);
+    assert_eq!(found(&p256, &["-addext", "keyUsage=cRLSign"]), ["ca_requested"]);
+    assert_eq!(found(&p256, &["-addext", "keyUsage=digitalSignature,nonRepudiation"]), [] as [&str; 0]);
     assert_eq!(found(&p256, &["-addext", "tlsfeature=status_request"]), ["must_staple"]);
     assert_eq!(found(&p256, &["-addext", "extendedKeyUsage=serverAuth,codeSigning"]), ["unsupported_usage"]);
     assert_eq!(found(&p256, &["-addext", "certificatePolicies=2.23.140.1.2.1"]), ["unsupported_extension"]);

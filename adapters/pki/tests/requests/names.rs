@@ -144,6 +144,9 @@ fn extensions_are_ignored_unless_they_must_not_be() {
     for (id, critical) in [("2.5.29.15", true), ("2.5.29.14", false), ("1.3.6.1.4.1.99999.1", false)] {
         assert_eq!(with(extension(id, critical, b"\x03\x02\x05\xa0")), [""; 0], "{id}");
     }
+    // Some write down the bits that nobody asks for.
+    assert_eq!(with(extension("2.5.29.15", true, b"\x03\x02\x00\xa0")), [""; 0]);
+    assert_eq!(with(extension("2.5.29.15", true, b"\x03\x02\x02\x84")), ["ca_requested"]);
     assert_eq!(with(extension("1.3.6.1.4.1.99999.1", true, b"\x05\x00")), ["unknown_critical"]);
     assert_eq!(with(extension("2.5.29.19", true, b"\x30\x00")), [""; 0]);
     assert_eq!(with(extension("2.5.29.19", false, b"\x30\x03\x01\x01\xff")), ["ca_requested"]);
