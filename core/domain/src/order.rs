@@ -140,16 +140,28 @@ impl Order {
         self
     }
 
-    /// Asks for the certificate.
-    pub fn finalize(mut self, now: Timestamp) -> Result<Finalization, OrderError> {
+    /// That it has not ended without a certificate; otherwise how it did.
+    pub fn require_alive(&self, now: Timestamp) -> Result<(), OrderError> {
         match &self.state {
-            OrderState::Processing { .. } | OrderState::Valid { .. } => Ok(Finalization::AlreadyAccepted(self)),
             OrderState::Cancelled { .. } => Err(OrderError::Cancelled),
             OrderState::Invalid { problem, .. } => Err(OrderError::Failed(problem.clone())),
             OrderState::Pending | OrderState::Ready if now >= self.expires_at => {
                 Err(OrderError::Expired(self.expires_at))
             }
-            OrderState::Pending => Err(OrderError::NotReady),
+            OrderState::Pending | OrderState::Ready | OrderState::Processing { .. } | OrderState::Valid { .. } => {
+                Ok(())
+            }
+        }
+    }
+
+    /// Asks for the certificate.
+    pub fn finalize(mut self, now: Timestamp) -> Result<Finalization, OrderError> {
+        self.require_alive(now)?;
+        match &self.state {
+            OrderState::Processing { .. } | OrderState::Valid { .. } => Ok(Finalization::AlreadyAccepted(self)),
+            OrderState::Pending | OrderState::Invalid { .. } | OrderState::Cancelled { .. } => {
+                Err(OrderError::NotReady)
+            }
             OrderState::Ready => {
                 self.state = OrderState::Processing { since: now };
                 self.finalized_at = Some(now);
@@ -161,18 +173,17 @@ impl Order {
 
     /// Ends an order that is not yet being issued.
     pub fn cancel(mut self, now: Timestamp) -> Result<Self, OrderError> {
+        self.require_alive(now)?;
         match &self.state {
-            OrderState::Pending | OrderState::Ready if now >= self.expires_at => {
-                Err(OrderError::Expired(self.expires_at))
-            }
             OrderState::Pending | OrderState::Ready => {
                 self.state = OrderState::Cancelled { at: now };
                 self.updated_at = now;
                 Ok(self)
             }
-            OrderState::Processing { .. } | OrderState::Valid { .. } => Err(OrderError::NotCancellable),
-            OrderState::Invalid { problem, .. } => Err(OrderError::Failed(problem.clone())),
-            OrderState::Cancelled { .. } => Err(OrderError::Cancelled),
+            OrderState::Processing { .. }
+            | OrderState::Valid { .. }
+            | OrderState::Invalid { .. }
+            | OrderState::Cancelled { .. } => Err(OrderError::NotCancellable),
         }
     }
 

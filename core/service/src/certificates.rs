@@ -119,11 +119,16 @@ impl Certificates {
             .await
     }
 
-    /// That the caller has such an order: its absence is told before anything about the request.
-    pub async fn require_order(&self, caller: &Caller, order: OrderId) -> Result<(), ServiceError> {
+    /// That the caller's order has led to a certificate: its absence is told before anything about the request.
+    pub async fn require_of_order(&self, caller: &Caller, order: OrderId) -> Result<(), ServiceError> {
         let reseller = caller.reseller;
-        let found = self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.order(reseller, order)?)).await?;
-        found.map(drop).ok_or_else(|| ServiceError::not_found(Noun::Certificate))
+        let find = move |tx: &mut Tx<'_>| {
+            let missing = || ServiceError::not_found(Noun::Certificate);
+            let order = tx.order(reseller, order)?.ok_or_else(missing)?;
+            tx.certificate(reseller, order.certificate)?.ok_or_else(missing)
+        };
+        let certificate = self.kernel.store.read(find).await?;
+        certificate.issued().map(drop).ok_or_else(|| nothing_to_revoke(&certificate))
     }
 
     /// Revokes the certificate of an order. For a compromised key, nobody gets a certificate for it any more: that is told

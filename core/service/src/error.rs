@@ -69,6 +69,13 @@ pub enum ServiceError {
     /// Too many of something in too short a time.
     #[error("too many {}; try again in {} s", .0.limit.what(), .0.retry_seconds().unwrap_or(1))]
     RateLimited(Decision),
+    /// Validations of these names have failed too often in too short a time.
+    #[error("{}", failing(.names))]
+    Failing {
+        names: Vec<(Identifier, Decision)>,
+        /// Of the one that has to wait longest.
+        last: Decision,
+    },
     /// There are as many as there may be.
     #[error("{0}")]
     TooMany(String),
@@ -199,6 +206,11 @@ fn not_found(noun: Noun, which: &[String]) -> String {
         [only] => format!("there is no {noun} {only}"),
         several => format!("there are no {} {}", noun.plural(), several.join(", ")),
     }
+}
+
+fn failing(names: &[(Identifier, Decision)]) -> String {
+    let all: Vec<_> = names.iter().map(|(name, _)| name.to_string()).collect();
+    format!("too many validations have failed lately: {}", all.join(", "))
 }
 
 fn paused(names: &[(Identifier, PauseId)]) -> String {

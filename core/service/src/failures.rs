@@ -20,14 +20,16 @@ pub(crate) fn require_worth_trying(kernel: &Kernel, authorizations: &[Authorizat
     if !paused.is_empty() {
         return Err(ServiceError::Paused(paused));
     }
-    for authorization in unshown() {
-        let whom = whom(authorization.account, &authorization.identifier);
-        let failed = kernel.limits.peek(Limit::FailedValidations, &whom);
-        if let Some(failed) = failed.filter(|failed| !failed.allowed()) {
-            return Err(ServiceError::RateLimited(failed));
-        }
+    let failing = unshown().filter_map(|authorization| {
+        let name = &authorization.identifier;
+        let failed = kernel.limits.peek(Limit::FailedValidations, &whom(authorization.account, name));
+        failed.filter(|failed| !failed.allowed()).map(|failed| (name.clone(), failed))
+    });
+    let names: Vec<_> = failing.collect();
+    match names.iter().map(|(_, failed)| *failed).max_by_key(|failed| failed.retry_after) {
+        Some(last) => Err(ServiceError::Failing { names, last }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// A validation that has failed, for what is to be done once that is durable.

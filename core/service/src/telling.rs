@@ -229,6 +229,7 @@ fn problem_of(error: &ServiceError) -> Option<&'static str> {
         | ServiceError::OrderNotReady(_) => "orderNotReady",
         ServiceError::QuotaExceeded { .. }
         | ServiceError::RateLimited(_)
+        | ServiceError::Failing { .. }
         | ServiceError::TooMany(_)
         | ServiceError::TooManyWebhooks(_) => "rateLimited",
         ServiceError::Busy => "busy",

@@ -285,7 +285,7 @@ pub(crate) fn unverified_by_its_key(error: JwsError) -> Problem {
             let detail = format!("`alg` is {name}, which does not go with the key in `jwk`");
             Problem::new(ProblemType::BadPublicKey, StatusCode::BAD_REQUEST, detail)
         }
-        other => unverified(other),
+        other => Problem::malformed(format!("{other}; sign with the key in `jwk`, over the bytes you send")),
     }
 }
 

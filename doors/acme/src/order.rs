@@ -91,7 +91,13 @@ fn choose(door: &Door, own: ProfileName, wish: Option<&str>) -> Result<ProfileNa
     let known = door.mount.profiles.iter().find(|profile| profile.as_str() == wish);
     known.cloned().ok_or_else(|| {
         let wish = cut(wish, 100);
-        let detail = format!("this directory is for the profile {own}, not {wish:?}; each profile has its own");
+        let detail = match door.mount.profiles.as_slice() {
+            [] => format!("this directory is for the profile {own}, not {wish:?}; each profile has its own"),
+            known => {
+                let known: Vec<_> = known.iter().map(ProfileName::as_str).collect();
+                format!("there is no profile {wish:?}; there are {}", known.join(" and "))
+            }
+        };
         Problem::new(ProblemType::InvalidProfile, StatusCode::BAD_REQUEST, detail)
     })
 }

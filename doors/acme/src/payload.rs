@@ -2,6 +2,7 @@
 
 use chancery_jose::json_object;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use crate::problem::Problem;
 
@@ -19,8 +20,19 @@ pub(crate) fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Problem> {
     if payload.is_empty() {
         return Err(Problem::malformed("the payload is empty; this needs a JSON object"));
     }
-    json_object(payload).map_err(|why| Problem::malformed(format!("the payload cannot be read: {why}")))?;
+    let members =
+        json_object(payload).map_err(|why| Problem::malformed(format!("the payload cannot be read: {why}")))?;
+    require_objects(&members)?;
     // Read once more from the text, so that a refusal tells the place.
     serde_json::from_slice(payload)
         .map_err(|why| Problem::malformed(format!("the payload cannot be understood: {why}")))
+}
+
+/// That identifiers are objects: what comes next would also take a list of their members, in some order.
+fn require_objects(members: &Map<String, Value>) -> Result<(), Problem> {
+    let several = members.get("identifiers").and_then(Value::as_array).into_iter().flatten();
+    match several.chain(members.get("identifier")).all(Value::is_object) {
+        true => Ok(()),
+        false => Err(Problem::malformed("an identifier must be an object with `type` and `value`")),
+    }
 }

@@ -32,6 +32,11 @@ pub(crate) fn refused(decision: &Decision) -> Problem {
     let (rate, what) = (&decision.rate, decision.limit.what());
     let detail =
         format!("too many {what}; {} in {} s are granted, try again in {seconds} s", rate.count, rate.per.as_secs());
+    refused_saying(decision, detail)
+}
+
+/// The same in other words.
+pub(crate) fn refused_saying(decision: &Decision, detail: String) -> Problem {
     let mut problem = Problem::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, detail);
     apply_rate(decision, &mut problem.headers);
     problem

@@ -8,6 +8,7 @@ use http::StatusCode;
 use http::header::LINK;
 
 use crate::problem::{Problem, ProblemType, subproblem, view};
+use crate::rate::{refused, refused_saying};
 
 impl From<ServiceError> for Problem {
     fn from(error: ServiceError) -> Self {
@@ -41,7 +42,15 @@ impl From<ServiceError> for Problem {
             ServiceError::QuotaExceeded { retry_after, .. } => {
                 Self::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, message).retry_after(retry_after)
             }
-            ServiceError::RateLimited(decision) => crate::rate::refused(&decision),
+            ServiceError::RateLimited(decision) => refused(&decision),
+            ServiceError::Failing { names, last } => {
+                let each = names.iter().map(|(name, decision)| {
+                    let seconds = decision.retry_seconds().unwrap_or(1);
+                    let detail = format!("too many failed validations; try again in {seconds} s");
+                    subproblem(ProblemType::RateLimited, detail, Some(view(name)))
+                });
+                refused_saying(&last, format!("{message}; try again later")).with_subproblems(each.collect())
+            }
             ServiceError::Busy => Self::unavailable(),
             ServiceError::TooMany(_) => {
                 Self::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, message).retry_after(3600)

@@ -98,6 +98,7 @@ impl Refused {
             ServiceError::RateLimited(decision) => Self::too_many(decision.retry_seconds()),
             ServiceError::TooMany(_)
             | ServiceError::TooManyWebhooks(_)
+            | ServiceError::Failing { .. }
             | ServiceError::Paused(_)
             | ServiceError::Busy => Self::incomplete(message),
             ServiceError::BadCursor => Self::incomplete("This page of the list is gone. Start again at its beginning."),

@@ -1,7 +1,7 @@
 //! The words of the reseller API for what the use cases refuse.
 
-use chancery_domain::{AccountError, OrderError, PauseId, Problem, Problems};
-use chancery_service::{Noun, ServiceError, StoreError};
+use chancery_domain::{AccountError, Identifier, OrderError, PauseId, Problem, Problems};
+use chancery_service::{Decision, Noun, ServiceError, StoreError};
 use chancery_wire::{ErrorCode, FieldProblem};
 
 use crate::document::MAX_PROBLEMS;
@@ -41,6 +41,14 @@ impl From<ServiceError> for ApiError {
                     .with_errors(problems.into_iter().map(problem).collect())
             }
             ServiceError::RateLimited(decision) => refused(&decision),
+            ServiceError::Failing { names, last } => {
+                let told = |(name, decision): &(Identifier, Decision)| {
+                    let seconds = decision.retry_seconds().unwrap_or(1);
+                    let message = format!("{name}: too many failed validations; try again in {seconds} s");
+                    FieldProblem::new("identifiers", decision.limit.as_str(), message)
+                };
+                refused(&last).with_errors(names.iter().map(told).collect())
+            }
             ServiceError::Busy => {
                 Self::unavailable("The service has more to do than it can at the moment; try again.", 1)
             }

@@ -54,16 +54,14 @@ async fn generate(
 ) -> Result<Json<wire::Challenges>, ApiError> {
     caller.require(Scope::WriteAuthorization)?;
     let id = read_id(&lookup)?;
-    unasked.refuse(door.services.authorizations.show(&caller, id)).await?;
+    let alive = door.services.authorizations.require_alive(&caller, id);
+    unasked.refuse(alive, "authorization", shown(&door, &caller, id)).await?;
     match door.services.authorizations.generate_challenges(&caller, id).await {
         Ok(details) => {
             let wire::Authorization { lookup, challenges, .. } = view(&details, &door);
             Ok(Json(wire::Challenges { authorization: lookup, challenges }))
         }
-        Err(refused) => {
-            let last = async { door.services.authorizations.show(&caller, id).await.map(|last| view(&last, &door)) };
-            Err(with_last_state(refused, "authorization", last).await)
-        }
+        Err(refused) => Err(with_last_state(refused, "authorization", shown(&door, &caller, id)).await),
     }
 }
 
@@ -97,7 +95,7 @@ async fn choose(
 ) -> Result<Json<wire::Challenge>, ApiError> {
     caller.require(Scope::WriteChallenge)?;
     let (id, span) = (read_challenge_id(&lookup)?, trace_span!(target: SPANS, "challenge.choose"));
-    unasked.refuse(shown_challenge(&door, &caller, id)).await?;
+    unasked.refuse(living_challenge(&door, &caller, id), "challenge", shown_challenge(&door, &caller, id)).await?;
     match door.services.authorizations.choose(&caller, id).instrument(span).await {
         Ok(details) => Ok(Json(challenge_view(&details))),
         Err(ServiceError::AlreadyTried(details)) => {
@@ -122,11 +120,21 @@ async fn deactivate(
 ) -> Result<Json<wire::Authorization>, ApiError> {
     caller.require(Scope::WriteChallenge)?;
     let id = read_challenge_id(&lookup)?;
-    unasked.refuse(shown_challenge(&door, &caller, id)).await?;
+    unasked.refuse(living_challenge(&door, &caller, id), "challenge", shown_challenge(&door, &caller, id)).await?;
     match door.services.authorizations.deactivate(&caller, id).await {
         Ok(details) => Ok(Json(view(&details, &door))),
         Err(refused) => Err(with_last_state(refused, "challenge", shown_challenge(&door, &caller, id)).await),
     }
+}
+
+async fn shown(door: &Door, caller: &Caller, id: AuthorizationId) -> Result<wire::Authorization, ServiceError> {
+    door.services.authorizations.show(caller, id).await.map(|details| view(&details, door))
+}
+
+/// That there is such a challenge, of an authorization that still stands.
+async fn living_challenge(door: &Door, caller: &Caller, id: ChallengeId) -> Result<(), ServiceError> {
+    door.services.authorizations.show_challenge(caller, id).await?;
+    door.services.authorizations.require_alive(caller, id.authorization()).await
 }
 
 async fn shown_challenge(door: &Door, caller: &Caller, id: ChallengeId) -> Result<wire::Challenge, ServiceError> {

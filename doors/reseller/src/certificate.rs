@@ -183,7 +183,7 @@ async fn revoke(
     caller.require(Scope::WriteCertificate)?;
     let missing = |_| ServiceError::not_found(Noun::Certificate);
     let order = read_order_id(&lookup).map_err(missing)?;
-    door.services.certificates.require_order(&caller, order).await?;
+    door.services.certificates.require_of_order(&caller, order).await?;
     let (reason, comment) = body?.read(read_revocation)?;
     let now = door.services.now();
     Ok(match door.services.certificates.revoke(&caller, order, reason, comment).await? {

@@ -152,7 +152,7 @@ async fn cancel(
 ) -> Result<Json<wire::Order>, ApiError> {
     caller.require(Scope::WriteOrder)?;
     let (id, span) = (read_order_id(&lookup)?, trace_span!(target: SPANS, "order.cancel"));
-    unasked.refuse(last(&door, &caller, id)).await?;
+    unasked.refuse(door.services.orders.require_alive(&caller, id), "order", last(&door, &caller, id)).await?;
     match door.services.orders.cancel(&caller, id).instrument(span).await {
         Ok(details) => Ok(Json(view(&details, door.services.now()))),
         Err(refused) => Err(with_last_state(refused, "order", last(&door, &caller, id)).await),
@@ -173,7 +173,7 @@ async fn finalize(
     caller.require(Scope::WriteOrder)?;
     let (id, span) = (read_order_id(&lookup)?, trace_span!(target: SPANS, "order.finalize"));
     // Whoever sends a CSR here would think that it is what the certificate is for.
-    unasked.refuse(last(&door, &caller, id)).await?;
+    unasked.refuse(door.services.orders.require_alive(&caller, id), "order", last(&door, &caller, id)).await?;
     let (status, details) = match door.services.orders.finalize(&caller, id).instrument(span).await {
         Ok(Finalized::Accepted(details)) => (StatusCode::ACCEPTED, details),
         Ok(Finalized::AlreadyAccepted(details)) => (StatusCode::ALREADY_REPORTED, details),

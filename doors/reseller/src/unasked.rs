@@ -7,8 +7,10 @@ use chancery_http::{ApiError, BodyLimits, Door, StrictQuery, read_bounded};
 use chancery_service::ServiceError;
 use chancery_wire::{ErrorCode, FieldProblem};
 use http_body::Body as _;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::gone::with_last_state;
 
 /// As many members are told.
 const MOST_NAMED: usize = 20;
@@ -30,11 +32,18 @@ impl UnaskedBody {
 }
 
 impl Unasked {
-    /// Refuses it, once it is clear that what the path names is there.
-    pub(crate) async fn refuse<T>(self, named: impl Future<Output = Result<T, ServiceError>>) -> Result<(), ApiError> {
+    /// Refuses it, once it is clear that what the path names is there and has not ended.
+    pub(crate) async fn refuse<T: Serialize>(
+        self,
+        named: impl Future<Output = Result<(), ServiceError>>,
+        name: &str,
+        last: impl Future<Output = Result<T, ServiceError>>,
+    ) -> Result<(), ApiError> {
         let Some(refusal) = self.0 else { return Ok(()) };
-        named.await?;
-        Err(refusal)
+        match named.await {
+            Ok(()) => Err(refusal),
+            Err(missing) => Err(with_last_state(missing, name, last).await),
+        }
     }
 }
 

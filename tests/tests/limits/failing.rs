@@ -34,6 +34,17 @@ async fn a_name_that_fails_is_tried_so_many_times_in_an_hour() {
         // Through the other door it is the same name of the same customer.
         let reply = client.post(&client.url("newOrder"), &json!({"identifiers": identifiers(&["broken.test"])})).await;
         assert_eq!(reply.json()["type"], "urn:ietf:params:acme:error:rateLimited");
+        assert!(reply.header("retry-after").is_some());
+        // Of several names it is told which.
+        let several = json!({"identifiers": identifiers(&["sound.test", "broken.test"])});
+        let reply = client.post(&client.url("newOrder"), &several).await.expect(429);
+        let about: Vec<_> = reply["subproblems"].as_array().unwrap().iter().map(|each| &each["identifier"]).collect();
+        assert_eq!(about, [&json!({"type": "dns", "value": "broken.test"})]);
+        assert!(reply["detail"].as_str().unwrap().contains("broken.test"), "{reply}");
+        let several = json!({"account_lookup": account, "csr": csr(&["sound.test", "broken.test"])});
+        let errors = tenant.post("/v1/order", several).await.expect(429)["errors"].clone();
+        assert!(errors[0]["message"].as_str().unwrap().starts_with("broken.test: "), "{errors}");
+        assert_eq!(errors.as_array().unwrap().len(), 1);
         tenant.make_order(&account, &["sound.test"]).await;
         let other = lookup(&tenant.make_account("b@example.com").await);
         tenant.make_order(&other, &["broken.test"]).await;

@@ -65,6 +65,34 @@ on_both_databases! {
         tenant.post(&finalize_path(&order), json!({})).await.expect(202);
     }
 
+    async fn that_something_is_gone_is_told_before_what_it_does_not_take(world: World) {
+        let (mut tenant, account) = stage(&world).await;
+        let cancelled = tenant.make_order(&account, &["a.test"]).await;
+        let expired = tenant.make_order(&account, &["b.test"]).await;
+        let mut paths = Vec::new();
+        for order in [&cancelled, &expired] {
+            let challenge = challenge_paths(&tenant, order, 0).await[0].clone();
+            let codes = format!("/v1/authz/{}/challenges", lookup(&order["authorizations"][0]));
+            paths.extend([
+                (Method::POST, finalize_path(order), "order"),
+                (Method::DELETE, order_path(order), "order"),
+                (Method::POST, codes, "authorization"),
+                (Method::POST, challenge.clone(), "challenge"),
+                (Method::DELETE, challenge, "challenge"),
+            ]);
+        }
+        tenant.delete(&order_path(&cancelled)).await.expect(200);
+        later(&world, &mut tenant, Duration::from_secs(7 * 86_400)).await;
+        for (method, path, member) in paths {
+            let plain = tenant.send(method.clone(), &path, &[], None).await;
+            let refused = tenant.send(method.clone(), &path, &[], Some(&json!({"x": 1}))).await;
+            assert_eq!(refused.refusal(410), plain.refusal(410), "{method} {path}");
+            assert_eq!(refused.json()[member], plain.json()[member], "{method} {path}");
+            assert!(refused.json()[member].is_object(), "{method} {path}");
+            assert_eq!(tenant.send(method.clone(), &format!("{path}?x=1"), &[], None).await.status, 410);
+        }
+    }
+
     async fn nothing_is_ordered_for_accounts_and_credentials_that_are_not_there_or_gone(world: World) {
         let (tenant, account) = stage(&world).await;
         let csr = csr(&["a.test"]);

@@ -59,13 +59,13 @@ on_both_databases! {
                 "allow_ip_addresses",
             ),
             (json!({"allowed_profiles": ["TLS-199d"]}), vec!["a.test"], json!({}), "profile", "allowed_profiles"),
-            (json!({"allowed_key_types": ["rsa-2048"]}), vec!["a.test"], json!({}), "key_type", "allowed_key_types"),
+            (json!({"allowed_key_types": ["rsa-2048"]}), vec!["a.test"], json!({}), "csr", "allowed_key_types"),
             (json!({"max_names": 1}), vec!["a.test", "b.test"], json!({}), "identifiers", "max_names"),
             (
                 json!({"max_validity_days": 30}),
                 vec!["a.test"],
                 json!({"not_after": at(31 * DAY)}),
-                "validity_days",
+                "not_after",
                 "max_validity_days",
             ),
             (json!({"issuance_enabled": false}), vec!["a.test"], json!({}), "issuance_enabled", "issuance_enabled"),
@@ -107,7 +107,10 @@ on_both_databases! {
                 assert!(asked.text().contains(rule), "{}", asked.text());
                 let question = json!({"account_lookup": account, "identifiers": names, "key_type": "ec-p256"});
                 let foretold = tenant.post("/v1/policy/evaluate", question).await.expect(200);
-                assert_eq!(foretold["violations"], errors);
+                let told = |violations: &Value, member| text(&violations[0], member);
+                for member in ["code", "policy", "message"] {
+                    assert_eq!(told(&foretold["violations"], member), told(&errors, member));
+                }
             }
         }
         assert_eq!(tenant.get("/v1/order").await.expect(200)["items"], json!([]));
@@ -134,6 +137,21 @@ on_both_databases! {
         ];
         expected.sort();
         assert_eq!(told, expected);
+    }
+
+    async fn a_quota_of_none_is_told_with_the_other_rules(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let rules = json!({"denied_domains": ["bad.test"], "max_certificates_per_day": 0, "max_active_certificates": 0});
+        under(&tenant, &account, "none", rules).await;
+        let csr = csr(&["bad.test"]);
+        let refused = tenant.post("/v1/order", json!({"account_lookup": account, "csr": csr})).await;
+        assert_eq!(refused.refusal(400), "policy_violation");
+        let codes: Vec<_> =
+            refused.json()["errors"].as_array().unwrap().iter().map(|each| text(each, "code")).collect();
+        assert_eq!(codes, ["denied_domains", "max_certificates_per_day", "max_active_certificates"]);
+        let asked = tenant.post("/v1/validate-csr", json!({"csr": csr, "account_lookup": account})).await;
+        assert_eq!(asked.status, 400);
+        assert_eq!(asked.text().lines().count(), 3, "{}", asked.text());
     }
 
     async fn a_policy_that_comes_after_the_order_is_enforced_when_it_is_issued(world: World) {

@@ -36,6 +36,18 @@ on_both_databases! {
         }
     }
 
+    async fn that_there_is_nothing_to_revoke_is_told_before_what_is_wrong_with_the_request(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let order = tenant.make_order(&account, &["a.test"]).await;
+        for body in [json!({}), json!({"reason": "no such reason"}), json!({"unknown": 1})] {
+            let reply = tenant.post(&revocation_path(&order), body.clone()).await;
+            assert_eq!(reply.refusal(404), "certificate_not_found", "{body}");
+        }
+        let issued = world.issue(&tenant, &account, &["b.test"]).await;
+        let reply = tenant.post(&revocation_path(&issued), json!({"reason": "no such reason"})).await;
+        assert_eq!(reply.refusal(400), "invalid_request");
+    }
+
     async fn that_a_key_is_compromised_is_believed_of_what_was_revoked_for_less(world: World) {
         let (mut tenant, account) = stage(&world).await;
         world.make_ready(&tenant, &account, &["a.test"]).await;

@@ -67,6 +67,17 @@ impl Authorizations {
         self.kernel.store.peek(read).await
     }
 
+    /// That an authorization was not given up, and its order neither cancelled nor left to expire.
+    pub async fn require_alive(&self, caller: &Caller, id: AuthorizationId) -> Result<(), ServiceError> {
+        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        let read = move |tx: &mut Tx<'_>| {
+            let authorization = own(tx, &caller, id)?;
+            let order = authorization.order.map(|order| tx.order(caller.reseller, order)).transpose()?.flatten();
+            require_alive(&kernel, &authorization, order.as_ref())
+        };
+        self.kernel.store.read(read).await
+    }
+
     /// Generates the codes of an authorization, or gives back those it has.
     pub async fn generate_challenges(
         &self,

@@ -105,7 +105,7 @@ fn create(
     let named = new.identifiers.as_deref().unwrap_or(&identifiers);
     let asked = Request { profile, identifiers: named, key_type, challenge_type: None, validity_days };
     let standing = Standing::of(tx, account.id)?;
-    let verdict = standing.judge(tx, settings, account.id, &asked, now);
+    let verdict = standing.judge(tx, settings, account.id, &asked, now).map_err(in_terms_of_an_order);
     let about = Asked { account: account.id, order: None, profile: &profile.name, names: &identifiers };
     refused.note(&about, verdict)?;
     refused.note(&about, standing.require_ways_without_acme(settings, &asked))?;
@@ -129,6 +129,19 @@ fn create(
         replaces: None,
     });
     draft.store(tx, order)
+}
+
+/// The key is part of the CSR, and days are counted up to an end: what is told of them names what the caller wrote.
+fn in_terms_of_an_order(error: ServiceError) -> ServiceError {
+    let ServiceError::PolicyViolation(mut violations) = error else { return error };
+    for violation in &mut violations {
+        match violation.field.as_str() {
+            "key_type" => "csr".clone_into(&mut violation.field),
+            "validity_days" => "not_after".clone_into(&mut violation.field),
+            _ => {}
+        }
+    }
+    ServiceError::PolicyViolation(violations)
 }
 
 /// Each name once, in order; what the caller names must be what the CSR names.

@@ -70,6 +70,11 @@ impl Orders {
         self.kernel.store.peek(move |tx| own(tx, &caller, id)).await
     }
 
+    /// That an order has not ended without a certificate.
+    pub async fn require_alive(&self, caller: &Caller, id: OrderId) -> Result<(), ServiceError> {
+        Ok(self.glimpse(caller, id).await?.require_alive(self.kernel.now())?)
+    }
+
     /// A page of the reseller's orders, newest first.
     pub async fn list(
         &self,

@@ -41,7 +41,9 @@ impl Standing {
         request: &Request<'_>,
         now: Timestamp,
     ) -> Result<Verdict, ServiceError> {
-        let verdict = self.judge_rules(settings, request)?;
+        let mut verdict = self.verdict(settings, request);
+        verdict.violations.extend(forbidding(&self.applied(settings)));
+        let verdict = unbroken(verdict)?;
         self.require_quota(tx, settings, account, now)?;
         Ok(verdict)
     }
@@ -59,8 +61,7 @@ impl Standing {
 
     /// The same without the quotas, for what is counted already.
     pub(crate) fn judge_rules(&self, settings: &Settings, request: &Request<'_>) -> Result<Verdict, ServiceError> {
-        let verdict = self.verdict(settings, request);
-        if verdict.violations.is_empty() { Ok(verdict) } else { Err(ServiceError::PolicyViolation(verdict.violations)) }
+        unbroken(self.verdict(settings, request))
     }
 
     /// What the rules say to a request, quotas aside.
@@ -186,19 +187,33 @@ impl Quota {
     }
 }
 
-/// That no quota is used up; all that are, are told, and when the last of them has a place again. Against a quota of none
-/// waiting does not help: it forbids, like any other rule.
+fn unbroken(verdict: Verdict) -> Result<Verdict, ServiceError> {
+    if verdict.violations.is_empty() { Ok(verdict) } else { Err(ServiceError::PolicyViolation(verdict.violations)) }
+}
+
+/// Quotas of none: against those waiting does not help, they forbid like any other rule.
+fn forbidding(applied: &[Applied<'_>]) -> Vec<Problem> {
+    let all = applied.iter().flat_map(|policy| QUOTAS.iter().map(move |quota| (policy, quota)));
+    all.filter(|(policy, quota)| (quota.most)(policy.rules) == Some(0))
+        .map(|(policy, quota)| quota.problem(policy, &format!("no {} are allowed", quota.what)))
+        .collect()
+}
+
+/// That no quota forbids or is used up; all that are, are told, and when the last of them has a place again.
 fn check_quotas(
     tx: &mut Tx<'_>,
     applied: &[Applied<'_>],
     account: AccountId,
     now: Timestamp,
 ) -> Result<(), ServiceError> {
-    let (mut forbidding, mut used_up, mut retry_after) = (Vec::new(), Vec::new(), 0);
+    let forbidding = forbidding(applied);
+    if !forbidding.is_empty() {
+        return Err(ServiceError::PolicyViolation(forbidding));
+    }
+    let (mut used_up, mut retry_after) = (Vec::new(), 0);
     for (policy, quota) in applied.iter().flat_map(|policy| QUOTAS.iter().map(move |quota| (policy, quota))) {
         match (quota.most)(policy.rules) {
             None => {}
-            Some(0) => forbidding.push(quota.problem(policy, &format!("no {} are allowed", quota.what))),
             Some(most) => {
                 let counted = (quota.count)(tx, account, now)?;
                 let used: i64 = counted.iter().map(|each| each.certificates).sum();
@@ -209,11 +224,7 @@ fn check_quotas(
             }
         }
     }
-    match (forbidding.is_empty(), used_up.is_empty()) {
-        (true, true) => Ok(()),
-        (true, false) => Err(ServiceError::QuotaExceeded { problems: used_up, retry_after }),
-        (false, _) => Err(ServiceError::PolicyViolation(forbidding)),
-    }
+    if used_up.is_empty() { Ok(()) } else { Err(ServiceError::QuotaExceeded { problems: used_up, retry_after }) }
 }
 
 /// The rule that names the ways to show control.

@@ -115,6 +115,18 @@ on_both_databases! {
         refused(&client.finalize(&order, &["later.test"]).await, 403, "rejectedIdentifier", "");
     }
 
+    async fn a_list_is_no_identifier(world: World) {
+        let (_, _, client) = stage(&world).await;
+        for (url, payload) in [
+            ("newOrder", json!({"identifiers": [["dns", "a.test"]]})),
+            ("newOrder", json!({"identifiers": [{"type": "dns", "value": "a.test"}, ["dns", "b.a.test", "a.test"]]})),
+            ("newOrder", json!({"identifiers": ["a.test"]})),
+            ("newAuthz", json!({"identifier": ["dns", "a.test"]})),
+        ] {
+            refused(&client.post(&client.url(url), &payload).await, 400, "malformed", "must be an object");
+        }
+    }
+
     async fn a_quota_says_when_to_come_back(world: World) {
         let (tenant, credential, client) = stage(&world).await;
         let group = tenant.make_group("g").await;
