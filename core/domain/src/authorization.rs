@@ -5,6 +5,7 @@ use crate::evidence::{Attempt, CaaEvidence, ValidationProblem};
 use crate::id::{AccountId, AcmeAccountId, AuthorizationId, ChallengeId, OrderId, ResellerId};
 use crate::identifier::{DnsName, Identifier};
 use crate::kinds::ChallengeType;
+use crate::status::AuthorizationStatus;
 use crate::time::Timestamp;
 
 /// An authorization. It belongs to one order, or to none where it was asked for ahead of one.
@@ -81,14 +82,16 @@ pub enum Verification {
 
 impl Authorization {
     /// The status as both doors show it.
-    pub fn status(&self, now: Timestamp) -> &'static str {
+    pub fn status(&self, now: Timestamp) -> AuthorizationStatus {
         match &self.state {
-            AuthorizationState::Pending | AuthorizationState::Valid(_) if now >= self.expires_at => "expired",
-            AuthorizationState::Pending => "pending",
-            AuthorizationState::Valid(_) => "valid",
-            AuthorizationState::Invalid { .. } => "invalid",
-            AuthorizationState::Deactivated { .. } => "deactivated",
-            AuthorizationState::Revoked { .. } => "revoked",
+            AuthorizationState::Pending | AuthorizationState::Valid(_) if now >= self.expires_at => {
+                AuthorizationStatus::Expired
+            }
+            AuthorizationState::Pending => AuthorizationStatus::Pending,
+            AuthorizationState::Valid(_) => AuthorizationStatus::Valid,
+            AuthorizationState::Invalid { .. } => AuthorizationStatus::Invalid,
+            AuthorizationState::Deactivated { .. } => AuthorizationStatus::Deactivated,
+            AuthorizationState::Revoked { .. } => AuthorizationStatus::Revoked,
         }
     }
 
@@ -267,11 +270,11 @@ mod tests {
         assert_eq!(chosen.clone().choose(id(2), NOW), Err(AuthorizationError::AlreadyTried));
         assert_eq!(chosen.clone().choose(id(1), NOW), Err(AuthorizationError::AlreadyTried));
         let shown = chosen.clone().conclude(id(1), vec![], Verification::Shown(caa()), UNTIL, NOW).unwrap();
-        assert_eq!((shown.status(NOW), shown.expires_at), ("valid", UNTIL));
+        assert_eq!((shown.status(NOW), shown.expires_at), (AuthorizationStatus::Valid, UNTIL));
         assert_eq!(shown.validation().map(|validation| validation.method), Some(ChallengeType::Http01));
         let problem = ValidationProblem { kind: ProblemKind::Connection, detail: "refused".to_owned() };
         let failed = chosen.conclude(id(1), vec![], Verification::Failed(problem), UNTIL, NOW).unwrap();
-        assert_eq!(failed.status(NOW), "invalid");
+        assert_eq!(failed.status(NOW), AuthorizationStatus::Invalid);
         assert_eq!(failed.choose(id(2), NOW), Err(AuthorizationError::AlreadyTried));
     }
 
@@ -293,7 +296,7 @@ mod tests {
     #[test]
     fn expires_by_the_clock() {
         let late = Timestamp::from_secs(100);
-        assert_eq!(authorization().status(late), "expired");
+        assert_eq!(authorization().status(late), AuthorizationStatus::Expired);
         assert_eq!(authorization().choose(id(1), late), Err(AuthorizationError::Expired(late)));
     }
 }

@@ -10,6 +10,7 @@ use crate::identifier::Identifier;
 use crate::kinds::KeyType;
 use crate::order::Via;
 use crate::profile::ProfileName;
+use crate::status::CertificateStatus;
 use crate::time::Timestamp;
 
 /// A certificate as it is kept. What it is for is known from the beginning; the rest comes with its issuance.
@@ -69,41 +70,6 @@ pub struct Revocation {
     pub at: Timestamp,
     pub reason: RevocationReason,
     pub comment: Option<String>,
-}
-
-/// The seed's five statuses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CertificateStatus {
-    Pending,
-    Issued,
-    Cancelled,
-    Revoked,
-    Expired,
-}
-
-impl CertificateStatus {
-    pub const ALL: &'static [Self] = &[Self::Pending, Self::Issued, Self::Cancelled, Self::Revoked, Self::Expired];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Issued => "issued",
-            Self::Cancelled => "cancelled",
-            Self::Revoked => "revoked",
-            Self::Expired => "expired",
-        }
-    }
-}
-
-impl FromStr for CertificateStatus {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.iter().copied().find(|status| status.as_str() == text).ok_or_else(|| {
-            let known: Vec<_> = Self::ALL.iter().map(|status| status.as_str()).collect();
-            format!("{text:?} is not a certificate status; known are {}", known.join(", "))
-        })
-    }
 }
 
 impl CertificateRecord {

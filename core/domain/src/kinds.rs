@@ -35,6 +35,7 @@ macro_rules! kinds {
         }
     )*};
 }
+pub(crate) use kinds;
 
 kinds! {
     /// The kind of a subscriber's key.

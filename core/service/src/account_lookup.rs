@@ -65,7 +65,16 @@ impl AccountLookup {
         found.ok_or_else(|| ServiceError::not_found(Noun::Account))
     }
 
-    /// The same, to order for it: a credential that has expired does not speak for its account any more.
+    /// The same, for a filter: an account that does not exist filters everything out.
+    pub(crate) fn find_any(&self, tx: &mut Tx<'_>, reseller: ResellerId) -> Result<Option<Account>, ServiceError> {
+        match self.find(tx, reseller) {
+            Ok(account) => Ok(Some(account)),
+            Err(ServiceError::NotFound(..)) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// An account that goes by this name, to order for it: a credential that has expired does not speak for its account any more.
     pub(crate) fn find_to_order(
         &self,
         tx: &mut Tx<'_>,

@@ -81,14 +81,11 @@ impl Accounts {
         self.kernel.store.read(move |tx| lookup.find(tx, reseller)).await
     }
 
-    /// The account that goes by this name, for a filter: one that does not exist filters everything out.
+    /// The account that goes by this name, where there is one.
     pub async fn find_any(&self, caller: &Caller, lookup: AccountLookup) -> Result<Option<Account>, ServiceError> {
+        caller.require_either(Scope::ReadAccount, Scope::WriteAccount)?;
         let reseller = caller.reseller;
-        match self.kernel.store.read(move |tx| lookup.find(tx, reseller)).await {
-            Ok(account) => Ok(Some(account)),
-            Err(ServiceError::NotFound(..)) => Ok(None),
-            Err(other) => Err(other),
-        }
+        self.kernel.store.read(move |tx| lookup.find_any(tx, reseller)).await
     }
 
     /// The account with its credentials and groups.
@@ -132,13 +129,9 @@ impl Accounts {
         let (reseller, lookup, prefix) = (caller.reseller, AccountLookup::parse(text), text.to_lowercase());
         let external = ExternalId::parse(text).ok();
         let read = move |tx: &mut Tx<'_>| {
-            let found = match lookup.find(tx, reseller) {
-                Ok(account) => Some(account),
-                Err(ServiceError::NotFound(..)) => match &external {
-                    Some(external) => tx.account_by_external_id(reseller, external.as_str())?,
-                    None => None,
-                },
-                Err(other) => return Err(other),
+            let found = match (lookup.find_any(tx, reseller)?, &external) {
+                (None, Some(external)) => tx.account_by_external_id(reseller, external.as_str())?,
+                (found, _) => found,
             };
             let mut accounts = tx.accounts_by_email_prefix(reseller, &prefix, most)?;
             if let Some(found) = found.filter(|found| accounts.iter().all(|other| other.id != found.id)) {

@@ -73,10 +73,9 @@ impl Certificates {
         let read = move |tx: &mut Tx<'_>| {
             let account = match &account {
                 None => None,
-                Some(lookup) => match lookup.find(tx, reseller) {
-                    Ok(account) => Some(account.id),
-                    Err(ServiceError::NotFound(..)) => return Ok(Page { items: Vec::new(), next: None }),
-                    Err(other) => return Err(other),
+                Some(lookup) => match lookup.find_any(tx, reseller)? {
+                    Some(account) => Some(account.id),
+                    None => return Ok(Page { items: Vec::new(), next: None }),
                 },
             };
             let filter = CertificateFilter { account, ..filter.clone() };
@@ -121,6 +120,7 @@ impl Certificates {
 
     /// That the caller's order has led to a certificate: its absence is told before anything about the request.
     pub async fn require_of_order(&self, caller: &Caller, order: OrderId) -> Result<(), ServiceError> {
+        caller.require(Scope::WriteCertificate)?;
         let reseller = caller.reseller;
         let find = move |tx: &mut Tx<'_>| {
             let missing = || ServiceError::not_found(Noun::Certificate);

@@ -4,8 +4,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use chancery_domain::{
-    Attempt, Authorization, CaaEvidence, Challenge, ChallengeId, ChallengeState, ChallengeType, Identifier, Order,
-    OrderState, Timestamp, ValidationProblem, Verification,
+    Attempt, Authorization, AuthorizationStatus, CaaEvidence, Challenge, ChallengeId, ChallengeState, ChallengeType,
+    Identifier, Order, OrderState, Timestamp, ValidationProblem, Verification,
 };
 use chancery_store::{JobKind, Tx};
 use serde_json::{Value, json};
@@ -114,7 +114,7 @@ fn assignment(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId) -> Result<Optio
     let Some(authorization) = tx.any_authorization(id.authorization())? else { return Ok(None) };
     let Some(challenge) = authorization.challenge(id) else { return Ok(None) };
     let processing = matches!(challenge.state, ChallengeState::Processing { .. });
-    if !processing || authorization.status(kernel.now()) != "pending" {
+    if !processing || authorization.status(kernel.now()) != AuthorizationStatus::Pending {
         return Ok(None);
     }
     let thumbprint = thumbprint(tx, authorization.account, authorization.acme_account)?;
@@ -237,7 +237,8 @@ fn tell_order(
             fail_order(tx, order, problem, now)?;
         }
         Ok(_) if order.state == OrderState::Pending => {
-            let all = authorization.status(now) == "valid" && others.iter().all(|each| each.status(now) == "valid");
+            let is_valid = |each: &Authorization| each.status(now) == AuthorizationStatus::Valid;
+            let all = is_valid(authorization) && others.iter().all(is_valid);
             let shortened = authorization.expires_at < order.expires_at;
             let order = order.end_by(authorization.expires_at, now);
             match all {

@@ -75,7 +75,7 @@ fn view(authorization: &Authorization, door: &Door) -> wire::Authorization {
     };
     wire::Authorization {
         identifier,
-        status: authorization.status(door.services.now()).to_owned(),
+        status: authorization.status(door.services.now()).to_string(),
         expires: authorization.expires_at.to_string(),
         challenges: shown(authorization).into_iter().map(|each| challenge::view(each, authorization, door)).collect(),
         wildcard,

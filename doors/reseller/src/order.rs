@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use chancery_domain::{ExternalId, Metadata, OrderId, Problems, ProfileName, Scope};
+use chancery_domain::{ExternalId, Metadata, OrderId, OrderStatus, Problems, ProfileName, Scope};
 use chancery_http::{
     ApiError, Authenticated, Begun, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request,
 };
@@ -63,22 +63,10 @@ async fn list(
     let StrictQuery(query) = query?;
     let request = list_request(query.limit, query.cursor)?;
     let now = door.services.now();
-    if let Some(status) = query.status.as_deref()
-        && !STATUSES.contains(&status)
-    {
-        let mut problems = Problems::default();
-        problems.add("status", "invalid", format!("must be one of {}", STATUSES.join(", ")));
-        return Err(ServiceError::Invalid(problems).into());
-    }
-    let account = match query.account_lookup {
-        None => None,
-        Some(lookup) => match door.services.accounts.find_any(&caller, AccountLookup::parse(&lookup)).await? {
-            Some(account) => Some(account.id),
-            None => return Ok(Json(wire::OrderList { items: Vec::new(), next_cursor: None })),
-        },
-    };
-    let filter = OrderFilter { account, status: query.status, external_id: query.external_id, now };
-    let page = door.services.orders.list(&caller, filter, &request).await?;
+    let status = query.status.as_deref().map(read_status).transpose()?;
+    let account = query.account_lookup.as_deref().map(AccountLookup::parse);
+    let filter = OrderFilter { account: None, status, external_id: query.external_id, now };
+    let page = door.services.orders.list(&caller, account, filter, &request).await?;
     let items = page.items.iter().map(|order| in_list(view(order, now))).collect();
     Ok(Json(wire::OrderList { items, next_cursor: page.next_cursor }))
 }
@@ -91,7 +79,14 @@ fn in_list(mut order: wire::Order) -> wire::Order {
     order
 }
 
-const STATUSES: &[&str] = &["pending", "ready", "processing", "valid", "invalid", "cancelled", "expired"];
+fn read_status(text: &str) -> Result<OrderStatus, ServiceError> {
+    text.parse().map_err(|_| {
+        let known: Vec<_> = OrderStatus::ALL.iter().map(|status| status.as_str()).collect();
+        let mut problems = Problems::default();
+        problems.add("status", "invalid", format!("must be one of {}", known.join(", ")));
+        ServiceError::Invalid(problems)
+    })
+}
 
 /// Creates an order for an account
 #[utoipa::path(post, path = "/v1/order", tag = "Orders", operation_id = "createOrder",

@@ -21,7 +21,7 @@ pub(crate) fn view(details: &OrderDetails, now: Timestamp) -> wire::Order {
     let OrderDetails { order, authorizations, thumbprint } = details;
     wire::Order {
         lookup: order.id.to_string(),
-        status: order.status(now).to_owned(),
+        status: order.status(now).to_string(),
         profile: order.profile.to_string(),
         account_lookup: order.account.to_string(),
         eab_kid: order.kid.to_string(),
@@ -62,7 +62,7 @@ pub(crate) fn authorization(
     };
     wire::Authorization {
         lookup: authorization.id.to_string(),
-        status: authorization.status(now).to_owned(),
+        status: authorization.status(now).to_string(),
         identifier: base,
         wildcard,
         expires_at: authorization.expires_at.to_string(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use chancery_domain::{AccountId, PageRequest, RevocationReason};
+use chancery_domain::{AccountId, OrderStatus, PageRequest, RevocationReason};
 use chancery_store::{AuditFilter, AuditRecord, OrderFilter, Outcome};
 use chancery_tests::{Tenant, World, lookup, on_both_databases};
 use futures_util::future::join_all;
@@ -121,7 +121,7 @@ async fn cancelled(world: &World, tenant: &Tenant) -> usize {
     let (code, now) = (tenant.code.clone(), world.services.now());
     let read = move |tx: &mut chancery_store::Tx<'_>| {
         let reseller = tx.reseller_by_code(&code)?.expect("it is there").id;
-        let filter = OrderFilter { account: None, external_id: None, status: Some("cancelled".to_owned()), now };
+        let filter = OrderFilter { account: None, external_id: None, status: Some(OrderStatus::Cancelled), now };
         tx.orders(reseller, &filter, &PageRequest { after: None, limit: 1000 })
     };
     world.store.read(read).await.unwrap().items.len()

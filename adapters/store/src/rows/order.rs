@@ -1,8 +1,8 @@
 use std::sync::LazyLock;
 
 use chancery_domain::{
-    AccountId, AcmeAccountId, AuthorizationId, ExternalId, Metadata, Order, OrderId, OrderState, Page, PageRequest,
-    ProfileName, ResellerId, Timestamp, Via,
+    AccountId, AcmeAccountId, AuthorizationId, ExternalId, Metadata, Order, OrderId, OrderState, OrderStatus, Page,
+    PageRequest, ProfileName, ResellerId, Timestamp, Via,
 };
 
 use super::evidence::{read_identifiers, read_problem, write_identifiers, write_problem};
@@ -17,8 +17,7 @@ use crate::value::{Value, params};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderFilter {
     pub account: Option<AccountId>,
-    /// One of the statuses of the reseller API.
-    pub status: Option<String>,
+    pub status: Option<OrderStatus>,
     pub external_id: Option<String>,
     pub now: Timestamp,
 }
@@ -123,11 +122,13 @@ impl Tx<'_> {
     ) -> Result<Page<Order>, StoreError> {
         let (after, limit) = bounds(page);
         // One condition is left to an index; `|| ''` and `+` keep the others from theirs.
-        let (state, lapses) = match filter.status.as_deref() {
+        let (state, lapses) = match filter.status {
             None => (None, None),
-            Some("expired") => (None, Some("state || '' IN ('pending', 'ready') AND +expires_at <=")),
-            Some(open @ ("pending" | "ready")) => (Some(open), Some("+expires_at >")),
-            Some(other) => (Some(other), None),
+            Some(OrderStatus::Expired) => (None, Some("state || '' IN ('pending', 'ready') AND +expires_at <=")),
+            Some(open @ (OrderStatus::Pending | OrderStatus::Ready)) => (Some(open.as_str()), Some("+expires_at >")),
+            Some(
+                ended @ (OrderStatus::Processing | OrderStatus::Valid | OrderStatus::Invalid | OrderStatus::Cancelled),
+            ) => (Some(ended.as_str()), None),
         };
         let by = match (filter.account, state) {
             (Some(account), _) => Some(("account_id", Value::from(account))),

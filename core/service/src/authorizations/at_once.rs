@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use chancery_domain::{AuthorizationId, AuthorizationState, ChallengeId, ChallengeState, ResellerId};
+use chancery_domain::{
+    AuthorizationId, AuthorizationState, AuthorizationStatus, ChallengeId, ChallengeState, ResellerId,
+};
 use chancery_store::{Job, JobKind, Tx};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -210,7 +212,7 @@ impl Authorizations {
             };
             let now = kernel.now();
             let fresh = authorization.state == AuthorizationState::Pending
-                && authorization.status(now) == "pending"
+                && authorization.status(now) == AuthorizationStatus::Pending
                 && authorization.tried().is_none();
             let challenge = authorization.challenge(id).filter(|challenge| challenge.state == ChallengeState::Pending);
             let (Some(challenge), Some(thumbprint), true) = (challenge, by.acme_key.as_deref(), fresh) else {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    Account, Authorization, AuthorizationError, AuthorizationId, AuthorizationState, Challenge, ChallengeId,
-    ChallengeState, ChallengeType, Identifier, Order, OrderError, OrderState, Profile, Scope, Timestamp,
+    Account, Authorization, AuthorizationError, AuthorizationId, AuthorizationState, AuthorizationStatus, Challenge,
+    ChallengeId, ChallengeState, ChallengeType, Identifier, Order, OrderError, OrderState, Profile, Scope, Timestamp,
 };
 use chancery_jose::SigningKey;
 use chancery_store::{Job, JobKind, Tx};
@@ -69,6 +69,7 @@ impl Authorizations {
 
     /// That an authorization was not given up, and its order neither cancelled nor left to expire.
     pub async fn require_alive(&self, caller: &Caller, id: AuthorizationId) -> Result<(), ServiceError> {
+        caller.require_either(Scope::WriteAuthorization, Scope::WriteChallenge)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         let read = move |tx: &mut Tx<'_>| {
             let authorization = own(tx, &caller, id)?;
@@ -173,7 +174,7 @@ impl Authorizations {
                 if claim_account_of(tx, &authorization)?.deleted_at.is_some() {
                     return Err(AuthorizationError::Deactivated.into());
                 }
-                if authorization.status(now) == "expired" {
+                if authorization.status(now) == AuthorizationStatus::Expired {
                     return Err(AuthorizationError::Expired(authorization.expires_at).into());
                 }
                 let mut detail = json!({

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use chancery_domain::{CertificateRecord, Scope, Timestamp};
+use chancery_domain::{CertificateRecord, OrderStatus, Scope, Timestamp};
 use chancery_store::{CountedState, OrderFilter, Span, Tx, UsageBy, UsageFilter};
 
 use super::Console;
@@ -122,9 +122,9 @@ impl Console {
         if caller.require(Scope::ReadOrder).is_err() {
             return Ok(Vec::new());
         }
-        let filter = OrderFilter { account: None, status: Some("invalid".to_owned()), external_id: None, now };
+        let filter = OrderFilter { account: None, status: Some(OrderStatus::Invalid), external_id: None, now };
         let request = ListRequest { limit: LISTED, cursor: None };
-        Ok(Orders::new(self.kernel.clone()).list(caller, filter, &request).await?.items)
+        Ok(Orders::new(self.kernel.clone()).list(caller, None, filter, &request).await?.items)
     }
 }
 

@@ -75,14 +75,13 @@ impl Events {
         let read = move |tx: &mut Tx<'_>| {
             let account = match &filter.account {
                 None => None,
-                Some(lookup) => match lookup.find(tx, reseller) {
-                    Ok(account) => Some(account.id.to_string()),
-                    Err(ServiceError::NotFound(..)) => {
+                Some(lookup) => match lookup.find_any(tx, reseller)? {
+                    Some(account) => Some(account.id.to_string()),
+                    None => {
                         // Whoever follows goes on from here: the account may be still to come.
                         let next = filter.oldest_first.then(|| filter.beginning(tx, reseller, &page)).transpose()?;
                         return Ok(Page { items: Vec::new(), next: next.map(|at| at.to_string()) });
                     }
-                    Err(other) => return Err(other),
                 },
             };
             let look = Look { reseller, filter: &filter, account, limit: page.limit as usize };

@@ -11,8 +11,8 @@ pub(crate) mod rules;
 use std::sync::Arc;
 
 use chancery_domain::{
-    AccountError, AccountId, AcmeAccountId, Authorization, ExternalId, Finalization, Order, OrderError, OrderId, Page,
-    Problem, Problems, Scope, Timestamp,
+    AccountError, AccountId, AcmeAccountId, Authorization, AuthorizationStatus, ExternalId, Finalization, Order,
+    OrderError, OrderId, OrderStatus, Page, Problem, Problems, Scope, Timestamp,
 };
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
@@ -22,6 +22,7 @@ pub(crate) use create::{Dates, Draft, Wanted, days_between};
 pub(crate) use ending::{cancel_order, fail_order, put_back_order, redraft_order};
 pub(crate) use rules::{Standing, offered};
 
+use crate::account_lookup::AccountLookup;
 use crate::accounts::standing_account;
 use crate::acme::hold_applicant;
 use crate::caller::Caller;
@@ -75,19 +76,28 @@ impl Orders {
         Ok(self.glimpse(caller, id).await?.require_alive(self.kernel.now())?)
     }
 
-    /// A page of the reseller's orders, newest first.
+    /// A page of the reseller's orders, newest first. An account that does not exist has none.
     pub async fn list(
         &self,
         caller: &Caller,
+        account: Option<AccountLookup>,
         filter: OrderFilter,
         request: &ListRequest,
     ) -> Result<Listed<OrderDetails>, ServiceError> {
         caller.require(Scope::ReadOrder)?;
         let reseller = caller.reseller;
-        let OrderFilter { account, status, external_id, .. } = &filter;
-        let list = ListName::new("order", reseller, &(account, status, external_id));
+        let OrderFilter { status, external_id, .. } = &filter;
+        let list = ListName::new("order", reseller, &(&account, status.map(OrderStatus::as_str), external_id));
         let page = self.kernel.cursors.open(&list, request)?;
         let read = move |tx: &mut Tx<'_>| {
+            let account = match &account {
+                None => None,
+                Some(lookup) => match lookup.find_any(tx, reseller)? {
+                    Some(account) => Some(account.id),
+                    None => return Ok(Page { items: Vec::new(), next: None }),
+                },
+            };
+            let filter = OrderFilter { account, ..filter.clone() };
             let Page { items, next } = tx.orders(reseller, &filter, &page)?;
             let items = items.into_iter().map(|order| details(tx, order)).collect::<Result<_, _>>()?;
             Ok::<_, ServiceError>(Page { items, next })
@@ -246,7 +256,7 @@ pub(crate) fn lock_own(tx: &mut Tx<'_>, caller: &Caller, id: OrderId) -> Result<
 
 /// What an order still waits for, name by name.
 fn missing(authorizations: &[Authorization], now: Timestamp) -> Vec<Problem> {
-    let waiting = authorizations.iter().enumerate().filter(|(_, each)| each.status(now) != "valid");
+    let waiting = authorizations.iter().enumerate().filter(|(_, each)| each.status(now) != AuthorizationStatus::Valid);
     let problem = |(place, each): (usize, &Authorization)| {
         let what = match each.tried() {
             Some(_) => "is being verified; ask again in a moment",
@@ -254,7 +264,7 @@ fn missing(authorizations: &[Authorization], now: Timestamp) -> Vec<Problem> {
             None => "needs one of its challenges chosen",
         };
         let message = format!("{}: the authorization {} {what}", each.identifier, each.id);
-        Problem::new(format!("authorizations[{place}]"), each.status(now), message)
+        Problem::new(format!("authorizations[{place}]"), each.status(now).as_str(), message)
     };
     waiting.map(problem).collect()
 }

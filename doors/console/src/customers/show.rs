@@ -66,8 +66,8 @@ pub(super) async fn shown(
     // What a client may not see is left out; the rest of the page is there.
     let orders = match caller.scopes.contains(Scope::ReadOrder) {
         true => {
-            let filter = OrderFilter { account: Some(id), status: None, external_id: None, now };
-            services.orders.list(caller, filter, &SHOWN).await?.items
+            let filter = OrderFilter { account: None, status: None, external_id: None, now };
+            services.orders.list(caller, Some(lookup.clone()), filter, &SHOWN).await?.items
         }
         false => Vec::new(),
     };

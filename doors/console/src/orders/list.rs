@@ -2,9 +2,9 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use chancery_domain::{Order, OrderState, Timestamp};
+use chancery_domain::{Order, OrderState, OrderStatus, Timestamp};
 use chancery_http::Door;
-use chancery_service::{AccountLookup, ListRequest, Listed, OrderDetails, OrderFilter};
+use chancery_service::{AccountLookup, ListRequest, OrderDetails, OrderFilter};
 use maud::{Markup, html};
 
 use super::pauses;
@@ -17,25 +17,14 @@ use crate::text::moment;
 
 const PAGE: u32 = 50;
 const PATH: &str = "/console/orders";
-const STATUSES: &[&str] = &["pending", "ready", "processing", "valid", "invalid", "cancelled", "expired"];
 
 pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let now = door.services.now();
-    let status = query.filled("status").filter(|status| STATUSES.contains(status)).map(str::to_owned);
+    let status = query.filled("status").and_then(|status| status.parse().ok());
     let external_id = query.filled("q").map(str::to_owned);
-    let account = match query.filled("customer") {
-        Some(text) => Some(door.services.accounts.find_any(&who.caller, AccountLookup::parse(text)).await?),
-        None => None,
-    };
-    let found = match account {
-        // A customer that is not there has no orders.
-        Some(None) => Listed { items: Vec::new(), next_cursor: None },
-        known => {
-            let account = known.flatten().map(|account| account.id);
-            let filter = OrderFilter { account, status, external_id, now };
-            door.services.orders.list(&who.caller, filter, &query.page(PAGE)).await?
-        }
-    };
+    let account = query.filled("customer").map(AccountLookup::parse);
+    let filter = OrderFilter { account: None, status, external_id, now };
+    let found = door.services.orders.list(&who.caller, account, filter, &query.page(PAGE)).await?;
     let keep = |cursor: &str| {
         link(
             PATH,
@@ -73,7 +62,9 @@ fn filters(query: &Fields) -> Markup {
                 label for="f-status" { "Status" }
                 select id="f-status" name="status" {
                     option value="" { "Every status" }
-                    @for known in STATUSES { option value=(known) selected[*known == status] { (known) } }
+                    @for known in OrderStatus::ALL.iter().map(|known| known.as_str()) {
+                        option value=(known) selected[known == status] { (known) }
+                    }
                 }
             }
             @if let Some(customer) = query.filled("customer") { input type="hidden" name="customer" value=(customer); }
@@ -97,7 +88,7 @@ pub(crate) fn table(orders: &[OrderDetails], now: Timestamp) -> Markup {
                             a.strong href={ (PATH) "/" (order.id) } { (names(&order.identifiers)) }
                             span.sub { "through " (order.via.as_str()) }
                         }
-                        td data-label="Status" { (pill(order.status(now))) }
+                        td data-label="Status" { (pill(order.status(now).as_str())) }
                         td data-label="Why" { (reason(order)) }
                         td data-label="Ordered" { (moment(order.created_at, now)) }
                         td data-label="Profile" { (order.profile) }

@@ -23,10 +23,9 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Path(id): Path
     let may_write = who.caller.scopes.contains(Scope::WriteOrder);
     let account = details.order.account;
     let customer = match who.caller.scopes.contains(Scope::ReadAccount) {
-        true => door.services.accounts.find_any(&who.caller, AccountLookup::Id(account)).await?,
-        false => None,
+        true => door.services.accounts.find(&who.caller, AccountLookup::Id(account)).await?.email.to_string(),
+        false => account.to_string(),
     };
-    let customer = customer.map_or_else(|| account.to_string(), |account| account.email.to_string());
     Ok(who.context.page("Order", body(&door, &who.context, &details, &customer, may_write)))
 }
 
@@ -60,7 +59,7 @@ fn body(door: &Door, context: &Context, details: &OrderDetails, customer: &str, 
     let again = refresh(details, now);
     html! {
         (trail("/console/orders", "Orders"))
-        div.title data-refresh=[again] { h1 { "Order for " (names(&order.identifiers)) } (pill(order.status(now))) }
+        div.title data-refresh=[again] { h1 { "Order for " (names(&order.identifiers)) } (pill(order.status(now).as_str())) }
         section.card { dl.facts {
             (fact("Names", html! { ul.tags { @for name in &order.identifiers { li.tag { (name) } } } }))
             (fact("Customer", html! { a href={ "/console/customers/" (order.account) } { (customer) } }))

@@ -1,6 +1,6 @@
 //! The steps of an order, one below the other.
 
-use chancery_domain::{Authorization, AuthorizationState, Order, OrderState, Timestamp};
+use chancery_domain::{Authorization, AuthorizationState, AuthorizationStatus, Order, OrderState, Timestamp};
 use maud::{Markup, html};
 
 use super::attempts;
@@ -100,7 +100,7 @@ fn of_name(authorization: &Authorization, now: Timestamp) -> Markup {
         now,
         html! {
             p {
-                (pill(authorization.status(now)))
+                (pill(authorization.status(now).as_str()))
                 @match authorization.validation() {
                     Some(validation) => {
                         " by " (validation.method)
@@ -113,7 +113,7 @@ fn of_name(authorization: &Authorization, now: Timestamp) -> Markup {
                         }
                     }
                     None => {
-                        @if tried.is_none() && authorization.status(now) == "pending" { " No challenge was chosen yet." }
+                        @if tried.is_none() && authorization.status(now) == AuthorizationStatus::Pending { " No challenge was chosen yet." }
                     }
                 }
             }
