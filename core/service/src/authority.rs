@@ -5,13 +5,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use chancery_domain::{IssuerId, KeyType, OrderId, ProfileName};
-use chancery_pki::{Certificate, CrlShards, Issuer, IssuerUrls, KeyAlgorithm, PrivateKey, SubscriberProfile};
+use chancery_pki::{CrlShards, Issuer, IssuerUrls, KeyAlgorithm, SubscriberProfile};
 use chancery_store::{ChainRecord, IssuerKind, IssuerRecord, IssuerState, Tx};
 
+use crate::ca_key::open_issuer;
 use crate::chains::Chains;
 use crate::error::ServiceError;
 use crate::issuers::{Candidate, IssuerRules, gaps, suitable, turn};
-use crate::kernel::{Kernel, sealed_column};
+use crate::kernel::Kernel;
 
 /// How often a node asks whether a CA was added or retired.
 const POLL: Duration = Duration::from_secs(2);
@@ -159,10 +160,8 @@ impl Authority {
     }
 
     fn open(&self, record: &IssuerRecord, chains: &[ChainRecord]) -> Result<Signing, ServiceError> {
-        let context = sealed_column("issuers").context(record.id);
-        let der = self.kernel.keyring.open(&context, &record.sealed).map_err(ServiceError::internal)?;
-        let key = PrivateKey::from_pkcs8(&der).map_err(ServiceError::internal)?;
-        let certificate = Certificate::from_der(&record.certificate).map_err(ServiceError::internal)?;
+        let issuer = open_issuer(&self.kernel.keyring, record).map_err(ServiceError::internal)?;
+        let certificate = issuer.certificate().clone();
         let issuing = &self.kernel.settings.issuing;
         let shards = issuing.crls(record.id);
         let urls = IssuerUrls {
@@ -175,7 +174,7 @@ impl Authority {
             name: record.name.clone(),
             active: record.state == IssuerState::Active,
             revoked: record.revocation.is_some(),
-            issuer: Issuer::new(certificate.clone(), Arc::new(key)).map_err(ServiceError::internal)?,
+            issuer,
             urls,
             shards,
             chains: Chains::of(record.id, certificate, chains)?,

@@ -1,14 +1,12 @@
 //! What a database holds, looked at without the service around it and without changing anything.
 
-use std::sync::Arc;
-
 use chancery_domain::{IssuerId, Timestamp};
-use chancery_pki::{Certificate, Issuer, PrivateKey};
+use chancery_pki::Certificate;
 use chancery_seal::Keyring;
 use chancery_store::{IssuerKind, IssuerRecord, IssuerRevocation, IssuerState, Store, Tx};
 
+use crate::ca_key::open_issuer;
 use crate::error::ServiceError;
-use crate::kernel::sealed_column;
 use crate::operator::Secrets;
 use crate::operator::secrets::try_secrets;
 
@@ -80,13 +78,6 @@ fn examined(record: &IssuerRecord, keyring: &Keyring) -> ExaminedIssuer {
         state: record.state,
         revocation: record.revocation,
         not_after: certificate.as_ref().ok().map(|certificate| Timestamp::from_secs(certificate.not_after())),
-        unfit: open(record, keyring).err().map(|error| error.to_string()),
+        unfit: open_issuer(keyring, record).err().map(|error| error.to_string()),
     }
-}
-
-/// As whoever signs opens it.
-fn open(record: &IssuerRecord, keyring: &Keyring) -> Result<Issuer, Box<dyn std::error::Error>> {
-    let key = keyring.open(&sealed_column("issuers").context(record.id), &record.sealed)?;
-    let certificate = Certificate::from_der(&record.certificate)?;
-    Ok(Issuer::new(certificate, Arc::new(PrivateKey::from_pkcs8(&key)?))?)
 }

@@ -150,7 +150,28 @@ pub(crate) fn as_problem(error: &ServiceError) -> Option<ValidationProblem> {
             ProblemKind::RejectedIdentifier
         }
         ServiceError::Internal(_) => ProblemKind::ServerInternal,
-        _ => return None,
+        // What the database or the load did, and what only requests are told.
+        ServiceError::Store(_)
+        | ServiceError::Busy
+        | ServiceError::RateLimited(_)
+        | ServiceError::Failing { .. }
+        | ServiceError::Paused(_)
+        | ServiceError::TooMany(_)
+        | ServiceError::TooManyWebhooks(_)
+        | ServiceError::MissingScope(_)
+        | ServiceError::NotFound(..)
+        | ServiceError::Acme(_)
+        | ServiceError::CredentialExpired(_)
+        | ServiceError::NameInUse(..)
+        | ServiceError::EmailInUse(_)
+        | ServiceError::ExternalIdInUse(_)
+        | ServiceError::OrderExternalIdInUse(_)
+        | ServiceError::Order(_)
+        | ServiceError::OrderNotReady(_)
+        | ServiceError::Authorization(_)
+        | ServiceError::AlreadyTried(_)
+        | ServiceError::BadCursor
+        | ServiceError::IdempotencyKeyReused => return None,
     };
     let detail = match error {
         ServiceError::PolicyViolation(problems) => messages(problems),

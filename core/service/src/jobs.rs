@@ -56,13 +56,6 @@ impl Jobs {
         self.kernel.store.write(move |tx| Ok(tx.lease_jobs(&kernel.node, now, lease, MOST)?)).await
     }
 
-    /// Holds on to a job that this node is still at work on; false once it is done, or another's.
-    pub async fn renew(&self, job: &Job) -> Result<bool, ServiceError> {
-        let (kernel, job) = (self.kernel.clone(), job.clone());
-        let (now, lease) = (kernel.now(), self.lease_time());
-        self.kernel.store.write(move |tx| Ok(tx.renew_job(&job, &kernel.node, now, lease)?)).await
-    }
-
     /// Holds on to all of these that are this node's.
     pub async fn renew_all(&self, jobs: Vec<Job>) -> Result<(), ServiceError> {
         for some in jobs.chunks(MOST_RENEWED) {

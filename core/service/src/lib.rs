@@ -6,6 +6,7 @@ pub mod acme;
 mod audit;
 mod authority;
 mod authorizations;
+mod ca_key;
 mod caa;
 mod caller;
 mod certificates;

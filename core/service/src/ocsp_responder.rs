@@ -94,8 +94,8 @@ impl Responders {
         let key = key.map_err(ServiceError::internal)?.map_err(ServiceError::internal)?;
         let responder = self.make(signing, serial, key).map_err(ServiceError::internal)?;
         let (kernel, issuer) = (self.kernel.clone(), signing.id);
-        let ends = responder.certificate().not_after();
-        let detail = json!({"serial": serial.to_string(), "not_after": ends});
+        let ends = Timestamp::from_secs(responder.certificate().not_after());
+        let detail = json!({"serial": serial.to_string(), "notAfter": ends.to_string()});
         let record =
             move |tx: &mut chancery_store::Tx<'_>| kernel.audit_own(tx, None, "ocsp.delegate", issuer, &detail);
         self.kernel.store.write(record).await?;

@@ -7,8 +7,8 @@ use chancery_domain::{
     AccountId, ChallengeType, Description, Group, Identifier, KeyType, Name, Page, Policy, PolicyId, PolicyRules,
     ProfileName, Scope,
 };
-use chancery_store::{Tx, policy_rules_json};
-use serde_json::{Value, json};
+use chancery_store::Tx;
+use serde_json::{Map, Value, json};
 
 use crate::account_lookup::AccountLookup;
 use crate::caller::Caller;
@@ -248,6 +248,29 @@ fn describe(policy: &Policy) -> Value {
     json!({
         "name": policy.name.as_str(),
         "description": policy.description.as_ref().map(Description::as_str),
-        "rules": serde_json::from_str::<Value>(&policy_rules_json(&policy.rules)).unwrap_or_default(),
+        "rules": describe_rules(&policy.rules),
     })
+}
+
+/// By the names that requests have for them, without those that there are not.
+fn describe_rules(rules: &PolicyRules) -> Map<String, Value> {
+    fn texts<T: ToString>(list: Option<&[T]>) -> Value {
+        list.map(|items| items.iter().map(T::to_string).collect::<Vec<_>>()).into()
+    }
+    let all = [
+        ("allowed_domains", texts(rules.allowed_domains.as_deref())),
+        ("denied_domains", texts(rules.denied_domains.as_deref())),
+        ("allow_wildcards", rules.allow_wildcards.into()),
+        ("allow_ip_addresses", rules.allow_ip_addresses.into()),
+        ("allowed_profiles", texts(rules.allowed_profiles.as_deref())),
+        ("allowed_key_types", texts(rules.allowed_key_types.as_deref())),
+        ("allowed_challenge_types", texts(rules.allowed_challenge_types.as_deref())),
+        ("max_names", rules.max_names.into()),
+        ("max_validity_days", rules.max_validity_days.into()),
+        ("max_certificates_per_day", rules.max_certificates_per_day.into()),
+        ("max_certificates_per_week", rules.max_certificates_per_week.into()),
+        ("max_active_certificates", rules.max_active_certificates.into()),
+        ("issuance_enabled", rules.issuance_enabled.into()),
+    ];
+    all.into_iter().filter(|(_, rule)| !rule.is_null()).map(|(name, rule)| (name.to_owned(), rule)).collect()
 }

@@ -10,16 +10,15 @@ use std::time::Duration;
 
 use aws_lc_rs::digest;
 use chancery_domain::{IssuerId, Timestamp};
-use chancery_pki::{
-    Certificate, Crl, CrlContents, CrlScope, CrlShards, Issuer, PrivateKey, RevokedCertificate, Serial,
-};
+use chancery_pki::{Certificate, Crl, CrlContents, CrlScope, CrlShards, Issuer, RevokedCertificate, Serial};
 use chancery_store::{
     CrlEntry, CrlFacts, CrlHead, CrlRow, IssuerKind, IssuerRecord, IssuerRevocation, IssuerState, StoreError, Tx,
 };
 
 use crate::authority::Authority;
+use crate::ca_key::open_issuer;
 use crate::error::ServiceError;
-use crate::kernel::{Kernel, sealed_column};
+use crate::kernel::Kernel;
 
 /// How often a node looks what has changed.
 const LOOK: Duration = Duration::from_secs(1);
@@ -231,11 +230,7 @@ impl Publication {
         if let Some(signing) = self.authority.find(record.id) {
             return Ok(signing.issuer.clone());
         }
-        let context = sealed_column("issuers").context(record.id);
-        let der = self.kernel.keyring.open(&context, &record.sealed).map_err(ServiceError::internal)?;
-        let key = PrivateKey::from_pkcs8(&der).map_err(ServiceError::internal)?;
-        let certificate = Certificate::from_der(&record.certificate).map_err(ServiceError::internal)?;
-        Issuer::new(certificate, Arc::new(key)).map_err(ServiceError::internal)
+        open_issuer(&self.kernel.keyring, record).map_err(ServiceError::internal)
     }
 
     /// Remembers a list, unless a newer one is known.

@@ -17,12 +17,17 @@ on_both_databases! {
         for _ in 0..4 {
             world.advance(lease - Duration::from_secs(1));
             assert_eq!(node.services.jobs.lease().await.unwrap(), []);
-            assert!(world.services.jobs.renew(&job).await.unwrap());
+            world.services.jobs.renew_all(vec![job.clone()]).await.unwrap();
         }
         // Nobody else can hold on to it, and without holding on it is anybody's.
-        assert!(!node.services.jobs.renew(&job).await.unwrap());
-        world.advance(lease);
+        world.advance(lease - Duration::from_secs(1));
+        node.services.jobs.renew_all(vec![job.clone()]).await.unwrap();
+        world.advance(Duration::from_secs(1));
         assert_eq!(node.services.jobs.lease().await.unwrap().len(), 1);
-        assert!(!world.services.jobs.renew(&job).await.unwrap(), "it is another's by now");
+        // By now it is another's, and who had it before cannot keep it from anybody.
+        world.advance(lease - Duration::from_secs(1));
+        world.services.jobs.renew_all(vec![job]).await.unwrap();
+        world.advance(Duration::from_secs(1));
+        assert_eq!(world.services.jobs.lease().await.unwrap().len(), 1);
     }
 }

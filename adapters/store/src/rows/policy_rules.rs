@@ -40,7 +40,7 @@ struct Stored {
 }
 
 /// The rules as they are kept: a JSON object with the names of the interface's requests.
-pub fn policy_rules_json(rules: &PolicyRules) -> String {
+pub(super) fn policy_rules_json(rules: &PolicyRules) -> String {
     let stored = Stored {
         allowed_domains: texts(rules.allowed_domains.as_deref()),
         denied_domains: texts(rules.denied_domains.as_deref()),

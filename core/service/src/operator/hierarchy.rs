@@ -12,6 +12,7 @@ use chancery_store::{IssuerKind, IssuerRecord, IssuerRevocation, IssuerState};
 use serde_json::json;
 
 use super::Operator;
+use crate::ca_key::open_issuer;
 use crate::error::ServiceError;
 use crate::kernel::sealed_column;
 use crate::settings::Issuing;
@@ -128,10 +129,7 @@ impl Operator {
 
     /// A root with its key, to sign with.
     pub(super) fn open_root(&self, record: &IssuerRecord) -> Result<Parent, AnyError> {
-        let der = self.kernel.keyring.open(&sealed_column("issuers").context(record.id), &record.sealed)?;
-        let certificate = Certificate::from_der(&record.certificate)?;
-        let issuer = Issuer::new(certificate, Arc::new(PrivateKey::from_pkcs8(&der)?))?;
-        Ok(Parent { id: record.id, issuer })
+        Ok(Parent { id: record.id, issuer: open_issuer(&self.kernel.keyring, record)? })
     }
 
     fn issuer_record(

@@ -33,7 +33,7 @@ impl Operator {
         self.kernel
             .store
             .write(move |tx| {
-                me.add(tx, &made, &json!({"name": made.name, "key_type": KeyType::from(key).as_str()}))?;
+                me.add(tx, &made, &json!({"name": made.name, "keyType": KeyType::from(key).as_str()}))?;
                 details(&made)
             })
             .await
