@@ -11,8 +11,14 @@ use crate::text::Description;
 use crate::time::Timestamp;
 
 /// A URL that messages are sent to. Its query may hold a secret of its owner: [`WebhookUrl::shown`] leaves it out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct WebhookUrl(String);
+
+impl fmt::Debug for WebhookUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.shown())
+    }
+}
 
 /// What URLs are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -310,6 +316,13 @@ mod tests {
 
     const STRICT: WebhookUrlRules = WebhookUrlRules { plain_http: false, special_addresses: false };
     const LOOSE: WebhookUrlRules = WebhookUrlRules { plain_http: true, special_addresses: true };
+
+    #[test]
+    fn a_url_is_not_shown_with_its_query() {
+        let rules = WebhookUrlRules { plain_http: false, special_addresses: false };
+        let url = WebhookUrl::parse("https://example.com/hook?token=hunter2", rules).unwrap();
+        assert_eq!(format!("{url:?}"), "https://example.com/hook");
+    }
 
     #[test]
     fn a_url_is_https_to_somewhere_on_the_internet() {

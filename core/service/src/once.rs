@@ -3,6 +3,7 @@
 //! The answer is kept in the same unit of work as what it tells of, so a crash cannot part them: either both are
 //! there, or neither is and the request can simply be made again.
 
+use std::fmt;
 use std::sync::Arc;
 
 use chancery_domain::{ResellerId, Timestamp};
@@ -23,11 +24,17 @@ impl IdempotencyKey {
     }
 }
 
-/// What was answered: a status and a JSON body.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What was answered: a status and a JSON body, in which there may be secrets.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
     pub body: Vec<u8>,
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer").field("status", &self.status).finish_non_exhaustive()
+    }
 }
 
 /// A request that is to happen once: its key, what it says, and how its answer is written.

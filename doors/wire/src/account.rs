@@ -1,6 +1,7 @@
 //! Customer accounts.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
@@ -56,7 +57,7 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Res
 }
 
 /// A root account, or one of its further EAB credentials: they have one shape.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Account {
     /// Addresses it: `acc_…` for a root account, `eab_…` for a further credential.
@@ -121,6 +122,17 @@ pub struct Account {
     pub created_at: String,
     #[schema(example = "2026-11-15T00:00:00Z")]
     pub updated_at: String,
+}
+
+/// Without the secret.
+impl fmt::Debug for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Account")
+            .field("lookup", &self.lookup)
+            .field("kid", &self.kid)
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
 }
 
 /// An account with its EAB credentials and its groups.

@@ -1,6 +1,7 @@
 //! EAB credentials.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -27,7 +28,7 @@ pub struct EabCredentialRequest {
 }
 
 /// A new EAB credential, with everything an ACME client has to be told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = EABAuthorization)]
 pub struct EabAuthorization {
@@ -37,6 +38,13 @@ pub struct EabAuthorization {
     pub hmac_key_url: String,
     /// The ACME directory of each profile that the account may use.
     pub acme_directories: BTreeMap<String, String>,
+}
+
+/// Without the secret.
+impl fmt::Debug for EabAuthorization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EabAuthorization").field("account", &self.account).finish_non_exhaustive()
+    }
 }
 
 list! {

@@ -1,5 +1,7 @@
 //! Webhooks.
 
+use std::fmt;
+
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
@@ -73,7 +75,7 @@ pub struct Webhook {
 }
 
 /// A webhook with a new secret, which is shown this once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookWithSecret {
     #[serde(flatten)]
@@ -85,6 +87,13 @@ pub struct WebhookWithSecret {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub previous_secret_ends_at: Option<String>,
+}
+
+/// Without the secret.
+impl fmt::Debug for WebhookWithSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WebhookWithSecret").field("webhook", &self.webhook).finish_non_exhaustive()
+    }
 }
 
 /// How telling an event to a webhook goes.
