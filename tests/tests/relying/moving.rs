@@ -82,6 +82,29 @@ on_both_databases! {
         }
     }
 
+    /// A copy that was made after a move is put back: what certificates from before look for is not forgotten.
+    async fn the_addresses_from_before_a_move_outlast_a_restore(world: World) {
+        let customer = Customer::of(&world).await;
+        let held = customer.certificate(&world, "a.test").await;
+        world.services.publication.look().await.unwrap();
+        let moved = world.another_node(moved_to("http://new.test"), Vec::new()).await;
+        for _ in 0..2 {
+            moved.services.publication.look().await.unwrap();
+        }
+        world.services.operator.settle_restored().await.unwrap();
+        let restored = world.another_node(moved_to("http://new.test"), Vec::new()).await;
+        assert_eq!(restored.relying_party().get(&held.crl_path()).await.status, 404, "an old list is served");
+        for _ in 0..2 {
+            restored.services.publication.look().await.unwrap();
+        }
+        let list = restored.relying_party().get(&held.crl_path()).await.body;
+        let both = ["http://new.test", "http://ca.test"].map(|base| at(base, held.issuer(), held.shard()));
+        assert_eq!(addresses(&list), both);
+        let party = RelyingParty::of(&world, &held).await;
+        let said = verify(&world, &party, &held, &list);
+        assert!(said.contains("leaf.pem: OK\n"), "{said}");
+    }
+
     /// Nothing is revoked, and the lists are not due: certificates with the new address need them all the same.
     async fn lists_get_a_new_address_at_once(world: World) {
         let customer = Customer::of(&world).await;

@@ -92,9 +92,10 @@ impl Tx<'_> {
         })
     }
 
+    /// The list that is served, if there is one.
     pub fn crl(&mut self, issuer: IssuerId, shard: i64) -> Result<Option<CrlRow>, StoreError> {
         let sql = "SELECT issuer_id, shard, number, der, this_update, next_update FROM crls
-                   WHERE issuer_id = ?1 AND shard = ?2 AND der IS NOT NULL";
+                   WHERE issuer_id = ?1 AND shard = ?2 AND number > 0 AND der IS NOT NULL";
         self.query_one(sql, params![issuer, shard], read)
     }
 

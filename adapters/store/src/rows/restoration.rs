@@ -44,10 +44,11 @@ impl Tx<'_> {
 
     /// Lets every revocation list be made anew, with numbers beyond all that were ever used; says how many.
     ///
-    /// The lists in the copy are dropped: relying parties may have had younger ones, and must not be shown older ones.
+    /// Those in the copy are not served any more: relying parties may have had younger ones, and must not be shown older
+    /// ones. They stay, as what tells the next where certificates from before look for it.
     pub fn restart_crls(&mut self, now: Timestamp) -> Result<u64, StoreError> {
         let sql = "UPDATE crls SET drawn = (CASE WHEN drawn > ?1 THEN drawn ELSE ?1 END) + ?2, claimed_until = 0,
-                   changes = changes + 1, number = 0, der = NULL";
+                   changes = changes + 1, number = 0";
         self.execute(sql, params![now, CRL_JUMP])
     }
 
