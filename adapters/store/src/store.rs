@@ -192,13 +192,8 @@ impl Store {
 
     /// Copies a SQLite database, while it is in use, into a new file that is consistent and complete, and knows when it
     /// was made.
-    pub fn backup(&self, to: &Path, now: Timestamp) -> Result<(), StoreError> {
-        match self.url.as_ref() {
-            DatabaseUrl::Sqlite(path) => sqlite_copy::backup(path, to, now.as_millis()),
-            DatabaseUrl::Postgres(_) => {
-                Err(StoreError::Url("back a PostgreSQL database up with pg_dump or its own archiving".to_owned()))
-            }
-        }
+    pub fn backup(path: &Path, to: &Path, now: Timestamp) -> Result<(), StoreError> {
+        sqlite_copy::backup(path, to, now.as_millis())
     }
 
     /// What is wrong with a SQLite file itself; nothing, where all is well. Changes nothing.

@@ -2,7 +2,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 use std::sync::Arc;
 
 use chancery_dcv::Validator;
@@ -14,7 +13,7 @@ use chancery_service::{Authority, Identity, Kernel, ServiceError, Services};
 use chancery_store::{DatabaseUrl, Options, Store, StoreError};
 
 use crate::failure::Failure;
-use crate::files::{hold, read_secret};
+use crate::files::{beside, hold, read_secret};
 use crate::installation::{ExternalKeys, Installation, Kek, Validation};
 
 /// Everything that the doors and the operator's commands stand on.
@@ -63,27 +62,40 @@ impl Installation {
 
     /// Opens the database. Blocks, and must not be called on a thread of an async runtime.
     pub fn open_store(&self, options: &Options) -> Result<Store, Failure> {
-        if let DatabaseUrl::Sqlite(path) = &self.database
-            && !options.migrate
-            && !path.exists()
-        {
-            let missing = Failure::usage(format!("there is no database at {} yet", path.display()));
-            return Err(missing.advise(format!("run `chancery init {}` first", self.place)));
+        if !options.migrate {
+            self.require_database()?;
         }
+        self.make_private();
+        Store::open(&self.database, options).map_err(|error| self.not_opened(error))
+    }
+
+    /// That the file of the database is there. One that was lost must not be taken for one that is still to be made.
+    pub fn require_database(&self) -> Result<(), Failure> {
+        match &self.database {
+            DatabaseUrl::Sqlite(path) if !path.exists() => {
+                let missing = Failure::usage(format!("there is no database at {}", path.display()));
+                let place = &self.place;
+                Err(missing.advise(format!(
+                    "run `chancery init {place}` for a new one, or `chancery restore {place} --from BACKUP` where it was lost"
+                )))
+            }
+            DatabaseUrl::Sqlite(_) | DatabaseUrl::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Makes the file of a database that is still to be filled: SQLite would let everybody read what it makes. A path
+    /// that cannot be made is told when it is opened.
+    pub fn make_private(&self) {
         if let DatabaseUrl::Sqlite(path) = &self.database {
-            // SQLite would let everybody read what it makes. A path that cannot be made is told when it is opened.
             let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         }
-        Store::open(&self.database, options).map_err(|error| self.not_opened(error))
     }
 
     /// Keeps a second service away from a SQLite database for as long as the answer is kept: each would remember by itself
     /// which nonces were used. Commands may work beside it.
     pub fn hold_database(&self) -> Result<Option<File>, Failure> {
         let DatabaseUrl::Sqlite(path) = &self.database else { return Ok(None) };
-        let mut lock = path.as_os_str().to_owned();
-        lock.push(".lock");
-        let held = hold(Path::new(&lock))?.ok_or_else(|| {
+        let held = hold(&beside(path, ".lock"))?.ok_or_else(|| {
             let taken = Failure::usage(format!("another service runs on {}", self.database));
             taken.advise("stop it; several nodes need PostgreSQL")
         });

@@ -3,16 +3,44 @@
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use chancery_domain::Secret;
 
 use crate::failure::Failure;
 
+/// How many links one after the other are followed: as many as Linux does.
+const MOST_LINKS: u32 = 40;
+
 /// Makes a folder that only its owner can enter; one that is there already stays as it is.
 pub fn private_folder(path: &Path) -> Result<(), Failure> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|error| unwritable("create the folder", path, &error))
+}
+
+/// The file that a path leads to, by whatever links; it need not be there. Two names of one file give the same.
+pub fn behind_links(path: &Path) -> PathBuf {
+    let mut file = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(target) = fs::read_link(&file) else { break };
+        file = folder_of(&file).join(target);
+    }
+    match (fs::canonicalize(folder_of(&file)), file.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        (Err(_), _) | (_, None) => file,
+    }
+}
+
+/// The folder that a file is in.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Beside a file, with a name that begins as its own.
+pub fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 /// Puts a file in place at once, so that nobody ever reads half of it; the old one, if any, is replaced.
@@ -65,9 +93,7 @@ pub fn unwritable(action: &str, path: &Path, error: &io::Error) -> Failure {
 }
 
 fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let mut draft = path.as_os_str().to_owned();
-    draft.push(".new");
-    let draft = Path::new(&draft);
+    let draft = &beside(path, ".new");
     // Left by a crash; made anew, so that its mode is ours.
     match fs::remove_file(draft) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -77,5 +103,31 @@ fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(draft, path)?;
-    File::open(path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))?.sync_all()
+    File::open(folder_of(path))?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn every_name_of_a_file_leads_to_it_also_where_it_is_gone() {
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path().canonicalize().unwrap();
+        fs::create_dir(place.join("disk")).unwrap();
+        let file = place.join("disk/real.db");
+        symlink("disk", place.join("mounted")).unwrap();
+        symlink("mounted/real.db", place.join("link.db")).unwrap();
+        symlink(place.join("link.db"), place.join("another.db")).unwrap();
+        let names = ["disk/real.db", "mounted/real.db", "link.db", "another.db", "disk/../link.db"];
+        for there in [false, true] {
+            assert!(names.iter().all(|name| behind_links(&place.join(name)) == file), "{there}");
+            fs::write(&file, "").unwrap();
+        }
+        symlink("round.db", place.join("round.db")).unwrap();
+        assert_eq!(behind_links(&place.join("round.db")), place.join("round.db"));
+        assert_eq!(behind_links(Path::new("/nowhere/at/all.db")), Path::new("/nowhere/at/all.db"));
+    }
 }

@@ -2,6 +2,7 @@
 //! `postgres://user@%2Frun%2Fpostgresql/name` for the socket of a server on the same machine.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -41,8 +42,9 @@ impl fmt::Display for DatabaseUrl {
             Self::Postgres(address) => {
                 let hosts = address.servers().iter().map(|server| match server {
                     Server { folder: Some(folder), .. } => folder.display().to_string(),
-                    Server { name: Some(name), .. } => name.clone(),
-                    Server { address, .. } => address.map(|address| address.to_string()).unwrap_or_default(),
+                    Server { name: Some(name), port, .. } => format!("{name}:{port}"),
+                    Server { address: Some(address), port, .. } => SocketAddr::new(*address, *port).to_string(),
+                    Server { address: None, .. } => String::new(),
                 });
                 let hosts = hosts.collect::<Vec<_>>().join(",");
                 write!(f, "postgres://{hosts}/{}", address.database().unwrap_or_default())
@@ -64,7 +66,7 @@ mod tests {
     #[test]
     fn never_shows_a_password() {
         let url: DatabaseUrl = "postgres://me:hunter2@db.internal:5432/ca".parse().unwrap();
-        assert_eq!(format!("{url} {url:?}"), "postgres://db.internal/ca postgres://db.internal/ca");
+        assert_eq!(format!("{url} {url:?}"), "postgres://db.internal:5432/ca postgres://db.internal:5432/ca");
         let error = "postgres://me:hunter2@host:port/ca".parse::<DatabaseUrl>().unwrap_err();
         assert!(!error.to_string().contains("hunter2"));
     }

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::context::quiet;
 use super::noting::{note, untold};
 use crate::failure::Failure;
-use crate::files::{private_folder, unwritable};
+use crate::files::{beside, hold, private_folder, remove, unwritable};
 use crate::installation::Kek;
 use crate::print::{Printer, record};
 use crate::target::Target;
@@ -26,16 +26,25 @@ pub struct BackupArgs {
 
 pub fn run(target: &Target, args: &BackupArgs) -> Result<(), Failure> {
     let installation = target.find()?;
-    if let DatabaseUrl::Postgres(_) = &installation.database {
+    let DatabaseUrl::Sqlite(path) = &installation.database else {
         return Err(Failure::usage("this backs up SQLite databases")
             .advise("use pg_dump, or the archiving of your PostgreSQL server, for this one"));
-    }
-    let store = installation.open_store(&Options { migrate: false, ..quiet(&installation) })?;
-    copy(&store, &args.to)?;
+    };
+    installation.require_database()?;
+    let facts = Store::facts(&installation.database, &installation.store);
+    let facts = facts.map_err(|error| installation.not_opened(error))?;
+    // Before an upgrade is when a backup is needed most; what is of an earlier release cannot be written to, though.
+    let store = match (1..facts.known_schema).contains(&facts.schema) {
+        true => None,
+        false => Some(installation.open_store(&Options { migrate: false, ..quiet(&installation) })?),
+    };
+    copy(path, &args.to)?;
     let bytes = fs::metadata(&args.to).map(|metadata| metadata.len()).unwrap_or(0);
     let file = args.to.display().to_string();
-    let noted = note(&store, "backup.create", file.clone(), json!({"bytes": bytes}));
-    Threads::start()?.run(noted).map_err(|error| untold(&format!("wrote {file}"), &error))?;
+    if let Some(store) = &store {
+        let noted = note(store, "backup.create", file.clone(), json!({"bytes": bytes}));
+        Threads::start()?.run(noted).map_err(|error| untold(&format!("wrote {file}"), &error))?;
+    }
     let kek = match &installation.kek {
         Kek::File(path) => format!("the key-encryption keys in {}", path.display()),
         Kek::Text(_) => "the key-encryption key from your environment".to_owned(),
@@ -47,18 +56,25 @@ pub fn run(target: &Target, args: &BackupArgs) -> Result<(), Failure> {
 }
 
 /// Copies into a folder that only we can enter, and puts the copy in place when it is complete.
-fn copy(store: &Store, to: &Path) -> Result<(), Failure> {
+fn copy(database: &Path, to: &Path) -> Result<(), Failure> {
+    if to.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        return Err(Failure::usage(format!("{} names a folder", to.display())).advise("name a new file"));
+    }
     if to.exists() {
         let exists = Failure::usage(format!("{} exists already", to.display()));
         return Err(exists.advise("name a new file"));
     }
     require_folder(to)?;
-    let mut draft = to.as_os_str().to_owned();
-    draft.push(".partial");
-    let folder = PathBuf::from(draft);
+    let folder = beside(to, ".partial");
     private_folder(&folder)?;
+    let Some(_held) = hold(&folder.join("lock"))? else {
+        return Err(Failure::usage(format!("another backup is being written to {}", to.display()))
+            .advise("wait for it, or name another file"));
+    };
     let draft = folder.join("backup.db");
-    let copied = store.backup(&draft, SystemClock.now()).map_err(|error| not_copied(error, to));
+    // Left by one that was killed.
+    remove(&draft)?;
+    let copied = Store::backup(database, &draft, SystemClock.now()).map_err(|error| not_copied(error, to));
     let placed = copied.and_then(|()| {
         let place = || {
             fs::set_permissions(&draft, fs::Permissions::from_mode(0o600))?;

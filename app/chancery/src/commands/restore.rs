@@ -1,6 +1,5 @@
 //! Putting a backup in the place of a database, or making fit for service one that was put there by other tools.
 
-use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -15,7 +14,7 @@ use clap::Args;
 use super::context::{Context, quiet};
 use crate::config::span;
 use crate::failure::Failure;
-use crate::files::{private_folder, unwritable};
+use crate::files::{beside, folder_of, private_folder, unwritable};
 use crate::installation::{Installation, Kek};
 use crate::print::{Printer, record};
 use crate::target::Target;
@@ -32,6 +31,9 @@ pub struct RestoreArgs {
     /// The database was put back by other tools (pg_restore, a disk's snapshot): do only what has to follow on that
     #[arg(long)]
     in_place: bool,
+    /// The clock is right, though the backup seems to be from the future: one was ahead when it was written
+    #[arg(long)]
+    trust_clock: bool,
 }
 
 /// How far the clock of a backup may be ahead of ours.
@@ -53,12 +55,8 @@ Next: chancery doctor, then start the service, then repeat what is missing (chan
 pub fn run(target: &Target, args: &RestoreArgs) -> Result<(), Failure> {
     let installation = target.find()?;
     match (&args.from, installation.database.clone()) {
-        (None, database) => settle_in_place(target, installation, &database),
-        (Some(from), DatabaseUrl::Sqlite(path)) => {
-            // Where a link names the database, what is behind it is replaced, not the link.
-            let path = fs::canonicalize(&path).unwrap_or(path);
-            put_back(target, installation, from, &path, args.replace)
-        }
+        (None, database) => settle_in_place(target, installation, &database, args.trust_clock),
+        (Some(from), DatabaseUrl::Sqlite(path)) => put_back(target, installation, from, &path, args),
         (Some(_), DatabaseUrl::Postgres(_)) => Err(Failure::usage("this puts SQLite databases back").advise(format!(
             "for this one use pg_restore while no node runs, and then `chancery restore --in-place {}`",
             installation.place
@@ -66,7 +64,13 @@ pub fn run(target: &Target, args: &RestoreArgs) -> Result<(), Failure> {
     }
 }
 
-fn settle_in_place(target: &Target, installation: Installation, database: &DatabaseUrl) -> Result<(), Failure> {
+fn settle_in_place(
+    target: &Target,
+    installation: Installation,
+    database: &DatabaseUrl,
+    trust_clock: bool,
+) -> Result<(), Failure> {
+    installation.require_database()?;
     let _held = installation.hold_database()?;
     if let DatabaseUrl::Sqlite(path) = database {
         require_sound(path)?;
@@ -76,7 +80,7 @@ fn settle_in_place(target: &Target, installation: Installation, database: &Datab
         let busy = Failure::usage(format!("{others} connections of this service to {database} are open"));
         return Err(busy.advise("stop every node first"));
     }
-    let settled = settle(target, installation, &database.to_string())?;
+    let settled = settle(target, installation, &database.to_string(), trust_clock)?;
     tell(target, &settled, &format!("Made {database} fit for service"), None)
 }
 
@@ -85,25 +89,23 @@ fn put_back(
     installation: Installation,
     from: &Path,
     path: &Path,
-    replace: bool,
+    args: &RestoreArgs,
 ) -> Result<(), Failure> {
     if !from.is_file() {
         return Err(Failure::usage(format!("there is no backup at {}", from.display())).advise("name another file"));
     }
-    if path.exists() && !replace {
+    if path.exists() && !args.replace {
         let exists = Failure::usage(format!("there is a database at {} already", path.display()));
         return Err(exists.advise("add --replace to move it out of the way, where this is meant"));
     }
-    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        private_folder(parent)?;
-    }
+    private_folder(folder_of(path))?;
     let _held = installation.hold_database()?;
     // Everything is done to a copy that nobody sees: what goes wrong leaves all as it was.
     let folder = beside(path, ".restoring");
     let _ = fs::remove_dir_all(&folder);
     private_folder(&folder)?;
     let draft = folder.join("restored.db");
-    let prepared = prepare(target, installation, from, &draft);
+    let prepared = prepare(target, installation, from, &draft, args.trust_clock);
     let placed = prepared.and_then(|settled| {
         // A log without its database would be taken for the new one's.
         let aside = if any_part_exists(path) { Some(move_aside(path, settled.now)?) } else { None };
@@ -117,7 +119,13 @@ fn put_back(
 }
 
 /// A copy of the backup that is checked and fit to be served from.
-fn prepare(target: &Target, installation: Installation, from: &Path, draft: &Path) -> Result<Settled, Failure> {
+fn prepare(
+    target: &Target,
+    installation: Installation,
+    from: &Path,
+    draft: &Path,
+    trust_clock: bool,
+) -> Result<Settled, Failure> {
     // A plain copy needs no more than to read the file. Only where somebody kept a log beside it, that is a part of it.
     let copied = match beside(from, "-wal").exists() {
         true => Store::copy_file(from, draft).map_err(|error| error.to_string()),
@@ -128,7 +136,7 @@ fn prepare(target: &Target, installation: Installation, from: &Path, draft: &Pat
         .map_err(|error| unwritable("change the mode of", draft, &error))?;
     require_sound(draft).map_err(|failure| Failure::failed(format!("{}: {failure}", from.display())))?;
     let copy = Installation { database: DatabaseUrl::Sqlite(draft.to_owned()), ..installation };
-    let settled = settle(target, copy, &from.display().to_string())?;
+    let settled = settle(target, copy, &from.display().to_string(), trust_clock)?;
     Store::close_file(draft).map_err(|error| Failure::failed(format!("cannot finish {}: {error}", draft.display())))?;
     Ok(settled)
 }
@@ -142,7 +150,7 @@ struct Settled {
 
 /// Checks that the database is one of ours that our keys open, and that the clock is right; then does what follows.
 /// `named` is what the person calls the backup.
-fn settle(target: &Target, installation: Installation, named: &str) -> Result<Settled, Failure> {
+fn settle(target: &Target, installation: Installation, named: &str, trust_clock: bool) -> Result<Settled, Failure> {
     require_ours(&installation, named)?;
     let keyring = keyring(&installation)?;
     let store = installation.open_store(&Options { migrate: true, ..quiet(&installation) })?;
@@ -154,9 +162,12 @@ fn settle(target: &Target, installation: Installation, named: &str) -> Result<Se
         return Err(shut.advise("bring the key-encryption keys that were in use when the backup was made"));
     }
     let (now, copy_of) = (SystemClock.now(), context.wait(context.operator.copied_at())?);
-    if let Some(copy_of) = copy_of.filter(|copy_of| *copy_of > now.plus(LEEWAY)) {
+    if let Some(copy_of) = copy_of.filter(|copy_of| !trust_clock && *copy_of > now.plus(LEEWAY)) {
         let early = Failure::usage(format!("the clock says {now}, and the backup is of {copy_of}"));
-        return Err(early.advise("set the clock: numbers of revocation lists, for one, follow it"));
+        return Err(early.advise(
+            "set the clock, as numbers of revocation lists, for one, follow it; where it is right, and another was ahead \
+             when that was written, add --trust-clock",
+        ));
     }
     let restored = context.wait(context.operator.settle_restored())?;
     Ok(Settled { restored, secrets: secrets.opened, authorities, now })
@@ -244,14 +255,7 @@ fn any_part_exists(path: &Path) -> bool {
 
 /// The new name lasts when the folder is on the disk. Where that cannot be asked for, the system does it in its own time.
 fn sync_folder(path: &Path) {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let _ = fs::File::open(parent).and_then(|folder| folder.sync_all());
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name: OsString = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
+    let _ = fs::File::open(folder_of(path)).and_then(|folder| folder.sync_all());
 }
 
 fn tell(target: &Target, settled: &Settled, done: &str, aside: Option<&Path>) -> Result<(), Failure> {

@@ -21,7 +21,7 @@ use super::pebble::{self, Kept};
 use super::wishes::Wishes;
 use crate::config::IDEMPOTENCY_WINDOW;
 use crate::failure::Failure;
-use crate::files::{hold, private_folder, remove, unwritable, write};
+use crate::files::{behind_links, hold, private_folder, remove, unwritable, write};
 use crate::installation::{Addresses, Installation, Kek, Place, ServerLimits, TlsFiles};
 
 /// The `aud` of a `dev`'s tokens: the same whatever port it listens on.
@@ -153,6 +153,10 @@ impl Folder {
         let database = match state.database_url {
             Some(url) => url.parse().map_err(Failure::from)?,
             None => DatabaseUrl::Sqlite(self.0.join("chancery.db")),
+        };
+        let database = match database {
+            DatabaseUrl::Sqlite(path) => DatabaseUrl::Sqlite(behind_links(&path)),
+            server @ DatabaseUrl::Postgres(_) => server,
         };
         let mut profiles = Profile::predefined();
         // Once there, they stay: what was ordered with them is of them.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use chancery_testkit::postgres::TestDatabase;
@@ -197,6 +198,100 @@ fn a_link_to_the_database_stays_one() {
     let aside = text(&done["replaced"]);
     assert!(Path::new(&aside).starts_with(fs::canonicalize(&elsewhere).unwrap()), "{aside}");
     assert_eq!(configured.run(&["ca", "list", "--json"]).json().as_array().unwrap().len(), 4);
+}
+
+/// A link whose file is gone leads to where the file is put back.
+#[test]
+fn a_link_to_a_database_that_is_lost_stays_one() {
+    let configured = Configured::initialised("");
+    let folder = configured.folder.path();
+    let (link, copy) = (folder.join("chancery.db"), folder.join("copy.db"));
+    assert_eq!(configured.run(&["backup", "--to", copy.to_str().unwrap()]).code, 0);
+    lose_database(folder);
+    fs::create_dir(folder.join("disk")).unwrap();
+    std::os::unix::fs::symlink("disk/real.db", &link).unwrap();
+    let done = configured.run(&["restore", "--from", copy.to_str().unwrap()]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    let mode = fs::metadata(folder.join("disk/real.db")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(configured.run(&["ca", "list", "--json"]).json().as_array().unwrap().len(), 4);
+}
+
+/// Whatever a database is called, one service has it, and nobody replaces it meanwhile.
+#[test]
+fn a_link_does_not_lead_around_the_lock() {
+    let configured = Configured::initialised("");
+    let folder = configured.folder.path();
+    let copy = folder.join("copy.db");
+    assert_eq!(configured.run(&["backup", "--to", copy.to_str().unwrap()]).code, 0);
+    let other = Configured::new(&format!("keys.kek_file = '{}'", folder.join("kek.json").display()));
+    std::os::unix::fs::symlink(folder.join("chancery.db"), other.folder.path().join("chancery.db")).unwrap();
+    let _serving = configured.serve();
+    assert!(other.run(&["serve"]).line(2).contains("another service runs"));
+    let replaced = other.run(&["restore", "--from", copy.to_str().unwrap(), "--replace"]);
+    assert!(replaced.line(2).contains("another service runs"), "{replaced:?}");
+}
+
+/// One that was lost is not taken for one that is still to be made.
+#[test]
+fn a_service_whose_database_is_gone_makes_none() {
+    let configured = Configured::initialised("");
+    let folder = configured.folder.path();
+    lose_database(folder);
+    for args in [&["serve"][..], &["restore", "--in-place"], &["backup", "--to", "copy.db"]] {
+        let said = configured.run(args);
+        let line = said.line(2);
+        assert!(line.contains("there is no database at") && line.contains("restore"), "{said:?}");
+        assert!(!folder.join("chancery.db").exists());
+    }
+}
+
+#[test]
+fn a_clock_that_was_ahead_once_does_not_keep_a_database_from_being_restored() {
+    let configured = Configured::initialised("");
+    let ahead = "UPDATE crls SET this_update = 4102444800000";
+    let database = configured.folder.path().join("chancery.db");
+    rusqlite::Connection::open(&database).unwrap().execute_batch(ahead).unwrap();
+    let refused = configured.run(&["restore", "--in-place"]);
+    assert!(refused.line(2).contains("--trust-clock"), "{refused:?}");
+    let done = configured.run(&["restore", "--in-place", "--trust-clock"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let _serving = configured.serve();
+}
+
+/// Before an upgrade is when a backup is needed most.
+#[test]
+fn a_database_of_an_earlier_release_is_backed_up_as_it_is() {
+    let configured = Configured::initialised("");
+    let (database, copy) = (configured.folder.path().join("chancery.db"), configured.folder.path().join("copy.db"));
+    let schema = |file: &Path| -> i64 {
+        let connection = rusqlite::Connection::open(file).unwrap();
+        connection.query_row("SELECT MAX(version) FROM schema_migrations", [], |row| row.get(0)).unwrap()
+    };
+    let newest = schema(&database);
+    let connection = rusqlite::Connection::open(&database).unwrap();
+    connection.execute("DELETE FROM schema_migrations WHERE version = ?1", [newest]).unwrap();
+    drop(connection);
+    let done = configured.run(&["backup", "--to", copy.to_str().unwrap()]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!((schema(&copy), schema(&database)), (newest - 1, newest - 1), "nothing was brought up to date");
+}
+
+#[test]
+fn a_backup_makes_no_folders_and_minds_no_leftovers() {
+    let configured = Configured::initialised("");
+    let folder = configured.folder.path();
+    let named = format!("{}/new/", folder.display());
+    assert!(configured.run(&["backup", "--to", &named]).line(2).contains("names a folder"));
+    assert!(!folder.join("new").exists());
+    // As one leaves it that was killed.
+    fs::create_dir(folder.join("copy.db.partial")).unwrap();
+    fs::write(folder.join("copy.db.partial/backup.db"), "half").unwrap();
+    let copy = folder.join("copy.db");
+    let done = configured.run(&["backup", "--to", copy.to_str().unwrap()]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(!folder.join("copy.db.partial").exists());
 }
 
 #[test]

@@ -139,7 +139,14 @@ fn it_does_not_start_before_init() {
     assert!(line.contains("no key-encryption key") && line.contains("chancery init --config"), "{line}");
 
     let key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
-    let started = outcome_of(configured.command(&["serve"]).env("CHANCERY__KEYS__KEK", key));
+    let serve = || outcome_of(configured.command(&["serve"]).env("CHANCERY__KEYS__KEK", key));
+    let started = serve();
+    let line = started.line(2);
+    assert!(line.contains("there is no database at") && line.contains("chancery init --config"), "{line}");
+    assert_eq!(outcome_of(configured.command(&["migrate"]).env("CHANCERY__KEYS__KEK", key)).code, 0);
+    let mode = std::fs::metadata(configured.folder.path().join("chancery.db")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let started = serve();
     let line = started.line(2);
     assert!(line.contains("no certificate authority") && line.contains("chancery init --config"), "{line}");
 }

@@ -153,7 +153,9 @@ fn judge(installation: &Installation, examination: &Examination, now: Timestamp,
     }
     if let Some(written) = examination.last_written_at.filter(|written| *written > now.plus(FAR)) {
         let what = format!("the clock says {now}, and the database was written at {written}");
-        report.problem("clock", what, "set this machine's clock by NTP");
+        let advice =
+            "set this machine's clock by NTP; where it is right, another was ahead, and this passes by that date";
+        report.problem("clock", what, advice);
     }
     if examination.issuers.is_empty() {
         report.problem("authorities", "there is no certificate authority", "run chancery init");

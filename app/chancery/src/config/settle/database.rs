@@ -4,14 +4,16 @@ use chancery_store::{DatabaseUrl, Options, Server};
 
 use super::{Check, url};
 use crate::config::types;
+use crate::files::{behind_links, folder_of};
 
 pub(super) fn settle(database: &types::Database, check: &mut Check<'_>) -> Option<(DatabaseUrl, Options)> {
     let connections = check.number("database.connections", database.connections, 1_usize, 1000);
     let url = check.problems.take("database.url", database.url.parse::<DatabaseUrl>());
     let url = match url? {
         DatabaseUrl::Sqlite(path) => {
-            let path = check.base.join(path);
-            let folder = path.parent().unwrap_or(check.base);
+            // By one name everywhere: what holds it, and what is made beside it, must not depend on what it is called.
+            let path = behind_links(&check.base.join(path));
+            let folder = folder_of(&path);
             let message = format!("is in {}, which is not a folder; make it, or choose another", folder.display());
             check.problems.require(folder.is_dir(), "database.url", message);
             DatabaseUrl::Sqlite(path)
