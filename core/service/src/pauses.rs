@@ -19,9 +19,8 @@ use crate::kernel::Kernel;
 const LOOK: Duration = Duration::from_secs(2);
 /// Failures that lie further apart are not in a row.
 pub(crate) const IN_A_ROW: Duration = Duration::from_secs(86_400);
-/// Old failures are forgotten so many at a time, once in so many looks.
+/// Old failures are forgotten so many at a time.
 const FORGOTTEN: u32 = 1000;
-const LOOKS_BETWEEN: u32 = 1800;
 
 /// The pauses that a node knows.
 #[derive(Default)]
@@ -89,12 +88,9 @@ impl Pauses {
 
     /// Follows what other nodes and the operator do; goes on until it is dropped.
     pub async fn watch(&self) {
-        for look in (1..LOOKS_BETWEEN).cycle() {
+        loop {
             if let Err(error) = self.look().await {
                 tracing::warn!(%error, "could not ask which names are paused");
-            }
-            if look == 1 {
-                self.forget().await;
             }
             tokio::time::sleep(LOOK).await;
         }
@@ -114,10 +110,10 @@ impl Pauses {
         Ok(())
     }
 
-    async fn forget(&self) {
+    /// Forgets failures that no other can be in a row with any more, and says how many.
+    pub async fn sweep(&self) -> Result<u64, ServiceError> {
         let before = self.kernel.now().minus(IN_A_ROW);
-        // What is left over is forgotten another time.
-        let _ = self.kernel.forget(FORGOTTEN, move |tx, most| tx.forget_failures(before, most)).await;
+        self.kernel.forget(FORGOTTEN, move |tx, most| tx.forget_failures(before, most)).await
     }
 }
 

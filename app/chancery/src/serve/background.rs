@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_http::tls::ReloadingCertificate;
-use chancery_service::{Acme, Answers, Audit, Console, Services};
+use chancery_service::{Audit, ServiceError, Services};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -19,6 +19,7 @@ const CERTIFICATE_LOOK: Duration = Duration::from_secs(5);
 const ANSWERS_SWEEP: Duration = Duration::from_secs(3600);
 const SESSIONS_SWEEP: Duration = Duration::from_secs(3600);
 const NONCES_SWEEP: Duration = Duration::from_secs(300);
+const FAILURES_SWEEP: Duration = Duration::from_secs(3600);
 const EVENTS_SWEEP: Duration = Duration::from_secs(900);
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
 /// How long something that failed rests before it begins anew.
@@ -35,9 +36,18 @@ pub fn start(
     let services = &assembled.services;
     spawn(&mut tasks, services, "identity", |services| async move { services.identity.watch().await });
     spawn(&mut tasks, services, "authority", |services| async move { services.authority.watch().await });
-    spawn(&mut tasks, services, "answers", |services| sweep(services.answers));
-    spawn(&mut tasks, services, "sessions", |services| forget_sessions(services.console));
-    spawn(&mut tasks, services, "nonces", |services| forget_nonces(services.acme));
+    spawn(&mut tasks, services, "answers", |Services { answers, .. }| async move {
+        forget("answers that may be replayed", ANSWERS_SWEEP, || answers.sweep()).await;
+    });
+    spawn(&mut tasks, services, "sessions", |Services { console, .. }| async move {
+        forget("sessions of the console", SESSIONS_SWEEP, || console.sweep()).await;
+    });
+    spawn(&mut tasks, services, "nonces", |Services { acme, .. }| async move {
+        forget("nonces", NONCES_SWEEP, || acme.sweep()).await;
+    });
+    spawn(&mut tasks, services, "failures", |Services { pauses, .. }| async move {
+        forget("failed validations", FAILURES_SWEEP, || pauses.sweep()).await;
+    });
     spawn(&mut tasks, services, "retention", |services| async move { services.retention.watch().await });
     spawn(&mut tasks, services, "events", look_ahead);
     spawn(&mut tasks, services, "publication", |services| async move { services.publication.watch().await });
@@ -128,36 +138,18 @@ async fn tidy(metrics: PrometheusHandle) {
     }
 }
 
-async fn sweep(answers: Answers) {
+/// Forgets what is too old, again and again.
+async fn forget<F>(what: &'static str, every: Duration, sweep: impl Fn() -> F)
+where
+    F: Future<Output = Result<u64, ServiceError>>,
+{
     loop {
-        match answers.sweep().await {
+        match sweep().await {
             Ok(0) => {}
-            Ok(forgotten) => tracing::debug!(forgotten, "forgot answers that are too old to be replayed"),
-            Err(error) => tracing::warn!(%error, "could not forget old answers"),
+            Ok(forgotten) => tracing::debug!(forgotten, what, "forgot what is too old"),
+            Err(error) => tracing::warn!(%error, what, "could not forget what is too old"),
         }
-        tokio::time::sleep(ANSWERS_SWEEP).await;
-    }
-}
-
-async fn forget_sessions(console: Console) {
-    loop {
-        match console.sweep().await {
-            Ok(0) => {}
-            Ok(forgotten) => tracing::debug!(forgotten, "forgot sessions of the console that have ended"),
-            Err(error) => tracing::warn!(%error, "could not forget old sessions"),
-        }
-        tokio::time::sleep(SESSIONS_SWEEP).await;
-    }
-}
-
-async fn forget_nonces(acme: Acme) {
-    loop {
-        match acme.sweep().await {
-            Ok(0) => {}
-            Ok(forgotten) => tracing::debug!(forgotten, "forgot nonces that are too old to be used again"),
-            Err(error) => tracing::warn!(%error, "could not forget old nonces"),
-        }
-        tokio::time::sleep(NONCES_SWEEP).await;
+        tokio::time::sleep(every).await;
     }
 }
 

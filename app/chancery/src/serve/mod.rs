@@ -6,6 +6,7 @@ mod background;
 mod catalogue;
 mod descriptors;
 mod gauges;
+mod lasting;
 mod listeners;
 mod metrics;
 mod signals;
@@ -25,7 +26,7 @@ use chancery_workers::{Courier, Eyes, Inspector, Workers};
 use clap::Args;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 
 pub use additions::{AddedDoor, Additions};
 pub use listeners::{Flags, Listeners, bind};
@@ -41,6 +42,7 @@ use crate::version::VERSION;
 use additions::Nothing;
 use admin::Health;
 use chancery_machine::{SystemClock, SystemEntropy, start_log};
+use lasting::Lasting;
 use signals::Signals;
 
 /// How long the last things that are to be written may take.
@@ -69,12 +71,13 @@ pub fn start(args: &ServeArgs) -> Result<(), Failure> {
     let listeners = threads.run(Listeners::bind(installation.listen, Flags::CONFIGURATION))?;
     let addresses = listeners.addresses()?;
     let metrics = start_metrics()?;
+    installation.require_database()?;
     let store = installation.open_store(&installation.store)?;
     threads.run(async {
         let mut assembled = installation.assemble(store, keyring).await?;
         assembled.services.troubles = log.troubles.clone();
         if assembled.services.operator.issuers().await?.is_empty() {
-            let missing = Failure::usage("there is no certificate authority in this database yet");
+            let missing = Failure::usage(format!("there is no certificate authority in {} yet", installation.database));
             return Err(missing.advise(format!("run `chancery init {}` first", installation.place)));
         }
         for (profile, key_type) in assembled.services.authority.gaps() {
@@ -101,7 +104,7 @@ pub fn start(args: &ServeArgs) -> Result<(), Failure> {
     })
 }
 
-/// Serves until a signal says to stop; then finishes what is in flight, writes down what waits, and returns.
+/// Serves until a signal says to stop, or a fault; then finishes what is in flight, writes down what waits, and returns.
 /// `ready` is called once everything answers.
 pub async fn run(
     installation: &Installation,
@@ -147,14 +150,19 @@ pub async fn run(
     let urls = installation.settings.webhooks.urls;
     let publisher = Publisher::new(PublisherConfig::new(urls.plain_http, urls.special_addresses));
     let courier = Courier::new(services.clone(), publisher, Arc::new(SystemClock));
-    let courier = tokio::spawn(courier.run(stopped(&stop_last)));
     let workers = Workers::new(services, inspector, Arc::new(SystemClock));
-    let workers = tokio::spawn(workers.run(stopped(&stop_last)));
-    let audit = tokio::spawn(background::write_refusals(assembled.services.audit.clone(), stop_last.subscribe()));
+    let audit = background::write_refusals(assembled.services.audit.clone(), stop_last.subscribe());
+    let mut lasting = Lasting::default();
+    lasting.spawn("webhooks", courier.run(stopped(&stop_last)));
+    lasting.spawn("jobs", workers.run(stopped(&stop_last)));
+    lasting.spawn("refusals for the audit trail", audit);
 
     health.set_ready(true);
     ready()?;
-    signals.until_stop(certificate.as_deref()).await;
+    let ended = tokio::select! {
+        () = signals.until_stop(certificate.as_deref()) => None,
+        name = lasting.one_ends() => Some(name),
+    };
     tracing::info!("stopping: finishing what is in flight");
     health.set_ready(false);
     signals.exit_on_the_next();
@@ -163,31 +171,17 @@ pub async fn run(
     while doors.join_next().await.is_some() {}
     tasks.abort_all();
     stop_last.send_replace(true);
-    write_last(audit, workers, courier).await;
+    lasting.end_within(LAST).await;
     admin.abort();
     while tasks.join_next().await.is_some() {}
     if !matches!(tokio::time::timeout(LAST, assembled.services.nodes.leave()).await, Ok(Ok(()))) {
         tracing::warn!("gave up taking this node off the list");
     }
     tracing::info!("stopped");
-    Ok(())
-}
-
-/// Waits for what is to be written at the very end. A database that does not answer must not keep the process.
-async fn write_last(audit: JoinHandle<()>, workers: JoinHandle<()>, courier: JoinHandle<()>) {
-    let (flushed, let_go, told) = tokio::join!(
-        tokio::time::timeout(LAST, audit),
-        tokio::time::timeout(LAST, workers),
-        tokio::time::timeout(LAST, courier),
-    );
-    if flushed.is_err() {
-        tracing::error!("gave up writing the last refusals to the audit trail");
-    }
-    if let_go.is_err() {
-        tracing::warn!("gave up letting go of jobs");
-    }
-    if told.is_err() {
-        tracing::warn!("gave up letting go of webhooks");
+    match ended {
+        None => Ok(()),
+        // Whoever starts us does so again, and a node that issues nothing must not stay.
+        Some(name) => Err(Failure::failed(format!("the work on {name} ended by a fault: see the log"))),
     }
 }
 
