@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::account_lookup::AccountLookup;
 use crate::authority::{Authority, Signing};
 use crate::caa::{self, CaaAsker, Question};
-use crate::caller::Caller;
+use crate::caller::{Actor, Caller, Origin};
 use crate::csr::JudgedCsr;
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
@@ -132,7 +132,7 @@ impl Certificates {
     }
 
     /// Revokes the certificate of an order. For a compromised key, nobody gets a certificate for it any more: that is told
-    /// even of one that was revoked for less.
+    /// even of one that was revoked for less, or that has expired.
     pub async fn revoke(
         &self,
         caller: &Caller,
@@ -148,19 +148,16 @@ impl Certificates {
                 let missing = || ServiceError::not_found(Noun::Certificate);
                 let order = tx.order(caller.reseller, order)?.ok_or_else(missing)?;
                 let certificate = tx.certificate(caller.reseller, order.certificate)?.ok_or_else(missing)?;
-                let unrevocable = nothing_to_revoke(&certificate);
-                if certificate.is_revoked_as(reason, me.kernel.now()) {
-                    return Ok(Revoked::AlreadyAccepted(details(tx, order)?));
-                }
                 let was_revoked = certificate.revocation().is_some();
-                let revoked = revoke(&me.kernel, tx, certificate, reason, comment.clone())?.ok_or(unrevocable)?;
-                me.kernel.audit(tx, &caller, "certificate.revoke", revoked.id, &revocation_detail(&revoked))?;
-                Ok(match was_revoked {
-                    true => Revoked::AlreadyAccepted(details(tx, order)?),
-                    false => Revoked::Accepted(me.detail(revoked)),
+                let by = (&caller.actor, &caller.origin);
+                Ok::<_, ServiceError>(match revoke(&me.kernel, tx, by, certificate, reason, comment.clone())? {
+                    Revoking::Done(revoked) if !was_revoked => Ok(Revoked::Accepted(me.detail(revoked))),
+                    Revoking::Done(_) | Revoking::Already(_) => Ok(Revoked::AlreadyAccepted(details(tx, order)?)),
+                    Revoking::Nothing(certificate) => Err(nothing_to_revoke(&certificate)),
                 })
             })
-            .await
+            // A refusal does not undo the unit: a key that was blocked stays so.
+            .await?
     }
 
     /// Everything that stands against a CSR: its own faults and, with an account, what policies and CAA records say.
@@ -243,27 +240,53 @@ fn judge_csr(
     Ok(Judged { problems, ask: Some(ask) })
 }
 
-/// Revokes within a unit of work, whoever asked for it; `None` when there is nothing to revoke.
+/// What came of a certificate that was to be revoked. Whatever it is, the unit of work must end well: a compromised key is
+/// blocked in all cases.
+pub(crate) enum Revoking {
+    /// It is revoked, or for a graver reason than it was.
+    Done(CertificateRecord),
+    /// It was revoked before, and stays as it was.
+    Already(CertificateRecord),
+    /// It has expired, or was never issued.
+    Nothing(CertificateRecord),
+}
+
+/// Revokes within a unit of work, and writes that down of whoever asked for it.
 pub(crate) fn revoke(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
+    (actor, origin): (&Actor, &Origin),
     certificate: CertificateRecord,
     reason: RevocationReason,
     comment: Option<String>,
-) -> Result<Option<CertificateRecord>, ServiceError> {
+) -> Result<Revoking, ServiceError> {
     let (now, was_active) = (kernel.now(), certificate.revocation().is_none());
-    let Some(revoked) = certificate.revoke(Revocation { at: now, reason, comment }) else { return Ok(None) };
-    let Some(issued) = revoked.issued() else { return Ok(None) };
-    tx.store_revocation(&revoked)?;
-    if was_active {
-        tx.count_revoked(revoked.account, issued.not_after)?;
+    let revoked = certificate.clone().revoke(Revocation { at: now, reason, comment });
+    if let Some(revoked) = &revoked {
+        tx.store_revocation(revoked)?;
+        if let (true, Some(issued)) = (was_active, revoked.issued()) {
+            tx.count_revoked(revoked.account, issued.not_after)?;
+        }
     }
-    if reason == RevocationReason::KeyCompromise
-        && let Some(hash) = tx.key_hash(revoked.id)?
-    {
-        tx.block_key(&hash, "keyCompromise", now)?;
+    // A key that others have is one that nobody must use again, even if nothing is left of its certificate to revoke.
+    let is_blocked_now = match reason == RevocationReason::KeyCompromise {
+        true => tx.key_hash(certificate.id)?.map_or(Ok(false), |hash| tx.block_key(&hash, reason.as_str(), now))?,
+        false => false,
+    };
+    let mut write_down = |action: &str, detail: Value| {
+        let (reseller, subject) = (Some(certificate.reseller), certificate.id.to_string());
+        kernel.audit_as(tx, reseller, actor, origin, action, subject, &detail)
+    };
+    if let Some(revoked) = revoked {
+        write_down("certificate.revoke", revocation_detail(&revoked))?;
+        return Ok(Revoking::Done(revoked));
     }
-    Ok(Some(revoked))
+    if is_blocked_now {
+        let mut detail = revocation_detail(&certificate);
+        detail["reason"] = reason.as_str().into();
+        write_down("certificate.block_key", detail)?;
+    }
+    Ok(if was_active { Revoking::Nothing(certificate) } else { Revoking::Already(certificate) })
 }
 
 /// Why a certificate of the caller's cannot be revoked.

@@ -153,14 +153,11 @@ impl Model {
     }
 
     fn revoke_once(&mut self, order: usize, reason: Reason) -> Status {
-        if self.revoke_for_more(order, reason) {
+        if self.orders[order].certificate_status(self.now) == "issued" {
+            self.revoke_issued(order, reason);
             return 200;
         }
-        if self.orders[order].certificate_status(self.now) != "issued" {
-            return 400;
-        }
-        self.revoke_issued(order, reason);
-        200
+        if self.revoke_for_more(order, reason) { 200 } else { 400 }
     }
 
     fn controls(&self, client: usize, names: Names) -> bool {

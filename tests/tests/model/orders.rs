@@ -227,7 +227,10 @@ impl Model {
                 self.revoke_issued(order, reason);
                 202
             }
-            _ => 404,
+            _ => {
+                self.block_key(order, reason);
+                404
+            }
         }
     }
 
@@ -240,13 +243,23 @@ impl Model {
         self.note("certificate.revoke", Thing::Certificate(order));
     }
 
+    /// That a key is compromised is believed even where there is nothing left to revoke.
+    pub(crate) fn block_key(&mut self, order: usize, reason: Reason) {
+        let Order { key, issued_until, .. } = self.orders[order];
+        let compromised = key.filter(|_| issued_until.is_some() && reason == Reason::KeyCompromise);
+        if compromised.is_some_and(|key| self.blocked.insert(key)) {
+            self.note("certificate.block_key", Thing::Certificate(order));
+        }
+    }
+
     /// That a key is compromised is news even where the certificate was revoked for something else.
     pub(crate) fn revoke_for_more(&mut self, order: usize, reason: Reason) -> bool {
         let Order { revoked, compromised, issued_until, .. } = self.orders[order];
         let lives = issued_until.is_some_and(|end| self.now <= end);
         let news = revoked && lives && !compromised && reason == Reason::KeyCompromise;
-        if news {
-            self.revoke_issued(order, reason);
+        match news {
+            true => self.revoke_issued(order, reason),
+            false => self.block_key(order, reason),
         }
         news
     }

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use chancery_domain::{PageRequest, RevocationReason};
+use chancery_service::operator::CertificateRef;
+use chancery_store::AuditFilter;
 use chancery_tests::{at_once, count, csr, lookup, on_both_databases};
 use serde_json::json;
 
 use crate::common::{
-    certificate_path, days, fail_validation, finalize_path, finalized, later, order_path, revocation_path, stage, text,
+    certificate_path, days, fail_validation, finalize_path, finalized, later, order_path, problems, revocation_path,
+    stage, text,
 };
 
 on_both_databases! {
@@ -71,6 +75,46 @@ on_both_databases! {
         assert_eq!(audited["items"].as_array().map(Vec::len), Some(2));
         later(&world, &mut tenant, days(91)).await;
         tenant.post(&revocation_path(&order), json!({"reason": 1})).await.expect(208);
+    }
+
+    async fn that_a_key_is_compromised_is_believed_of_what_has_expired(world: World) {
+        let (mut tenant, account) = stage(&world).await;
+        for (was_revoked, reseller, status) in [(true, true, 208), (false, true, 404), (true, false, 0), (false, false, 0)] {
+            world.make_ready(&tenant, &account, &["a.test"]).await;
+            let body = json!({"account_lookup": account, "csr": csr(&["a.test"])});
+            let order = tenant.post("/v1/order", body.clone()).await.expect(201);
+            tenant.post_empty(&finalize_path(&order)).await.expect(202);
+            world.work(None).await;
+            if was_revoked {
+                tenant.post(&revocation_path(&order), json!({"reason": 4})).await.expect(202);
+            }
+            later(&world, &mut tenant, days(91)).await;
+            // Any other report of it changes nothing.
+            tenant.post(&revocation_path(&order), json!({"reason": 5})).await.expect(if was_revoked { 208 } else { 404 });
+            let again = tenant.post("/v1/order", body.clone()).await.expect(201);
+            tenant.delete(&order_path(&again)).await.expect(200);
+            for _ in 0..2 {
+                match reseller {
+                    true => drop(tenant.post(&revocation_path(&order), json!({"reason": 1})).await.expect(status)),
+                    false => {
+                        let which = CertificateRef::Order(lookup(&order).parse().unwrap());
+                        let operator = &world.services.operator;
+                        let done = operator.revoke(which, RevocationReason::KeyCompromise, None).await;
+                        assert_eq!(done.is_ok_and(|done| done.already), was_revoked);
+                    }
+                }
+            }
+            assert_eq!(problems(&tenant.post("/v1/order", body).await), ["csr compromised_key"]);
+            let subject = Some(text(&order, "certificateLookup"));
+            let filter = AuditFilter { subject, ..AuditFilter::default() };
+            let trail = world.services.audit.list(filter, PageRequest { limit: 100, after: None }).await.unwrap();
+            let blocked: Vec<_> = trail.iter().filter(|line| line.action == "certificate.block_key").collect();
+            assert_eq!(blocked.len(), 1, "it is news once");
+            assert_eq!(blocked[0].actor_kind, if reseller { "client" } else { "operator" });
+            assert!(blocked[0].detail.contains("keyCompromise"), "{}", blocked[0].detail);
+        }
+        let revoked = tenant.get("/v1/event?type=certificate.revoked").await.expect(200);
+        assert_eq!(revoked["items"].as_array().map(Vec::len), Some(2), "what has expired is not revoked");
     }
 
     async fn what_cannot_be_revoked_is_not_found(world: World) {

@@ -48,11 +48,17 @@ on_both_databases! {
     async fn what_has_expired_is_told_and_left_alone(world: World) {
         let tenant = world.tenant("NORTH").await;
         let account = lookup(&tenant.make_account("anna@example.com").await);
-        world.issue(&tenant, &account, &["a.example.com"]).await;
-        let asked = serials(&tenant).await;
+        let order = world.issue(&tenant, &account, &["a.example.com"]).await;
+        let (asked, certificate) = (serials(&tenant).await, order["certificateLookup"].as_str().unwrap().to_owned());
         world.clock.advance(Duration::from_secs(91 * 86_400));
         let operator = world.services.operator.clone();
-        let fates = operator.revoke_many(asked, RevocationReason::Superseded, None).await.unwrap();
+        let fates = operator.revoke_many(asked.clone(), RevocationReason::Superseded, None).await.unwrap();
         assert_eq!(fates, [Fate::NothingToRevoke]);
+        // But for its key, if others have it.
+        let fates = operator.revoke_many(asked, RevocationReason::KeyCompromise, None).await.unwrap();
+        assert_eq!(fates, [Fate::NothingToRevoke]);
+        let id = certificate.parse().unwrap();
+        let key = world.store.read(move |tx| tx.key_hash(id)).await.unwrap().unwrap();
+        assert!(world.store.read(move |tx| tx.blocked_key(&key)).await.unwrap().is_some());
     }
 }

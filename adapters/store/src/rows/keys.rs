@@ -10,11 +10,11 @@ use crate::value::{Value, params};
 const REVOKED: &str = "SELECT 1 FROM issuers WHERE id = ?1 AND revoked_at IS NOT NULL";
 
 impl Tx<'_> {
-    /// Blocks a public key for ever, by its hash. Waits for who keeps a certificate for it.
-    pub fn block_key(&mut self, hash: &[u8], reason: &str, now: Timestamp) -> Result<(), StoreError> {
+    /// Blocks a public key for ever, by its hash, and says whether that is new. Waits for who keeps a certificate for it.
+    pub fn block_key(&mut self, hash: &[u8], reason: &str, now: Timestamp) -> Result<bool, StoreError> {
         self.bar("encode(?1, 'hex')", params![hash])?;
         let sql = "INSERT INTO blocked_keys (key_hash, reason, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
-        self.put(sql, params![hash, reason, now])
+        Ok(self.execute(sql, params![hash, reason, now])? == 1)
     }
 
     /// Why a public key is blocked, where it is.

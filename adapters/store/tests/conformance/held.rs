@@ -122,7 +122,7 @@ pub(crate) async fn a_key_is_not_blocked_while_a_certificate_for_it_is_kept(db: 
             assert_eq!(tx.bars(b"key", issuer)?, (false, false));
             Ok(())
         },
-        move |tx| tx.block_key(b"key", "keyCompromise", now),
+        move |tx| tx.block_key(b"key", "keyCompromise", now).map(drop),
     )
     .await;
     assert_eq!(db.get(move |tx| tx.bars(b"key", issuer)).await, (true, false));

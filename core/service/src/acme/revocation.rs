@@ -8,7 +8,7 @@ use chancery_store::Tx;
 
 use super::{Acme, AcmeCaller, AcmeError, require_still};
 use crate::caller::{Actor, Origin};
-use crate::certificates::{revocation_detail, revoke};
+use crate::certificates::{Revoking, revoke};
 use crate::error::ServiceError;
 
 /// Who asks.
@@ -28,7 +28,7 @@ pub struct RevocationRequest {
 }
 
 impl Acme {
-    /// Revokes a certificate.
+    /// Revokes a certificate. That its key is compromised is believed even where it is refused, as it has expired.
     pub async fn revoke(&self, who: Revoker, request: RevocationRequest) -> Result<(), ServiceError> {
         let parsed =
             Certificate::from_der(&request.certificate).and_then(|parsed| Ok((parsed.info()?, parsed.spki()?)));
@@ -44,18 +44,22 @@ impl Acme {
                 if right == Right::OfNames && request.reason == RevocationReason::KeyCompromise {
                     return Err(AcmeError::BadRevocationReason(NOT_THEIR_KEY).into());
                 }
-                if found.is_revoked_as(request.reason, kernel.now()) {
-                    return Err(AcmeError::AlreadyRevoked.into());
-                }
-                let revoked = revoke(&kernel, tx, found, request.reason, None)?.ok_or_else(expired)?;
-                let (actor, origin) = match &who {
-                    Revoker::Account(by) => (by.caller.actor.clone(), by.caller.origin.clone()),
-                    Revoker::Key(key, origin) => (Actor::Acme(format!("key {}", key.thumbprint())), origin.clone()),
+                let key_name;
+                let by = match &who {
+                    Revoker::Account(by) => (&by.caller.actor, &by.caller.origin),
+                    Revoker::Key(key, origin) => {
+                        key_name = Actor::Acme(format!("key {}", key.thumbprint()));
+                        (&key_name, origin)
+                    }
                 };
-                let (reseller, detail) = (Some(revoked.reseller), revocation_detail(&revoked));
-                kernel.audit_as(tx, reseller, &actor, &origin, "certificate.revoke", revoked.id.to_string(), &detail)
+                Ok::<_, ServiceError>(match revoke(&kernel, tx, by, found, request.reason, None)? {
+                    Revoking::Done(_) => Ok(()),
+                    Revoking::Already(_) => Err(AcmeError::AlreadyRevoked.into()),
+                    Revoking::Nothing(_) => Err(expired().into()),
+                })
             })
-            .await
+            // A refusal does not undo the unit: a key that was blocked stays so.
+            .await?
     }
 }
 

@@ -69,8 +69,11 @@ impl Operator {
         subject: impl ToString,
         detail: &Value,
     ) -> Result<(), ServiceError> {
-        let actor = Actor::Operator(self.actor.to_string());
-        self.kernel.audit_as(tx, reseller, &actor, &self.origin, action, subject.to_string(), detail)
+        self.kernel.audit_as(tx, reseller, &self.as_actor(), &self.origin, action, subject.to_string(), detail)
+    }
+
+    fn as_actor(&self) -> Actor {
+        Actor::Operator(self.actor.to_string())
     }
 }
 

@@ -2,7 +2,7 @@ use chancery_domain::{CertificateId, CertificateRecord, OrderId, Problems, Revoc
 use chancery_store::Tx;
 
 use super::Operator;
-use crate::certificates::{revocation_detail, revoke};
+use crate::certificates::{Revoking, revoke};
 use crate::error::{Noun, ServiceError};
 
 /// A certificate as the operator names it, whosesoever it is.
@@ -60,17 +60,15 @@ impl Operator {
         comment: Option<String>,
     ) -> Result<Fate, ServiceError> {
         let Some(certificate) = tx.certificate_by_serial(serial)? else { return Ok(Fate::Unknown) };
-        if certificate.is_revoked_as(reason, self.kernel.now()) {
-            return Ok(Fate::Already);
-        }
-        let Some(revoked) = revoke(&self.kernel, tx, certificate, reason, comment)? else {
-            return Ok(Fate::NothingToRevoke);
-        };
-        self.record(tx, Some(revoked.reseller), "certificate.revoke", revoked.id, &revocation_detail(&revoked))?;
-        Ok(Fate::Revoked)
+        Ok(match revoke(&self.kernel, tx, (&self.as_actor(), &self.origin), certificate, reason, comment)? {
+            Revoking::Done(_) => Fate::Revoked,
+            Revoking::Already(_) => Fate::Already,
+            Revoking::Nothing(_) => Fate::NothingToRevoke,
+        })
     }
 
-    /// Revokes a certificate of any reseller, as its reseller could.
+    /// Revokes a certificate of any reseller, as its reseller could. That its key is compromised is believed of one that has
+    /// expired, too.
     pub async fn revoke(
         &self,
         which: CertificateRef,
@@ -82,15 +80,15 @@ impl Operator {
             .store
             .write(move |tx| {
                 let certificate = find(tx, &which)?;
-                if certificate.is_revoked_as(reason, me.kernel.now()) {
-                    return Ok(OperatorRevocation { certificate, already: true });
-                }
-                let revoked = revoke(&me.kernel, tx, certificate, reason, comment.clone())?;
-                let revoked = revoked.ok_or_else(nothing_to_revoke)?;
-                me.record(tx, Some(revoked.reseller), "certificate.revoke", revoked.id, &revocation_detail(&revoked))?;
-                Ok(OperatorRevocation { certificate: revoked, already: false })
+                let by = (&me.as_actor(), &me.origin);
+                Ok::<_, ServiceError>(match revoke(&me.kernel, tx, by, certificate, reason, comment.clone())? {
+                    Revoking::Done(certificate) => Ok(OperatorRevocation { certificate, already: false }),
+                    Revoking::Already(certificate) => Ok(OperatorRevocation { certificate, already: true }),
+                    Revoking::Nothing(_) => Err(nothing_to_revoke()),
+                })
             })
-            .await
+            // A refusal does not undo the unit: a key that was blocked stays so.
+            .await?
     }
 }
 

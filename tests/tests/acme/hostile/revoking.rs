@@ -106,4 +106,30 @@ on_both_databases! {
         world.advance(Duration::from_secs(91 * 86_400));
         refused(&revoke(&client, &certificate, json!({})).await, 400, "malformed", "expired");
     }
+
+    async fn that_a_key_is_compromised_is_believed_of_what_has_expired(world: World) {
+        world.start_workers();
+        let (_, credential, client) = stage(&world).await;
+        let keys: Vec<_> = (0..3).map(|_| SigningKey::generate().unwrap()).collect();
+        let mut certificates = Vec::new();
+        for key in &keys {
+            certificates.push(certificate_of(&client, key, "a.test").await);
+        }
+        assert_eq!(revoke(&client, &certificates[0], json!({"reason": 4})).await.status, 200);
+        let foreign = world.tenant("OTHER").await.make_account("b@example.com").await;
+        let other = AcmeClient::registered(&world, &foreign).await;
+        world.advance(Duration::from_secs(91 * 86_400));
+        refused(&revoke(&client, &certificates[0], json!({"reason": 1})).await, 400, "alreadyRevoked", "already");
+        refused(&revoke(&client, &certificates[1], json!({"reason": 1})).await, 400, "malformed", "expired");
+        // Of nobody who could not say so before.
+        refused(&revoke(&other, &certificates[2], json!({"reason": 1})).await, 403, "unauthorized", "");
+        for (key, is_blocked) in keys.into_iter().zip([true, true, false]) {
+            let mut owner = AcmeClient { key, ..AcmeClient::at(world.stranger(), "TLS-199d").await };
+            let reply = owner.register(&credential).await;
+            match is_blocked {
+                true => drop(refused(&reply, 400, "badPublicKey", "compromised")),
+                false => assert_eq!(reply.status, 201, "{}", reply.text()),
+            }
+        }
+    }
 }
