@@ -99,20 +99,33 @@ impl CertId {
         if single.extensions.iter().flatten().any(|extension| extension.critical) {
             return None;
         }
+        // The answer repeats all of it, and is DER only if this is.
         let serial = AnyRef::from(&parts.serial);
-        let is_integer = der::Tagged::tag(&serial) == der::Tag::Integer;
+        let is_integer = der::Tagged::tag(&serial) == der::Tag::Integer && is_minimal(serial.value());
+        // RFC 5754 section 2: hashes have no parameters, or NULL.
+        let has_parameters = parts.hash.parameters.as_ref().is_some_and(|given| AnyRef::from(given) != AnyRef::NULL);
         let hash = match parts.hash.oid {
             SHA1 => Some(HashAlgorithm::Sha1),
             SHA256 => Some(HashAlgorithm::Sha256),
             _ => None,
         };
         Some(Self {
-            der: single.cert_id.to_der().ok().filter(|_| is_integer && !serial.value().is_empty())?,
+            der: single.cert_id.to_der().ok().filter(|_| is_integer && !has_parameters)?,
             hash,
             issuer_name_hash: parts.issuer_name_hash.as_bytes().to_vec(),
             issuer_key_hash: parts.issuer_key_hash.as_bytes().to_vec(),
             serial: serial.value().to_vec(),
         })
+    }
+}
+
+/// Whether an INTEGER has these octets in DER: at least one, and none that could be left out (X.690 section 8.3.2).
+fn is_minimal(octets: &[u8]) -> bool {
+    match octets {
+        [] => false,
+        [0x00, second, ..] => *second >= 0x80,
+        [0xff, second, ..] => *second < 0x80,
+        [..] => true,
     }
 }
 

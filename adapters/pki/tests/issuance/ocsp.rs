@@ -211,6 +211,30 @@ fn malformed_and_oversized_requests_are_refused() {
 }
 
 #[test]
+fn what_an_answer_could_not_repeat_in_der_is_refused() {
+    let ca = Ca::new(KeyAlgorithm::EcP256);
+    let read = |algorithm: &[u8], serial: &[u8]| {
+        OcspRequest::parse(&request(&[cert_id(&ca, algorithm, serial)], &[])).map(|_| ())
+    };
+    for serial in [&[0][..], &[0x7f], &[0xff], &[0, 0x80], &[0xff, 0x7f], &[0x80, 0]] {
+        assert_eq!(read(SHA1, serial), Ok(()), "{serial:02x?}");
+    }
+    let drawn = serial();
+    for serial in [&[][..], &[0, 0], &[0, 0x7f], &[0xff, 0x80], &[0xff, 0xff], &[&[0], drawn.as_bytes()].concat()] {
+        assert_eq!(read(SHA1, serial), Err(OcspFailure::MalformedRequest), "{serial:02x?}");
+    }
+    let sha1 = |parameters: &[u8]| tlv(0x30, &[b"\x06\x05\x2b\x0e\x03\x02\x1a", parameters]);
+    for usual in [&[][..], &[5, 0]] {
+        assert_eq!(read(&sha1(usual), drawn.as_bytes()), Ok(()), "{usual:02x?}");
+    }
+    // A NULL with something in it, and INTEGERs of which one is not minimal.
+    for strange in [&[5, 1, 0][..], &[2, 1, 1], &[0x30, 4, 2, 2, 0, 1], &[0x04, 0]] {
+        let refused = Err(OcspFailure::MalformedRequest);
+        assert_eq!(read(&sha1(strange), drawn.as_bytes()), refused, "{strange:02x?}");
+    }
+}
+
+#[test]
 fn a_request_in_a_path_is_read_however_it_is_escaped() {
     let ca = Ca::new(KeyAlgorithm::EcP256);
     // Until its base64 has both of the characters that paths have trouble with.
