@@ -77,12 +77,12 @@ impl Ocsp {
 
     /// Answers the body of a POST.
     pub async fn answer_post(&self, body: &[u8]) -> OcspAnswer {
-        self.answer(body, OcspRequest::parse).await
+        self.answer("POST", body, OcspRequest::parse).await
     }
 
     /// Answers the part of a GET's path behind the address of the responder.
     pub async fn answer_get(&self, path: &str) -> OcspAnswer {
-        self.answer(path.as_bytes(), |_| OcspRequest::from_path(path)).await
+        self.answer("GET", path.as_bytes(), |_| OcspRequest::from_path(path)).await
     }
 
     /// Until when this process can answer for an issuer; not at all where it has no responder for it.
@@ -98,8 +98,17 @@ impl Ocsp {
         }
     }
 
-    async fn answer(&self, asked: &[u8], read: impl FnOnce(&[u8]) -> Result<OcspRequest, OcspFailure>) -> OcspAnswer {
-        let key: [u8; 32] = digest::digest(&digest::SHA256, asked).as_ref().try_into().expect("SHA-256 has 32 bytes");
+    async fn answer(
+        &self,
+        method: &str,
+        asked: &[u8],
+        read: impl FnOnce(&[u8]) -> Result<OcspRequest, OcspFailure>,
+    ) -> OcspAnswer {
+        // What is a request in a path is none in a body, so what is remembered of the one says nothing of the other.
+        let mut context = digest::Context::new(&digest::SHA256);
+        context.update(method.as_bytes());
+        context.update(asked);
+        let key: [u8; 32] = context.finish().as_ref().try_into().expect("SHA-256 has 32 bytes");
         if let Some(known) = self.recall(&key) {
             return count("remembered", known);
         }

@@ -78,6 +78,17 @@ on_both_databases! {
         assert!(late.status == 200 && said.contains(": revoked"), "within five seconds: {said}");
     }
 
+    async fn what_is_remembered_of_a_path_is_no_answer_to_a_body(world: World) {
+        let customer = Customer::of(&world).await;
+        let held = customer.certificate(&world, "a.test").await;
+        let (party, relying) = (RelyingParty::of(&world, &held).await, world.relying_party());
+        let text = base64(&party, &held);
+        assert!(world.services.ocsp.answer_get(&text).await.cacheable.is_some());
+        let headers = [("content-type", "application/ocsp-request")];
+        let reply = relying.raw(Method::POST, "/ocsp", &headers, text.into_bytes()).await;
+        assert_eq!(reply.body, [0x30, 3, 0x0a, 1, 1], "malformedRequest");
+    }
+
     async fn a_nonce_in_the_path_is_not_kept(world: World) {
         let customer = Customer::of(&world).await;
         let held = customer.certificate(&world, "a.test").await;
