@@ -14,7 +14,9 @@ use der::{
 };
 use x509_cert::ext::{
     Extension,
-    pkix::{BasicConstraints, CertificatePolicies, ExtendedKeyUsage, KeyUsage, SubjectKeyIdentifier},
+    pkix::{
+        AuthorityKeyIdentifier, BasicConstraints, CertificatePolicies, ExtendedKeyUsage, KeyUsage, SubjectKeyIdentifier,
+    },
 };
 
 use crate::{
@@ -234,6 +236,12 @@ impl Certificate {
     pub(crate) fn subject_key_id(&self) -> Result<Option<OctetString>, PkiError> {
         let found = self.parsed.tbs_certificate().get_extension().map_err(PkiError::Der)?;
         Ok(found.map(|(_, SubjectKeyIdentifier(id))| id))
+    }
+
+    /// By which it names the key of its issuer.
+    pub(crate) fn authority_key_id(&self) -> Result<Option<OctetString>, PkiError> {
+        let found = self.parsed.tbs_certificate().get_extension().map_err(PkiError::Der)?;
+        Ok(found.and_then(|(_, issuer): (bool, AuthorityKeyIdentifier)| issuer.key_identifier))
     }
 }
 

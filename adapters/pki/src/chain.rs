@@ -57,6 +57,15 @@ pub enum ChainProblem {
     KeyId { subject: String, expected: String },
     #[error("{0} is not the certificate of a CA (basic constraints)")]
     NotACa(String),
+    #[error(
+        "the basic constraints of {0} are not critical, as those of a CA must be (RFC 5280 section 4.2.1.9); ask for a \
+         certificate where they are"
+    )]
+    NotCritical(String),
+    #[error(
+        "{0} has no subject key identifier, as every CA must have (RFC 5280 section 4.2.1.2); ask for a certificate that has one"
+    )]
+    NoKeyId(String),
     #[error("{0} may not sign certificates (key usage keyCertSign)")]
     MayNotSign(String),
     #[error("{0} allows fewer CAs below it than this chain has (path length)")]
@@ -77,6 +86,11 @@ pub enum ChainProblem {
         "{subject} was not signed by {next}, which follows it; put each certificate's issuer right after it, and nothing else"
     )]
     NotSigned { subject: String, next: String },
+    #[error(
+        "{subject} names the key of its issuer (authority key identifier) otherwise than {next}, which follows it, names its \
+         own (subject key identifier), and so verifiers do not find its issuer; ask for certificates that agree"
+    )]
+    IssuerKeyId { subject: String, next: String },
     #[error("{0} is signed in a way that is not supported; RSA (PKCS #1), ECDSA and Ed25519 with SHA-2 are")]
     Signature(String),
     #[error(
@@ -155,18 +169,23 @@ impl IssuerChain {
 
     /// That each is of a CA which is valid now and may stand where it stands.
     fn check_each(&self, ca: &Certificate, now: i64) -> Result<(), ChainProblem> {
+        let mut each = self.certificates.iter().enumerate();
+        if let Some((_, twice)) = each.find(|(place, certificate)| self.certificates[..*place].contains(certificate)) {
+            return Err(ChainProblem::Twice(subject(twice)));
+        }
         let mut cas_below = 0_u8;
         for (place, certificate) in self.certificates.iter().enumerate() {
             let is_root = place + 1 == self.certificates.len();
-            if self.certificates[..place].contains(certificate) {
-                return Err(ChainProblem::Twice(subject(certificate)));
-            }
             check_extensions(certificate)?;
             if !is_root {
                 check_purposes(certificate, ca)?;
             }
             let constraints = certificate.basic_constraints()?.filter(|constraints| constraints.ca);
             let constraints = constraints.ok_or_else(|| ChainProblem::NotACa(subject(certificate)))?;
+            // Old roots lack what is asked for since, and are believed whatever they say (RFC 5280 section 6.1).
+            if !is_root {
+                check_form(certificate)?;
+            }
             // Old roots have no key usage at all, which allows every use (RFC 5280 section 6.1.4 (n)).
             let may_sign = certificate.key_usage()?.map_or(is_root, |usage| usage.key_cert_sign());
             if !may_sign {
@@ -192,6 +211,12 @@ impl IssuerChain {
         for (certificate, issuer) in self.certificates.iter().zip(next) {
             if !signed_by(certificate, issuer)? {
                 return Err(ChainProblem::NotSigned { subject: subject(certificate), next: subject(issuer) });
+            }
+            // RFC 5280 section 4.2.1.1. OpenSSL takes no other for the issuer, whoever has signed.
+            if let (Some(named), Some(own)) = (certificate.authority_key_id()?, issuer.subject_key_id()?)
+                && named != own
+            {
+                return Err(ChainProblem::IssuerKeyId { subject: subject(certificate), next: subject(issuer) });
             }
         }
         Ok(())
@@ -222,6 +247,18 @@ fn check_purposes(certificate: &Certificate, ca: &Certificate) -> Result<(), Cha
         }
     }
     Ok(())
+}
+
+/// That the certificate of a CA has the form that verifiers may insist on.
+fn check_form(certificate: &Certificate) -> Result<(), ChainProblem> {
+    let is_critical = |oid| certificate.extensions().iter().any(|found| found.extn_id == oid && found.critical);
+    if !is_critical(ID_CE_BASIC_CONSTRAINTS) {
+        return Err(ChainProblem::NotCritical(subject(certificate)));
+    }
+    match certificate.subject_key_id()? {
+        Some(_) => Ok(()),
+        None => Err(ChainProblem::NoKeyId(subject(certificate))),
+    }
 }
 
 /// What is critical and not understood makes a certificate unusable (RFC 5280 section 4.2); name constraints would have to

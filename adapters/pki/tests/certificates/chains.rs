@@ -32,15 +32,22 @@ impl Elsewhere {
         self.run(&["pkey", "-in", &format!("{name}.key"), "-pubout", "-out", &format!("{name}.pub")]);
     }
 
-    /// A certificate for a public key in the folder, by a CA in the folder.
+    /// A certificate for a public key in the folder, by a CA in the folder, with the key identifier that is in the folder
+    /// unless another one is asked for.
     fn sign(&self, by: &str, subject: &str, of: &str, extensions: &str) -> Certificate {
+        let known = fs::read_to_string(self.path().join(format!("{of}.id"))).unwrap_or_else(|_| "hash".to_owned());
+        let key_id = match extensions.contains("subjectKeyIdentifier") {
+            true => String::new(),
+            false => format!("\nsubjectKeyIdentifier={known}"),
+        };
+        let extensions = &format!("{extensions}{key_id}");
         let (ca, ca_key, public) = (format!("{by}.pem"), format!("{by}.key"), format!("{of}.pub"));
         let arguments = ["x509", "-new", "-CA", &ca, "-CAkey", &ca_key, "-subj", subject, "-force_pubkey", &public];
         self.openssl(&arguments, of, extensions)
     }
 
     fn openssl(&self, arguments: &[&str], name: &str, extensions: &str) -> Certificate {
-        // OpenSSL would name the key by another hash than we do.
+        // As old roots are.
         let key_id = if extensions.contains("subjectKeyIdentifier") { "" } else { "\nsubjectKeyIdentifier=none" };
         fs::write(self.path().join("extensions"), format!("{extensions}{key_id}")).unwrap();
         let out = format!("{name}.pem");
@@ -93,6 +100,10 @@ fn ours() -> Ours {
 fn carry(ca: &Certificate, to: &Elsewhere) {
     fs::write(to.path().join("ca.pem"), ca.to_pem()).unwrap();
     to.run(&["x509", "-in", "ca.pem", "-noout", "-pubkey", "-out", "ours.pub"]);
+    // OpenSSL would name the key by another hash than we do.
+    to.run(&["x509", "-in", "ca.pem", "-noout", "-ext", "subjectKeyIdentifier", "-out", "ours.ext"]);
+    let shown = fs::read_to_string(to.path().join("ours.ext")).unwrap();
+    fs::write(to.path().join("ours.id"), shown.lines().last().unwrap().trim().replace(':', "")).unwrap();
 }
 
 fn check(chain: &[&Certificate], ca: &Certificate) -> Result<IssuerChain, ChainProblem> {
@@ -160,8 +171,8 @@ fn a_chain_that_a_relying_party_would_refuse_is_refused() {
         refused(&[&with("basicConstraints=CA:FALSE\nkeyUsage=keyCertSign"), &root])
             .contains("not the certificate of a CA")
     );
-    assert!(refused(&[&with("basicConstraints=CA:TRUE\nkeyUsage=cRLSign"), &root]).contains("keyCertSign"));
-    assert!(refused(&[&with("basicConstraints=CA:TRUE"), &root]).contains("keyCertSign"));
+    assert!(refused(&[&with("basicConstraints=critical,CA:TRUE\nkeyUsage=cRLSign"), &root]).contains("keyCertSign"));
+    assert!(refused(&[&with("basicConstraints=critical,CA:TRUE"), &root]).contains("keyCertSign"));
     // OpenSSL would not find the issuer of what our CA signed.
     let key_id = format!(
         "{CA}
@@ -204,9 +215,18 @@ subjectKeyIdentifier=hash"
         assert!(through(fine).is_ok(), "{fine}");
     }
 
+    // What every CA below a root must have.
+    let not_critical = with("basicConstraints=CA:TRUE\nkeyUsage=keyCertSign");
+    assert!(refused(&[&not_critical, &root]).contains("CN=Test Issuing CA 1,O=Ours,C=XX are not critical"));
+    let nameless = with(&format!("{CA}\nsubjectKeyIdentifier=none"));
+    assert!(refused(&[&nameless, &root]).contains("CN=Test Issuing CA 1,O=Ours,C=XX has no subject key identifier"));
+    let said = through("subjectKeyIdentifier=none").unwrap_err().to_string();
+    assert!(said.contains("CN=Middle has no subject key identifier"), "{said}");
+
     // Too deep.
     elsewhere.key("flat", &P256);
-    let flat = elsewhere.sign("root", "/CN=Flat", "flat", "basicConstraints=CA:TRUE,pathlen:0\nkeyUsage=keyCertSign");
+    let flat =
+        elsewhere.sign("root", "/CN=Flat", "flat", "basicConstraints=critical,CA:TRUE,pathlen:0\nkeyUsage=keyCertSign");
     let below = elsewhere.sign("flat", OURS, "ours", CA);
     assert!(refused(&[&below, &flat, &root]).contains("CN=Flat allows fewer CAs below it"));
 
@@ -214,6 +234,34 @@ subjectKeyIdentifier=hash"
     let at = |now: i64| IssuerChain::check(vec![cross.clone(), root.clone()], &ca, &[], now).unwrap_err().to_string();
     assert!(at(cross.not_before() - DAY).contains("not valid yet"));
     assert!(at(cross.not_after() + 1).contains("has expired"));
+}
+
+#[test]
+fn a_chain_whose_certificates_name_a_key_differently_is_refused() {
+    let (elsewhere, Ours { ca, .. }) = (Elsewhere::new(&P256, "-sha256"), ours());
+    carry(&ca, &elsewhere);
+    let root = elsewhere.read("root");
+    elsewhere.key("middle", &P256);
+    let middle = |key_id: &str| {
+        let extensions = format!("{CA}\nsubjectKeyIdentifier={key_id}");
+        elsewhere.sign("root", "/CN=Middle", "middle", &extensions)
+    };
+    // The same CA twice, and below it a certificate that names its key as the first one does.
+    let first = middle("0102030405");
+    let below = elsewhere.sign("middle", OURS, "ours", &format!("{CA}\nauthorityKeyIdentifier=keyid:always"));
+    let second = middle("0102030406");
+    assert!(check(&[&below, &first, &root], &ca).is_ok());
+    let said = check(&[&below, &second, &root], &ca).unwrap_err().to_string();
+    assert!(said.contains("names the key of its issuer (authority key identifier) otherwise than CN=Middle"), "{said}");
+    // So says OpenSSL.
+    for (name, certificate) in [("below", &below), ("first", &first), ("second", &second)] {
+        fs::write(elsewhere.path().join(format!("{name}.pem")), certificate.to_pem()).unwrap();
+    }
+    for (between, found) in [("first.pem", true), ("second.pem", false)] {
+        let verify = ["verify", "-CAfile", "root.pem", "-untrusted", between, "below.pem"];
+        let output = Command::new("openssl").current_dir(elsewhere.path()).args(verify).output().unwrap();
+        assert_eq!(output.status.success(), found, "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 #[test]
