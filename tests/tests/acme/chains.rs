@@ -144,7 +144,25 @@ on_both_databases! {
         assert!(refused(CA, &chain).await.contains("has this chain already, as number 1"));
         assert!(operator.remove_chain(CA, 2).await.is_err());
         operator.remove_chain(CA, 1).await.unwrap();
-        assert_eq!(operator.add_chain(CA, &chain_to_pem(&chain)).await.unwrap().number, 1);
+        assert_eq!(operator.add_chain(CA, &chain_to_pem(&chain)).await.unwrap().number, 2);
+    }
+
+    async fn the_number_of_a_chain_that_was_removed_is_not_given_again(world: World) {
+        let operator = &world.services.operator;
+        let chain = async |root: &str| chain_to_pem(&vouched_for(&world, root, 100).await);
+        let (one, two) = (chain("Root X2").await, chain("Root X3").await);
+        assert_eq!(operator.add_chain(CA, &one).await.unwrap().number, 1);
+        assert_eq!(operator.add_chain(CA, &two).await.unwrap().number, 2);
+        operator.remove_chain(CA, 2).await.unwrap();
+        operator.remove_chain(CA, 1).await.unwrap();
+        assert_eq!(operator.add_chain(CA, &two).await.unwrap().number, 3);
+        operator.remove_chain(CA, 3).await.unwrap();
+        assert_eq!(operator.add_chain(CA, &one).await.unwrap().number, 4);
+        // As an earlier release leaves it, which keeps no numbers.
+        let id = operator.issuers().await.unwrap().iter().find(|issuer| issuer.name == CA).unwrap().id;
+        world.store.write(move |tx| tx.set_watermark(&format!("chain_number {id}"), 0)).await.unwrap();
+        operator.remove_chain(CA, 4).await.unwrap();
+        assert_eq!(operator.add_chain(CA, &two).await.unwrap().number, 5);
     }
 
     async fn a_reseller_downloads_the_chain_of_its_choice(world: World) {

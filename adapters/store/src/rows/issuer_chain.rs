@@ -34,6 +34,15 @@ impl Tx<'_> {
         Ok(self.execute(sql, params![issuer, number])? == 1)
     }
 
+    /// Keeps that a chain of this issuer has or had this number, and says which is the greatest that any had, though it be
+    /// removed. Nobody else asks until this unit ends.
+    pub fn keep_chain_number(&mut self, issuer: IssuerId, number: u32) -> Result<u32, StoreError> {
+        let name = format!("chain_number {issuer}");
+        let greatest = narrow(self.claim_watermark(&name, number.into())?)?.max(number);
+        self.set_watermark(&name, greatest.into())?;
+        Ok(greatest)
+    }
+
     /// The further chains of every issuer, by their numbers.
     pub fn chains(&mut self) -> Result<Vec<ChainRecord>, StoreError> {
         let sql =

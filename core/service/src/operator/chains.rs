@@ -49,7 +49,9 @@ impl Operator {
                 if let Some(same) = others().find(|other| other.fingerprint == fingerprint) {
                     return Err(refusal(format!("{} has this chain already, as number {}", issuer.name, same.number)));
                 }
-                let number = others().map(|other| other.number).max().unwrap_or(0) + 1;
+                let greatest = others().map(|other| other.number).max().unwrap_or(0);
+                let number = tx.keep_chain_number(issuer.id, greatest)? + 1;
+                tx.keep_chain_number(issuer.id, number)?;
                 let record = ChainRecord {
                     issuer: issuer.id,
                     number,
@@ -68,7 +70,7 @@ impl Operator {
             .await
     }
 
-    /// Removes one: it is not offered any more.
+    /// Removes one: it is not offered any more, nor is its number given to another, which clients would take for it.
     pub async fn remove_chain(&self, which: &str, number: u32) -> Result<ChainDetails, ServiceError> {
         let (me, which) = (self.clone(), which.to_owned());
         self.kernel
@@ -80,6 +82,8 @@ impl Operator {
                 let found = chains.iter().find(|chain| chain.issuer == issuer.id && chain.number == number);
                 let missing = || refusal(format!("{} has no further chain {number}", issuer.name));
                 let removed = details(found.ok_or_else(missing)?)?;
+                // A release that kept no numbers may have given it.
+                tx.keep_chain_number(issuer.id, number)?;
                 tx.delete_chain(issuer.id, number)?;
                 let detail = json!({"name": issuer.name, "number": number, "root": removed.root()});
                 me.record(tx, None, "issuer.remove_chain", issuer.id, &detail)?;
