@@ -1,5 +1,7 @@
 //! From when until when a new certificate is valid.
 
+use chancery_domain::Timestamp;
+
 use crate::{issuer::Issuer, profile::SubscriberProfile, validity::Validity};
 
 const DAY: i64 = 86_400;
@@ -72,7 +74,7 @@ pub enum Shortened {
     #[error("public certificates may last {0} days at this date")]
     Ceiling(u32),
     /// The issuer's own certificate ends earlier.
-    #[error("the issuer's own certificate ends at {0}")]
+    #[error("the issuer's own certificate ends at {}", Timestamp::from_secs(*.0))]
     Issuer(i64),
 }
 
@@ -80,19 +82,28 @@ pub enum Shortened {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PeriodError {
     /// It would begin in the past.
-    #[error("the certificate would begin earlier than {earliest}; leave not_before out, or choose a later time")]
+    #[error(
+        "the certificate would begin earlier than {}; leave not_before out, or choose a later time",
+        Timestamp::from_secs(*earliest)
+    )]
     TooEarly {
         /// The earliest first second.
         earliest: i64,
     },
     /// It would begin too late.
-    #[error("the certificate would begin later than {latest}; leave not_before out, or choose an earlier time")]
+    #[error(
+        "the certificate would begin later than {}; leave not_before out, or choose an earlier time",
+        Timestamp::from_secs(*latest)
+    )]
     TooLate {
         /// The latest first second.
         latest: i64,
     },
     /// It would end later than it may.
-    #[error("the certificate would end later than {latest}; leave not_after out, or choose an earlier time")]
+    #[error(
+        "the certificate would end later than {}; leave not_after out, or choose an earlier time",
+        Timestamp::from_secs(*latest)
+    )]
     TooLong {
         /// The latest last second.
         latest: i64,
@@ -290,6 +301,18 @@ mod tests {
             let wish = PeriodWish { not_before: Some(NOW - 60), not_after, ..NO_WISH };
             let young = Period::plan(&profile, &issuer(0, 300), &wish, NOW).unwrap();
             assert_eq!(young.validity.not_before(), NOW, "{not_after:?}");
+        }
+    }
+
+    #[test]
+    fn times_are_told_as_people_write_them() {
+        for said in [
+            PeriodError::TooEarly { earliest: NOW }.to_string(),
+            PeriodError::TooLate { latest: NOW }.to_string(),
+            PeriodError::TooLong { latest: NOW }.to_string(),
+            Shortened::Issuer(NOW).to_string(),
+        ] {
+            assert!(said.contains(" 2026-06-01T00:00:00Z"), "{said}");
         }
     }
 
