@@ -13,6 +13,8 @@ use chancery_testkit::Address;
 use chancery_tests::{Node, START, Tenant, World, csr, csr_with, on_both_databases, settings};
 use serde_json::{Value, json};
 
+use crate::common::{days, later, problems, stage};
+
 /// A profile for each thing that profiles can say, beside the usual ones.
 fn many_profiles() -> Settings {
     let mut settings = settings();
@@ -430,6 +432,26 @@ on_both_databases! {
         assert_eq!(ordered("TLS-90d", 30 * day, 90).await, [""; 0]);
         assert_eq!(ordered("public", 2 * day, 200).await, [""; 0]);
         assert_eq!(ordered("public", 2 * day + 1, 201).await, ["not_after", "not_before"]);
+    }
+
+    async fn an_end_that_no_ca_reaches_is_refused_with_the_order(world: World) {
+        let (mut tenant, account) = stage(&world).await;
+        let issuers = world.services.operator.issuers().await.unwrap();
+        let ends = issuers.iter().find(|issuer| issuer.name == "Test Issuing E1").unwrap().info.not_after;
+        let left = u64::try_from(ends - world.services.now().as_secs()).unwrap();
+        later(&world, &mut tenant, Duration::from_secs(left) - days(30)).await;
+        let csr = csr(&["www.example.com"]);
+        let order = async |not_after: &str| {
+            tenant.post("/v1/order", json!({"account_lookup": account, "csr": csr, "not_after": not_after})).await
+        };
+        let (last, beyond) = (Timestamp::from_secs(ends).to_string(), Timestamp::from_secs(ends + 1).to_string());
+        order(&last).await.expect(201);
+        let refused = order(&beyond).await;
+        assert_eq!(problems(&refused), ["not_after out_of_range"]);
+        assert!(refused.text().contains(&format!("must be {last} at most")), "{}", refused.text());
+        // Another one that lasts longer may sign it.
+        world.services.operator.create_issuer(KeyAlgorithm::EcP256, None).await.unwrap();
+        order(&beyond).await.expect(201);
     }
 
     async fn the_operator_revokes_whatever_it_is_called_by(world: World) {

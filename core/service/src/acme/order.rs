@@ -15,6 +15,7 @@ use crate::certificates::Download;
 use crate::error::ServiceError;
 use crate::failures::require_worth_trying;
 use crate::kernel::Kernel;
+use crate::operator::latest_end;
 use crate::orders::{Dates, Draft, Standing, Wanted, rules};
 use crate::refused::{Asked, Refused};
 use crate::telling::{self, About};
@@ -107,7 +108,10 @@ impl Acme {
         let ancestors = names::ancestors(&kernel.settings, &new.identifiers)?;
         let look = kernel.settings.issuing.certificates.get(&new.profile);
         let mut problems = Problems::default();
-        let dates = Dates::of(look, profile.validity_days, now);
+        let mut dates = Dates::of(look, profile.validity_days, now);
+        if let (Some(_), Some(look)) = (new.not_after, look) {
+            dates.latest_end = latest_end(tx, &kernel.settings.issuing, &new.profile, &look.key_types, now)?;
+        }
         let validity_days = dates.check(new.not_before, new.not_after, now, &mut problems);
         if !problems.is_empty() {
             return Err(AcmeError::Malformed(dates_in_acme(&problems)).into());

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Operator;
 use super::hierarchy::{IssuerDetails, details, generate};
 use crate::error::{Noun, ServiceError};
-use crate::issuers::{Candidate, gaps, users};
+use crate::issuers::{Candidate, gaps, suitable, users};
 use crate::settings::Issuing;
 
 /// A CA and the one that took over from it.
@@ -157,6 +157,22 @@ impl Operator {
 pub fn unsigned(issuing: &Issuing, records: &[IssuerRecord], now: Timestamp) -> Vec<(ProfileName, KeyType)> {
     let issuers: Vec<_> = records.iter().filter_map(|record| details(record).ok()).collect();
     gaps(&recorded(&issuers, now), issuing)
+}
+
+/// The last second of the CA that lasts longest of those that may sign a profile's certificates for such keys, now; none
+/// where there is no such CA.
+pub(crate) fn latest_end(
+    tx: &mut Tx<'_>,
+    issuing: &Issuing,
+    name: &ProfileName,
+    keys: &[KeyType],
+    now: Timestamp,
+) -> Result<Option<Timestamp>, ServiceError> {
+    let Some(profile) = issuing.certificates.get(name) else { return Ok(None) };
+    let issuers = tx.issuers()?.iter().map(details).collect::<Result<Vec<_>, _>>()?;
+    let (candidates, rules) = (recorded(&issuers, now), issuing.issuer_rules(name));
+    let may_sign = keys.iter().flat_map(|key| suitable(&candidates, &rules, profile, *key));
+    Ok(may_sign.map(|candidate| Timestamp::from_secs(candidate.issuer.info.not_after)).max())
 }
 
 fn recorded(issuers: &[IssuerDetails], now: Timestamp) -> Vec<Recorded<'_>> {

@@ -24,6 +24,7 @@ pub use chancery_pki::KeyAlgorithm;
 pub use clients::{NewApiKey, NewClient, NewSecret};
 pub use hierarchy::{IssuerDetails, NewHierarchy};
 pub use issuer_revocation::RevokedIssuer;
+pub(crate) use issuers::latest_end;
 pub use issuers::{RotatedIssuer, unsigned};
 pub use keys::NewOperatorKey;
 pub use reseal::Resealed;

@@ -22,6 +22,7 @@ use crate::failures::require_worth_trying;
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
 use crate::open_orders::require_room;
+use crate::operator::latest_end;
 use crate::refused::{Asked, Refused};
 use crate::telling::{self, About};
 
@@ -85,7 +86,11 @@ fn create(
     let name = new.profile.as_ref().unwrap_or(&settings.default_profile);
     let profile = rules::profile(settings, name)?;
     let mut problems = Problems::default();
-    let dates = Dates::of(settings.issuing.certificates.get(name), profile.validity_days, now);
+    let mut dates = Dates::of(settings.issuing.certificates.get(name), profile.validity_days, now);
+    let key = judged.as_ref().ok().and_then(|judged| judged.request.key().ok());
+    if let (Some(_), Some(key)) = (new.not_after, key) {
+        dates.latest_end = latest_end(tx, &settings.issuing, name, &[key.key_type()], now)?;
+    }
     let validity_days = dates.check(new.not_before, new.not_after, now, &mut problems);
     let judged = match judged {
         Ok(judged) => judged,
@@ -165,6 +170,8 @@ pub(crate) struct Dates {
     earliest: Timestamp,
     latest: Timestamp,
     most_days: u32,
+    /// The end of the CA that lasts longest, where that is known.
+    pub(crate) latest_end: Option<Timestamp>,
 }
 
 impl Dates {
@@ -177,6 +184,7 @@ impl Dates {
             earliest: now.minus(backdate),
             latest: now.plus(days(if public { 2 } else { 30 })),
             most_days: validity_days.min(ceiling),
+            latest_end: None,
         }
     }
 
@@ -202,6 +210,9 @@ impl Dates {
         if days > self.most_days {
             let latest = start.plus(Duration::from_secs((u64::from(self.most_days) * 86_400).saturating_sub(1)));
             let message = format!("must be {latest} at most: the profile allows {} days", self.most_days);
+            problems.add("not_after", "out_of_range", message);
+        } else if let Some(latest) = self.latest_end.filter(|latest| end > *latest) {
+            let message = format!("must be {latest} at most: no CA that may sign it lasts longer");
             problems.add("not_after", "out_of_range", message);
         }
         Some(days)
