@@ -12,8 +12,9 @@ use chancery_store::{IssuerKind, IssuerRecord, IssuerRevocation, IssuerState};
 use serde_json::json;
 
 use super::Operator;
+use super::issuers::is_same_name;
 use crate::ca_key::open_issuer;
-use crate::error::ServiceError;
+use crate::error::{Noun, ServiceError};
 use crate::kernel::sealed_column;
 use crate::settings::Issuing;
 
@@ -61,6 +62,12 @@ impl Operator {
         let existing = self.issuers().await?;
         if !existing.is_empty() {
             return Ok(existing);
+        }
+        let mut names = [&new.root].into_iter().chain(new.issuing.iter().map(|(name, _)| name));
+        while let Some(name) = names.next() {
+            if names.clone().any(|other| is_same_name(name, other)) {
+                return Err(ServiceError::NameInUse(Noun::Issuer, name.clone()));
+            }
         }
         let algorithms = new.issuing.iter().map(|(_, key)| *key);
         let keys = generate([KeyAlgorithm::EcP384].into_iter().chain(algorithms).collect()).await?;

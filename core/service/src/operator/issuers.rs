@@ -25,7 +25,7 @@ impl Operator {
         let root = records.iter().rev().find(|record| record.kind == IssuerKind::Root);
         let root = root.ok_or_else(|| ServiceError::not_found(Noun::Issuer))?;
         let name = name.unwrap_or_else(|| next_of_kind(&records, key));
-        if records.iter().any(|record| record.name == name) {
+        if records.iter().any(|record| is_same_name(&record.name, &name)) {
             return Err(ServiceError::NameInUse(Noun::Issuer, name));
         }
         let made = self.make_below(root, &name, key).await?;
@@ -214,8 +214,10 @@ fn key_of(issuer: &IssuerDetails) -> Option<KeyAlgorithm> {
 
 /// By its id or its name; a root does not issue to subscribers and is none of those.
 pub(super) fn find_issuing<'a>(records: &'a [IssuerRecord], which: &str) -> Result<&'a IssuerRecord, ServiceError> {
-    let found = records.iter().find(|record| record.name == which || record.id.to_string() == which);
-    match found {
+    let exactly = |record: &&IssuerRecord| record.name == which || record.id.to_string() == which;
+    // There may be two whose names were told apart when they were made.
+    let found = records.iter().find(exactly);
+    match found.or_else(|| records.iter().find(|record| is_same_name(&record.name, which))) {
         Some(record) if record.kind == IssuerKind::Issuing => Ok(record),
         Some(root) => Err(refusal(format!("{} is a root; name an issuing CA", root.name))),
         None => Err(ServiceError::NotFound(Noun::Issuer, vec![which.to_owned()])),
@@ -242,9 +244,29 @@ fn next_of_kind(records: &[IssuerRecord], key: KeyAlgorithm) -> String {
     numbered(&format!("{} {letter}", stem.trim_end()), 1, records)
 }
 
+/// Whether two names are one for whoever verifies (RFC 5280 section 7.1): capitals, and how many blanks there are, make no
+/// difference.
+pub(super) fn is_same_name(one: &str, other: &str) -> bool {
+    folded(one).trim_end() == folded(other).trim_end()
+}
+
+/// A name as it is compared. What is at its end stays, for stems end with a blank.
+fn folded(name: &str) -> String {
+    let mut folded = String::with_capacity(name.len());
+    for character in name.trim_start().chars().flat_map(char::to_lowercase) {
+        match character.is_whitespace() {
+            true if folded.ends_with(' ') => {}
+            true => folded.push(' '),
+            false => folded.push(character),
+        }
+    }
+    folded
+}
+
 /// The stem with the number after the greatest one there is, at least `least`.
 fn numbered(stem: &str, least: u32, records: &[IssuerRecord]) -> String {
-    let taken = records.iter().filter_map(|record| record.name.strip_prefix(stem)?.parse::<u32>().ok());
+    let of_stem = |name: &str| folded(name).strip_prefix(&folded(stem))?.trim_end().parse::<u32>().ok();
+    let taken = records.iter().filter_map(|record| of_stem(&record.name));
     let next = taken.max().map_or(least, |greatest| least.max(greatest.saturating_add(1)));
     format!("{stem}{next}")
 }
@@ -283,6 +305,29 @@ mod tests {
         assert_eq!(successor("Test Issuing CA R1", &records), "Test Issuing CA R2");
         assert_eq!(successor("Old 9", &records), "Old 10");
         assert_eq!(successor("Plain", &records), "Plain 2");
+    }
+
+    #[test]
+    fn names_that_verifiers_take_for_one_are_one() {
+        let records = issuing(&["Test Issuing CA E1", "TEST  issuing ca e2", "Äußere CA"]);
+        for (one, other) in
+            [("test issuing CA E1", "Test Issuing CA E1"), ("Test \t Issuing CA E1 ", " test issuing ca e1")]
+        {
+            assert!(is_same_name(one, other), "{one:?} {other:?}");
+        }
+        for (one, other) in [("Test Issuing CA E1", "Test Issuing CA E11"), ("TestCA", "Test CA"), ("", "x")] {
+            assert!(!is_same_name(one, other), "{one:?} {other:?}");
+        }
+        assert_eq!(successor("Test Issuing CA E1", &records), "Test Issuing CA E3");
+        for which in ["test issuing CA  e2", "äussere CA", "ÄUßERE ca"] {
+            let found = find_issuing(&records, which).map(|record| record.name.as_str()).ok();
+            assert_eq!(found.is_some(), which != "äussere CA", "{which}");
+        }
+        // Whoever has two that differ in nothing else names each as it is written.
+        let alike = issuing(&["Old CA", "OLD CA"]);
+        for name in ["Old CA", "OLD CA"] {
+            assert_eq!(find_issuing(&alike, name).unwrap().name, name);
+        }
     }
 
     #[test]
