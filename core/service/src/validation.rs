@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chancery_domain::{
     Attempt, Authorization, AuthorizationStatus, CaaEvidence, Challenge, ChallengeId, ChallengeState, ChallengeType,
-    Identifier, Order, OrderState, Timestamp, ValidationProblem, Verification,
+    Identifier, Order, OrderId, OrderState, Timestamp, ValidationProblem, Verification,
 };
 use chancery_store::{JobKind, Tx};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use crate::error::ServiceError;
 use crate::failures::{self, Failed};
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
-use crate::orders::{describe, describe_with, fail_order, thumbprint};
+use crate::orders::{describe, describe_with, fail_order, hopeless, thumbprint};
 
 /// How long a record that persists is relied on, whatever its TTL, for the order it was looked at for
 /// (Baseline Requirements section 3.2.2.4.22).
@@ -142,6 +142,8 @@ pub(crate) struct Decided {
     method: ChallengeType,
     /// Its order has failed with it.
     ends_order: bool,
+    /// Its order, where that has failed by another of its names, which was given up.
+    given_up: Option<(OrderId, ValidationProblem)>,
     /// What has failed, if it has by the applicant's fault.
     failed: Option<Failed>,
 }
@@ -155,6 +157,9 @@ impl Decided {
         self.failed.iter().for_each(|failed| failed.note(kernel));
         if let Some(problem) = &problem {
             kernel.tell_not_shown(self.authorization.id, self.ends_order, problem).await;
+        }
+        if let Some((order, problem)) = &self.given_up {
+            kernel.tell_failed(*order, "authorization", problem).await;
         }
     }
 }
@@ -201,12 +206,13 @@ pub(crate) fn conclude(
         }
         Err(problem) => failures::count(kernel, tx, &authorization, problem)?,
     };
-    if let Some(order) = order {
-        tell_order(tx, order, &authorization, &others, report, &mut detail, now)?;
-    }
+    let given_up = match order {
+        Some(order) => tell_order(tx, order, &authorization, &others, report, &mut detail, now)?,
+        None => None,
+    };
     kernel.audit_own(tx, Some(authorization.reseller), "challenge.validate", id, &detail)?;
     let method = authorization.challenge(id).map(|challenge| challenge.kind);
-    Ok(method.map(|method| Decided { authorization, method, ends_order, failed }))
+    Ok(method.map(|method| Decided { authorization, method, ends_order, given_up, failed }))
 }
 
 /// Whether an order can still fail.
@@ -217,7 +223,8 @@ fn is_under_way(order: &Order) -> bool {
     }
 }
 
-/// What becomes of an order by what was seen of one of its names; told in the detail as well.
+/// What becomes of an order by what was seen of one of its names; told in the detail as well. Given back is an order that
+/// fails although that name was shown.
 fn tell_order(
     tx: &mut Tx<'_>,
     order: Order,
@@ -226,17 +233,22 @@ fn tell_order(
     report: &Report,
     detail: &mut Value,
     now: Timestamp,
-) -> Result<(), ServiceError> {
+) -> Result<Option<(OrderId, ValidationProblem)>, ServiceError> {
     detail["order"] = order.id.to_string().into();
     match &report.outcome {
         Err(problem) => {
             let why = format!("{}: {}", authorization.identifier, problem.detail);
             let problem = ValidationProblem { kind: problem.kind, detail: why };
-            detail["orderBecame"] = "invalid".into();
-            detail["orderDetail"] = describe_with(&order, "problem", problem.to_string());
-            fail_order(tx, order, problem, now)?;
+            fail(tx, order, problem, detail, now)?;
         }
         Ok(_) if order.state == OrderState::Pending => {
+            // A node that does not fail the orders of what is given up may run beside this one, and an order may come
+            // while that is written.
+            if let Some(problem) = hopeless(others, now) {
+                let id = order.id;
+                fail(tx, order, problem.clone(), detail, now)?;
+                return Ok(Some((id, problem)));
+            }
             let is_valid = |each: &Authorization| each.status(now) == AuthorizationStatus::Valid;
             let all = is_valid(authorization) && others.iter().all(is_valid);
             let shortened = authorization.expires_at < order.expires_at;
@@ -253,5 +265,18 @@ fn tell_order(
         }
         Ok(_) => {}
     }
+    Ok(None)
+}
+
+fn fail(
+    tx: &mut Tx<'_>,
+    order: Order,
+    problem: ValidationProblem,
+    detail: &mut Value,
+    now: Timestamp,
+) -> Result<(), ServiceError> {
+    detail["orderBecame"] = "invalid".into();
+    detail["orderDetail"] = describe_with(&order, "problem", problem.to_string());
+    fail_order(tx, order, problem, now)?;
     Ok(())
 }

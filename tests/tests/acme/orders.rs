@@ -1,12 +1,26 @@
 //! Orders and authorizations.
 
-use chancery_tests::{AcmeClient, csr_der, identifiers, on_both_databases};
+use chancery_domain::AuthorizationId;
+use chancery_store::Tx;
+use chancery_tests::{AcmeClient, World, csr_der, identifiers, on_both_databases};
 use serde_json::{Value, json};
 
-use crate::common::{problem, stage};
+use crate::common::{last, problem, stage};
+use crate::renewal::name;
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap()
+}
+
+/// Gives one authorization up in the database, behind the back of the order that has it.
+async fn lose(world: &World, authorization: &str) {
+    let id: AuthorizationId = last(authorization).parse().unwrap();
+    let now = world.services.now();
+    let unit = move |tx: &mut Tx<'_>| {
+        let authorization = tx.any_authorization(id)?.unwrap();
+        tx.save_authorization(&authorization.deactivate(now).unwrap())
+    };
+    world.store.write(unit).await.unwrap();
 }
 
 on_both_databases! {
@@ -139,5 +153,60 @@ on_both_databases! {
         }
         let order = client.read(&url).await.expect(200);
         assert_eq!((&order["status"], order["error"]["type"].is_string()), (&json!("invalid"), true));
+    }
+
+    async fn every_open_order_that_stands_on_what_is_given_up_fails_with_it(world: World) {
+        world.start_workers();
+        let (tenant, _, client) = stage(&world).await;
+        let (_, first) = client.issue(&["a.test"]).await;
+        let replaces = name(&client.certificate(&first).await);
+        let replace = json!({"identifiers": identifiers(&["a.test", "b.test"]), "replaces": replaces});
+        let made = client.post(&client.url("newOrder"), &replace).await;
+        let pending = made.header("location").unwrap().to_owned();
+        let order = made.expect(201);
+        let (ready, _) = client.order(&["a.test"]).await;
+        let (other, _) = client.order(&["c.test"]).await;
+        client.post(text(&first["authorizations"][0]), &json!({"status": "deactivated"})).await.expect(200);
+        for url in [&pending, &ready] {
+            let ended = client.read(url).await.expect(200);
+            assert_eq!((&ended["status"], &ended["error"]["status"]), (&json!("invalid"), &json!(403)), "{ended}");
+            assert_eq!(ended["error"]["detail"], "the authorization for a.test was deactivated");
+        }
+        assert_eq!(client.read(&other).await.expect(200)["status"], "pending");
+        assert_eq!(client.read(text(&first["finalize"]).trim_end_matches("/finalize")).await.expect(200)["status"], "valid");
+        let refused = client.finalize(&order, &["a.test", "b.test"]).await;
+        assert!(problem(&refused, 403, "orderNotReady").contains("a.test was deactivated"), "{}", refused.text());
+        // Nothing waits for them any more, and the reseller is told.
+        client.post(&client.url("newOrder"), &replace).await.expect(201);
+        let events = tenant.get("/v1/event?type=order.invalid").await.expect(200);
+        let told: Vec<_> = events["items"].as_array().unwrap().iter().map(|event| text(&event["subject"]).to_owned()).collect();
+        assert_eq!(told.len(), 2, "{events}");
+        assert!([&pending, &ready].iter().all(|url| told.contains(&last(url).to_owned())), "{events}");
+    }
+
+    async fn an_order_that_has_lost_a_name_fails_when_the_last_of_the_others_is_shown(world: World) {
+        world.start_workers();
+        let (_, _, client) = stage(&world).await;
+        client.issue(&["a.test"]).await;
+        let (url, order) = client.order(&["a.test", "b.test"]).await;
+        lose(&world, text(&order["authorizations"][0])).await;
+        client.answer_all(&order).await;
+        client.wait_for(text(&order["authorizations"][1]), "valid").await;
+        let ended = client.read(&url).await.expect(200);
+        assert_eq!(ended["status"], "invalid", "{ended}");
+        assert_eq!(ended["error"]["detail"], "the authorization for a.test was deactivated");
+    }
+
+    async fn an_order_that_has_lost_a_name_fails_when_it_is_finalized(world: World) {
+        world.start_workers();
+        let (_, _, client) = stage(&world).await;
+        client.issue(&["a.test"]).await;
+        let (url, order) = client.order(&["a.test", "b.test"]).await;
+        lose(&world, text(&order["authorizations"][0])).await;
+        for _ in 0..2 {
+            let refused = problem(&client.finalize(&order, &["a.test", "b.test"]).await, 403, "orderNotReady");
+            assert_eq!(refused, "the order has failed: unauthorized: the authorization for a.test was deactivated");
+        }
+        assert_eq!(client.read(&url).await.expect(200)["status"], "invalid");
     }
 }

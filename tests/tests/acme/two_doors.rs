@@ -137,11 +137,11 @@ on_both_databases! {
         let (_, first) = client.issue(&["a.test"]).await;
         let (url, second) = client.order(&["a.test"]).await;
         assert_eq!(second["status"], "ready");
-        // It gives up whatever was shown for the name, and so that of the second order, which stays open.
+        // It gives up whatever was shown for the name, and so that of the second order, which fails.
         let earned = first["authorizations"][0].as_str().unwrap();
         client.post(earned, &json!({"status": "deactivated"})).await.expect(200);
         let before = tenant.show_order(last(&url)).await;
-        assert_eq!((&before["status"], &before["authorizations"][0]["status"]), (&json!("ready"), &json!("deactivated")));
+        assert_eq!((&before["status"], &before["authorizations"][0]["status"]), (&json!("invalid"), &json!("deactivated")));
         let challenge = lookup(&before["authorizations"][0]["challenges"][0]);
         tenant.delete(&format!("/v1/challenge/{challenge}")).await.refusal(410);
         assert_eq!(tenant.show_order(last(&url)).await, before);

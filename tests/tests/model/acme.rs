@@ -60,7 +60,7 @@ impl Model {
         200
     }
 
-    /// Gives a permission up, and where it was earned all there are for the name. The open order that needs it fails.
+    /// Gives a permission up, and where it was earned all there are for the name. The open orders that need one of them fail.
     pub(crate) fn give_up(&mut self, client: usize, place: usize) -> Status {
         if let Err(refused) = self.admit_active(client) {
             return refused;
@@ -85,6 +85,13 @@ impl Model {
             self.orders[order].state = State::Invalid;
         }
         self.note("authorization.deactivate", Thing::Authorization(place));
+        for order in 0..self.orders.len() {
+            let lost = |place: &usize| self.authorizations[*place].state == Permission::Deactivated;
+            if self.orders[order].is_open(self.now) && self.orders[order].authorizations.iter().any(lost) {
+                self.orders[order].state = State::Invalid;
+                self.note("order.fail", Thing::Order(order));
+            }
+        }
         200
     }
 

@@ -190,8 +190,7 @@ on_both_databases! {
         let (_, order, _) = stage.order(json!([{"type": "dns", "value": "b.example.test"}])).await;
         assert_eq!(order["status"], "pending");
         // Neither for one that was ready before.
-        site.dns.empty("a.example.test");
-        let order = stage.finalized(&world, &site, &open, "a.example.test").await;
+        let order = stage.client.read(&open).await.expect(200);
         assert_eq!(order["status"], "invalid", "{order:#}");
 
         // What stands on it is the same permission.
@@ -271,6 +270,21 @@ on_both_databases! {
         assert_eq!(stage.ahead("kobe.jp").await.1["status"], "valid");
         let (_, order, _) = stage.order(json!([{"type": "dns", "value": "a.b.c.kobe.jp"}])).await;
         assert_eq!(order["status"], "pending");
+    }
+
+    async fn what_is_given_up_ends_every_open_order_for_a_name_below(world: World) {
+        let stage = Stage::open(&world).await;
+        let site = Site::open().await;
+        let (given_up, ahead) = stage.ahead("example.test").await;
+        stage.show(&site, &ahead, "example.test").await;
+        stage.work(&world, &site).await;
+        let two = json!([{"type": "dns", "value": "a.example.test"}, {"type": "dns", "value": "b.other.test"}]);
+        let (url, order, _) = stage.order(two).await;
+        assert_eq!(order["status"], "pending");
+        stage.client.post(&given_up, &json!({"status": "deactivated"})).await.expect(200);
+        let ended = stage.client.read(&url).await.expect(200);
+        assert_eq!(ended["status"], "invalid", "{ended:#}");
+        assert_eq!(ended["error"]["detail"], "the authorization for a.example.test was deactivated");
     }
 
     async fn policies_are_asked_about_the_name_that_is_ordered(world: World) {

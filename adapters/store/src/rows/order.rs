@@ -1,8 +1,8 @@
 use std::sync::LazyLock;
 
 use chancery_domain::{
-    AccountId, AcmeAccountId, AuthorizationId, ExternalId, Metadata, Order, OrderId, OrderState, OrderStatus, Page,
-    PageRequest, ProfileName, ResellerId, Timestamp, Via,
+    AccountId, AcmeAccountId, Authorization, AuthorizationId, DnsName, ExternalId, Metadata, Order, OrderId,
+    OrderState, OrderStatus, Page, PageRequest, ProfileName, ResellerId, Timestamp, Via,
 };
 
 use super::evidence::{read_identifiers, read_problem, write_identifiers, write_problem};
@@ -111,6 +111,35 @@ impl Tx<'_> {
     pub fn lock_order_of(&mut self, authorization: AuthorizationId) -> Result<Option<Order>, StoreError> {
         let sql = format!("{} WHERE id = (SELECT order_id FROM authorizations WHERE id = ?1)", *SELECT);
         Ok(self.query_claimed(&sql, params![authorization], read)?.pop())
+    }
+
+    /// The order of an authorization, where it has one, and the open orders of the same ACME account that stand on what it
+    /// has shown of the same name, or of the same namespace. All are locked, in the order of their ids.
+    pub fn lock_orders_standing_on(
+        &mut self,
+        authorization: &Authorization,
+        now: Timestamp,
+    ) -> Result<Vec<Order>, StoreError> {
+        let sql = format!(
+            "{} WHERE id IN (
+                 SELECT order_id FROM authorizations WHERE id = ?1
+                 UNION SELECT order_id FROM authorizations
+                 WHERE account_id = ?2 AND acme_account_id = ?3 AND state = 'valid' AND identifier = ?4
+                 UNION SELECT order_id FROM authorizations
+                 WHERE account_id = ?2 AND acme_account_id = ?3 AND state = 'valid' AND namespace = ?5
+             ) AND (id = ?6 OR (state IN ('pending', 'ready') AND expires_at > ?7)) ORDER BY id",
+            *SELECT
+        );
+        let params = params![
+            authorization.id,
+            authorization.account,
+            authorization.acme_account,
+            authorization.identifier.to_string(),
+            authorization.namespace.as_ref().map(DnsName::as_str),
+            authorization.order,
+            now,
+        ];
+        self.query_claimed(&sql, params, read)
     }
 
     /// A page of a reseller's orders, newest first.

@@ -1,13 +1,17 @@
 //! Challenges that ACME clients answer, and authorizations they give up.
 
-use chancery_domain::{AuthorizationId, AuthorizationState, ChallengeId, ProblemKind, ValidationProblem};
+use chancery_domain::{
+    Authorization, AuthorizationId, AuthorizationState, ChallengeId, Order, ProblemKind, Timestamp, ValidationProblem,
+};
+use chancery_store::Tx;
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::{Acme, AcmeCaller, AcmeError, require_still};
-use crate::authorizations::{AuthorizationDetails, ChallengeDetails, lock};
+use crate::authorizations::{AuthorizationDetails, ChallengeDetails, own};
+use crate::caller::Caller;
 use crate::error::ServiceError;
-use crate::orders::{describe_with, fail_order};
+use crate::orders::{describe_with, fail_if_hopeless, fail_order};
 use crate::telling::About;
 
 /// Clients answer the challenges of an order one after the other: where there are more, they are not kept waiting.
@@ -58,7 +62,7 @@ impl Acme {
     }
 
     /// Gives a permission up, with all there are for the same name: the account cannot get certificates for it without
-    /// showing control anew (RFC 8555 section 7.5.2). An open order that needs it has failed.
+    /// showing control anew (RFC 8555 section 7.5.2). Every open order that needs one of them has failed.
     pub async fn deactivate_authorization(
         &self,
         by: &AcmeCaller,
@@ -71,7 +75,7 @@ impl Acme {
             .kernel
             .store
             .write(move |tx| {
-                let (authorization, order) = lock(tx, &caller, id)?;
+                let Locked { authorization, order, others } = Locked::of(tx, &caller, id, kernel.now())?;
                 // Claimed, not held: an order that uses this permission as well is issued before, or not at all.
                 tx.claim_acme_account(acme_account)?;
                 require_still(tx, &caller)?;
@@ -83,7 +87,7 @@ impl Acme {
                     AuthorizationState::Invalid { .. }
                     | AuthorizationState::Deactivated { .. }
                     | AuthorizationState::Revoked { .. } => {
-                        return Ok((AuthorizationDetails { authorization, thumbprint }, None));
+                        return Ok((AuthorizationDetails { authorization, thumbprint }, Vec::new()));
                     }
                 };
                 let given_up = authorization.deactivate(now)?;
@@ -99,16 +103,20 @@ impl Acme {
                     "account": given_up.account.to_string(),
                     "order": order.as_ref().map(|order| order.id.to_string()),
                 });
-                let mut failed = None;
+                let mut failed = Vec::new();
                 if let Some(order) = order.filter(|order| order.is_open(now)) {
                     let why = format!("the authorization for {} was deactivated", given_up.identifier);
                     let problem = ValidationProblem { kind: ProblemKind::Unauthorized, detail: why };
                     detail["orderBecame"] = "invalid".into();
                     detail["orderDetail"] = describe_with(&order, "problem", problem.to_string());
-                    failed = Some((order.id, problem.clone()));
+                    failed.push((order.id, problem.clone()));
                     fail_order(tx, order, problem, now)?;
                 }
                 kernel.audit(tx, &caller, "authorization.deactivate", id, &detail)?;
+                for order in others {
+                    let other = order.id;
+                    failed.extend(fail_if_hopeless(&kernel, tx, &caller, order, now)?.map(|problem| (other, problem)));
+                }
                 Ok((AuthorizationDetails { authorization: given_up, thumbprint }, failed))
             })
             .await;
@@ -117,11 +125,29 @@ impl Acme {
                 Err(self.kernel.tell_refused(&by.caller, About::Authorization(id), "authorization", error).await)
             }
             Ok((given_up, failed)) => {
-                if let Some((order, problem)) = &failed {
+                for (order, problem) in &failed {
                     self.kernel.tell_failed(*order, "authorization", problem).await;
                 }
                 Ok(given_up)
             }
         }
+    }
+}
+
+/// An authorization that is to be given up, and all that may end with it. The orders are locked, one after the other as
+/// everybody locks them.
+struct Locked {
+    authorization: Authorization,
+    order: Option<Order>,
+    /// Open orders that stand on what was shown of the same name.
+    others: Vec<Order>,
+}
+
+impl Locked {
+    fn of(tx: &mut Tx<'_>, caller: &Caller, id: AuthorizationId, now: Timestamp) -> Result<Self, ServiceError> {
+        let known = own(tx, caller, id)?;
+        let (order, others): (Vec<_>, Vec<_>) =
+            tx.lock_orders_standing_on(&known, now)?.into_iter().partition(|order| Some(order.id) == known.order);
+        Ok(Self { authorization: own(tx, caller, id)?, order: order.into_iter().next(), others })
     }
 }

@@ -182,7 +182,7 @@ impl Authorizations {
                     "account": authorization.account.to_string(),
                     "order": order.as_ref().map(|order| order.id.to_string()),
                 });
-                // Asked before: one that was given up with another for the same name leaves its order open.
+                // Asked before: what was given up already ends nothing more.
                 let given_up = authorization.deactivate(now)?;
                 let cancelled = match order.filter(|order| order.is_open(now)) {
                     Some(open) => {
@@ -214,7 +214,8 @@ impl Authorizations {
     }
 }
 
-fn own(tx: &mut Tx<'_>, caller: &Caller, id: AuthorizationId) -> Result<Authorization, ServiceError> {
+/// The caller's authorization.
+pub(crate) fn own(tx: &mut Tx<'_>, caller: &Caller, id: AuthorizationId) -> Result<Authorization, ServiceError> {
     let found = tx.authorization(caller.reseller, id)?.filter(|found| caller.sees(found.acme_account));
     found.ok_or_else(|| ServiceError::not_found(Noun::Authorization))
 }
@@ -226,11 +227,7 @@ fn claim_account_of(tx: &mut Tx<'_>, authorization: &Authorization) -> Result<Ac
 }
 
 /// The authorization and its order, where it has one, the order locked first.
-pub(crate) fn lock(
-    tx: &mut Tx<'_>,
-    caller: &Caller,
-    id: AuthorizationId,
-) -> Result<(Authorization, Option<Order>), ServiceError> {
+fn lock(tx: &mut Tx<'_>, caller: &Caller, id: AuthorizationId) -> Result<(Authorization, Option<Order>), ServiceError> {
     tx.foresee(|tx| drop(own(tx, caller, id)));
     let order = tx.lock_order_of(id)?;
     Ok((own(tx, caller, id)?, order))

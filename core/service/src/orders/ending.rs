@@ -1,10 +1,15 @@
 //! How an order ends without a certificate.
 
-use chancery_domain::{AuthorizationState, Order, Timestamp, ValidationProblem};
+use chancery_domain::{
+    Authorization, AuthorizationState, AuthorizationStatus, Order, ProblemKind, Timestamp, ValidationProblem,
+};
 use chancery_pki::Draft;
 use chancery_store::{JobKind, Tx};
 
+use super::describe_with;
+use crate::caller::Caller;
 use crate::error::ServiceError;
+use crate::kernel::Kernel;
 
 /// Cancels an order: its authorizations are deactivated, its certificate will not come. The order is locked.
 pub(crate) fn cancel_order(tx: &mut Tx<'_>, order: Order, now: Timestamp) -> Result<Order, ServiceError> {
@@ -33,6 +38,35 @@ pub(crate) fn fail_order(
     tx.cancel_certificate(order.certificate, now)?;
     tx.finish_job(JobKind::Issue, order.id)?;
     Ok(order)
+}
+
+/// Fails an open order if it can never become ready, and says why. The order is locked.
+pub(crate) fn fail_if_hopeless(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    by: &Caller,
+    order: Order,
+    now: Timestamp,
+) -> Result<Option<ValidationProblem>, ServiceError> {
+    let Some(problem) = hopeless(&tx.authorizations(order.id)?, now) else { return Ok(None) };
+    let order = fail_order(tx, order, problem.clone(), now)?;
+    kernel.audit(tx, by, "order.fail", order.id, &describe_with(&order, "problem", problem.to_string()))?;
+    Ok(Some(problem))
+}
+
+/// Why an open order with these authorizations can never become ready: one of them has ended (RFC 8555 section 7.1.6).
+pub(crate) fn hopeless(authorizations: &[Authorization], now: Timestamp) -> Option<ValidationProblem> {
+    authorizations.iter().find_map(|authorization| {
+        let how = match authorization.status(now) {
+            AuthorizationStatus::Pending | AuthorizationStatus::Valid => return None,
+            AuthorizationStatus::Invalid => "has failed",
+            AuthorizationStatus::Deactivated => "was deactivated",
+            AuthorizationStatus::Revoked => "was revoked",
+            AuthorizationStatus::Expired => "has expired",
+        };
+        let detail = format!("the authorization for {} {how}", authorization.identifier);
+        Some(ValidationProblem { kind: ProblemKind::Unauthorized, detail })
+    })
 }
 
 /// Puts an order that is being issued back to where it can be finalized again: its draft is dropped and does not count.

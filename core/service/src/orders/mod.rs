@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 pub use create::NewOrder;
 pub(crate) use create::{Dates, Draft, Wanted, days_between};
-pub(crate) use ending::{cancel_order, fail_order, put_back_order, redraft_order};
+pub(crate) use ending::{cancel_order, fail_if_hopeless, fail_order, hopeless, put_back_order, redraft_order};
 pub(crate) use rules::{Standing, offered};
 
 use crate::account_lookup::AccountLookup;
@@ -174,11 +174,15 @@ impl Orders {
                 let order = match order.finalize(now) {
                     Ok(Finalization::Accepted(order)) => order,
                     Ok(Finalization::AlreadyAccepted(order)) => {
-                        return Ok(Finalized::AlreadyAccepted(tell(tx, order, None)?));
+                        return Ok(Ok(Finalized::AlreadyAccepted(tell(tx, order, None)?)));
                     }
                     Err(OrderError::NotReady) => {
                         account.require_active()?;
-                        return Err(ServiceError::OrderNotReady(missing(&tx.authorizations(id)?, now)));
+                        let order = lock_own(tx, &by, id)?;
+                        return match fail_if_hopeless(&kernel, tx, &by, order, now)? {
+                            Some(problem) => Ok(Err(problem)),
+                            None => Err(ServiceError::OrderNotReady(missing(&tx.authorizations(id)?, now))),
+                        };
                     }
                     Err(other) => return Err(other.into()),
                 };
@@ -192,11 +196,15 @@ impl Orders {
                 tx.save_order(&order)?;
                 kernel.enqueue(tx, JobKind::Issue, order.id)?;
                 kernel.audit(tx, &by, "order.finalize", order.id, &describe(&order))?;
-                Ok(Finalized::Accepted(tell(tx, order, Some(found))?))
+                Ok(Ok(Finalized::Accepted(tell(tx, order, Some(found))?)))
             })
             .await;
         let finalized = match finalized {
-            Ok(finalized) => finalized,
+            Ok(Ok(finalized)) => finalized,
+            Ok(Err(problem)) => {
+                self.kernel.tell_failed(id, "finalize", &problem).await;
+                return Err(OrderError::Failed(problem).into());
+            }
             Err(error) => return Err(self.kernel.tell_refused(caller, About::Order(id), "finalize", error).await),
         };
         if let Finalized::Accepted(_) = &finalized {
@@ -254,9 +262,10 @@ pub(crate) fn lock_own(tx: &mut Tx<'_>, caller: &Caller, id: OrderId) -> Result<
     order.ok_or_else(|| ServiceError::not_found(Noun::Order))
 }
 
-/// What an order still waits for, name by name.
+/// What an order still waits for, name by name. It can still have all of it: otherwise it has failed.
 fn missing(authorizations: &[Authorization], now: Timestamp) -> Vec<Problem> {
-    let waiting = authorizations.iter().enumerate().filter(|(_, each)| each.status(now) != AuthorizationStatus::Valid);
+    let waiting =
+        authorizations.iter().enumerate().filter(|(_, each)| each.status(now) == AuthorizationStatus::Pending);
     let problem = |(place, each): (usize, &Authorization)| {
         let what = match each.tried() {
             Some(_) => "is being verified; ask again in a moment",
