@@ -102,7 +102,7 @@ fn may_be_refusal(error: &ServiceError) -> bool {
         error,
         ServiceError::PolicyViolation(_)
             | ServiceError::QuotaExceeded { .. }
-            | ServiceError::Acme(AcmeError::Rejected(_) | AcmeError::BadCsr(_))
+            | ServiceError::Acme(AcmeError::Rejected(..) | AcmeError::BadCsr(_))
     )
 }
 

@@ -199,7 +199,7 @@ fn problem_of(error: &ServiceError) -> Option<&'static str> {
         | ServiceError::CredentialRevoked(_)
         | ServiceError::CredentialExpired(_) => ProblemKind::Unauthorized.as_str(),
         ServiceError::Acme(AcmeError::BadCsr(_)) => ProblemKind::BadCsr.as_str(),
-        ServiceError::Acme(AcmeError::Rejected(_)) | ServiceError::PolicyViolation(_) => {
+        ServiceError::Acme(AcmeError::Rejected(..)) | ServiceError::PolicyViolation(_) => {
             ProblemKind::RejectedIdentifier.as_str()
         }
         ServiceError::Acme(

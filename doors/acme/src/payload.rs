@@ -1,10 +1,15 @@
 //! The payload of a signed request: nothing, or a JSON object that says each thing once.
 
+use chancery_domain::cut;
 use chancery_jose::json_object;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::problem::Problem;
+
+/// Characters of a refusal that may repeat what the client sent.
+const TOLD_OF_BEGINNING: usize = 100;
+const TOLD_OF_END: usize = 150;
 
 /// That this is a POST-as-GET (RFC 8555 section 6.3): the payload has no bytes at all, not even `{}`.
 pub(crate) fn require_empty(payload: &[u8]) -> Result<(), Problem> {
@@ -20,12 +25,22 @@ pub(crate) fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Problem> {
     if payload.is_empty() {
         return Err(Problem::malformed("the payload is empty; this needs a JSON object"));
     }
-    let members =
-        json_object(payload).map_err(|why| Problem::malformed(format!("the payload cannot be read: {why}")))?;
+    let members = json_object(payload)
+        .map_err(|why| Problem::malformed(format!("the payload cannot be read: {}", shortened(&why.to_string()))))?;
     require_objects(&members)?;
     // Read once more from the text, so that a refusal tells the place.
     serde_json::from_slice(payload)
-        .map_err(|why| Problem::malformed(format!("the payload cannot be understood: {why}")))
+        .map_err(|why| Problem::malformed(format!("the payload cannot be understood: {}", shortened(&why.to_string()))))
+}
+
+/// What is wrong, without the middle of what it repeats of the payload: what was expected, and where, stands at the end.
+fn shortened(why: &str) -> String {
+    match why.char_indices().rev().nth(TOLD_OF_END) {
+        Some((end, _)) if cut(why, TOLD_OF_BEGINNING).len() < end => {
+            format!("{} … {}", cut(why, TOLD_OF_BEGINNING), &why[end..])
+        }
+        Some(_) | None => why.to_owned(),
+    }
 }
 
 /// That identifiers are objects: what comes next would also take a list of their members, in some order.

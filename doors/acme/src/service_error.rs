@@ -103,7 +103,7 @@ fn acme(error: AcmeError, message: String) -> Problem {
         AcmeError::KeyInUse(_) => Problem::new(ProblemType::Malformed, StatusCode::CONFLICT, message),
         AcmeError::BadCsr(_) => Problem::new(ProblemType::BadCsr, StatusCode::BAD_REQUEST, message),
         AcmeError::OtherCsr => Problem::new(ProblemType::OrderNotReady, StatusCode::FORBIDDEN, message),
-        AcmeError::Rejected(names) => rejected(&names, message),
+        AcmeError::Rejected(names, _) => rejected(&names, message),
         AcmeError::AlreadyReplaced(_) => Problem::new(ProblemType::AlreadyReplaced, StatusCode::CONFLICT, message),
         AcmeError::AlreadyRevoked => Problem::new(ProblemType::AlreadyRevoked, StatusCode::BAD_REQUEST, message),
         AcmeError::BadRevocationReason(_) => {

@@ -209,4 +209,29 @@ on_both_databases! {
         }
         assert_eq!(client.read(&url).await.expect(200)["status"], "invalid");
     }
+
+    async fn an_answer_does_not_outgrow_the_question(world: World) {
+        let (_, _, client) = stage(&world).await;
+        let url = client.url("newOrder");
+        let order = async |count: u32| {
+            let names: Vec<_> = (0..count).map(|number| json!({"type": "dns", "value": format!("not a name {number}")})).collect();
+            client.post(&url, &json!({"identifiers": names})).await
+        };
+        for count in [150, 3_000] {
+            let reply = order(count).await;
+            let detail = problem(&reply, 400, "malformed");
+            assert!(detail.starts_with(&format!("there are {count} names, and a certificate may have 100")), "{detail}");
+            assert!(reply.text().len() < 1_000, "{}", reply.text());
+        }
+        let reply = order(60).await;
+        assert!(problem(&reply, 400, "malformed").ends_with("(and 59 more; subproblems tell of 32)"), "{}", reply.text());
+        assert_eq!(reply.json()["subproblems"].as_array().unwrap().len(), 32);
+        // The same name many times is one.
+        let same: Vec<_> = (0..150).map(|_| json!({"type": "dns", "value": "a.test"})).collect();
+        client.post(&url, &json!({"identifiers": same})).await.expect(201);
+        // What is of another kind than we ask for is not repeated either.
+        let reply = client.post(&url, &json!({"identifiers": "x".repeat(50_000)})).await;
+        assert!(problem(&reply, 400, "malformed").starts_with("the payload cannot be understood: invalid type"));
+        assert!(reply.text().len() < 1_000, "{} bytes", reply.text().len());
+    }
 }

@@ -33,8 +33,9 @@ pub enum AcmeError {
     BadCsr(String),
     #[error("the order was finalized before, with another CSR; order again to get a certificate for this one")]
     OtherCsr,
-    #[error("{}", sentences(.0))]
-    Rejected(Vec<RejectedName>),
+    /// Those that are told, and how many more there are.
+    #[error("{}", sentences(.0, *.1))]
+    Rejected(Vec<RejectedName>, usize),
     #[error("the certificate {0} is replaced by another order already; leave `replaces` out, or use that order")]
     AlreadyReplaced(String),
     #[error("the certificate is revoked already")]
@@ -74,8 +75,11 @@ pub enum Rejection {
     Forbidden,
 }
 
-fn sentences(names: &[RejectedName]) -> String {
+fn sentences(names: &[RejectedName], untold: usize) -> String {
     match names {
+        [first, rest @ ..] if untold > 0 => {
+            format!("{} (and {} more; subproblems tell of {})", first.detail, rest.len() + untold, names.len())
+        }
         [only] => only.detail.clone(),
         [first, rest @ ..] => format!("{} (and {} more, see subproblems)", first.detail, rest.len()),
         [] => "the names are refused".to_owned(),

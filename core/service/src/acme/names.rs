@@ -1,6 +1,6 @@
 //! Names as ACME clients ask for them (RFC 8555 section 9.7.7, RFC 8738 section 3).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use chancery_domain::{DnsName, Identifier, Problem, Profile, cut};
@@ -11,6 +11,9 @@ use crate::settings::Settings;
 
 /// A name of this many bytes can be told back with its type.
 const LONGEST_TOLD: usize = 300;
+
+/// Of so many names that cannot be it is told why: an answer does not outgrow its question.
+const MOST_TOLD: usize = 32;
 
 /// A name as it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,17 +42,19 @@ pub(super) fn read(settings: &Settings, profile: &Profile, asked: &[AskedName]) 
         return Err(AcmeError::Malformed("`identifiers` names nothing; name at least one identifier".to_owned()));
     }
     let (mut names, mut rejected) = (Vec::with_capacity(asked.len()), Vec::new());
+    let mut unread = BTreeSet::new();
     for name in asked {
         match read_one(name) {
             Ok(name) => names.push(name),
-            Err(refusal) => rejected.push(refusal),
+            Err(refusal) if unread.insert((&name.kind, &name.value)) => rejected.push(refusal),
+            Err(_) => {}
         }
     }
     names.sort();
     names.dedup();
     let rules = settings.issuing.names_of(profile);
-    if names.len() > rules.max_names {
-        let (found, most) = (names.len(), rules.max_names);
+    let (found, most) = (names.len() + rejected.len(), rules.max_names);
+    if found > most {
         return Err(AcmeError::Malformed(format!(
             "there are {found} names, and a certificate may have {most}; split them over several orders"
         )));
@@ -62,7 +67,12 @@ pub(super) fn read(settings: &Settings, profile: &Profile, asked: &[AskedName]) 
             detail: problem.to_string(),
         }));
     }
-    if rejected.is_empty() { Ok(names) } else { Err(AcmeError::Rejected(rejected)) }
+    if rejected.is_empty() {
+        return Ok(names);
+    }
+    let untold = rejected.len().saturating_sub(MOST_TOLD);
+    rejected.truncate(MOST_TOLD);
+    Err(AcmeError::Rejected(rejected, untold))
 }
 
 /// The names above those that are ordered at which control is to be shown, where the client has named any.
@@ -102,7 +112,7 @@ fn require_one_owner(name: &DnsName, ancestor: &DnsName) -> Result<(), AcmeError
 
 fn forbidden(name: &DnsName, detail: String) -> AcmeError {
     let name = Some(ToldName::Read(Identifier::Dns(name.clone())));
-    AcmeError::Rejected(vec![RejectedName { name, kind: Rejection::Forbidden, detail }])
+    AcmeError::Rejected(vec![RejectedName { name, kind: Rejection::Forbidden, detail }], 0)
 }
 
 /// RFC 9444 section 4.3: what is no ancestor is malformed.
@@ -139,7 +149,7 @@ pub(super) fn rejected(violations: Vec<Problem>, names: &[Identifier]) -> AcmeEr
         kind: Rejection::Forbidden,
         detail: format!("{} ({})", problem.message, problem.code),
     };
-    AcmeError::Rejected(violations.into_iter().map(told).collect())
+    AcmeError::Rejected(violations.into_iter().map(told).collect(), 0)
 }
 
 fn read_one(asked: &AskedName) -> Result<Identifier, RejectedName> {

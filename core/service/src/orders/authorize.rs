@@ -162,5 +162,5 @@ fn no_way(identifier: &Identifier, order: Option<OrderId>) -> AcmeError {
         Some(_) => format!("no way to show control of {identifier} is offered; choose another profile"),
     };
     let name = Some(ToldName::Read(identifier.clone()));
-    AcmeError::Rejected(vec![RejectedName { name, kind: Rejection::Forbidden, detail }])
+    AcmeError::Rejected(vec![RejectedName { name, kind: Rejection::Forbidden, detail }], 0)
 }
