@@ -43,6 +43,11 @@ on_both_databases! {
             client.post(&client.url("newOrder"), &payload).await
         };
         problem(&replace(&client, "example.org").await, 400, "malformed");
+        for unknown in ["nonsense", "", "AAAA.AQAB"] {
+            let payload = json!({"identifiers": identifiers(&["example.com"]), "replaces": unknown});
+            let detail = problem(&client.post(&client.url("newOrder"), &payload).await, 400, "malformed");
+            assert!(detail.starts_with("`replaces`: "), "{unknown:?}: {detail}");
+        }
         let other = AcmeClient::registered(&world, &credential).await;
         problem(&replace(&other, "example.com").await, 403, "unauthorized");
         let made = replace(&client, "example.com").await;

@@ -61,7 +61,9 @@ pub(super) fn require_replaceable(
     identifiers: &[Identifier],
 ) -> Result<(), ServiceError> {
     let certificate = find(acme, tx, name, true).map_err(|error| match error {
-        ServiceError::Acme(AcmeError::NotFound(why)) => AcmeError::Malformed(format!("`replaces`: {why}")).into(),
+        ServiceError::Acme(AcmeError::NotFound(why) | AcmeError::Malformed(why)) => {
+            AcmeError::Malformed(format!("`replaces`: {why}")).into()
+        }
         other => other,
     })?;
     let order = tx.order(certificate.reseller, certificate.order)?;
