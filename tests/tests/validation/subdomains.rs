@@ -256,8 +256,15 @@ on_both_databases! {
         ] {
             let reply = stage.ask(below(name, suffix)).await;
             assert!(reply.text().contains(why), "{}", reply.text());
-            assert_eq!(reply.json()["type"], "urn:ietf:params:acme:error:rejectedIdentifier");
+            let refused = reply.json();
+            assert_eq!(refused["type"], "urn:ietf:params:acme:error:rejectedIdentifier");
+            // It is told of the name that was ordered (RFC 8555 section 6.7.1).
+            assert_eq!(refused["subproblems"][0]["identifier"], json!({"type": "dns", "value": name}), "{refused}");
+            assert!(refused["detail"].as_str().unwrap().contains("`ancestorDomain`"), "{refused}");
         }
+        let asked = json!({"identifier": {"type": "dns", "value": "co.uk", "subdomainAuthAllowed": true}});
+        let refused = stage.client.post(&stage.client.url("newAuthz"), &asked).await.expect(403);
+        assert_eq!(refused["subproblems"][0]["identifier"]["value"], "co.uk");
     }
 
     async fn control_does_not_reach_below_a_public_suffix(world: World) {

@@ -90,24 +90,21 @@ pub(super) fn ancestors(settings: &Settings, asked: &[AskedName]) -> Result<BTre
     Ok(ancestors)
 }
 
-/// The name, if it can be one whose whole namespace somebody controls.
+/// That a name can be one whose whole namespace somebody controls.
 pub(super) fn require_namespace(name: &DnsName) -> Result<(), AcmeError> {
-    if !is_public_suffix(name.as_str()) {
-        return Ok(());
-    }
-    Err(forbidden(name, format!("{name} is a public suffix: nobody controls all names below it")))
+    nobodys(name).map_or(Ok(()), |why| Err(forbidden(name, why)))
 }
 
-/// An ancestor that has another owner than the name has shows nothing of it.
-fn require_one_owner(name: &DnsName, ancestor: &DnsName) -> Result<(), AcmeError> {
-    if is_owned_with(name.as_str(), ancestor.as_str()) {
-        return Ok(());
-    }
+/// Why nobody controls all names below one, where that is so.
+fn nobodys(name: &DnsName) -> Option<String> {
+    is_public_suffix(name.as_str()).then(|| format!("{name} is a public suffix: nobody controls all names below it"))
+}
+
+/// Why an ancestor shows nothing of a name, where it has another owner than the name has.
+fn anothers(name: &DnsName, ancestor: &DnsName) -> Option<String> {
     let highest = registrable_domain(name.as_str()).unwrap_or(name.as_str());
-    Err(forbidden(
-        name,
-        format!("there is a public suffix between {name} and {ancestor}; name {highest} or one below it"),
-    ))
+    (!is_owned_with(name.as_str(), ancestor.as_str()))
+        .then(|| format!("there is a public suffix between {name} and {ancestor}; name {highest} or one below it"))
 }
 
 fn forbidden(name: &DnsName, detail: String) -> AcmeError {
@@ -133,9 +130,11 @@ fn ancestor_of(identifier: &Identifier, text: &str) -> Result<DnsName, AcmeError
     if !name.is_below(ancestor.as_str()) {
         return Err(malformed("is not a name above it"));
     }
-    require_namespace(&ancestor)?;
-    require_one_owner(name, &ancestor)?;
-    Ok(ancestor)
+    // Told of the name that was ordered (RFC 8555 section 6.7.1): the ancestor is none of the order's names.
+    match nobodys(&ancestor).or_else(|| anothers(name, &ancestor)) {
+        Some(why) => Err(forbidden(name, format!("`ancestorDomain` of {name}: {why}"))),
+        None => Ok(ancestor),
+    }
 }
 
 /// What policies have against an order, name by name where it is about a name.
