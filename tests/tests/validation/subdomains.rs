@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chancery_domain::{AuthorizationId, AuthorizationState};
+use chancery_jose::base64url;
 use chancery_service::{AcmeSettings, Settings};
 use chancery_store::Tx;
 use chancery_tests::{AcmeClient, Node, Reply, Tenant, World, on_both_databases, settings};
@@ -292,6 +293,31 @@ on_both_databases! {
         let ended = stage.client.read(&url).await.expect(200);
         assert_eq!(ended["status"], "invalid", "{ended:#}");
         assert_eq!(ended["error"]["detail"], "the authorization for a.example.test was deactivated");
+    }
+
+    async fn who_controls_a_namespace_revokes_what_is_below(world: World) {
+        let mut stage = Stage::open(&world).await;
+        let site = Site::open().await;
+        let (url, _, authorizations) = stage.order(below("a.example.test", "example.test")).await;
+        stage.show(&site, &authorizations[0], "example.test").await;
+        site.dns.empty("a.example.test");
+        stage.work(&world, &site).await;
+        let order = stage.finalized(&world, &site, &url, "a.example.test").await;
+        let certificate = base64url::encode(&stage.client.certificate(&order).await);
+        let revoke = json!({"certificate": certificate, "reason": 4});
+
+        stage.client = registered(&stage.node, &stage.credential).await;
+        let revokes = stage.client.url("revokeCert");
+        let ask = async |client: &AcmeClient| client.post(&revokes, &revoke).await.status.as_u16();
+        assert_eq!(ask(&stage.client).await, 403);
+        let (_, ahead) = stage.ahead("example.test").await;
+        stage.show(&site, &ahead, "example.test").await;
+        stage.work(&world, &site).await;
+        // Where namespaces do not count for orders, they do not here.
+        let node = world.another_node(with_subdomains(false), Vec::new()).await;
+        let elsewhere = stage.client.speaking_to(node.stranger());
+        assert_eq!(ask(&elsewhere).await, 403);
+        assert_eq!(ask(&elsewhere.speaking_to(stage.node.stranger())).await, 200);
     }
 
     async fn policies_are_asked_about_the_name_that_is_ordered(world: World) {

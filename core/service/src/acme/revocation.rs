@@ -10,6 +10,8 @@ use super::{Acme, AcmeCaller, AcmeError, require_still};
 use crate::caller::{Actor, Origin};
 use crate::certificates::{Revoking, revoke};
 use crate::error::ServiceError;
+use crate::kernel::Kernel;
+use crate::orders::has_shown;
 
 /// Who asks.
 #[derive(Clone, Debug)]
@@ -40,7 +42,7 @@ impl Acme {
             .store
             .write(move |tx| {
                 let found = find(tx, &info.serial, &request.certificate)?;
-                let right = right(tx, &who, &found, &spki, kernel.now())?;
+                let right = right(&kernel, tx, &who, &found, &spki)?;
                 if right == Right::OfNames && request.reason == RevocationReason::KeyCompromise {
                     return Err(AcmeError::BadRevocationReason(NOT_THEIR_KEY).into());
                 }
@@ -86,11 +88,11 @@ const NOT_THEIR_KEY: &str = "another account ordered the certificate: that its k
      whoever signs with that key; give another reason";
 
 fn right(
+    kernel: &Kernel,
     tx: &mut Tx<'_>,
     who: &Revoker,
     certificate: &CertificateRecord,
     spki: &[u8],
-    now: chancery_domain::Timestamp,
 ) -> Result<Right, ServiceError> {
     let refuse = |why: &str| Err(AcmeError::Unauthorized(why.to_owned()).into());
     match who {
@@ -103,7 +105,7 @@ fn right(
                 return Ok(Right::OfCertificate);
             }
             for name in &certificate.identifiers {
-                if tx.valid_authorization(by.account.account, Some(by.account.id), name, now)?.is_none() {
+                if !has_shown(&kernel.settings, tx, &by.account, name, kernel.now())? {
                     return refuse(
                         "another account ordered the certificate, and this one has no valid authorization for each of \
                          its names; authorize them first, or sign with the key of the certificate",

@@ -1,8 +1,8 @@
 //! The authorizations of a new order: made with their challenges, or born of what was shown earlier.
 
 use chancery_domain::{
-    Authorization, AuthorizationId, AuthorizationState, CaaEvidence, Challenge, ChallengeId, ChallengeState,
-    ChallengeType, DnsName, Identifier, OrderId, Timestamp, Validation,
+    AcmeAccount, AcmeAccountId, Authorization, AuthorizationId, AuthorizationState, CaaEvidence, Challenge,
+    ChallengeId, ChallengeState, ChallengeType, DnsName, Identifier, OrderId, Timestamp, Validation,
 };
 use chancery_pki::is_owned_with;
 use chancery_store::Tx;
@@ -12,6 +12,7 @@ use super::create::Draft;
 use super::rules::offered;
 use crate::acme::{AcmeError, RejectedName, Rejection, ToldName};
 use crate::error::ServiceError;
+use crate::settings::Settings;
 
 impl Draft<'_> {
     /// A new authorization, born valid where the account has shown control of the name lately, or of a namespace it is in.
@@ -104,18 +105,15 @@ impl Draft<'_> {
 
     /// Those for the very name, and then those for what it is in. Ahead of an order a namespace is shown as such.
     fn candidates(&self, tx: &mut Tx<'_>, fresh: &Authorization) -> Result<Vec<Authorization>, ServiceError> {
-        let (account, acme) = (fresh.account, fresh.acme_account);
-        let subdomains = self.kernel.settings.acme.subdomains;
-        let (identifier, namespaces) = match (&fresh.order, &fresh.namespace, &fresh.identifier) {
-            (None, Some(namespace), _) => (None, vec![namespace.clone()]),
-            (Some(_), _, identifier @ Identifier::Dns(name)) if subdomains && acme.is_some() && !name.is_wildcard() => {
-                (Some(identifier), namespaces_of(name))
-            }
-            (_, _, identifier) => (Some(identifier), Vec::new()),
+        let settings = &self.kernel.settings;
+        let (identifier, namespaces) = match (&fresh.order, &fresh.namespace) {
+            (None, Some(namespace)) => (None, vec![namespace.clone()]),
+            (None, None) => (Some(&fresh.identifier), Vec::new()),
+            (Some(_), _) => (Some(&fresh.identifier), namespaces_of(settings, fresh.acme_account, &fresh.identifier)),
         };
-        let mut candidates = tx.valid_authorizations(account, acme, identifier, &namespaces, self.now)?;
-        // What was shown of a namespace holds for other names only while that is allowed.
-        candidates.retain(|found| subdomains || found.shown_at() == found.identifier);
+        let mut candidates =
+            tx.valid_authorizations(fresh.account, fresh.acme_account, identifier, &namespaces, self.now)?;
+        candidates.retain(|found| counts(settings, found));
         Ok(candidates)
     }
 
@@ -141,9 +139,36 @@ impl Draft<'_> {
     }
 }
 
-/// The names above one that have the same owner, the nearest first: from the public suffix on, they have others.
-fn namespaces_of(name: &DnsName) -> Vec<DnsName> {
-    name.above().into_iter().take_while(|above| is_owned_with(name.as_str(), above.as_str())).collect()
+/// Whether an ACME account has shown control of a name, or of a namespace it is in.
+pub(crate) fn has_shown(
+    settings: &Settings,
+    tx: &mut Tx<'_>,
+    account: &AcmeAccount,
+    identifier: &Identifier,
+    now: Timestamp,
+) -> Result<bool, ServiceError> {
+    let acme = Some(account.id);
+    let namespaces = namespaces_of(settings, acme, identifier);
+    let shown = tx.valid_authorizations(account.account, acme, Some(identifier), &namespaces, now)?;
+    let covers =
+        |found: &Authorization| counts(settings, found) && found.proven().is_some() && has_one_owner(found, identifier);
+    Ok(shown.iter().any(covers))
+}
+
+/// The names above one that can have been shown for it as well, the nearest first. From the public suffix on, they have
+/// other owners.
+fn namespaces_of(settings: &Settings, acme: Option<AcmeAccountId>, identifier: &Identifier) -> Vec<DnsName> {
+    match identifier {
+        Identifier::Dns(name) if settings.acme.subdomains && acme.is_some() && !name.is_wildcard() => {
+            name.above().into_iter().take_while(|above| is_owned_with(name.as_str(), above.as_str())).collect()
+        }
+        Identifier::Dns(_) | Identifier::Ip(_) => Vec::new(),
+    }
+}
+
+/// What was shown of a namespace holds for other names only while that is allowed.
+fn counts(settings: &Settings, found: &Authorization) -> bool {
+    settings.acme.subdomains || found.shown_at() == found.identifier
 }
 
 /// Whether what was shown of a namespace, where it was of one, can be of this name.

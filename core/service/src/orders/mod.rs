@@ -17,6 +17,7 @@ use chancery_domain::{
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
 
+pub(crate) use authorize::has_shown;
 pub use create::NewOrder;
 pub(crate) use create::{Dates, Draft, Wanted, days_between};
 pub(crate) use ending::{cancel_order, fail_if_hopeless, fail_order, hopeless, put_back_order, redraft_order};
