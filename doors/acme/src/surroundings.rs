@@ -62,7 +62,9 @@ fn decorate(mut response: Response, method: &Method, path: &str, door: &Door) ->
         headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
         return response;
     }
-    if !path.ends_with("/directory") {
+    // RFC 8555 section 7.1: on all but the directory. A refusal is none, whatever its path.
+    let is_refusal = response.status().is_client_error() || response.status().is_server_error();
+    if is_refusal || !path.ends_with("/directory") {
         let index = index(&response, path, door);
         link(&mut response, &index, "index");
     }

@@ -50,6 +50,8 @@ on_both_databases! {
             "/acme/order/x/",
             "/acme//",
             "/acme///",
+            "/acme/directory",
+            "/acme/order/x/directory",
         ] {
             let reply = stranger.get(nowhere).await;
             problem(&reply, 404, "malformed", "nothing at this path");
@@ -61,6 +63,12 @@ on_both_databases! {
         }
         let reply = stranger.get("/acme/TLS-199d/directory/").await;
         assert_eq!(links(&reply), [OTHER]);
+        // Nor does a directory of no profile lead anywhere, or one that is asked for in a wrong way.
+        let reply = stranger.get("/acme/other/directory").await;
+        assert_eq!((reply.status.as_u16(), links(&reply)), (404, vec![USUAL]));
+        let reply = stranger.raw(Method::PUT, "/acme/TLS-199d/directory", &[], Vec::new()).await;
+        assert_eq!((reply.status.as_u16(), links(&reply)), (405, vec![OTHER]));
+        assert!(links(&stranger.get("/acme/TLS-199d/directory").await).is_empty());
         // What is beside it is another door's.
         for beside in ["/acmes", "/acmes/"] {
             assert_eq!(stranger.get(beside).await.refusal(404), "not_found", "{beside}");
