@@ -2,7 +2,7 @@
 
 use chancery_domain::AuthorizationId;
 use chancery_store::Tx;
-use chancery_tests::{AcmeClient, World, csr_der, identifiers, on_both_databases};
+use chancery_tests::{AcmeClient, World, csr, csr_der, identifiers, lookup, on_both_databases};
 use serde_json::{Value, json};
 
 use crate::common::{last, problem, stage};
@@ -21,6 +21,10 @@ async fn lose(world: &World, authorization: &str) {
         tx.save_authorization(&authorization.deactivate(now).unwrap())
     };
     world.store.write(unit).await.unwrap();
+}
+
+fn kinds(authorization: &Value) -> Vec<&str> {
+    authorization["challenges"].as_array().unwrap().iter().map(|each| text(&each["type"])).collect()
 }
 
 on_both_databases! {
@@ -233,5 +237,28 @@ on_both_databases! {
         let reply = client.post(&url, &json!({"identifiers": "x".repeat(50_000)})).await;
         assert!(problem(&reply, 400, "malformed").starts_with("the payload cannot be understood: invalid type"));
         assert!(reply.text().len() < 1_000, "{} bytes", reply.text().len());
+    }
+
+    async fn nothing_is_offered_whose_record_could_not_be(world: World) {
+        let (tenant, credential, client) = stage(&world).await;
+        let long = |length: usize| {
+            let name = format!("{0}.{0}.{0}.", "a".repeat(57));
+            format!("{name}{}.test", "b".repeat(length - name.len() - 5))
+        };
+        // `_acme-challenge.` and the name have 253 characters together, or one more.
+        for (length, offered) in
+            [(237, vec!["http-01", "dns-01", "tls-alpn-01"]), (238, vec!["http-01", "tls-alpn-01"])]
+        {
+            let (_, order) = client.order(&[&long(length)]).await;
+            let authorization = client.read(text(&order["authorizations"][0])).await.expect(200);
+            assert_eq!(kinds(&authorization), offered, "{length}");
+        }
+        client.order(&[&format!("*.{}", long(237))]).await;
+        let wildcard = format!("*.{}", long(238));
+        let reply = client.post(&client.url("newOrder"), &json!({"identifiers": identifiers(&[&wildcard])})).await;
+        assert!(problem(&reply, 403, "rejectedIdentifier").contains("too long"), "{}", reply.text());
+        assert_eq!(reply.json()["subproblems"][0]["identifier"]["value"], wildcard);
+        let asked = json!({"account_lookup": lookup(&credential), "csr": csr(&[&wildcard])});
+        assert_eq!(tenant.post("/v1/order", asked).await.refusal(400), "policy_violation");
     }
 }

@@ -21,7 +21,7 @@ use crate::caller::Caller;
 use crate::error::{Noun, ServiceError};
 use crate::fault::{self, Step};
 use crate::kernel::{Kernel, sealed_column};
-use crate::orders::{Standing, cancel_order, describe_with, offered, thumbprint};
+use crate::orders::{Standing, cancel_order, describe_with, has_room, offered, thumbprint};
 use crate::refused::{Asked, Refused};
 use crate::telling::{self, About};
 
@@ -388,7 +388,9 @@ fn with_codes(
     let profile = profile_of(kernel, order)?;
     let kinds = offered(&authorization.identifier, profile, &standing.applied(&kernel.settings));
     let has_account = authorization.acme_account.is_some();
-    let kinds: Vec<_> = kinds.into_iter().filter(|kind| has_account || !kind.needs_acme_account()).collect();
+    let place = authorization.shown_at();
+    let possible = |kind: &ChallengeType| (has_account || !kind.needs_acme_account()) && has_room(*kind, &place);
+    let kinds: Vec<_> = kinds.into_iter().filter(possible).collect();
     if kinds.is_empty() {
         // A policy came after the order.
         let identifiers = std::slice::from_ref(&authorization.identifier);

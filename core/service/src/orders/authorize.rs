@@ -9,7 +9,7 @@ use chancery_store::Tx;
 use data_encoding::BASE64URL_NOPAD;
 
 use super::create::Draft;
-use super::rules::offered;
+use super::rules::{has_room, offered, too_long};
 use crate::acme::{AcmeError, RejectedName, Rejection, ToldName};
 use crate::error::ServiceError;
 use crate::settings::Settings;
@@ -30,7 +30,11 @@ impl Draft<'_> {
         let mut allowed = offered(identifier, self.profile, &self.standing.applied(settings));
         allowed.retain(|kind| self.has_use_for(*kind, order));
         let of_namespaces: Vec<_> = allowed.iter().copied().filter(|kind| kind.shows_namespaces()).collect();
-        let namespace = wish.filter(|_| !of_namespaces.is_empty()).cloned();
+        let can_be_shown = |wish: &&DnsName| {
+            let place = Identifier::Dns((*wish).clone());
+            of_namespaces.iter().any(|kind| has_room(*kind, &place))
+        };
+        let namespace = wish.filter(can_be_shown).cloned();
         let id = AuthorizationId::with_challenges(self.now, self.kernel.entropy.as_ref());
         let fresh = Authorization {
             id,
@@ -48,13 +52,16 @@ impl Draft<'_> {
             version: 1,
         };
         let Some((earlier, mut validation)) = self.earned(tx, &fresh, &allowed)? else {
-            let kinds = match (acme, &fresh.namespace) {
+            let mut kinds = match (acme, &fresh.namespace) {
                 (None, _) => Vec::new(),
                 (Some(_), None) => allowed,
                 (Some(_), Some(_)) => of_namespaces,
             };
+            let is_offered = !kinds.is_empty();
+            kinds.retain(|kind| has_room(*kind, &fresh.shown_at()));
             if acme.is_some() && kinds.is_empty() {
-                return Err(no_way(identifier, order).into());
+                let why = if is_offered { too_long(identifier) } else { no_way(identifier, order) };
+                return Err(rejected(identifier, why).into());
             }
             let challenges = kinds.into_iter().map(|kind| self.challenge(id, kind, ChallengeState::Pending));
             return Ok(Authorization { challenges: challenges.collect(), ..fresh });
@@ -181,11 +188,14 @@ fn has_one_owner(earlier: &Authorization, identifier: &Identifier) -> bool {
 }
 
 /// An authorization without challenges could only expire.
-fn no_way(identifier: &Identifier, order: Option<OrderId>) -> AcmeError {
-    let detail = match order {
+fn no_way(identifier: &Identifier, order: Option<OrderId>) -> String {
+    match order {
         None => format!("no way to show control of {identifier} ahead of an order is offered; order it with newOrder"),
         Some(_) => format!("no way to show control of {identifier} is offered; choose another profile"),
-    };
+    }
+}
+
+fn rejected(identifier: &Identifier, detail: String) -> AcmeError {
     let name = Some(ToldName::Read(identifier.clone()));
     AcmeError::Rejected(vec![RejectedName { name, kind: Rejection::Forbidden, detail }], 0)
 }

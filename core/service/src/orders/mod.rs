@@ -21,7 +21,7 @@ pub(crate) use authorize::has_shown;
 pub use create::NewOrder;
 pub(crate) use create::{Dates, Draft, Wanted, days_between};
 pub(crate) use ending::{cancel_order, fail_if_hopeless, fail_order, hopeless, put_back_order, redraft_order};
-pub(crate) use rules::{Standing, offered};
+pub(crate) use rules::{Standing, has_room, offered};
 
 use crate::account_lookup::AccountLookup;
 use crate::accounts::standing_account;

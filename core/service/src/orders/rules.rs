@@ -98,7 +98,8 @@ impl Standing {
         if violations.is_empty() { Ok(()) } else { Err(ServiceError::PolicyViolation(violations)) }
     }
 
-    /// That every name of a reseller's order can be shown: what is bound to an ACME account cannot be for it.
+    /// That every name of a reseller's order can be shown: what is bound to an ACME account cannot be for it, nor what would
+    /// be in a record that cannot be.
     pub(crate) fn require_ways_without_acme(
         &self,
         settings: &Settings,
@@ -108,10 +109,16 @@ impl Standing {
         let mut violations = Vec::new();
         for (place, identifier) in request.identifiers.iter().enumerate() {
             let ways = offered(identifier, request.profile, &applied);
-            if !ways.is_empty() && ways.iter().all(|kind| kind.needs_acme_account()) {
-                let message = format!("control of {identifier} can be shown through ACME alone");
-                violations.push(Problem::new(format!("identifiers[{place}]"), CHALLENGE_TYPES, message));
-            }
+            let message = if ways.is_empty() {
+                continue;
+            } else if ways.iter().all(|kind| kind.needs_acme_account()) {
+                format!("control of {identifier} can be shown through ACME alone")
+            } else if !ways.iter().any(|kind| !kind.needs_acme_account() && has_room(*kind, identifier)) {
+                too_long(identifier)
+            } else {
+                continue;
+            };
+            violations.push(Problem::new(format!("identifiers[{place}]"), CHALLENGE_TYPES, message));
         }
         if violations.is_empty() { Ok(()) } else { Err(ServiceError::PolicyViolation(violations)) }
     }
@@ -277,6 +284,29 @@ pub(crate) fn offered(identifier: &Identifier, profile: &Profile, applied: &[App
         Identifier::Dns(name) => kind.is_dns() || !name.is_wildcard(),
     };
     profile.challenge_types.iter().copied().filter(|kind| allowed(kind) && possible(kind)).collect()
+}
+
+/// Why a name is refused that could be shown only by records that cannot be.
+pub(crate) fn too_long(identifier: &Identifier) -> String {
+    format!("{identifier} is too long for the record in DNS that would show control of it")
+}
+
+/// The longest name there is in DNS, without the dot at its end (RFC 1035 section 2.3.4).
+const LONGEST_NAME: usize = 253;
+
+/// Whether control can be looked for in this way at a name: that of the record is longer.
+pub(crate) fn has_room(kind: ChallengeType, place: &Identifier) -> bool {
+    let before = match kind {
+        ChallengeType::Http01 | ChallengeType::TlsAlpn01 => return true,
+        ChallengeType::Dns01 => "_acme-challenge.",
+        // The label is different for every account, and as long as any other.
+        ChallengeType::DnsAccount01 => "_ujmmovf2vn55tgye._acme-challenge.",
+        ChallengeType::DnsPersist01 => "_validation-persist.",
+    };
+    match place {
+        Identifier::Dns(name) => before.len() + name.base().len() <= LONGEST_NAME,
+        Identifier::Ip(_) => true,
+    }
 }
 
 /// How long until fewer than `most` certificates count, of which there is one at least; they are sorted by when they cease
