@@ -404,6 +404,21 @@ on_both_databases! {
         assert_eq!(noted, 2, "what was not made is not noted");
     }
 
+    async fn no_hierarchy_has_two_cas_of_one_name(world: World) {
+        drop(empty_hierarchy(&world));
+        let operator = &world.services.operator;
+        let new = |issuing: [&str; 2]| NewHierarchy {
+            country: "DE".to_owned(),
+            organization: "One".to_owned(),
+            root: "One Root".to_owned(),
+            issuing: issuing.map(|name| (name.to_owned(), KeyAlgorithm::EcP256)).into(),
+        };
+        for names in [["One Issuing", "one root"], ["One Issuing", "One  issuing"]] {
+            assert!(refusal(operator.init_hierarchy(new(names)).await).contains("exists already"), "{names:?}");
+        }
+        assert_eq!(operator.init_hierarchy(new(["One Issuing E1", "One Issuing E2"])).await.unwrap().len(), 3);
+    }
+
     async fn of_two_operators_who_retire_the_last_two_one_is_refused(world: World) {
         let node = world.another_node(settings(), Vec::new()).await;
         let (one, other) = (&world.services.operator, &node.services.operator);

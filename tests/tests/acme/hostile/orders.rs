@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chancery_domain::Timestamp;
 use chancery_tests::{AcmeClient, START, identifiers, on_both_databases};
 use serde_json::json;
 
@@ -66,6 +67,15 @@ on_both_databases! {
         let der = client.certificate(&order).await;
         let (_, certificate) = x509_parser::parse_x509_certificate(&der).unwrap();
         assert_eq!(certificate.validity().not_after.timestamp(), START.as_secs() + 30 * 86_400);
+
+        // Nor does it outlive every CA.
+        let issuers = world.services.operator.issuers().await.unwrap();
+        let ends = issuers.iter().find(|issuer| issuer.name == "Test Issuing E1").unwrap().info.not_after;
+        let left = u64::try_from(ends - world.services.now().as_secs()).unwrap();
+        world.advance(Duration::from_secs(left - 30 * 86_400));
+        let at = |seconds| Timestamp::from_secs(seconds).to_string();
+        refused(&ask(json!({"notAfter": at(ends + 1)})).await, 400, "malformed", "no CA that may sign it lasts longer");
+        ask(json!({"notAfter": at(ends)})).await.expect(201);
     }
 
     async fn what_belongs_to_another_account_is_not_there(world: World) {
