@@ -180,7 +180,7 @@ fn further_chains_are_added_shown_and_removed() {
     let removed = json_in(place.path(), &["ca", "remove-chain", ca, "1"]);
     assert_eq!(removed["root"], chain["root"]);
     assert!(refused(place.path(), &["ca", "remove-chain", ca, "1"]).contains("has no further chain 1"));
-    assert_eq!(json_in(place.path(), &add)["number"], 1);
+    assert_eq!(json_in(place.path(), &add)["number"], 2, "the number of the one that went is not given again");
     let audit = json_in(place.path(), &["audit", "--action", "issuer.add_chain"]);
     assert_eq!(audit.as_array().unwrap().len(), 4);
 
