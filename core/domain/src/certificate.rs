@@ -102,7 +102,7 @@ impl CertificateRecord {
 
     /// Whether it was revoked already, so that another revocation would change nothing. That its key is compromised is
     /// news, whatever it was revoked for.
-    pub fn is_revoked_as(&self, reason: RevocationReason, now: Timestamp) -> bool {
+    fn is_revoked_as(&self, reason: RevocationReason, now: Timestamp) -> bool {
         let CertificateState::Revoked { issued, revocation } = &self.state else { return false };
         reason != RevocationReason::KeyCompromise || revocation.reason == reason || now > issued.not_after
     }

@@ -2,7 +2,7 @@
 
 use chancery_domain::IssuerId;
 use chancery_service::Settings;
-use chancery_tests::{World, on_both_databases, settings};
+use chancery_tests::{Node, World, on_both_databases, settings};
 use x509_parser::prelude::*;
 
 use crate::customer::{Customer, Held};
@@ -47,6 +47,13 @@ fn at(base: &str, issuer: IssuerId, shard: i64) -> String {
     format!("{base}/crl/{issuer}/{shard}.crl")
 }
 
+/// The first look makes what is due and learns of the other lists, the second sees to their address.
+async fn look_twice(node: &Node) {
+    for _ in 0..2 {
+        node.services.publication.look().await.unwrap();
+    }
+}
+
 on_both_databases! {
     /// RFC 5280 sections 5.2.5 and 6.3.3: a certificate that names the old address is in the scope of a list that has it.
     async fn certificates_from_before_a_move_are_in_the_scope_of_the_lists_after_it(world: World) {
@@ -57,10 +64,7 @@ on_both_databases! {
 
         let moved = world.another_node(moved_to("http://new.test"), Vec::new()).await;
         customer.revoke(&bad, "keyCompromise").await;
-        // The first look makes the one list and learns of the others, the second sees to their address.
-        for _ in 0..2 {
-            moved.services.publication.look().await.unwrap();
-        }
+        look_twice(&moved).await;
         let list = moved.relying_party().get(&bad.crl_path()).await.body;
         let said = verify(&world, &party, &bad, &list);
         assert!(said.contains("certificate revoked"), "{said}");
@@ -88,15 +92,11 @@ on_both_databases! {
         let held = customer.certificate(&world, "a.test").await;
         world.services.publication.look().await.unwrap();
         let moved = world.another_node(moved_to("http://new.test"), Vec::new()).await;
-        for _ in 0..2 {
-            moved.services.publication.look().await.unwrap();
-        }
+        look_twice(&moved).await;
         world.services.operator.settle_restored().await.unwrap();
         let restored = world.another_node(moved_to("http://new.test"), Vec::new()).await;
         assert_eq!(restored.relying_party().get(&held.crl_path()).await.status, 404, "an old list is served");
-        for _ in 0..2 {
-            restored.services.publication.look().await.unwrap();
-        }
+        look_twice(&restored).await;
         let list = restored.relying_party().get(&held.crl_path()).await.body;
         let both = ["http://new.test", "http://ca.test"].map(|base| at(base, held.issuer(), held.shard()));
         assert_eq!(addresses(&list), both);
@@ -111,10 +111,7 @@ on_both_databases! {
         let held = customer.certificate(&world, "a.test").await;
         world.services.publication.look().await.unwrap();
         let moved = world.another_node(moved_to("http://new.test"), Vec::new()).await;
-        // The first look learns what there is.
-        for _ in 0..2 {
-            moved.services.publication.look().await.unwrap();
-        }
+        look_twice(&moved).await;
         let issuer = held.issuer();
         for shard in 0..i64::from(world.services.settings.issuing.crl_shards) {
             let list = moved.relying_party().get(&format!("/crl/{issuer}/{shard}.crl")).await.body;

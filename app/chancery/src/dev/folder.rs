@@ -150,11 +150,8 @@ impl Folder {
         let listen = wishes.listen.or_else(|| self.listening()).unwrap_or_else(usual_addresses);
         let urls = urls(&listen);
         let state = self.state()?;
-        let database = match state.database_url {
-            Some(url) => url.parse().map_err(Failure::from)?,
-            None => DatabaseUrl::Sqlite(self.0.join("chancery.db")),
-        };
-        let database = match database {
+        let known = state.database_url.map(|url| url.parse().map_err(Failure::from)).transpose()?;
+        let database = match known.unwrap_or_else(|| DatabaseUrl::Sqlite(self.0.join("chancery.db"))) {
             DatabaseUrl::Sqlite(path) => DatabaseUrl::Sqlite(behind_links(&path)),
             server @ DatabaseUrl::Postgres(_) => server,
         };

@@ -20,11 +20,9 @@ impl Lasting {
 
     /// Completes with the name of one that has ended; before they were told to, that is by a fault.
     pub async fn one_ends(&mut self) -> &'static str {
-        loop {
-            match self.next().await {
-                Some(name) => return name,
-                None => std::future::pending::<()>().await,
-            }
+        match self.next().await {
+            Some(name) => name,
+            None => std::future::pending().await,
         }
     }
 

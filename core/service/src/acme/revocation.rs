@@ -46,15 +46,11 @@ impl Acme {
                 if right == Right::OfNames && request.reason == RevocationReason::KeyCompromise {
                     return Err(AcmeError::BadRevocationReason(NOT_THEIR_KEY).into());
                 }
-                let key_name;
-                let by = match &who {
-                    Revoker::Account(by) => (&by.caller.actor, &by.caller.origin),
-                    Revoker::Key(key, origin) => {
-                        key_name = Actor::Acme(format!("key {}", key.thumbprint()));
-                        (&key_name, origin)
-                    }
+                let (actor, origin) = match &who {
+                    Revoker::Account(by) => (by.caller.actor.clone(), &by.caller.origin),
+                    Revoker::Key(key, origin) => (Actor::Acme(format!("key {}", key.thumbprint())), origin),
                 };
-                Ok::<_, ServiceError>(match revoke(&kernel, tx, by, found, request.reason, None)? {
+                Ok::<_, ServiceError>(match revoke(&kernel, tx, (&actor, origin), found, request.reason, None)? {
                     Revoking::Done(_) => Ok(()),
                     Revoking::Already(_) => Err(AcmeError::AlreadyRevoked.into()),
                     Revoking::Nothing(_) => Err(expired().into()),
