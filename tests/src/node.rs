@@ -48,7 +48,7 @@ impl Node {
         let Parts { store, clock, keyring, urls, seed, entropy } = parts;
         let numbers = Arc::new(SeededEntropy::new(seed));
         let entropy = entropy.unwrap_or_else(|| numbers.clone());
-        let kernel = Kernel::new(store, clock.clone(), entropy, keyring, settings, None).await.expect("a kernel");
+        let kernel = Kernel::new(store, clock.clone(), entropy, keyring, None, settings, None).await.expect("a kernel");
         let identity = Identity::new(kernel.clone(), external).await.expect("an identity");
         let authority = Authority::new(kernel.clone()).await.expect("an authority");
         let services = Services::new(kernel, identity, authority);
@@ -132,5 +132,6 @@ fn hierarchy() -> NewHierarchy {
         organization: "Test".to_owned(),
         root: "Test Root".to_owned(),
         issuing: vec![("Test Issuing E1".to_owned(), KeyAlgorithm::EcP256)],
+        keys: None,
     }
 }

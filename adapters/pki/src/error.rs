@@ -44,7 +44,7 @@ pub enum PkiError {
 }
 
 /// What is wrong with a key or a signature. Nothing of the key is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// Neither a P-256, P-384 nor an RSA key of 2048, 3072 or 4096 bits.
     #[error("the key is broken or of a kind that is not supported")]
@@ -61,6 +61,9 @@ pub enum KeyError {
     /// The signature is not one of this key over these bytes.
     #[error("the signature does not verify")]
     BadSignature,
+    /// The token that has the key did not do it, which may pass.
+    #[error("{0}")]
+    Token(String),
 }
 
 /// What is wrong with a name.

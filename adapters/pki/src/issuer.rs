@@ -9,7 +9,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use crate::{
     certificate::Certificate,
     draft::{Linted, Signed},
-    error::{IssuerError, PkiError},
+    error::{IssuerError, KeyError, PkiError},
     extensions,
     keys::Signer,
     profile::Purpose,
@@ -53,6 +53,16 @@ impl Issuer {
     /// What kind of key it signs with.
     pub fn algorithm(&self) -> KeyAlgorithm {
         self.signer.algorithm()
+    }
+
+    /// Whether its key has to be waited for.
+    pub fn signs_elsewhere(&self) -> bool {
+        self.signer.is_elsewhere()
+    }
+
+    /// Whether its key could sign now.
+    pub fn check_key(&self) -> Result<(), KeyError> {
+        self.signer.check()
     }
 
     /// The last second of its own certificate, in Unix seconds.

@@ -26,6 +26,16 @@ pub trait Signer: Send + Sync {
     ///
     /// Callers do not trust the answer: a certificate's signature is checked before it is given out.
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, KeyError>;
+
+    /// Whether it has to be waited for: it signs in another place, and not on the thread that asks.
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+
+    /// Whether it could sign now.
+    fn check(&self) -> Result<(), KeyError> {
+        Ok(())
+    }
 }
 
 /// A private key in this process. It has no `Debug` and wipes itself.

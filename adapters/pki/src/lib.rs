@@ -12,6 +12,7 @@
 //! | subscribers' certificates: planned, drafted, linted, signed | [`Period::plan`], [`Draft::subscriber`], [`Draft::lint`], [`Issuer::sign`] |
 //! | revocation lists | [`CrlShards`], [`Crl::sign`] |
 //! | OCSP | [`OcspRequest`], [`Responder`] |
+//! | keys in an HSM | [`Token`] |
 //! | what servers show for tls-alpn-01 | [`check_acme_identifier`] |
 
 mod acme_identifier;
@@ -39,6 +40,7 @@ mod server;
 mod subscriber;
 mod tbs;
 mod tlv;
+mod token;
 mod urls;
 mod validity;
 
@@ -69,5 +71,6 @@ pub use public_key::{KeyAlgorithm, verify};
 pub use serial::Serial;
 pub use server::{ServerCertificate, server_certificate};
 pub use subscriber::Terms;
+pub use token::{KeyReference, ReadPin, Token, TokenChoice, TokenKey};
 pub use urls::{CrlShards, IssuerUrls};
 pub use validity::Validity;

@@ -126,7 +126,8 @@ impl Installation {
     /// The use cases, on an open store.
     pub async fn assemble(&self, store: Store, keyring: Keyring) -> Result<Assembled, Failure> {
         let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
-        let kernel = Kernel::new(store, clock, entropy, keyring, self.settings.clone(), self.blocklist.clone()).await;
+        let (token, settings, blocklist) = (self.token.clone(), self.settings.clone(), self.blocklist.clone());
+        let kernel = Kernel::new(store, clock, entropy, keyring, token, settings, blocklist).await;
         let kernel = kernel.map_err(|error| self.not_assembled(error))?;
         let (mut external, mut fetchers) = (Vec::new(), Vec::new());
         for keys in &self.external_keys {

@@ -11,7 +11,7 @@ use chancery_dcv::ValidatorConfig;
 use chancery_domain::Secret;
 use chancery_http::{BodyLimits, Limits, PublicUrls, TrustedProxies};
 use chancery_machine::{LogChoice, Telemetry};
-use chancery_pki::{KeyBlocklist, ceiling_days};
+use chancery_pki::{KeyBlocklist, Token, ceiling_days};
 use chancery_service::{ExternalProvider, Settings};
 use chancery_store::{DatabaseUrl, Options};
 
@@ -25,6 +25,8 @@ pub struct Installation {
     pub database: DatabaseUrl,
     pub store: Options,
     pub kek: Kek,
+    /// Where the keys of CAs are that are not in the database.
+    pub token: Option<Arc<Token>>,
     pub settings: Settings,
     pub validation: Validation,
     /// Keys that are never certified, one hash a line.

@@ -8,7 +8,6 @@ use chancery_domain::{IssuerId, KeyType, OrderId, ProfileName};
 use chancery_pki::{CrlShards, Issuer, IssuerUrls, KeyAlgorithm, SubscriberProfile};
 use chancery_store::{ChainRecord, IssuerKind, IssuerRecord, IssuerState, Tx};
 
-use crate::ca_key::open_issuer;
 use crate::chains::Chains;
 use crate::error::ServiceError;
 use crate::issuers::{Candidate, IssuerRules, gaps, suitable, turn};
@@ -160,7 +159,7 @@ impl Authority {
     }
 
     fn open(&self, record: &IssuerRecord, chains: &[ChainRecord]) -> Result<Signing, ServiceError> {
-        let issuer = open_issuer(&self.kernel.keyring, record).map_err(ServiceError::internal)?;
+        let issuer = self.kernel.ca_keys.open(record).map_err(ServiceError::internal)?;
         let certificate = issuer.certificate().clone();
         let issuing = &self.kernel.settings.issuing;
         let shards = issuing.crls(record.id);

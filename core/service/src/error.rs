@@ -100,6 +100,9 @@ pub enum ServiceError {
     /// The idempotency key was used for another request.
     #[error("this idempotency key was used for a different request; use a new key")]
     IdempotencyKeyReused,
+    /// The token that has the key of a CA did not do it, which may pass.
+    #[error("the key of a CA cannot be used: {0}")]
+    Signer(String),
     /// The database could not do it.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -5,7 +5,7 @@ use chancery_pki::Certificate;
 use chancery_seal::Keyring;
 use chancery_store::{IssuerKind, IssuerRecord, IssuerRevocation, IssuerState, Store, Tx};
 
-use crate::ca_key::open_issuer;
+use crate::ca_key::{CaKeys, KeyPlace};
 use crate::error::ServiceError;
 use crate::operator::Secrets;
 use crate::operator::secrets::try_secrets;
@@ -31,7 +31,9 @@ pub struct ExaminedIssuer {
     pub revocation: Option<IssuerRevocation>,
     /// The end of its certificate; none where that cannot be read.
     pub not_after: Option<Timestamp>,
-    /// Why it cannot sign: the key does not open, or is another certificate's.
+    /// Where its key is; none where that does not open.
+    pub place: Option<KeyPlace>,
+    /// Why it cannot sign: the key does not open, is another certificate's, or is in a token that does not have it.
     pub unfit: Option<String>,
 }
 
@@ -49,7 +51,7 @@ pub struct ExaminedList {
 }
 
 /// Looks at everything.
-pub async fn examine(store: &Store, keyring: &Keyring) -> Result<Examination, ServiceError> {
+pub async fn examine(store: &Store, keyring: &Keyring, ca_keys: &CaKeys) -> Result<Examination, ServiceError> {
     let secrets = try_secrets(store, keyring).await?;
     let read = |tx: &mut Tx<'_>| Ok::<_, ServiceError>((tx.issuers()?, tx.crl_heads()?, tx.last_written_at()?));
     let (issuers, heads, last_written_at) = store.read(read).await?;
@@ -63,14 +65,15 @@ pub async fn examine(store: &Store, keyring: &Keyring) -> Result<Examination, Se
     };
     Ok(Examination {
         secrets,
-        issuers: issuers.iter().map(|record| examined(record, keyring)).collect(),
+        issuers: issuers.iter().map(|record| examined(record, ca_keys)).collect(),
         lists: heads.into_iter().map(list).collect(),
         last_written_at,
     })
 }
 
-fn examined(record: &IssuerRecord, keyring: &Keyring) -> ExaminedIssuer {
+fn examined(record: &IssuerRecord, ca_keys: &CaKeys) -> ExaminedIssuer {
     let certificate = Certificate::from_der(&record.certificate);
+    let fit = ca_keys.open(record).and_then(|issuer| Ok(issuer.check_key()?));
     ExaminedIssuer {
         id: record.id,
         name: record.name.clone(),
@@ -78,6 +81,7 @@ fn examined(record: &IssuerRecord, keyring: &Keyring) -> ExaminedIssuer {
         state: record.state,
         revocation: record.revocation,
         not_after: certificate.as_ref().ok().map(|certificate| Timestamp::from_secs(certificate.not_after())),
-        unfit: open_issuer(keyring, record).err().map(|error| error.to_string()),
+        place: ca_keys.place(record).ok(),
+        unfit: fit.err().map(|error| error.to_string()),
     }
 }

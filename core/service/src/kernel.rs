@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_lc_rs::hmac;
 use chancery_domain::{ChallengeId, Clock, Entropy, OrderId, Timestamp};
-use chancery_pki::KeyBlocklist;
+use chancery_pki::{KeyBlocklist, Token};
 use chancery_seal::Keyring;
 use chancery_store::{AuditRecord, Job, JobKind, SEALED_COLUMNS, SPANS, SealedColumn, Store, StoreError, Tx};
 use tokio::sync::mpsc;
@@ -13,6 +13,7 @@ use tracing::Span;
 
 use crate::acme::Nonces;
 use crate::authorizations::Looking;
+use crate::ca_key::CaKeys;
 use crate::cursor::Cursors;
 use crate::error::ServiceError;
 use crate::in_hand::InHand;
@@ -40,6 +41,7 @@ pub struct Kernel {
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     pub keyring: Keyring,
+    pub ca_keys: CaKeys,
     pub settings: Arc<Settings>,
     /// Keys that must not be certified, as the operator lists them.
     pub blocklist: Option<Arc<KeyBlocklist>>,
@@ -72,6 +74,7 @@ impl Kernel {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
         keyring: Keyring,
+        token: Option<Arc<Token>>,
         settings: Settings,
         blocklist: Option<Arc<KeyBlocklist>>,
     ) -> Result<Arc<Self>, ServiceError> {
@@ -97,6 +100,7 @@ impl Kernel {
             store,
             clock,
             entropy,
+            ca_keys: CaKeys::new(keyring.clone(), token),
             keyring,
             settings,
             blocklist,

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use chancery_domain::{IssuerId, Timestamp};
-use chancery_pki::{CaName, KeyAlgorithm, PrivateKey, Responder, ResponderCertificate, Serial, Signer, Validity};
+use chancery_pki::{
+    CaName, Issuer, KeyAlgorithm, PrivateKey, Responder, ResponderCertificate, Serial, Signer, Validity,
+};
 use chancery_pki::{PkiError, responder_certificate};
 use serde_json::json;
 
@@ -90,9 +92,10 @@ impl Responders {
     async fn delegate(&self, signing: &Signing) -> Result<Responder, ServiceError> {
         let serial = Serial::draw(self.kernel.entropy.as_ref());
         let algorithm = like(signing.issuer.algorithm());
-        let key = tokio::task::spawn_blocking(move || PrivateKey::generate(algorithm)).await;
-        let key = key.map_err(ServiceError::internal)?.map_err(ServiceError::internal)?;
-        let responder = self.make(signing, serial, key).map_err(ServiceError::internal)?;
+        let (now, ca) = (self.kernel.now().as_secs(), signing.issuer.clone());
+        let make = move || make(&ca, serial, PrivateKey::generate(algorithm)?, now);
+        let responder = tokio::task::spawn_blocking(make).await.map_err(ServiceError::internal)?;
+        let responder = responder.map_err(ServiceError::internal)?;
         let (kernel, issuer) = (self.kernel.clone(), signing.id);
         let ends = Timestamp::from_secs(responder.certificate().not_after());
         let detail = json!({"serial": serial.to_string(), "notAfter": ends.to_string()});
@@ -102,20 +105,20 @@ impl Responders {
         tracing::info!(%issuer, %serial, "delegated OCSP to a new key");
         Ok(responder)
     }
+}
 
-    fn make(&self, signing: &Signing, serial: Serial, key: PrivateKey) -> Result<Responder, PkiError> {
-        let (now, issuer) = (self.kernel.now().as_secs(), &signing.issuer);
-        let begins = (now - BACKDATE).max(issuer.certificate().not_before());
-        let ends = (now + LIFE).min(issuer.certificate().not_after());
-        let certificate = ResponderCertificate {
-            subject: &CaName::beside(issuer.certificate(), &format!("OCSP Responder {}", &serial.to_string()[..8]))?,
-            spki: key.spki(),
-            validity: Validity::lasting(begins, ends - begins + 1)?,
-            serial,
-        };
-        let certificate = responder_certificate(issuer, &certificate)?;
-        Responder::new(issuer.certificate(), certificate, Arc::new(key))
-    }
+/// A responder for which the issuer vouches from now on.
+fn make(issuer: &Issuer, serial: Serial, key: PrivateKey, now: i64) -> Result<Responder, PkiError> {
+    let begins = (now - BACKDATE).max(issuer.certificate().not_before());
+    let ends = (now + LIFE).min(issuer.certificate().not_after());
+    let certificate = ResponderCertificate {
+        subject: &CaName::beside(issuer.certificate(), &format!("OCSP Responder {}", &serial.to_string()[..8]))?,
+        spki: key.spki(),
+        validity: Validity::lasting(begins, ends - begins + 1)?,
+        serial,
+    };
+    let certificate = responder_certificate(issuer, &certificate)?;
+    Responder::new(issuer.certificate(), certificate, Arc::new(key))
 }
 
 /// The key of a responder is of its issuer's kind: who verifies the certificates can verify the answers (RFC 6960 section

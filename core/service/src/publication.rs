@@ -16,7 +16,6 @@ use chancery_store::{
 };
 
 use crate::authority::Authority;
-use crate::ca_key::open_issuer;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 
@@ -230,7 +229,7 @@ impl Publication {
         if let Some(signing) = self.authority.find(record.id) {
             return Ok(signing.issuer.clone());
         }
-        open_issuer(&self.kernel.keyring, record).map_err(ServiceError::internal)
+        self.kernel.ca_keys.open(record).map_err(ServiceError::internal)
     }
 
     /// Remembers a list, unless a newer one is known.

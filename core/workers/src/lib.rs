@@ -203,11 +203,15 @@ impl Workers {
         }
     }
 
-    /// Waits a little where something failed because the database was not there, and may be tried again: whoever waits for
-    /// it need not wait for the lease to end, too. After that it may be another's.
+    /// Waits a little where something failed because the database or a token was not there, and may be tried again: whoever
+    /// waits for it need not wait for the lease to end, too. After that it may be another's.
     async fn may_try_again(&self, job: &Job, began: Instant, error: &ServiceError) -> bool {
-        let ServiceError::Store(error) = error else { return false };
-        if !error.is_transient() || began.elapsed() >= self.services.jobs.lease_time() {
+        let may_pass = match error {
+            ServiceError::Store(error) => error.is_transient(),
+            ServiceError::Signer(_) => true,
+            _ => false,
+        };
+        if !may_pass || began.elapsed() >= self.services.jobs.lease_time() {
             return false;
         }
         tracing::debug!(%error, subject = job.subject, "a job is tried again");

@@ -100,7 +100,8 @@ impl Refused {
             | ServiceError::TooManyWebhooks(_)
             | ServiceError::Failing { .. }
             | ServiceError::Paused(_)
-            | ServiceError::Busy => Self::incomplete(message),
+            | ServiceError::Busy
+            | ServiceError::Signer(_) => Self::incomplete(message),
             ServiceError::BadCursor => Self::incomplete("This page of the list is gone. Start again at its beginning."),
             ServiceError::Store(error) => Self::store(&error),
             ServiceError::Internal(reason) => Self::internal(&reason),

@@ -5,8 +5,8 @@ use chancery_domain::{Clock, KeyType, RevocationReason, Timestamp};
 use chancery_machine::SystemClock;
 use chancery_pki::CaName;
 use chancery_service::operator::{ChainDetails, IssuerDetails, KeyAlgorithm};
-use chancery_service::{Noun, ServiceError};
-use clap::Subcommand;
+use chancery_service::{KeyPlace, Noun, ServiceError};
+use clap::{Subcommand, ValueEnum};
 
 use super::context::Context;
 use crate::failure::Failure;
@@ -33,11 +33,17 @@ pub enum CaCommand {
         /// Its name [default: that of its siblings with the next number]
         #[arg(long, value_parser = ca_name)]
         name: Option<String>,
+        /// Where its key is made [default: the token, where keys.pkcs11 names one]
+        #[arg(long, value_name = "PLACE")]
+        keys: Option<KeyHome>,
     },
     /// Make a successor with the same kind of key, and retire the old one
     Rotate {
         /// The id or the name of the CA to retire
         ca: String,
+        /// Where the key of its successor is made [default: the token, where keys.pkcs11 names one]
+        #[arg(long, value_name = "PLACE")]
+        keys: Option<KeyHome>,
     },
     /// Stop an issuing CA from issuing; what it issued is still served by CRL and OCSP
     Retire {
@@ -83,21 +89,24 @@ pub fn run(target: &Target, command: CaCommand) -> Result<(), Failure> {
     match command {
         CaCommand::List => {
             let issuers = context.wait(operator.issuers())?;
-            let records: Vec<_> = issuers.iter().map(shown).collect();
-            printer.table(&["id", "name", "kind", "state", "key_type", "not_after"], &records)
+            list(&context, &issuers)
         }
         CaCommand::Show { ca, pem } => show(&context, &ca, pem),
-        CaCommand::Create { kind, name } => {
-            let made = context.wait(operator.create_issuer(kind, name))?;
-            printer.record(&shown(&made), Some("It may issue now; every node follows within seconds."))
+        CaCommand::Create { kind, name, keys } => {
+            let made = context.wait(operator.create_issuer(kind, name, keys.map(KeyPlace::from)))?;
+            let record = with_place(&context, &made)?;
+            printer.record(&record, Some("It may issue now; every node follows within seconds."))
         }
-        CaCommand::Rotate { ca } => {
-            let rotated = context.wait(operator.rotate_issuer(&ca))?;
+        CaCommand::Rotate { ca, keys } => {
+            let rotated = context.wait(operator.rotate_issuer(&ca, keys.map(KeyPlace::from)))?;
             let sentence = format!(
                 "{} ({}) takes over from {}, which still answers for what it issued; every node follows within seconds.",
                 rotated.new.name, rotated.new.id, rotated.old.name
             );
-            printer.say(&sentence, &record! { "new" => shown(&rotated.new), "old" => shown(&rotated.old) })
+            printer.say(
+                &sentence,
+                &record! { "new" => with_place(&context, &rotated.new)?, "old" => with_place(&context, &rotated.old)? },
+            )
         }
         CaCommand::Retire { ca } => {
             let retired = context.wait(operator.retire_issuer(&ca))?;
@@ -156,7 +165,39 @@ fn revoke(context: &Context, ca: &str, reason: RevocationReason, yes: bool) -> R
     context.printer.say(&sentence, &shown(&revoked.issuer))
 }
 
-pub fn shown(issuer: &IssuerDetails) -> Record {
+/// Where the key of a CA can be made.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum KeyHome {
+    /// In the database, sealed with the key-encryption key
+    Database,
+    /// In the token that keys.pkcs11 names, which it never leaves
+    Token,
+}
+
+impl From<KeyHome> for KeyPlace {
+    fn from(home: KeyHome) -> Self {
+        match home {
+            KeyHome::Database => Self::Database,
+            KeyHome::Token => Self::Token,
+        }
+    }
+}
+
+/// The CAs, one a line.
+pub fn list(context: &Context, issuers: &[IssuerDetails]) -> Result<(), Failure> {
+    let records: Result<Vec<_>, _> = issuers.iter().map(|issuer| with_place(context, issuer)).collect();
+    context.printer.table(&["id", "name", "kind", "state", "key_type", "key_in", "not_after"], &records?)
+}
+
+/// A CA, and where its key is.
+fn with_place(context: &Context, issuer: &IssuerDetails) -> Result<Record, Failure> {
+    let places = context.wait(context.operator.key_places())?;
+    let mut record = shown(issuer);
+    record.0.push(("key_in", places.get(&issuer.id).map(|place| place.as_str()).into()));
+    Ok(record)
+}
+
+fn shown(issuer: &IssuerDetails) -> Record {
     let info = &issuer.info;
     record! {
         "id" => issuer.id.to_string(),
@@ -186,7 +227,7 @@ fn show(context: &Context, ca: &str, pem: bool) -> Result<(), Failure> {
     if pem {
         return out(&issuer.certificate.to_pem());
     }
-    let mut record = shown(issuer);
+    let mut record = with_place(context, issuer)?;
     let profiles: Vec<_> =
         context.operator.profiles_of(&issuers, issuer.id).iter().map(|name| name.to_string()).collect();
     record.0.push(("profiles", profiles.into()));

@@ -4,11 +4,12 @@ use chancery_domain::Clock;
 use chancery_machine::SystemClock;
 use chancery_pki::CaName;
 use chancery_seal::Keyring;
+use chancery_service::KeyPlace;
 use chancery_service::operator::{IssuerDetails, KeyAlgorithm, NewHierarchy};
 use chancery_store::{IssuerKind, Options, Store, StoreError, Tx};
 use clap::Args;
 
-use super::ca;
+use super::ca::{self, KeyHome};
 use super::context::{Context, quiet};
 use crate::config::{self, ConfigError};
 use crate::dev;
@@ -32,6 +33,9 @@ pub struct InitArgs {
     /// The name of the issuing CAs, to which E1, E2 and R1 are added [default: ORGANIZATION Issuing CA]
     #[arg(long, value_name = "NAME")]
     issuing_name: Option<String>,
+    /// Where the keys of the CAs are made [default: the token, where keys.pkcs11 names one]
+    #[arg(long, value_name = "PLACE")]
+    keys: Option<KeyHome>,
 }
 
 /// Makes what is not there yet; what is there stays as it is.
@@ -57,8 +61,7 @@ pub fn init(target: &Target, args: &InitArgs) -> Result<(), Failure> {
         let path = path.display();
         anstream::eprintln!("The key-encryption keys are in {path}: back them up, apart from the database.");
     }
-    let records: Vec<_> = issuers.iter().map(ca::shown).collect();
-    context.printer.table(&["id", "name", "kind", "state", "key_type", "not_after"], &records)
+    ca::list(&context, &issuers)
 }
 
 /// Names that were asked for and that the CAs do not have: there were CAs already, and they stay as they are. Who asks for
@@ -139,6 +142,10 @@ pub fn check_config(target: &ConfigTarget) -> Result<(), Failure> {
                 "http_url" => installation.urls.http_url,
                 "tls" => installation.tls.is_some(),
                 "database" => installation.database.to_string(),
+                "new_ca_keys" => match &installation.token {
+                    Some(token) => format!("in the token {:?}", token.label()),
+                    None => "in the database".to_owned(),
+                },
                 "resolvers" => installation.resolvers(),
                 "issuer" => installation.settings.issuer,
                 "audience" => installation.settings.audience,
@@ -178,6 +185,7 @@ fn hierarchy(installation: &Installation, args: &InitArgs) -> Result<NewHierarch
     let new = NewHierarchy {
         country: args.country.clone().unwrap_or(usual.country),
         root: args.root_name.clone().unwrap_or(usual.root),
+        keys: args.keys.map(KeyPlace::from),
         ..usual
     };
     let names: Vec<_> = [&new.root].into_iter().chain(new.issuing.iter().map(|(name, _)| name)).collect();
@@ -200,5 +208,6 @@ fn named(country: &str, organization: &str, args: &InitArgs) -> NewHierarchy {
         organization: organization.to_owned(),
         root: format!("{organization} Root CA 1"),
         issuing: issuing.map(|(name, key)| (format!("{stem} {name}"), key)).into(),
+        keys: None,
     }
 }

@@ -71,10 +71,17 @@ sections! {
         ca_file: Option<String> = None,
         allow_unencrypted: bool = false,
     }
-    /// The key-encryption key.
+    /// The key-encryption key, and where else keys are.
     Keys {
         kek_file: Option<String> = None,
         kek: Option<String> = None,
+        pkcs11: Pkcs11 = Pkcs11::default(),
+    }
+    /// The token that has the keys of CAs.
+    Pkcs11 {
+        module: Option<String> = None,
+        token: Option<String> = None,
+        pin_file: Option<String> = None,
     }
     Identity {
         issuer: Option<String> = None,

@@ -170,6 +170,7 @@ impl Folder {
             database,
             store: Options::default(),
             kek: Kek::File(self.0.join("kek.json")),
+            token: None,
             settings: Settings {
                 issuer: urls.auth_url.clone(),
                 audience: AUDIENCE.to_owned(),

@@ -143,6 +143,7 @@ pub fn hierarchy() -> NewHierarchy {
         organization: "Chancery Dev".to_owned(),
         root: "Chancery Dev Root CA".to_owned(),
         issuing: issuing.map(|(name, key)| (format!("Chancery Dev Issuing CA {name}"), key)).into(),
+        keys: None,
     }
 }
 

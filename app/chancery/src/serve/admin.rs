@@ -26,6 +26,8 @@ pub struct Health {
     kernel: Arc<Kernel>,
     ready: Arc<AtomicBool>,
     last: Arc<Mutex<Option<Checked>>>,
+    /// Held while the token is asked: one that does not answer is not asked again and again.
+    asking: Arc<Mutex<()>>,
 }
 
 /// When the database was asked last, and what came of it.
@@ -33,7 +35,7 @@ type Checked = (Instant, Result<(), String>);
 
 impl Health {
     pub fn new(kernel: Arc<Kernel>) -> Self {
-        Self { kernel, ready: Arc::new(AtomicBool::new(false)), last: Arc::default() }
+        Self { kernel, ready: Arc::new(AtomicBool::new(false)), last: Arc::default(), asking: Arc::default() }
     }
 
     /// Whether the process itself wants requests: not before it has started, and not once it stops.
@@ -55,6 +57,23 @@ impl Health {
         };
         *last = Some((Instant::now(), answer.clone()));
         answer
+    }
+
+    /// Whether the token lets us in, where the keys of CAs are in one.
+    async fn token(&self) -> Option<Result<(), String>> {
+        let token = self.kernel.ca_keys.token()?.clone();
+        let Ok(asking) = self.asking.clone().try_lock_owned() else {
+            return Some(Err("was asked before, and does not answer".to_owned()));
+        };
+        let asked = tokio::task::spawn_blocking(move || {
+            let _asking = asking;
+            token.check()
+        });
+        Some(match tokio::time::timeout(PATIENCE, asked).await {
+            Ok(Ok(checked)) => checked.map_err(|error| error.to_string()),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
+        })
     }
 
     /// A keyring that was broken is told here, before the next restart finds out.
@@ -79,16 +98,18 @@ pub fn router(health: Health, metrics: PrometheusHandle) -> Router {
 }
 
 async fn readyz(State(health): State<Health>) -> Response {
-    let (database, keyring) = tokio::join!(health.database(), health.keyring());
+    let (database, keyring, token) = tokio::join!(health.database(), health.keyring(), health.token());
     let process = if health.ready.load(Ordering::SeqCst) { Ok(()) } else { Err("starting or stopping".to_owned()) };
     let ready = database.is_ok() && keyring.is_ok() && process.is_ok();
     let shown = |check: Result<(), String>| check.map_or_else(Value::from, |()| Value::from("ok"));
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let body = json!({
-        "ready": ready,
-        "checks": {"process": shown(process), "database": shown(database), "keyring": shown(keyring)},
-    });
-    (status, Json(body)).into_response()
+    let mut checks = json!({"process": shown(process), "database": shown(database), "keyring": shown(keyring)});
+    // Told, and no reason to turn everybody away: what is served to relying parties needs no token, and what is to be
+    // signed waits for it.
+    if let Some(token) = token {
+        checks["token"] = shown(token);
+    }
+    (status, Json(json!({"ready": ready, "checks": checks}))).into_response()
 }
 
 async fn render(State((health, metrics)): State<(Health, PrometheusHandle)>) -> impl IntoResponse {

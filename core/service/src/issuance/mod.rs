@@ -10,6 +10,7 @@
 
 mod draft;
 
+use std::fmt;
 use std::sync::Arc;
 
 use chancery_domain::{
@@ -17,7 +18,8 @@ use chancery_domain::{
     Order, OrderId, OrderState, ProblemKind, ProofError, Timestamp, ValidationProblem,
 };
 use chancery_pki::{
-    Certificate, CertificateRequest, Draft, IssuerUrls, Signed, SubscriberKey, SubscriberProfile, Terms,
+    Certificate, CertificateRequest, Draft, IssuerUrls, KeyError, PkiError, Signed, SubscriberKey, SubscriberProfile,
+    Terms,
 };
 use chancery_store::{JobKind, SPANS, StoreError, Tx};
 use serde_json::json;
@@ -54,6 +56,18 @@ pub struct CaaAssignment {
     pub identifier: Identifier,
     pub method: ChallengeType,
     pub account_uri: String,
+}
+
+/// Why a draft was not signed.
+enum Unsigned {
+    /// The token that has the CA's key did not do it, which may pass.
+    Token(String),
+    /// It must not be.
+    Refused(String),
+}
+
+fn refused_to_sign(error: impl fmt::Display) -> Unsigned {
+    Unsigned::Refused(error.to_string())
 }
 
 #[derive(Clone)]
@@ -151,9 +165,30 @@ impl Issuance {
         let id = work.order.id;
         fault::reached(Step::ToSign);
         let span = tracing::trace_span!(target: SPANS, "sign");
-        let signed = match span.in_scope(|| self.sign_draft(&work)) {
+        let (work, signed) = match work.signing.issuer.signs_elsewhere() {
+            false => span.in_scope(|| {
+                let signed = self.sign_draft(&work);
+                (work, signed)
+            }),
+            // A token may take its time, in which this thread has others to serve.
+            true => {
+                let me = self.clone();
+                let sign = move || {
+                    span.in_scope(|| {
+                        let signed = me.sign_draft(&work);
+                        (work, signed)
+                    })
+                };
+                tokio::task::spawn_blocking(sign).await.map_err(ServiceError::internal)?
+            }
+        };
+        let signed = match signed {
             Ok(signed) => signed,
-            Err(reason) => {
+            Err(Unsigned::Token(why)) => {
+                metrics::counter!("chancery_token_failures_total").increment(1);
+                return Err(ServiceError::Signer(why));
+            }
+            Err(Unsigned::Refused(reason)) => {
                 tracing::error!(order = %id, %reason, "a draft could not be signed");
                 let detail = "the certificate could not be signed; the operator has been told".to_owned();
                 let problem = ValidationProblem { kind: ProblemKind::ServerInternal, detail };
@@ -301,17 +336,20 @@ impl Issuance {
         Ok(Some(Work { request, order, draft, signing }))
     }
 
-    fn sign_draft(&self, work: &Work) -> Result<Signed, String> {
+    fn sign_draft(&self, work: &Work) -> Result<Signed, Unsigned> {
         let _timed = Timed::start("sign");
         if work.signing.revoked {
-            return Err(format!("the CA {} is revoked", work.signing.name));
+            return Err(Unsigned::Refused(format!("the CA {} is revoked", work.signing.name)));
         }
-        let key = work.request.key().map_err(ToString::to_string)?;
-        let (_, profile) = profiles(&self.kernel, &work.order).map_err(|error| error.to_string())?;
+        let key = work.request.key().map_err(refused_to_sign)?;
+        let (_, profile) = profiles(&self.kernel, &work.order).map_err(refused_to_sign)?;
         let urls = work.signing.urls_for(&self.kernel.settings.issuing.issuer_rules(&work.order.profile));
         let terms = terms(&work.signing, &urls, profile, &work.order.identifiers, key, self.kernel.now());
-        let linted = work.draft.lint(&terms).map_err(|findings| format!("lint: {findings:?}"))?;
-        work.signing.issuer.sign(linted).map_err(|error| error.to_string())
+        let linted = work.draft.lint(&terms).map_err(|findings| Unsigned::Refused(format!("lint: {findings:?}")))?;
+        work.signing.issuer.sign(linted).map_err(|error| match error {
+            PkiError::Key(KeyError::Token(why)) => Unsigned::Token(why),
+            other => refused_to_sign(other),
+        })
     }
 
     /// Keeps the certificate, unless account, credential, order, key or policies have changed so that nothing may be issued

@@ -1,21 +1,20 @@
 //! The CA hierarchy: a root, and issuing CAs below it.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::thread;
 
 use chancery_domain::{IssuerId, Timestamp};
 use chancery_pki::{
-    CaName, CaPolicy, Certificate, CertificateInfo, Issuer, IssuingCa, KeyAlgorithm, KeyError, PolicyId, PrivateKey,
-    Purpose, Serial, Signer, SubscriberProfile, Validity, ValidityError, issuing, root,
+    CaName, CaPolicy, Certificate, CertificateInfo, Issuer, IssuingCa, KeyAlgorithm, KeyError, PkiError, PolicyId,
+    Purpose, Serial, SubscriberProfile, Validity, ValidityError, issuing, root,
 };
 use chancery_store::{IssuerKind, IssuerRecord, IssuerRevocation, IssuerState};
 use serde_json::json;
 
 use super::Operator;
 use super::issuers::is_same_name;
-use crate::ca_key::open_issuer;
+use crate::ca_key::{KeyPlace, NewKey, refused_key};
 use crate::error::{Noun, ServiceError};
-use crate::kernel::sealed_column;
 use crate::settings::Issuing;
 
 /// What the CAs are to be.
@@ -27,6 +26,8 @@ pub struct NewHierarchy {
     pub root: String,
     /// The names and keys of the issuing CAs.
     pub issuing: Vec<(String, KeyAlgorithm)>,
+    /// Where the keys are made; the usual place where nobody says.
+    pub keys: Option<KeyPlace>,
 }
 
 /// A CA as it is shown.
@@ -42,6 +43,9 @@ pub struct IssuerDetails {
     pub created_at: Timestamp,
     pub revocation: Option<IssuerRevocation>,
 }
+
+/// A key that is to be made, and the name of its CA.
+pub(super) type Wanted = (String, KeyAlgorithm);
 
 impl IssuerDetails {
     /// Where it stands, in a word.
@@ -69,23 +73,28 @@ impl Operator {
                 return Err(ServiceError::NameInUse(Noun::Issuer, name.clone()));
             }
         }
-        let algorithms = new.issuing.iter().map(|(_, key)| *key);
-        let keys = generate([KeyAlgorithm::EcP384].into_iter().chain(algorithms).collect()).await?;
-        let made = self.make_hierarchy(&new, keys).map_err(ServiceError::internal)?;
-        let me = self.clone();
-        self.kernel
+        let wanted = [(new.root.clone(), KeyAlgorithm::EcP384)].into_iter().chain(new.issuing.iter().cloned());
+        let keys = self.generate(new.keys, wanted.collect()).await?;
+        let made = self.make_hierarchy(&new, keys).map_err(unsigned_by_root)?;
+        let (me, new) = (self.clone(), made.clone());
+        let kept = self
+            .kernel
             .store
             .write(move |tx| {
                 // Another process may be doing the same; whoever comes second finds that it is done.
-                if tx.claim_hierarchy()?.is_empty() {
-                    for issuer in &made {
+                let first = tx.claim_hierarchy()?.is_empty();
+                if first {
+                    for issuer in &new {
                         tx.insert_issuer(issuer)?;
                         me.record(tx, None, "issuer.create", issuer.id, &json!({"name": issuer.name}))?;
                     }
                 }
-                Ok::<_, ServiceError>(())
+                Ok::<_, ServiceError>(first)
             })
-            .await?;
+            .await;
+        if !self.unless_kept(kept, &made)? {
+            made.iter().for_each(|issuer| self.kernel.ca_keys.drop_unused(issuer));
+        }
         self.issuers().await
     }
 
@@ -95,15 +104,31 @@ impl Operator {
         records.iter().map(details).collect()
     }
 
+    /// Where the key of each CA is.
+    pub async fn key_places(&self) -> Result<HashMap<IssuerId, KeyPlace>, ServiceError> {
+        let records = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?;
+        let place = |record: &IssuerRecord| Ok((record.id, self.kernel.ca_keys.place(record)?));
+        records.iter().map(place).collect::<Result<_, AnyError>>().map_err(ServiceError::internal)
+    }
+
+    /// What came of keeping new CAs. Where it failed their keys are of no use.
+    pub(super) fn unless_kept<T>(
+        &self,
+        kept: Result<T, ServiceError>,
+        made: &[IssuerRecord],
+    ) -> Result<T, ServiceError> {
+        kept.inspect_err(|_| made.iter().for_each(|issuer| self.kernel.ca_keys.drop_unused(issuer)))
+    }
+
     /// The first key is the root's.
-    fn make_hierarchy(&self, new: &NewHierarchy, keys: Vec<PrivateKey>) -> Result<Vec<IssuerRecord>, AnyError> {
+    fn make_hierarchy(&self, new: &NewHierarchy, keys: Vec<NewKey>) -> Result<Vec<IssuerRecord>, AnyError> {
         let name = |common: &str| CaName::new(&new.country, &new.organization, common);
         let mut keys = keys.into_iter();
         let root_key = keys.next().ok_or("a root needs a key")?;
         let validity = ca_validity(self.kernel.now().as_secs(), ROOT_DAYS, None)?;
-        let certificate = root(&root_key, &name(&new.root)?, validity, self.serial())?;
+        let certificate = root(&*root_key.signer, &name(&new.root)?, validity, self.serial())?;
         let root_record = self.issuer_record(None, &new.root, &certificate, &root_key)?;
-        let parent = Parent { id: root_record.id, issuer: Issuer::new(certificate, Arc::new(root_key))? };
+        let parent = Parent { id: root_record.id, issuer: Issuer::new(certificate, root_key.signer)? };
         let mut made = vec![root_record];
         for ((common, _), key) in new.issuing.iter().zip(keys) {
             made.push(self.make_issuing(&parent, common, &name(common)?, &key)?);
@@ -117,12 +142,12 @@ impl Operator {
         parent: &Parent,
         name: &str,
         subject: &CaName,
-        key: &PrivateKey,
+        key: &NewKey,
     ) -> Result<IssuerRecord, AnyError> {
         let settings = &self.kernel.settings.issuing;
         let ca = IssuingCa {
             subject,
-            spki: key.spki(),
+            spki: key.signer.spki(),
             validity: ca_validity(self.kernel.now().as_secs(), ISSUING_DAYS, Some(&parent.issuer))?,
             serial: self.serial(),
             policy: policy_for(settings),
@@ -136,7 +161,7 @@ impl Operator {
 
     /// A root with its key, to sign with.
     pub(super) fn open_root(&self, record: &IssuerRecord) -> Result<Parent, AnyError> {
-        Ok(Parent { id: record.id, issuer: open_issuer(&self.kernel.keyring, record)? })
+        Ok(Parent { id: record.id, issuer: self.kernel.ca_keys.open(record)? })
     }
 
     fn issuer_record(
@@ -144,11 +169,11 @@ impl Operator {
         parent: Option<IssuerId>,
         name: &str,
         certificate: &Certificate,
-        key: &PrivateKey,
+        key: &NewKey,
     ) -> Result<IssuerRecord, AnyError> {
         let now = self.kernel.now();
         let id = IssuerId::new(now, self.kernel.entropy.as_ref());
-        let sealed = self.kernel.keyring.seal(&sealed_column("issuers").context(id), &key.to_pkcs8()?);
+        let sealed = self.kernel.ca_keys.seal(id, key);
         Ok(IssuerRecord {
             id,
             parent,
@@ -160,6 +185,25 @@ impl Operator {
             created_at: now,
             revocation: None,
         })
+    }
+
+    /// New keys, all at once and beside everything else: one takes from tenths of a second to seconds.
+    pub(super) async fn generate(
+        &self,
+        place: Option<KeyPlace>,
+        wanted: Vec<Wanted>,
+    ) -> Result<Vec<NewKey>, ServiceError> {
+        let kernel = self.kernel.clone();
+        let work = move || {
+            let place = place.unwrap_or_else(|| kernel.ca_keys.usual_place());
+            let make = |(name, key): &Wanted| kernel.ca_keys.make(place, *key, name, kernel.entropy.as_ref());
+            thread::scope(|scope| {
+                let making: Vec<_> = wanted.iter().map(|wanted| scope.spawn(move || make(wanted))).collect();
+                making.into_iter().map(|key| key.join().unwrap_or(Err(KeyError::Generation))).collect()
+            })
+        };
+        let made: Result<Vec<_>, KeyError> = tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)?;
+        made.map_err(refused_key)
     }
 
     fn serial(&self) -> Serial {
@@ -175,17 +219,15 @@ pub(super) struct Parent {
     pub(super) issuer: Issuer,
 }
 
-/// New keys, all at once and beside everything else: an RSA key takes from tenths of a second to seconds.
-pub(super) async fn generate(algorithms: Vec<KeyAlgorithm>) -> Result<Vec<PrivateKey>, ServiceError> {
-    let work = move || {
-        thread::scope(|scope| {
-            let making: Vec<_> =
-                algorithms.into_iter().map(|algorithm| scope.spawn(move || PrivateKey::generate(algorithm))).collect();
-            making.into_iter().map(|key| key.join().unwrap_or(Err(KeyError::Generation))).collect()
-        })
-    };
-    let made: Result<Vec<_>, KeyError> = tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)?;
-    made.map_err(ServiceError::internal)
+/// A root whose key is in a token may be unable to sign, which is nobody's mistake.
+pub(super) fn unsigned_by_root(error: AnyError) -> ServiceError {
+    match error.downcast::<PkiError>() {
+        Ok(error) => match *error {
+            PkiError::Key(error) => refused_key(error),
+            other => ServiceError::internal(other),
+        },
+        Err(other) => ServiceError::internal(other),
+    }
 }
 
 pub(super) fn details(record: &IssuerRecord) -> Result<IssuerDetails, ServiceError> {

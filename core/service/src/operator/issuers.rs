@@ -6,7 +6,8 @@ use chancery_store::{IssuerKind, IssuerRecord, IssuerState, Tx};
 use serde_json::json;
 
 use super::Operator;
-use super::hierarchy::{IssuerDetails, details, generate};
+use super::hierarchy::{IssuerDetails, details, unsigned_by_root};
+use crate::ca_key::KeyPlace;
 use crate::error::{Noun, ServiceError};
 use crate::issuers::{Candidate, gaps, suitable, users};
 use crate::settings::Issuing;
@@ -19,8 +20,14 @@ pub struct RotatedIssuer {
 }
 
 impl Operator {
-    /// Makes an active issuing CA below the newest root. Without a name it gets the next number of its kind.
-    pub async fn create_issuer(&self, key: KeyAlgorithm, name: Option<String>) -> Result<IssuerDetails, ServiceError> {
+    /// Makes an active issuing CA below the newest root. Without a name it gets the next number of its kind, and without a
+    /// place its key is made in the usual one.
+    pub async fn create_issuer(
+        &self,
+        key: KeyAlgorithm,
+        name: Option<String>,
+        place: Option<KeyPlace>,
+    ) -> Result<IssuerDetails, ServiceError> {
         let records = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?;
         let root = records.iter().rev().find(|record| record.kind == IssuerKind::Root);
         let root = root.ok_or_else(|| ServiceError::not_found(Noun::Issuer))?;
@@ -28,19 +35,22 @@ impl Operator {
         if records.iter().any(|record| is_same_name(&record.name, &name)) {
             return Err(ServiceError::NameInUse(Noun::Issuer, name));
         }
-        let made = self.make_below(root, &name, key).await?;
-        let me = self.clone();
-        self.kernel
+        let made = self.make_below(root, &name, key, place).await?;
+        let (me, new) = (self.clone(), made.clone());
+        let added = self
+            .kernel
             .store
             .write(move |tx| {
-                me.add(tx, &made, &json!({"name": made.name, "keyType": KeyType::from(key).as_str()}))?;
-                details(&made)
+                me.add(tx, &new, &json!({"name": new.name, "keyType": KeyType::from(key).as_str()}))?;
+                details(&new)
             })
-            .await
+            .await;
+        self.unless_kept(added, &[made])
     }
 
-    /// Makes a successor with the same kind of key below the same root; the old one is retired.
-    pub async fn rotate_issuer(&self, which: &str) -> Result<RotatedIssuer, ServiceError> {
+    /// Makes a successor with the same kind of key below the same root; the old one is retired. Without a place its key is
+    /// made in the usual one, wherever the old one's is.
+    pub async fn rotate_issuer(&self, which: &str, place: Option<KeyPlace>) -> Result<RotatedIssuer, ServiceError> {
         let records = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?;
         let old = find_issuing(&records, which)?;
         if old.state == IssuerState::Retired {
@@ -49,9 +59,10 @@ impl Operator {
         let root = records.iter().find(|record| Some(record.id) == old.parent);
         let root = root.ok_or_else(|| ServiceError::internal("an issuing CA without a root"))?;
         let key = key_of(&details(old)?).ok_or_else(|| ServiceError::internal("a CA with a strange key"))?;
-        let new = self.make_below(root, &successor(&old.name, &records), key).await?;
-        let (me, old) = (self.clone(), old.id);
-        self.kernel
+        let made = self.make_below(root, &successor(&old.name, &records), key, place).await?;
+        let (me, old, new) = (self.clone(), old.id, made.clone());
+        let rotated = self
+            .kernel
             .store
             .write(move |tx| {
                 let before = tx.claim_issuers()?;
@@ -59,7 +70,8 @@ impl Operator {
                 let old = me.change(tx, &before, old, IssuerState::Retired, "issuer.retire")?;
                 Ok(RotatedIssuer { old, new: details(&new)? })
             })
-            .await
+            .await;
+        self.unless_kept(rotated, &[made])
     }
 
     /// Stops a CA from issuing. What it issued is still served, and it still signs revocations.
@@ -141,11 +153,12 @@ impl Operator {
         root: &IssuerRecord,
         name: &str,
         key: KeyAlgorithm,
+        place: Option<KeyPlace>,
     ) -> Result<IssuerRecord, ServiceError> {
         let parent = self.open_root(root).map_err(ServiceError::internal)?;
         let subject = CaName::beside(parent.issuer.certificate(), name).map_err(refusal)?;
-        let key = generate(vec![key]).await?.remove(0);
-        self.make_issuing(&parent, name, &subject, &key).map_err(ServiceError::internal)
+        let key = self.generate(place, vec![(name.to_owned(), key)]).await?.remove(0);
+        self.make_issuing(&parent, name, &subject, &key).map_err(unsigned_by_root)
     }
 
     pub(super) fn candidates<'a>(&self, issuers: &'a [IssuerDetails]) -> Vec<Recorded<'a>> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chancery_domain::Timestamp;
-use chancery_service::{Examination, ExaminedIssuer, ExaminedList, examine};
+use chancery_service::{CaKeys, Examination, ExaminedIssuer, ExaminedList, KeyPlace, examine};
 use chancery_store::{DatabaseUrl, Facts, IssuerKind, IssuerRevocation, IssuerState, Store, Tx};
 
 use super::finding::Report;
@@ -54,9 +54,10 @@ pub(super) fn look(installation: &Installation, thorough: bool, now: Timestamp, 
     if facts.schema < facts.known_schema || is_too_new(&facts) {
         return;
     }
+    let ca_keys = CaKeys::new(keyring.clone(), installation.token.clone());
     let examined = Threads::start().map_err(|error| error.to_string()).and_then(|threads| {
         let store = Store::open_untouched(database, &quiet(installation)).map_err(|error| error.to_string())?;
-        let examination = threads.run(examine(&store, &keyring)).map_err(|error| error.to_string())?;
+        let examination = threads.run(examine(&store, &keyring, &ca_keys)).map_err(|error| error.to_string())?;
         let read = |tx: &mut Tx<'_>| tx.issuers();
         let issuers = threads.run(store.read(read)).map_err(|error| error.to_string())?;
         Ok((examination, issuers))
@@ -169,7 +170,7 @@ fn judge(installation: &Installation, examination: &Examination, now: Timestamp,
 }
 
 fn judge_issuer(issuer: &ExaminedIssuer, longest: Duration, now: Timestamp, report: &mut Report) {
-    let ExaminedIssuer { name, kind, state, not_after, unfit, revocation, .. } = issuer;
+    let ExaminedIssuer { name, kind, state, not_after, place, unfit, revocation, .. } = issuer;
     if let Some(IssuerRevocation { at, reason }) = revocation {
         let what = format!("{name} is revoked since {at} ({reason}): nothing that it signed is to be trusted");
         return match not_after {
@@ -179,7 +180,13 @@ fn judge_issuer(issuer: &ExaminedIssuer, longest: Duration, now: Timestamp, repo
     }
     if let Some(unfit) = unfit {
         let what = format!("{name} cannot sign: {unfit}");
-        return report.problem("authorities", what, "put a backup back in which key and certificate belong together");
+        let advice = match place {
+            Some(KeyPlace::Token) => {
+                "see that the token is there, that keys.pkcs11 names it, and that its PIN is right"
+            }
+            Some(KeyPlace::Database) | None => "put a backup back in which key and certificate belong together",
+        };
+        return report.problem("authorities", what, advice);
     }
     let Some(not_after) = *not_after else { return };
     let (left, retired) = (not_after.since(now), *state == IssuerState::Retired);
@@ -252,6 +259,7 @@ mod tests {
             state,
             revocation: None,
             not_after: Some(NOW.plus(DAY * days)),
+            place: Some(KeyPlace::Database),
             unfit: None,
         };
         let revocation = Some(IssuerRevocation { at: NOW, reason: RevocationReason::KeyCompromise });

@@ -5,6 +5,7 @@ mod database;
 mod dcv;
 mod identity;
 mod issuance;
+mod keys;
 mod limits;
 mod profiles;
 mod provider;
@@ -17,17 +18,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{ChallengeType, Profile, Secret, WebhookUrlRules};
+use chancery_domain::{ChallengeType, Profile, WebhookUrlRules};
 use chancery_http::Network;
 use chancery_machine::{LogChoice, LogFormat, Telemetry, check_level, collector};
 use chancery_pki::KeyBlocklist;
-use chancery_seal::Keyring;
 use chancery_service::{Issuing, Settings, WebhookSettings};
 
 use super::problems::Problems;
 use super::span;
-use super::types::{Ca, Config, Keys, Log, Telemetry as Traces};
-use crate::installation::{Installation, Kek, Place, Validation};
+use super::types::{Ca, Config, Log, Telemetry as Traces};
+use crate::installation::{Installation, Place, Validation};
 
 /// How long an answer can be replayed by its idempotency key.
 pub const IDEMPOTENCY_WINDOW: Duration = Duration::from_secs(24 * 3600);
@@ -37,7 +37,8 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     let mut check = Check { base: path.parent().unwrap_or(Path::new("/")), problems: Problems::default() };
     let server = server::settle(&config.server, &mut check);
     let database = database::settle(&config.database, &mut check);
-    let kek = settle_kek(&config.keys, &mut check);
+    let kek = keys::settle(&config.keys, &mut check);
+    let token = keys::settle_token(&config.keys.pkcs11, &mut check);
     let urls = server.as_ref().map(|server| &server.urls);
     let public = server.as_ref().is_some_and(server::Server::is_public);
     let identity = identity::settle(&config.identity, urls, public, &mut check);
@@ -73,6 +74,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
         database,
         store,
         kek: kek.ok_or_else(missing)?,
+        token,
         settings: Settings {
             issuer: identity.issuer,
             audience: identity.audience,
@@ -173,27 +175,6 @@ const fn minutes(minutes: u64) -> Duration {
 
 const fn days(days: u64) -> Duration {
     Duration::from_secs(days * 86_400)
-}
-
-fn settle_kek(keys: &Keys, check: &mut Check<'_>) -> Option<Kek> {
-    match (&keys.kek_file, &keys.kek) {
-        (Some(_), Some(_)) => {
-            check.problems.add("keys.kek_file", "is set, and so is the key itself (keys.kek); keep one of them");
-            None
-        }
-        (None, Some(text)) => {
-            check.problems.take("keys.kek", Keyring::from_base64(text))?;
-            Some(Kek::Text(Secret::new(text.clone())))
-        }
-        (file, None) => {
-            let path = check.path(file.as_deref().unwrap_or("kek.json"));
-            // One that is not there yet is made by `init`; one that is there must be good.
-            if path.exists() {
-                check.problems.take("keys.kek_file", Keyring::load(&path))?;
-            }
-            Some(Kek::File(path))
-        }
-    }
 }
 
 struct CaChoice {

@@ -1,0 +1,33 @@
+//! The library of a token: loaded once in a process, and told so once.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use cryptoki::{
+    context::{CInitializeArgs, CInitializeFlags, Pkcs11},
+    error::{Error, RvError},
+};
+
+use crate::error::KeyError;
+
+/// A second beginning is refused by some libraries, and others do not survive it.
+static LOADED: Mutex<BTreeMap<PathBuf, Pkcs11>> = Mutex::new(BTreeMap::new());
+
+/// The library at this path.
+pub(super) fn load(path: &Path) -> Result<Pkcs11, KeyError> {
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(module) = loaded.get(path) {
+        return Ok(module.clone());
+    }
+    let failed = |why: &Error| KeyError::Token(format!("cannot load the PKCS #11 module {}: {why}", path.display()));
+    let module = Pkcs11::new(path).map_err(|error| failed(&error))?;
+    match module.initialize(CInitializeArgs::new(CInitializeFlags::OS_LOCKING_OK)) {
+        Ok(()) | Err(Error::Pkcs11(RvError::CryptokiAlreadyInitialized, _)) => {}
+        Err(error) => return Err(failed(&error)),
+    }
+    loaded.insert(path.to_owned(), module.clone());
+    Ok(module)
+}
