@@ -4,7 +4,9 @@ use std::error::Error;
 use std::sync::Arc;
 
 use chancery_domain::{Entropy, IssuerId};
-use chancery_pki::{Certificate, Issuer, KeyAlgorithm, KeyError, KeyReference, PrivateKey, Signer, Token, TokenKey};
+use chancery_pki::{
+    Certificate, Issuer, KeyAlgorithm, KeyError, KeyReference, PkiError, PrivateKey, Signer, Token, TokenKey,
+};
 use chancery_seal::Keyring;
 use chancery_store::IssuerRecord;
 use zeroize::Zeroizing;
@@ -126,9 +128,9 @@ fn place_of(kept: &[u8]) -> KeyPlace {
 }
 
 /// What a token did not do is told to whoever asked for it; everything else is a mistake of ours.
-pub(crate) fn refused_key(error: KeyError) -> ServiceError {
-    match error {
-        KeyError::Token(why) => ServiceError::Signer(why),
+pub(crate) fn unsigned(error: impl Into<PkiError>) -> ServiceError {
+    match error.into() {
+        PkiError::Key(KeyError::Token(why)) => ServiceError::Signer(why),
         other => ServiceError::internal(other),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use chancery_domain::{IssuerId, Timestamp};
 use chancery_pki::{
@@ -11,6 +12,7 @@ use chancery_pki::{PkiError, responder_certificate};
 use serde_json::json;
 
 use crate::authority::{Authority, Signing};
+use crate::ca_key::unsigned;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 
@@ -21,6 +23,9 @@ const RENEWAL: i64 = 3 * 86_400;
 /// For relying parties whose clocks are behind.
 const BACKDATE: i64 = 3600;
 
+/// How long a token that was away is not asked again: others ask for answers meanwhile, and each would make a key first.
+const UNABLE: Duration = Duration::from_secs(5);
+
 type All = Arc<BTreeMap<IssuerId, Responder>>;
 
 #[derive(Clone)]
@@ -28,7 +33,8 @@ pub(crate) struct Responders {
     kernel: Arc<Kernel>,
     authority: Arc<Authority>,
     all: Arc<RwLock<All>>,
-    renewing: Arc<tokio::sync::Mutex<()>>,
+    /// Held by who makes new ones. Inside are the issuers whose token was away, and since when.
+    renewing: Arc<tokio::sync::Mutex<BTreeMap<IssuerId, (Instant, ServiceError)>>>,
 }
 
 impl Responders {
@@ -41,20 +47,30 @@ impl Responders {
     pub(crate) async fn all(&self, is_needed: impl Fn(&Responder) -> bool) -> (All, Option<ServiceError>) {
         let mut missing = None;
         if !self.lacking().is_empty() {
-            let one_at_a_time = match self.known().values().any(is_needed) {
+            let mut one_at_a_time = match self.known().values().any(is_needed) {
                 true => self.renewing.try_lock().ok(),
                 false => Some(self.renewing.lock().await),
             };
             // Another may have made them meanwhile.
             let lacking = if one_at_a_time.is_some() { self.lacking() } else { Vec::new() };
             for signing in lacking {
-                match self.delegate(&signing).await {
+                let unable = one_at_a_time.as_ref().and_then(|unable| unable.get(&signing.id));
+                let made = match unable.filter(|(since, _)| since.elapsed() < UNABLE) {
+                    Some((_, why)) => Err(why.clone()),
+                    None => self.delegate(&signing).await.inspect_err(|error| {
+                        tracing::warn!(%error, issuer = %signing.id, "an OCSP responder could not be made");
+                    }),
+                };
+                match made {
                     Ok(responder) => {
                         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
                         Arc::make_mut(&mut all).insert(signing.id, responder);
                     }
                     Err(error) => {
-                        tracing::warn!(%error, issuer = %signing.id, "an OCSP responder could not be made");
+                        if let (ServiceError::Signer(_), Some(unable)) = (&error, &mut one_at_a_time) {
+                            unable.retain(|_, (since, _)| since.elapsed() < UNABLE);
+                            unable.entry(signing.id).or_insert_with(|| (Instant::now(), error.clone()));
+                        }
                         // The one there is will do for a while.
                         missing = if self.left(signing.id) > 0 { missing } else { Some(error) };
                     }
@@ -95,7 +111,7 @@ impl Responders {
         let (now, ca) = (self.kernel.now().as_secs(), signing.issuer.clone());
         let make = move || make(&ca, serial, PrivateKey::generate(algorithm)?, now);
         let responder = tokio::task::spawn_blocking(make).await.map_err(ServiceError::internal)?;
-        let responder = responder.map_err(ServiceError::internal)?;
+        let responder = responder.map_err(unsigned)?;
         let (kernel, issuer) = (self.kernel.clone(), signing.id);
         let ends = Timestamp::from_secs(responder.certificate().not_after());
         let detail = json!({"serial": serial.to_string(), "notAfter": ends.to_string()});

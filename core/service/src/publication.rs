@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use aws_lc_rs::digest;
 use chancery_domain::{IssuerId, Timestamp};
@@ -16,6 +16,7 @@ use chancery_store::{
 };
 
 use crate::authority::Authority;
+use crate::ca_key::unsigned;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 
@@ -56,6 +57,8 @@ struct Memory {
     crls: HashMap<(IssuerId, CrlName), Arc<PublishedCrl>>,
     certificates: HashMap<IssuerId, Arc<[u8]>>,
     cas: HashMap<IssuerId, Ca>,
+    /// The CAs that could not sign, and since when.
+    unable: HashMap<IssuerId, Instant>,
 }
 
 /// A CA, for those who watch.
@@ -114,11 +117,16 @@ impl Publication {
             let CrlHead { issuer, shard, number, .. } = head;
             let Some(name) = CrlName::from_column(shard) else { continue };
             if (head.lacking || is_scheduled(head.scheduled_at, self.kernel.now()))
+                && !self.is_unable(issuer)
                 && let Some(record) = issuers.iter().find(|record| record.id == issuer)
                 && let Err(error) = self.publish(record, name).await
             {
                 // Its claim ends soon, and then it is tried again.
                 tracing::error!(%error, %issuer, shard, "a revocation list could not be made");
+                if let ServiceError::Signer(_) = error {
+                    let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
+                    memory.unable.insert(issuer, Instant::now());
+                }
             }
             if number > self.crl(issuer, name).map_or(0, |crl| crl.number) {
                 let newest = self.kernel.store.read(move |tx| tx.crl(issuer, shard)).await?;
@@ -162,6 +170,12 @@ impl Publication {
             }
         }
         Ok((issuers, heads))
+    }
+
+    /// Whether its token was away a moment ago: it need not be asked for each of a CA's lists.
+    fn is_unable(&self, issuer: IssuerId) -> bool {
+        let memory = self.memory.read().unwrap_or_else(PoisonError::into_inner);
+        memory.unable.get(&issuer).is_some_and(|since| since.elapsed() < CLAIM)
     }
 
     /// Every CA has its lists from the beginning.
@@ -319,7 +333,7 @@ fn make(
         revoked: &revoked,
     };
     let earlier = facts.previous.as_deref().map_or_else(Vec::new, earlier_addresses);
-    let crl = Crl::sign_moved(signer, &contents, &earlier).map_err(ServiceError::internal)?;
+    let crl = Crl::sign_moved(signer, &contents, &earlier).map_err(unsigned)?;
     Ok((crl.into_der(), this_update))
 }
 

@@ -37,6 +37,7 @@ struct Inner {
 }
 
 /// An order whose challenge can be answered.
+#[derive(Clone)]
 pub(crate) struct Begun {
     pub(crate) order: String,
     pub(crate) name: String,
@@ -105,6 +106,11 @@ impl Agent {
             ledger: me.ledger.clone(),
             csr_key: PrivateKey::generate(KeyAlgorithm::EcP256).unwrap(),
         }))
+    }
+
+    /// The address of an operation, as the directory has it.
+    pub(crate) fn operation(&self, name: &str) -> &str {
+        self.0.directory[name].as_str().unwrap()
     }
 
     /// One certificate, from the order to the chain.

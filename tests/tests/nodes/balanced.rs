@@ -130,7 +130,7 @@ async fn a_nonce_is_taken_once(cluster: &Cluster, agent: &Agent) {
 }
 
 /// Every node serves the same list, and says the same by OCSP.
-async fn revocation_is_told_everywhere(cluster: &Cluster, chain: &str) {
+pub(crate) async fn revocation_is_told_everywhere(cluster: &Cluster, chain: &str) {
     let place = cluster.folder().join("revoked");
     std::fs::create_dir_all(&place).unwrap();
     let path = &crl_path(cluster, &place, chain);
@@ -176,7 +176,7 @@ pub(crate) fn crl_path(cluster: &Cluster, place: &Path, chain: &str) -> String {
     list.strip_prefix(&cluster.http_url).unwrap_or_else(|| panic!("{list}")).to_owned()
 }
 
-fn openssl(place: &Path, arguments: &[&str]) -> String {
+pub(crate) fn openssl(place: &Path, arguments: &[&str]) -> String {
     let output = Command::new("openssl").args(arguments).current_dir(place).output().unwrap();
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }

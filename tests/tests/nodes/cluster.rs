@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 use crate::process::{binary, free_port, get, program, signal};
 use crate::site::{Site, every_name_here};
+use crate::token;
 
 /// How long a node may take to start.
 const START: Duration = Duration::from_secs(60);
@@ -46,18 +47,34 @@ pub(crate) struct Node {
 impl Cluster {
     /// Makes an installation on an empty database, and starts nodes; none where a program is missing.
     pub(crate) async fn start(database: &str, nodes: usize) -> Option<Self> {
-        Self::start_on(database, nodes, None).await
+        Self::begin(database, nodes, None, None).await
+    }
+
+    /// The same with the keys of its CAs in a token.
+    pub(crate) async fn start_with_token(database: &str, nodes: usize) -> Option<Self> {
+        let maker = program("softhsm2-util")?;
+        Self::begin(database, nodes, None, Some(&maker)).await
     }
 
     /// The same on a database that is there already, with its key-encryption keys and a client of its reseller.
     pub(crate) async fn start_on(database: &str, nodes: usize, there: Option<(&Path, Value)>) -> Option<Self> {
+        Self::begin(database, nodes, there, None).await
+    }
+
+    async fn begin(
+        database: &str,
+        nodes: usize,
+        there: Option<(&Path, Value)>,
+        token_maker: Option<&Path>,
+    ) -> Option<Self> {
         let (binary, nginx) = (binary()?, program("nginx")?);
         let (folder, site, dns) = (tempfile::tempdir().unwrap(), Site::open().await, every_name_here().await);
         let (api, http) = (free_port(), free_port());
         let (base_url, http_url) = (format!("http://127.0.0.1:{api}"), format!("http://127.0.0.1:{http}"));
         let config = folder.path().join("chancery.toml");
+        let token = token_maker.map_or_else(String::new, |maker| token::make(maker, folder.path()));
         let text = format!(
-            "server.base_url = '{base_url}'\nserver.http_url = '{http_url}'\ndatabase.url = '{database}'\n\
+            "{token}server.base_url = '{base_url}'\nserver.http_url = '{http_url}'\ndatabase.url = '{database}'\n\
              limits.requests_per_second = 0\ndcv.resolvers = ['{}']\ndcv.dnssec = 'off'\n\
              dcv.allow_special_addresses = true\ndcv.http01_port = {}\nlog.format = 'json'\n",
             dns.address(),
@@ -214,6 +231,11 @@ impl Node {
         signal(self.child.as_ref().unwrap(), name);
     }
 
+    /// One of the operator's commands, and what it says.
+    pub(crate) fn operate(&self, arguments: &[&str]) -> String {
+        run(&self.binary, &self.config, arguments)
+    }
+
     /// What `/readyz` says, where it says anything.
     pub(crate) fn readiness(&self) -> Option<u16> {
         get(&self.admin, "/readyz").map(|(status, _)| status)
@@ -247,6 +269,7 @@ impl Drop for Ended {
 fn command(binary: &Path, config: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary);
     command.args(arguments).arg("--config").arg(config).stdin(Stdio::null());
+    command.env("SOFTHSM2_CONF", config.with_file_name(token::SETTINGS));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("CHANCERY_") {
             command.env_remove(name);

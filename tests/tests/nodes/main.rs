@@ -14,4 +14,5 @@ mod postgres;
 mod process;
 mod proxy;
 mod site;
+mod token;
 mod upgrade;

@@ -13,6 +13,7 @@ use der::{
 };
 use spki::{AlgorithmIdentifierOwned, SubjectPublicKeyInfoOwned};
 
+use super::module::said;
 use crate::{error::KeyError, public_key::KeyAlgorithm};
 
 /// What a token has to be told to make such a key.
@@ -97,7 +98,7 @@ fn integers(first: &[u8], second: &[u8]) -> Result<Vec<u8>, KeyError> {
 }
 
 fn unreadable(error: &Error) -> KeyError {
-    KeyError::Token(format!("the public key of what it has made cannot be read: {error}"))
+    KeyError::Token(format!("the public key of what it has made cannot be read: {}", said(error)))
 }
 
 /// An `RSAPublicKey`, or an `ECDSA-Sig-Value`.

@@ -26,7 +26,7 @@ use der::Encode;
 pub use self::key::{KeyReference, TokenKey};
 use self::{
     encoding::Shape,
-    module::load,
+    module::{load, said},
     seats::{Seats, find},
 };
 use crate::{
@@ -172,18 +172,7 @@ impl Token {
     }
 
     fn trouble(&self, error: &Error) -> KeyError {
-        let why = match error {
-            Error::Pkcs11(RvError::PinIncorrect | RvError::PinInvalid | RvError::PinLenRange, _) => {
-                "the PIN is wrong".to_owned()
-            }
-            Error::Pkcs11(RvError::PinLocked, _) => {
-                "the PIN is locked; its security officer can set a new one".to_owned()
-            }
-            Error::Pkcs11(RvError::UserPinNotInitialized, _) => "it has no user PIN yet".to_owned(),
-            Error::Pkcs11(code, function) => format!("{function} answered {code:?}"),
-            other => other.to_string(),
-        };
-        KeyError::Token(format!("the token {:?} did not do it: {why}", self.label()))
+        KeyError::Token(format!("the token {:?} did not do it: {}", self.label(), said(error)))
     }
 }
 

@@ -22,7 +22,8 @@ pub(super) fn load(path: &Path) -> Result<Pkcs11, KeyError> {
     if let Some(module) = loaded.get(path) {
         return Ok(module.clone());
     }
-    let failed = |why: &Error| KeyError::Token(format!("cannot load the PKCS #11 module {}: {why}", path.display()));
+    let failed =
+        |error: &Error| KeyError::Token(format!("cannot load the PKCS #11 module {}: {}", path.display(), said(error)));
     let module = Pkcs11::new(path).map_err(|error| failed(&error))?;
     match module.initialize(CInitializeArgs::new(CInitializeFlags::OS_LOCKING_OK)) {
         Ok(()) | Err(Error::Pkcs11(RvError::CryptokiAlreadyInitialized, _)) => {}
@@ -30,4 +31,17 @@ pub(super) fn load(path: &Path) -> Result<Pkcs11, KeyError> {
     }
     loaded.insert(path.to_owned(), module.clone());
     Ok(module)
+}
+
+/// What a module answered, without the poetry of its standard.
+pub(super) fn said(error: &Error) -> String {
+    match error {
+        Error::Pkcs11(RvError::PinIncorrect | RvError::PinInvalid | RvError::PinLenRange, _) => {
+            "the PIN is wrong".to_owned()
+        }
+        Error::Pkcs11(RvError::PinLocked, _) => "the PIN is locked; its security officer can set a new one".to_owned(),
+        Error::Pkcs11(RvError::UserPinNotInitialized, _) => "it has no user PIN yet".to_owned(),
+        Error::Pkcs11(code, function) => format!("C_{function:?} answered {code:?}"),
+        other => other.to_string(),
+    }
 }

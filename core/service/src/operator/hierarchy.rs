@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::Operator;
 use super::issuers::is_same_name;
-use crate::ca_key::{KeyPlace, NewKey, refused_key};
+use crate::ca_key::{KeyPlace, NewKey, unsigned};
 use crate::error::{Noun, ServiceError};
 use crate::settings::Issuing;
 
@@ -75,7 +75,7 @@ impl Operator {
         }
         let wanted = [(new.root.clone(), KeyAlgorithm::EcP384)].into_iter().chain(new.issuing.iter().cloned());
         let keys = self.generate(new.keys, wanted.collect()).await?;
-        let made = self.make_hierarchy(&new, keys).map_err(unsigned_by_root)?;
+        let made = self.make_hierarchy(&new, keys).map_err(unmade)?;
         let (me, new) = (self.clone(), made.clone());
         let kept = self
             .kernel
@@ -203,7 +203,7 @@ impl Operator {
             })
         };
         let made: Result<Vec<_>, KeyError> = tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)?;
-        made.map_err(refused_key)
+        made.map_err(unsigned)
     }
 
     fn serial(&self) -> Serial {
@@ -220,12 +220,9 @@ pub(super) struct Parent {
 }
 
 /// A root whose key is in a token may be unable to sign, which is nobody's mistake.
-pub(super) fn unsigned_by_root(error: AnyError) -> ServiceError {
+pub(super) fn unmade(error: AnyError) -> ServiceError {
     match error.downcast::<PkiError>() {
-        Ok(error) => match *error {
-            PkiError::Key(error) => refused_key(error),
-            other => ServiceError::internal(other),
-        },
+        Ok(error) => unsigned(*error),
         Err(other) => ServiceError::internal(other),
     }
 }

@@ -6,7 +6,7 @@ use chancery_store::{IssuerKind, IssuerRecord, IssuerState, Tx};
 use serde_json::json;
 
 use super::Operator;
-use super::hierarchy::{IssuerDetails, details, unsigned_by_root};
+use super::hierarchy::{IssuerDetails, details, unmade};
 use crate::ca_key::KeyPlace;
 use crate::error::{Noun, ServiceError};
 use crate::issuers::{Candidate, gaps, suitable, users};
@@ -158,7 +158,7 @@ impl Operator {
         let parent = self.open_root(root).map_err(ServiceError::internal)?;
         let subject = CaName::beside(parent.issuer.certificate(), name).map_err(refusal)?;
         let key = self.generate(place, vec![(name.to_owned(), key)]).await?.remove(0);
-        self.make_issuing(&parent, name, &subject, &key).map_err(unsigned_by_root)
+        self.make_issuing(&parent, name, &subject, &key).map_err(unmade)
     }
 
     pub(super) fn candidates<'a>(&self, issuers: &'a [IssuerDetails]) -> Vec<Recorded<'a>> {

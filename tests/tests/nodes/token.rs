@@ -1,0 +1,147 @@
+//! The keys of the CAs in a token that all nodes share: SoftHSM, which keeps them in a folder.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chancery_jose::base64url;
+use chancery_pki::Certificate;
+use serde_json::{Value, json};
+
+use crate::agent::{Agent, Load};
+use crate::balanced::{crl_path, openssl, revocation_is_told_everywhere};
+use crate::cluster::Cluster;
+use crate::ledger::Ledger;
+use crate::postgres::Postgres;
+use crate::process::get;
+
+/// The file that SoftHSM is told about by its environment.
+pub(crate) const SETTINGS: &str = "softhsm2.conf";
+
+/// Makes a token in a folder, and says what a configuration beside it says of that.
+pub(crate) fn make(maker: &Path, folder: &Path) -> String {
+    let (tokens, settings, pin) = (folder.join("tokens"), folder.join(SETTINGS), folder.join("pin"));
+    fs::create_dir(&tokens).unwrap();
+    fs::write(&settings, format!("directories.tokendir = {}\nlog.level = ERROR\n", tokens.display())).unwrap();
+    fs::write(&pin, "4711\n").unwrap();
+    fs::set_permissions(&pin, fs::Permissions::from_mode(0o600)).unwrap();
+    let made = Command::new(maker)
+        .args(["--init-token", "--free", "--label", "nodes", "--so-pin", "12345678", "--pin", "4711"])
+        .env("SOFTHSM2_CONF", &settings)
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    "keys.pkcs11 = { module = '/usr/lib/softhsm/libsofthsm2.so', token = 'nodes', pin_file = 'pin' }\n".to_owned()
+}
+
+mod slow {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn keys_in_a_token_sign_for_every_node() {
+        let Some(postgres) = Postgres::start(&[]) else { return };
+        let Some(cluster) = Cluster::start_with_token(&postgres.url("ca"), 2).await else { return };
+        let cas: Value = serde_json::from_str(&cluster.nodes[0].operate(&["ca", "list", "--json"])).unwrap();
+        assert!(cas.as_array().unwrap().iter().all(|ca| ca["key_in"] == "token"), "{cas}");
+        let ledger = Arc::new(Ledger::default());
+        let agents = Agent::crowd(&cluster, 8, &ledger).await;
+        agents[0].issue().await;
+        let chain = ledger.chains().remove(0);
+        let load = Load::begin(&agents);
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        load.finish().await;
+        let heard = ledger.heard();
+        assert!(heard.answers.keys().all(|status| matches!(status, 200 | 201)), "{heard:?}");
+        ledger.check(&agents, &postgres.url("ca")).await;
+
+        verifies(&cluster, &chain);
+        let wish = json!({"certificate": base64url::encode(leaf(&chain).as_der())}).to_string();
+        let answer = agents[0].post(agents[0].operation("revokeCert"), wish.as_bytes()).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        revocation_is_told_everywhere(&cluster, &chain).await;
+
+        // A successor whose key is in the database, and one whose key is in the token again.
+        for (place, turn) in [("database", "E1"), ("token", "E3")] {
+            let ca = format!("Chancery Issuing CA {turn}");
+            let said = cluster.nodes[0].operate(&["ca", "rotate", &ca, "--keys", place, "--json"]);
+            let rotated: Value = serde_json::from_str(&said).unwrap();
+            assert_eq!(rotated["new"]["key_in"], place, "{rotated}");
+            let name = rotated["new"]["name"].as_str().unwrap();
+            issued_by(name, &agents[0], &ledger).await;
+        }
+        ledger.check(&agents, &postgres.url("ca")).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_is_to_be_signed_waits_for_a_token_that_is_away() {
+        let Some(postgres) = Postgres::start(&[]) else { return };
+        let Some(mut cluster) = Cluster::start_with_token(&postgres.url("ca"), 2).await else { return };
+        let ledger = Arc::new(Ledger::default());
+        let agents = Agent::crowd(&cluster, 2, &ledger).await;
+        agents[0].issue().await;
+
+        let (tokens, away) = (cluster.folder().join("tokens"), cluster.folder().join("away"));
+        cluster.nodes.iter_mut().for_each(|node| node.stop());
+        fs::rename(&tokens, &away).unwrap();
+        // Whoever does not need it is served.
+        cluster.nodes.iter_mut().for_each(|node| node.start());
+        tokio::task::block_in_place(|| cluster.nodes.iter_mut().for_each(|node| node.wait_until_ready()));
+        for node in &cluster.nodes {
+            let (status, body) = get(&node.admin, "/readyz").unwrap();
+            assert!(status == 200 && body.contains("cannot load the PKCS #11 module"), "{body}");
+            assert!(node.log().contains("the key of a CA cannot be used"), "{}", node.log());
+        }
+        let begun = agents[1].begin().await;
+        agents[1].answer(&begun).await;
+        let finished = tokio::spawn({
+            let (agent, begun) = (agents[1].clone(), begun.clone());
+            async move { agent.complete(&begun).await }
+        });
+        let processing = agents[1].speaking_to(&cluster.nodes[0].api).wait(&begun.order, &["processing"]).await;
+        assert_eq!(processing["error"], Value::Null);
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        assert!(!finished.is_finished());
+        let failures =
+            get(&cluster.nodes[0].admin, "/metrics").unwrap().1 + &get(&cluster.nodes[1].admin, "/metrics").unwrap().1;
+        assert!(
+            failures.lines().any(|line| line.starts_with("chancery_token_failures_total ") && !line.ends_with(" 0"))
+        );
+
+        fs::rename(&away, &tokens).unwrap();
+        finished.await.unwrap();
+        ledger.check(&agents, &postgres.url("ca")).await;
+        ledger.chains().iter().for_each(|chain| verifies(&cluster, chain));
+        for node in &cluster.nodes {
+            let (_, body) = get(&node.admin, "/readyz").unwrap();
+            assert!(body.contains("\"token\":\"ok\""), "{body}");
+        }
+    }
+}
+
+fn leaf(chain: &str) -> Certificate {
+    Certificate::chain_from_pem(chain).unwrap().remove(0)
+}
+
+/// Issues until a certificate is of this CA: every node follows within seconds.
+async fn issued_by(ca: &str, agent: &Agent, ledger: &Ledger) {
+    let by_it = |chain: &String| leaf(chain).info().unwrap().issuer.contains(ca);
+    let began = Instant::now();
+    while !ledger.chains().iter().any(by_it) {
+        assert!(began.elapsed() < Duration::from_secs(30), "nothing is of {ca}");
+        agent.issue().await;
+    }
+}
+
+/// Whether OpenSSL believes a chain, up to the root and with the list of its issuer.
+fn verifies(cluster: &Cluster, chain: &str) {
+    let place = cluster.folder().join("verified");
+    fs::create_dir_all(&place).unwrap();
+    fs::write(place.join("root.pem"), cluster.nodes[0].operate(&["ca", "show", "Chancery Root CA 1", "--pem"]))
+        .unwrap();
+    crl_path(cluster, &place, chain);
+    let said = openssl(&place, &["verify", "-CAfile", "root.pem", "-untrusted", "issuer.pem", "leaf.pem"]);
+    assert!(said.contains("leaf.pem: OK"), "{said}");
+}
