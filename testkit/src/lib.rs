@@ -8,6 +8,7 @@ mod entropy;
 pub mod postgres;
 mod store;
 pub mod tls_alpn;
+pub mod tokens;
 pub mod web;
 
 pub use builders::Builders;

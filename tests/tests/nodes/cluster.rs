@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use chancery_client::{Client, ClientCredentials};
 use chancery_testkit::dns::TestDns;
+use chancery_testkit::tokens::{self, Tokens};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::process::{binary, free_port, get, program, signal};
 use crate::site::{Site, every_name_here};
-use crate::token;
 
 /// How long a node may take to start.
 const START: Duration = Duration::from_secs(60);
@@ -52,8 +52,7 @@ impl Cluster {
 
     /// The same with the keys of its CAs in a token.
     pub(crate) async fn start_with_token(database: &str, nodes: usize) -> Option<Self> {
-        let maker = program("softhsm2-util")?;
-        Self::begin(database, nodes, None, Some(&maker)).await
+        Self::begin(database, nodes, None, Some("nodes")).await
     }
 
     /// The same on a database that is there already, with its key-encryption keys and a client of its reseller.
@@ -61,18 +60,19 @@ impl Cluster {
         Self::begin(database, nodes, there, None).await
     }
 
-    async fn begin(
-        database: &str,
-        nodes: usize,
-        there: Option<(&Path, Value)>,
-        token_maker: Option<&Path>,
-    ) -> Option<Self> {
+    async fn begin(database: &str, nodes: usize, there: Option<(&Path, Value)>, token: Option<&str>) -> Option<Self> {
         let (binary, nginx) = (binary()?, program("nginx")?);
         let (folder, site, dns) = (tempfile::tempdir().unwrap(), Site::open().await, every_name_here().await);
         let (api, http) = (free_port(), free_port());
         let (base_url, http_url) = (format!("http://127.0.0.1:{api}"), format!("http://127.0.0.1:{http}"));
         let config = folder.path().join("chancery.toml");
-        let token = token_maker.map_or_else(String::new, |maker| token::make(maker, folder.path()));
+        let token = match token {
+            Some(label) => {
+                Tokens::new(folder.path())?.make(label);
+                Tokens::configuration(label)
+            }
+            None => String::new(),
+        };
         let text = format!(
             "{token}server.base_url = '{base_url}'\nserver.http_url = '{http_url}'\ndatabase.url = '{database}'\n\
              limits.requests_per_second = 0\ndcv.resolvers = ['{}']\ndcv.dnssec = 'off'\n\
@@ -269,7 +269,7 @@ impl Drop for Ended {
 fn command(binary: &Path, config: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary);
     command.args(arguments).arg("--config").arg(config).stdin(Stdio::null());
-    command.env("SOFTHSM2_CONF", config.with_file_name(token::SETTINGS));
+    command.env(tokens::VARIABLE, Tokens::of(config.parent().unwrap()).settings());
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("CHANCERY_") {
             command.env_remove(name);

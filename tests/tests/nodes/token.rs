@@ -1,9 +1,6 @@
-//! The keys of the CAs in a token that all nodes share: SoftHSM, which keeps them in a folder.
+//! The keys of the CAs in a token that all nodes share.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,25 +14,6 @@ use crate::cluster::Cluster;
 use crate::ledger::Ledger;
 use crate::postgres::Postgres;
 use crate::process::get;
-
-/// The file that SoftHSM is told about by its environment.
-pub(crate) const SETTINGS: &str = "softhsm2.conf";
-
-/// Makes a token in a folder, and says what a configuration beside it says of that.
-pub(crate) fn make(maker: &Path, folder: &Path) -> String {
-    let (tokens, settings, pin) = (folder.join("tokens"), folder.join(SETTINGS), folder.join("pin"));
-    fs::create_dir(&tokens).unwrap();
-    fs::write(&settings, format!("directories.tokendir = {}\nlog.level = ERROR\n", tokens.display())).unwrap();
-    fs::write(&pin, "4711\n").unwrap();
-    fs::set_permissions(&pin, fs::Permissions::from_mode(0o600)).unwrap();
-    let made = Command::new(maker)
-        .args(["--init-token", "--free", "--label", "nodes", "--so-pin", "12345678", "--pin", "4711"])
-        .env("SOFTHSM2_CONF", &settings)
-        .output()
-        .unwrap();
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    "keys.pkcs11 = { module = '/usr/lib/softhsm/libsofthsm2.so', token = 'nodes', pin_file = 'pin' }\n".to_owned()
-}
 
 mod slow {
     use super::*;

@@ -3,7 +3,7 @@
 
 use std::{
     env, fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::Command,
     sync::{Arc, Mutex},
     thread,
@@ -11,61 +11,28 @@ use std::{
 
 use chancery_domain::{Entropy, Secret};
 use chancery_pki::{KeyAlgorithm, KeyError, Signer, Token, TokenChoice, TokenKey, verify};
+use chancery_testkit::tokens::{MODULE, PIN, Tokens, VARIABLE};
 
-/// Where Debian has it.
-const MODULE: &str = "/usr/lib/softhsm/libsofthsm2.so";
-/// Set for the process in which a test really runs: SoftHSM takes its folder from the environment alone.
+/// Set for the process in which a test really runs: SoftHSM takes its settings from the environment alone.
 const FOLDER: &str = "CHANCERY_TEST_TOKENS";
-/// With this set, a missing program is a failure: nobody reads what a build server skipped.
-const REQUIRED: &str = "CHANCERY_REQUIRE_TOOLS";
 
 /// Runs a test in a process of its own, with tokens of its own.
 fn apart(test: &str, body: impl FnOnce(&Tokens)) {
     if let Some(folder) = env::var_os(FOLDER) {
-        return body(&Tokens(folder.into()));
-    }
-    if !Path::new(MODULE).exists() {
-        assert!(env::var_os(REQUIRED).is_none(), "there is no {MODULE}: run ./scripts/test");
-        eprintln!("skipped: SoftHSM is not installed");
-        return;
+        return body(&Tokens::of(Path::new(&folder)));
     }
     let folder = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join("tokens")).unwrap();
-    let settings = format!("directories.tokendir = {}\nlog.level = ERROR\n", folder.path().join("tokens").display());
-    fs::write(folder.path().join("softhsm2.conf"), settings).unwrap();
+    let Some(tokens) = Tokens::new(folder.path()) else { return };
     let ran = Command::new(env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture"])
         .env(FOLDER, folder.path())
-        .env("SOFTHSM2_CONF", folder.path().join("softhsm2.conf"))
+        .env(VARIABLE, tokens.settings())
         .status();
     assert!(ran.unwrap().success());
 }
 
-struct Tokens(PathBuf);
-
-impl Tokens {
-    fn make(&self, label: &str) {
-        let made = Command::new("softhsm2-util")
-            .args(["--init-token", "--free", "--label", label, "--so-pin", "12345678", "--pin", "4711"])
-            .output()
-            .unwrap();
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    }
-
-    /// What is in them, as somebody else's tool sees it.
-    fn files(&self) -> usize {
-        let tokens = fs::read_dir(self.0.join("tokens")).unwrap().map(|token| token.unwrap().path());
-        tokens.flat_map(|token| fs::read_dir(token).unwrap()).filter(is_object).count()
-    }
-}
-
-fn is_object(file: &std::io::Result<fs::DirEntry>) -> bool {
-    let name = file.as_ref().unwrap().file_name();
-    name.to_string_lossy().ends_with(".object") && name != "token.object"
-}
-
 fn token(label: &str) -> Arc<Token> {
-    token_with(label, || "4711".to_owned())
+    token_with(label, || PIN.to_owned())
 }
 
 fn token_with(label: &str, pin: impl Fn() -> String + Send + Sync + 'static) -> Arc<Token> {
@@ -117,7 +84,7 @@ fn every_kind_of_key_signs_and_is_found_again() {
             assert!(said.contains("\"other\"") && said.contains(&key.reference().hex()), "{said}");
             assert_eq!(why(elsewhere.check()), said);
         }
-        assert_eq!(tokens.files(), 2 * KeyAlgorithm::ALL.len());
+        assert_eq!(tokens.keys(), 2 * KeyAlgorithm::ALL.len());
     });
 }
 
@@ -155,7 +122,7 @@ fn a_key_does_not_come_out_and_does_nothing_but_sign() {
         let module = Pkcs11::new(MODULE).unwrap();
         let _ = module.initialize(CInitializeArgs::new(CInitializeFlags::OS_LOCKING_OK));
         let session = module.open_ro_session(module.get_slots_with_token().unwrap()[0]).unwrap();
-        let _ = session.login(UserType::User, Some(&AuthPin::new("4711".into())));
+        let _ = session.login(UserType::User, Some(&AuthPin::new(PIN.into())));
         let private = [Attribute::Class(ObjectClass::PRIVATE_KEY), Attribute::Id(key.reference().id().to_vec())];
         let [found] = session.find_objects(&private).unwrap()[..] else { panic!("not one key") };
         use AttributeType::{Decrypt, Extractable, Label, Private, Sensitive, Sign, Unwrap};
@@ -188,7 +155,7 @@ fn a_pin_that_was_refused_is_not_tried_again() {
         }
         *pin.lock().unwrap() = "4713";
         assert!(why(token.check()).contains("the PIN is wrong"), "another one is");
-        *pin.lock().unwrap() = "4711";
+        *pin.lock().unwrap() = PIN;
         assert_eq!(token.check(), Ok(()));
     });
 }
@@ -201,13 +168,13 @@ fn what_is_not_there_is_told() {
         assert!(why(token("none").check()).contains("no token with the label \"none\""));
         assert!(why(token("two").check()).contains("several tokens"));
         let token_of = |module: &Path| {
-            let pin = Arc::new(|| Ok(Secret::new("4711".to_owned())));
+            let pin = Arc::new(|| Ok(Secret::new(PIN.to_owned())));
             Token::new(TokenChoice { module: module.to_owned(), label: "one".to_owned(), pin })
         };
         assert!(
             why(token_of(Path::new("/nowhere.so")).check()).contains("cannot load the PKCS #11 module /nowhere.so")
         );
-        let text = tokens.0.join("text.so");
+        let text = tokens.folder().join("text.so");
         fs::write(&text, "no library").unwrap();
         assert!(why(token_of(&text).check()).contains("cannot load"));
         // A library, and of something else.
@@ -228,9 +195,9 @@ fn a_key_that_was_taken_away_is_missed_and_one_that_comes_back_signs() {
         tokens.make("one");
         let token = token("one");
         let key = generate(&token, KeyAlgorithm::EcP256);
-        assert_eq!(tokens.files(), 2);
+        assert_eq!(tokens.keys(), 2);
         token.destroy(key.reference()).unwrap();
-        assert_eq!(tokens.files(), 0);
+        assert_eq!(tokens.keys(), 0);
         assert!(why(key.sign(b"message")).contains("has no private key"));
         assert!(why(key.check()).contains("has no private key"));
         // The same numbers are drawn anew, so it gets the same id.

@@ -21,4 +21,5 @@ mod serve;
 mod setup;
 mod stopping;
 mod support;
+mod tokens;
 mod traces;
