@@ -71,9 +71,19 @@ impl Tokens {
 
     /// How many keys are in them, public and private ones.
     pub fn keys(&self) -> usize {
+        self.key_files().len()
+    }
+
+    /// They have none any more.
+    pub fn lose_keys(&self) {
+        self.key_files().iter().for_each(|key| fs::remove_file(key).expect("the file of a key"));
+    }
+
+    fn key_files(&self) -> Vec<PathBuf> {
         let tokens = fs::read_dir(self.folder()).expect("the tokens").flatten();
         let files = tokens.flat_map(|token| fs::read_dir(token.path()).expect("a token")).flatten();
-        let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
-        names.filter(|name| name.ends_with(".object") && name != "token.object").count()
+        let is_key =
+            |file: &PathBuf| file.extension().is_some_and(|is| is == "object") && !file.ends_with("token.object");
+        files.map(|file| file.path()).filter(is_key).collect()
     }
 }

@@ -109,6 +109,11 @@ impl Authority {
         })
     }
 
+    /// Whether keys of CAs may be in a token, which may be away.
+    pub fn uses_token(&self) -> bool {
+        self.kernel.ca_keys.token().is_some()
+    }
+
     /// The profiles, with the kind of key, for which no active CA may sign: their orders are going to fail.
     pub fn gaps(&self) -> Vec<(ProfileName, KeyType)> {
         gaps(&self.candidates(), &self.kernel.settings.issuing)

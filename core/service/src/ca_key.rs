@@ -41,10 +41,36 @@ pub struct CaKeys {
     token: Option<Arc<Token>>,
 }
 
+/// What the database knows of a key without opening it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyHome {
+    pub place: KeyPlace,
+    /// The id that it has in its token, in hexadecimal.
+    pub id: Option<String>,
+}
+
 /// A key that was just made, and what is going to be kept of it.
 pub(crate) struct NewKey {
     pub(crate) signer: Arc<dyn Signer>,
     kept: Zeroizing<Vec<u8>>,
+    in_token: Option<InToken>,
+}
+
+struct InToken {
+    token: Arc<Token>,
+    reference: KeyReference,
+    name: String,
+}
+
+impl NewKey {
+    /// Takes it away from its token. Only where it is sure that no CA has it, for nothing brings it back; one that is left
+    /// there for nothing does no harm.
+    pub(crate) fn discard(self) {
+        let Some(InToken { token, reference, name }) = self.in_token else { return };
+        if let Err(error) = token.destroy(&reference, &name) {
+            tracing::warn!(%error, key = reference.hex(), name, "a key that was made for nothing stays in the token");
+        }
+    }
 }
 
 impl CaKeys {
@@ -68,17 +94,18 @@ impl CaKeys {
         let certificate = Certificate::from_der(&record.certificate)?;
         let signer: Arc<dyn Signer> = match place_of(&kept) {
             KeyPlace::Database => Arc::new(PrivateKey::from_pkcs8(&kept)?),
-            KeyPlace::Token => {
-                let reference: KeyReference = std::str::from_utf8(&kept)?.parse()?;
-                Arc::new(TokenKey::new(self.token.clone(), reference, &certificate.spki()?)?)
-            }
+            KeyPlace::Token => Arc::new(TokenKey::new(self.token.clone(), reference_in(&kept)?, &certificate.spki()?)?),
         };
         Ok(Issuer::new(certificate, signer)?)
     }
 
     /// Where the key of a CA is.
-    pub(crate) fn place(&self, record: &IssuerRecord) -> Result<KeyPlace, AnyError> {
-        Ok(place_of(&self.kept(record)?))
+    pub(crate) fn home(&self, record: &IssuerRecord) -> Result<KeyHome, AnyError> {
+        let kept = self.kept(record)?;
+        Ok(match place_of(&kept) {
+            KeyPlace::Database => KeyHome { place: KeyPlace::Database, id: None },
+            KeyPlace::Token => KeyHome { place: KeyPlace::Token, id: Some(reference_in(&kept)?.hex()) },
+        })
     }
 
     /// Makes a key for the CA with this name. An RSA key takes from tenths of a second to seconds.
@@ -92,13 +119,16 @@ impl CaKeys {
         match place {
             KeyPlace::Database => {
                 let key = PrivateKey::generate(algorithm)?;
-                Ok(NewKey { kept: key.to_pkcs8()?, signer: Arc::new(key) })
+                Ok(NewKey { kept: key.to_pkcs8()?, signer: Arc::new(key), in_token: None })
             }
             KeyPlace::Token => {
                 let none = || KeyError::Token("no token is configured: see `keys.pkcs11`".to_owned());
-                let key = self.token.as_ref().ok_or_else(none)?.generate(algorithm, name, entropy)?;
-                let kept = Zeroizing::new(key.reference().to_string().into_bytes());
-                Ok(NewKey { kept, signer: Arc::new(key) })
+                let token = self.token.clone().ok_or_else(none)?;
+                let key = token.generate(algorithm, name, entropy)?;
+                let reference = key.reference().clone();
+                let kept = Zeroizing::new(reference.to_string().into_bytes());
+                let in_token = Some(InToken { token, reference, name: name.to_owned() });
+                Ok(NewKey { kept, signer: Arc::new(key), in_token })
             }
         }
     }
@@ -106,16 +136,6 @@ impl CaKeys {
     /// What is kept of a key, sealed for the CA that it belongs to.
     pub(crate) fn seal(&self, issuer: IssuerId, key: &NewKey) -> Vec<u8> {
         self.keyring.seal(&sealed_column("issuers").context(issuer), &key.kept)
-    }
-
-    /// Takes away what a token has of a CA that was not made after all. What cannot be taken away stays there, of no use.
-    pub(crate) fn drop_unused(&self, record: &IssuerRecord) {
-        let reference = || -> Result<KeyReference, AnyError> { Ok(std::str::from_utf8(&self.kept(record)?)?.parse()?) };
-        if let (Some(token), Ok(reference)) = (&self.token, reference())
-            && let Err(error) = token.destroy(&reference)
-        {
-            tracing::warn!(%error, key = reference.hex(), "a key that was made for nothing stays in the token");
-        }
     }
 
     fn kept(&self, record: &IssuerRecord) -> Result<Zeroizing<Vec<u8>>, AnyError> {
@@ -127,10 +147,17 @@ fn place_of(kept: &[u8]) -> KeyPlace {
     if KeyReference::is_one(kept) { KeyPlace::Token } else { KeyPlace::Database }
 }
 
+fn reference_in(kept: &[u8]) -> Result<KeyReference, AnyError> {
+    Ok(std::str::from_utf8(kept)?.parse()?)
+}
+
 /// What a token did not do is told to whoever asked for it; everything else is a mistake of ours.
 pub(crate) fn unsigned(error: impl Into<PkiError>) -> ServiceError {
     match error.into() {
-        PkiError::Key(KeyError::Token(why)) => ServiceError::Signer(why),
+        PkiError::Key(KeyError::Token(why)) => {
+            metrics::counter!("chancery_token_failures_total").increment(1);
+            ServiceError::Signer(why)
+        }
         other => ServiceError::internal(other),
     }
 }

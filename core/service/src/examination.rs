@@ -81,7 +81,7 @@ fn examined(record: &IssuerRecord, ca_keys: &CaKeys) -> ExaminedIssuer {
         state: record.state,
         revocation: record.revocation,
         not_after: certificate.as_ref().ok().map(|certificate| Timestamp::from_secs(certificate.not_after())),
-        place: ca_keys.place(record).ok(),
+        place: ca_keys.home(record).ok().map(|home| home.place),
         unfit: fit.err().map(|error| error.to_string()),
     }
 }

@@ -65,7 +65,7 @@ pub use acme::Acme;
 pub use audit::{Audit, Refusal};
 pub use authority::{Authority, Signing};
 pub use authorizations::{AuthorizationDetails, Authorizations, ChallengeDetails, Looker};
-pub use ca_key::{CaKeys, KeyPlace};
+pub use ca_key::{CaKeys, KeyHome, KeyPlace};
 pub use caa::{CaaAnswer, CaaAsker, WebAnswer};
 pub use caller::{Actor, Caller, Origin};
 pub use certificates::{CertificateDetails, Certificates, Download, Revoked};

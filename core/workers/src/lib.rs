@@ -42,6 +42,8 @@ const ISSUING: usize = 256;
 const ASSIGNING: usize = 64;
 /// After so many beginnings a job is not going to work.
 const MOST_ATTEMPTS: i64 = 8;
+/// Unless it was a token that did not work: then it is begun with every lease, for about an hour.
+const MOST_FOR_TOKEN: i64 = 240;
 
 /// The workers of one process.
 #[derive(Clone)]
@@ -203,15 +205,12 @@ impl Workers {
         }
     }
 
-    /// Waits a little where something failed because the database or a token was not there, and may be tried again: whoever
-    /// waits for it need not wait for the lease to end, too. After that it may be another's.
+    /// Waits a little where something failed because the database was not there, and may be tried again: whoever waits for
+    /// it need not wait for the lease to end, too. After that it may be another's. A token that is away is not waited for
+    /// here, in a place that others need.
     async fn may_try_again(&self, job: &Job, began: Instant, error: &ServiceError) -> bool {
-        let may_pass = match error {
-            ServiceError::Store(error) => error.is_transient(),
-            ServiceError::Signer(_) => true,
-            _ => false,
-        };
-        if !may_pass || began.elapsed() >= self.services.jobs.lease_time() {
+        let ServiceError::Store(error) = error else { return false };
+        if !error.is_transient() || began.elapsed() >= self.services.jobs.lease_time() {
             return false;
         }
         tracing::debug!(%error, subject = job.subject, "a job is tried again");
@@ -289,7 +288,8 @@ impl Workers {
     async fn issue(&self, whose: &str, job: &Job) -> Result<(), ServiceError> {
         let Ok(id) = job.subject.parse::<OrderId>() else { return self.services.jobs.drop_unreadable(job).await };
         let issuance = &self.services.issuance;
-        if job.attempts > MOST_ATTEMPTS {
+        let (tried_often, may_lack_token) = (job.attempts > MOST_ATTEMPTS, self.services.authority.uses_token());
+        if tried_often && (job.attempts > MOST_FOR_TOKEN || !may_lack_token) {
             return issuance.fail(id, gave_up()).await;
         }
         let began = Instant::now();
@@ -301,6 +301,8 @@ impl Workers {
             };
             match issued {
                 Err(error) if self.may_try_again(job, began, &error).await => {}
+                Err(ServiceError::Signer(why)) => return Err(ServiceError::Signer(why)),
+                Err(_) if tried_often => return issuance.fail(id, gave_up()).await,
                 issued => issued?,
             }
         }

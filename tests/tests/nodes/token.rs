@@ -70,7 +70,8 @@ mod slow {
         for node in &cluster.nodes {
             let (status, body) = get(&node.admin, "/readyz").unwrap();
             assert!(status == 200 && body.contains("cannot load the PKCS #11 module"), "{body}");
-            assert!(node.log().contains("the key of a CA cannot be used"), "{}", node.log());
+            let said = || node.log().contains("the key of a CA cannot be used");
+            until("the log tells of the keys", said).await;
         }
         let begun = agents[1].begin().await;
         agents[1].answer(&begun).await;
@@ -93,8 +94,8 @@ mod slow {
         ledger.check(&agents, &postgres.url("ca")).await;
         ledger.chains().iter().for_each(|chain| verifies(&cluster, chain));
         for node in &cluster.nodes {
-            let (_, body) = get(&node.admin, "/readyz").unwrap();
-            assert!(body.contains("\"token\":\"ok\""), "{body}");
+            let well = || get(&node.admin, "/readyz").unwrap().1.contains("\"token\":\"ok\"");
+            until("the token is well", well).await;
         }
     }
 }
@@ -110,6 +111,14 @@ async fn issued_by(ca: &str, agent: &Agent, ledger: &Ledger) {
     while !ledger.chains().iter().any(by_it) {
         assert!(began.elapsed() < Duration::from_secs(30), "nothing is of {ca}");
         agent.issue().await;
+    }
+}
+
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(30), "{what}: not within 30 s");
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 

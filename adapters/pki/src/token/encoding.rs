@@ -84,11 +84,14 @@ pub(super) fn digest_info(message: &[u8]) -> Vec<u8> {
     [&BEFORE[..], digest(&SHA256, message).as_ref()].concat()
 }
 
-/// A point comes in an octet string; some tokens leave that away.
+/// A point, which is not compressed, comes in an octet string; some tokens leave that away, and what they give may look
+/// like one.
 fn point(found: Vec<u8>) -> Vec<u8> {
     match <&OctetStringRef>::from_der(&found) {
-        Ok(inside) => inside.as_bytes().to_vec(),
-        Err(_) => found,
+        Ok(inside) if matches!(inside.as_bytes(), [4, rest @ ..] if [64, 96].contains(&rest.len())) => {
+            inside.as_bytes().to_vec()
+        }
+        Ok(_) | Err(_) => found,
     }
 }
 
@@ -125,5 +128,8 @@ mod tests {
         let bare = [&[4][..], &[7; 64]].concat();
         assert_eq!(point([&[4, 65][..], &bare].concat()), bare);
         assert_eq!(point(bare.clone()), bare);
+        // As long as it says that it is.
+        let misleading = [&[4, 63][..], &[7; 63]].concat();
+        assert_eq!(point(misleading.clone()), misleading);
     }
 }

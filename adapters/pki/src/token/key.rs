@@ -3,14 +3,17 @@
 use std::{fmt, str::FromStr, sync::Arc};
 
 use aws_lc_rs::digest::{SHA256, SHA384, digest};
-use cryptoki::mechanism::Mechanism;
 use data_encoding::HEXUPPER;
 
 use super::{
     Token,
     encoding::{digest_info, ecdsa_signature},
 };
-use crate::{error::KeyError, keys::Signer, public_key::KeyAlgorithm};
+use crate::{
+    error::KeyError,
+    keys::Signer,
+    public_key::{KeyAlgorithm, verify},
+};
 
 /// By which a key is found in its token: a URI of RFC 7512 with nothing but the id, so that a token can be replaced by
 /// another with the same keys.
@@ -59,6 +62,9 @@ impl FromStr for KeyReference {
     }
 }
 
+/// What a key signs to show that it does.
+const PROBE: &[u8] = b"whether this key signs";
+
 /// A key that signs in its token. It is looked for when it has to sign, and not before.
 #[derive(Debug)]
 pub struct TokenKey {
@@ -95,19 +101,28 @@ impl Signer for TokenKey {
         &self.spki
     }
 
-    /// What is signed is hashed here: lists of revocations are long, and tokens are slow.
+    /// What is signed is hashed here: lists of revocations are long, and tokens are slow. What comes back is checked here,
+    /// too: another key under the same id is the token's trouble, and not that of what was to be signed.
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, KeyError> {
         let token = self.token()?;
         let ecdsa = |hash| {
-            let signature = token.sign(&self.reference, &Mechanism::Ecdsa, digest(hash, message).as_ref())?;
-            ecdsa_signature(&signature)
+            let hashed = digest(hash, message).as_ref().to_vec();
+            ecdsa_signature(&token.sign(&self.reference, self.algorithm, hashed)?)
         };
-        match self.algorithm {
+        let signature = match self.algorithm {
             KeyAlgorithm::EcP256 => ecdsa(&SHA256),
             KeyAlgorithm::EcP384 => ecdsa(&SHA384),
             KeyAlgorithm::Rsa2048 | KeyAlgorithm::Rsa3072 | KeyAlgorithm::Rsa4096 => {
-                token.sign(&self.reference, &Mechanism::RsaPkcs, &digest_info(message))
+                token.sign(&self.reference, self.algorithm, digest_info(message))
             }
+        }?;
+        match verify(&self.spki, message, &signature) {
+            Ok(()) => Ok(signature),
+            Err(_) => Err(KeyError::Token(format!(
+                "the key with the id {} in the token {:?} is another one, or signs wrongly",
+                self.reference.hex(),
+                token.label()
+            ))),
         }
     }
 
@@ -116,7 +131,7 @@ impl Signer for TokenKey {
     }
 
     fn check(&self) -> Result<(), KeyError> {
-        self.token()?.require(&self.reference)
+        self.sign(PROBE).map(drop)
     }
 }
 

@@ -1,39 +1,20 @@
 //! Keys that never leave the module that made them: PKCS #11.
 
+mod clerks;
+mod door;
 mod encoding;
 mod key;
+mod making;
 mod module;
-mod seats;
+mod seat;
 
-use std::{
-    fmt,
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use chancery_domain::{Entropy, Secret};
-use cryptoki::{
-    context::Pkcs11,
-    error::{Error, RvError},
-    mechanism::Mechanism,
-    object::{Attribute, ObjectHandle},
-    session::{Session, UserType},
-    slot::Slot,
-    types::AuthPin,
-};
-use der::Encode;
 
 pub use self::key::{KeyReference, TokenKey};
-use self::{
-    encoding::Shape,
-    module::{load, said},
-    seats::{Seats, find},
-};
-use crate::{
-    error::KeyError,
-    keys::Signer,
-    public_key::{KeyAlgorithm, verify},
-};
+use self::{clerks::Clerks, door::Door, seat::Seat};
+use crate::{error::KeyError, keys::Signer, public_key::KeyAlgorithm};
 
 /// Which token it is, and how to get in.
 #[derive(Clone)]
@@ -49,29 +30,33 @@ pub struct TokenChoice {
 /// Where the PIN comes from, or why it does not.
 pub type ReadPin = Arc<dyn Fn() -> Result<Secret, String> + Send + Sync>;
 
-/// A token that holds keys. Nothing is asked of it before a key is needed, and it may go away and come back.
+/// How long one waits for a signature.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// And for a new key: slow ones take a minute for RSA.
+const PATIENCE_FOR_KEYS: Duration = Duration::from_secs(180);
+
+/// A token that holds keys. Nothing is asked of it before a key is needed, and nobody waits for it for ever.
 pub struct Token {
-    choice: TokenChoice,
-    seats: Seats,
-    /// A PIN that was refused is not tried again: after a few times tokens lock themselves.
-    refused: Mutex<Option<Secret>>,
+    door: Arc<Door>,
+    clerks: Clerks,
 }
 
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Token").field("module", &self.choice.module).field("label", &self.choice.label).finish()
+        let TokenChoice { module, label, .. } = &self.door.choice;
+        f.debug_struct("Token").field("module", module).field("label", label).finish()
     }
 }
 
 impl Token {
     /// That token, without asking for it yet.
     pub fn new(choice: TokenChoice) -> Arc<Self> {
-        Arc::new(Self { choice, seats: Seats::default(), refused: Mutex::default() })
+        Arc::new(Self { door: Arc::new(Door::new(choice)), clerks: Clerks::default() })
     }
 
     /// Its label.
     pub fn label(&self) -> &str {
-        &self.choice.label
+        &self.door.choice.label
     }
 
     /// Makes a key that cannot be taken out, and has it sign once, so that one that does not is found now. The name is for
@@ -82,135 +67,37 @@ impl Token {
         name: &str,
         entropy: &dyn Entropy,
     ) -> Result<TokenKey, KeyError> {
-        let reference = KeyReference::new(entropy.bytes::<16>().to_vec());
-        let session = self.session(Pkcs11::open_rw_session)?;
-        let (public, _) = make(&session, algorithm, name, reference.id()).map_err(|error| self.trouble(&error))?;
-        let tried = || {
-            let spki = encoding::public_key(&session, public, algorithm)?;
-            let key = TokenKey::new(Some(self.clone()), reference.clone(), &spki)?;
-            verify(&spki, PROBE, &key.sign(PROBE)?)?;
-            Ok(key)
-        };
-        tried().inspect_err(|_| {
-            // Of no use to anybody. A token that does not let go of it keeps it, under its name.
-            let _ = self.destroy(&reference);
-        })
+        let (door, id, named) = (self.door.clone(), entropy.bytes::<16>().to_vec(), name.to_owned());
+        let make = move |_: &mut Option<Seat>| making::make(&door, algorithm, &named, &id);
+        let (reference, spki) = self.clerks.have(PATIENCE_FOR_KEYS, make)?;
+        let key = TokenKey::new(Some(self.clone()), reference, &spki)?;
+        match key.check() {
+            Ok(()) => Ok(key),
+            Err(error) => {
+                // Of no use to anybody. A token that does not let go of it keeps it, under its name.
+                let _ = self.destroy(key.reference(), name);
+                Err(error)
+            }
+        }
     }
 
-    /// Takes a key away that was made for nothing.
-    pub fn destroy(&self, reference: &KeyReference) -> Result<(), KeyError> {
-        let session = self.session(Pkcs11::open_rw_session)?;
-        let objects = session.find_objects(&[Attribute::Id(reference.id().to_vec())]);
-        let gone = objects.and_then(|objects| objects.into_iter().try_for_each(|each| session.destroy_object(each)));
-        gone.map_err(|error| self.trouble(&error))
+    /// Takes a key away that was made for nothing, with its public half.
+    pub fn destroy(&self, key: &KeyReference, name: &str) -> Result<(), KeyError> {
+        let (door, key, name) = (self.door.clone(), key.clone(), name.to_owned());
+        self.clerks.have(PATIENCE, move |_| making::destroy(&door, &key, &name))
     }
 
     /// Whether it can be reached, and lets us in.
     pub fn check(&self) -> Result<(), KeyError> {
-        self.session(Pkcs11::open_ro_session).map(drop)
+        let door = self.door.clone();
+        self.clerks.have(PATIENCE, move |_| door.enter().map(drop))
     }
 
     /// Has a key sign what was hashed before.
-    fn sign(&self, key: &KeyReference, mechanism: &Mechanism<'_>, hashed: &[u8]) -> Result<Vec<u8>, KeyError> {
-        let signature = self.seats.with(
-            || self.session(Pkcs11::open_ro_session),
-            |seat| seat.sign(key, mechanism, hashed),
-            |error| self.trouble(error),
-        )?;
-        signature.ok_or_else(|| self.lacks(key))
+    fn sign(&self, key: &KeyReference, algorithm: KeyAlgorithm, hashed: Vec<u8>) -> Result<Vec<u8>, KeyError> {
+        let (door, wanted) = (self.door.clone(), key.clone());
+        let sign = move |seat: &mut Option<Seat>| Seat::sign(seat, &door, &wanted, algorithm, &hashed);
+        let lacks = || format!("the token {:?} has no private key with the id {}", self.label(), key.hex());
+        self.clerks.have(PATIENCE, sign)?.ok_or_else(|| KeyError::Token(lacks()))
     }
-
-    /// Whether it has the key, and lets us use it.
-    fn require(&self, key: &KeyReference) -> Result<(), KeyError> {
-        let found = find(&self.session(Pkcs11::open_ro_session)?, key).map_err(|error| self.trouble(&error))?;
-        found.map(drop).ok_or_else(|| self.lacks(key))
-    }
-
-    fn lacks(&self, reference: &KeyReference) -> KeyError {
-        KeyError::Token(format!("the token {:?} has no private key with the id {}", self.label(), reference.hex()))
-    }
-
-    /// A session that is logged in.
-    fn session(&self, open: fn(&Pkcs11, Slot) -> Result<Session, Error>) -> Result<Session, KeyError> {
-        let module = load(&self.choice.module)?;
-        let session = open(&module, self.slot(&module)?).map_err(|error| self.trouble(&error))?;
-        self.log_in(&session)?;
-        Ok(session)
-    }
-
-    /// Where the token is plugged in now.
-    fn slot(&self, module: &Pkcs11) -> Result<Slot, KeyError> {
-        let slots = module.get_slots_with_token().map_err(|error| self.trouble(&error))?;
-        let ours =
-            |slot: &Slot| module.get_token_info(*slot).is_ok_and(|token| token.label().trim_end() == self.label());
-        let mut found = slots.into_iter().filter(ours);
-        match (found.next(), found.next()) {
-            (Some(slot), None) => Ok(slot),
-            (Some(_), Some(_)) => Err(KeyError::Token(format!("several tokens have the label {:?}", self.label()))),
-            (None, _) => Err(KeyError::Token(format!("there is no token with the label {:?}", self.label()))),
-        }
-    }
-
-    /// All sessions of a process are logged in when one is.
-    fn log_in(&self, session: &Session) -> Result<(), KeyError> {
-        let pin = (self.choice.pin)().map_err(KeyError::Token)?;
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if refused.as_ref().is_some_and(|refused| refused.reveal() == pin.reveal()) {
-            let label = self.label();
-            return Err(KeyError::Token(format!(
-                "the token {label:?} has refused the PIN, which is not tried again: put the right one into its place"
-            )));
-        }
-        match session.login(UserType::User, Some(&AuthPin::new(pin.reveal().into()))) {
-            Ok(()) | Err(Error::Pkcs11(RvError::UserAlreadyLoggedIn, _)) => Ok(()),
-            Err(error @ Error::Pkcs11(RvError::PinIncorrect | RvError::PinLenRange | RvError::PinInvalid, _)) => {
-                *refused = Some(pin);
-                Err(self.trouble(&error))
-            }
-            Err(error) => Err(self.trouble(&error)),
-        }
-    }
-
-    fn trouble(&self, error: &Error) -> KeyError {
-        KeyError::Token(format!("the token {:?} did not do it: {}", self.label(), said(error)))
-    }
-}
-
-/// What a new key signs, to show that it does.
-const PROBE: &[u8] = b"a key that was just made";
-
-fn make(
-    session: &Session,
-    algorithm: KeyAlgorithm,
-    name: &str,
-    id: &[u8],
-) -> Result<(ObjectHandle, ObjectHandle), Error> {
-    let named = [Attribute::Token(true), Attribute::Label(name.into()), Attribute::Id(id.to_vec())];
-    let mut public = named.to_vec();
-    public.extend([
-        Attribute::Private(false),
-        Attribute::Verify(true),
-        Attribute::Encrypt(false),
-        Attribute::Wrap(false),
-    ]);
-    let mechanism = match Shape::of(algorithm) {
-        Shape::Curve(curve) => {
-            public.push(Attribute::EcParams(curve.to_der().map_err(|_| Error::InvalidValue)?));
-            Mechanism::EccKeyPairGen
-        }
-        Shape::Bits(bits) => {
-            public.extend([Attribute::ModulusBits(bits.into()), Attribute::PublicExponent(vec![1, 0, 1])]);
-            Mechanism::RsaPkcsKeyPairGen
-        }
-    };
-    let mut private = named.to_vec();
-    private.extend([
-        Attribute::Private(true),
-        Attribute::Sensitive(true),
-        Attribute::Extractable(false),
-        Attribute::Sign(true),
-        Attribute::Decrypt(false),
-        Attribute::Unwrap(false),
-    ]);
-    session.generate_key_pair(&mechanism, &public, &private)
 }

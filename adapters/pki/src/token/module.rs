@@ -1,4 +1,4 @@
-//! The library of a token: loaded once in a process, and told so once.
+//! The library of a token: loaded once in a process, and never let go of.
 
 use std::{
     collections::BTreeMap,
@@ -13,24 +13,26 @@ use cryptoki::{
 
 use crate::error::KeyError;
 
-/// A second beginning is refused by some libraries, and others do not survive it.
-static LOADED: Mutex<BTreeMap<PathBuf, Pkcs11>> = Mutex::new(BTreeMap::new());
+/// Each library, and whether it has begun. A second beginning is refused by some, and others do not survive it.
+static LOADED: Mutex<BTreeMap<PathBuf, (Pkcs11, bool)>> = Mutex::new(BTreeMap::new());
 
-/// The library at this path.
+/// The library at this path. One that could not begin is asked again.
 pub(super) fn load(path: &Path) -> Result<Pkcs11, KeyError> {
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(module) = loaded.get(path) {
-        return Ok(module.clone());
-    }
     let failed =
         |error: &Error| KeyError::Token(format!("cannot load the PKCS #11 module {}: {}", path.display(), said(error)));
-    let module = Pkcs11::new(path).map_err(|error| failed(&error))?;
-    match module.initialize(CInitializeArgs::new(CInitializeFlags::OS_LOCKING_OK)) {
-        Ok(()) | Err(Error::Pkcs11(RvError::CryptokiAlreadyInitialized, _)) => {}
-        Err(error) => return Err(failed(&error)),
+    if !loaded.contains_key(path) {
+        let module = Pkcs11::new(path).map_err(|error| failed(&error))?;
+        loaded.insert(path.to_owned(), (module, false));
     }
-    loaded.insert(path.to_owned(), module.clone());
-    Ok(module)
+    let (module, begun) = loaded.get_mut(path).ok_or(KeyError::Unsupported)?;
+    if !*begun {
+        match module.initialize(CInitializeArgs::new(CInitializeFlags::OS_LOCKING_OK)) {
+            Ok(()) | Err(Error::Pkcs11(RvError::CryptokiAlreadyInitialized, _)) => *begun = true,
+            Err(error) => return Err(failed(&error)),
+        }
+    }
+    Ok(module.clone())
 }
 
 /// What a module answered, without the poetry of its standard.

@@ -49,8 +49,12 @@ pub fn run(target: &Target, args: &BackupArgs) -> Result<(), Failure> {
         Kek::File(path) => format!("the key-encryption keys in {}", path.display()),
         Kek::Text(_) => "the key-encryption key from your environment".to_owned(),
     };
-    let sentence =
+    let mut sentence =
         format!("Wrote {file} ({bytes} bytes). It is of no use without {kek}: keep those elsewhere, and safe.");
+    if let Some(token) = &installation.token {
+        let label = token.label();
+        sentence.push_str(&format!("\nKeys of CAs that are in the token {label:?} are not in it: back that up, too."));
+    }
     let record = record! { "file" => file, "bytes" => bytes };
     Printer { json: target.json }.say(&sentence, &record)
 }

@@ -1,11 +1,12 @@
+use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 
-use chancery_domain::{Clock, KeyType, RevocationReason, Timestamp};
+use chancery_domain::{Clock, IssuerId, KeyType, RevocationReason, Timestamp};
 use chancery_machine::SystemClock;
 use chancery_pki::CaName;
 use chancery_service::operator::{ChainDetails, IssuerDetails, KeyAlgorithm};
-use chancery_service::{KeyPlace, Noun, ServiceError};
+use chancery_service::{KeyHome, KeyPlace, Noun, ServiceError};
 use clap::{Subcommand, ValueEnum};
 
 use super::context::Context;
@@ -35,7 +36,7 @@ pub enum CaCommand {
         name: Option<String>,
         /// Where its key is made [default: the token, where keys.pkcs11 names one]
         #[arg(long, value_name = "PLACE")]
-        keys: Option<KeyHome>,
+        keys: Option<KeysIn>,
     },
     /// Make a successor with the same kind of key, and retire the old one
     Rotate {
@@ -43,7 +44,7 @@ pub enum CaCommand {
         ca: String,
         /// Where the key of its successor is made [default: the token, where keys.pkcs11 names one]
         #[arg(long, value_name = "PLACE")]
-        keys: Option<KeyHome>,
+        keys: Option<KeysIn>,
     },
     /// Stop an issuing CA from issuing; what it issued is still served by CRL and OCSP
     Retire {
@@ -94,18 +95,19 @@ pub fn run(target: &Target, command: CaCommand) -> Result<(), Failure> {
         CaCommand::Show { ca, pem } => show(&context, &ca, pem),
         CaCommand::Create { kind, name, keys } => {
             let made = context.wait(operator.create_issuer(kind, name, keys.map(KeyPlace::from)))?;
-            let record = with_place(&context, &made)?;
+            let record = with_home(&context.wait(operator.key_homes())?, &made);
             printer.record(&record, Some("It may issue now; every node follows within seconds."))
         }
         CaCommand::Rotate { ca, keys } => {
             let rotated = context.wait(operator.rotate_issuer(&ca, keys.map(KeyPlace::from)))?;
+            let homes = context.wait(operator.key_homes())?;
             let sentence = format!(
                 "{} ({}) takes over from {}, which still answers for what it issued; every node follows within seconds.",
                 rotated.new.name, rotated.new.id, rotated.old.name
             );
             printer.say(
                 &sentence,
-                &record! { "new" => with_place(&context, &rotated.new)?, "old" => with_place(&context, &rotated.old)? },
+                &record! { "new" => with_home(&homes, &rotated.new), "old" => with_home(&homes, &rotated.old) },
             )
         }
         CaCommand::Retire { ca } => {
@@ -157,6 +159,9 @@ fn revoke(context: &Context, ca: &str, reason: RevocationReason, yes: bool) -> R
              service runs."
         ),
     };
+    if let Some(why) = &revoked.unlisted {
+        sentence.push_str(&format!("\nThe list cannot be made at the moment, and follows when it can: {why}."));
+    }
     for (profile, key) in &revoked.gaps {
         sentence.push_str(&format!(
             "\nNo active CA may sign {key} certificates of the profile {profile}: see `ca create`."
@@ -167,34 +172,37 @@ fn revoke(context: &Context, ca: &str, reason: RevocationReason, yes: bool) -> R
 
 /// Where the key of a CA can be made.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum KeyHome {
+pub enum KeysIn {
     /// In the database, sealed with the key-encryption key
     Database,
     /// In the token that keys.pkcs11 names, which it never leaves
     Token,
 }
 
-impl From<KeyHome> for KeyPlace {
-    fn from(home: KeyHome) -> Self {
+impl From<KeysIn> for KeyPlace {
+    fn from(home: KeysIn) -> Self {
         match home {
-            KeyHome::Database => Self::Database,
-            KeyHome::Token => Self::Token,
+            KeysIn::Database => Self::Database,
+            KeysIn::Token => Self::Token,
         }
     }
 }
 
 /// The CAs, one a line.
 pub fn list(context: &Context, issuers: &[IssuerDetails]) -> Result<(), Failure> {
-    let records: Result<Vec<_>, _> = issuers.iter().map(|issuer| with_place(context, issuer)).collect();
-    context.printer.table(&["id", "name", "kind", "state", "key_type", "key_in", "not_after"], &records?)
+    let homes = context.wait(context.operator.key_homes())?;
+    let records: Vec<_> = issuers.iter().map(|issuer| with_home(&homes, issuer)).collect();
+    context.printer.table(&["id", "name", "kind", "state", "key_type", "key_in", "not_after"], &records)
 }
 
 /// A CA, and where its key is.
-fn with_place(context: &Context, issuer: &IssuerDetails) -> Result<Record, Failure> {
-    let places = context.wait(context.operator.key_places())?;
-    let mut record = shown(issuer);
-    record.0.push(("key_in", places.get(&issuer.id).map(|place| place.as_str()).into()));
-    Ok(record)
+fn with_home(homes: &HashMap<IssuerId, KeyHome>, issuer: &IssuerDetails) -> Record {
+    let (home, mut record) = (homes.get(&issuer.id), shown(issuer));
+    record.0.push(("key_in", home.map(|home| home.place.as_str()).into()));
+    if let Some(id) = home.and_then(|home| home.id.as_deref()) {
+        record.0.push(("key_id", id.into()));
+    }
+    record
 }
 
 fn shown(issuer: &IssuerDetails) -> Record {
@@ -227,7 +235,7 @@ fn show(context: &Context, ca: &str, pem: bool) -> Result<(), Failure> {
     if pem {
         return out(&issuer.certificate.to_pem());
     }
-    let mut record = with_place(context, issuer)?;
+    let mut record = with_home(&context.wait(context.operator.key_homes())?, issuer);
     let profiles: Vec<_> =
         context.operator.profiles_of(&issuers, issuer.id).iter().map(|name| name.to_string()).collect();
     record.0.push(("profiles", profiles.into()));

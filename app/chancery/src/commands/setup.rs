@@ -9,7 +9,7 @@ use chancery_service::operator::{IssuerDetails, KeyAlgorithm, NewHierarchy};
 use chancery_store::{IssuerKind, Options, Store, StoreError, Tx};
 use clap::Args;
 
-use super::ca::{self, KeyHome};
+use super::ca::{self, KeysIn};
 use super::context::{Context, quiet};
 use crate::config::{self, ConfigError};
 use crate::dev;
@@ -35,7 +35,7 @@ pub struct InitArgs {
     issuing_name: Option<String>,
     /// Where the keys of the CAs are made [default: the token, where keys.pkcs11 names one]
     #[arg(long, value_name = "PLACE")]
-    keys: Option<KeyHome>,
+    keys: Option<KeysIn>,
 }
 
 /// Makes what is not there yet; what is there stays as it is.
@@ -55,6 +55,7 @@ pub fn init(target: &Target, args: &InitArgs) -> Result<(), Failure> {
     let context = Context::assemble(installation, target, store, keyring)?;
     let issuers = context.wait(context.operator.init_hierarchy(hierarchy.clone()))?;
     require_names(&issuers, &hierarchy, args)?;
+    require_place(&context, args)?;
     if !context.printer.json
         && let Kek::File(path) = &context.installation.kek
     {
@@ -85,6 +86,18 @@ fn require_names(issuers: &[IssuerDetails], new: &NewHierarchy, args: &InitArgs)
     let flags = ignored.join(", ");
     Err(Failure::failed(format!("there are CAs already; nothing was made, and they are not named as {flags} says"))
         .advise("leave that out, and see `chancery ca list`; another CA is made by `chancery ca create`"))
+}
+
+/// The same for where their keys were to be.
+fn require_place(context: &Context, args: &InitArgs) -> Result<(), Failure> {
+    let Some(wanted) = args.keys.map(KeyPlace::from) else { return Ok(()) };
+    let homes = context.wait(context.operator.key_homes())?;
+    if homes.values().all(|home| home.place == wanted) {
+        return Ok(());
+    }
+    let what =
+        format!("there are CAs already; nothing was made, and not all of their keys are in the {}", wanted.as_str());
+    Err(Failure::failed(what).advise("see `chancery ca list`; `chancery ca rotate` makes a successor with a key there"))
 }
 
 /// The end of a subject, such as `CN=Example Root CA 1,O=Example,C=DE`.

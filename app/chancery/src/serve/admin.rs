@@ -19,6 +19,8 @@ use tokio::sync::Mutex;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long what was found out about the database stands.
 const STANDING: Duration = Duration::from_secs(1);
+/// And about the token.
+const STANDING_OF_TOKEN: Duration = Duration::from_secs(5);
 
 /// Whether requests are welcome.
 #[derive(Clone)]
@@ -26,16 +28,15 @@ pub struct Health {
     kernel: Arc<Kernel>,
     ready: Arc<AtomicBool>,
     last: Arc<Mutex<Option<Checked>>>,
-    /// Held while the token is asked: one that does not answer is not asked again and again.
-    asking: Arc<Mutex<()>>,
+    last_of_token: Arc<Mutex<Option<Checked>>>,
 }
 
-/// When the database was asked last, and what came of it.
+/// When something was asked last, and what came of it.
 type Checked = (Instant, Result<(), String>);
 
 impl Health {
     pub fn new(kernel: Arc<Kernel>) -> Self {
-        Self { kernel, ready: Arc::new(AtomicBool::new(false)), last: Arc::default(), asking: Arc::default() }
+        Self { kernel, ready: Arc::new(AtomicBool::new(false)), last: Arc::default(), last_of_token: Arc::default() }
     }
 
     /// Whether the process itself wants requests: not before it has started, and not once it stops.
@@ -59,21 +60,24 @@ impl Health {
         answer
     }
 
-    /// Whether the token lets us in, where the keys of CAs are in one.
+    /// Whether the token lets us in, where the keys of CAs are in one. The answer stands for some seconds: who asks has to log
+    /// in, and tokens write that down.
     async fn token(&self) -> Option<Result<(), String>> {
         let token = self.kernel.ca_keys.token()?.clone();
-        let Ok(asking) = self.asking.clone().try_lock_owned() else {
-            return Some(Err("was asked before, and does not answer".to_owned()));
-        };
-        let asked = tokio::task::spawn_blocking(move || {
-            let _asking = asking;
-            token.check()
-        });
-        Some(match tokio::time::timeout(PATIENCE, asked).await {
+        let mut last = self.last_of_token.lock().await;
+        if let Some((at, answer)) = last.as_ref()
+            && at.elapsed() < STANDING_OF_TOKEN
+        {
+            return Some(answer.clone());
+        }
+        let asked = tokio::task::spawn_blocking(move || token.check());
+        let answer = match tokio::time::timeout(PATIENCE, asked).await {
             Ok(Ok(checked)) => checked.map_err(|error| error.to_string()),
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
-        })
+        };
+        *last = Some((Instant::now(), answer.clone()));
+        Some(answer)
     }
 
     /// A keyring that was broken is told here, before the next restart finds out.

@@ -87,7 +87,8 @@ pub fn start(args: &ServeArgs) -> Result<(), Failure> {
             let not_after = Timestamp::from_secs(ending.issuer.not_after());
             tracing::warn!(ca = ending.name, %not_after, "a CA ends soon and shortens what it signs; rotate it");
         }
-        warn_of_unusable_keys(&assembled.services).await;
+        // Nobody waits for a token that does not answer.
+        tokio::spawn(warn_of_unusable_keys(assembled.services.clone()));
         let ready = || {
             tracing::info!(
                 version = VERSION,
@@ -106,12 +107,12 @@ pub fn start(args: &ServeArgs) -> Result<(), Failure> {
 }
 
 /// A token may be away when the service starts, and need not be there before something has to be signed.
-async fn warn_of_unusable_keys(services: &Services) {
+async fn warn_of_unusable_keys(services: Services) {
     let cas = services.authority.all();
     let check = move || cas.into_iter().filter_map(|ca| Some((ca.name.clone(), ca.issuer.check_key().err()?)));
     let unusable = tokio::task::spawn_blocking(move || check().collect::<Vec<_>>()).await.unwrap_or_default();
     for (ca, error) in unusable {
-        tracing::error!(ca, %error, "the key of a CA cannot be used; what it has to sign waits for some minutes");
+        tracing::error!(ca, %error, "the key of a CA cannot be used; what it has to sign waits");
     }
 }
 

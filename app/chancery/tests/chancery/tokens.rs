@@ -64,7 +64,8 @@ fn keys_are_made_where_one_says_and_in_the_token_where_nobody_does() {
     assert_eq!(with.tokens.keys(), 8);
     assert_eq!(with.complaints(), Vec::<String>::new());
     // What is there stays as it is, and leaves nothing behind.
-    assert_eq!(with.run(&["init", "--keys", "database"]).code, 0);
+    assert_eq!(with.run(&["init", "--keys", "token"]).code, 0);
+    assert!(with.run(&["init", "--keys", "database"]).line(1).contains("not all of their keys are in the database"));
     assert_eq!(with.tokens.keys(), 8);
 
     let create = |more: &[&str]| with.run(&[&["ca", "create", "--kind", "ec-p256", "--json"], more].concat());
@@ -76,6 +77,8 @@ fn keys_are_made_where_one_says_and_in_the_token_where_nobody_does() {
     assert_eq!(with.tokens.keys(), 10);
     let rotated = with.run(&["ca", "rotate", "Chancery Issuing CA E4", "--json"]).json();
     assert_eq!([&rotated["old"]["key_in"], &rotated["new"]["key_in"]], ["database", "token"]);
+    assert_eq!(rotated["old"]["key_id"], Value::Null);
+    assert_eq!(rotated["new"]["key_id"].as_str().unwrap().len(), 32);
     assert_eq!(with.run(&["ca", "show", "Chancery Issuing CA E4", "--json"]).json()["key_in"], "database");
     assert_eq!(with.complaints(), Vec::<String>::new());
     // Another key-encryption key seals which key it is, as it does keys.
@@ -116,6 +119,32 @@ fn a_token_that_cannot_be_used_is_told_and_nothing_is_made() {
     assert!(with.complaints().iter().all(|said| said.contains("none is configured")));
     assert_eq!(with.places(), cas);
     assert_eq!(with.tokens.keys(), 8);
+}
+
+#[test]
+fn a_root_that_has_lost_its_key_certifies_nobody_and_leaves_nothing_behind() {
+    let Some(with) = WithToken::new() else { return };
+    assert_eq!(with.run(&["init"]).code, 0);
+    with.tokens.lose_keys();
+    let said = with.run(&["ca", "create", "--kind", "rsa-2048"]);
+    assert!(said.line(1).contains("has no private key with the id"), "{said:?}");
+    assert_eq!(with.tokens.keys(), 0);
+    assert!(with.complaints().iter().all(|said| said.contains("HSM's backup")), "{:#?}", with.complaints());
+    // That nobody is to trust it any more is not kept waiting.
+    let revoke = ["ca", "revoke-issuer", "Chancery Issuing CA E1", "--reason", "keyCompromise", "--yes"];
+    let said = with.run(&revoke);
+    assert!(said.stdout.contains("The list cannot be made at the moment"), "{said:?}");
+    let shown = with.run(&["ca", "show", "Chancery Issuing CA E1", "--json"]).json();
+    assert_eq!(shown["state"], "revoked");
+}
+
+#[test]
+fn a_backup_says_what_is_not_in_it() {
+    let Some(with) = WithToken::new() else { return };
+    assert_eq!(with.run(&["init"]).code, 0);
+    let to = with.configured.folder.path().join("copy.db");
+    let said = with.run(&["backup", "--to", to.to_str().unwrap()]);
+    assert!(said.stdout.contains("in the token \"ours\" are not in it"), "{said:?}");
 }
 
 #[test]

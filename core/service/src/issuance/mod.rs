@@ -26,6 +26,7 @@ use serde_json::json;
 
 use self::draft::Drafting;
 use crate::authority::{Authority, Signing};
+use crate::ca_key::unsigned;
 use crate::csr;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
@@ -61,7 +62,7 @@ pub struct CaaAssignment {
 /// Why a draft was not signed.
 enum Unsigned {
     /// The token that has the CA's key did not do it, which may pass.
-    Token(String),
+    Token(ServiceError),
     /// It must not be.
     Refused(String),
 }
@@ -184,10 +185,7 @@ impl Issuance {
         };
         let signed = match signed {
             Ok(signed) => signed,
-            Err(Unsigned::Token(why)) => {
-                metrics::counter!("chancery_token_failures_total").increment(1);
-                return Err(ServiceError::Signer(why));
-            }
+            Err(Unsigned::Token(error)) => return Err(error),
             Err(Unsigned::Refused(reason)) => {
                 tracing::error!(order = %id, %reason, "a draft could not be signed");
                 let detail = "the certificate could not be signed; the operator has been told".to_owned();
@@ -347,7 +345,7 @@ impl Issuance {
         let terms = terms(&work.signing, &urls, profile, &work.order.identifiers, key, self.kernel.now());
         let linted = work.draft.lint(&terms).map_err(|findings| Unsigned::Refused(format!("lint: {findings:?}")))?;
         work.signing.issuer.sign(linted).map_err(|error| match error {
-            PkiError::Key(KeyError::Token(why)) => Unsigned::Token(why),
+            error @ PkiError::Key(KeyError::Token(_)) => Unsigned::Token(unsigned(error)),
             other => refused_to_sign(other),
         })
     }

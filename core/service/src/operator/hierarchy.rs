@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::Operator;
 use super::issuers::is_same_name;
-use crate::ca_key::{KeyPlace, NewKey, unsigned};
+use crate::ca_key::{KeyHome, KeyPlace, NewKey, unsigned};
 use crate::error::{Noun, ServiceError};
 use crate::settings::Issuing;
 
@@ -75,8 +75,14 @@ impl Operator {
         }
         let wanted = [(new.root.clone(), KeyAlgorithm::EcP384)].into_iter().chain(new.issuing.iter().cloned());
         let keys = self.generate(new.keys, wanted.collect()).await?;
-        let made = self.make_hierarchy(&new, keys).map_err(unmade)?;
-        let (me, new) = (self.clone(), made.clone());
+        let made = match self.make_hierarchy(&new, &keys) {
+            Ok(made) => made,
+            Err(error) => {
+                keys.into_iter().for_each(NewKey::discard);
+                return Err(unmade(error));
+            }
+        };
+        let me = self.clone();
         let kept = self
             .kernel
             .store
@@ -84,7 +90,7 @@ impl Operator {
                 // Another process may be doing the same; whoever comes second finds that it is done.
                 let first = tx.claim_hierarchy()?.is_empty();
                 if first {
-                    for issuer in &new {
+                    for issuer in &made {
                         tx.insert_issuer(issuer)?;
                         me.record(tx, None, "issuer.create", issuer.id, &json!({"name": issuer.name}))?;
                     }
@@ -92,9 +98,7 @@ impl Operator {
                 Ok::<_, ServiceError>(first)
             })
             .await;
-        if !self.unless_kept(kept, &made)? {
-            made.iter().for_each(|issuer| self.kernel.ca_keys.drop_unused(issuer));
-        }
+        settle(keys, kept, |first| *first)?;
         self.issuers().await
     }
 
@@ -104,34 +108,24 @@ impl Operator {
         records.iter().map(details).collect()
     }
 
-    /// Where the key of each CA is.
-    pub async fn key_places(&self) -> Result<HashMap<IssuerId, KeyPlace>, ServiceError> {
+    /// Where the key of each CA is, as far as that opens.
+    pub async fn key_homes(&self) -> Result<HashMap<IssuerId, KeyHome>, ServiceError> {
         let records = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?;
-        let place = |record: &IssuerRecord| Ok((record.id, self.kernel.ca_keys.place(record)?));
-        records.iter().map(place).collect::<Result<_, AnyError>>().map_err(ServiceError::internal)
-    }
-
-    /// What came of keeping new CAs. Where it failed their keys are of no use.
-    pub(super) fn unless_kept<T>(
-        &self,
-        kept: Result<T, ServiceError>,
-        made: &[IssuerRecord],
-    ) -> Result<T, ServiceError> {
-        kept.inspect_err(|_| made.iter().for_each(|issuer| self.kernel.ca_keys.drop_unused(issuer)))
+        let home = |record: &IssuerRecord| Some((record.id, self.kernel.ca_keys.home(record).ok()?));
+        Ok(records.iter().filter_map(home).collect())
     }
 
     /// The first key is the root's.
-    fn make_hierarchy(&self, new: &NewHierarchy, keys: Vec<NewKey>) -> Result<Vec<IssuerRecord>, AnyError> {
+    fn make_hierarchy(&self, new: &NewHierarchy, keys: &[NewKey]) -> Result<Vec<IssuerRecord>, AnyError> {
         let name = |common: &str| CaName::new(&new.country, &new.organization, common);
-        let mut keys = keys.into_iter();
-        let root_key = keys.next().ok_or("a root needs a key")?;
+        let (root_key, keys) = keys.split_first().ok_or("a root needs a key")?;
         let validity = ca_validity(self.kernel.now().as_secs(), ROOT_DAYS, None)?;
         let certificate = root(&*root_key.signer, &name(&new.root)?, validity, self.serial())?;
-        let root_record = self.issuer_record(None, &new.root, &certificate, &root_key)?;
-        let parent = Parent { id: root_record.id, issuer: Issuer::new(certificate, root_key.signer)? };
+        let root_record = self.issuer_record(None, &new.root, &certificate, root_key)?;
+        let parent = Parent { id: root_record.id, issuer: Issuer::new(certificate, root_key.signer.clone())? };
         let mut made = vec![root_record];
         for ((common, _), key) in new.issuing.iter().zip(keys) {
-            made.push(self.make_issuing(&parent, common, &name(common)?, &key)?);
+            made.push(self.make_issuing(&parent, common, &name(common)?, key)?);
         }
         Ok(made)
     }
@@ -199,10 +193,11 @@ impl Operator {
             let make = |(name, key): &Wanted| kernel.ca_keys.make(place, *key, name, kernel.entropy.as_ref());
             thread::scope(|scope| {
                 let making: Vec<_> = wanted.iter().map(|wanted| scope.spawn(move || make(wanted))).collect();
-                making.into_iter().map(|key| key.join().unwrap_or(Err(KeyError::Generation))).collect()
+                let made = making.into_iter().map(|key| key.join().unwrap_or(Err(KeyError::Generation)));
+                all_or_none(made.collect())
             })
         };
-        let made: Result<Vec<_>, KeyError> = tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)?;
+        let made = tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)?;
         made.map_err(unsigned)
     }
 
@@ -217,6 +212,40 @@ pub(super) type AnyError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) struct Parent {
     pub(super) id: IssuerId,
     pub(super) issuer: Issuer,
+}
+
+fn all_or_none(made: Vec<Result<NewKey, KeyError>>) -> Result<Vec<NewKey>, KeyError> {
+    let (mut keys, mut failed) = (Vec::new(), None);
+    for key in made {
+        match key {
+            Ok(key) => keys.push(key),
+            Err(error) => failed = Some(error),
+        }
+    }
+    match failed {
+        None => Ok(keys),
+        Some(error) => {
+            keys.into_iter().for_each(NewKey::discard);
+            Err(error)
+        }
+    }
+}
+
+/// What came of keeping CAs with new keys. Those of CAs that were not kept are taken away, but not where that is not sure: a
+/// commit whose answer is lost may have happened.
+pub(super) fn settle<T>(
+    keys: Vec<NewKey>,
+    kept: Result<T, ServiceError>,
+    used: impl FnOnce(&T) -> bool,
+) -> Result<T, ServiceError> {
+    let may_be_used = match &kept {
+        Ok(kept) => used(kept),
+        Err(error) => matches!(error, ServiceError::Store(_) | ServiceError::Internal(_)),
+    };
+    if !may_be_used {
+        keys.into_iter().for_each(NewKey::discard);
+    }
+    kept
 }
 
 /// A root whose key is in a token may be unable to sign, which is nobody's mistake.

@@ -21,6 +21,8 @@ pub struct RevokedIssuer {
     pub replaced: Option<RevocationReason>,
     /// What nobody may sign now.
     pub gaps: Vec<(ProfileName, KeyType)>,
+    /// Why the list of its parent cannot be made at the moment.
+    pub unlisted: Option<String>,
 }
 
 impl Operator {
@@ -30,7 +32,8 @@ impl Operator {
     pub async fn revoke_issuer(&self, which: &str, reason: RevocationReason) -> Result<RevokedIssuer, ServiceError> {
         require_reason(reason)?;
         let (me, which) = (self.clone(), which.to_owned());
-        self.kernel
+        let revoked = self
+            .kernel
             .store
             .write(move |tx| {
                 let before = tx.claim_issuers()?;
@@ -39,7 +42,7 @@ impl Operator {
                     before.iter().find(|parent| parent.kind == IssuerKind::Root && Some(parent.id) == record.parent);
                 let parent = parent.ok_or_else(|| ServiceError::internal("an issuing CA without a root"))?;
                 // Without the parent's key there will be no list, and better it is said now.
-                me.open_root(parent).map_err(ServiceError::internal)?;
+                let root = me.open_root(parent).map_err(ServiceError::internal)?;
                 let revocation = IssuerRevocation { at: me.kernel.now(), reason };
                 let revoked = tx.revoke_issuer(record.id, (parent.id, CrlName::Root.column()), revocation)?;
                 let after = tx.issuers()?.iter().map(details).collect::<Result<Vec<_>, _>>()?;
@@ -55,9 +58,16 @@ impl Operator {
                     me.record(tx, None, "issuer.revoke", *id, &detail)?;
                 }
                 let gaps = gaps(&me.candidates(&after), &me.kernel.settings.issuing);
-                Ok(RevokedIssuer { issuer, already: !revoked, replaced, gaps })
+                let revoked = RevokedIssuer { issuer, already: !revoked, replaced, gaps, unlisted: None };
+                Ok::<_, ServiceError>((revoked, root.issuer))
             })
-            .await
+            .await;
+        let (mut revoked, root) = revoked?;
+        // A token may be away. The CA signs no more all the same, and the list follows.
+        let unlisted =
+            tokio::task::spawn_blocking(move || root.check_key().err()).await.map_err(ServiceError::internal)?;
+        revoked.unlisted = unlisted.map(|why| why.to_string());
+        Ok(revoked)
     }
 }
 

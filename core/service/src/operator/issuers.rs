@@ -6,8 +6,8 @@ use chancery_store::{IssuerKind, IssuerRecord, IssuerState, Tx};
 use serde_json::json;
 
 use super::Operator;
-use super::hierarchy::{IssuerDetails, details, unmade};
-use crate::ca_key::KeyPlace;
+use super::hierarchy::{IssuerDetails, details, settle, unmade};
+use crate::ca_key::{KeyPlace, NewKey};
 use crate::error::{Noun, ServiceError};
 use crate::issuers::{Candidate, gaps, suitable, users};
 use crate::settings::Issuing;
@@ -35,8 +35,8 @@ impl Operator {
         if records.iter().any(|record| is_same_name(&record.name, &name)) {
             return Err(ServiceError::NameInUse(Noun::Issuer, name));
         }
-        let made = self.make_below(root, &name, key, place).await?;
-        let (me, new) = (self.clone(), made.clone());
+        let (new, made) = self.make_below(root, &name, key, place).await?;
+        let me = self.clone();
         let added = self
             .kernel
             .store
@@ -45,7 +45,7 @@ impl Operator {
                 details(&new)
             })
             .await;
-        self.unless_kept(added, &[made])
+        settle(vec![made], added, |_| true)
     }
 
     /// Makes a successor with the same kind of key below the same root; the old one is retired. Without a place its key is
@@ -59,8 +59,8 @@ impl Operator {
         let root = records.iter().find(|record| Some(record.id) == old.parent);
         let root = root.ok_or_else(|| ServiceError::internal("an issuing CA without a root"))?;
         let key = key_of(&details(old)?).ok_or_else(|| ServiceError::internal("a CA with a strange key"))?;
-        let made = self.make_below(root, &successor(&old.name, &records), key, place).await?;
-        let (me, old, new) = (self.clone(), old.id, made.clone());
+        let (new, made) = self.make_below(root, &successor(&old.name, &records), key, place).await?;
+        let (me, old) = (self.clone(), old.id);
         let rotated = self
             .kernel
             .store
@@ -71,7 +71,7 @@ impl Operator {
                 Ok(RotatedIssuer { old, new: details(&new)? })
             })
             .await;
-        self.unless_kept(rotated, &[made])
+        settle(vec![made], rotated, |_| true)
     }
 
     /// Stops a CA from issuing. What it issued is still served, and it still signs revocations.
@@ -154,11 +154,17 @@ impl Operator {
         name: &str,
         key: KeyAlgorithm,
         place: Option<KeyPlace>,
-    ) -> Result<IssuerRecord, ServiceError> {
+    ) -> Result<(IssuerRecord, NewKey), ServiceError> {
         let parent = self.open_root(root).map_err(ServiceError::internal)?;
         let subject = CaName::beside(parent.issuer.certificate(), name).map_err(refusal)?;
         let key = self.generate(place, vec![(name.to_owned(), key)]).await?.remove(0);
-        self.make_issuing(&parent, name, &subject, &key).map_err(unmade)
+        match self.make_issuing(&parent, name, &subject, &key) {
+            Ok(made) => Ok((made, key)),
+            Err(error) => {
+                key.discard();
+                Err(unmade(error))
+            }
+        }
     }
 
     pub(super) fn candidates<'a>(&self, issuers: &'a [IssuerDetails]) -> Vec<Recorded<'a>> {

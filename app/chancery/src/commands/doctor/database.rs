@@ -182,7 +182,7 @@ fn judge_issuer(issuer: &ExaminedIssuer, longest: Duration, now: Timestamp, repo
         let what = format!("{name} cannot sign: {unfit}");
         let advice = match place {
             Some(KeyPlace::Token) => {
-                "see that the token is there, that keys.pkcs11 names it, and that its PIN is right"
+                "see that keys.pkcs11 names the token and that it is there; a key that it has lost is in the HSM's backup"
             }
             Some(KeyPlace::Database) | None => "put a backup back in which key and certificate belong together",
         };
