@@ -26,8 +26,20 @@ const SHOWN: [&str; 6] = ["text", "rust", "promql", "sql", "apache", "nginx"];
 const PLAYED: [&str; 6] = ["sh", "http", "json", "toml", "python", "caddyfile"];
 
 /// What pages and stages call, of what `scripts/test` installs.
-const PROGRAMS: [&str; 11] =
-    ["jq", "curl", "openssl", "python3", "certbot", "lego", "uacme", "dehydrated", "acme-tiny", "caddy", "promtool"];
+const PROGRAMS: [&str; 12] = [
+    "softhsm2-util",
+    "jq",
+    "curl",
+    "openssl",
+    "python3",
+    "certbot",
+    "lego",
+    "uacme",
+    "dehydrated",
+    "acme-tiny",
+    "caddy",
+    "promtool",
+];
 
 macro_rules! pages_are_played {
     ($($name:ident: $path:literal,)*) => {
@@ -49,6 +61,7 @@ pages_are_played! {
     doctor_runs_as_it_says: "docs/doctor.md",
     events_are_followed_as_it_says: "docs/events.md",
     the_hierarchy_is_as_it_says: "docs/hierarchy.md",
+    keys_are_put_into_a_token_as_it_says: "docs/hsm.md",
     incidents_are_met_as_it_says: "docs/incidents.md",
     metrics_are_as_it_says: "docs/metrics.md",
     operations_are_as_it_says: "docs/operations.md",

@@ -3,11 +3,11 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
-    thread,
-    time::Duration,
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -19,21 +19,26 @@ use crate::error::KeyError;
 const MOST: usize = 16;
 /// How many questions may wait for one of them.
 const QUEUE: usize = 1024;
+/// How often somebody who waits looks whether another one is needed: who has just begun counts as idle for a moment.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long they have to close their sessions when nobody needs them any more.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 type Question = Box<dyn FnOnce(&mut Option<Seat>) + Send>;
 
 /// The threads of one token. They end with this value.
 pub(super) struct Clerks {
-    ask: Sender<Question>,
+    /// There until the end.
+    ask: Option<Sender<Question>>,
     asked: Receiver<Question>,
-    hired: AtomicUsize,
+    hired: Mutex<Vec<JoinHandle<()>>>,
     idle: Arc<AtomicUsize>,
 }
 
 impl Default for Clerks {
     fn default() -> Self {
         let (ask, asked) = bounded(QUEUE);
-        Self { ask, asked, hired: AtomicUsize::new(0), idle: Arc::default() }
+        Self { ask: Some(ask), asked, hired: Mutex::default(), idle: Arc::default() }
     }
 }
 
@@ -54,23 +59,43 @@ impl Clerks {
             }
         });
         let busy = || KeyError::Token("too many wait for the token already".to_owned());
-        self.ask.try_send(question).map_err(|_| busy())?;
-        self.hire_if_all_are_busy()?;
-        let late = || KeyError::Token(format!("the token does not answer within {} s", patience.as_secs()));
-        told.recv_timeout(patience).map_err(|_| late())?
+        let ask = self.ask.as_ref().ok_or_else(busy)?;
+        ask.try_send(question).map_err(|_| busy())?;
+        let began = Instant::now();
+        loop {
+            self.hire_if_all_are_busy()?;
+            match told.recv_timeout(LOOK.min(patience)) {
+                Ok(answer) => return answer,
+                Err(_) if began.elapsed() < patience => {}
+                Err(_) => break,
+            }
+        }
+        Err(KeyError::Token(format!("the token does not answer within {} s", patience.as_secs())))
     }
 
     fn hire_if_all_are_busy(&self) -> Result<(), KeyError> {
-        if self.idle.load(Ordering::SeqCst) > 0 || self.hired.load(Ordering::SeqCst) >= MOST {
+        let mut hired = self.hired.lock().unwrap_or_else(PoisonError::into_inner);
+        // In this order: who is not idle any more has taken a question away before.
+        let idle = self.idle.load(Ordering::SeqCst);
+        if self.asked.len() <= idle || hired.len() >= MOST {
             return Ok(());
         }
-        self.hired.fetch_add(1, Ordering::SeqCst);
         let (asked, idle) = (self.asked.clone(), self.idle.clone());
-        let hired = thread::Builder::new().name("token".to_owned()).spawn(move || attend(&asked, &idle));
-        hired.map(drop).map_err(|error| {
-            self.hired.fetch_sub(1, Ordering::SeqCst);
-            KeyError::Token(format!("cannot start a thread: {error}"))
-        })
+        let one = thread::Builder::new().name("token".to_owned()).spawn(move || attend(&asked, &idle));
+        hired.push(one.map_err(|error| KeyError::Token(format!("cannot start a thread: {error}")))?);
+        Ok(())
+    }
+}
+
+impl Drop for Clerks {
+    /// Where a process ends, its modules end too, and do not survive being spoken with meanwhile. One that hangs is left.
+    fn drop(&mut self) {
+        self.ask = None;
+        let began = Instant::now();
+        let hired = std::mem::take(&mut *self.hired.lock().unwrap_or_else(PoisonError::into_inner));
+        while !hired.iter().all(JoinHandle::is_finished) && began.elapsed() < FAREWELL {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 
@@ -119,7 +144,7 @@ mod tests {
         drop(let_go);
         assert_eq!(clerks.have(LATE, |_| Ok(7)), Ok(7));
         assert!(beginning.try_recv().is_err(), "what nobody waits for is not begun");
-        assert_eq!(clerks.hired.load(Ordering::SeqCst), MOST);
+        assert_eq!(clerks.hired.lock().unwrap().len(), MOST);
     }
 
     #[test]
@@ -131,6 +156,6 @@ mod tests {
                 thread::yield_now();
             }
         }
-        assert_eq!(clerks.hired.load(Ordering::SeqCst), 1);
+        assert_eq!(clerks.hired.lock().unwrap().len(), 1);
     }
 }
