@@ -231,21 +231,25 @@ fn all_or_none(made: Vec<Result<NewKey, KeyError>>) -> Result<Vec<NewKey>, KeyEr
     }
 }
 
-/// What came of keeping CAs with new keys. Those of CAs that were not kept are taken away, but not where that is not sure: a
-/// commit whose answer is lost may have happened.
+/// What came of keeping CAs with new keys; those that are surely of no use are taken away.
 pub(super) fn settle<T>(
     keys: Vec<NewKey>,
     kept: Result<T, ServiceError>,
     used: impl FnOnce(&T) -> bool,
 ) -> Result<T, ServiceError> {
-    let may_be_used = match &kept {
-        Ok(kept) => used(kept),
-        Err(error) => matches!(error, ServiceError::Store(_) | ServiceError::Internal(_)),
-    };
-    if !may_be_used {
+    if !may_be_used(&kept, used) {
         keys.into_iter().for_each(NewKey::discard);
     }
     kept
+}
+
+/// A commit whose answer is lost may have happened, and nothing brings a key back.
+fn may_be_used<T>(kept: &Result<T, ServiceError>, used: impl FnOnce(&T) -> bool) -> bool {
+    match kept {
+        Ok(kept) => used(kept),
+        Err(ServiceError::Store(_) | ServiceError::Internal(_)) => true,
+        Err(_) => false,
+    }
 }
 
 /// A root whose key is in a token may be unable to sign, which is nobody's mistake.
@@ -291,4 +295,22 @@ fn policy_for(issuing: &Issuing) -> CaPolicy {
 fn purposes_of(issuing: &Issuing) -> Vec<Purpose> {
     let wanted = |purpose: &Purpose| issuing.certificates.values().any(|profile| profile.purposes.contains(purpose));
     Purpose::ALL.into_iter().filter(wanted).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use chancery_store::StoreError;
+
+    use super::*;
+
+    #[test]
+    fn a_key_is_not_taken_away_where_its_ca_may_have_been_kept() {
+        let may_be_used = |kept| may_be_used(&kept, |first: &bool| *first);
+        assert!(may_be_used(Ok(true)));
+        assert!(!may_be_used(Ok(false)), "another process was faster");
+        assert!(!may_be_used(Err(ServiceError::NameInUse(Noun::Issuer, "Example".to_owned()))));
+        let lost = [StoreError::Unknown("the answer was lost".to_owned()), StoreError::Unavailable("gone".to_owned())];
+        assert!(lost.into_iter().all(|error| may_be_used(Err(error.into()))));
+        assert!(may_be_used(Err(ServiceError::internal("whatever"))));
+    }
 }
