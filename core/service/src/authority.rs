@@ -109,9 +109,9 @@ impl Authority {
         })
     }
 
-    /// Whether keys of CAs may be in a token, which may be away.
+    /// Whether keys of CAs are in a token, which may be away.
     pub fn uses_token(&self) -> bool {
-        self.kernel.ca_keys.token().is_some()
+        self.loaded().values().any(|signing| signing.issuer.signs_elsewhere())
     }
 
     /// The profiles, with the kind of key, for which no active CA may sign: their orders are going to fail.

@@ -28,3 +28,4 @@ mod revoking;
 mod revoking_many;
 mod showing;
 mod standing;
+mod tokens;
