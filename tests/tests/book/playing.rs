@@ -20,7 +20,7 @@ const ELSEWHERE: [(&str, &str, &str); 2] = [
 ];
 
 /// What shows something and does nothing. Queries and statements are tried where a stage says so.
-const SHOWN: [&str; 6] = ["text", "rust", "promql", "sql", "apache", "nginx"];
+const SHOWN: [&str; 7] = ["ini", "text", "rust", "promql", "sql", "apache", "nginx"];
 
 /// What is done with a block.
 const PLAYED: [&str; 6] = ["sh", "http", "json", "toml", "python", "caddyfile"];
