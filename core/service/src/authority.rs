@@ -109,11 +109,6 @@ impl Authority {
         })
     }
 
-    /// Whether keys of CAs are in a token, which may be away.
-    pub fn uses_token(&self) -> bool {
-        self.loaded().values().any(|signing| signing.issuer.signs_elsewhere())
-    }
-
     /// The profiles, with the kind of key, for which no active CA may sign: their orders are going to fail.
     pub fn gaps(&self) -> Vec<(ProfileName, KeyType)> {
         gaps(&self.candidates(), &self.kernel.settings.issuing)

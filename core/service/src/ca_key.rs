@@ -71,6 +71,14 @@ impl NewKey {
             tracing::warn!(%error, key = reference.hex(), name, "a key that was made for nothing stays in the token");
         }
     }
+
+    /// Leaves it where it is, since a CA may have it after all.
+    pub(crate) fn leave(self) {
+        if let Some(InToken { reference, name, .. }) = self.in_token {
+            let key = reference.hex();
+            tracing::warn!(key, name, "whether a CA was made is not sure; see `ca list`. Its key stays in the token");
+        }
+    }
 }
 
 impl CaKeys {

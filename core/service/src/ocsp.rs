@@ -127,6 +127,8 @@ impl Ocsp {
                 tracing::warn!(%error, "an OCSP request could not be answered now");
                 failed(OcspFailure::TryLater)
             }
+            // Said where a responder was to be made.
+            Err(ServiceError::Signer(_)) => failed(OcspFailure::TryLater),
             Err(error) => {
                 tracing::error!(%error, "an OCSP request could not be answered");
                 failed(OcspFailure::InternalError)

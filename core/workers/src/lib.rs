@@ -288,8 +288,8 @@ impl Workers {
     async fn issue(&self, whose: &str, job: &Job) -> Result<(), ServiceError> {
         let Ok(id) = job.subject.parse::<OrderId>() else { return self.services.jobs.drop_unreadable(job).await };
         let issuance = &self.services.issuance;
-        let (tried_often, may_lack_token) = (job.attempts > MOST_ATTEMPTS, self.services.authority.uses_token());
-        if tried_often && (job.attempts > MOST_FOR_TOKEN || !may_lack_token) {
+        let tried_often = job.attempts > MOST_ATTEMPTS;
+        if tried_often && (job.attempts > MOST_FOR_TOKEN || !issuance.needs_token(id).await?) {
             return issuance.fail(id, gave_up()).await;
         }
         let began = Instant::now();

@@ -68,8 +68,9 @@ mod slow {
         cluster.nodes.iter_mut().for_each(|node| node.start());
         tokio::task::block_in_place(|| cluster.nodes.iter_mut().for_each(|node| node.wait_until_ready()));
         for node in &cluster.nodes {
-            let (status, body) = get(&node.admin, "/readyz").unwrap();
-            assert!(status == 200 && body.contains("cannot load the PKCS #11 module"), "{body}");
+            let told = || get(&node.admin, "/readyz").unwrap();
+            until("/readyz tells of the token", || told().1.contains("cannot load the PKCS #11 module")).await;
+            assert_eq!(told().0, 200);
             let said = || node.log().contains("the key of a CA cannot be used");
             until("the log tells of the keys", said).await;
         }

@@ -9,23 +9,23 @@ use cryptoki::{
 use der::Encode;
 
 use super::{
-    door::Door,
     encoding::{Shape, public_key},
     key::KeyReference,
+    login::Login,
 };
 use crate::{error::KeyError, public_key::KeyAlgorithm};
 
 /// A new key: by which it is found, and its public half, a SubjectPublicKeyInfo in DER.
 pub(super) fn make(
-    door: &Door,
+    login: &Login,
     algorithm: KeyAlgorithm,
     name: &str,
     id: &[u8],
 ) -> Result<(KeyReference, Vec<u8>), KeyError> {
-    let session = door.enter_to_change()?;
-    let (public, private) = pair(&session, algorithm, name, id).map_err(|error| door.trouble(&error))?;
+    let session = login.enter_to_change()?;
+    let (public, private) = pair(&session, algorithm, name, id).map_err(|error| login.trouble(&error))?;
     let known = || {
-        let reference = id_of(&session, private).map_err(|error| door.trouble(&error))?;
+        let reference = id_of(&session, private).map_err(|error| login.trouble(&error))?;
         Ok((reference, public_key(&session, public, algorithm)?))
     };
     known().inspect_err(|_| {
@@ -35,8 +35,8 @@ pub(super) fn make(
 }
 
 /// Takes away the pair with this id and name, and nothing else: some tokens cut ids, and have other things under them.
-pub(super) fn destroy(door: &Door, key: &KeyReference, name: &str) -> Result<(), KeyError> {
-    let session = door.enter_to_change()?;
+pub(super) fn destroy(login: &Login, key: &KeyReference, name: &str) -> Result<(), KeyError> {
+    let session = login.enter_to_change()?;
     let destroy = |class| {
         let wanted = [Attribute::Class(class), Attribute::Id(key.id().to_vec()), Attribute::Label(name.into())];
         for object in session.find_objects(&wanted)? {
@@ -47,7 +47,7 @@ pub(super) fn destroy(door: &Door, key: &KeyReference, name: &str) -> Result<(),
         Ok(())
     };
     let gone = destroy(ObjectClass::PRIVATE_KEY).and_then(|()| destroy(ObjectClass::PUBLIC_KEY));
-    gone.map_err(|error: Error| door.trouble(&error))
+    gone.map_err(|error: Error| login.trouble(&error))
 }
 
 /// What the token has made of the id that it was given.

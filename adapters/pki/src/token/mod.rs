@@ -1,19 +1,19 @@
 //! Keys that never leave the module that made them: PKCS #11.
 
-mod clerks;
-mod door;
 mod encoding;
 mod key;
+mod login;
 mod making;
 mod module;
-mod seat;
+mod session;
+mod threads;
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use chancery_domain::{Entropy, Secret};
 
 pub use self::key::{KeyReference, TokenKey};
-use self::{clerks::Clerks, door::Door, seat::Seat};
+use self::{login::Login, session::KeptSession, threads::TokenThreads};
 use crate::{error::KeyError, keys::Signer, public_key::KeyAlgorithm};
 
 /// Which token it is, and how to get in.
@@ -37,13 +37,13 @@ const PATIENCE_FOR_KEYS: Duration = Duration::from_secs(180);
 
 /// A token that holds keys. Nothing is asked of it before a key is needed, and nobody waits for it for ever.
 pub struct Token {
-    door: Arc<Door>,
-    clerks: Clerks,
+    login: Arc<Login>,
+    threads: TokenThreads,
 }
 
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let TokenChoice { module, label, .. } = &self.door.choice;
+        let TokenChoice { module, label, .. } = &self.login.choice;
         f.debug_struct("Token").field("module", module).field("label", label).finish()
     }
 }
@@ -51,12 +51,12 @@ impl fmt::Debug for Token {
 impl Token {
     /// That token, without asking for it yet.
     pub fn new(choice: TokenChoice) -> Arc<Self> {
-        Arc::new(Self { door: Arc::new(Door::new(choice)), clerks: Clerks::default() })
+        Arc::new(Self { login: Arc::new(Login::new(choice)), threads: TokenThreads::default() })
     }
 
     /// Its label.
     pub fn label(&self) -> &str {
-        &self.door.choice.label
+        &self.login.choice.label
     }
 
     /// Makes a key that cannot be taken out, and has it sign once, so that one that does not is found now. The name is for
@@ -67,37 +67,47 @@ impl Token {
         name: &str,
         entropy: &dyn Entropy,
     ) -> Result<TokenKey, KeyError> {
-        let (door, id, named) = (self.door.clone(), entropy.bytes::<16>().to_vec(), name.to_owned());
-        let make = move |_: &mut Option<Seat>| making::make(&door, algorithm, &named, &id);
-        let (reference, spki) = self.clerks.have(PATIENCE_FOR_KEYS, make)?;
-        let key = TokenKey::new(Some(self.clone()), reference, &spki)?;
-        match key.check() {
-            Ok(()) => Ok(key),
-            Err(error) => {
-                // Of no use to anybody. A token that does not let go of it keeps it, under its name.
-                let _ = self.destroy(key.reference(), name);
-                Err(error)
-            }
-        }
+        let (login, id, named) = (self.login.clone(), entropy.bytes::<16>().to_vec(), name.to_owned());
+        let make = move |kept: &mut Option<KeptSession>| {
+            *kept = None;
+            making::make(&login, algorithm, &named, &id)
+        };
+        let (login, named) = (self.login.clone(), name.to_owned());
+        let undo = move |(reference, _): (KeyReference, Vec<u8>)| {
+            let _ = making::destroy(&login, &reference, &named);
+        };
+        let (reference, spki) = self.threads.ask_or_undo(PATIENCE_FOR_KEYS, make, undo)?;
+        let tried =
+            TokenKey::new(Some(self.clone()), reference.clone(), &spki).and_then(|key| key.check().map(|()| key));
+        tried.inspect_err(|_| {
+            // Of no use to anybody. A token that does not let go of it keeps it, under its name.
+            let _ = self.destroy(&reference, name);
+        })
     }
 
     /// Takes a key away that was made for nothing, with its public half.
     pub fn destroy(&self, key: &KeyReference, name: &str) -> Result<(), KeyError> {
-        let (door, key, name) = (self.door.clone(), key.clone(), name.to_owned());
-        self.clerks.have(PATIENCE, move |_| making::destroy(&door, &key, &name))
+        let (login, key, name) = (self.login.clone(), key.clone(), name.to_owned());
+        self.threads.ask(PATIENCE, move |kept| {
+            *kept = None;
+            making::destroy(&login, &key, &name)
+        })
     }
 
     /// Whether it can be reached, and lets us in.
     pub fn check(&self) -> Result<(), KeyError> {
-        let door = self.door.clone();
-        self.clerks.have(PATIENCE, move |_| door.enter().map(drop))
+        let login = self.login.clone();
+        self.threads.ask(PATIENCE, move |kept| {
+            *kept = None;
+            login.enter().map(drop)
+        })
     }
 
     /// Has a key sign what was hashed before.
     fn sign(&self, key: &KeyReference, algorithm: KeyAlgorithm, hashed: Vec<u8>) -> Result<Vec<u8>, KeyError> {
-        let (door, wanted) = (self.door.clone(), key.clone());
-        let sign = move |seat: &mut Option<Seat>| Seat::sign(seat, &door, &wanted, algorithm, &hashed);
+        let (login, wanted) = (self.login.clone(), key.clone());
+        let sign = move |kept: &mut Option<KeptSession>| KeptSession::sign(kept, &login, &wanted, algorithm, &hashed);
         let lacks = || format!("the token {:?} has no private key with the id {}", self.label(), key.hex());
-        self.clerks.have(PATIENCE, sign)?.ok_or_else(|| KeyError::Token(lacks()))
+        self.threads.ask(PATIENCE, sign)?.ok_or_else(|| KeyError::Token(lacks()))
     }
 }

@@ -15,20 +15,24 @@ use chancery_testkit::tokens::{MODULE, PIN, Tokens, VARIABLE};
 
 /// Set for the process in which a test really runs: SoftHSM takes its settings from the environment alone.
 const FOLDER: &str = "CHANCERY_TEST_TOKENS";
+/// What it leaves in that folder at its end.
+const DONE: &str = "done";
 
-/// Runs a test in a process of its own, with tokens of its own.
-fn apart(test: &str, body: impl FnOnce(&Tokens)) {
+/// Runs the test that calls it in a process of its own, with tokens of its own.
+fn apart(body: impl FnOnce(&Tokens)) {
     if let Some(folder) = env::var_os(FOLDER) {
-        return body(&Tokens::of(Path::new(&folder)));
+        body(&Tokens::of(Path::new(&folder)));
+        return fs::write(Path::new(&folder).join(DONE), "").unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
     let Some(tokens) = Tokens::new(folder.path()) else { return };
     let ran = Command::new(env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
+        .args(["--exact", thread::current().name().unwrap(), "--nocapture"])
         .env(FOLDER, folder.path())
         .env(VARIABLE, tokens.settings())
         .status();
     assert!(ran.unwrap().success());
+    assert!(folder.path().join(DONE).exists(), "the test was not found, or did not end");
 }
 
 fn token(label: &str) -> Arc<Token> {
@@ -63,7 +67,7 @@ fn why(result: Result<impl Sized, KeyError>) -> String {
 
 #[test]
 fn every_kind_of_key_signs_and_is_found_again() {
-    apart("every_kind_of_key_signs_and_is_found_again", |tokens| {
+    apart(|tokens| {
         tokens.make("one");
         tokens.make("other");
         let (one, entropy) = (token("one"), Counting(Mutex::new(0)));
@@ -90,7 +94,7 @@ fn every_kind_of_key_signs_and_is_found_again() {
 
 #[test]
 fn many_sign_at_once() {
-    apart("many_sign_at_once", |tokens| {
+    apart(|tokens| {
         tokens.make("one");
         let key = generate(&token("one"), KeyAlgorithm::EcP256);
         thread::scope(|scope| {
@@ -109,7 +113,7 @@ fn many_sign_at_once() {
 
 #[test]
 fn a_key_does_not_come_out_and_does_nothing_but_sign() {
-    apart("a_key_does_not_come_out_and_does_nothing_but_sign", |tokens| {
+    apart(|tokens| {
         use cryptoki::{
             context::{CInitializeArgs, CInitializeFlags, Pkcs11},
             object::{Attribute, AttributeType, ObjectClass},
@@ -146,7 +150,7 @@ fn a_key_does_not_come_out_and_does_nothing_but_sign() {
 
 #[test]
 fn a_pin_that_was_refused_is_not_tried_again() {
-    apart("a_pin_that_was_refused_is_not_tried_again", |tokens| {
+    apart(|tokens| {
         tokens.make("one");
         let pin = Arc::new(Mutex::new("4712"));
         let given = pin.clone();
@@ -164,7 +168,7 @@ fn a_pin_that_was_refused_is_not_tried_again() {
 
 #[test]
 fn what_is_not_there_is_told() {
-    apart("what_is_not_there_is_told", |tokens| {
+    apart(|tokens| {
         // SoftHSM looks once in a process.
         ["one", "two", "two"].iter().for_each(|label| tokens.make(label));
         assert!(why(token("none").check()).contains("no token with the label \"none\""));
@@ -193,7 +197,7 @@ fn what_is_not_there_is_told() {
 
 #[test]
 fn a_key_that_was_taken_away_is_missed_and_another_in_its_place_is_noticed() {
-    apart("a_key_that_was_taken_away_is_missed_and_another_in_its_place_is_noticed", |tokens| {
+    apart(|tokens| {
         tokens.make("one");
         let token = token("one");
         let key = generate(&token, KeyAlgorithm::EcP256);

@@ -7,7 +7,8 @@ use chancery_machine::SystemClock;
 use chancery_pki::CaName;
 use chancery_service::operator::{ChainDetails, IssuerDetails, KeyAlgorithm};
 use chancery_service::{KeyHome, KeyPlace, Noun, ServiceError};
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::context::Context;
 use crate::failure::Failure;
@@ -35,16 +36,16 @@ pub enum CaCommand {
         #[arg(long, value_parser = ca_name)]
         name: Option<String>,
         /// Where its key is made [default: the token, where keys.pkcs11 names one]
-        #[arg(long, value_name = "PLACE")]
-        keys: Option<KeysIn>,
+        #[arg(long, value_name = "PLACE", value_parser = key_place())]
+        keys: Option<KeyPlace>,
     },
     /// Make a successor with the same kind of key, and retire the old one
     Rotate {
         /// The id or the name of the CA to retire
         ca: String,
         /// Where the key of its successor is made [default: the token, where keys.pkcs11 names one]
-        #[arg(long, value_name = "PLACE")]
-        keys: Option<KeysIn>,
+        #[arg(long, value_name = "PLACE", value_parser = key_place())]
+        keys: Option<KeyPlace>,
     },
     /// Stop an issuing CA from issuing; what it issued is still served by CRL and OCSP
     Retire {
@@ -94,12 +95,12 @@ pub fn run(target: &Target, command: CaCommand) -> Result<(), Failure> {
         }
         CaCommand::Show { ca, pem } => show(&context, &ca, pem),
         CaCommand::Create { kind, name, keys } => {
-            let made = context.wait(operator.create_issuer(kind, name, keys.map(KeyPlace::from)))?;
+            let made = context.wait(operator.create_issuer(kind, name, keys))?;
             let record = with_home(&context.wait(operator.key_homes())?, &made);
             printer.record(&record, Some("It may issue now; every node follows within seconds."))
         }
         CaCommand::Rotate { ca, keys } => {
-            let rotated = context.wait(operator.rotate_issuer(&ca, keys.map(KeyPlace::from)))?;
+            let rotated = context.wait(operator.rotate_issuer(&ca, keys))?;
             let homes = context.wait(operator.key_homes())?;
             let sentence = format!(
                 "{} ({}) takes over from {}, which still answers for what it issued; every node follows within seconds.",
@@ -170,22 +171,11 @@ fn revoke(context: &Context, ca: &str, reason: RevocationReason, yes: bool) -> R
     context.printer.say(&sentence, &shown(&revoked.issuer))
 }
 
-/// Where the key of a CA can be made.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum KeysIn {
-    /// In the database, sealed with the key-encryption key
-    Database,
-    /// In the token that keys.pkcs11 names, which it never leaves
-    Token,
-}
-
-impl From<KeysIn> for KeyPlace {
-    fn from(home: KeysIn) -> Self {
-        match home {
-            KeysIn::Database => Self::Database,
-            KeysIn::Token => Self::Token,
-        }
-    }
+/// Where the key of a CA can be made, by its name.
+pub fn key_place() -> impl TypedValueParser<Value = KeyPlace> {
+    let places = [KeyPlace::Database, KeyPlace::Token];
+    PossibleValuesParser::new(places.map(KeyPlace::as_str))
+        .map(move |text| places.into_iter().find(|place| place.as_str() == text).unwrap_or(KeyPlace::Database))
 }
 
 /// The CAs, one a line.

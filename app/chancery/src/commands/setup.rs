@@ -9,7 +9,7 @@ use chancery_service::operator::{IssuerDetails, KeyAlgorithm, NewHierarchy};
 use chancery_store::{IssuerKind, Options, Store, StoreError, Tx};
 use clap::Args;
 
-use super::ca::{self, KeysIn};
+use super::ca;
 use super::context::{Context, quiet};
 use crate::config::{self, ConfigError};
 use crate::dev;
@@ -34,8 +34,8 @@ pub struct InitArgs {
     #[arg(long, value_name = "NAME")]
     issuing_name: Option<String>,
     /// Where the keys of the CAs are made [default: the token, where keys.pkcs11 names one]
-    #[arg(long, value_name = "PLACE")]
-    keys: Option<KeysIn>,
+    #[arg(long, value_name = "PLACE", value_parser = ca::key_place())]
+    keys: Option<KeyPlace>,
 }
 
 /// Makes what is not there yet; what is there stays as it is.
@@ -90,7 +90,7 @@ fn require_names(issuers: &[IssuerDetails], new: &NewHierarchy, args: &InitArgs)
 
 /// The same for where their keys were to be.
 fn require_place(context: &Context, args: &InitArgs) -> Result<(), Failure> {
-    let Some(wanted) = args.keys.map(KeyPlace::from) else { return Ok(()) };
+    let Some(wanted) = args.keys else { return Ok(()) };
     let homes = context.wait(context.operator.key_homes())?;
     if homes.values().all(|home| home.place == wanted) {
         return Ok(());
@@ -198,7 +198,7 @@ fn hierarchy(installation: &Installation, args: &InitArgs) -> Result<NewHierarch
     let new = NewHierarchy {
         country: args.country.clone().unwrap_or(usual.country),
         root: args.root_name.clone().unwrap_or(usual.root),
-        keys: args.keys.map(KeyPlace::from),
+        keys: args.keys,
         ..usual
     };
     let names: Vec<_> = [&new.root].into_iter().chain(new.issuing.iter().map(|(name, _)| name)).collect();

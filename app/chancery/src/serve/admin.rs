@@ -1,7 +1,7 @@
 //! Health and metrics, on a listener of their own that only the operator reaches.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
@@ -19,7 +19,7 @@ use tokio::sync::Mutex;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long what was found out about the database stands.
 const STANDING: Duration = Duration::from_secs(1);
-/// And about the token.
+/// How often the token is asked.
 const STANDING_OF_TOKEN: Duration = Duration::from_secs(5);
 
 /// Whether requests are welcome.
@@ -28,7 +28,20 @@ pub struct Health {
     kernel: Arc<Kernel>,
     ready: Arc<AtomicBool>,
     last: Arc<Mutex<Option<Checked>>>,
-    last_of_token: Arc<Mutex<Option<Checked>>>,
+    of_token: Arc<std::sync::Mutex<OfToken>>,
+}
+
+/// What is known of the token.
+struct OfToken {
+    asked_at: Option<Instant>,
+    asking: bool,
+    answer: Result<(), String>,
+}
+
+impl Default for OfToken {
+    fn default() -> Self {
+        Self { asked_at: None, asking: false, answer: Err("not asked yet".to_owned()) }
+    }
 }
 
 /// When something was asked last, and what came of it.
@@ -36,7 +49,7 @@ type Checked = (Instant, Result<(), String>);
 
 impl Health {
     pub fn new(kernel: Arc<Kernel>) -> Self {
-        Self { kernel, ready: Arc::new(AtomicBool::new(false)), last: Arc::default(), last_of_token: Arc::default() }
+        Self { kernel, ready: Arc::new(AtomicBool::new(false)), last: Arc::default(), of_token: Arc::default() }
     }
 
     /// Whether the process itself wants requests: not before it has started, and not once it stops.
@@ -60,24 +73,21 @@ impl Health {
         answer
     }
 
-    /// Whether the token lets us in, where the keys of CAs are in one. The answer stands for some seconds: who asks has to log
-    /// in, and tokens write that down.
-    async fn token(&self) -> Option<Result<(), String>> {
+    /// Whether the token lets us in, where the keys of CAs are in one: what it said last. Nobody waits for it here; it is asked
+    /// aside, and not too often, for who asks has to log in, and tokens write that down.
+    fn token(&self) -> Option<Result<(), String>> {
         let token = self.kernel.ca_keys.token()?.clone();
-        let mut last = self.last_of_token.lock().await;
-        if let Some((at, answer)) = last.as_ref()
-            && at.elapsed() < STANDING_OF_TOKEN
-        {
-            return Some(answer.clone());
+        let mut last = self.of_token.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.asked_at.is_none_or(|at| at.elapsed() >= STANDING_OF_TOKEN) && !last.asking {
+            (last.asked_at, last.asking) = (Some(Instant::now()), true);
+            let of_token = self.of_token.clone();
+            tokio::task::spawn_blocking(move || {
+                let answer = token.check().map_err(|error| error.to_string());
+                let mut last = of_token.lock().unwrap_or_else(PoisonError::into_inner);
+                (last.answer, last.asking) = (answer, false);
+            });
         }
-        let asked = tokio::task::spawn_blocking(move || token.check());
-        let answer = match tokio::time::timeout(PATIENCE, asked).await {
-            Ok(Ok(checked)) => checked.map_err(|error| error.to_string()),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
-        };
-        *last = Some((Instant::now(), answer.clone()));
-        Some(answer)
+        Some(last.answer.clone())
     }
 
     /// A keyring that was broken is told here, before the next restart finds out.
@@ -102,7 +112,7 @@ pub fn router(health: Health, metrics: PrometheusHandle) -> Router {
 }
 
 async fn readyz(State(health): State<Health>) -> Response {
-    let (database, keyring, token) = tokio::join!(health.database(), health.keyring(), health.token());
+    let (database, keyring) = tokio::join!(health.database(), health.keyring());
     let process = if health.ready.load(Ordering::SeqCst) { Ok(()) } else { Err("starting or stopping".to_owned()) };
     let ready = database.is_ok() && keyring.is_ok() && process.is_ok();
     let shown = |check: Result<(), String>| check.map_or_else(Value::from, |()| Value::from("ok"));
@@ -110,7 +120,7 @@ async fn readyz(State(health): State<Health>) -> Response {
     let mut checks = json!({"process": shown(process), "database": shown(database), "keyring": shown(keyring)});
     // Told, and no reason to turn everybody away: what is served to relying parties needs no token, and what is to be
     // signed waits for it.
-    if let Some(token) = token {
+    if let Some(token) = health.token() {
         checks["token"] = shown(token);
     }
     (status, Json(json!({"ready": ready, "checks": checks}))).into_response()

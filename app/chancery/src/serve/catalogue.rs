@@ -121,7 +121,7 @@ pub const METRICS: &[Metric] = &[
     of("chancery_crypto_seconds", Histogram, Unit::Seconds, &[("what", Are(&["csr", "sign"]))],
         "Judging a CSR; linting and signing a certificate."),
     of("chancery_token_failures_total", Counter, Unit::Count, &[],
-        "Certificates that the token with the CA's key did not sign; they are tried again for some minutes."),
+        "What a token did not do: certificates, lists, certificates of OCSP responders. It is tried again."),
     of("chancery_jobs_total", Counter, Unit::Count, &[("kind", JOBS), ("outcome", Are(&["done", "failed"]))],
         "Jobs that this node has worked on; those that failed are tried again. What is done at once, while a client waits, is no job."),
     of("chancery_jobs_waiting", Gauge, Unit::Count, &[("kind", JOBS)],

@@ -160,6 +160,17 @@ impl Issuance {
         self.sign_and_keep(work).await.map(drop)
     }
 
+    /// Whether an order has its draft, and needs the signature of a CA whose key is in a token.
+    pub async fn needs_token(&self, id: OrderId) -> Result<bool, ServiceError> {
+        let read = move |tx: &mut Tx<'_>| {
+            let Some(order) = tx.any_order(id)? else { return Ok::<_, ServiceError>(None) };
+            Ok(tx.draft(order.certificate)?.map(|draft| draft.issuer))
+        };
+        let issuer = self.kernel.store.glance(read).await?;
+        let signing = issuer.and_then(|issuer| self.authority.find(issuer));
+        Ok(signing.is_some_and(|signing| signing.issuer.signs_elsewhere()))
+    }
+
     /// Nothing that is signed leaves before it is kept, and whatever was found good for it is looked at again then. Gives
     /// the order that has its certificate; none where it has come to another end.
     pub(crate) async fn sign_and_keep(&self, work: Work) -> Result<Option<Order>, ServiceError> {

@@ -237,18 +237,22 @@ pub(super) fn settle<T>(
     kept: Result<T, ServiceError>,
     used: impl FnOnce(&T) -> bool,
 ) -> Result<T, ServiceError> {
-    if !may_be_used(&kept, used) {
-        keys.into_iter().for_each(NewKey::discard);
+    match may_be_used(&kept, used) {
+        true if kept.is_err() => keys.into_iter().for_each(NewKey::leave),
+        true => {}
+        false => keys.into_iter().for_each(NewKey::discard),
     }
     kept
 }
 
-/// A commit whose answer is lost may have happened, and nothing brings a key back.
+/// Unless it was refused before anything was committed. A commit whose answer is lost may have happened, and nothing brings a
+/// key back.
 fn may_be_used<T>(kept: &Result<T, ServiceError>, used: impl FnOnce(&T) -> bool) -> bool {
     match kept {
         Ok(kept) => used(kept),
-        Err(ServiceError::Store(_) | ServiceError::Internal(_)) => true,
-        Err(_) => false,
+        Err(error) => {
+            !matches!(error, ServiceError::NameInUse(..) | ServiceError::Invalid(_) | ServiceError::NotFound(..))
+        }
     }
 }
 

@@ -9,33 +9,33 @@ use cryptoki::{
     session::Session,
 };
 
-use super::{door::Door, key::KeyReference};
+use super::{key::KeyReference, login::Login};
 use crate::{error::KeyError, public_key::KeyAlgorithm};
 
-pub(super) struct Seat {
+pub(super) struct KeptSession {
     session: Session,
     keys: HashMap<KeyReference, ObjectHandle>,
 }
 
-impl Seat {
+impl KeptSession {
     /// Has a key sign, where the token has it. A session that was kept may have ended since, or be logged out so that it
     /// finds nothing any more: where it fails, a new one has the last word.
     pub(super) fn sign(
         kept: &mut Option<Self>,
-        door: &Door,
+        login: &Login,
         key: &KeyReference,
         algorithm: KeyAlgorithm,
         hashed: &[u8],
     ) -> Result<Option<Vec<u8>>, KeyError> {
-        if let Some(mut seat) = kept.take()
-            && let Ok(Some(signature)) = seat.have_signed(key, algorithm, hashed)
+        if let Some(mut before) = kept.take()
+            && let Ok(Some(signature)) = before.have_signed(key, algorithm, hashed)
         {
-            *kept = Some(seat);
+            *kept = Some(before);
             return Ok(Some(signature));
         }
-        let mut seat = Self { session: door.enter()?, keys: HashMap::new() };
-        let signature = seat.have_signed(key, algorithm, hashed).map_err(|error| door.trouble(&error))?;
-        *kept = Some(seat);
+        let mut anew = Self { session: login.enter()?, keys: HashMap::new() };
+        let signature = anew.have_signed(key, algorithm, hashed).map_err(|error| login.trouble(&error))?;
+        *kept = Some(anew);
         Ok(signature)
     }
 

@@ -17,13 +17,13 @@ use super::{
 };
 use crate::error::KeyError;
 
-pub(super) struct Door {
+pub(super) struct Login {
     pub(super) choice: TokenChoice,
     /// A PIN that was refused is not tried again: after a few times tokens lock themselves.
     refused: Mutex<Option<Secret>>,
 }
 
-impl Door {
+impl Login {
     pub(super) fn new(choice: TokenChoice) -> Self {
         Self { choice, refused: Mutex::default() }
     }
