@@ -64,19 +64,10 @@ struct InToken {
 
 impl NewKey {
     /// Takes it away from its token. Only where it is sure that no CA has it, for nothing brings it back; one that is left
-    /// there for nothing does no harm.
+    /// there for nothing, because the token is away by now, does no harm.
     pub(crate) fn discard(self) {
-        let Some(InToken { token, reference, name }) = self.in_token else { return };
-        if let Err(error) = token.destroy(&reference, &name) {
-            tracing::warn!(%error, key = reference.hex(), name, "a key that was made for nothing stays in the token");
-        }
-    }
-
-    /// Leaves it where it is, since a CA may have it after all.
-    pub(crate) fn leave(self) {
-        if let Some(InToken { reference, name, .. }) = self.in_token {
-            let key = reference.hex();
-            tracing::warn!(key, name, "whether a CA was made is not sure; see `ca list`. Its key stays in the token");
+        if let Some(InToken { token, reference, name }) = self.in_token {
+            let _ = token.destroy(&reference, &name);
         }
     }
 }

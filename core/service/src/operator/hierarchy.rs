@@ -237,10 +237,8 @@ pub(super) fn settle<T>(
     kept: Result<T, ServiceError>,
     used: impl FnOnce(&T) -> bool,
 ) -> Result<T, ServiceError> {
-    match may_be_used(&kept, used) {
-        true if kept.is_err() => keys.into_iter().for_each(NewKey::leave),
-        true => {}
-        false => keys.into_iter().for_each(NewKey::discard),
+    if !may_be_used(&kept, used) {
+        keys.into_iter().for_each(NewKey::discard);
     }
     kept
 }
