@@ -26,6 +26,8 @@ pub enum KeyPlace {
 }
 
 impl KeyPlace {
+    pub const ALL: [Self; 2] = [Self::Database, Self::Token];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Database => "database",

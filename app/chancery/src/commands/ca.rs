@@ -8,7 +8,6 @@ use chancery_pki::CaName;
 use chancery_service::operator::{ChainDetails, IssuerDetails, KeyAlgorithm};
 use chancery_service::{KeyHome, KeyPlace, Noun, ServiceError};
 use clap::Subcommand;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::context::Context;
 use crate::failure::Failure;
@@ -35,16 +34,16 @@ pub enum CaCommand {
         /// Its name [default: that of its siblings with the next number]
         #[arg(long, value_parser = ca_name)]
         name: Option<String>,
-        /// Where its key is made [default: the token, where keys.pkcs11 names one]
-        #[arg(long, value_name = "PLACE", value_parser = key_place())]
+        /// Where its key is made, database or token [default: the token, where keys.pkcs11 names one]
+        #[arg(long, value_name = "PLACE", value_parser = key_place)]
         keys: Option<KeyPlace>,
     },
     /// Make a successor with the same kind of key, and retire the old one
     Rotate {
         /// The id or the name of the CA to retire
         ca: String,
-        /// Where the key of its successor is made [default: the token, where keys.pkcs11 names one]
-        #[arg(long, value_name = "PLACE", value_parser = key_place())]
+        /// Where the key of its successor is made, database or token [default: the token, where keys.pkcs11 names one]
+        #[arg(long, value_name = "PLACE", value_parser = key_place)]
         keys: Option<KeyPlace>,
     },
     /// Stop an issuing CA from issuing; what it issued is still served by CRL and OCSP
@@ -171,13 +170,6 @@ fn revoke(context: &Context, ca: &str, reason: RevocationReason, yes: bool) -> R
     context.printer.say(&sentence, &shown(&revoked.issuer))
 }
 
-/// Where the key of a CA can be made, by its name.
-pub fn key_place() -> impl TypedValueParser<Value = KeyPlace> {
-    let places = [KeyPlace::Database, KeyPlace::Token];
-    PossibleValuesParser::new(places.map(KeyPlace::as_str))
-        .map(move |text| places.into_iter().find(|place| place.as_str() == text).unwrap_or(KeyPlace::Database))
-}
-
 /// The CAs, one a line.
 pub fn list(context: &Context, issuers: &[IssuerDetails]) -> Result<(), Failure> {
     let homes = context.wait(context.operator.key_homes())?;
@@ -266,4 +258,9 @@ fn key_algorithm(text: &str) -> Result<KeyAlgorithm, String> {
     let kinds = || KeyAlgorithm::ALL.map(|kind| KeyType::from(kind).as_str()).join(", ");
     let kind = text.parse::<KeyType>().ok().and_then(|kind| KeyAlgorithm::try_from(kind).ok());
     kind.ok_or_else(|| format!("a CA's key is one of {}", kinds()))
+}
+
+pub fn key_place(text: &str) -> Result<KeyPlace, String> {
+    let place = KeyPlace::ALL.into_iter().find(|place| place.as_str() == text);
+    place.ok_or_else(|| format!("a key is made in one of {}", KeyPlace::ALL.map(KeyPlace::as_str).join(", ")))
 }

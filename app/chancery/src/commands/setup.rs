@@ -33,8 +33,8 @@ pub struct InitArgs {
     /// The name of the issuing CAs, to which E1, E2 and R1 are added [default: ORGANIZATION Issuing CA]
     #[arg(long, value_name = "NAME")]
     issuing_name: Option<String>,
-    /// Where the keys of the CAs are made [default: the token, where keys.pkcs11 names one]
-    #[arg(long, value_name = "PLACE", value_parser = ca::key_place())]
+    /// Where the keys of the CAs are made, database or token [default: the token, where keys.pkcs11 names one]
+    #[arg(long, value_name = "PLACE", value_parser = ca::key_place)]
     keys: Option<KeyPlace>,
 }
 

@@ -34,17 +34,16 @@ pub struct Health {
 /// What is known of the token.
 struct OfToken {
     asked_at: Option<Instant>,
-    asking: bool,
     answer: Result<(), String>,
 }
 
 impl Default for OfToken {
     fn default() -> Self {
-        Self { asked_at: None, asking: false, answer: Err("not asked yet".to_owned()) }
+        Self { asked_at: None, answer: Err("not asked yet".to_owned()) }
     }
 }
 
-/// When something was asked last, and what came of it.
+/// When the database was asked last, and what came of it.
 type Checked = (Instant, Result<(), String>);
 
 impl Health {
@@ -78,13 +77,12 @@ impl Health {
     fn token(&self) -> Option<Result<(), String>> {
         let token = self.kernel.ca_keys.token()?.clone();
         let mut last = self.of_token.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.asked_at.is_none_or(|at| at.elapsed() >= STANDING_OF_TOKEN) && !last.asking {
-            (last.asked_at, last.asking) = (Some(Instant::now()), true);
+        if last.asked_at.is_none_or(|at| at.elapsed() >= STANDING_OF_TOKEN) {
+            last.asked_at = Some(Instant::now());
             let of_token = self.of_token.clone();
             tokio::task::spawn_blocking(move || {
                 let answer = token.check().map_err(|error| error.to_string());
-                let mut last = of_token.lock().unwrap_or_else(PoisonError::into_inner);
-                (last.answer, last.asking) = (answer, false);
+                of_token.lock().unwrap_or_else(PoisonError::into_inner).answer = answer;
             });
         }
         Some(last.answer.clone())

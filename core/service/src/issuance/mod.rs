@@ -10,7 +10,6 @@
 
 mod draft;
 
-use std::fmt;
 use std::sync::Arc;
 
 use chancery_domain::{
@@ -18,8 +17,7 @@ use chancery_domain::{
     Order, OrderId, OrderState, ProblemKind, ProofError, Timestamp, ValidationProblem,
 };
 use chancery_pki::{
-    Certificate, CertificateRequest, Draft, IssuerUrls, KeyError, PkiError, Signed, SubscriberKey, SubscriberProfile,
-    Terms,
+    Certificate, CertificateRequest, Draft, IssuerUrls, Signed, SubscriberKey, SubscriberProfile, Terms,
 };
 use chancery_store::{JobKind, SPANS, StoreError, Tx};
 use serde_json::json;
@@ -57,18 +55,6 @@ pub struct CaaAssignment {
     pub identifier: Identifier,
     pub method: ChallengeType,
     pub account_uri: String,
-}
-
-/// Why a draft was not signed.
-enum Unsigned {
-    /// The token that has the CA's key did not do it, which may pass.
-    Token(ServiceError),
-    /// It must not be.
-    Refused(String),
-}
-
-fn refused_to_sign(error: impl fmt::Display) -> Unsigned {
-    Unsigned::Refused(error.to_string())
 }
 
 #[derive(Clone)]
@@ -177,27 +163,20 @@ impl Issuance {
         let id = work.order.id;
         fault::reached(Step::ToSign);
         let span = tracing::trace_span!(target: SPANS, "sign");
-        let (work, signed) = match work.signing.issuer.signs_elsewhere() {
-            false => span.in_scope(|| {
-                let signed = self.sign_draft(&work);
-                (work, signed)
-            }),
+        let (me, elsewhere) = (self.clone(), work.signing.issuer.signs_elsewhere());
+        let sign = move || {
+            let signed = span.in_scope(|| me.sign_draft(&work));
+            (work, signed)
+        };
+        let (work, signed) = match elsewhere {
+            false => sign(),
             // A token may take its time, in which this thread has others to serve.
-            true => {
-                let me = self.clone();
-                let sign = move || {
-                    span.in_scope(|| {
-                        let signed = me.sign_draft(&work);
-                        (work, signed)
-                    })
-                };
-                tokio::task::spawn_blocking(sign).await.map_err(ServiceError::internal)?
-            }
+            true => tokio::task::spawn_blocking(sign).await.map_err(ServiceError::internal)?,
         };
         let signed = match signed {
             Ok(signed) => signed,
-            Err(Unsigned::Token(error)) => return Err(error),
-            Err(Unsigned::Refused(reason)) => {
+            Err(away @ ServiceError::Signer(_)) => return Err(away),
+            Err(reason) => {
                 tracing::error!(order = %id, %reason, "a draft could not be signed");
                 let detail = "the certificate could not be signed; the operator has been told".to_owned();
                 let problem = ValidationProblem { kind: ProblemKind::ServerInternal, detail };
@@ -345,20 +324,18 @@ impl Issuance {
         Ok(Some(Work { request, order, draft, signing }))
     }
 
-    fn sign_draft(&self, work: &Work) -> Result<Signed, Unsigned> {
+    fn sign_draft(&self, work: &Work) -> Result<Signed, ServiceError> {
         let _timed = Timed::start("sign");
         if work.signing.revoked {
-            return Err(Unsigned::Refused(format!("the CA {} is revoked", work.signing.name)));
+            return Err(ServiceError::internal(format!("the CA {} is revoked", work.signing.name)));
         }
-        let key = work.request.key().map_err(refused_to_sign)?;
-        let (_, profile) = profiles(&self.kernel, &work.order).map_err(refused_to_sign)?;
+        let key = work.request.key().map_err(ServiceError::internal)?;
+        let (_, profile) = profiles(&self.kernel, &work.order)?;
         let urls = work.signing.urls_for(&self.kernel.settings.issuing.issuer_rules(&work.order.profile));
         let terms = terms(&work.signing, &urls, profile, &work.order.identifiers, key, self.kernel.now());
-        let linted = work.draft.lint(&terms).map_err(|findings| Unsigned::Refused(format!("lint: {findings:?}")))?;
-        work.signing.issuer.sign(linted).map_err(|error| match error {
-            error @ PkiError::Key(KeyError::Token(_)) => Unsigned::Token(unsigned(error)),
-            other => refused_to_sign(other),
-        })
+        let linted =
+            work.draft.lint(&terms).map_err(|findings| ServiceError::internal(format!("lint: {findings:?}")))?;
+        work.signing.issuer.sign(linted).map_err(unsigned)
     }
 
     /// Keeps the certificate, unless account, credential, order, key or policies have changed so that nothing may be issued
