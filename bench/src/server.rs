@@ -112,19 +112,15 @@ impl Server {
         let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
         kilobytes.unwrap_or(0.0) / 1024.0
     }
-
-    /// Asks it to end, and waits until it has.
-    pub fn stop(mut self) {
-        let asked = Command::new("kill").args(["-TERM", &self.id().to_string()]).status();
-        if asked.is_ok_and(|status| status.success()) {
-            let _ = self.process.wait();
-        }
-    }
 }
 
 impl Drop for Server {
+    /// Asks it to end and waits until it has: one that counts what it does (`packaging/tune`) writes that down at its end.
     fn drop(&mut self) {
-        let _ = self.process.kill();
+        let asked = Command::new("kill").args(["-TERM", &self.id().to_string()]).status();
+        if !asked.is_ok_and(|status| status.success()) {
+            let _ = self.process.kill();
+        }
         let _ = self.process.wait();
     }
 }

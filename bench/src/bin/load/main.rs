@@ -120,7 +120,7 @@ async fn starts(places: &[Place], pages: &Responder) {
         for _ in 0..5 {
             let server = place.start(pages, false).await;
             times.push(server.took.as_secs_f64() * 1e3);
-            server.stop();
+            drop(server);
         }
         let each: Vec<_> = times.iter().map(|millis| format!("{millis:.0}")).collect();
         rows.push(vec![place.stored.to_string(), each.join(" ")]);

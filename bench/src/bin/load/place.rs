@@ -87,7 +87,7 @@ impl Place {
             templates::make(&server, &clients[0], pages).await;
             customers(&clients, (self.stored / 100).clamp(RESELLERS * 2, 20_000)).await;
         });
-        server.stop();
+        drop(server);
         let codes: Vec<_> = self.resellers.iter().map(|reseller| reseller.code.clone()).collect();
         let now = Timestamp::from_millis(i64::try_from(std::time::UNIX_EPOCH.elapsed().unwrap().as_millis()).unwrap());
         let known = fill(&self.address(), self.stored, &codes, now);
