@@ -172,17 +172,15 @@ fn urn(kind: &str) -> String {
     format!("urn:ietf:params:acme:error:{kind}")
 }
 
-/// What reading a body can refuse.
+/// What can be refused before a request gets here, or while its body is read.
 impl From<ApiError> for Problem {
     fn from(error: ApiError) -> Self {
-        let status = error.into_response().status();
-        match status {
-            StatusCode::PAYLOAD_TOO_LARGE => {
+        match error.status() {
+            status @ StatusCode::PAYLOAD_TOO_LARGE => {
                 Self::new(ProblemType::Malformed, status, "the body is larger than we take; send less")
             }
             StatusCode::SERVICE_UNAVAILABLE => Self::unavailable(),
-            StatusCode::REQUEST_TIMEOUT => Self::new(ProblemType::Malformed, status, "the body did not arrive in time"),
-            status if status.is_client_error() => Self::new(ProblemType::Malformed, status, "the body broke off"),
+            status if status.is_client_error() => Self::new(ProblemType::Malformed, status, error.message()),
             _ => Self::internal(),
         }
     }
@@ -200,5 +198,21 @@ impl IntoResponse for Problem {
         headers.insert(CONTENT_LANGUAGE, HeaderValue::from_static("en"));
         response.extensions_mut().insert(note);
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chancery_wire::ErrorCode;
+
+    use super::*;
+
+    #[test]
+    fn what_is_refused_before_it_gets_here_keeps_its_reason() {
+        let refused = ApiError::bad_request(ErrorCode::InvalidRequest, "A request has one header Host.");
+        let Problem { status, body, .. } = refused.into();
+        let malformed = "urn:ietf:params:acme:error:malformed";
+        assert_eq!((status.as_u16(), body.kind.as_str()), (400, malformed));
+        assert_eq!(body.detail, "A request has one header Host.");
     }
 }

@@ -26,7 +26,7 @@ use crate::{
     proxies::{Network, TrustedProxies},
     request_id::{RequestId, RequestIdSource, X_REQUEST_ID},
     security,
-    server::{OverTls, PeerAddr},
+    server::{OverTls, PeerAddr, UnclearHost},
     unread::Unread,
 };
 
@@ -139,12 +139,16 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
     extensions.insert(id.clone());
     extensions.insert(edge.body);
     let tls = extensions.get::<OverTls>().is_some();
+    let unclear = extensions.get::<UnclearHost>().copied();
     let route = extensions.get::<MatchedPath>().cloned();
     let method = metrics::method_label(request.method());
     let route = route.as_ref().map_or(metrics::UNMATCHED, MatchedPath::as_str);
     let something_new = request.method() == Method::POST && edge.beginnings.contains(&route);
     let from = peer.map(|PeerAddr(peer)| peer.ip());
-    let place = edge.load.as_ref().map(|load| load.begin(from, something_new)).transpose();
+    let place = match unclear {
+        Some(UnclearHost(why)) => Err(ApiError::bad_request(ErrorCode::InvalidRequest, why)),
+        None => edge.load.as_ref().map(|load| load.begin(from, something_new)).transpose(),
+    };
     if let Ok(Some(place)) = &place {
         request.extensions_mut().insert(place.clone());
     }
@@ -154,10 +158,11 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
         target: SPANS, parent: None, "http.request", traceparent, method, route, status = Empty, request_id = %id
     );
     let whole = traced.clone();
-    // Whatever follows a body in chunks, a proxy may have taken for a part of it (RFC 9112 sections 6.1 and 11.2): nothing more
-    // is read from the connection.
-    let chunked = request.version() < Version::HTTP_2 && request.headers().contains_key(TRANSFER_ENCODING);
-    let unread = if chunked { None } else { Unread::of(&mut request) };
+    // Whatever follows a body in chunks, a proxy may have taken for a part of it (RFC 9112 sections 6.1 and 11.2), and whatever
+    // follows another host's request for that host's: nothing more is read from the connection.
+    let chunked = request.headers().contains_key(TRANSFER_ENCODING);
+    let doubtful = request.version() < Version::HTTP_2 && (chunked || unclear.is_some());
+    let unread = if doubtful { None } else { Unread::of(&mut request) };
     let answer = async {
         let watch = metrics::Watch::start();
         let answered = async {
@@ -184,7 +189,7 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
         // After the log: a client that goes away meanwhile is in it all the same.
         let last = match unread {
             Some(unread) => unread.remains().await,
-            None => chunked,
+            None => doubtful,
         };
         if last {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

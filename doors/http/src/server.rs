@@ -3,6 +3,7 @@
 mod activity;
 mod announced;
 mod connection;
+mod host;
 mod limits;
 mod peers;
 mod socket;
@@ -22,6 +23,7 @@ use tracing::{info, warn};
 
 use crate::proxies::TrustedProxies;
 
+pub(crate) use self::host::UnclearHost;
 pub use self::{
     announced::{Announced, announced},
     connection::{OverTls, PeerAddr},

@@ -24,6 +24,7 @@ use super::{
     PEER_LIMIT,
     activity::{Activity, Tracked, Verdict},
     announced,
+    host::UnclearHost,
     limits::Limits,
     peers::Peers,
     socket::Socket,
@@ -159,8 +160,12 @@ impl Attendant {
         activity: &Arc<Activity>,
     ) -> impl Future<Output = Result<Response<Tracked>, Infallible>> + Send + use<> {
         let exchange = activity.begin(request.version());
+        let unclear = UnclearHost::of(&request);
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(PeerAddr(peer));
+        if let Some(unclear) = unclear {
+            request.extensions_mut().insert(unclear);
+        }
         if let Some(tls) = tls {
             request.extensions_mut().insert(tls);
         }

@@ -72,7 +72,7 @@ async fn a_refused_body_is_answered_even_to_a_client_that_sends_it_all_first() {
 async fn a_head_too_large_is_refused() {
     let server = Running::plain(Limits { header_bytes: 16 * 1024, ..Limits::default() }).await;
     let mut stream = server.connect().await;
-    let fits = format!("GET /peer HTTP/1.1\r\nx: {}\r\n\r\n", "x".repeat(8_000));
+    let fits = format!("GET /peer HTTP/1.1\r\nhost: x\r\nx: {}\r\n\r\n", "x".repeat(8_000));
     assert!(ask(&mut stream, &fits).await.starts_with("HTTP/1.1 200 "));
     let large = format!("GET /peer HTTP/1.1\r\nx: {}\r\n\r\n", "x".repeat(40_000));
     let answer = ask(&mut stream, &large).await;
@@ -81,4 +81,20 @@ async fn a_head_too_large_is_refused() {
     let mut stream = server.connect().await;
     let many = format!("GET /peer HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(200));
     assert!(ask(&mut stream, &many).await.starts_with("HTTP/1.1 431 "));
+}
+
+/// Each is answered as its door answers, and is the last of its connection.
+#[tokio::test]
+async fn a_request_that_does_not_say_which_host_it_is_for_is_refused() {
+    let server = Running::plain(Limits::default()).await;
+    for hosts in ["", "host: a.example\r\nhost: a.example\r\n", "host: a b\r\n"] {
+        let mut stream = server.connect().await;
+        let answer = ask(&mut stream, &format!("GET /peer HTTP/1.1\r\n{hosts}\r\n")).await;
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{hosts:?}: {answer}");
+        assert!(answer.contains("invalid_request") && answer.contains("connection: close"), "{hosts:?}: {answer}");
+        assert!(answer.contains("Host"), "{hosts:?}: {answer}");
+    }
+    let mut stream = server.connect().await;
+    let answer = ask(&mut stream, "GET /peer HTTP/1.0\r\n\r\n").await;
+    assert!(answer.starts_with("HTTP/1.0 200 "), "{answer}");
 }
