@@ -1,0 +1,10 @@
+# What a binary for others says of where it comes from: its commit, and nothing of the machine that built it, which would also
+# make every build another one.
+#
+# Sourced from the root of the repository, not run. Exports CHANCERY_COMMIT; `without_paths` is for RUSTFLAGS.
+# shellcheck shell=bash
+
+CHANCERY_COMMIT=${CHANCERY_COMMIT:-$(git rev-parse --short=12 HEAD 2>/dev/null || true)}
+export CHANCERY_COMMIT
+# shellcheck disable=SC2034
+without_paths="--remap-path-prefix=$PWD=/chancery --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
