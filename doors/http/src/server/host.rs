@@ -20,7 +20,7 @@ impl UnclearHost {
             (None, _) if request.version() != Version::HTTP_11 => None,
             (None, _) => Some(Self("An HTTP/1.1 request needs a header Host, and this one has none.")),
             (Some(host), None) if is_host(host) => None,
-            (Some(_), None) => Some(Self("The header Host must be a host, with its port where it has another.")),
+            (Some(_), None) => Some(Self("The header Host must be a host name or an address, and a port if need be.")),
             (Some(_), Some(_)) => Some(Self("A request has one header Host, and this one has several.")),
         }
     }
