@@ -67,7 +67,14 @@ const ARROWS: &[(&str, Reach, &str)] = &[
     ),
     (
         "chancery-workers",
-        Only(&["chancery-domain", "chancery-service", "chancery-dcv", "chancery-publish", "chancery-fair"]),
+        Only(&[
+            "chancery-domain",
+            "chancery-service",
+            "chancery-dcv",
+            "chancery-perspective",
+            "chancery-publish",
+            "chancery-fair",
+        ]),
         "workers look at the world and report to the use cases, as doors do",
     ),
     ("chancery-store", Only(&["chancery-domain"]), "an adapter serves the domain and knows no other adapter"),
@@ -80,6 +87,11 @@ const ARROWS: &[(&str, Reach, &str)] = &[
         "chancery-dcv",
         Only(&["chancery-domain", "chancery-fair"]),
         "what speaks to strangers knows the domain and nothing else, least of all the store",
+    ),
+    (
+        "chancery-perspective",
+        Only(&["chancery-domain", "chancery-dcv", "chancery-client"]),
+        "it asks a validator elsewhere what one here is asked, as a client of its own kind of service",
     ),
     (
         "chancery-idp",

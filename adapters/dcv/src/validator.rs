@@ -35,7 +35,15 @@ const PROBE: &str = "chancery-diagnosis";
 ///
 /// No call panics or hangs, whatever the other side does: a look ends after [`Timeouts::look`](crate::Timeouts), a
 /// verification at most that long after the end of the retry window, besides waiting its turn.
+#[derive(Clone)]
 pub struct Validator {
+    eyes: Arc<Eyes>,
+    /// The names that mean the CA in a record of an applicant's.
+    ca_domains: Arc<[String]>,
+}
+
+/// What looking takes, whoever it is for.
+struct Eyes {
     config: ValidatorConfig,
     clock: Arc<dyn Clock>,
     dialer: Dialer,
@@ -67,7 +75,14 @@ impl Validator {
         };
         let tls_alpn01 = TlsAlpn01 { port: config.tls_alpn01_port, tls: WebTls::offering(ACME_TLS)? };
         let (room, caa_room) = (FairPlaces::new(config.max_in_flight), FairPlaces::new(config.max_in_flight / 4));
-        Ok(Self { config, clock, dialer, http01, tls_alpn01, room, caa_room })
+        let ca_domains = config.ca_domains.as_slice().into();
+        Ok(Self { eyes: Arc::new(Eyes { config, clock, dialer, http01, tls_alpn01, room, caa_room }), ca_domains })
+    }
+
+    /// The same, for a CA that records know by other names. Room stays shared.
+    #[must_use]
+    pub fn known_as(&self, ca_domains: &[String]) -> Self {
+        Self { eyes: self.eyes.clone(), ca_domains: ca_domains.into() }
     }
 
     /// Looks whether the challenge is met. What is merely missing, or does not answer, is looked for again within the
@@ -83,8 +98,8 @@ impl Validator {
         let mut end = None;
         loop {
             // Nothing is held while we pause.
-            let turn = self.room.acquire(whose).await;
-            let end = *end.get_or_insert_with(|| Instant::now() + self.config.retry_window);
+            let turn = self.eyes.room.acquire(whose).await;
+            let end = *end.get_or_insert_with(|| Instant::now() + self.eyes.config.retry_window);
             let (attempt, outcome) = self.look(request).await;
             drop(turn);
             attempts.push(attempt);
@@ -112,8 +127,8 @@ impl Validator {
         let mut pause = FIRST_PAUSE;
         let mut end = None;
         loop {
-            let turn = self.caa_room.acquire(whose).await;
-            let end = *end.get_or_insert_with(|| Instant::now() + self.config.retry_window);
+            let turn = self.eyes.caa_room.acquire(whose).await;
+            let end = *end.get_or_insert_with(|| Instant::now() + self.eyes.config.retry_window);
             let answer = self.caa_now(identifier, account_uri, method).await;
             drop(turn);
             match answer {
@@ -136,9 +151,9 @@ impl Validator {
             key_authorization: format!("{PROBE}.nobody"),
             account_uri: String::new(),
         };
-        let _turn = self.room.acquire(whose).await;
+        let _turn = self.eyes.room.acquire(whose).await;
         let (mut attempt, _) = self.look(&check).await;
-        let secret = |word: &str| word.parse().is_ok_and(|address| (self.dialer.set_aside)(address).is_some());
+        let secret = |word: &str| word.parse().is_ok_and(|address| (self.eyes.dialer.set_aside)(address).is_some());
         attempt.addresses_resolved.retain(|address| !secret(address));
         if let Some(problem) = &mut attempt.problem {
             let words = problem.detail.split(' ').map(|word| if secret(word) { "an address" } else { word });
@@ -156,7 +171,7 @@ impl Validator {
         methods: &[ChallengeType],
     ) -> CaaReport {
         let Identifier::Dns(name) = identifier else { return CaaReport::default() };
-        let _turn = self.caa_room.acquire(whose).await;
+        let _turn = self.eyes.caa_room.acquire(whose).await;
         match self.find_caa(name).await {
             Ok(found) => CaaReport {
                 found_at: found.at(),
@@ -175,21 +190,24 @@ impl Validator {
         account_uri: Option<&str>,
         method: ChallengeType,
     ) -> Result<CaaEvidence, Refusal> {
-        let checked_at = self.clock.now();
+        let checked_at = self.eyes.clock.now();
         let Identifier::Dns(name) = identifier else {
-            return Ok(CaaEvidence { checked_at, found_at: None, records: Vec::new() });
+            return Ok(CaaEvidence::no_records(checked_at));
         };
         let found = self.find_caa(name).await.map_err(|(refusal, _)| refusal)?;
         match self.judge_caa(&found, name, account_uri, &[method]) {
-            Ok(()) => Ok(CaaEvidence { checked_at, found_at: found.at(), records: found.records() }),
+            Ok(()) => {
+                let (found_at, records) = (found.at(), found.records());
+                Ok(CaaEvidence { checked_at, found_at, records, agreed: Vec::new() })
+            }
             Err(problem) => Err(Refusal { problem, look_again: false }),
         }
     }
 
     /// The records that decide; or why they cannot be seen, with what there is to say of DNSSEC.
     async fn find_caa(&self, name: &DnsName) -> Result<Found, (Refusal, Option<String>)> {
-        let patience = self.config.timeouts.caa;
-        match timeout(patience, caa::find(&self.dialer.resolver, name.base())).await {
+        let patience = self.eyes.config.timeouts.caa;
+        match timeout(patience, caa::find(&self.eyes.dialer.resolver, name.base())).await {
             Ok(found) => found.map_err(|error| {
                 let dnssec = error.dnssec();
                 (caa::unasked(name.base(), error), dnssec)
@@ -209,7 +227,7 @@ impl Validator {
         account_uri: Option<&str>,
         methods: &[ChallengeType],
     ) -> Result<(), ValidationProblem> {
-        let (ca_domains, wildcard) = (&self.config.ca_domains, name.is_wildcard());
+        let (ca_domains, wildcard) = (&self.ca_domains, name.is_wildcard());
         let mut verdict = Ok(());
         for method in methods {
             let applicant = Applicant { ca_domains, account_uri, method: *method, wildcard };
@@ -224,23 +242,26 @@ impl Validator {
     /// Looks once. What is found may say until when it counts.
     async fn look(&self, request: &Check) -> (Attempt, Result<Option<Timestamp>, Refusal>) {
         let mut attempt = Attempt {
-            at: self.clock.now().as_millis(),
-            perspective: self.config.perspective.clone(),
+            at: self.eyes.clock.now().as_millis(),
+            perspective: self.eyes.config.perspective.clone(),
             ..Attempt::default()
         };
-        let patience = self.config.timeouts.look;
+        let patience = self.eyes.config.timeouts.look;
         let seen = async {
             match request.kind {
-                ChallengeType::Http01 => self.http01.look(&self.dialer, request, &mut attempt).await.map(|()| None),
+                ChallengeType::Http01 => {
+                    self.eyes.http01.look(&self.eyes.dialer, request, &mut attempt).await.map(|()| None)
+                }
                 ChallengeType::Dns01 | ChallengeType::DnsAccount01 => {
-                    dns01::look(&self.dialer.resolver, request, &mut attempt).await.map(|()| None)
+                    dns01::look(&self.eyes.dialer.resolver, request, &mut attempt).await.map(|()| None)
                 }
                 ChallengeType::DnsPersist01 => {
-                    let ours = &self.config.ca_domains;
-                    dns_persist01::look(&self.dialer.resolver, request, ours, self.clock.now(), &mut attempt).await
+                    let ours = &self.ca_domains;
+                    dns_persist01::look(&self.eyes.dialer.resolver, request, ours, self.eyes.clock.now(), &mut attempt)
+                        .await
                 }
                 ChallengeType::TlsAlpn01 => {
-                    self.tls_alpn01.look(&self.dialer, request, &mut attempt).await.map(|()| None)
+                    self.eyes.tls_alpn01.look(&self.eyes.dialer, request, &mut attempt).await.map(|()| None)
                 }
             }
         };

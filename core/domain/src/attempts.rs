@@ -10,27 +10,55 @@ const ENTRY: usize = 200;
 const ENTRIES: usize = 10;
 /// Bytes of what a problem says.
 const DETAIL: usize = 1000;
-/// Bytes of all looks at a challenge. The last is kept whatever it takes: it is bounded by itself.
+/// Bytes of all looks at a challenge. The last is kept whatever it takes, and the last from every other perspective, in
+/// short: they are bounded by themselves.
 const BUDGET: usize = 8 * 1024;
 
 impl Attempt {
-    /// What is kept of the looks at a challenge: the last, the first, and of the others the latest that there is room
-    /// for. Long texts are cut.
+    /// What is kept of the looks at a challenge: the last from every perspective, the first, and of the others the latest
+    /// that there is room for. Long texts are cut.
     pub fn kept(attempts: Vec<Self>) -> Vec<Self> {
         let attempts: Vec<_> = attempts.into_iter().map(Self::bounded).collect();
         let Some(last) = attempts.len().checked_sub(1) else { return attempts };
-        let mut room = BUDGET.saturating_sub(attempts[last].size());
-        let mut keep = vec![false; attempts.len()];
-        keep[last] = true;
-        for place in std::iter::once(0).chain((1..last).rev()).filter(|place| *place < last) {
+        let mut kept = vec![None; attempts.len()];
+        let mut room = BUDGET;
+        let decides = |place: usize| {
+            let mut later = attempts[place + 1..].iter();
+            later.all(|later| later.perspective != attempts[place].perspective)
+        };
+        for place in (0..=last).rev().filter(|place| decides(*place)) {
+            let whole = place == last || attempts[place].size() <= room;
+            let look = if whole { attempts[place].clone() } else { attempts[place].in_short() };
+            room = room.saturating_sub(look.size());
+            kept[place] = Some(look);
+        }
+        for place in std::iter::once(0).chain((1..last).rev()) {
+            if kept[place].is_some() {
+                continue;
+            }
             let size = attempts[place].size();
             if size > room {
                 break;
             }
             room -= size;
-            keep[place] = true;
+            kept[place] = Some(attempts[place].clone());
         }
-        attempts.into_iter().zip(keep).filter_map(|(attempt, keep)| keep.then_some(attempt)).collect()
+        kept.into_iter().flatten().collect()
+    }
+
+    /// Who looked when, whom he spoke to, and what came of it.
+    fn in_short(&self) -> Self {
+        let problem = self.problem.clone();
+        let problem = problem.map(|problem| ValidationProblem { detail: cut(problem.detail, ENTRY), ..problem });
+        Self {
+            at: self.at,
+            perspective: self.perspective.clone(),
+            address_used: self.address_used.clone(),
+            http_status: self.http_status,
+            dnssec: self.dnssec.clone(),
+            problem,
+            ..Self::default()
+        }
     }
 
     fn bounded(self) -> Self {
@@ -124,6 +152,18 @@ mod tests {
         let kept = &kept[0];
         assert_eq!((kept.redirects.len(), kept.dns_answers.len()), (10, 10));
         assert!(kept.redirects[0].len() <= 200 && kept.redirects[0].ends_with('…'));
+    }
+
+    #[test]
+    fn of_every_perspective_the_last_look_is_kept_if_only_in_short() {
+        let from = |perspective: &str, at| Attempt { perspective: perspective.to_owned(), ..large(at) };
+        let looks =
+            vec![from("primary", 0), from("primary", 1), from("a", 2), from("b", 3), from("a", 4), from("c", 5)];
+        let kept = Attempt::kept(looks);
+        assert_eq!(times(&kept), [1, 3, 4, 5]);
+        assert!(kept[..3].iter().all(|look| look.redirects.is_empty() && look.size() < 1000), "{kept:?}");
+        assert!(kept.iter().all(|look| look.address_used.is_some() && look.problem.is_some()));
+        assert_eq!(kept[3].redirects.len(), 10);
     }
 
     #[test]

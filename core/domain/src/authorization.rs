@@ -258,7 +258,7 @@ mod tests {
     }
 
     fn caa() -> CaaEvidence {
-        CaaEvidence { checked_at: Timestamp::from_secs(2), found_at: None, records: Vec::new() }
+        CaaEvidence::no_records(Timestamp::from_secs(2))
     }
 
     const NOW: Timestamp = Timestamp::from_secs(2);

@@ -95,6 +95,8 @@ pub struct CaaEvidence {
     pub found_at: Option<String>,
     /// The records, as they would stand in a zone file.
     pub records: Vec<String>,
+    /// The remote perspectives from which it was seen that they let us issue.
+    pub agreed: Vec<String>,
 }
 
 /// What was seen of the CAA records of a name, whether they let us issue or not: for those who only want to know. It is no
@@ -114,7 +116,12 @@ pub struct CaaReport {
 impl CaaEvidence {
     /// For a name that was not asked about yet: too old for anything.
     pub fn unasked() -> Self {
-        Self { checked_at: Timestamp::from_secs(0), found_at: None, records: Vec::new() }
+        Self::no_records(Timestamp::from_secs(0))
+    }
+
+    /// For a name that has no records, and none above it.
+    pub fn no_records(checked_at: Timestamp) -> Self {
+        Self { checked_at, found_at: None, records: Vec::new(), agreed: Vec::new() }
     }
 
     pub fn was_asked(&self) -> bool {

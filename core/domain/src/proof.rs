@@ -159,7 +159,7 @@ mod tests {
                 method,
                 source: id,
                 namespace: looked_at.map(dns_name),
-                caa: CaaEvidence { checked_at, found_at: None, records: Vec::new() },
+                caa: CaaEvidence::no_records(checked_at),
             }),
             challenges: Vec::new(),
             expires_at: Timestamp::from_secs(NOW + 1),

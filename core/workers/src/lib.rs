@@ -6,6 +6,7 @@
 //! to repeat.
 
 mod caa;
+mod corroboration;
 mod courier;
 mod held;
 mod inspector;
@@ -22,6 +23,7 @@ use chancery_fair::FairPlaces;
 use chancery_service::{
     Assignment, Fresh, Job, JobKind, LOOKS_AT_A_TIME, Looker, Report, SPANS, ServiceError, Services,
 };
+pub use corroboration::{Corroborated, Elsewhere, Witness};
 pub use courier::Courier;
 pub use inspector::{CaaVerdict, Inspector, Seen};
 use tokio::sync::{Semaphore, mpsc};
@@ -309,7 +311,7 @@ impl Workers {
     }
 
     fn nothing_found(&self) -> CaaEvidence {
-        CaaEvidence { checked_at: self.clock.now(), found_at: None, records: Vec::new() }
+        CaaEvidence::no_records(self.clock.now())
     }
 }
 

@@ -29,7 +29,7 @@ impl Looker for Eyes {
         self.looks.fetch_add(1, Ordering::Relaxed);
         tokio::time::sleep(self.takes).await;
         let problem = ValidationProblem { kind: ProblemKind::Unauthorized, detail: "nothing there".to_owned() };
-        let evidence = CaaEvidence { checked_at: START, found_at: None, records: Vec::new() };
+        let evidence = CaaEvidence::no_records(START);
         Report { attempts: Vec::new(), outcome: if self.shown { Ok(evidence) } else { Err(problem) }, until: None }
     }
 }

@@ -33,7 +33,7 @@ async fn without_records_up_to_the_top_anyone_may_issue() {
     let world = World::new().await;
     world.dns.absent("a.b.example.test").empty("b.example.test").empty("example.test").empty("test");
     let evidence = ask(&world, "a.b.example.test").await.unwrap();
-    let none = CaaEvidence { checked_at: FrozenClock::START, found_at: None, records: Vec::new() };
+    let none = CaaEvidence::no_records(FrozenClock::START);
     assert_eq!(evidence, none);
     assert_eq!(asked(&world), ["a.b.example.test.", "b.example.test.", "example.test.", "test."]);
 }

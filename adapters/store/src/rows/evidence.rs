@@ -59,6 +59,8 @@ struct StoredValidation {
     caa_found_at: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     caa_records: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    caa_agreed: Vec<String>,
 }
 
 pub(super) fn write_validation(validation: &Validation) -> String {
@@ -70,6 +72,7 @@ pub(super) fn write_validation(validation: &Validation) -> String {
         caa_at: validation.caa.checked_at.as_millis(),
         caa_found_at: validation.caa.found_at.clone(),
         caa_records: validation.caa.records.clone(),
+        caa_agreed: validation.caa.agreed.clone(),
     })
 }
 
@@ -84,6 +87,7 @@ pub(super) fn read_validation(text: &str) -> Result<Validation, StoreError> {
             checked_at: Timestamp::from_millis(stored.caa_at),
             found_at: stored.caa_found_at,
             records: stored.caa_records,
+            agreed: stored.caa_agreed,
         },
     })
 }

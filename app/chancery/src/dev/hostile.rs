@@ -103,9 +103,7 @@ impl Inspector for HostileInspector {
     ) -> Seen<'a, CaaVerdict> {
         match self.asked() {
             Some(usual) => usual.caa(whose, identifier, account_uri, method),
-            None => Box::pin(async {
-                Ok(CaaEvidence { checked_at: SystemClock.now(), found_at: None, records: Vec::new() })
-            }),
+            None => Box::pin(async { Ok(CaaEvidence::no_records(SystemClock.now())) }),
         }
     }
 

@@ -130,7 +130,7 @@ mod tests {
         fn judge(&self, uri: &str) -> CaaVerdict {
             let detail = format!("not to {uri}");
             match uri == self.0 {
-                true => Ok(CaaEvidence { checked_at: Timestamp::from_secs(0), found_at: None, records: Vec::new() }),
+                true => Ok(CaaEvidence::no_records(Timestamp::from_secs(0))),
                 false => Err(ValidationProblem { kind: ProblemKind::Caa, detail }),
             }
         }

@@ -1,0 +1,148 @@
+//! One perspective, as it is asked from here.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use chancery_client::{BuildError, Client, Error, Method, RawRequest, Response, StatusCode, TransportError};
+use chancery_dcv::{Check, Verified};
+use chancery_domain::{CaaEvidence, ChallengeType, Identifier, Secret, ValidationProblem};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, sleep};
+
+use crate::wire::{CAA, CaaAnswer, CaaQuestion, DESCRIPTION, VERIFY, VerifyAnswer, VerifyQuestion};
+
+/// For one answer: a perspective looks again for what is missing, and may have to wait its turn.
+const PATIENCE: Duration = Duration::from_secs(45);
+/// How long it is tried to reach one that cannot be reached.
+const TRYING: Duration = Duration::from_secs(8);
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+
+/// Where a perspective is, and what is shared with it.
+pub struct Place<'a> {
+    /// What it is called in what was seen.
+    pub name: &'a str,
+    /// `https`, or `http` on this machine.
+    pub url: &'a str,
+    pub secret: &'a Secret,
+    /// Certificates in PEM that vouch for it; the system's without.
+    pub ca_pem: Option<Vec<u8>>,
+}
+
+/// A validator elsewhere. Connections to it are kept.
+#[derive(Clone, Debug)]
+pub struct Remote {
+    name: String,
+    client: Client,
+    /// By which names applicants' records know us.
+    ca_domains: Vec<String>,
+    /// It could not be reached when it was last tried; told in the log when that changes.
+    is_away: Arc<AtomicBool>,
+}
+
+/// What a perspective tells of itself.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Description {
+    pub version: String,
+    /// What its clock shows, in milliseconds since 1970.
+    pub time: i64,
+}
+
+/// Why there is no answer. It says nothing of the applicant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unreachable(pub String);
+
+impl Remote {
+    pub fn new(place: Place<'_>, ca_domains: &[String]) -> Result<Self, BuildError> {
+        let builder = Client::builder(place.url).token(place.secret.reveal()).timeout(PATIENCE);
+        let builder = match place.ca_pem {
+            Some(pem) => builder.ca_pem(pem),
+            None => builder,
+        };
+        let (name, ca_domains) = (place.name.to_owned(), ca_domains.to_vec());
+        Ok(Self { name, client: builder.build()?, ca_domains, is_away: Arc::default() })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it could not be reached when it was last tried.
+    pub fn is_away(&self) -> bool {
+        self.is_away.load(Ordering::Relaxed)
+    }
+
+    /// Whether the challenge is met, as seen from there.
+    pub async fn verify(&self, whose: &str, check: &Check) -> Result<Verified, Unreachable> {
+        let question = VerifyQuestion::new(whose, check, &self.ca_domains);
+        let answer: VerifyAnswer = self.ask(RawRequest::new(Method::POST, VERIFY).json(&question)).await?;
+        Ok(answer.seen_from(&self.name))
+    }
+
+    /// Whether CAA records let us issue, as seen from there.
+    pub async fn caa(
+        &self,
+        whose: &str,
+        name: &Identifier,
+        account_uri: &str,
+        method: ChallengeType,
+    ) -> Result<Result<CaaEvidence, ValidationProblem>, Unreachable> {
+        let question = CaaQuestion::new(whose, name, account_uri, method, &self.ca_domains);
+        let answer: CaaAnswer = self.ask(RawRequest::new(Method::POST, CAA).json(&question)).await?;
+        Ok(answer.into())
+    }
+
+    /// What it tells of itself; to see that it is there and lets us ask.
+    pub async fn describe(&self) -> Result<Description, Unreachable> {
+        read(self.client.raw(RawRequest::new(Method::GET, DESCRIPTION)).await)
+    }
+
+    /// Asks, and asks again where nobody was there: one that is started anew is away for a moment.
+    async fn ask<T: DeserializeOwned>(&self, request: RawRequest) -> Result<T, Unreachable> {
+        let end = Instant::now() + TRYING;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let answer = self.client.raw(request.clone()).await;
+            let may_be_there_soon = may_be_there_soon(&answer);
+            let read = read(answer);
+            self.note(read.as_ref().err());
+            if !may_be_there_soon || Instant::now() + pause > end {
+                return read;
+            }
+            sleep(pause).await;
+            pause *= 2;
+        }
+    }
+
+    fn note(&self, failed: Option<&Unreachable>) {
+        let was_away = self.is_away.swap(failed.is_some(), Ordering::Relaxed);
+        match failed {
+            Some(why) if !was_away => tracing::warn!(perspective = self.name, %why, "a perspective cannot be asked"),
+            None if was_away => tracing::info!(perspective = self.name, "a perspective can be asked again"),
+            Some(_) | None => {}
+        }
+    }
+}
+
+/// Whether somebody is there who may answer in a moment.
+fn may_be_there_soon(answer: &Result<Response, Error>) -> bool {
+    match answer {
+        Ok(response) => matches!(
+            response.status,
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE
+        ),
+        Err(error) => matches!(error, Error::Transport(TransportError::Connect(_) | TransportError::Exchange(_))),
+    }
+}
+
+fn read<T: DeserializeOwned>(answer: Result<Response, Error>) -> Result<T, Unreachable> {
+    let response = answer.map_err(|error| Unreachable(error.to_string()))?;
+    match response.status {
+        StatusCode::OK => serde_json::from_slice(&response.body)
+            .map_err(|error| Unreachable(format!("its answer is not understood: {error}"))),
+        StatusCode::UNAUTHORIZED => Err(Unreachable("it does not take our secret".to_owned())),
+        status => Err(Unreachable(format!("it answers with {status}"))),
+    }
+}
