@@ -11,10 +11,11 @@ use chancery_seal::{Keyring, KeyringError};
 use chancery_service::identity::{CodeExchange, External};
 use chancery_service::{Authority, Identity, Kernel, ServiceError, Services};
 use chancery_store::{DatabaseUrl, Options, Store, StoreError};
+use chancery_workers::{Corroborated, Elsewhere, Inspector};
 
 use crate::failure::Failure;
 use crate::files::{beside, hold, read_secret};
-use crate::installation::{ExternalKeys, Installation, Kek, Validation};
+use crate::installation::{ExternalKeys, Installation, Kek, Perspective, Perspectives, Validation};
 
 /// Everything that the doors and the operator's commands stand on.
 pub struct Assembled {
@@ -145,14 +146,19 @@ impl Installation {
     }
 
     /// Who looks whether names are controlled; nobody where that is skipped.
-    pub fn validator(&self) -> Result<Option<Arc<Validator>>, Failure> {
-        match &self.validation {
-            Validation::Skipped => Ok(None),
-            Validation::Checked(config) => {
-                let validator = Validator::new((**config).clone(), Arc::new(SystemClock), Arc::new(SystemEntropy));
-                Ok(Some(Arc::new(validator.map_err(Failure::usage)?)))
-            }
+    pub fn inspector(&self) -> Result<Option<Arc<dyn Inspector>>, Failure> {
+        let Validation::Checked(config) = &self.validation else { return Ok(None) };
+        let validator = Validator::new((**config).clone(), Arc::new(SystemClock), Arc::new(SystemEntropy));
+        let validator = Arc::new(validator.map_err(Failure::usage)?);
+        let Perspectives { list, may_fail } = &self.perspectives;
+        if list.is_empty() {
+            return Ok(Some(validator));
         }
+        let elsewhere = |Perspective { remote, region }: &Perspective| {
+            Elsewhere::new(remote.name(), *region, Arc::new(remote.clone()))
+        };
+        let others = list.iter().map(elsewhere).collect();
+        Ok(Some(Arc::new(Corroborated::new(validator, others, *may_fail))))
     }
 
     /// The first secrets that are opened tell whether the keyring is the database's.

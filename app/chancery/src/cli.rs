@@ -13,6 +13,7 @@ use crate::commands::{
 };
 use crate::dev::DevArgs;
 use crate::my::MyArgs;
+use crate::perspective::PerspectiveArgs;
 use crate::serve::ServeArgs;
 use crate::target::{ConfigTarget, Target};
 use crate::version::VERSION;
@@ -38,6 +39,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Start the service as a configuration file says
     Serve(ServeArgs),
+    /// Look at names from here, for a service elsewhere that wants to see them from several places
+    Perspective(Box<PerspectiveArgs>),
     /// Make what a new installation needs: key-encryption key, database schema, root and issuing CAs
     Init(At<InitArgs>),
     /// Create, list, show, suspend and resume resellers

@@ -1,6 +1,7 @@
 //! One installation of the service: everything it was told, checked. `serve` makes it from a configuration, `dev` from
 //! a folder; the operator's commands work on either.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,9 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_dcv::ValidatorConfig;
-use chancery_domain::Secret;
+use chancery_domain::{Region, Secret, Timestamp, needed_for_public};
 use chancery_http::{BodyLimits, Limits, PublicUrls, TrustedProxies};
 use chancery_machine::{LogChoice, Telemetry};
+use chancery_perspective::Remote;
 use chancery_pki::{KeyBlocklist, Token, ceiling_days};
 use chancery_service::{ExternalProvider, Settings};
 use chancery_store::{DatabaseUrl, Options};
@@ -29,6 +31,8 @@ pub struct Installation {
     pub token: Option<Arc<Token>>,
     pub settings: Settings,
     pub validation: Validation,
+    /// From where else is looked.
+    pub perspectives: Perspectives,
     /// Keys that are never certified, one hash a line.
     pub blocklist: Option<Arc<KeyBlocklist>>,
     pub external_keys: Vec<ExternalKeys>,
@@ -54,7 +58,41 @@ impl Installation {
                 profile.validity_days
             )
         });
-        said.collect()
+        said.chain(self.too_few_perspectives(now)).collect()
+    }
+
+    /// Where there are public profiles, and fewer look than the Baseline Requirements want.
+    fn too_few_perspectives(&self, now: i64) -> Option<String> {
+        let public = self.settings.issuing.certificates.iter().find(|(_, profile)| profile.public)?.0;
+        let needed = needed_for_public(Timestamp::from_secs(now));
+        let (here, regions) = (self.perspectives.list.len(), self.perspectives.regions());
+        (here < needed || regions < 2).then(|| {
+            format!(
+                "for public certificates, as those of the profile {public}, control of names must be seen from {needed} \
+                 other perspectives in two regions at this date (dcv.perspectives): there are {here}, in {regions}"
+            )
+        })
+    }
+}
+
+/// Those who look from elsewhere.
+#[derive(Clone, Debug, Default)]
+pub struct Perspectives {
+    pub list: Vec<Perspective>,
+    /// How many of them may fail to see what we see.
+    pub may_fail: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct Perspective {
+    pub remote: Remote,
+    pub region: Option<Region>,
+}
+
+impl Perspectives {
+    /// In how many regions they are.
+    pub fn regions(&self) -> usize {
+        self.list.iter().filter_map(|perspective| perspective.region).collect::<BTreeSet<_>>().len()
     }
 }
 

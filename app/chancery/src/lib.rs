@@ -12,6 +12,7 @@ mod failure;
 mod files;
 mod installation;
 mod my;
+mod perspective;
 mod print;
 mod resolvers;
 mod serve;
@@ -60,6 +61,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Dev(args) => dev::run(&args),
         Command::Demo(args) => commands::demo::run(&args),
         Command::Serve(args) => serve::start(&args),
+        Command::Perspective(args) => perspective::run(&args),
         Command::Init(at) => commands::setup::init(&at.target, &at.args),
         Command::Reseller(noun) => commands::reseller::run(&noun.target, noun.command),
         Command::Client(noun) => commands::client::run(&noun.target, noun.command),

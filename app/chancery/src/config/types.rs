@@ -154,6 +154,16 @@ sections! {
         allow_special_addresses: bool = false,
         http01_port: i64 = 80,
         tls_alpn01_port: i64 = 443,
+        perspectives: Vec<Perspective> = Vec::new(),
+        perspectives_may_fail: Option<i64> = None,
+    }
+    /// From where else is looked.
+    Perspective {
+        name: String = "",
+        url: String = "",
+        secret_file: String = "",
+        ca_file: Option<String> = None,
+        region: Option<String> = None,
     }
     /// What ACME clients are told and asked for.
     Acme {

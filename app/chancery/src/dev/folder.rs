@@ -22,7 +22,7 @@ use super::wishes::Wishes;
 use crate::config::IDEMPOTENCY_WINDOW;
 use crate::failure::Failure;
 use crate::files::{behind_links, hold, private_folder, remove, unwritable, write};
-use crate::installation::{Addresses, Installation, Kek, Place, ServerLimits, TlsFiles};
+use crate::installation::{Addresses, Installation, Kek, Perspectives, Place, ServerLimits, TlsFiles};
 
 /// The `aud` of a `dev`'s tokens: the same whatever port it listens on.
 pub const AUDIENCE: &str = "https://chancery.test";
@@ -192,6 +192,7 @@ impl Folder {
             },
             urls,
             validation: wishes.validation(),
+            perspectives: Perspectives::default(),
             blocklist: None,
             external_keys: Vec::new(),
             limits: ServerLimits {

@@ -15,7 +15,7 @@ use super::gauges;
 use crate::assembly::Assembled;
 use crate::version::VERSION;
 
-const CERTIFICATE_LOOK: Duration = Duration::from_secs(5);
+pub const CERTIFICATE_LOOK: Duration = Duration::from_secs(5);
 const ANSWERS_SWEEP: Duration = Duration::from_secs(3600);
 const SESSIONS_SWEEP: Duration = Duration::from_secs(3600);
 const NONCES_SWEEP: Duration = Duration::from_secs(300);

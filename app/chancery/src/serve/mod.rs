@@ -22,15 +22,18 @@ use chancery_http::tls::{ReloadingCertificate, server_config};
 use chancery_http::{Door, Edge, RequestIdSource, Server, account_for, finish};
 use chancery_publish::{Publisher, PublisherConfig};
 use chancery_service::Services;
-use chancery_workers::{Courier, Eyes, Inspector, Workers};
+use chancery_workers::{Courier, Eyes, Workers};
 use clap::Args;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 pub use additions::{AddedDoor, Additions};
+pub use background::CERTIFICATE_LOOK;
+pub use descriptors::raise_limit;
 pub use listeners::{Flags, Listeners, bind};
 pub use metrics::start as start_metrics;
+pub use signals::Signals;
 
 use crate::assembly::Assembled;
 use crate::config;
@@ -43,7 +46,6 @@ use additions::Nothing;
 use admin::Health;
 use chancery_machine::{SystemClock, SystemEntropy, start_log};
 use lasting::Lasting;
-use signals::Signals;
 
 /// How long the last things that are to be written may take.
 const LAST: Duration = Duration::from_secs(10);
@@ -127,11 +129,10 @@ pub async fn run(
     ready: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let _held = installation.hold_database()?;
-    descriptors::raise_limit();
+    raise_limit();
     let mut signals = Signals::listen()?;
     let certificate = installation.tls.as_ref().map(load).transpose()?;
-    let validator = installation.validator()?.map(|validator| -> Arc<dyn Inspector> { validator });
-    let inspector = additions.inspector(validator);
+    let inspector = additions.inspector(installation.inspector()?);
     let services = match &inspector {
         Some(inspector) => assembled.services.clone().asking(Arc::new(Eyes::new(inspector.clone()))),
         None => assembled.services.clone(),
@@ -197,12 +198,13 @@ pub async fn run(
     }
 }
 
-fn load(files: &TlsFiles) -> Result<Arc<ReloadingCertificate>, Failure> {
+/// The certificate of a listener.
+pub fn load(files: &TlsFiles) -> Result<Arc<ReloadingCertificate>, Failure> {
     ReloadingCertificate::load(&files.certificate, &files.key).map_err(Failure::usage)
 }
 
 /// Over TLS where there is a certificate.
-fn server(router: Router, certificate: Option<Arc<ReloadingCertificate>>) -> Result<Server, Failure> {
+pub fn server(router: Router, certificate: Option<Arc<ReloadingCertificate>>) -> Result<Server, Failure> {
     match certificate {
         Some(certificate) => Ok(Server::tls(router, server_config(certificate).map_err(Failure::failed)?)),
         None => Ok(Server::plain(router)),
@@ -210,7 +212,7 @@ fn server(router: Router, certificate: Option<Arc<ReloadingCertificate>>) -> Res
 }
 
 /// Completes once the flag is raised.
-fn stopped(flag: &watch::Sender<bool>) -> impl Future<Output = ()> + Send + 'static {
+pub fn stopped(flag: &watch::Sender<bool>) -> impl Future<Output = ()> + Send + 'static {
     let mut raised = flag.subscribe();
     async move {
         let _ = raised.wait_for(|raised| *raised).await;
@@ -252,7 +254,7 @@ pub fn edge(installation: &Installation) -> Edge {
     }
 }
 
-fn request_ids() -> RequestIdSource {
+pub fn request_ids() -> RequestIdSource {
     let entropy: &'static dyn Entropy = &SystemEntropy;
     Arc::new(move || entropy.uuid_v7(SystemClock.now()).to_string())
 }

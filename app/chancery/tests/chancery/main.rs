@@ -13,6 +13,7 @@ mod my;
 mod operator;
 mod ordering;
 mod packaging;
+mod perspectives;
 mod refusals;
 mod relying;
 mod restoring;

@@ -4,6 +4,7 @@ mod database;
 mod finding;
 mod machine;
 mod network;
+mod perspectives;
 mod signing;
 
 use std::path::Path;
@@ -51,10 +52,11 @@ fn look(mut installation: Installation, args: &DoctorArgs, report: &mut Report) 
         report.well("configuration", format!("{} is understood", installation.place));
     }
     for warning in warnings {
-        report.warn("configuration", warning, "change the profile, or leave it as it is");
+        report.warn("configuration", warning, "change what it names, or leave it as it is");
     }
     let asked = installation.find_resolvers(Path::new(resolvers::SYSTEM));
     database::look(&installation, args.thorough, now, report);
     machine::look(&installation, now, report);
     network::look(&installation, asked, now, report);
+    perspectives::look(&installation, now, report);
 }

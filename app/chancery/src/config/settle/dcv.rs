@@ -1,6 +1,6 @@
 //! How control of names is checked, and how long it counts.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use chancery_dcv::{Dnssec, ValidatorConfig};
@@ -10,7 +10,7 @@ use chancery_service::Issuing;
 
 use super::{Check, days, minutes, url};
 use crate::config::types;
-use crate::resolvers::DNS_PORT;
+use crate::resolvers;
 
 pub(super) struct Validation {
     pub(super) validator: ValidatorConfig,
@@ -64,14 +64,7 @@ impl Validation {
 }
 
 fn settle_resolvers(list: &[String], check: &mut Check<'_>) -> Option<Vec<SocketAddr>> {
-    let resolver = |text: &String| {
-        let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
-        let address = bare.parse::<IpAddr>().map(|address| SocketAddr::new(address, DNS_PORT));
-        let address = address.or_else(|_| text.parse::<SocketAddr>());
-        let address = address.ok().filter(|address| address.port() != 0 && !address.ip().is_unspecified());
-        address.ok_or_else(|| format!("must be addresses such as 192.0.2.53 or [2001:db8::53]:5353, not {text:?}"))
-    };
-    list.iter().map(|text| check.problems.take("dcv.resolvers", resolver(text))).collect()
+    list.iter().map(|text| check.problems.take("dcv.resolvers", resolvers::parse(text))).collect()
 }
 
 /// The world is looked at where everybody else looks (RFC 8555 section 8.3, RFC 8737 section 3).

@@ -7,6 +7,7 @@ mod identity;
 mod issuance;
 mod keys;
 mod limits;
+mod perspectives;
 mod profiles;
 mod provider;
 mod retention;
@@ -44,6 +45,8 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     let identity = identity::settle(&config.identity, urls, public, &mut check);
     let limits = limits::settle(&config.limits, &mut check);
     let validation = dcv::settle(&config.dcv, urls, &mut check);
+    let known_as = validation.as_ref().map(|validation| validation.validator.ca_domains.as_slice());
+    let perspectives = perspectives::settle(&config.dcv, known_as.unwrap_or_default(), &mut check);
     let acme = acme::settle(&config.acme, &config.eab, &mut check);
     let issuance = issuance::settle(&config.policy, &config.profiles, config.dcv.allow_special_addresses, &mut check);
     require_names_in_records(issuance.as_ref(), validation.as_ref(), &mut check);
@@ -103,6 +106,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
             limits: granted,
         },
         validation: Validation::Checked(Box::new(validation.validator)),
+        perspectives: perspectives.ok_or_else(missing)?,
         blocklist: ca.blocklist,
         external_keys: identity.external,
         limits,

@@ -1,0 +1,98 @@
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use chancery_domain::Region;
+
+use super::*;
+
+/// A secret that several can have.
+struct Shared(tempfile::TempDir);
+
+impl Shared {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        fs::write(&path, "0123456789abcdef0123456789abcdef").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        Self(folder)
+    }
+
+    /// A perspective, as it is written; the last setting of a name counts.
+    fn perspective(&self, name: &str, more: &[(&str, &str)]) -> String {
+        let secret = self.0.path().join("secret");
+        let mut settings =
+            vec![("name", name), ("url", "http://127.0.0.1:1"), ("secret_file", secret.to_str().unwrap())];
+        for (setting, value) in more {
+            settings.retain(|(other, _)| other != setting);
+            settings.push((setting, value));
+        }
+        let lines: String = settings.iter().map(|(setting, value)| format!("{setting} = '{value}'\n")).collect();
+        format!("[[dcv.perspectives]]\n{lines}")
+    }
+
+    fn perspectives(&self, regions: &[&str]) -> String {
+        let one = |(place, region): (usize, &&str)| self.perspective(&format!("p{place}"), &[("region", region)]);
+        regions.iter().enumerate().map(one).collect()
+    }
+}
+
+#[test]
+fn of_perspectives_as_many_may_fail_as_is_allowed_or_fewer() {
+    let shared = Shared::new();
+    assert!(settled("").perspectives.list.is_empty());
+    let three = shared.perspectives(&["ripe", "arin", "ripe"]);
+    let perspectives = settled(&three).perspectives;
+    let listed: Vec<_> = perspectives.list.iter().map(|one| (one.remote.name().to_owned(), one.region)).collect();
+    let (ripe, arin) = (Some(Region::Ripe), Some(Region::Arin));
+    assert_eq!(listed, [("p0".to_owned(), ripe), ("p1".to_owned(), arin), ("p2".to_owned(), ripe)]);
+    assert_eq!((perspectives.may_fail, perspectives.regions()), (1, 2));
+    assert_eq!(settled(&format!("dcv.perspectives_may_fail = 0\n{three}")).perspectives.may_fail, 0);
+    let found = problems_of(&format!("dcv.perspectives_may_fail = 2\n{three}"));
+    assert_eq!(found, ["dcv.perspectives_may_fail: must be 0 to 1, not 2"]);
+    assert_eq!(settled(&shared.perspective("alone", &[])).perspectives.may_fail, 0);
+}
+
+#[test]
+fn perspectives_that_cannot_be_asked_are_refused() {
+    let shared = Shared::new();
+    let open = shared.0.path().join("open");
+    fs::write(&open, "everybody reads it").unwrap();
+    fs::set_permissions(&open, Permissions::from_mode(0o644)).unwrap();
+    let open = open.to_str().unwrap();
+    for (setting, value, said) in [
+        ("name", "", "must be a short word"),
+        ("name", "North", "must be a short word"),
+        ("name", "primary", "must not be primary"),
+        ("url", "http://perspective.example.net", "secrets are sent to it"),
+        ("url", "nowhere", "cannot be used"),
+        ("region", "RIPE", "must be one of afrinic, apnic, arin, lacnic, ripe"),
+        ("secret_file", "/nowhere", "cannot read"),
+        ("secret_file", open, "chmod 600"),
+        ("ca_file", "/nowhere", "cannot read"),
+    ] {
+        let found = problems_of(&shared.perspective("north", &[(setting, value)]));
+        let expected = format!("dcv.perspectives.0.{setting}: ");
+        assert!(found.len() == 1 && found[0].starts_with(&expected) && found[0].contains(said), "{value}: {found:?}");
+    }
+    let found = problems_of(&[shared.perspective("north", &[]), shared.perspective("north", &[])].concat());
+    assert_eq!(found, ["dcv.perspectives.1.name: is the same as another perspective's"]);
+    let crowd: String = (0..17).map(|number| shared.perspective(&format!("p{number}"), &[])).collect();
+    assert_eq!(problems_of(&crowd), ["dcv.perspectives: must be 16 at most"]);
+}
+
+#[test]
+fn public_certificates_want_perspectives_in_two_regions() {
+    let shared = Shared::new();
+    let public = "profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\npublic = true\n";
+    // 2026-11-18, and 2027-01-01.
+    let (before, after) = (1_794_960_000, 1_798_761_600);
+    let warned = |regions: &[&str], at| settled(&(public.to_owned() + &shared.perspectives(regions))).warnings(at);
+    for few in [&[][..], &["ripe", "arin", "apnic"], &["ripe", "ripe", "ripe", "ripe"]] {
+        let warnings = warned(few, before);
+        assert!(warnings.len() == 1 && warnings[0].contains("from 4 other perspectives"), "{warnings:?}");
+    }
+    let four = ["ripe", "arin", "ripe", "apnic"];
+    assert_eq!(warned(&four, before), Vec::<String>::new());
+    assert!(warned(&four, after)[0].contains("there are 4, in 3"), "{:?}", warned(&four, after));
+    assert_eq!(settled(&shared.perspectives(&["ripe"])).warnings(after), Vec::<String>::new());
+}
