@@ -64,6 +64,7 @@ pages_are_played! {
     keys_are_put_into_a_token_as_it_says: "docs/hsm.md",
     incidents_are_met_as_it_says: "docs/incidents.md",
     metrics_are_as_it_says: "docs/metrics.md",
+    perspectives_are_set_up_as_it_says: "docs/perspectives.md",
     operations_are_as_it_says: "docs/operations.md",
     proxies_are_named_as_it_says: "docs/proxies.md",
     restoring_goes_as_it_says: "docs/restoring.md",

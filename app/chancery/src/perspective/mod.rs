@@ -41,7 +41,8 @@ pub struct PerspectiveArgs {
     #[arg(long, value_name = "FILE", env = "CHANCERY_PERSPECTIVE_SECRET_FILE")]
     secret_file: PathBuf,
     /// A DNS server to ask, such as 192.0.2.53; may be given several times. Default: those of /etc/resolv.conf
-    #[arg(long = "resolver", value_name = "ADDRESS", value_parser = resolvers::parse)]
+    #[arg(long = "resolver", value_name = "ADDRESS", value_parser = resolvers::parse, value_delimiter = ',',
+          env = "CHANCERY_PERSPECTIVE_RESOLVERS")]
     resolvers: Vec<SocketAddr>,
     /// Whether signatures in the DNS are checked here
     #[arg(long, value_name = "HOW", default_value = "validate")]

@@ -225,23 +225,28 @@ fn every_configuration_is_one_that_the_service_takes() {
 }
 
 #[test]
-fn the_unit_starts_what_there_is_and_is_kept_from_the_rest() {
-    let unit = read("systemd/chancery.service");
+fn the_units_start_what_there_is_and_are_kept_from_the_rest() {
+    for unit in ["chancery.service", "chancery-perspective.service"] {
+        starts_what_there_is_and_is_kept_from_the_rest(unit);
+    }
+}
+
+fn starts_what_there_is_and_is_kept_from_the_rest(name: &str) {
+    let path = format!("systemd/{name}");
+    let unit = read(&path);
     let line = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
     let words: Vec<_> = line.split(' ').skip(1).map(str::to_owned).collect();
     is_understood(&words);
     for rule in ["User=chancery", "NoNewPrivileges=yes", "ProtectSystem=strict", "MemoryDenyWriteExecute=yes"] {
         assert!(unit.lines().any(|line| line == rule), "{rule}");
     }
-    let analyze = |arguments: &[&str]| {
-        Command::new("systemd-analyze").args(arguments).arg(packaging("systemd/chancery.service")).output()
-    };
+    let analyze = |arguments: &[&str]| Command::new("systemd-analyze").args(arguments).arg(packaging(&path)).output();
     // Where there is no systemd, there is nobody to ask.
     let Ok(verdict) = analyze(&["security", "--offline=true", "--threshold=20"]) else { return };
     assert!(verdict.status.success(), "{}", String::from_utf8_lossy(&verdict.stdout));
     let verified = String::from_utf8(analyze(&["verify"]).unwrap().stderr).unwrap();
     let known = ["is not executable", "man chancery"];
-    let other: Vec<_> = verified.lines().filter(|line| line.contains("chancery.service")).collect();
+    let other: Vec<_> = verified.lines().filter(|line| line.contains(name)).collect();
     assert!(other.iter().all(|line| known.iter().any(|known| line.contains(known))), "{other:?}");
 }
 
@@ -295,6 +300,7 @@ fn the_debian_package_holds_what_an_operator_needs() {
     for (mode, path) in [
         ("-rwxr-xr-x root/root", "./usr/bin/chancery\n"),
         ("-rw-r--r-- root/root", "./lib/systemd/system/chancery.service\n"),
+        ("-rw-r--r-- root/root", "./lib/systemd/system/chancery-perspective.service\n"),
         ("-rw-r-----", "./etc/chancery/chancery.toml\n"),
         ("-rw-r--r-- root/root", "./usr/share/man/man1/chancery-my-order-create.1.gz\n"),
         ("-rw-r--r-- root/root", "./usr/share/bash-completion/completions/chancery\n"),
