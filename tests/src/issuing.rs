@@ -81,7 +81,7 @@ pub async fn fail_all(services: &Services, tenant: &Tenant, order: &Value) {
         let challenge = lookup(&tenant.codes(&lookup(authorization)).await[0]);
         tenant.post_empty(&format!("/v1/challenge/{challenge}")).await.expect(200);
         let problem = ValidationProblem { kind: ProblemKind::Connection, detail: "nobody answers".to_owned() };
-        let report = Report { attempts: Vec::new(), outcome: Err(problem), until: None };
+        let report = Report::new(Err(problem));
         let challenge = challenge.parse().expect("a lookup");
         services.validations.conclude(challenge, report).await.expect("a conclusion");
     }

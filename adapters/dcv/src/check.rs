@@ -22,6 +22,15 @@ pub struct Verified {
     pub outcome: Result<(), ValidationProblem>,
     /// When what was found says that it ends, where it does.
     pub until: Option<Timestamp>,
+    /// The remote perspectives that saw it as well.
+    pub agreed: Vec<String>,
+}
+
+impl Verified {
+    /// As it was seen by one alone.
+    pub fn new(attempts: Vec<Attempt>, outcome: Result<(), ValidationProblem>) -> Self {
+        Self { attempts, outcome, until: None, agreed: Vec::new() }
+    }
 }
 
 impl Check {

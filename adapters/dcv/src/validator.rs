@@ -91,7 +91,7 @@ impl Validator {
     /// Room is shared fairly between those `whose` looks these are.
     pub async fn verify(&self, whose: &str, request: &Check) -> Verified {
         if let Err(problem) = request.is_possible() {
-            return Verified { attempts: Vec::new(), outcome: Err(problem), until: None };
+            return Verified::new(Vec::new(), Err(problem));
         }
         let mut attempts = Vec::new();
         let mut pause = FIRST_PAUSE;
@@ -104,9 +104,9 @@ impl Validator {
             drop(turn);
             attempts.push(attempt);
             match outcome {
-                Ok(until) => return Verified { attempts, outcome: Ok(()), until },
+                Ok(until) => return Verified { until, ..Verified::new(attempts, Ok(())) },
                 Err(refusal) if !refusal.look_again || Instant::now() + pause > end => {
-                    return Verified { attempts, outcome: Err(refusal.problem), until: None };
+                    return Verified::new(attempts, Err(refusal.problem));
                 }
                 Err(_) => sleep(pause).await,
             }

@@ -1,7 +1,6 @@
 //! One perspective, as it is asked from here.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chancery_client::{BuildError, Client, Error, Method, RawRequest, Response, StatusCode, TransportError};
@@ -15,9 +14,16 @@ use crate::wire::{CAA, CaaAnswer, CaaQuestion, DESCRIPTION, VERIFY, VerifyAnswer
 
 /// For one answer: a perspective looks again for what is missing, and may have to wait its turn.
 const PATIENCE: Duration = Duration::from_secs(45);
-/// How long it is tried to reach one that cannot be reached.
-const TRYING: Duration = Duration::from_secs(8);
+const CONNECTING: Duration = Duration::from_secs(3);
+/// Far more than what is told of looks takes.
+const LARGEST_ANSWER: usize = 256 * 1024;
+/// One that cannot be reached is tried again after this, and then after twice as long each time, up to a limit.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+/// How often it is told in the log, at most, whether one can be reached.
+const TELLING: Duration = Duration::from_secs(60);
+/// Characters of a refusal that are told.
+const MOST_TOLD: usize = 300;
 
 /// Where a perspective is, and what is shared with it.
 pub struct Place<'a> {
@@ -28,6 +34,8 @@ pub struct Place<'a> {
     pub secret: &'a Secret,
     /// Certificates in PEM that vouch for it; the system's without.
     pub ca_pem: Option<Vec<u8>>,
+    /// How long it is tried to reach it where it is away.
+    pub trying: Duration,
 }
 
 /// A validator elsewhere. Connections to it are kept.
@@ -37,8 +45,17 @@ pub struct Remote {
     client: Client,
     /// By which names applicants' records know us.
     ca_domains: Vec<String>,
-    /// It could not be reached when it was last tried; told in the log when that changes.
-    is_away: Arc<AtomicBool>,
+    trying: Duration,
+    state: Arc<Mutex<State>>,
+}
+
+/// What is known of whether it can be reached.
+#[derive(Debug, Default)]
+struct State {
+    /// It could not be when it was last tried.
+    is_away: bool,
+    /// What the log says, and since when.
+    told: Option<(bool, Instant)>,
 }
 
 /// What a perspective tells of itself.
@@ -56,13 +73,15 @@ pub struct Unreachable(pub String);
 
 impl Remote {
     pub fn new(place: Place<'_>, ca_domains: &[String]) -> Result<Self, BuildError> {
-        let builder = Client::builder(place.url).token(place.secret.reveal()).timeout(PATIENCE);
+        // A connection for each question: they neither queue up behind each other nor end together.
+        let builder = Client::builder(place.url).token(place.secret.reveal()).http1_only();
+        let builder = builder.timeout(PATIENCE).connect_timeout(CONNECTING).largest_body(LARGEST_ANSWER);
         let builder = match place.ca_pem {
             Some(pem) => builder.ca_pem(pem),
             None => builder,
         };
-        let (name, ca_domains) = (place.name.to_owned(), ca_domains.to_vec());
-        Ok(Self { name, client: builder.build()?, ca_domains, is_away: Arc::default() })
+        let (name, client, ca_domains) = (place.name.to_owned(), builder.build()?, ca_domains.to_vec());
+        Ok(Self { name, client, ca_domains, trying: place.trying, state: Arc::default() })
     }
 
     pub fn name(&self) -> &str {
@@ -71,7 +90,7 @@ impl Remote {
 
     /// Whether it could not be reached when it was last tried.
     pub fn is_away(&self) -> bool {
-        self.is_away.load(Ordering::Relaxed)
+        self.state().is_away
     }
 
     /// Whether the challenge is met, as seen from there.
@@ -101,7 +120,7 @@ impl Remote {
 
     /// Asks, and asks again where nobody was there: one that is started anew is away for a moment.
     async fn ask<T: DeserializeOwned>(&self, request: RawRequest) -> Result<T, Unreachable> {
-        let end = Instant::now() + TRYING;
+        let end = Instant::now() + self.trying;
         let mut pause = FIRST_PAUSE;
         loop {
             let answer = self.client.raw(request.clone()).await;
@@ -112,17 +131,30 @@ impl Remote {
                 return read;
             }
             sleep(pause).await;
-            pause *= 2;
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
+    /// Tells in the log what has changed, but not every time where it goes to and fro.
     fn note(&self, failed: Option<&Unreachable>) {
-        let was_away = self.is_away.swap(failed.is_some(), Ordering::Relaxed);
-        match failed {
-            Some(why) if !was_away => tracing::warn!(perspective = self.name, %why, "a perspective cannot be asked"),
-            None if was_away => tracing::info!(perspective = self.name, "a perspective can be asked again"),
-            Some(_) | None => {}
+        let mut state = self.state();
+        state.is_away = failed.is_some();
+        let (told_away, due) = match state.told {
+            Some((away, at)) => (away, at.elapsed() >= TELLING),
+            None => (false, true),
+        };
+        if told_away == state.is_away || !due {
+            return;
         }
+        state.told = Some((state.is_away, Instant::now()));
+        match failed {
+            Some(why) => tracing::warn!(perspective = self.name, %why, "a perspective cannot be asked"),
+            None => tracing::info!(perspective = self.name, "a perspective can be asked again"),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -143,6 +175,9 @@ fn read<T: DeserializeOwned>(answer: Result<Response, Error>) -> Result<T, Unrea
         StatusCode::OK => serde_json::from_slice(&response.body)
             .map_err(|error| Unreachable(format!("its answer is not understood: {error}"))),
         StatusCode::UNAUTHORIZED => Err(Unreachable("it does not take our secret".to_owned())),
-        status => Err(Unreachable(format!("it answers with {status}"))),
+        status => {
+            let said: String = response.text().chars().take(MOST_TOLD).collect();
+            Err(Unreachable(format!("it answers with {status}: {said}")))
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Questions and answers as they travel. Either end may be of another release: what one does not know it passes over.
+//! Questions and answers as they travel. The two ends may be of different releases: a question that is not understood in
+//! full is refused, and of an answer that is passed over which is not known. So perspectives are upgraded first.
 
 use chancery_dcv::{Check, Verified};
 use chancery_domain::{
@@ -13,7 +14,7 @@ pub const DESCRIPTION: &str = "/v1/description";
 
 /// Whether a challenge is met.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VerifyQuestion {
     /// In whose line it waits.
     pub whose: String,
@@ -28,7 +29,7 @@ pub struct VerifyQuestion {
 
 /// Whether CAA records let the CA issue.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CaaQuestion {
     /// As in [`VerifyQuestion`].
     pub whose: String,
@@ -148,13 +149,11 @@ impl From<Verified> for VerifyAnswer {
 }
 
 impl VerifyAnswer {
-    /// As it was seen from this perspective.
+    /// As it was seen from this perspective, and no more than would be kept of it: whoever it is may say too much.
     pub(crate) fn seen_from(self, perspective: &str) -> Verified {
-        Verified {
-            attempts: self.attempts.into_iter().map(|look| look.seen_from(perspective)).collect(),
-            outcome: said(self.met, self.problem),
-            until: self.until.map(Timestamp::from_millis),
-        }
+        let attempts = self.attempts.into_iter().map(|look| look.seen_from(perspective)).collect();
+        let until = self.until.map(Timestamp::from_millis);
+        Verified { until, ..Verified::new(Attempt::kept(attempts), said(self.met, self.problem)) }
     }
 }
 
@@ -226,7 +225,7 @@ impl From<Problem> for ValidationProblem {
     fn from(problem: Problem) -> Self {
         // A kind that is not known yet is a refusal all the same.
         let kind = ProblemKind::from_name(&problem.kind).unwrap_or(ProblemKind::Unauthorized);
-        Self { kind, detail: problem.detail }
+        Self { kind, detail: problem.detail }.bounded()
     }
 }
 
@@ -243,7 +242,8 @@ fn said(yes: bool, problem: Option<Problem>) -> Result<(), ValidationProblem> {
 }
 
 fn identifier(text: &str) -> Result<Identifier, String> {
-    Identifier::parse(text).map_err(|error: IdentifierError| format!("{text:?}: {error}"))
+    // It is one that was ordered: what new orders may have is not asked here.
+    Identifier::from_stored(text).map_err(|error: IdentifierError| format!("{text:?}: {error}"))
 }
 
 fn method(text: &str) -> Result<ChallengeType, String> {
@@ -299,8 +299,8 @@ mod tests {
             actual: Some("y".to_owned()),
             problem: Some(problem()),
         };
-        let seen =
-            |outcome| Verified { attempts: vec![attempt.clone()], outcome, until: Some(Timestamp::from_secs(9)) };
+        let until = Some(Timestamp::from_secs(9));
+        let seen = |outcome| Verified { until, ..Verified::new(vec![attempt.clone()], outcome) };
         let met = travelled(&VerifyAnswer::from(seen(Ok(())))).seen_from("north");
         assert_eq!(met.attempts, [Attempt { perspective: "north".to_owned(), ..attempt.clone() }]);
         assert_eq!((met.outcome, met.until), (Ok(()), Some(Timestamp::from_secs(9))));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use chancery_dcv::Validator;
 use chancery_idp::{CodeRedeemer, FetchLimits, JwksFetcher, RedeemLimits};
 use chancery_machine::{SystemClock, SystemEntropy};
+use chancery_perspective::Remote;
 use chancery_seal::{Keyring, KeyringError};
 use chancery_service::identity::{CodeExchange, External};
 use chancery_service::{Authority, Identity, Kernel, ServiceError, Services};
@@ -15,7 +16,7 @@ use chancery_workers::{Corroborated, Elsewhere, Inspector};
 
 use crate::failure::Failure;
 use crate::files::{beside, hold, read_secret};
-use crate::installation::{ExternalKeys, Installation, Kek, Perspective, Perspectives, Validation};
+use crate::installation::{ExternalKeys, Installation, Kek, Perspectives, Validation};
 
 /// Everything that the doors and the operator's commands stand on.
 pub struct Assembled {
@@ -150,15 +151,13 @@ impl Installation {
         let Validation::Checked(config) = &self.validation else { return Ok(None) };
         let validator = Validator::new((**config).clone(), Arc::new(SystemClock), Arc::new(SystemEntropy));
         let validator = Arc::new(validator.map_err(Failure::usage)?);
-        let Perspectives { list, may_fail } = &self.perspectives;
-        if list.is_empty() {
+        let Perspectives { remotes, quorum } = &self.perspectives;
+        if remotes.is_empty() {
             return Ok(Some(validator));
         }
-        let elsewhere = |Perspective { remote, region }: &Perspective| {
-            Elsewhere::new(remote.name(), *region, Arc::new(remote.clone()))
-        };
-        let others = list.iter().map(elsewhere).collect();
-        Ok(Some(Arc::new(Corroborated::new(validator, others, *may_fail))))
+        let elsewhere = |remote: &Remote| Elsewhere::new(remote.name(), Arc::new(remote.clone()));
+        let others = remotes.iter().map(elsewhere).collect();
+        Ok(Some(Arc::new(Corroborated::new(validator, others, quorum.clone()))))
     }
 
     /// The first secrets that are opened tell whether the keyring is the database's.

@@ -1,7 +1,6 @@
 //! One installation of the service: everything it was told, checked. `serve` makes it from a configuration, `dev` from
 //! a folder; the operator's commands work on either.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_dcv::ValidatorConfig;
-use chancery_domain::{Region, Secret, Timestamp, needed_for_public};
+use chancery_domain::{Quorum, Secret, Timestamp, needed_for_public};
 use chancery_http::{BodyLimits, Limits, PublicUrls, TrustedProxies};
 use chancery_machine::{LogChoice, Telemetry};
 use chancery_perspective::Remote;
@@ -65,7 +64,7 @@ impl Installation {
     fn too_few_perspectives(&self, now: i64) -> Option<String> {
         let public = self.settings.issuing.certificates.iter().find(|(_, profile)| profile.public)?.0;
         let needed = needed_for_public(Timestamp::from_secs(now));
-        let (here, regions) = (self.perspectives.list.len(), self.perspectives.regions());
+        let (here, regions) = (self.perspectives.quorum.perspectives(), self.perspectives.quorum.regions());
         (here < needed || regions < 2).then(|| {
             format!(
                 "for public certificates, as those of the profile {public}, control of names must be seen from {needed} \
@@ -78,22 +77,9 @@ impl Installation {
 /// Those who look from elsewhere.
 #[derive(Clone, Debug, Default)]
 pub struct Perspectives {
-    pub list: Vec<Perspective>,
-    /// How many of them may fail to see what we see.
-    pub may_fail: usize,
-}
-
-#[derive(Clone, Debug)]
-pub struct Perspective {
-    pub remote: Remote,
-    pub region: Option<Region>,
-}
-
-impl Perspectives {
-    /// In how many regions they are.
-    pub fn regions(&self) -> usize {
-        self.list.iter().filter_map(|perspective| perspective.region).collect::<BTreeSet<_>>().len()
-    }
+    pub remotes: Vec<Remote>,
+    /// Who of them must see what we see, in this order.
+    pub quorum: Quorum,
 }
 
 /// Whether control of names is checked.

@@ -51,6 +51,8 @@ pub struct Validation {
     /// The namespace that was looked at, where one was. It stands here besides in the authorization: a node that knows
     /// nothing of namespaces looks at the name alone, and does not write it.
     pub namespace: Option<DnsName>,
+    /// The remote perspectives from which it was seen as well. A node that asks none does not write them.
+    pub agreed: Vec<String>,
     pub caa: CaaEvidence,
 }
 
@@ -76,7 +78,11 @@ pub enum AuthorizationError {
 /// How a verification ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verification {
-    Shown(CaaEvidence),
+    Shown {
+        /// By the remote perspectives that saw it as well.
+        agreed: Vec<String>,
+        caa: CaaEvidence,
+    },
     Failed(ValidationProblem),
 }
 
@@ -188,10 +194,10 @@ impl Authorization {
         challenge.updated_at = now;
         self.updated_at = now;
         match verification {
-            Verification::Shown(caa) => {
+            Verification::Shown { agreed, caa } => {
                 challenge.state = ChallengeState::Valid { at: now };
-                let (method, namespace) = (challenge.kind, self.namespace.clone());
-                self.state = AuthorizationState::Valid(Validation { at: now, method, source: self.id, namespace, caa });
+                let (method, source, namespace) = (challenge.kind, self.id, self.namespace.clone());
+                self.state = AuthorizationState::Valid(Validation { at: now, method, source, namespace, agreed, caa });
                 self.expires_at = until;
             }
             Verification::Failed(problem) => {
@@ -257,8 +263,8 @@ mod tests {
         }
     }
 
-    fn caa() -> CaaEvidence {
-        CaaEvidence::no_records(Timestamp::from_secs(2))
+    fn shown() -> Verification {
+        Verification::Shown { agreed: Vec::new(), caa: CaaEvidence::no_records(Timestamp::from_secs(2)) }
     }
 
     const NOW: Timestamp = Timestamp::from_secs(2);
@@ -269,7 +275,7 @@ mod tests {
         let chosen = authorization().choose(id(1), NOW).unwrap();
         assert_eq!(chosen.clone().choose(id(2), NOW), Err(AuthorizationError::AlreadyTried));
         assert_eq!(chosen.clone().choose(id(1), NOW), Err(AuthorizationError::AlreadyTried));
-        let shown = chosen.clone().conclude(id(1), vec![], Verification::Shown(caa()), UNTIL, NOW).unwrap();
+        let shown = chosen.clone().conclude(id(1), vec![], shown(), UNTIL, NOW).unwrap();
         assert_eq!((shown.status(NOW), shown.expires_at), (AuthorizationStatus::Valid, UNTIL));
         assert_eq!(shown.validation().map(|validation| validation.method), Some(ChallengeType::Http01));
         let problem = ValidationProblem { kind: ProblemKind::Connection, detail: "refused".to_owned() };
@@ -281,14 +287,14 @@ mod tests {
     #[test]
     fn a_challenge_that_was_not_chosen_shows_nothing() {
         let chosen = authorization().choose(id(1), NOW).unwrap();
-        let other = chosen.conclude(id(2), vec![], Verification::Shown(caa()), UNTIL, NOW);
+        let other = chosen.conclude(id(2), vec![], shown(), UNTIL, NOW);
         assert_eq!(other, Err(AuthorizationError::NotPending));
     }
 
     #[test]
     fn a_verification_that_ends_after_deactivation_shows_nothing() {
         let given_up = authorization().choose(id(1), NOW).unwrap().deactivate(NOW).unwrap();
-        let late = given_up.clone().conclude(id(1), vec![], Verification::Shown(caa()), UNTIL, NOW);
+        let late = given_up.clone().conclude(id(1), vec![], shown(), UNTIL, NOW);
         assert_eq!(late, Err(AuthorizationError::Deactivated));
         assert_eq!(given_up.deactivate(NOW), Err(AuthorizationError::Deactivated));
     }

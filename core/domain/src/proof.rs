@@ -19,13 +19,16 @@ pub struct IssuanceProof {
     names: Vec<Identifier>,
 }
 
-/// How old evidence may be.
+/// How old evidence may be, and who must have seen it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EvidenceAges {
+pub struct EvidenceRules {
     /// A look at CAA holds for so long (Baseline Requirements section 4.2.2.1).
     pub caa: Duration,
     /// Control that was shown counts for less than this, however long its permission holds; no limit where there is none.
     pub validation: Option<Duration>,
+    /// How many remote perspectives must have agreed, to control and to CAA. What a node has seen that asks none, or what was
+    /// seen before there were any, does not do.
+    pub agreeing: usize,
 }
 
 /// Clocks of nodes may differ by so much.
@@ -34,7 +37,7 @@ const CLOCK_SKEW: Duration = Duration::from_secs(60);
 /// Why there is no proof.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProofError {
-    #[error("control of {0} is not shown, or was shown too long ago")]
+    #[error("control of {0} is not shown, or was shown too long ago, or too few have seen it")]
     NotShown(Identifier),
     #[error("an authorization is for {0}, which is not in the order")]
     NotOrdered(Identifier),
@@ -45,20 +48,22 @@ pub enum ProofError {
 
 impl IssuanceProof {
     /// Builds the proof from what is stored: for each name of the order exactly one authorization that is valid now and
-    /// was earned no longer ago than the ages allow, and for each of those a look at CAA that is fresh.
+    /// was earned as the rules want it, and for each of those a look at CAA that is fresh.
     pub fn build(
         order: &Order,
         authorizations: &[Authorization],
-        ages: &EvidenceAges,
+        rules: &EvidenceRules,
         now: Timestamp,
     ) -> Result<Self, ProofError> {
         let mut stale = Vec::new();
         for identifier in &order.identifiers {
             let own = authorizations.iter().find(|each| each.identifier == *identifier);
-            let shown = own.and_then(|own| Some((own, valid(own, ages, now)?)));
+            let shown = own.and_then(|own| Some((own, valid(own, rules, now)?)));
             let (own, validation) = shown.ok_or_else(|| ProofError::NotShown(identifier.clone()))?;
             let checked_at = validation.caa.checked_at;
-            if now.since(checked_at) > ages.caa || is_ahead(checked_at, now) {
+            // An address has no records that anybody could see.
+            let too_few = matches!(identifier, Identifier::Dns(_)) && validation.caa.agreed.len() < rules.agreeing;
+            if now.since(checked_at) > rules.caa || is_ahead(checked_at, now) || too_few {
                 stale.push(own.id);
             }
         }
@@ -74,10 +79,11 @@ impl IssuanceProof {
     }
 }
 
-fn valid<'a>(authorization: &'a Authorization, ages: &EvidenceAges, now: Timestamp) -> Option<&'a Validation> {
+fn valid<'a>(authorization: &'a Authorization, rules: &EvidenceRules, now: Timestamp) -> Option<&'a Validation> {
     let validation = authorization.proven().filter(|_| now < authorization.expires_at)?;
-    let too_old = ages.validation.is_some_and(|age| now.since(validation.at) >= age);
-    (!too_old && !is_ahead(validation.at, now)).then_some(validation)
+    let too_old = rules.validation.is_some_and(|age| now.since(validation.at) >= age);
+    let enough = validation.agreed.len() >= rules.agreeing;
+    (!too_old && !is_ahead(validation.at, now) && enough).then_some(validation)
 }
 
 /// Whether evidence comes from a clock that was wrong: nobody knows how old it is.
@@ -100,12 +106,34 @@ mod tests {
     use crate::profile::ProfileName;
 
     const NOW: i64 = 1_000_000;
-    const AGES: EvidenceAges =
-        EvidenceAges { caa: Duration::from_secs(100), validation: Some(Duration::from_secs(1000)) };
+    const RULES: EvidenceRules =
+        EvidenceRules { caa: Duration::from_secs(100), validation: Some(Duration::from_secs(1000)), agreeing: 0 };
 
     /// What comes of a validation and a look at CAA of these ages, in seconds.
     fn proof(validated: i64, caa_checked: i64) -> Result<IssuanceProof, ProofError> {
         proof_in([None, None], ChallengeType::Http01, validated, caa_checked)
+    }
+
+    /// What comes of fresh evidence that so many perspectives have agreed to, where so many must.
+    fn agreed(name: &str, to_control: usize, to_caa: usize, agreeing: usize) -> Result<IssuanceProof, ProofError> {
+        let (mut order, mut authorization) = evidence([None, None], ChallengeType::Http01, 0, 0);
+        let name = Identifier::parse(name).unwrap();
+        order.identifiers = vec![name.clone()];
+        authorization.identifier = name;
+        let AuthorizationState::Valid(validation) = &mut authorization.state else { panic!("it is valid") };
+        validation.agreed = vec!["north".to_owned(); to_control];
+        validation.caa.agreed = vec!["north".to_owned(); to_caa];
+        let rules = EvidenceRules { agreeing, ..RULES };
+        IssuanceProof::build(&order, &[authorization], &rules, Timestamp::from_secs(NOW))
+    }
+
+    #[test]
+    fn what_too_few_perspectives_have_seen_does_not_do() {
+        assert!(agreed("example.com", 2, 2, 2).is_ok());
+        assert!(matches!(agreed("example.com", 1, 2, 2), Err(ProofError::NotShown(_))));
+        assert!(matches!(agreed("example.com", 2, 1, 2), Err(ProofError::StaleCaa(_))));
+        assert!(matches!(agreed("example.com", 0, 0, 1), Err(ProofError::NotShown(_))));
+        assert!(agreed("192.0.2.1", 2, 0, 2).is_ok());
     }
 
     /// The same, where a namespace is asked for, and one was looked at.
@@ -115,6 +143,16 @@ mod tests {
         validated: i64,
         caa_checked: i64,
     ) -> Result<IssuanceProof, ProofError> {
+        let (order, authorization) = evidence([asked, looked_at], method, validated, caa_checked);
+        IssuanceProof::build(&order, &[authorization], &RULES, Timestamp::from_secs(NOW))
+    }
+
+    fn evidence(
+        [asked, looked_at]: [Option<&str>; 2],
+        method: ChallengeType,
+        validated: i64,
+        caa_checked: i64,
+    ) -> (Order, Authorization) {
         let nil = Uuid::nil();
         let dns_name = |name| crate::identifier::DnsName::parse(name).unwrap();
         let now = Timestamp::from_secs(NOW);
@@ -159,6 +197,7 @@ mod tests {
                 method,
                 source: id,
                 namespace: looked_at.map(dns_name),
+                agreed: Vec::new(),
                 caa: CaaEvidence::no_records(checked_at),
             }),
             challenges: Vec::new(),
@@ -167,7 +206,7 @@ mod tests {
             updated_at: now,
             version: 1,
         };
-        IssuanceProof::build(&order, &[authorization], &AGES, now)
+        (order, authorization)
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub fn needed_for_public(now: Timestamp) -> usize {
 }
 
 /// What has to be seen from elsewhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quorum {
     places: Vec<Option<Region>>,
     may_fail: usize,
@@ -94,6 +94,11 @@ impl Quorum {
         self.may_fail
     }
 
+    /// How many have to agree at least.
+    pub fn needed(&self) -> usize {
+        self.places.len() - self.may_fail
+    }
+
     /// In how many regions there are perspectives.
     pub fn regions(&self) -> usize {
         self.places.iter().flatten().collect::<BTreeSet<_>>().len()
@@ -107,7 +112,7 @@ impl Quorum {
             let of_those = self.places.iter().zip(votes).filter(|(_, vote)| counts(**vote));
             of_those.filter_map(|(place, _)| *place).collect::<BTreeSet<_>>().len()
         };
-        let enough = self.regions().min(REGIONS);
+        let enough = if self.regions() < REGIONS { 0 } else { REGIONS };
         if failed > self.may_fail || regions(|vote| vote != Some(false)) < enough {
             return Standing::Missed;
         }
@@ -164,6 +169,8 @@ mod tests {
         assert_eq!(quorum.standing(&[YES, None, YES]), Standing::Met);
         let all_in_one = Quorum::new(vec![ripe, ripe, None], 1);
         assert_eq!(all_in_one.standing(&[YES, YES, NO]), Standing::Met);
+        let one_that_is_said = Quorum::new(vec![ripe, None, None], 1);
+        assert_eq!(one_that_is_said.standing(&[NO, YES, YES]), Standing::Met);
     }
 
     #[test]

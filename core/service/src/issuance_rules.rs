@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use chancery_domain::{
-    Account, AccountError, AccountId, AcmeAccount, AcmeAccountId, Authorization, EabCredential, EvidenceAges, IssuerId,
-    Kid, Order, OrderId, Problem, ProblemKind, ProofError, Reseller, ResellerId, Timestamp, ValidationProblem,
-    messages,
+    Account, AccountError, AccountId, AcmeAccount, AcmeAccountId, Authorization, EabCredential, EvidenceRules,
+    IssuerId, Kid, Order, OrderId, Problem, ProblemKind, ProofError, Reseller, ResellerId, Timestamp,
+    ValidationProblem, messages,
 };
 use chancery_pki::{CertificateRequest, Draft};
 use chancery_store::{Party, StoreError, Tx};
@@ -130,9 +130,11 @@ pub(crate) fn standing_authorizations(tx: &mut Tx<'_>, order: OrderId) -> Result
     Ok(standing)
 }
 
-/// How old the evidence for an order may be.
-pub(crate) fn ages(kernel: &Kernel, order: &Order, now: Timestamp) -> EvidenceAges {
-    EvidenceAges { caa: CAA_AGE, validation: kernel.settings.issuing.longest_reuse(&order.profile, now) }
+/// What the evidence for an order has to be.
+pub(crate) fn evidence_rules(kernel: &Kernel, order: &Order, now: Timestamp) -> EvidenceRules {
+    let issuing = &kernel.settings.issuing;
+    let validation = issuing.longest_reuse(&order.profile, now);
+    EvidenceRules { caa: CAA_AGE, validation, agreeing: issuing.agreeing }
 }
 
 pub(crate) fn unprovable(error: ProofError) -> ServiceError {

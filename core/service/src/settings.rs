@@ -191,6 +191,8 @@ pub struct Issuing {
     pub order_lifetime: Duration,
     /// How long a valid authorization is used again for further orders; zero turns that off.
     pub reuse: Duration,
+    /// How many remote perspectives must have seen what this service has seen.
+    pub agreeing: usize,
     /// What names are taken: stricter in the world than in a test environment.
     pub name_rules: NameRules,
     /// How long a node has for a job before another may take it over.
@@ -219,6 +221,7 @@ impl Issuing {
         Self {
             order_lifetime: Duration::from_secs(7 * 86_400),
             reuse: Duration::from_secs(10 * 86_400),
+            agreeing: 0,
             name_rules,
             job_lease: Duration::from_secs(15),
             account_uri_base: format!("{base_url}/account"),

@@ -42,13 +42,20 @@ pub struct Report {
     pub outcome: Result<CaaEvidence, ValidationProblem>,
     /// When what was seen says that it ends, where it does.
     pub until: Option<Timestamp>,
+    /// The remote perspectives that saw it as well.
+    pub agreed: Vec<String>,
 }
 
 impl Report {
+    /// What was seen by nobody else, without looks that would be worth keeping.
+    pub fn new(outcome: Result<CaaEvidence, ValidationProblem>) -> Self {
+        Self { attempts: Vec::new(), outcome, until: None, agreed: Vec::new() }
+    }
+
     /// No longer than what is kept of one.
     pub(crate) fn bounded(self) -> Self {
         let outcome = self.outcome.map_err(ValidationProblem::bounded);
-        Self { attempts: Attempt::kept(self.attempts), outcome, until: self.until }
+        Self { attempts: Attempt::kept(self.attempts), outcome, ..self }
     }
 }
 
@@ -180,7 +187,7 @@ pub(crate) fn conclude(
     };
     others.retain(|other| other.id != authorization.id);
     let verification = match &report.outcome {
-        Ok(caa) => Verification::Shown(caa.clone()),
+        Ok(caa) => Verification::Shown { agreed: report.agreed.clone(), caa: caa.clone() },
         Err(problem) => Verification::Failed(problem.clone()),
     };
     let issuing = &kernel.settings.issuing;
@@ -198,6 +205,9 @@ pub(crate) fn conclude(
         Ok(_) => json!({"name": authorization.identifier.to_string(), "shown": true}),
         Err(problem) => json!({"name": authorization.identifier.to_string(), "problem": problem.to_string()}),
     };
+    if !report.agreed.is_empty() {
+        detail["agreed"] = report.agreed.clone().into();
+    }
     detail["account"] = authorization.account.to_string().into();
     let failed = match &report.outcome {
         Ok(_) => {

@@ -2,11 +2,12 @@
 //! cannot do so everywhere.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use chancery_dcv::{Check, Verified};
 use chancery_domain::{
-    Attempt, CaaReport, ChallengeType, Identifier, ProblemKind, Quorum, Region, Standing, ValidationProblem,
+    Attempt, CaaReport, ChallengeType, Identifier, ProblemKind, Quorum, Standing, ValidationProblem,
 };
 use chancery_perspective::{Remote, Unreachable};
 use futures_util::StreamExt;
@@ -18,6 +19,8 @@ use crate::inspector::{CaaVerdict, Inspector, Seen};
 /// How long the others are waited for once it is decided: what they saw is worth keeping, but nobody is to wait for one that
 /// hangs.
 const GRACE: Duration = Duration::from_millis(500);
+/// Whoever is late so often in a row is told of in the log.
+const LATE: u32 = 10;
 
 /// What is asked, and what comes of it.
 const ABOUT: [&str; 2] = ["validation", "caa"];
@@ -62,13 +65,23 @@ impl Witness for Remote {
 /// A perspective besides our own.
 pub struct Elsewhere {
     name: String,
-    region: Option<Region>,
     witness: Arc<dyn Witness>,
+    /// How often in a row it was decided without it.
+    late: AtomicU32,
 }
 
 impl Elsewhere {
-    pub fn new(name: impl Into<String>, region: Option<Region>, witness: Arc<dyn Witness>) -> Self {
-        Self { name: name.into(), region, witness }
+    pub fn new(name: impl Into<String>, witness: Arc<dyn Witness>) -> Self {
+        Self { name: name.into(), witness, late: AtomicU32::new(0) }
+    }
+
+    /// One that hangs, and without which it is decided every time, would be missed by nobody.
+    fn note(&self, is_late: bool) {
+        if !is_late {
+            self.late.store(0, Ordering::Relaxed);
+        } else if self.late.fetch_add(1, Ordering::Relaxed) + 1 == LATE {
+            tracing::warn!(perspective = self.name, "a perspective was too late {LATE} times in a row");
+        }
     }
 
     fn count(&self, about: &'static str, outcome: &'static str, answers: u64) {
@@ -88,9 +101,8 @@ pub struct Corroborated {
 type Heard<T> = Option<Result<T, Unreachable>>;
 
 impl Corroborated {
-    /// So many of the others may fail to agree.
-    pub fn new(primary: Arc<dyn Inspector>, others: Vec<Elsewhere>, may_fail: usize) -> Self {
-        let quorum = Quorum::new(others.iter().map(|other| other.region).collect(), may_fail);
+    /// The quorum is that of the others, in this order.
+    pub fn new(primary: Arc<dyn Inspector>, others: Vec<Elsewhere>, quorum: Quorum) -> Self {
         for other in &others {
             // Whoever watches can tell nothing from not yet.
             for (about, outcome) in ABOUT.iter().flat_map(|about| OUTCOMES.iter().map(move |outcome| (about, outcome)))
@@ -124,8 +136,13 @@ impl Corroborated {
             let Some((place, answer)) = next else { break };
             votes[place] = Some(answer.as_ref().is_ok_and(|seen| refusal(seen).is_none()));
             heard[place] = Some(answer);
-            if self.quorum.standing(&votes) != Standing::Open {
-                end.get_or_insert_with(|| Instant::now() + GRACE);
+            if self.quorum.standing(&votes) == Standing::Open {
+                continue;
+            }
+            let end = *end.get_or_insert_with(|| Instant::now() + GRACE);
+            let missing = self.others.iter().zip(&heard).filter(|(_, answer)| answer.is_none());
+            if Instant::now() >= end || missing.into_iter().all(|(other, _)| other.witness.is_away()) {
+                break;
             }
         }
         for (other, answer) in self.others.iter().zip(&heard) {
@@ -135,6 +152,7 @@ impl Corroborated {
                 Some(Ok(seen)) if refusal(seen).is_some() => "disagreed",
                 Some(Ok(_)) => "agreed",
             };
+            other.note(outcome == "late");
             other.count(about, outcome, 1);
         }
         (heard, self.quorum.standing(&votes) == Standing::Met)
@@ -143,25 +161,37 @@ impl Corroborated {
     /// Why what was seen from here is not believed.
     fn objection<T>(&self, heard: &[Heard<T>], refusal: fn(&T) -> Option<&ValidationProblem>) -> ValidationProblem {
         let answers = || self.others.iter().zip(heard);
-        let saw_otherwise = answers().filter_map(|(other, answer)| {
+        let dissent = answers().filter_map(|(other, answer)| {
             let seen = answer.as_ref()?.as_ref().ok()?;
             Some((other.name.as_str(), refusal(seen)?))
         });
-        let saw_otherwise: Vec<_> = saw_otherwise.collect();
+        let dissent: Vec<_> = dissent.collect();
         let away = answers().filter(|(_, answer)| matches!(answer, Some(Err(_))));
         let away: Vec<_> = away.map(|(other, _)| other.name.as_str()).collect();
-        let (all, may_fail) = (self.quorum.perspectives(), self.quorum.may_fail());
-        let Some((first, problem)) = saw_otherwise.first() else {
-            let detail = format!("we could not ask {} whether the same is seen from there", away.join(", "));
-            return ValidationProblem { kind: ProblemKind::ServerInternal, detail: detail + "; order again later" };
-        };
-        let names: Vec<_> = saw_otherwise.iter().map(|(name, _)| *name).chain(away.iter().copied()).collect();
-        let detail = format!(
-            "it is so from here, and not from {} (of {all} other places {may_fail} may see it otherwise); {first}: {}",
-            names.join(", "),
-            problem.detail
-        );
-        ValidationProblem { kind: problem.kind, detail }
+        // Had those who are away agreed, and those who were not waited for.
+        let at_best = heard.iter().map(|answer| Some(!matches!(answer, Some(Ok(seen)) if refusal(seen).is_some())));
+        let ours = self.quorum.standing(&at_best.collect::<Vec<_>>()) == Standing::Met;
+        match dissent.first() {
+            Some((first, problem)) if !ours => {
+                let names: Vec<_> = dissent.iter().map(|(name, _)| *name).collect();
+                let detail = format!(
+                    "it is so from here, and not from {}; {} of {} other places must agree, in two regions where they are in \
+                     as many; {first}: {}",
+                    names.join(", "),
+                    self.quorum.needed(),
+                    self.quorum.perspectives(),
+                    problem.detail
+                );
+                ValidationProblem { kind: problem.kind, detail }
+            }
+            Some(_) | None => {
+                let detail = format!(
+                    "we could not ask {} whether the same is seen from there; order again later",
+                    away.join(", ")
+                );
+                ValidationProblem { kind: ProblemKind::ServerInternal, detail }
+            }
+        }
     }
 }
 
@@ -181,7 +211,14 @@ impl Inspector for Corroborated {
             for (other, answer) in self.others.iter().zip(heard) {
                 match answer {
                     None => {}
-                    Some(Ok(seen)) => verified.attempts.extend(seen.attempts),
+                    Some(Ok(seen)) => {
+                        if seen.outcome.is_ok() {
+                            verified.agreed.push(other.name.clone());
+                            // It counts no longer than for anybody who saw it.
+                            verified.until = verified.until.into_iter().chain(seen.until).min();
+                        }
+                        verified.attempts.extend(seen.attempts);
+                    }
                     Some(Err(_)) => verified.attempts.push(not_begun(&other.name)),
                 }
             }
@@ -286,7 +323,7 @@ mod tests {
     fn seen(by: &str, outcome: Result<(), ValidationProblem>) -> Verified {
         let attempt =
             Attempt { perspective: by.to_owned(), problem: outcome.as_ref().err().cloned(), ..Attempt::default() };
-        Verified { attempts: vec![attempt], outcome, until: None }
+        Verified::new(vec![attempt], outcome)
     }
 
     impl Witness for Plays {
@@ -335,8 +372,9 @@ mod tests {
 
     fn with(primary: Plays, others: &[Plays]) -> Corroborated {
         let named = others.iter().zip(["north", "east", "south", "west"]);
-        let others = named.map(|(other, name)| Elsewhere::new(name, None, Arc::new(other.clone())));
-        Corroborated::new(Arc::new(primary), others.collect(), 1)
+        let others: Vec<_> = named.map(|(other, name)| Elsewhere::new(name, Arc::new(other.clone()))).collect();
+        let quorum = Quorum::new(vec![None; others.len()], 1);
+        Corroborated::new(Arc::new(primary), others, quorum)
     }
 
     async fn verify(primary: Plays, others: &[Plays]) -> Verified {
@@ -371,7 +409,8 @@ mod tests {
     async fn two_of_three_may_not() {
         for (odd, other, kind) in [
             (Refuses, Refuses, ProblemKind::Connection),
-            (IsAway, Refuses, ProblemKind::Connection),
+            // One could have been borne, had we been able to ask the other.
+            (IsAway, Refuses, ProblemKind::ServerInternal),
             (IsAway, IsAway, ProblemKind::ServerInternal),
         ] {
             let others = [Agrees, odd, other];
@@ -389,13 +428,15 @@ mod tests {
 
     #[tokio::test]
     async fn everything_that_was_seen_is_told_and_from_where() {
-        let verified = verify(Agrees, &[Agrees, Refuses, IsAway]).await;
+        let verified = verify(Agrees, &[Agrees, Refuses, IsAway, Refuses]).await;
         let from: Vec<_> = verified.attempts.iter().map(|attempt| attempt.perspective.as_str()).collect();
-        assert_eq!(from, ["primary", "other", "other", "south"]);
+        assert_eq!(from, ["primary", "other", "other", "south", "other"]);
         assert_eq!(
             verified.outcome.unwrap_err().detail,
-            "it is so from here, and not from east, south (of 3 other places 1 may see it otherwise); east: nobody there"
+            "it is so from here, and not from east, west; 3 of 4 other places must agree, in two regions where they are \
+             in as many; east: nobody there"
         );
+        assert_eq!(verify(Agrees, &[Agrees, Refuses, Agrees]).await.agreed, ["north", "south"]);
         let evidence = caa("a.test", Agrees, &[Agrees, Refuses, Agrees]).await.unwrap();
         assert_eq!(
             (evidence.checked_at, evidence.agreed),

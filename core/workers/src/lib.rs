@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 pub use caa::Eyes;
-use chancery_dcv::Check;
+use chancery_dcv::{Check, Verified};
 use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ResellerId, ValidationProblem};
 use chancery_fair::FairPlaces;
 use chancery_service::{
@@ -248,7 +248,7 @@ impl Workers {
         };
         let Some(assignment) = begun else { return Ok(()) };
         let report = match job.attempts > MOST_ATTEMPTS {
-            true => Report { attempts: Vec::new(), outcome: Err(gave_up()), until: None },
+            true => Report::new(Err(gave_up())),
             false => self.look_for(whose, &assignment).await,
         };
         // What was seen is kept until it can be written: applicants are not asked anew for our sake.
@@ -263,7 +263,7 @@ impl Workers {
 
     async fn look_for(&self, whose: &str, assignment: &Assignment) -> Report {
         let Some(inspector) = &self.inspector else {
-            return Report { attempts: Vec::new(), outcome: Ok(self.nothing_found()), until: None };
+            return Report::new(Ok(self.nothing_found()));
         };
         let Assignment { identifier, place, kind, token, key_authorization, account_uri, .. } = assignment;
         let check = Check {
@@ -277,14 +277,15 @@ impl Workers {
         let span = tracing::trace_span!(target: SPANS, "validation.look", method = kind.as_str());
         let verified = inspector.verify(whose, &check).instrument(span).await;
         metrics::histogram!("chancery_validation_seconds", "method" => kind.as_str()).record(began.elapsed());
-        let outcome = match verified.outcome {
+        let outcome = match verified.outcome.clone() {
             Ok(()) => {
                 let span = tracing::trace_span!(target: SPANS, "validation.caa");
                 inspector.caa(whose, identifier, account_uri, *kind).instrument(span).await
             }
             Err(problem) => Err(problem),
         };
-        Report { attempts: verified.attempts, outcome, until: verified.until }
+        let Verified { attempts, until, agreed, .. } = verified;
+        Report { attempts, outcome, until, agreed }
     }
 
     async fn issue(&self, whose: &str, job: &Job) -> Result<(), ServiceError> {

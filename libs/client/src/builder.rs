@@ -12,6 +12,9 @@ use crate::tls;
 use crate::token::{AccessToken, ClientCredentials, Tokens, sensitive};
 use crate::transport::Transport;
 
+/// A page of a thousand certificates with their chains is far below it.
+const LARGEST_BODY: usize = 64 * 1024 * 1024;
+
 /// Collects the settings of a [`Client`]. It has no `Debug`, as it holds secrets.
 ///
 /// Of [`credentials`](Self::credentials), [`api_key`](Self::api_key) and [`token`](Self::token) the last one counts;
@@ -23,6 +26,8 @@ pub struct ClientBuilder {
     identity: Identity,
     kept: Option<AccessToken>,
     timeout: Duration,
+    connect_timeout: Option<Duration>,
+    largest_body: usize,
     http1_only: bool,
 }
 
@@ -61,7 +66,8 @@ pub enum BuildError {
 impl ClientBuilder {
     pub(crate) fn new(base_url: String) -> Self {
         let (identity, timeout) = (Identity::None, Duration::from_secs(30));
-        Self { base_url, ca_pem: None, identity, kept: None, timeout, http1_only: false }
+        let (connect_timeout, largest_body) = (None, LARGEST_BODY);
+        Self { base_url, ca_pem: None, identity, kept: None, timeout, connect_timeout, largest_body, http1_only: false }
     }
 
     /// Trusts servers by these certificates, one PEM block after the other, and by no others. Without it, the
@@ -102,6 +108,18 @@ impl ClientBuilder {
         self
     }
 
+    /// How long it may take to reach one address of the server; as long as the system tries, or the call may take, without this.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = Some(timeout);
+        self
+    }
+
+    /// The longest body that is read; 64 MiB without this.
+    pub fn largest_body(mut self, bytes: usize) -> Self {
+        self.largest_body = bytes;
+        self
+    }
+
     /// Offers HTTP/1.1 alone, also where the server has HTTP/2.
     pub fn http1_only(mut self) -> Self {
         self.http1_only = true;
@@ -126,7 +144,8 @@ impl ClientBuilder {
             true => Some(tls::connector(self.ca_pem.as_deref(), self.http1_only)?),
             false => None,
         };
-        Ok(Client::new(base, Transport::new(Connector::new(tls)), authorization, self.timeout))
+        let transport = Transport::new(Connector::new(tls, self.connect_timeout), self.largest_body);
+        Ok(Client::new(base, transport, authorization, self.timeout))
     }
 }
 

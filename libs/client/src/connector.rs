@@ -3,6 +3,7 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http::Uri;
 use http::uri::Scheme;
@@ -24,8 +25,9 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    pub(crate) fn new(tls: Option<TlsConnector>) -> Self {
+    pub(crate) fn new(tls: Option<TlsConnector>, timeout: Option<Duration>) -> Self {
         let mut tcp = HttpConnector::new();
+        tcp.set_connect_timeout(timeout);
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         Self { tcp, tls }

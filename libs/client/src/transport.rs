@@ -13,24 +13,22 @@ use crate::connector::Connector;
 use crate::error::{Error, TransportError, causes};
 use crate::response::Response;
 
-/// The longest body that is read: a page of a thousand certificates with their chains is far below it.
-const MAX_BODY: usize = 64 * 1024 * 1024;
-
 /// Shorter than the server keeps a connection with nothing in flight (75 s), so that no request meets a closing one.
 const MAX_IDLE: Duration = Duration::from_secs(30);
 
 /// Connections, kept open between exchanges. Redirects are not followed: the token is for one server.
 pub(crate) struct Transport {
     pool: Pool<Connector, Full<Bytes>>,
+    largest_body: usize,
 }
 
 impl Transport {
-    pub(crate) fn new(connector: Connector) -> Self {
+    pub(crate) fn new(connector: Connector, largest_body: usize) -> Self {
         let pool = Pool::builder(TokioExecutor::new())
             .pool_idle_timeout(MAX_IDLE)
             .pool_timer(TokioTimer::new())
             .build(connector);
-        Self { pool }
+        Self { pool, largest_body }
     }
 
     pub(crate) async fn send(
@@ -53,9 +51,11 @@ impl Transport {
             if error.is_connect() { TransportError::Connect(text) } else { TransportError::Exchange(text) }
         })?;
         let (head, body) = answer.into_parts();
-        let body = match Limited::new(body, MAX_BODY).collect().await {
+        let body = match Limited::new(body, self.largest_body).collect().await {
             Ok(body) => body.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => return Err(TransportError::TooLarge(MAX_BODY).into()),
+            Err(error) if error.is::<LengthLimitError>() => {
+                return Err(TransportError::TooLarge(self.largest_body).into());
+            }
             Err(error) => return Err(TransportError::Exchange(causes(&*error)).into()),
         };
         Ok(Response { status: head.status, headers: head.headers, body })

@@ -455,7 +455,7 @@ impl Driver {
             return Ok(None);
         }
         let problem = ValidationProblem { kind: ProblemKind::Connection, detail: "nobody answers".to_owned() };
-        let report = Report { attempts: Vec::new(), outcome: Err(problem), until: None };
+        let report = Report::new(Err(problem));
         validations.conclude(id, report).await.map_err(|error| error.to_string())?;
         self.model.look_in_vain(place);
         Ok(Some((0, None)))

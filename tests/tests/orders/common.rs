@@ -64,7 +64,7 @@ pub(crate) async fn fail_validation(world: &World, tenant: &Tenant, order: &Valu
     let chosen = challenge_paths(tenant, order, 0).await.remove(0);
     let chosen = lookup(&tenant.post_empty(&chosen).await.expect(200)).parse().unwrap();
     let problem = ValidationProblem { kind: ProblemKind::Dns, detail: "there is no such name".to_owned() };
-    let report = Report { attempts: Vec::new(), outcome: Err(problem), until: None };
+    let report = Report::new(Err(problem));
     world.services.validations.conclude(chosen, report).await.unwrap();
 }
 

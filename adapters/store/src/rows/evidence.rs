@@ -54,6 +54,8 @@ struct StoredValidation {
     source: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shown_at: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    agreed: Vec<String>,
     caa_at: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     caa_found_at: Option<String>,
@@ -69,6 +71,7 @@ pub(super) fn write_validation(validation: &Validation) -> String {
         method: validation.method.as_str().to_owned(),
         source: validation.source.to_string(),
         shown_at: validation.namespace.as_ref().map(ToString::to_string),
+        agreed: validation.agreed.clone(),
         caa_at: validation.caa.checked_at.as_millis(),
         caa_found_at: validation.caa.found_at.clone(),
         caa_records: validation.caa.records.clone(),
@@ -83,6 +86,7 @@ pub(super) fn read_validation(text: &str) -> Result<Validation, StoreError> {
         method: stored.method.parse::<ChallengeType>().map_err(StoreError::corrupt)?,
         source: stored.source.parse::<AuthorizationId>().map_err(StoreError::corrupt)?,
         namespace: stored.shown_at.as_deref().map(DnsName::from_stored).transpose().map_err(StoreError::corrupt)?,
+        agreed: stored.agreed,
         caa: CaaEvidence {
             checked_at: Timestamp::from_millis(stored.caa_at),
             found_at: stored.caa_found_at,

@@ -160,7 +160,7 @@ pub fn check_config(target: &ConfigTarget) -> Result<(), Failure> {
                     None => "in the database".to_owned(),
                 },
                 "resolvers" => installation.resolvers(),
-                "perspectives" => installation.perspectives.list.iter().map(|other| other.remote.name()).collect::<Vec<_>>(),
+                "perspectives" => installation.perspectives.remotes.iter().map(|remote| remote.name()).collect::<Vec<_>>(),
                 "issuer" => installation.settings.issuer,
                 "audience" => installation.settings.audience,
                 "profiles" => installation.settings.profiles.iter().map(|profile| profile.name.as_str()).collect::<Vec<_>>(),

@@ -89,7 +89,7 @@ impl Inspector for HostileInspector {
             }
             match &self.usual {
                 Some(usual) => usual.verify(whose, check).await,
-                None => Verified { attempts: Vec::new(), outcome: Ok(()), until: None },
+                None => Verified::new(Vec::new(), Ok(())),
             }
         })
     }

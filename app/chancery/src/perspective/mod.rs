@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use chancery_dcv::{Dnssec, Validator, ValidatorConfig};
 use chancery_http::tls::ReloadingCertificate;
-use chancery_http::{Edge, finish};
+use chancery_http::{Edge, Limits, finish};
 use chancery_machine::{LogChoice, LogFormat, SystemClock, SystemEntropy, check_level, start_log};
 use clap::{Args, ValueEnum};
 use tokio::sync::watch;
@@ -24,6 +24,9 @@ use crate::resolvers;
 use crate::serve::{self, CERTIFICATE_LOOK, Signals, stopped};
 use crate::threads::Threads;
 use crate::version::VERSION;
+
+/// Connections from one network: a node of the service has one for each question, and nobody else is to take all there are.
+const PER_PEER: usize = 4096;
 
 /// Looks at names from here, for a service elsewhere that has this perspective under `dcv.perspectives`.
 #[derive(Args, Debug)]
@@ -108,7 +111,8 @@ pub fn run(args: &PerspectiveArgs) -> Result<(), Failure> {
     Threads::start()?.run(async {
         let listener = serve::bind(args.listen, "--listen")?;
         let listening = listener.local_addr().map_err(Failure::failed)?;
-        let server = serve::server(router, certificate.clone())?;
+        let limits = Limits { connections_per_peer: Some(PER_PEER), ..Limits::default() };
+        let server = serve::server(router, certificate.clone())?.limits(limits);
         serve::raise_limit();
         let mut signals = Signals::listen()?;
         if let Some(certificate) = certificate.clone() {

@@ -61,6 +61,8 @@ struct World {
     web: TestWeb,
     perspectives: Vec<Perspective>,
     configured: Configured,
+    /// The perspectives, as a configuration names them.
+    listed: String,
     serving: Serving,
     api_key: String,
     account: Value,
@@ -69,7 +71,22 @@ struct World {
 }
 
 impl World {
+    /// With the perspectives in its configuration.
     fn begin() -> Self {
+        let mut world = Self::begin_alone();
+        world.ask_perspectives();
+        world
+    }
+
+    /// The service asks the perspectives from now on.
+    fn ask_perspectives(&mut self) {
+        self.serving.process.stop();
+        let text = fs::read_to_string(self.configured.path()).unwrap();
+        fs::write(self.configured.path(), text + &self.listed).unwrap();
+        self.serving = self.configured.serve();
+    }
+
+    fn begin_alone() -> Self {
         let (files, runtime) = (folder(), Runtime::new().unwrap());
         let secret = secret_file(files.path(), SECRET);
         let (dns, web) = runtime.block_on(async {
@@ -128,16 +145,17 @@ impl World {
         });
         let more = format!(
             "identity.api_keys = true\n[dcv]\nresolvers = ['{}']\ndnssec = 'off'\nallow_special_addresses = true\n\
-             http01_port = {port}\nretry_window = '0s'\ncaa_identities = ['ours.example']\n{}",
+             http01_port = {port}\nretry_window = '0s'\ncaa_identities = ['ours.example']\n",
             dns[0].address(),
-            listed.collect::<String>()
         );
+        let listed = listed.collect();
         let configured = Configured::initialised_without_dns(&more);
         configured.run(&["reseller", "create", "--code", "DEMO", "--name", "Demo"]);
         let api_key = text(&configured.run(&["api-key", "create", "--reseller", "DEMO", "--json"]).json()["api_key"]);
         let serving = configured.serve();
         let account = Value::Null;
-        let mut world = Self { dns, web, perspectives, configured, serving, api_key, account, _files: files, runtime };
+        let mut world =
+            Self { dns, web, perspectives, configured, listed, serving, api_key, account, _files: files, runtime };
         world.account = world.post("/v1/account", &json!({"customer_email": "a@example.com"}))["lookup"].clone();
         world
     }
@@ -172,18 +190,24 @@ impl World {
         let page = format!("/.well-known/acme-challenge/{}", text(&challenge["token"]));
         self.web.page(&page, challenge["keyAuthorization"].as_str().unwrap());
         self.post(&format!("/v1/challenge/{}", text(&challenge["lookup"])), &json!({}));
-        let began = Instant::now();
         let path = format!("/v1/order/{}", text(&order["lookup"]));
-        let order = loop {
-            let order = self.ask(&path, &[]).json();
-            if order["status"] != "pending" {
-                break order;
-            }
-            assert!(began.elapsed() < GENEROUS, "{order}\n{}", self.serving.process.log());
-            std::thread::sleep(Duration::from_millis(20));
-        };
+        let order = self.until(&path, |order| order["status"] != "pending");
         let challenge = self.ask(&format!("/v1/challenge/{}", text(&challenge["lookup"])), &[]).json();
         (order, challenge["attempts"].as_array().unwrap().clone())
+    }
+
+    /// Asks until it is so.
+    #[track_caller]
+    fn until(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        let began = Instant::now();
+        loop {
+            let answer = self.ask(path, &[]).json();
+            if is_so(&answer) {
+                return answer;
+            }
+            assert!(began.elapsed() < GENEROUS, "{answer}\n{}", self.serving.process.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     fn end(self) {
@@ -209,28 +233,40 @@ fn from(attempts: &[Value]) -> Vec<&str> {
     attempts.iter().map(|attempt| attempt["perspective"].as_str().unwrap()).collect()
 }
 
+/// How often a perspective has answered so.
+fn counted(metrics: &str, [perspective, about, outcome]: [&str; 3]) -> u64 {
+    let series = format!("perspective=\"{perspective}\",about=\"{about}\",outcome=\"{outcome}\"}} ");
+    let line = metrics.lines().find_map(|line| line.split_once(&series));
+    line.unwrap_or_else(|| panic!("no {series} in {metrics}")).1.parse().unwrap()
+}
+
 #[test]
 fn what_is_seen_from_here_must_be_seen_from_elsewhere() {
     let mut world = World::begin();
 
-    // Everybody sees the same, and then one does not.
+    // Everybody sees the same, and then one does not. Who is slow, on a busy machine, need not have been waited for.
     world.name("all.test", [HERE; 4]);
     let (order, attempts) = world.order("all.test");
-    assert_eq!((order["status"].as_str(), from(&attempts)), (Some("ready"), vec!["primary", "north", "east", "south"]));
+    assert!(
+        order["status"] == "ready" && from(&attempts).len() >= 3 && from(&attempts)[0] == "primary",
+        "{attempts:#?}"
+    );
     assert!(attempts.iter().all(|attempt| attempt["httpStatus"] == 200), "{attempts:#?}");
     let lookup = text(&order["lookup"]);
     assert_eq!(world.ask(&format!("/v1/order/{lookup}/finalize"), &["-X", "POST"]).status, 202);
     world.name("one.test", [HERE, HERE, ASTRAY, HERE]);
     let (order, attempts) = world.order("one.test");
-    assert_eq!((order["status"].as_str(), from(&attempts).len()), (Some("ready"), 4), "{order:#}");
-    assert_eq!(attempts[2]["error"]["type"], "connection", "{attempts:#?}");
+    assert_eq!(order["status"], "ready", "{order:#}");
+    let east = attempts.iter().find(|attempt| attempt["perspective"] == "east");
+    assert!(east.is_none_or(|east| east["error"]["type"] == "connection"), "{attempts:#?}");
 
     // Our own traffic is led astray to one who shows what he should not be able to show.
     world.name("hijacked.test", [HERE, ASTRAY, HERE, ASTRAY]);
     let (order, attempts) = world.order("hijacked.test");
-    assert_eq!((order["status"].as_str(), from(&attempts).len()), (Some("invalid"), 4), "{order:#}");
     let error = order["error"].to_string();
-    assert!(error.contains("connection") && error.contains("not from north, south"), "{error}");
+    assert!(order["status"] == "invalid" && error.contains("connection"), "{order:#}");
+    assert!(error.contains("not from north, south; 2 of 3"), "{error}");
+    assert!(from(&attempts).contains(&"north") && from(&attempts).contains(&"south"), "{attempts:#?}");
 
     // The others are asked about CAA as well.
     world.name("caa.test", [HERE; 4]);
@@ -257,25 +293,42 @@ fn what_is_seen_from_here_must_be_seen_from_elsewhere() {
     let error = order["error"].to_string();
     assert!(order["status"] == "invalid" && error.contains("serverInternal"), "{order:#}");
     assert!(error.contains("could not ask east, south"), "{error}");
-    assert_eq!(from(&attempts), ["primary", "north", "east", "south"]);
+    assert!(from(&attempts).ends_with(&["east", "south"]), "{attempts:#?}");
     assert!(told(&world).contains("no name can be validated"), "{}", told(&world));
 
     let metrics = get(&world.serving.admin, "/metrics").body;
-    for (perspective, about, outcome, count) in [
-        ("north", "validation", "agreed", 5),
-        ("north", "validation", "disagreed", 1),
-        ("south", "caa", "disagreed", 1),
-        ("east", "validation", "unreachable", 1),
-        ("east", "caa", "unreachable", 0),
-    ] {
-        let series = format!(
-            "chancery_perspective_answers_total{{perspective=\"{perspective}\",about=\"{about}\",outcome=\"{outcome}\"}} {count}"
-        );
-        assert!(metrics.contains(&series), "{series}\n{metrics}");
-    }
+    assert_eq!(counted(&metrics, ["north", "validation", "disagreed"]), 1);
+    assert_eq!(counted(&metrics, ["south", "caa", "disagreed"]), 1);
+    assert_eq!(counted(&metrics, ["north", "caa", "unreachable"]), 0);
+    assert!(counted(&metrics, ["north", "validation", "agreed"]) >= 1);
+    assert!(counted(&metrics, ["east", "validation", "unreachable"]) >= 1);
     let log = world.serving.process.log();
     assert_eq!(log.matches("a perspective cannot be asked").count(), 2, "{log}");
     assert!(!log.contains(SECRET));
+    world.serving.process.stop();
+    world.end();
+}
+
+#[test]
+fn what_was_seen_before_there_were_perspectives_is_looked_at_again() {
+    let mut world = World::begin_alone();
+    world.name("early.test", [HERE; 4]);
+    let (order, attempts) = world.order("early.test");
+    assert_eq!((order["status"].as_str(), from(&attempts)), (Some("ready"), vec!["primary"]));
+    let again = || json!({"account_lookup": world.account, "csr": csr("early.test")});
+    assert_eq!(world.post("/v1/order", &again())["status"], "ready", "control is shown already");
+
+    let (early, body) = (format!("/v1/order/{}", text(&order["lookup"])), again());
+    world.ask_perspectives();
+    assert_eq!(world.post("/v1/order", &body)["status"], "pending", "nobody else has seen it");
+    world.ask(&format!("{early}/finalize"), &["-X", "POST"]);
+    let ended = world.until(&early, |order| order["status"] != "processing" && order["status"] != "ready");
+    assert_eq!(ended["status"], "invalid", "{ended:#}");
+    assert!(ended["error"].to_string().contains("too few have seen it"), "{ended:#}");
+
+    let (order, attempts) = world.order("early.test");
+    assert!(order["status"] == "ready" && from(&attempts).len() >= 3, "{order:#}");
+    assert_eq!(world.post("/v1/order", &body)["status"], "ready", "enough have seen it");
     world.serving.process.stop();
     world.end();
 }

@@ -16,7 +16,7 @@ use crate::authority::Signing;
 use crate::csr;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
-use crate::issuance_rules::{Parties, ages, require_short, standing_authorizations, unprovable};
+use crate::issuance_rules::{Parties, evidence_rules, require_short, standing_authorizations, unprovable};
 use crate::orders::{Standing, days_between};
 
 /// How far the first step has come.
@@ -42,7 +42,7 @@ impl Issuance {
         }
         Parties::hold(tx, &order)?.require_standing(&order)?;
         let authorizations = standing_authorizations(tx, id)?;
-        let proof = match IssuanceProof::build(&order, &authorizations, &ages(kernel, &order, now), now) {
+        let proof = match IssuanceProof::build(&order, &authorizations, &evidence_rules(kernel, &order, now), now) {
             Ok(proof) => proof,
             Err(ProofError::StaleCaa(stale)) => {
                 let again = authorizations.iter().filter(|each| stale.contains(&each.id));
@@ -97,7 +97,8 @@ impl Issuance {
             return Ok(None);
         }
         let authorizations = standing_authorizations(tx, order.id)?;
-        let Ok(proof) = IssuanceProof::build(order, &authorizations, &ages(&self.kernel, order, now), now) else {
+        let Ok(proof) = IssuanceProof::build(order, &authorizations, &evidence_rules(&self.kernel, order, now), now)
+        else {
             return Ok(None);
         };
         let drafted = self

@@ -29,7 +29,7 @@ use crate::csr;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
 use crate::issuance_rules::{
-    Parties, ages, as_problem, require_short, require_unbarred, standing_authorizations, unprovable,
+    Parties, as_problem, evidence_rules, require_short, require_unbarred, standing_authorizations, unprovable,
 };
 use crate::kernel::Kernel;
 use crate::orders::{Standing, describe_with, fail_order, put_back_order};
@@ -364,7 +364,7 @@ impl Issuance {
         tx.hold_bars(key.sha256(), work.signing.id)?;
         require_unbarred(tx, &work.request, work.signing.id)?;
         let authorizations = standing_authorizations(tx, id)?;
-        let evidence = ages(kernel, &order, now);
+        let evidence = evidence_rules(kernel, &order, now);
         let proof = IssuanceProof::build(&order, &authorizations, &evidence, now).map_err(|error| match error {
             // It became too old since the draft was made: the job is tried again, and asks.
             ProofError::StaleCaa(_) => StoreError::Unavailable(error.to_string()).into(),

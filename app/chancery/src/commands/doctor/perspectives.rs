@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_domain::Timestamp;
+use chancery_domain::{Standing, Timestamp};
 use chancery_perspective::{Description, Remote, Unreachable};
 
 use super::finding::Report;
@@ -16,15 +16,15 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const OUT_OF_STEP: Duration = Duration::from_secs(60);
 
 pub(super) fn look(installation: &Installation, now: Timestamp, report: &mut Report) {
-    let Perspectives { list, may_fail } = &installation.perspectives;
-    if list.is_empty() {
+    let Perspectives { remotes, quorum } = &installation.perspectives;
+    if remotes.is_empty() {
         return;
     }
-    let answers = match ask_all(list.iter().map(|perspective| perspective.remote.clone()).collect()) {
+    let answers = match ask_all(remotes.clone()) {
         Ok(answers) => answers,
         Err(failure) => return report.problem("perspectives", failure.to_string(), "try again"),
     };
-    let mut away = 0;
+    let there: Vec<_> = answers.iter().map(|(_, answer)| Some(answer.is_ok())).collect();
     for (name, answer) in answers {
         match answer {
             Ok(Description { version, time }) => {
@@ -37,14 +37,17 @@ pub(super) fn look(installation: &Installation, now: Timestamp, report: &mut Rep
                 report.well("perspectives", format!("{name} answers: {version}"));
             }
             Err(Unreachable(why)) => {
-                away += 1;
                 let advice = "see that it runs there, can be reached from here, and has the same secret";
                 report.problem("perspectives", format!("{name} cannot be asked: {why}"), advice);
             }
         }
     }
-    if away > *may_fail {
-        let what = format!("{away} of {} are away, and {may_fail} may be: no name can be validated", list.len());
+    if quorum.standing(&there) == Standing::Missed {
+        let what = format!(
+            "{} of {} have to agree, in two regions where they are in as many: no name can be validated",
+            quorum.needed(),
+            quorum.perspectives()
+        );
         report.problem("perspectives", what, "bring one back, or take it out of dcv.perspectives");
     }
 }

@@ -25,6 +25,7 @@ use chancery_machine::{LogChoice, LogFormat, Telemetry, check_level, collector};
 use chancery_pki::KeyBlocklist;
 use chancery_service::{Issuing, Settings, WebhookSettings};
 
+use self::perspectives::Asking;
 use super::problems::Problems;
 use super::span;
 use super::types::{Ca, Config, Log, Telemetry as Traces};
@@ -45,8 +46,12 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     let identity = identity::settle(&config.identity, urls, public, &mut check);
     let limits = limits::settle(&config.limits, &mut check);
     let validation = dcv::settle(&config.dcv, urls, &mut check);
-    let known_as = validation.as_ref().map(|validation| validation.validator.ca_domains.as_slice());
-    let perspectives = perspectives::settle(&config.dcv, known_as.unwrap_or_default(), &mut check);
+    // Where something is wrong none of this is used.
+    let asking = validation.as_ref().map_or(Asking { ca_domains: &[], trying: Duration::ZERO }, |validation| Asking {
+        ca_domains: &validation.validator.ca_domains,
+        trying: validation.validator.retry_window,
+    });
+    let perspectives = perspectives::settle(&config.dcv, &asking, &mut check);
     let acme = acme::settle(&config.acme, &config.eab, &mut check);
     let issuance = issuance::settle(&config.policy, &config.profiles, config.dcv.allow_special_addresses, &mut check);
     require_names_in_records(issuance.as_ref(), validation.as_ref(), &mut check);
@@ -68,7 +73,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     let ca = ca.ok_or_else(missing)?;
     let (mut limits, granted) = limits.ok_or_else(missing)?;
     limits.http.drain = server.drain;
-    let validation = validation.ok_or_else(missing)?;
+    let (validation, perspectives) = (validation.ok_or_else(missing)?, perspectives.ok_or_else(missing)?);
     Ok(Installation {
         place: Place::Configuration(path.to_owned()),
         listen: server.listen,
@@ -90,6 +95,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
                 certificates: issuance.profiles.certificates,
                 issuers: issuance.profiles.issuers,
                 crl_shards: ca.crl_shards,
+                agreeing: perspectives.quorum.needed(),
                 ..Issuing::of(&[], &server.urls.base_url, &server.urls.http_url)
             }),
             acme: acme::said_of(acme.ok_or_else(missing)?, &server.urls, &validation.validator.ca_domains),
@@ -106,7 +112,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
             limits: granted,
         },
         validation: Validation::Checked(Box::new(validation.validator)),
-        perspectives: perspectives.ok_or_else(missing)?,
+        perspectives,
         blocklist: ca.blocklist,
         external_keys: identity.external,
         limits,

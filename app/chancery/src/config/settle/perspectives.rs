@@ -1,47 +1,59 @@
 //! From where else control of names is looked at.
 
 use std::fs;
+use std::time::Duration;
 
-use chancery_domain::{Region, tolerance};
+use chancery_client::BuildError;
+use chancery_domain::{Quorum, Region, tolerance};
 use chancery_perspective::{Place, Remote};
 
 use super::Check;
 use crate::config::types;
 use crate::files::read_secret;
-use crate::installation::{Perspective, Perspectives};
+use crate::installation::Perspectives;
 
 /// More would take longer and see no more.
 const MOST: usize = 16;
 /// What is seen from here is called so.
 const OURS: &str = "primary";
 
-/// `ca_domains` are the names by which records know us.
-pub(super) fn settle(dcv: &types::Dcv, ca_domains: &[String], check: &mut Check<'_>) -> Option<Perspectives> {
+/// How they are asked: by which names records know us, and how long one who is away is tried.
+pub(super) struct Asking<'a> {
+    pub(super) ca_domains: &'a [String],
+    pub(super) trying: Duration,
+}
+
+pub(super) fn settle(dcv: &types::Dcv, asking: &Asking<'_>, check: &mut Check<'_>) -> Option<Perspectives> {
     let written = &dcv.perspectives;
     check.problems.require(written.len() <= MOST, "dcv.perspectives", format!("must be {MOST} at most"));
-    let mut list: Vec<Perspective> = Vec::new();
-    for (place, written) in written.iter().enumerate() {
+    let (mut remotes, mut regions) = (Vec::new(), Vec::new());
+    for (place, one) in written.iter().enumerate() {
         let setting = |field: &str| format!("dcv.perspectives.{place}.{field}");
-        let taken = list.iter().any(|other| other.remote.name() == written.name);
-        check.problems.require(!taken, setting("name"), "is the same as another perspective's");
-        check.problems.take(setting("name"), name(&written.name));
+        let before = &written[..place];
+        let named = before.iter().any(|other| other.name == one.name);
+        check.problems.require(!named, setting("name"), "is the same as another perspective's");
+        let there = before.iter().any(|other| other.url.trim_end_matches('/') == one.url.trim_end_matches('/'));
+        check.problems.require(!there, setting("url"), "is another perspective's: one sees no more than one");
+        check.problems.take(setting("name"), name(&one.name));
         // Where something is wrong none of this is used.
-        let region = written.region.as_deref().and_then(|text| check.problems.take(setting("region"), region(text)));
-        let remote = settle_remote(written, setting, ca_domains, check);
-        list.extend(remote.map(|remote| Perspective { remote, region }));
+        regions.push(one.region.as_deref().and_then(|text| check.problems.take(setting("region"), region(text))));
+        remotes.extend(settle_remote(one, setting, asking, check));
     }
+    let said = regions.iter().flatten().count();
+    let message = "must be said of all perspectives, or of none: those who agree must be in two regions";
+    check.problems.require(said == 0 || said == written.len(), "dcv.perspectives.region", message);
     let usual = tolerance(written.len());
     let may_fail = match dcv.perspectives_may_fail {
         Some(wanted) => check.number("dcv.perspectives_may_fail", wanted, 0, usual)?,
         None => usual,
     };
-    Some(Perspectives { list, may_fail })
+    Some(Perspectives { remotes, quorum: Quorum::new(regions, may_fail) })
 }
 
 fn settle_remote(
     written: &types::Perspective,
     setting: impl Fn(&str) -> String,
-    ca_domains: &[String],
+    asking: &Asking<'_>,
     check: &mut Check<'_>,
 ) -> Option<Remote> {
     let secret = check.problems.take(setting("secret_file"), read_secret(&check.path(&written.secret_file)));
@@ -53,8 +65,22 @@ fn settle_remote(
         }
         None => None,
     };
-    let place = Place { name: &written.name, url: &written.url, secret: &secret?, ca_pem };
-    check.problems.take(setting("url"), Remote::new(place, ca_domains))
+    let place = Place { name: &written.name, url: &written.url, secret: &secret?, ca_pem, trying: asking.trying };
+    match Remote::new(place, asking.ca_domains) {
+        Ok(remote) => Some(remote),
+        Err(BuildError::Authorization) => {
+            check.problems.add(setting("secret_file"), "must have one secret in it, on one line");
+            None
+        }
+        Err(error @ (BuildError::CaPem(_) | BuildError::NoSystemRoots(_))) => {
+            check.problems.add(setting("ca_file"), error);
+            None
+        }
+        Err(error @ (BuildError::Url { .. } | BuildError::Tls(_))) => {
+            check.problems.add(setting("url"), error);
+            None
+        }
+    }
 }
 
 /// It stands in what was seen, in metrics and in the log.

@@ -1,7 +1,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
-use chancery_domain::Region;
+use chancery_domain::{Quorum, Region};
 
 use super::*;
 
@@ -31,7 +31,10 @@ impl Shared {
     }
 
     fn perspectives(&self, regions: &[&str]) -> String {
-        let one = |(place, region): (usize, &&str)| self.perspective(&format!("p{place}"), &[("region", region)]);
+        let one = |(place, region): (usize, &&str)| {
+            let url = format!("http://127.0.0.1:{}", place + 1);
+            self.perspective(&format!("p{place}"), &[("region", region), ("url", &url)])
+        };
         regions.iter().enumerate().map(one).collect()
     }
 }
@@ -39,17 +42,18 @@ impl Shared {
 #[test]
 fn of_perspectives_as_many_may_fail_as_is_allowed_or_fewer() {
     let shared = Shared::new();
-    assert!(settled("").perspectives.list.is_empty());
+    let none = settled("");
+    assert_eq!((none.perspectives.remotes.len(), none.settings.issuing.agreeing), (0, 0));
     let three = shared.perspectives(&["ripe", "arin", "ripe"]);
-    let perspectives = settled(&three).perspectives;
-    let listed: Vec<_> = perspectives.list.iter().map(|one| (one.remote.name().to_owned(), one.region)).collect();
+    let installation = settled(&three);
+    assert!(installation.perspectives.remotes.iter().map(|remote| remote.name()).eq(["p0", "p1", "p2"]));
     let (ripe, arin) = (Some(Region::Ripe), Some(Region::Arin));
-    assert_eq!(listed, [("p0".to_owned(), ripe), ("p1".to_owned(), arin), ("p2".to_owned(), ripe)]);
-    assert_eq!((perspectives.may_fail, perspectives.regions()), (1, 2));
-    assert_eq!(settled(&format!("dcv.perspectives_may_fail = 0\n{three}")).perspectives.may_fail, 0);
+    assert_eq!(installation.perspectives.quorum, Quorum::new(vec![ripe, arin, ripe], 1));
+    assert_eq!(installation.settings.issuing.agreeing, 2);
+    assert_eq!(settled(&format!("dcv.perspectives_may_fail = 0\n{three}")).settings.issuing.agreeing, 3);
     let found = problems_of(&format!("dcv.perspectives_may_fail = 2\n{three}"));
     assert_eq!(found, ["dcv.perspectives_may_fail: must be 0 to 1, not 2"]);
-    assert_eq!(settled(&shared.perspective("alone", &[])).perspectives.may_fail, 0);
+    assert_eq!(settled(&shared.perspective("alone", &[])).settings.issuing.agreeing, 1);
 }
 
 #[test]
@@ -58,7 +62,10 @@ fn perspectives_that_cannot_be_asked_are_refused() {
     let open = shared.0.path().join("open");
     fs::write(&open, "everybody reads it").unwrap();
     fs::set_permissions(&open, Permissions::from_mode(0o644)).unwrap();
-    let open = open.to_str().unwrap();
+    let lines = shared.0.path().join("lines");
+    fs::write(&lines, "0123456789abcdef0123456789abcdef\n0123456789abcdef0123456789abcdef\n").unwrap();
+    fs::set_permissions(&lines, Permissions::from_mode(0o600)).unwrap();
+    let (open, lines) = (open.to_str().unwrap(), lines.to_str().unwrap());
     for (setting, value, said) in [
         ("name", "", "must be a short word"),
         ("name", "North", "must be a short word"),
@@ -68,15 +75,24 @@ fn perspectives_that_cannot_be_asked_are_refused() {
         ("region", "RIPE", "must be one of afrinic, apnic, arin, lacnic, ripe"),
         ("secret_file", "/nowhere", "cannot read"),
         ("secret_file", open, "chmod 600"),
+        ("secret_file", lines, "on one line"),
         ("ca_file", "/nowhere", "cannot read"),
     ] {
         let found = problems_of(&shared.perspective("north", &[(setting, value)]));
         let expected = format!("dcv.perspectives.0.{setting}: ");
         assert!(found.len() == 1 && found[0].starts_with(&expected) && found[0].contains(said), "{value}: {found:?}");
     }
-    let found = problems_of(&[shared.perspective("north", &[]), shared.perspective("north", &[])].concat());
+    let two = |more: &[(&str, &str)]| [shared.perspective("north", &[]), shared.perspective("south", more)].concat();
+    let elsewhere = ("url", "http://127.0.0.1:2");
+    assert_eq!(problems_of(&two(&[elsewhere])), [""; 0]);
+    let found = problems_of(&two(&[elsewhere, ("name", "north")]));
     assert_eq!(found, ["dcv.perspectives.1.name: is the same as another perspective's"]);
-    let crowd: String = (0..17).map(|number| shared.perspective(&format!("p{number}"), &[])).collect();
+    let found = problems_of(&two(&[("url", "http://127.0.0.1:1/")]));
+    assert_eq!(found, ["dcv.perspectives.1.url: is another perspective's: one sees no more than one"]);
+    let found = problems_of(&two(&[elsewhere, ("region", "ripe")]));
+    assert!(found.len() == 1 && found[0].contains("of all perspectives, or of none"), "{found:?}");
+    let one = |number| shared.perspective(&format!("p{number}"), &[("url", &format!("http://127.0.0.1:{number}"))]);
+    let crowd: String = (1..=17).map(one).collect();
     assert_eq!(problems_of(&crowd), ["dcv.perspectives: must be 16 at most"]);
 }
 

@@ -139,7 +139,7 @@ mod tests {
     impl Inspector for Only {
         fn verify<'a>(&'a self, _: &'a str, check: &'a Check) -> Seen<'a, Verified> {
             let outcome = self.judge(&check.account_uri).map(drop);
-            Box::pin(async { Verified { attempts: Vec::new(), outcome, until: None } })
+            Box::pin(async { Verified::new(Vec::new(), outcome) })
         }
 
         fn caa<'a>(&'a self, _: &'a str, _: &'a Identifier, uri: &'a str, _: ChallengeType) -> Seen<'a, CaaVerdict> {
