@@ -77,7 +77,11 @@ const ARROWS: &[(&str, Reach, &str)] = &[
         ]),
         "workers look at the world and report to the use cases, as doors do",
     ),
-    ("chancery-store", Only(&["chancery-domain"]), "an adapter serves the domain and knows no other adapter"),
+    (
+        "chancery-store",
+        Only(&["chancery-domain", "chancery-trust"]),
+        "an adapter serves the domain and knows no other adapter",
+    ),
     (
         "chancery-pki",
         Only(&["chancery-domain", "chancery-suffix"]),
@@ -95,19 +99,24 @@ const ARROWS: &[(&str, Reach, &str)] = &[
     ),
     (
         "chancery-idp",
-        Only(&["chancery-service", "chancery-domain", "chancery-jose"]),
+        Only(&["chancery-service", "chancery-domain", "chancery-jose", "chancery-trust"]),
         "it fetches the keys of an external provider, and redeems its codes, behind traits of the service",
     ),
     (
         "chancery-publish",
-        Only(&["chancery-domain"]),
+        Only(&["chancery-domain", "chancery-trust"]),
         "what speaks to strangers knows the domain and nothing else, least of all the store",
     ),
     ("chancery-jose", Only(&[]), "a library knows nothing of this project"),
     ("chancery-fair", Only(&[]), "a library knows nothing of this project"),
     ("chancery-suffix", Only(&[]), "a library knows nothing of this project"),
+    ("chancery-trust", Only(&[]), "a library knows nothing of this project"),
     ("chancery-seal", Only(&[]), "a library knows nothing of this project"),
-    ("chancery-client", Only(&["chancery-wire"]), "a client knows the shapes and nothing of the server"),
+    (
+        "chancery-client",
+        Only(&["chancery-wire", "chancery-trust"]),
+        "a client knows the shapes and nothing of the server",
+    ),
     (
         "chancery-load",
         Only(&["chancery-client", "chancery-domain", "chancery-jose", "chancery-pki"]),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use aws_lc_rs::digest;
 use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
 use crate::error::StoreError;
@@ -19,31 +18,21 @@ pub(crate) struct Connector {
 
 impl Connector {
     pub(crate) fn new(ca: Option<&Path>) -> Result<Self, StoreError> {
-        let mut roots = RootCertStore::empty();
-        match ca {
+        let roots = match ca {
             Some(path) => {
                 let unreadable = |error: &dyn std::fmt::Display| {
                     StoreError::Url(format!("cannot read the database's CA file {}: {error}", path.display()))
                 };
                 let pem = fs::read(path).map_err(|error| unreadable(&error))?;
-                for certificate in CertificateDer::pem_slice_iter(&pem) {
-                    let certificate = certificate.map_err(|error| unreadable(&error))?;
-                    roots.add(certificate).map_err(|error| unreadable(&error))?;
-                }
+                chancery_trust::given(&pem).map_err(|error| unreadable(&error))?
             }
-            None => {
-                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            }
-        }
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let mut config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| StoreError::Url(error.to_string()))?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        // Required of whoever begins with TLS at once.
-        config.alpn_protocols = vec![b"postgresql".to_vec()];
-        Ok(Self { config: Arc::new(config) })
+            // Not every database is spoken to over TLS; where one is, it is told that nobody vouches for it.
+            None => chancery_trust::of_the_system().unwrap_or_else(|_| RootCertStore::empty()),
+        };
+        // The protocol is required of whoever begins with TLS at once.
+        let config =
+            chancery_trust::client(roots, &[b"postgresql"]).map_err(|error| StoreError::Url(error.to_string()))?;
+        Ok(Self { config })
     }
 
     pub(crate) fn config(&self) -> Arc<ClientConfig> {
