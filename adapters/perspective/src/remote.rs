@@ -8,18 +8,21 @@ use chancery_dcv::{Check, Verified};
 use chancery_domain::{CaaEvidence, ChallengeType, Identifier, Secret, ValidationProblem};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::wire::{CAA, CaaAnswer, CaaQuestion, DESCRIPTION, VERIFY, VerifyAnswer, VerifyQuestion};
 
 /// For one answer: a perspective looks again for what is missing, and may have to wait its turn.
-const PATIENCE: Duration = Duration::from_secs(45);
+const PATIENCE: Duration = Duration::from_secs(25);
 const CONNECTING: Duration = Duration::from_secs(3);
 /// Far more than what is told of looks takes.
 const LARGEST_ANSWER: usize = 256 * 1024;
 /// One that cannot be reached is tried again after this, and then after twice as long each time, up to a limit.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+/// One that is away is looked for after this, and then after twice as long each time, up to a limit.
+const FIRST_WATCH: Duration = Duration::from_secs(1);
+const LONGEST_WATCH: Duration = Duration::from_secs(15);
 /// How often it is told in the log, at most, whether one can be reached.
 const TELLING: Duration = Duration::from_secs(60);
 /// Characters of a refusal that are told.
@@ -54,6 +57,8 @@ pub struct Remote {
 struct State {
     /// It could not be when it was last tried.
     is_away: bool,
+    /// Somebody waits for it to come back.
+    is_watched: bool,
     /// What the log says, and since when.
     told: Option<(bool, Instant)>,
 }
@@ -135,10 +140,33 @@ impl Remote {
         }
     }
 
+    /// It seems to hang.
+    pub fn suspect(&self) {
+        self.note(Some(&Unreachable("it does not answer in time".to_owned())));
+    }
+
+    /// Looks until it is back: nobody waits for the answers of one that is away, so that they would not tell.
+    async fn watch(self) {
+        let mut pause = FIRST_WATCH;
+        loop {
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_WATCH);
+            if timeout(CONNECTING, self.describe()).await.is_ok_and(|answer| answer.is_ok()) {
+                self.state().is_watched = false;
+                self.note(None);
+                return;
+            }
+        }
+    }
+
     /// Tells in the log what has changed, but not every time where it goes to and fro.
     fn note(&self, failed: Option<&Unreachable>) {
         let mut state = self.state();
         state.is_away = failed.is_some();
+        if state.is_away && !state.is_watched {
+            state.is_watched = true;
+            tokio::spawn(self.clone().watch());
+        }
         let (told_away, due) = match state.told {
             Some((away, at)) => (away, at.elapsed() >= TELLING),
             None => (false, true),
@@ -176,7 +204,8 @@ fn read<T: DeserializeOwned>(answer: Result<Response, Error>) -> Result<T, Unrea
             .map_err(|error| Unreachable(format!("its answer is not understood: {error}"))),
         StatusCode::UNAUTHORIZED => Err(Unreachable("it does not take our secret".to_owned())),
         status => {
-            let said: String = response.text().chars().take(MOST_TOLD).collect();
+            let one_line = |letter: char| if letter.is_control() { ' ' } else { letter };
+            let said: String = response.text().chars().take(MOST_TOLD).map(one_line).collect();
             Err(Unreachable(format!("it answers with {status}: {said}")))
         }
     }

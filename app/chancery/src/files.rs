@@ -56,7 +56,11 @@ pub fn write_bytes(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Failure> 
 /// A secret in a file that nobody but its owner may read; white space around it is not part of it.
 pub fn read_secret(path: &Path) -> Result<Secret, String> {
     let failed = |error: io::Error| format!("cannot read {}: {error}", path.display());
-    let mode = fs::metadata(path).map_err(failed)?.permissions().mode();
+    let found = fs::metadata(path).map_err(failed)?;
+    if !found.is_file() {
+        return Err(format!("{} is not a file", path.display()));
+    }
+    let mode = found.permissions().mode();
     if mode & 0o077 != 0 {
         return Err(format!("{0} can be read by others; run `chmod 600 {0}`", path.display()));
     }

@@ -6,6 +6,7 @@ use crate::authorization::{Authorization, Validation};
 use crate::id::AuthorizationId;
 use crate::identifier::Identifier;
 use crate::order::Order;
+use crate::quorum::Quorum;
 use crate::time::Timestamp;
 
 /// The names that may stand in a certificate. Only [`IssuanceProof::build`] makes one.
@@ -21,14 +22,14 @@ pub struct IssuanceProof {
 
 /// How old evidence may be, and who must have seen it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EvidenceRules {
+pub struct EvidenceRules<'a> {
     /// A look at CAA holds for so long (Baseline Requirements section 4.2.2.1).
     pub caa: Duration,
     /// Control that was shown counts for less than this, however long its permission holds; no limit where there is none.
     pub validation: Option<Duration>,
-    /// How many remote perspectives must have agreed, to control and to CAA. What a node has seen that asks none, or what was
+    /// Which remote perspectives must have agreed, to control and to CAA. What a node has seen that asks none, or what was
     /// seen before there were any, does not do.
-    pub agreeing: usize,
+    pub quorum: &'a Quorum,
 }
 
 /// Clocks of nodes may differ by so much.
@@ -37,8 +38,10 @@ const CLOCK_SKEW: Duration = Duration::from_secs(60);
 /// Why there is no proof.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProofError {
-    #[error("control of {0} is not shown, or was shown too long ago, or too few have seen it")]
+    #[error("control of {0} is not shown, or was shown too long ago")]
     NotShown(Identifier),
+    #[error("control of {0} was seen by too few of the perspectives that are asked now")]
+    NotCorroborated(Identifier),
     #[error("an authorization is for {0}, which is not in the order")]
     NotOrdered(Identifier),
     /// Control is shown; what CAA says has to be asked again (RFC 8659 and Baseline Requirements section 4.2.2.1).
@@ -52,7 +55,7 @@ impl IssuanceProof {
     pub fn build(
         order: &Order,
         authorizations: &[Authorization],
-        rules: &EvidenceRules,
+        rules: &EvidenceRules<'_>,
         now: Timestamp,
     ) -> Result<Self, ProofError> {
         let mut stale = Vec::new();
@@ -60,9 +63,12 @@ impl IssuanceProof {
             let own = authorizations.iter().find(|each| each.identifier == *identifier);
             let shown = own.and_then(|own| Some((own, valid(own, rules, now)?)));
             let (own, validation) = shown.ok_or_else(|| ProofError::NotShown(identifier.clone()))?;
+            if !rules.quorum.is_met_by(&validation.agreed) {
+                return Err(ProofError::NotCorroborated(identifier.clone()));
+            }
             let checked_at = validation.caa.checked_at;
             // An address has no records that anybody could see.
-            let too_few = matches!(identifier, Identifier::Dns(_)) && validation.caa.agreed.len() < rules.agreeing;
+            let too_few = matches!(identifier, Identifier::Dns(_)) && !rules.quorum.is_met_by(&validation.caa.agreed);
             if now.since(checked_at) > rules.caa || is_ahead(checked_at, now) || too_few {
                 stale.push(own.id);
             }
@@ -79,11 +85,10 @@ impl IssuanceProof {
     }
 }
 
-fn valid<'a>(authorization: &'a Authorization, rules: &EvidenceRules, now: Timestamp) -> Option<&'a Validation> {
+fn valid<'a>(authorization: &'a Authorization, rules: &EvidenceRules<'_>, now: Timestamp) -> Option<&'a Validation> {
     let validation = authorization.proven().filter(|_| now < authorization.expires_at)?;
     let too_old = rules.validation.is_some_and(|age| now.since(validation.at) >= age);
-    let enough = validation.agreed.len() >= rules.agreeing;
-    (!too_old && !is_ahead(validation.at, now) && enough).then_some(validation)
+    (!too_old && !is_ahead(validation.at, now)).then_some(validation)
 }
 
 /// Whether evidence comes from a clock that was wrong: nobody knows how old it is.
@@ -106,34 +111,37 @@ mod tests {
     use crate::profile::ProfileName;
 
     const NOW: i64 = 1_000_000;
-    const RULES: EvidenceRules =
-        EvidenceRules { caa: Duration::from_secs(100), validation: Some(Duration::from_secs(1000)), agreeing: 0 };
+
+    fn rules(quorum: &Quorum) -> EvidenceRules<'_> {
+        EvidenceRules { caa: Duration::from_secs(100), validation: Some(Duration::from_secs(1000)), quorum }
+    }
 
     /// What comes of a validation and a look at CAA of these ages, in seconds.
     fn proof(validated: i64, caa_checked: i64) -> Result<IssuanceProof, ProofError> {
         proof_in([None, None], ChallengeType::Http01, validated, caa_checked)
     }
 
-    /// What comes of fresh evidence that so many perspectives have agreed to, where so many must.
-    fn agreed(name: &str, to_control: usize, to_caa: usize, agreeing: usize) -> Result<IssuanceProof, ProofError> {
+    /// What comes of fresh evidence to which these have agreed, where two of three must.
+    fn agreed(name: &str, to_control: &[&str], to_caa: &[&str]) -> Result<IssuanceProof, ProofError> {
         let (mut order, mut authorization) = evidence([None, None], ChallengeType::Http01, 0, 0);
         let name = Identifier::parse(name).unwrap();
         order.identifiers = vec![name.clone()];
         authorization.identifier = name;
         let AuthorizationState::Valid(validation) = &mut authorization.state else { panic!("it is valid") };
-        validation.agreed = vec!["north".to_owned(); to_control];
-        validation.caa.agreed = vec!["north".to_owned(); to_caa];
-        let rules = EvidenceRules { agreeing, ..RULES };
-        IssuanceProof::build(&order, &[authorization], &rules, Timestamp::from_secs(NOW))
+        validation.agreed = to_control.iter().map(ToString::to_string).collect();
+        validation.caa.agreed = to_caa.iter().map(ToString::to_string).collect();
+        let quorum = Quorum::new(["a", "b", "c"].map(|name| (name.to_owned(), None)).into(), 1);
+        IssuanceProof::build(&order, &[authorization], &rules(&quorum), Timestamp::from_secs(NOW))
     }
 
     #[test]
     fn what_too_few_perspectives_have_seen_does_not_do() {
-        assert!(agreed("example.com", 2, 2, 2).is_ok());
-        assert!(matches!(agreed("example.com", 1, 2, 2), Err(ProofError::NotShown(_))));
-        assert!(matches!(agreed("example.com", 2, 1, 2), Err(ProofError::StaleCaa(_))));
-        assert!(matches!(agreed("example.com", 0, 0, 1), Err(ProofError::NotShown(_))));
-        assert!(agreed("192.0.2.1", 2, 0, 2).is_ok());
+        assert!(agreed("example.com", &["a", "b"], &["b", "c"]).is_ok());
+        assert!(matches!(agreed("example.com", &["a"], &["b", "c"]), Err(ProofError::NotCorroborated(_))));
+        assert!(matches!(agreed("example.com", &["a", "x"], &["b", "c"]), Err(ProofError::NotCorroborated(_))));
+        assert!(matches!(agreed("example.com", &["a", "b"], &["b", "x"]), Err(ProofError::StaleCaa(_))));
+        assert!(matches!(agreed("example.com", &[], &[]), Err(ProofError::NotCorroborated(_))));
+        assert!(agreed("192.0.2.1", &["a", "b"], &[]).is_ok());
     }
 
     /// The same, where a namespace is asked for, and one was looked at.
@@ -144,7 +152,7 @@ mod tests {
         caa_checked: i64,
     ) -> Result<IssuanceProof, ProofError> {
         let (order, authorization) = evidence([asked, looked_at], method, validated, caa_checked);
-        IssuanceProof::build(&order, &[authorization], &RULES, Timestamp::from_secs(NOW))
+        IssuanceProof::build(&order, &[authorization], &rules(&Quorum::default()), Timestamp::from_secs(NOW))
     }
 
     fn evidence(

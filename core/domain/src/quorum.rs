@@ -64,7 +64,8 @@ pub fn needed_for_public(now: Timestamp) -> usize {
 /// What has to be seen from elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quorum {
-    places: Vec<Option<Region>>,
+    /// Who they are, and where.
+    perspectives: Vec<(String, Option<Region>)>,
     may_fail: usize,
 }
 
@@ -80,14 +81,14 @@ pub enum Standing {
 }
 
 impl Quorum {
-    /// Of perspectives in these regions, of which so many may fail to agree; never more than [`tolerance`].
-    pub fn new(places: Vec<Option<Region>>, may_fail: usize) -> Self {
-        let may_fail = may_fail.min(tolerance(places.len()));
-        Self { places, may_fail }
+    /// Of these perspectives, of which so many may fail to agree; never more than [`tolerance`].
+    pub fn new(perspectives: Vec<(String, Option<Region>)>, may_fail: usize) -> Self {
+        let may_fail = may_fail.min(tolerance(perspectives.len()));
+        Self { perspectives, may_fail }
     }
 
     pub fn perspectives(&self) -> usize {
-        self.places.len()
+        self.perspectives.len()
     }
 
     pub fn may_fail(&self) -> usize {
@@ -96,12 +97,18 @@ impl Quorum {
 
     /// How many have to agree at least.
     pub fn needed(&self) -> usize {
-        self.places.len() - self.may_fail
+        self.perspectives.len() - self.may_fail
     }
 
     /// In how many regions there are perspectives.
     pub fn regions(&self) -> usize {
-        self.places.iter().flatten().collect::<BTreeSet<_>>().len()
+        self.perspectives.iter().filter_map(|(_, region)| *region).collect::<BTreeSet<_>>().len()
+    }
+
+    /// Whether it is enough that these have agreed, some time ago: those who are not asked any more do not count.
+    pub fn is_met_by(&self, agreed: &[String]) -> bool {
+        let votes: Vec<_> = self.perspectives.iter().map(|(name, _)| Some(agreed.contains(name))).collect();
+        self.standing(&votes) == Standing::Met
     }
 
     /// Whether enough agree. Of each perspective, in order: whether it agreed, or nothing where it has not answered yet.
@@ -109,14 +116,14 @@ impl Quorum {
         let count = |wanted: Option<bool>| votes.iter().filter(|vote| **vote == wanted).count();
         let (agreed, failed) = (count(Some(true)), count(Some(false)));
         let regions = |counts: fn(Option<bool>) -> bool| {
-            let of_those = self.places.iter().zip(votes).filter(|(_, vote)| counts(**vote));
-            of_those.filter_map(|(place, _)| *place).collect::<BTreeSet<_>>().len()
+            let of_those = self.perspectives.iter().zip(votes).filter(|(_, vote)| counts(**vote));
+            of_those.filter_map(|((_, region), _)| *region).collect::<BTreeSet<_>>().len()
         };
         let enough = if self.regions() < REGIONS { 0 } else { REGIONS };
         if failed > self.may_fail || regions(|vote| vote != Some(false)) < enough {
             return Standing::Missed;
         }
-        let met = agreed + self.may_fail >= self.places.len() && regions(|vote| vote == Some(true)) >= enough;
+        let met = agreed + self.may_fail >= self.perspectives.len() && regions(|vote| vote == Some(true)) >= enough;
         if met { Standing::Met } else { Standing::Open }
     }
 }
@@ -128,15 +135,21 @@ mod tests {
     const YES: Option<bool> = Some(true);
     const NO: Option<bool> = Some(false);
 
+    /// Perspectives in these regions, named by their numbers.
+    fn of(regions: &[Option<Region>], may_fail: usize) -> Quorum {
+        let named = regions.iter().enumerate().map(|(number, region)| (number.to_string(), *region));
+        Quorum::new(named.collect(), may_fail)
+    }
+
     fn quorum(perspectives: usize) -> Quorum {
-        Quorum::new(vec![None; perspectives], usize::MAX)
+        of(&vec![None; perspectives], usize::MAX)
     }
 
     #[test]
     fn as_many_may_fail_as_the_baseline_requirements_allow_and_no_more() {
         let allowed: Vec<_> = (1..=8).map(|perspectives| quorum(perspectives).may_fail()).collect();
         assert_eq!(allowed, [0, 1, 1, 1, 1, 2, 2, 2]);
-        assert_eq!(Quorum::new(vec![None; 3], 0).may_fail(), 0);
+        assert_eq!(of(&[None; 3], 0).may_fail(), 0);
     }
 
     #[test]
@@ -162,15 +175,27 @@ mod tests {
     #[test]
     fn those_who_agree_are_in_two_regions_where_there_are_two() {
         let (ripe, arin) = (Some(Region::Ripe), Some(Region::Arin));
-        let quorum = Quorum::new(vec![ripe, ripe, arin], 1);
+        let quorum = of(&[ripe, ripe, arin], 1);
         assert_eq!(quorum.standing(&[YES, YES, None]), Standing::Open);
         assert_eq!(quorum.standing(&[YES, YES, NO]), Standing::Missed);
         assert_eq!(quorum.standing(&[None, None, NO]), Standing::Missed);
         assert_eq!(quorum.standing(&[YES, None, YES]), Standing::Met);
-        let all_in_one = Quorum::new(vec![ripe, ripe, None], 1);
+        let all_in_one = of(&[ripe, ripe, None], 1);
         assert_eq!(all_in_one.standing(&[YES, YES, NO]), Standing::Met);
-        let one_that_is_said = Quorum::new(vec![ripe, None, None], 1);
+        let one_that_is_said = of(&[ripe, None, None], 1);
         assert_eq!(one_that_is_said.standing(&[NO, YES, YES]), Standing::Met);
+    }
+
+    #[test]
+    fn those_who_agreed_count_while_they_are_asked_and_where_they_are() {
+        let agreed = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert!(quorum(3).is_met_by(&agreed(&["0", "2"])));
+        assert!(!quorum(3).is_met_by(&agreed(&["0"])));
+        assert!(!quorum(3).is_met_by(&agreed(&["0", "gone", "gone as well"])));
+        assert!(!quorum(3).is_met_by(&agreed(&["0", "0"])));
+        let (ripe, arin) = (Some(Region::Ripe), Some(Region::Arin));
+        assert!(!of(&[ripe, ripe, arin], 1).is_met_by(&agreed(&["0", "1"])));
+        assert!(quorum(0).is_met_by(&[]));
     }
 
     #[test]

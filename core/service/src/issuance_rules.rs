@@ -131,10 +131,10 @@ pub(crate) fn standing_authorizations(tx: &mut Tx<'_>, order: OrderId) -> Result
 }
 
 /// What the evidence for an order has to be.
-pub(crate) fn evidence_rules(kernel: &Kernel, order: &Order, now: Timestamp) -> EvidenceRules {
+pub(crate) fn evidence_rules<'a>(kernel: &'a Kernel, order: &Order, now: Timestamp) -> EvidenceRules<'a> {
     let issuing = &kernel.settings.issuing;
     let validation = issuing.longest_reuse(&order.profile, now);
-    EvidenceRules { caa: CAA_AGE, validation, agreeing: issuing.agreeing }
+    EvidenceRules { caa: CAA_AGE, validation, quorum: &issuing.quorum }
 }
 
 pub(crate) fn unprovable(error: ProofError) -> ServiceError {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chancery_domain::{
-    AccountId, AcmeAccountId, IssuerId, Name, PolicyRules, Profile, ProfileName, ResellerCode, ScopeSet, Timestamp,
-    WebhookUrlRules,
+    AccountId, AcmeAccountId, IssuerId, Name, PolicyRules, Profile, ProfileName, Quorum, ResellerCode, ScopeSet,
+    Timestamp, WebhookUrlRules,
 };
 use chancery_pki::{CrlShards, NameRules, SubscriberProfile, reuse_ceiling_days};
 
@@ -191,8 +191,8 @@ pub struct Issuing {
     pub order_lifetime: Duration,
     /// How long a valid authorization is used again for further orders; zero turns that off.
     pub reuse: Duration,
-    /// How many remote perspectives must have seen what this service has seen.
-    pub agreeing: usize,
+    /// Which remote perspectives must have seen what this service has seen.
+    pub quorum: Quorum,
     /// What names are taken: stricter in the world than in a test environment.
     pub name_rules: NameRules,
     /// How long a node has for a job before another may take it over.
@@ -221,7 +221,7 @@ impl Issuing {
         Self {
             order_lifetime: Duration::from_secs(7 * 86_400),
             reuse: Duration::from_secs(10 * 86_400),
-            agreeing: 0,
+            quorum: Quorum::default(),
             name_rules,
             job_lease: Duration::from_secs(15),
             account_uri_base: format!("{base_url}/account"),

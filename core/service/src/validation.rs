@@ -207,6 +207,9 @@ pub(crate) fn conclude(
     };
     if !report.agreed.is_empty() {
         detail["agreed"] = report.agreed.clone().into();
+        if let Ok(caa) = &report.outcome {
+            detail["agreedToCaa"] = caa.agreed.clone().into();
+        }
     }
     detail["account"] = authorization.account.to_string().into();
     let failed = match &report.outcome {

@@ -40,6 +40,9 @@ pub trait Witness: Send + Sync {
 
     /// Whether it could not be reached when it was last tried.
     fn is_away(&self) -> bool;
+
+    /// It seems to hang: it is away until it answers again.
+    fn suspect(&self);
 }
 
 impl Witness for Remote {
@@ -59,6 +62,10 @@ impl Witness for Remote {
 
     fn is_away(&self) -> bool {
         Remote::is_away(self)
+    }
+
+    fn suspect(&self) {
+        Remote::suspect(self);
     }
 }
 
@@ -81,7 +88,14 @@ impl Elsewhere {
             self.late.store(0, Ordering::Relaxed);
         } else if self.late.fetch_add(1, Ordering::Relaxed) + 1 == LATE {
             tracing::warn!(perspective = self.name, "a perspective was too late {LATE} times in a row");
+            self.witness.suspect();
         }
+    }
+
+    /// In the place of a look that there is none of.
+    fn not_seen(&self, at: i64, why: &str) -> Attempt {
+        let problem = ValidationProblem { kind: ProblemKind::ServerInternal, detail: why.to_owned() };
+        Attempt { at, perspective: self.name.clone(), problem: Some(problem), ..Attempt::default() }
     }
 
     fn count(&self, about: &'static str, outcome: &'static str, answers: u64) {
@@ -159,7 +173,12 @@ impl Corroborated {
     }
 
     /// Why what was seen from here is not believed.
-    fn objection<T>(&self, heard: &[Heard<T>], refusal: fn(&T) -> Option<&ValidationProblem>) -> ValidationProblem {
+    fn objection<T>(
+        &self,
+        what: &str,
+        heard: &[Heard<T>],
+        refusal: fn(&T) -> Option<&ValidationProblem>,
+    ) -> ValidationProblem {
         let answers = || self.others.iter().zip(heard);
         let dissent = answers().filter_map(|(other, answer)| {
             let seen = answer.as_ref()?.as_ref().ok()?;
@@ -171,27 +190,18 @@ impl Corroborated {
         // Had those who are away agreed, and those who were not waited for.
         let at_best = heard.iter().map(|answer| Some(!matches!(answer, Some(Ok(seen)) if refusal(seen).is_some())));
         let ours = self.quorum.standing(&at_best.collect::<Vec<_>>()) == Standing::Met;
-        match dissent.first() {
-            Some((first, problem)) if !ours => {
-                let names: Vec<_> = dissent.iter().map(|(name, _)| *name).collect();
-                let detail = format!(
-                    "it is so from here, and not from {}; {} of {} other places must agree, in two regions where they are in \
-                     as many; {first}: {}",
-                    names.join(", "),
-                    self.quorum.needed(),
-                    self.quorum.perspectives(),
-                    problem.detail
-                );
-                ValidationProblem { kind: problem.kind, detail }
-            }
-            Some(_) | None => {
-                let detail = format!(
-                    "we could not ask {} whether the same is seen from there; order again later",
-                    away.join(", ")
-                );
-                ValidationProblem { kind: ProblemKind::ServerInternal, detail }
-            }
-        }
+        let (Some((first, problem)), false) = (dissent.first(), ours) else {
+            let detail = format!("we could not ask {} whether {what} from there, too", away.join(", "));
+            return ValidationProblem { kind: ProblemKind::ServerInternal, detail };
+        };
+        let names: Vec<_> = dissent.iter().map(|(name, _)| *name).collect();
+        let needed = match dissent.len() > self.quorum.may_fail() {
+            true => format!("{} of {} other places must agree", self.quorum.needed(), self.quorum.perspectives()),
+            false => "those who agree must be in two regions".to_owned(),
+        };
+        let detail =
+            format!("{what} from here, and not from {}; {needed}; {first}: {}", names.join(", "), problem.detail);
+        ValidationProblem { kind: problem.kind, detail }
     }
 }
 
@@ -204,13 +214,16 @@ impl Inspector for Corroborated {
             }
             let (heard, enough) = self.hear("validation", |other| other.verify(whose, check), not_met).await;
             if !enough {
-                let problem = self.objection(&heard, not_met);
-                tracing::info!(name = %check.identifier, %problem, "what was seen was not seen from elsewhere");
+                let problem = self.objection("control is seen", &heard, not_met);
+                tracing::info!(name = %check.identifier, %problem, "what was seen from here is not believed");
                 verified.outcome = Err(problem);
             }
+            let now = verified.attempts.last().map_or(0, |last| last.at);
             for (other, answer) in self.others.iter().zip(heard) {
                 match answer {
-                    None => {}
+                    None => {
+                        verified.attempts.push(other.not_seen(now, "it was decided before this perspective answered"))
+                    }
                     Some(Ok(seen)) => {
                         if seen.outcome.is_ok() {
                             verified.agreed.push(other.name.clone());
@@ -219,7 +232,7 @@ impl Inspector for Corroborated {
                         }
                         verified.attempts.extend(seen.attempts);
                     }
-                    Some(Err(_)) => verified.attempts.push(not_begun(&other.name)),
+                    Some(Err(_)) => verified.attempts.push(other.not_seen(now, "this perspective could not be asked")),
                 }
             }
             verified
@@ -242,8 +255,8 @@ impl Inspector for Corroborated {
             let ask = |other: &'a dyn Witness| other.caa(whose, identifier, account_uri, method);
             let (heard, enough) = self.hear("caa", ask, forbidden).await;
             if !enough {
-                let problem = self.objection(&heard, forbidden);
-                tracing::info!(name = %identifier, %problem, "CAA records were not seen so from elsewhere");
+                let problem = self.objection("CAA records are seen to allow it", &heard, forbidden);
+                tracing::info!(name = %identifier, %problem, "what CAA records said here is not believed");
                 return Err(problem);
             }
             let agreed = self.others.iter().zip(&heard).filter(|(_, answer)| matches!(answer, Some(Ok(Ok(_)))));
@@ -275,12 +288,6 @@ fn not_met(seen: &Verified) -> Option<&ValidationProblem> {
 
 fn forbidden(seen: &CaaVerdict) -> Option<&ValidationProblem> {
     seen.as_ref().err()
-}
-
-fn not_begun(perspective: &str) -> Attempt {
-    let detail = "this perspective could not be asked".to_owned();
-    let problem = ValidationProblem { kind: ProblemKind::ServerInternal, detail };
-    Attempt { perspective: perspective.to_owned(), problem: Some(problem), ..Attempt::default() }
 }
 
 #[cfg(test)]
@@ -344,6 +351,8 @@ mod tests {
         fn is_away(&self) -> bool {
             matches!(self, IsAway)
         }
+
+        fn suspect(&self) {}
     }
 
     impl Inspector for Plays {
@@ -373,7 +382,7 @@ mod tests {
     fn with(primary: Plays, others: &[Plays]) -> Corroborated {
         let named = others.iter().zip(["north", "east", "south", "west"]);
         let others: Vec<_> = named.map(|(other, name)| Elsewhere::new(name, Arc::new(other.clone()))).collect();
-        let quorum = Quorum::new(vec![None; others.len()], 1);
+        let quorum = Quorum::new(others.iter().map(|other| (other.name.clone(), None)).collect(), 1);
         Corroborated::new(Arc::new(primary), others, quorum)
     }
 
@@ -433,8 +442,7 @@ mod tests {
         assert_eq!(from, ["primary", "other", "other", "south", "other"]);
         assert_eq!(
             verified.outcome.unwrap_err().detail,
-            "it is so from here, and not from east, west; 3 of 4 other places must agree, in two regions where they are \
-             in as many; east: nobody there"
+            "control is seen from here, and not from east, west; 3 of 4 other places must agree; east: nobody there"
         );
         assert_eq!(verify(Agrees, &[Agrees, Refuses, Agrees]).await.agreed, ["north", "south"]);
         let evidence = caa("a.test", Agrees, &[Agrees, Refuses, Agrees]).await.unwrap();

@@ -21,20 +21,20 @@ use http::header::AUTHORIZATION;
 
 use crate::version::VERSION;
 
+/// Fewer characters can be guessed.
+pub const LEAST_SECRET: usize = 32;
+
 /// Any of these opens the door: while one is changed for another, both do.
 #[derive(Clone)]
 pub struct Secrets(Arc<[Secret]>);
 
 impl Secrets {
-    /// Fewer characters can be guessed.
-    const LEAST: usize = 32;
-
     /// One a line.
     pub fn read(text: &Secret) -> Result<Self, String> {
         let lines: Vec<_> = text.reveal().lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        match lines.iter().all(|line| line.len() >= Self::LEAST) {
+        match lines.iter().all(|line| line.len() >= LEAST_SECRET) {
             true => Ok(Self(lines.into_iter().map(|line| Secret::new(line.to_owned())).collect())),
-            false => Err(format!("a secret must have {} characters at least", Self::LEAST)),
+            false => Err(format!("a secret must have {LEAST_SECRET} characters at least")),
         }
     }
 

@@ -15,6 +15,7 @@ use chancery_machine::{LogChoice, LogFormat, SystemClock, SystemEntropy, check_l
 use clap::{Args, ValueEnum};
 use tokio::sync::watch;
 
+pub use self::door::LEAST_SECRET;
 use self::door::Secrets;
 use crate::config::span;
 use crate::failure::Failure;
@@ -43,14 +44,14 @@ pub struct PerspectiveArgs {
     /// The secret that the service has as well, in a file that only its owner can read. Several lines are several secrets
     #[arg(long, value_name = "FILE", env = "CHANCERY_PERSPECTIVE_SECRET_FILE")]
     secret_file: PathBuf,
-    /// A DNS server to ask, such as 192.0.2.53; may be given several times. Default: those of /etc/resolv.conf
+    /// A DNS server to ask, such as 192.0.2.53; several with commas, or given several times. Default: those of /etc/resolv.conf
     #[arg(long = "resolver", value_name = "ADDRESS", value_parser = resolvers::parse, value_delimiter = ',',
           env = "CHANCERY_PERSPECTIVE_RESOLVERS")]
     resolvers: Vec<SocketAddr>,
     /// Whether signatures in the DNS are checked here
     #[arg(long, value_name = "HOW", default_value = "validate")]
     dnssec: DnssecChoice,
-    /// How long what is missing is looked for again, 0s to 20s. The service has seen it already
+    /// How long what is missing is looked for again, 0s to 10s. The service has seen it already
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = retry_window)]
     retry_window: Duration,
     /// How many looks may be under way at once
@@ -86,10 +87,10 @@ enum LogFormatChoice {
     Json,
 }
 
-/// The service waits 45 seconds for an answer: a look that begins at the end of the window must fit in.
+/// The service waits 25 seconds for an answer: a look that begins at the end of the window must fit in.
 fn retry_window(text: &str) -> Result<Duration, String> {
     let window = span::parse(text)?;
-    if window > Duration::from_secs(20) { Err("must be 0s to 20s".to_owned()) } else { Ok(window) }
+    if window > Duration::from_secs(10) { Err("must be 0s to 10s".to_owned()) } else { Ok(window) }
 }
 
 fn log_level(text: &str) -> Result<String, String> {
@@ -147,11 +148,14 @@ impl PerspectiveArgs {
 
     fn secrets(&self) -> Result<Secrets, Failure> {
         let path = self.secret_file.display();
-        let advice =
-            format!("make one with `(umask 077; openssl rand -base64 32 > {path})` and give it to the service too");
         let secrets = read_secret(&self.secret_file)
             .and_then(|text| Secrets::read(&text).map_err(|error| format!("{path}: {error}")));
-        secrets.map_err(|error| Failure::usage(error).advise(advice))
+        secrets.map_err(|error| match self.secret_file.exists() {
+            true => Failure::usage(error),
+            false => Failure::usage(error).advise(format!(
+                "make one with `(umask 077; openssl rand -base64 32 > {path})` and give it to the service too"
+            )),
+        })
     }
 
     fn validator(&self) -> Result<ValidatorConfig, Failure> {

@@ -101,7 +101,7 @@ impl Draft<'_> {
             let reuse = settings.issuing.reuse_of(&self.profile.name, self.now);
             let holds = self.now < validation.at.plus(reuse)
                 && validation.method.counts_later()
-                && validation.agreed.len() >= settings.issuing.agreeing
+                && settings.issuing.quorum.is_met_by(&validation.agreed)
                 && allowed.contains(&validation.method)
                 && source.is_some_and(|source| source.validation().is_some());
             if holds && has_one_owner(&earlier, &fresh.identifier) {

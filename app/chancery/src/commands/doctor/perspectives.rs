@@ -43,11 +43,9 @@ pub(super) fn look(installation: &Installation, now: Timestamp, report: &mut Rep
         }
     }
     if quorum.standing(&there) == Standing::Missed {
-        let what = format!(
-            "{} of {} have to agree, in two regions where they are in as many: no name can be validated",
-            quorum.needed(),
-            quorum.perspectives()
-        );
+        let regions = if quorum.regions() > 1 { ", in two regions" } else { "" };
+        let (needed, all) = (quorum.needed(), quorum.perspectives());
+        let what = format!("{needed} of {all} have to agree{regions}: no name can be validated");
         report.problem("perspectives", what, "bring one back, or take it out of dcv.perspectives");
     }
 }

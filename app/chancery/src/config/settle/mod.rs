@@ -95,7 +95,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
                 certificates: issuance.profiles.certificates,
                 issuers: issuance.profiles.issuers,
                 crl_shards: ca.crl_shards,
-                agreeing: perspectives.quorum.needed(),
+                quorum: perspectives.quorum.clone(),
                 ..Issuing::of(&[], &server.urls.base_url, &server.urls.http_url)
             }),
             acme: acme::said_of(acme.ok_or_else(missing)?, &server.urls, &validation.validator.ca_domains),

@@ -4,13 +4,14 @@ use std::fs;
 use std::time::Duration;
 
 use chancery_client::BuildError;
-use chancery_domain::{Quorum, Region, tolerance};
+use chancery_domain::{Quorum, Region, Secret, tolerance};
 use chancery_perspective::{Place, Remote};
 
 use super::Check;
 use crate::config::types;
 use crate::files::read_secret;
 use crate::installation::Perspectives;
+use crate::perspective::LEAST_SECRET;
 
 /// More would take longer and see no more.
 const MOST: usize = 16;
@@ -26,7 +27,7 @@ pub(super) struct Asking<'a> {
 pub(super) fn settle(dcv: &types::Dcv, asking: &Asking<'_>, check: &mut Check<'_>) -> Option<Perspectives> {
     let written = &dcv.perspectives;
     check.problems.require(written.len() <= MOST, "dcv.perspectives", format!("must be {MOST} at most"));
-    let (mut remotes, mut regions) = (Vec::new(), Vec::new());
+    let (mut remotes, mut places) = (Vec::new(), Vec::new());
     for (place, one) in written.iter().enumerate() {
         let setting = |field: &str| format!("dcv.perspectives.{place}.{field}");
         let before = &written[..place];
@@ -36,10 +37,11 @@ pub(super) fn settle(dcv: &types::Dcv, asking: &Asking<'_>, check: &mut Check<'_
         check.problems.require(!there, setting("url"), "is another perspective's: one sees no more than one");
         check.problems.take(setting("name"), name(&one.name));
         // Where something is wrong none of this is used.
-        regions.push(one.region.as_deref().and_then(|text| check.problems.take(setting("region"), region(text))));
+        let region = one.region.as_deref().and_then(|text| check.problems.take(setting("region"), region(text)));
+        places.push((one.name.clone(), region));
         remotes.extend(settle_remote(one, setting, asking, check));
     }
-    let said = regions.iter().flatten().count();
+    let said = places.iter().filter(|(_, region)| region.is_some()).count();
     let message = "must be said of all perspectives, or of none: those who agree must be in two regions";
     check.problems.require(said == 0 || said == written.len(), "dcv.perspectives.region", message);
     let usual = tolerance(written.len());
@@ -47,7 +49,7 @@ pub(super) fn settle(dcv: &types::Dcv, asking: &Asking<'_>, check: &mut Check<'_
         Some(wanted) => check.number("dcv.perspectives_may_fail", wanted, 0, usual)?,
         None => usual,
     };
-    Some(Perspectives { remotes, quorum: Quorum::new(regions, may_fail) })
+    Some(Perspectives { remotes, quorum: Quorum::new(places, may_fail) })
 }
 
 fn settle_remote(
@@ -56,7 +58,11 @@ fn settle_remote(
     asking: &Asking<'_>,
     check: &mut Check<'_>,
 ) -> Option<Remote> {
-    let secret = check.problems.take(setting("secret_file"), read_secret(&check.path(&written.secret_file)));
+    let secret = match written.secret_file.as_str() {
+        "" => Err("must name the file with the secret that it has as well".to_owned()),
+        file => read_secret(&check.path(file)).and_then(long_enough),
+    };
+    let secret = check.problems.take(setting("secret_file"), secret);
     let ca_pem = match &written.ca_file {
         Some(path) => {
             let path = check.path(path);
@@ -80,6 +86,14 @@ fn settle_remote(
             check.problems.add(setting("url"), error);
             None
         }
+    }
+}
+
+/// As the other end asks for it.
+fn long_enough(secret: Secret) -> Result<Secret, String> {
+    match secret.reveal().len() >= LEAST_SECRET {
+        true => Ok(secret),
+        false => Err(format!("the secret in it must have {LEAST_SECRET} characters at least")),
     }
 }
 

@@ -43,17 +43,18 @@ impl Shared {
 fn of_perspectives_as_many_may_fail_as_is_allowed_or_fewer() {
     let shared = Shared::new();
     let none = settled("");
-    assert_eq!((none.perspectives.remotes.len(), none.settings.issuing.agreeing), (0, 0));
+    assert_eq!((none.perspectives.remotes.len(), none.settings.issuing.quorum.needed()), (0, 0));
     let three = shared.perspectives(&["ripe", "arin", "ripe"]);
     let installation = settled(&three);
     assert!(installation.perspectives.remotes.iter().map(|remote| remote.name()).eq(["p0", "p1", "p2"]));
-    let (ripe, arin) = (Some(Region::Ripe), Some(Region::Arin));
-    assert_eq!(installation.perspectives.quorum, Quorum::new(vec![ripe, arin, ripe], 1));
-    assert_eq!(installation.settings.issuing.agreeing, 2);
-    assert_eq!(settled(&format!("dcv.perspectives_may_fail = 0\n{three}")).settings.issuing.agreeing, 3);
+    let regions = [("p0", Region::Ripe), ("p1", Region::Arin), ("p2", Region::Ripe)];
+    let quorum = Quorum::new(regions.map(|(name, region)| (name.to_owned(), Some(region))).into(), 1);
+    assert_eq!(installation.perspectives.quorum, quorum);
+    assert_eq!(installation.settings.issuing.quorum, quorum);
+    assert_eq!(settled(&format!("dcv.perspectives_may_fail = 0\n{three}")).settings.issuing.quorum.needed(), 3);
     let found = problems_of(&format!("dcv.perspectives_may_fail = 2\n{three}"));
     assert_eq!(found, ["dcv.perspectives_may_fail: must be 0 to 1, not 2"]);
-    assert_eq!(settled(&shared.perspective("alone", &[])).settings.issuing.agreeing, 1);
+    assert_eq!(settled(&shared.perspective("alone", &[])).settings.issuing.quorum.needed(), 1);
 }
 
 #[test]
@@ -65,7 +66,10 @@ fn perspectives_that_cannot_be_asked_are_refused() {
     let lines = shared.0.path().join("lines");
     fs::write(&lines, "0123456789abcdef0123456789abcdef\n0123456789abcdef0123456789abcdef\n").unwrap();
     fs::set_permissions(&lines, Permissions::from_mode(0o600)).unwrap();
-    let (open, lines) = (open.to_str().unwrap(), lines.to_str().unwrap());
+    let short = shared.0.path().join("short");
+    fs::write(&short, "short").unwrap();
+    fs::set_permissions(&short, Permissions::from_mode(0o600)).unwrap();
+    let [open, lines, short] = [&open, &lines, &short].map(|path| path.to_str().unwrap());
     for (setting, value, said) in [
         ("name", "", "must be a short word"),
         ("name", "North", "must be a short word"),
@@ -74,6 +78,9 @@ fn perspectives_that_cannot_be_asked_are_refused() {
         ("url", "nowhere", "cannot be used"),
         ("region", "RIPE", "must be one of afrinic, apnic, arin, lacnic, ripe"),
         ("secret_file", "/nowhere", "cannot read"),
+        ("secret_file", "", "must name the file"),
+        ("secret_file", "/", "is not a file"),
+        ("secret_file", short, "32 characters"),
         ("secret_file", open, "chmod 600"),
         ("secret_file", lines, "on one line"),
         ("ca_file", "/nowhere", "cannot read"),
