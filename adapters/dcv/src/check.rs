@@ -14,6 +14,15 @@ pub struct Check {
     pub account_uri: String,
 }
 
+/// A name whose CAA records are to be asked whether we may issue: for which account (as RFC 8657 names it), and after which
+/// validation.
+#[derive(Clone, Copy, Debug)]
+pub struct CaaCheck<'a> {
+    pub identifier: &'a Identifier,
+    pub account_uri: &'a str,
+    pub method: ChallengeType,
+}
+
 /// How it went.
 #[derive(Clone, Debug)]
 pub struct Verified {

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chancery_client::{BuildError, Client, Error, Method, RawRequest, Response, StatusCode, TransportError};
-use chancery_dcv::{Check, Verified};
-use chancery_domain::{CaaEvidence, ChallengeType, Identifier, Secret, ValidationProblem};
+use chancery_dcv::{CaaCheck, Check, Verified};
+use chancery_domain::{CaaEvidence, Secret, ValidationProblem};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep, timeout};
@@ -109,11 +109,9 @@ impl Remote {
     pub async fn caa(
         &self,
         whose: &str,
-        name: &Identifier,
-        account_uri: &str,
-        method: ChallengeType,
+        check: CaaCheck<'_>,
     ) -> Result<Result<CaaEvidence, ValidationProblem>, Unreachable> {
-        let question = CaaQuestion::new(whose, name, account_uri, method, &self.ca_domains);
+        let question = CaaQuestion::new(whose, check, &self.ca_domains);
         let answer: CaaAnswer = self.ask(RawRequest::new(Method::POST, CAA).json(&question)).await?;
         Ok(answer.into())
     }

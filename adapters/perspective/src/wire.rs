@@ -1,7 +1,7 @@
 //! Questions and answers as they travel. The two ends may be of different releases: a question that is not understood in
 //! full is refused, and of an answer that is passed over which is not known. So perspectives are upgraded first.
 
-use chancery_dcv::{Check, Verified};
+use chancery_dcv::{CaaCheck, Check, Verified};
 use chancery_domain::{
     Attempt, CaaEvidence, ChallengeType, Identifier, IdentifierError, ProblemKind, Timestamp, ValidationProblem,
 };
@@ -114,19 +114,13 @@ impl VerifyQuestion {
 }
 
 impl CaaQuestion {
-    pub fn new(
-        whose: &str,
-        name: &Identifier,
-        account_uri: &str,
-        method: ChallengeType,
-        ca_domains: &[String],
-    ) -> Self {
+    pub fn new(whose: &str, check: CaaCheck<'_>, ca_domains: &[String]) -> Self {
         Self {
             whose: whose.to_owned(),
             ca_domains: ca_domains.to_vec(),
-            account_uri: account_uri.to_owned(),
-            identifier: name.to_string(),
-            method: method.to_string(),
+            account_uri: check.account_uri.to_owned(),
+            identifier: check.identifier.to_string(),
+            method: check.method.to_string(),
         }
     }
 
@@ -157,8 +151,8 @@ impl VerifyAnswer {
     }
 }
 
-impl From<(Timestamp, Result<CaaEvidence, ValidationProblem>)> for CaaAnswer {
-    fn from((now, verdict): (Timestamp, Result<CaaEvidence, ValidationProblem>)) -> Self {
+impl CaaAnswer {
+    pub fn new(now: Timestamp, verdict: Result<CaaEvidence, ValidationProblem>) -> Self {
         let (evidence, problem) = match verdict {
             Ok(evidence) => (evidence, None),
             Err(problem) => (CaaEvidence::no_records(now), Some(problem.into())),
@@ -277,7 +271,8 @@ mod tests {
             let question = travelled(&VerifyQuestion::new("r", &check, &["ca.test".to_owned()]));
             assert_eq!(format!("{:?}", question.check().unwrap()), format!("{check:?}"));
             assert_eq!((question.whose.as_str(), question.ca_domains.as_slice()), ("r", &["ca.test".to_owned()][..]));
-            let question = travelled(&CaaQuestion::new("r", &check.identifier, "uri", kind, &[]));
+            let caa = CaaCheck { identifier: &check.identifier, account_uri: "uri", method: kind };
+            let question = travelled(&CaaQuestion::new("r", caa, &[]));
             assert_eq!(question.about().unwrap(), (check.identifier, kind));
             assert_eq!(question.account_uri, "uri");
         }
@@ -318,7 +313,7 @@ mod tests {
             agreed: Vec::new(),
         };
         for verdict in [Ok(evidence), Err(problem())] {
-            let answer = travelled(&CaaAnswer::from((now, verdict.clone())));
+            let answer = travelled(&CaaAnswer::new(now, verdict.clone()));
             assert_eq!(Result::from(answer), verdict);
         }
     }

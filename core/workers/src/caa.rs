@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chancery_dcv::CaaCheck;
 use chancery_domain::{ChallengeType, Identifier, OrderId};
 use chancery_fair::FairPlaces;
 use chancery_service::{CaaAnswer, CaaAsker, CaaAssignment, SPANS, ServiceError, WebAnswer};
@@ -44,8 +45,9 @@ impl Workers {
     }
 
     async fn caa(&self, whose: &str, name: &CaaAssignment) -> CaaVerdict {
+        let CaaAssignment { identifier, account_uri, method, .. } = name;
         match &self.inspector {
-            Some(inspector) => inspector.caa(whose, &name.identifier, &name.account_uri, name.method).await,
+            Some(inspector) => inspector.caa(whose, CaaCheck { identifier, account_uri, method: *method }).await,
             None => Ok(self.nothing_found()),
         }
     }

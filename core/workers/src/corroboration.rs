@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use chancery_dcv::{Check, Verified};
+use chancery_dcv::{CaaCheck, Check, Verified};
 use chancery_domain::{
     Attempt, CaaReport, ChallengeType, Identifier, ProblemKind, Quorum, Standing, ValidationProblem,
 };
@@ -30,13 +30,7 @@ const OUTCOMES: [&str; 4] = ["agreed", "disagreed", "unreachable", "late"];
 pub trait Witness: Send + Sync {
     fn verify<'a>(&'a self, whose: &'a str, check: &'a Check) -> Seen<'a, Result<Verified, Unreachable>>;
 
-    fn caa<'a>(
-        &'a self,
-        whose: &'a str,
-        identifier: &'a Identifier,
-        account_uri: &'a str,
-        method: ChallengeType,
-    ) -> Seen<'a, Result<CaaVerdict, Unreachable>>;
+    fn caa<'a>(&'a self, whose: &'a str, check: CaaCheck<'a>) -> Seen<'a, Result<CaaVerdict, Unreachable>>;
 
     /// Whether it could not be reached when it was last tried.
     fn is_away(&self) -> bool;
@@ -50,14 +44,8 @@ impl Witness for Remote {
         Box::pin(Remote::verify(self, whose, check))
     }
 
-    fn caa<'a>(
-        &'a self,
-        whose: &'a str,
-        identifier: &'a Identifier,
-        account_uri: &'a str,
-        method: ChallengeType,
-    ) -> Seen<'a, Result<CaaVerdict, Unreachable>> {
-        Box::pin(Remote::caa(self, whose, identifier, account_uri, method))
+    fn caa<'a>(&'a self, whose: &'a str, check: CaaCheck<'a>) -> Seen<'a, Result<CaaVerdict, Unreachable>> {
+        Box::pin(Remote::caa(self, whose, check))
     }
 
     fn is_away(&self) -> bool {
@@ -239,24 +227,18 @@ impl Inspector for Corroborated {
         })
     }
 
-    fn caa<'a>(
-        &'a self,
-        whose: &'a str,
-        identifier: &'a Identifier,
-        account_uri: &'a str,
-        method: ChallengeType,
-    ) -> Seen<'a, CaaVerdict> {
+    fn caa<'a>(&'a self, whose: &'a str, check: CaaCheck<'a>) -> Seen<'a, CaaVerdict> {
         Box::pin(async move {
-            let mut evidence = self.primary.caa(whose, identifier, account_uri, method).await?;
+            let mut evidence = self.primary.caa(whose, check).await?;
             // An address has no CAA records anywhere.
-            if let Identifier::Ip(_) = identifier {
+            if let Identifier::Ip(_) = check.identifier {
                 return Ok(evidence);
             }
-            let ask = |other: &'a dyn Witness| other.caa(whose, identifier, account_uri, method);
+            let ask = |other: &'a dyn Witness| other.caa(whose, check);
             let (heard, enough) = self.hear("caa", ask, forbidden).await;
             if !enough {
                 let problem = self.objection("CAA records are seen to allow it", &heard, forbidden);
-                tracing::info!(name = %identifier, %problem, "what CAA records said here is not believed");
+                tracing::info!(name = %check.identifier, %problem, "what CAA records said here is not believed");
                 return Err(problem);
             }
             let agreed = self.others.iter().zip(&heard).filter(|(_, answer)| matches!(answer, Some(Ok(Ok(_)))));
@@ -338,13 +320,7 @@ mod tests {
             Box::pin(async { self.answer(()).await.map(|outcome| seen("other", outcome)) })
         }
 
-        fn caa<'a>(
-            &'a self,
-            _: &'a str,
-            _: &'a Identifier,
-            _: &'a str,
-            _: ChallengeType,
-        ) -> Seen<'a, Result<CaaVerdict, Unreachable>> {
+        fn caa<'a>(&'a self, _: &'a str, _: CaaCheck<'a>) -> Seen<'a, Result<CaaVerdict, Unreachable>> {
             self.answer(CaaEvidence::no_records(Timestamp::from_secs(2)))
         }
 
@@ -360,7 +336,7 @@ mod tests {
             Box::pin(async { seen("primary", self.answer(()).await.unwrap()) })
         }
 
-        fn caa<'a>(&'a self, _: &'a str, _: &'a Identifier, _: &'a str, _: ChallengeType) -> Seen<'a, CaaVerdict> {
+        fn caa<'a>(&'a self, _: &'a str, _: CaaCheck<'a>) -> Seen<'a, CaaVerdict> {
             Box::pin(async { self.answer(CaaEvidence::no_records(Timestamp::from_secs(1))).await.unwrap() })
         }
 
@@ -399,7 +375,8 @@ mod tests {
 
     async fn caa(name: &str, primary: Plays, others: &[Plays]) -> CaaVerdict {
         let name = Identifier::parse(name).unwrap();
-        with(primary, others).caa("r", &name, "uri", ChallengeType::Http01).await
+        let check = CaaCheck { identifier: &name, account_uri: "uri", method: ChallengeType::Http01 };
+        with(primary, others).caa("r", check).await
     }
 
     #[tokio::test]

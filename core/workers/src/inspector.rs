@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use chancery_dcv::{Check, Validator, Verified};
+use chancery_dcv::{CaaCheck, Check, Validator, Verified};
 use chancery_domain::{Attempt, CaaEvidence, CaaReport, ChallengeType, Identifier, ValidationProblem};
 
 /// What is seen, some time later.
@@ -17,13 +17,7 @@ pub trait Inspector: Send + Sync {
     fn verify<'a>(&'a self, whose: &'a str, check: &'a Check) -> Seen<'a, Verified>;
 
     /// Whether we may issue after this validation.
-    fn caa<'a>(
-        &'a self,
-        whose: &'a str,
-        identifier: &'a Identifier,
-        account_uri: &'a str,
-        method: ChallengeType,
-    ) -> Seen<'a, CaaVerdict>;
+    fn caa<'a>(&'a self, whose: &'a str, check: CaaCheck<'a>) -> Seen<'a, CaaVerdict>;
 
     /// Whether we might after one of these, looked up once: for those who only want to know.
     fn caa_for_any<'a>(
@@ -43,13 +37,8 @@ impl Inspector for Validator {
         Box::pin(Validator::verify(self, whose, check))
     }
 
-    fn caa<'a>(
-        &'a self,
-        whose: &'a str,
-        identifier: &'a Identifier,
-        account_uri: &'a str,
-        method: ChallengeType,
-    ) -> Seen<'a, CaaVerdict> {
+    fn caa<'a>(&'a self, whose: &'a str, check: CaaCheck<'a>) -> Seen<'a, CaaVerdict> {
+        let CaaCheck { identifier, account_uri, method } = check;
         Box::pin(Validator::caa(self, whose, identifier, Some(account_uri), method))
     }
 

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 pub use caa::Eyes;
-use chancery_dcv::{Check, Verified};
+use chancery_dcv::{CaaCheck, Check, Verified};
 use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ResellerId, ValidationProblem};
 use chancery_fair::FairPlaces;
 use chancery_service::{
@@ -275,16 +275,15 @@ impl Workers {
         };
         let began = Instant::now();
         let span = tracing::trace_span!(target: SPANS, "validation.look", method = kind.as_str());
-        let verified = inspector.verify(whose, &check).instrument(span).await;
+        let Verified { attempts, outcome, until, agreed } = inspector.verify(whose, &check).instrument(span).await;
         metrics::histogram!("chancery_validation_seconds", "method" => kind.as_str()).record(began.elapsed());
-        let outcome = match verified.outcome.clone() {
+        let outcome = match outcome {
             Ok(()) => {
                 let span = tracing::trace_span!(target: SPANS, "validation.caa");
-                inspector.caa(whose, identifier, account_uri, *kind).instrument(span).await
+                inspector.caa(whose, CaaCheck { identifier, account_uri, method: *kind }).instrument(span).await
             }
             Err(problem) => Err(problem),
         };
-        let Verified { attempts, until, agreed, .. } = verified;
         Report { attempts, outcome, until, agreed }
     }
 

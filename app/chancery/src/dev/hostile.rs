@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_acme::Faults;
-use chancery_dcv::{Check, Verified};
+use chancery_dcv::{CaaCheck, Check, Verified};
 use chancery_domain::{Attempt, CaaEvidence, CaaReport, ChallengeType, Clock, Entropy, Identifier};
 use chancery_machine::{SystemClock, SystemEntropy};
 use chancery_workers::{CaaVerdict, Inspector, Seen};
@@ -94,15 +94,9 @@ impl Inspector for HostileInspector {
         })
     }
 
-    fn caa<'a>(
-        &'a self,
-        whose: &'a str,
-        identifier: &'a Identifier,
-        account_uri: &'a str,
-        method: ChallengeType,
-    ) -> Seen<'a, CaaVerdict> {
+    fn caa<'a>(&'a self, whose: &'a str, check: CaaCheck<'a>) -> Seen<'a, CaaVerdict> {
         match self.asked() {
-            Some(usual) => usual.caa(whose, identifier, account_uri, method),
+            Some(usual) => usual.caa(whose, check),
             None => Box::pin(async { Ok(CaaEvidence::no_records(SystemClock.now())) }),
         }
     }

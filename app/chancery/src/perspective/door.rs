@@ -78,7 +78,7 @@ async fn caa(State(validator): State<Validator>, question: JsonBody<CaaQuestion>
     let (name, method) = question.about().map_err(not_understood)?;
     let validator = validator.known_as(&question.ca_domains);
     let verdict = validator.caa(&question.whose, &name, Some(&question.account_uri), method).await;
-    Ok(Json((SystemClock.now(), verdict).into()))
+    Ok(Json(CaaAnswer::new(SystemClock.now(), verdict)))
 }
 
 async fn describe() -> Json<Description> {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use chancery_dcv::{Check, Verified};
+use chancery_dcv::{CaaCheck, Check, Verified};
 use chancery_domain::{Attempt, CaaReport, ChallengeType, Identifier, ProblemKind, ValidationProblem};
 use chancery_workers::{CaaVerdict, Inspector, Seen};
 use tokio::task::JoinSet;
@@ -86,17 +86,11 @@ impl Inspector for Renaming {
         Box::pin(self.look(whose, check))
     }
 
-    fn caa<'a>(
-        &'a self,
-        whose: &'a str,
-        identifier: &'a Identifier,
-        account_uri: &'a str,
-        method: ChallengeType,
-    ) -> Seen<'a, CaaVerdict> {
+    fn caa<'a>(&'a self, whose: &'a str, check: CaaCheck<'a>) -> Seen<'a, CaaVerdict> {
         let ask = move |uri: String| -> Seen<'a, CaaVerdict> {
-            Box::pin(async move { self.inspector.caa(whose, identifier, &uri, method).await })
+            Box::pin(async move { self.inspector.caa(whose, CaaCheck { account_uri: &uri, ..check }).await })
         };
-        Box::pin(self.ask(account_uri, ask, |verdict: &CaaVerdict| verdict.as_ref().err()))
+        Box::pin(self.ask(check.account_uri, ask, |verdict: &CaaVerdict| verdict.as_ref().err()))
     }
 
     fn caa_for_any<'a>(
@@ -142,8 +136,8 @@ mod tests {
             Box::pin(async { Verified::new(Vec::new(), outcome) })
         }
 
-        fn caa<'a>(&'a self, _: &'a str, _: &'a Identifier, uri: &'a str, _: ChallengeType) -> Seen<'a, CaaVerdict> {
-            Box::pin(async { self.judge(uri) })
+        fn caa<'a>(&'a self, _: &'a str, check: CaaCheck<'a>) -> Seen<'a, CaaVerdict> {
+            Box::pin(async move { self.judge(check.account_uri) })
         }
 
         fn caa_for_any<'a>(
@@ -171,7 +165,8 @@ mod tests {
             };
             let renaming = Renaming { inspector: Arc::new(Only(only)), names };
             let uri = "https://ca.test/acme/account/7";
-            let one = renaming.caa("", &name, uri, ChallengeType::Http01).await;
+            let check = CaaCheck { identifier: &name, account_uri: uri, method: ChallengeType::Http01 };
+            let one = renaming.caa("", check).await;
             let any = renaming.caa_for_any("", &name, uri, &[ChallengeType::Http01]).await;
             assert_eq!(one.as_ref().err(), any.problem.as_ref());
             let check = |kind| Check {
