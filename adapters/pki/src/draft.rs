@@ -9,6 +9,7 @@ use crate::{
     lint::{self, Finding},
     serial::Serial,
     subscriber::Terms,
+    transparency::POISON,
     validity::Validity,
 };
 
@@ -40,6 +41,16 @@ pub struct Draft {
     tbs: Vec<u8>,
     serial: Serial,
     validity: Validity,
+    stage: Stage,
+}
+
+/// What a draft is one of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Of what logs are shown before there is a certificate.
+    Precertificate,
+    /// Of the certificate itself.
+    Certificate,
 }
 
 /// A draft without findings. Only [`Draft::lint`] makes one, and signing uses it up.
@@ -78,13 +89,30 @@ pub struct Linted {
     issuer: [u8; 32],
 }
 
+/// The draft of a precertificate, without findings. Only [`Draft::lint_precertificate`] makes one.
+///
+/// No certificate comes of it:
+///
+/// ```compile_fail,E0308
+/// # use chancery_pki::*;
+/// # fn example(issuer: &Issuer, linted: LintedPrecertificate) {
+/// let signed = issuer.sign(linted);
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct LintedPrecertificate(Linted);
+
+/// A signed precertificate, in DER: for logs, and for nobody else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Precertificate(Vec<u8>);
+
 /// A signed certificate whose signature verifies and whose signed part is the linted draft, byte for byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signed(Certificate);
 
 impl Draft {
-    pub(crate) fn new(tbs: Vec<u8>, serial: Serial, validity: Validity) -> Self {
-        Self { tbs, serial, validity }
+    pub(crate) fn new(tbs: Vec<u8>, serial: Serial, validity: Validity, stage: Stage) -> Self {
+        Self { tbs, serial, validity, stage }
     }
 
     /// Takes up a draft that was stored before a crash. Nothing is assumed of the bytes: linting says what they are worth.
@@ -93,7 +121,12 @@ impl Draft {
         let serial = Serial::from_bytes(parsed.serial_number().as_bytes()).ok_or(PkiError::Serial)?;
         let (not_before, not_after) = (seconds(parsed.validity().not_before), seconds(parsed.validity().not_after));
         let validity = Validity::lasting(not_before, not_after.saturating_sub(not_before).saturating_add(1))?;
-        Ok(Self { tbs: tbs.to_vec(), serial, validity })
+        let mut extensions = parsed.extensions().into_iter().flatten();
+        let stage = match extensions.any(|extension| extension.extn_id == POISON) {
+            true => Stage::Precertificate,
+            false => Stage::Certificate,
+        };
+        Ok(Self { tbs: tbs.to_vec(), serial, validity, stage })
     }
 
     /// The TBSCertificate in DER: exactly what will be signed.
@@ -111,9 +144,23 @@ impl Draft {
         self.validity
     }
 
+    /// Whether it is one to be shown to logs, and not yet one of a certificate.
+    pub fn is_precertificate(&self) -> bool {
+        self.stage == Stage::Precertificate
+    }
+
     /// Holds the bytes against the rules and against what was agreed; every finding is a reason not to sign.
     pub fn lint(&self, terms: &Terms<'_>) -> Result<Linted, Vec<Finding>> {
-        let findings = lint::findings(&self.tbs, terms);
+        self.lint_as(Stage::Certificate, terms)
+    }
+
+    /// The same for a precertificate, which is what the certificate is going to be but for one extension.
+    pub fn lint_precertificate(&self, terms: &Terms<'_>) -> Result<LintedPrecertificate, Vec<Finding>> {
+        self.lint_as(Stage::Precertificate, terms).map(LintedPrecertificate)
+    }
+
+    fn lint_as(&self, stage: Stage, terms: &Terms<'_>) -> Result<Linted, Vec<Finding>> {
+        let findings = lint::findings(&self.tbs, stage, terms);
         if findings.is_empty() {
             Ok(Linted { tbs: self.tbs.clone(), issuer: *terms.issuer.fingerprint() })
         } else {
@@ -130,6 +177,27 @@ impl Linted {
 
     pub(crate) fn issuer(&self) -> &[u8; 32] {
         &self.issuer
+    }
+}
+
+impl LintedPrecertificate {
+    pub(crate) fn into_inner(self) -> Linted {
+        self.0
+    }
+}
+
+impl Precertificate {
+    pub(crate) fn new(der: Vec<u8>) -> Self {
+        Self(der)
+    }
+
+    /// One that was stored when it was signed.
+    pub fn from_stored(der: Vec<u8>) -> Self {
+        Self(der)
+    }
+
+    pub fn as_der(&self) -> &[u8] {
+        &self.0
     }
 }
 

@@ -38,6 +38,9 @@ pub enum PkiError {
     /// What was signed is not what was to be signed; a flaw of this program or of its signer.
     #[error("the signed certificate does not contain the linted draft")]
     NotTheDraft,
+    /// What is to become a certificate with timestamps is not a precertificate, or has too many.
+    #[error("timestamps of logs go into a precertificate, and fit into 64 kB")]
+    Scts,
     /// What was to be written does not fit into DER; a flaw of this program.
     #[error("cannot encode: {0}")]
     Encoding(der::Error),

@@ -8,7 +8,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::{
     certificate::Certificate,
-    draft::{Linted, Signed},
+    draft::{Linted, LintedPrecertificate, Precertificate, Signed},
     error::{IssuerError, KeyError, PkiError},
     extensions,
     keys::Signer,
@@ -80,16 +80,24 @@ impl Issuer {
     /// What comes out was checked: its signature verifies, and what was signed is the draft, byte for byte. If the
     /// signer fails, the stored draft can be linted and signed again.
     pub fn sign(&self, linted: Linted) -> Result<Signed, PkiError> {
+        Certificate::from_der(&self.sign_linted(&linted)?).map(Signed::new)
+    }
+
+    /// The same for a precertificate. Whoever signs one promises to issue the certificate, and answers for it.
+    pub fn sign_precertificate(&self, linted: LintedPrecertificate) -> Result<Precertificate, PkiError> {
+        self.sign_linted(&linted.into_inner()).map(Precertificate::new)
+    }
+
+    fn sign_linted(&self, linted: &Linted) -> Result<Vec<u8>, PkiError> {
         if linted.issuer() != self.fingerprint() {
             return Err(IssuerError::OtherIssuer.into());
         }
         // The signature is checked there; here, by a parser that had no part in writing, what it is a signature of.
         let der = self.sign_bytes(linted.tbs_der())?;
         match X509Certificate::from_der(&der) {
-            Ok((rest, read)) if rest.is_empty() && read.tbs_certificate.as_ref() == linted.tbs_der() => {}
-            Ok(_) | Err(_) => return Err(PkiError::NotTheDraft),
+            Ok((rest, read)) if rest.is_empty() && read.tbs_certificate.as_ref() == linted.tbs_der() => Ok(der),
+            Ok(_) | Err(_) => Err(PkiError::NotTheDraft),
         }
-        Certificate::from_der(&der).map(Signed::new)
     }
 
     /// Signs what is neither a subscriber's certificate nor a CA's: revocation lists.

@@ -10,6 +10,7 @@
 //! | certificate requests, and everything wrong with one | [`CertificateRequest`] |
 //! | keys that must not be certified | [`SubscriberKey::weaknesses`], [`KeyBlocklist`] |
 //! | subscribers' certificates: planned, drafted, linted, signed | [`Period::plan`], [`Draft::subscriber`], [`Draft::lint`], [`Issuer::sign`] |
+//! | shown to public logs first | [`Draft::lint_precertificate`], [`Issuer::sign_precertificate`], [`Draft::with_scts`] |
 //! | revocation lists | [`CrlShards`], [`Crl::sign`] |
 //! | OCSP | [`OcspRequest`], [`Responder`] |
 //! | keys in an HSM | [`Token`] |
@@ -41,6 +42,7 @@ mod subscriber;
 mod tbs;
 mod tlv;
 mod token;
+mod transparency;
 mod urls;
 mod validity;
 
@@ -50,7 +52,7 @@ pub use chain::{ChainProblem, IssuerChain};
 pub use chancery_suffix::registrable_domain;
 pub use crl::{Crl, CrlContents, CrlScope, RevokedCertificate};
 pub use csr::{CertificateRequest, CsrError, CsrProblem, CsrRules, MAX_CSR_BYTES, make_request};
-pub use draft::{Draft, Linted, Signed};
+pub use draft::{Draft, Linted, LintedPrecertificate, Precertificate, Signed};
 pub use error::{CrlError, IssuerError, KeyError, NameError, OcspError, PkiError, ValidityError};
 pub use extensions::CaPolicy;
 pub use hierarchy::{IssuingCa, issuing, root};
@@ -72,5 +74,6 @@ pub use serial::Serial;
 pub use server::{ServerCertificate, server_certificate};
 pub use subscriber::Terms;
 pub use token::{KeyReference, ReadPin, Token, TokenChoice, TokenKey};
+pub use transparency::{Log, LogEntry, LogId, LogKey, LogList, LogListError, Sct, SctNeeds};
 pub use urls::{CrlShards, IssuerUrls};
 pub use validity::Validity;

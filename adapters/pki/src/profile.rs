@@ -1,6 +1,6 @@
 //! What kind of certificate subscribers get: the operator's choices, as data.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use chancery_domain::KeyType;
 use der::{
@@ -11,7 +11,7 @@ use der::{
     },
 };
 
-use crate::{csr::CsrRules, name_rules::NameRules};
+use crate::{csr::CsrRules, name_rules::NameRules, transparency::LogList};
 
 /// How subscribers' certificates of one profile look. The validity is counted with its last second.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub struct SubscriberProfile {
     pub names: NameRules,
     /// Whether the Baseline Requirements hold, with their ceilings on the validity.
     pub public: bool,
+    /// The logs that are shown certificates before there are any; none are where they are not.
+    pub logs: Option<Arc<LogList>>,
 }
 
 /// What a certificate's key may be used for (RFC 5280 section 4.2.1.12).
@@ -74,6 +76,7 @@ impl SubscriberProfile {
             subject_key_id: false,
             names: NameRules::default(),
             public: true,
+            logs: None,
         }
     }
 

@@ -8,7 +8,7 @@ use spki::SubjectPublicKeyInfoOwned;
 use x509_cert::{ext::pkix::KeyUsages, name::RdnSequence};
 
 use crate::{
-    draft::Draft,
+    draft::{Draft, Stage},
     error::{IssuerError, NameError, PkiError},
     extensions,
     issuer::Issuer,
@@ -17,6 +17,7 @@ use crate::{
     profile::SubscriberProfile,
     serial::Serial,
     tbs::Contents,
+    transparency,
     urls::IssuerUrls,
     validity::Validity,
 };
@@ -43,6 +44,8 @@ impl Draft {
     ///
     /// The names stand in the subject alternative names, each once and sorted. Where the profile has a common name it
     /// is the one given, if that is among the names and short enough, else the first name that is short enough.
+    ///
+    /// Where the profile's certificates are shown to logs it is a draft of the precertificate.
     pub fn subscriber(
         terms: &Terms<'_>,
         validity: Validity,
@@ -80,8 +83,12 @@ impl Draft {
         if let Some(shards) = &urls.crl {
             extensions.push(extensions::crl(&shards.url_of(&serial))?);
         }
+        if profile.logs.is_some() {
+            extensions.push(transparency::poison()?);
+        }
         let contents = Contents { serial, issuer: terms.issuer.name(), validity, subject, spki, extensions };
-        Ok(Self::new(contents.encode(terms.issuer.algorithm())?, serial, validity))
+        let stage = if profile.logs.is_some() { Stage::Precertificate } else { Stage::Certificate };
+        Ok(Self::new(contents.encode(terms.issuer.algorithm())?, serial, validity, stage))
     }
 }
 

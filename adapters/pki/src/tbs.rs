@@ -67,6 +67,13 @@ pub(crate) fn sign(tbs: &[u8], signer: &dyn Signer) -> Result<Vec<u8>, PkiError>
     signed().map_err(PkiError::Encoding)
 }
 
+/// The same certificate with other extensions.
+pub(crate) fn map_extensions(tbs: &[u8], change: impl FnOnce(&mut Vec<Extension>)) -> Result<Vec<u8>, PkiError> {
+    let mut tbs = TbsCertificate::from_der(tbs).map_err(PkiError::Der)?;
+    change(&mut tbs.extensions);
+    tbs.to_der().map_err(PkiError::Encoding)
+}
+
 /// The public key of a certificate to be made; one of our kinds.
 pub(crate) fn public_key(spki: &[u8]) -> Result<SubjectPublicKeyInfoOwned, PkiError> {
     KeyAlgorithm::of(spki).ok_or(KeyError::Unsupported)?;

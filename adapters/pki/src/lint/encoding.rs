@@ -1,6 +1,9 @@
 //! The encoding: DER, everywhere (RFC 5280 section 4.1).
 
-use der::{Decode, Encode};
+use der::{
+    Decode, Encode,
+    asn1::{Null, OctetString},
+};
 use x509_cert::{
     certificate::TbsCertificate as StrictTbsCertificate,
     ext::pkix::{
@@ -11,6 +14,7 @@ use x509_cert::{
 use x509_parser::{certificate::TbsCertificate, extensions::X509Extension, oid_registry as oid};
 
 use super::Findings;
+use crate::transparency::{POISON, SCT_LIST};
 
 pub(super) fn lint(tbs: &[u8], parsed: &TbsCertificate<'_>, findings: &mut Findings) {
     findings.require(same::<StrictTbsCertificate>(tbs), "not_der", "the certificate is not in distinguished encoding");
@@ -31,6 +35,8 @@ fn extension_is_der(extension: &X509Extension<'_>) -> Option<bool> {
         id if *id == oid::OID_X509_EXT_SUBJECT_ALT_NAME => same::<SubjectAltName>,
         id if *id == oid::OID_X509_EXT_CERTIFICATE_POLICIES => same::<CertificatePolicies>,
         id if *id == oid::OID_X509_EXT_CRL_DISTRIBUTION_POINTS => same::<CrlDistributionPoints>,
+        id if id.as_bytes() == POISON.as_bytes() => same::<Null>,
+        id if id.as_bytes() == SCT_LIST.as_bytes() => same::<OctetString>,
         _ => return None,
     };
     Some(is_der(extension.value))

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use aws_lc_rs::digest;
-use der::Decode;
+use der::{Decode, asn1::ObjectIdentifier};
 use x509_cert::ext::pkix::ExtendedKeyUsage;
 use x509_parser::{
     certificate::TbsCertificate,
@@ -20,10 +20,10 @@ use x509_parser::{
 };
 
 use super::Findings;
-use crate::{profile::Purpose, serial::Serial, subscriber::Terms};
+use crate::{draft::Stage, profile::Purpose, serial::Serial, subscriber::Terms, transparency};
 
-pub(super) fn lint(tbs: &TbsCertificate<'_>, terms: &Terms<'_>, findings: &mut Findings) {
-    let expected = expected(tbs, terms);
+pub(super) fn lint(tbs: &TbsCertificate<'_>, stage: Stage, terms: &Terms<'_>, findings: &mut Findings) {
+    let expected = expected(tbs, stage, terms);
     shape(tbs, &expected, findings);
     for extension in tbs.extensions() {
         match extension.parsed_extension() {
@@ -81,8 +81,12 @@ pub(super) fn lint(tbs: &TbsCertificate<'_>, terms: &Terms<'_>, findings: &mut F
 }
 
 /// Which extensions there must be, in this order, and whether they are critical.
-fn expected(tbs: &TbsCertificate<'_>, terms: &Terms<'_>) -> Vec<(Oid<'static>, bool)> {
+fn expected(tbs: &TbsCertificate<'_>, stage: Stage, terms: &Terms<'_>) -> Vec<(Oid<'static>, bool)> {
     let (profile, urls) = (terms.profile, terms.urls);
+    let (mark, timestamps) = match (&profile.logs, stage) {
+        (_, Stage::Precertificate) => (true, false),
+        (logs, Stage::Certificate) => (false, logs.is_some()),
+    };
     let subject_is_empty = tbs.subject().iter_rdn().next().is_none();
     let all = [
         (true, OID_X509_EXT_KEY_USAGE, true),
@@ -93,8 +97,15 @@ fn expected(tbs: &TbsCertificate<'_>, terms: &Terms<'_>) -> Vec<(Oid<'static>, b
         (true, OID_X509_EXT_SUBJECT_ALT_NAME, subject_is_empty),
         (!profile.policies.is_empty(), OID_X509_EXT_CERTIFICATE_POLICIES, false),
         (urls.crl.is_some(), OID_X509_EXT_CRL_DISTRIBUTION_POINTS, false),
+        (mark, oid(&transparency::POISON), true),
+        (timestamps, oid(&transparency::SCT_LIST), false),
     ];
     all.into_iter().filter(|(present, ..)| *present).map(|(_, oid, critical)| (oid, critical)).collect()
+}
+
+/// As the parser writes it.
+pub(super) fn oid(id: &ObjectIdentifier) -> Oid<'_> {
+    Oid::new(id.as_bytes().into())
 }
 
 fn shape(tbs: &TbsCertificate<'_>, expected: &[(Oid<'_>, bool)], findings: &mut Findings) {

@@ -9,12 +9,13 @@ mod fields;
 mod names;
 #[cfg(test)]
 mod tests;
+mod transparency;
 
 use std::fmt;
 
 use x509_parser::{certificate::TbsCertificate, prelude::FromDer};
 
-use crate::subscriber::Terms;
+use crate::{draft::Stage, subscriber::Terms};
 
 /// One reason not to sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,13 +50,14 @@ impl Findings {
 }
 
 /// Every reason not to sign these bytes; empty if they may be signed.
-pub(crate) fn findings(tbs: &[u8], terms: &Terms<'_>) -> Vec<Finding> {
+pub(crate) fn findings(tbs: &[u8], stage: Stage, terms: &Terms<'_>) -> Vec<Finding> {
     let mut findings = Findings::default();
     match TbsCertificate::from_der(tbs) {
         Ok(([], parsed)) => {
             encoding::lint(tbs, &parsed, &mut findings);
             fields::lint(&parsed, terms, &mut findings);
-            extensions::lint(&parsed, terms, &mut findings);
+            extensions::lint(&parsed, stage, terms, &mut findings);
+            transparency::lint(tbs, &parsed, terms, &mut findings);
             names::lint(&parsed, terms, &mut findings);
         }
         Ok((rest, _)) => findings.add("malformed", format!("{} bytes follow the certificate", rest.len())),

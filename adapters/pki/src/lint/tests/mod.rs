@@ -2,6 +2,7 @@
 
 mod extensions;
 mod fields;
+mod transparency;
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,7 +10,8 @@ use chancery_domain::{Entropy, Identifier, KeyType};
 
 use crate::{
     CaName, CaPolicy, CrlShards, Draft, Issuer, IssuerError, IssuerUrls, IssuingCa, KeyAlgorithm, NameRules, PkiError,
-    PolicyId, PrivateKey, Purpose, Serial, Signer, SubscriberKey, SubscriberProfile, Terms, Validity, issuing, root,
+    PolicyId, PrivateKey, Purpose, Serial, Signer, SubscriberKey, SubscriberProfile, Terms, Validity, draft::Stage,
+    issuing, root,
 };
 
 /// 2026-06-01T00:00:00Z.
@@ -90,7 +92,8 @@ impl Case {
 
     /// The lints that fire on these bytes, each once.
     fn lints(&self, tbs: &[u8]) -> Vec<&'static str> {
-        let mut lints: Vec<_> = crate::lint::findings(tbs, &self.terms()).iter().map(|finding| finding.lint).collect();
+        let mut lints: Vec<_> =
+            crate::lint::findings(tbs, Stage::Certificate, &self.terms()).iter().map(|finding| finding.lint).collect();
         lints.dedup();
         lints
     }
@@ -204,7 +207,7 @@ fn good_drafts_of_every_kind_have_no_findings() {
             },
         ] {
             let case = Case { profile, ..case.clone() };
-            assert_eq!(crate::lint::findings(case.draft().tbs_der(), &case.terms()), []);
+            assert_eq!(crate::lint::findings(case.draft().tbs_der(), Stage::Certificate, &case.terms()), []);
             // Taking apart and putting together changes nothing.
             assert_eq!(case.after(|_| {}), [""; 0]);
         }

@@ -104,6 +104,7 @@ fn settle_look(
         subject_key_id: written.subject_key_id,
         names: NameRules { internal_names: internal, special_addresses: internal, ..NameRules::default() },
         public: written.public,
+        logs: None,
     };
     let revocable = written.ocsp || written.crl || !written.public;
     let revocation = (!revocable).then_some("public certificates name a revocation list or an OCSP responder");
