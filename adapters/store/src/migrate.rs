@@ -56,6 +56,7 @@ migrations! {
     14 "0014_issuer_revocations";
     15 "0015_party_epoch";
     16 "0016_audit_positions";
+    17 "0017_precertificates";
 }
 
 /// A step that was just done.

@@ -68,6 +68,7 @@ impl Default for Retention {
 pub struct Swept {
     pub orders: u64,
     pub certificates: u64,
+    pub precertificates: u64,
     pub authorizations: u64,
     pub audit: u64,
     pub counts: u64,
@@ -204,6 +205,10 @@ impl Sweeper {
             let delete = move |tx: &mut Tx<'_>, id| tx.delete_ended_order(id, ended, kept);
             self.delete_pages(FEW, find, delete, count).await?;
         }
+        if let Some(span) = kept.certificates {
+            let delete = move |tx: &mut Tx<'_>| tx.delete_precertificates(now.minus(span), LINES);
+            self.repeat(delete, &mut swept.precertificates).await?;
+        }
         if let Some(span) = kept.authorizations {
             let kept = Kept { from: now.minus(span), evidence_from };
             let find = move |tx: &mut Tx<'_>, after: &EndedAfter| tx.ended_authorizations(kept.from, after, PAGE);
@@ -279,18 +284,30 @@ impl Sweeper {
 
     /// The trail says what is no longer there.
     async fn tell(&self, swept: Swept) -> Result<(), ServiceError> {
-        let Swept { orders, certificates, authorizations, audit, counts } = swept;
-        tracing::info!(orders, certificates, authorizations, audit, counts, "deleted what has been kept long enough");
-        for (kind, gone) in
-            [("orders", orders), ("certificates", certificates), ("authorizations", authorizations), ("audit", audit)]
-        {
+        let Swept { orders, certificates, precertificates, authorizations, audit, counts } = swept;
+        tracing::info!(
+            orders,
+            certificates,
+            precertificates,
+            authorizations,
+            audit,
+            counts,
+            "deleted what has been kept long enough"
+        );
+        for (kind, gone) in [
+            ("orders", orders),
+            ("certificates", certificates),
+            ("precertificates", precertificates),
+            ("authorizations", authorizations),
+            ("audit", audit),
+        ] {
             metrics::counter!("chancery_retention_deleted_total", "kind" => kind).increment(gone);
         }
         let kernel = self.kernel.clone();
         let until = |span: Option<Duration>| span.map(|span| Timestamp::to_string(&kernel.now().minus(span)));
         let kept = self.kernel.settings.retention;
         let detail = json!({
-            "orders": orders, "certificates": certificates, "authorizations": authorizations, "audit": audit,
+            "orders": orders, "certificates": certificates, "precertificates": precertificates, "authorizations": authorizations, "audit": audit,
             "auditKeptFrom": until(kept.audit), "refusalsKeptFrom": until(kept.refusals),
         });
         self.kernel.store.write(move |tx| kernel.audit_own(tx, None, "retention.delete", "database", &detail)).await

@@ -175,6 +175,18 @@ impl Tx<'_> {
         )
     }
 
+    /// Puts another draft with the same serial number in the place of the one that there is. It stays counted by when that
+    /// one was stored.
+    pub fn replace_draft(&mut self, id: CertificateId, draft: &DraftRow) -> Result<(), StoreError> {
+        self.update(
+            "certificate",
+            id,
+            "UPDATE certificates SET draft = ?4, version = version + 1
+             WHERE id = ?1 AND state = 'pending' AND issuer_id = ?2 AND serial = ?3 AND draft IS NOT NULL",
+            params![id, draft.issuer, draft.serial.as_str(), draft.tbs.as_slice()],
+        )
+    }
+
     /// The draft of a certificate that is not issued yet.
     pub fn draft(&mut self, id: CertificateId) -> Result<Option<DraftRow>, StoreError> {
         let sql = "SELECT issuer_id, serial, draft FROM certificates
@@ -300,7 +312,8 @@ impl Tx<'_> {
         self.query_one(sql, params![id], |row| row.bytes())
     }
 
-    /// What is known of a serial number of an issuer. One that was drawn for a draft is not issued.
+    /// What is known of a serial number of an issuer. One that was drawn for a draft is not issued, unless logs were shown
+    /// what it is to be.
     pub fn standing(&mut self, issuer: IssuerId, serial: &str) -> Result<Standing, StoreError> {
         let sql = "SELECT state, revoked_at, revocation_reason FROM certificates WHERE serial = ?1 AND issuer_id = ?2";
         let found = self.query_one(sql, params![serial, issuer], |row| {
@@ -312,7 +325,10 @@ impl Tx<'_> {
                 _ => Err(StoreError::corrupt("certificates: a revocation that does not fit the state")),
             }
         })?;
-        Ok(found.unwrap_or(Standing::NotIssued))
+        match found.unwrap_or(Standing::NotIssued) {
+            Standing::NotIssued => self.precertificate_standing(issuer, serial),
+            known => Ok(known),
+        }
     }
 
     /// The revoked certificates of a shard that had not expired before `since`, by serial.

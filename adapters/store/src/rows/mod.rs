@@ -31,6 +31,7 @@ pub(crate) mod overview;
 pub(crate) mod party;
 mod policy;
 pub(crate) mod policy_rules;
+pub(crate) mod precertificate;
 pub(crate) mod quota;
 pub(crate) mod rate_bucket;
 mod reseller;
