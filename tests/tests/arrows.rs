@@ -72,6 +72,7 @@ const ARROWS: &[(&str, Reach, &str)] = &[
             "chancery-service",
             "chancery-dcv",
             "chancery-perspective",
+            "chancery-pki",
             "chancery-publish",
             "chancery-fair",
         ]),
@@ -104,7 +105,7 @@ const ARROWS: &[(&str, Reach, &str)] = &[
     ),
     (
         "chancery-publish",
-        Only(&["chancery-domain", "chancery-trust"]),
+        Only(&["chancery-domain", "chancery-client", "chancery-trust"]),
         "what speaks to strangers knows the domain and nothing else, least of all the store",
     ),
     ("chancery-jose", Only(&[]), "a library knows nothing of this project"),

@@ -103,6 +103,9 @@ pub enum ServiceError {
     /// The token that has the key of a CA did not do it, which may pass.
     #[error("the key of a CA cannot be used: {0}")]
     Signer(String),
+    /// Too few logs have promised to show a certificate, which may pass.
+    #[error("too few logs have taken the precertificate: {0}")]
+    Logs(String),
     /// The database could not do it.
     #[error(transparent)]
     Store(#[from] StoreError),

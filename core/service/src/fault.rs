@@ -44,6 +44,14 @@ steps! {
     Drafting,
     /// The draft is durable.
     Drafted,
+    /// A precertificate is signed, and nobody but this process has it.
+    PrecertificateSigned,
+    /// The precertificate is durable, and no log has it.
+    PrecertificateKept,
+    /// Logs have promised to show it, and that is not written.
+    Promised,
+    /// The draft of the certificate, with what they have promised, is durable.
+    Logged,
     /// The draft was read again and is about to be signed.
     ToSign,
     /// It is signed, and nobody but this process has it.

@@ -152,9 +152,10 @@ pub(crate) fn as_problem(error: &ServiceError) -> Option<ValidationProblem> {
             ProblemKind::RejectedIdentifier
         }
         ServiceError::Internal(_) => ProblemKind::ServerInternal,
-        // What the database, a token or the load did, and what only requests are told.
+        // What the database, a token, logs or the load did, and what only requests are told.
         ServiceError::Store(_)
         | ServiceError::Signer(_)
+        | ServiceError::Logs(_)
         | ServiceError::Busy
         | ServiceError::RateLimited(_)
         | ServiceError::Failing { .. }

@@ -84,7 +84,7 @@ pub use examination::{Examination, ExaminedIssuer, ExaminedList, examine};
 pub use groups::{GroupDetails, GroupInput, Groups};
 pub use identity::Identity;
 pub use in_hand::{Hand, LOOKS_AT_A_TIME};
-pub use issuance::{CaaAssignment, Issuance, Prepared};
+pub use issuance::{CaaAssignment, Issuance, LogAssignment, Next, Prepared};
 pub use issuers::{IssuerRef, IssuerRefError, IssuerRules};
 pub use jobs::{Jobs, Queue};
 pub use kernel::{Fresh, Kernel};

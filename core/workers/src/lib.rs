@@ -10,6 +10,7 @@ mod corroboration;
 mod courier;
 mod held;
 mod inspector;
+mod logs;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,11 +22,12 @@ use chancery_dcv::{CaaCheck, Check, Verified};
 use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ResellerId, ValidationProblem};
 use chancery_fair::FairPlaces;
 use chancery_service::{
-    Assignment, Fresh, Job, JobKind, LOOKS_AT_A_TIME, Looker, Report, SPANS, ServiceError, Services,
+    Assignment, Fresh, Job, JobKind, LOOKS_AT_A_TIME, Looker, Next, Report, SPANS, ServiceError, Services,
 };
 pub use corroboration::{Corroborated, Elsewhere, Witness};
 pub use courier::Courier;
 pub use inspector::{CaaVerdict, Inspector, Seen};
+pub use logs::{LogKeeper, Logs, Promised};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tracing::{Instrument, Span};
@@ -44,8 +46,8 @@ const ISSUING: usize = 256;
 const ASSIGNING: usize = 64;
 /// After so many beginnings a job is not going to work.
 const MOST_ATTEMPTS: i64 = 8;
-/// Unless it was a token that did not work: then it is begun with every lease, for about an hour.
-const MOST_FOR_TOKEN: i64 = 240;
+/// Unless it was a token that did not work, or logs: then it is begun with every lease, for about an hour.
+const MOST_FOR_OTHERS: i64 = 240;
 
 /// The workers of one process.
 #[derive(Clone)]
@@ -54,6 +56,8 @@ pub struct Workers {
     /// None takes every name for shown: for test environments that say so.
     inspector: Option<Arc<dyn Inspector>>,
     clock: Arc<dyn Clock>,
+    /// Who is shown what is going to be issued.
+    logs: Arc<Logs>,
     places: Places,
     held: Held,
 }
@@ -73,7 +77,15 @@ impl Workers {
             validating: FairPlaces::new(VALIDATING),
             issuing: FairPlaces::new(ISSUING),
         };
-        Self { services, inspector, clock, places, held: Held::default() }
+        let logs = Arc::new(Logs::new(Vec::new(), clock.clone()));
+        Self { services, inspector, clock, logs, places, held: Held::default() }
+    }
+
+    /// Shows these logs what is going to be issued, where a profile wants that.
+    #[must_use]
+    pub fn with_logs(mut self, logs: Arc<Logs>) -> Self {
+        self.logs = logs;
+        self
     }
 
     /// With room for other numbers of jobs than usual; for tests.
@@ -291,19 +303,20 @@ impl Workers {
         let Ok(id) = job.subject.parse::<OrderId>() else { return self.services.jobs.drop_unreadable(job).await };
         let issuance = &self.services.issuance;
         let tried_often = job.attempts > MOST_ATTEMPTS;
-        if tried_often && (job.attempts > MOST_FOR_TOKEN || !issuance.needs_token(id).await?) {
+        if tried_often && (job.attempts > MOST_FOR_OTHERS || !issuance.needs_others(id).await?) {
             return issuance.fail(id, gave_up()).await;
         }
         let began = Instant::now();
         loop {
             let issued = match issuance.issue(id).await {
-                Ok(None) => return Ok(()),
-                Ok(Some(names)) => self.ask_caa(whose, id, names).await,
+                Ok(Next::Done) => return Ok(()),
+                Ok(Next::AskCaa(names)) => self.ask_caa(whose, id, names).await,
+                Ok(Next::ShowLogs(assignment)) => self.show_logs(&assignment).await,
                 Err(error) => Err(error),
             };
             match issued {
                 Err(error) if self.may_try_again(job, began, &error).await => {}
-                Err(ServiceError::Signer(why)) => return Err(ServiceError::Signer(why)),
+                Err(away @ (ServiceError::Signer(_) | ServiceError::Logs(_))) => return Err(away),
                 Err(_) if tried_often => return issuance.fail(id, gave_up()).await,
                 issued => issued?,
             }

@@ -101,7 +101,8 @@ impl Refused {
             | ServiceError::Failing { .. }
             | ServiceError::Paused(_)
             | ServiceError::Busy
-            | ServiceError::Signer(_) => Self::incomplete(message),
+            | ServiceError::Signer(_)
+            | ServiceError::Logs(_) => Self::incomplete(message),
             ServiceError::BadCursor => Self::incomplete("This page of the list is gone. Start again at its beginning."),
             ServiceError::Store(error) => Self::store(&error),
             ServiceError::Internal(reason) => Self::internal(&reason),

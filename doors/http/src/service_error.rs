@@ -52,7 +52,9 @@ impl From<ServiceError> for ApiError {
             ServiceError::Busy => {
                 Self::unavailable("The service has more to do than it can at the moment; try again.", 1)
             }
-            ServiceError::Signer(_) => Self::unavailable("The CA cannot sign at the moment; try again.", 5),
+            ServiceError::Signer(_) | ServiceError::Logs(_) => {
+                Self::unavailable("The CA cannot sign at the moment; try again.", 5)
+            }
             ServiceError::TooMany(_) => Self::bad_request(ErrorCode::TooMany, message),
             ServiceError::Paused(names) => {
                 let told = |(name, pause): (_, PauseId)| {

@@ -106,6 +106,8 @@ impl Issuance {
             .and_then(|most_days| self.compose(tx, order, request, proof.names(), most_days, now));
         match drafted {
             Ok(None) => Ok(None),
+            // Logs are shown it by the job, which has its own way to them.
+            Ok(Some((draft, _))) if draft.is_precertificate() => Ok(None),
             Ok(Some((draft, signing))) => {
                 Ok(Some(Work { order: order.clone(), draft, signing, request: request.clone() }))
             }

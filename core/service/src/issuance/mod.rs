@@ -5,10 +5,13 @@
 //! 2. *Sign*: lint the stored bytes, sign them, check the signature, and keep the certificate; the order becomes valid
 //!    in the same unit of work.
 //!
+//! Where certificates are shown to logs there is a signature and a draft more between the two: `transparency` tells.
+//!
 //! Whatever goes wrong ends the order with a reason; only for those who are suspended it is put back, to be finalized
 //! again.
 
 mod draft;
+mod transparency;
 
 use std::sync::Arc;
 
@@ -23,6 +26,7 @@ use chancery_store::{JobKind, SPANS, StoreError, Tx};
 use serde_json::json;
 
 use self::draft::Drafting;
+pub use self::transparency::LogAssignment;
 use crate::authority::{Authority, Signing};
 use crate::ca_key::unsigned;
 use crate::csr;
@@ -48,6 +52,17 @@ pub enum Prepared {
     Done,
 }
 
+/// What has to happen next with an order, which others have to do.
+#[derive(Debug)]
+pub enum Next {
+    /// What CAA says has to be asked again.
+    AskCaa(Vec<CaaAssignment>),
+    /// Logs have to be shown what is going to be issued.
+    ShowLogs(Box<LogAssignment>),
+    /// Nothing: the order has ended, or the job is another node's.
+    Done,
+}
+
 /// A name whose CAA records have to be looked at again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaaAssignment {
@@ -68,13 +83,20 @@ impl Issuance {
         Self { kernel, authority }
     }
 
-    /// Both steps, one after the other; the names where CAA has to be asked in between, and then this once more.
-    pub async fn issue(&self, id: OrderId) -> Result<Option<Vec<CaaAssignment>>, ServiceError> {
+    /// Both steps, one after the other; or what others have to do in between, and then this once more.
+    pub async fn issue(&self, id: OrderId) -> Result<Next, ServiceError> {
         match self.draft(id).await? {
-            Drafting::Drafted(Some(work)) => self.sign_and_keep(*work).await.map(|_| None),
-            Drafting::Drafted(None) => self.sign(id).await.map(|()| None),
-            Drafting::AskCaa(names) => Ok(Some(names)),
-            Drafting::Done => Ok(None),
+            Drafting::Drafted(Some(work)) => self.go_on(*work).await,
+            Drafting::Drafted(None) => self.sign(id).await,
+            Drafting::AskCaa(names) => Ok(Next::AskCaa(names)),
+            Drafting::Done => Ok(Next::Done),
+        }
+    }
+
+    async fn go_on(&self, work: Work) -> Result<Next, ServiceError> {
+        match work.draft.is_precertificate() {
+            true => self.show(work).await,
+            false => self.sign_and_keep(work).await.map(|_| Next::Done),
         }
     }
 
@@ -129,32 +151,33 @@ impl Issuance {
     }
 
     /// Step two, by itself.
-    pub async fn sign(&self, id: OrderId) -> Result<(), ServiceError> {
+    pub async fn sign(&self, id: OrderId) -> Result<Next, ServiceError> {
         let me = self.clone();
         let work = match self.kernel.store.glance(move |tx| me.take_up(tx, id)).await {
             Ok(Some(work)) => work,
-            Ok(None) => return Ok(()),
+            Ok(None) => return Ok(Next::Done),
             // Anything else may pass: an issuer, for one, that another node has made and this one has not loaded yet.
             Err(
                 error @ (ServiceError::Account(_)
                 | ServiceError::AcmeAccount(_)
                 | ServiceError::CredentialRevoked(_)
                 | ServiceError::Unissuable(_)),
-            ) => return self.settle(id, error).await,
+            ) => return self.settle(id, error).await.map(|()| Next::Done),
             Err(other) => return Err(other),
         };
-        self.sign_and_keep(work).await.map(drop)
+        self.go_on(work).await
     }
 
-    /// Whether an order has its draft, and needs the signature of a CA whose key is in a token.
-    pub async fn needs_token(&self, id: OrderId) -> Result<bool, ServiceError> {
+    /// Whether an order has its draft, and needs others who may be away: a token that has the key of its CA, or logs.
+    pub async fn needs_others(&self, id: OrderId) -> Result<bool, ServiceError> {
         let read = move |tx: &mut Tx<'_>| {
             let Some(order) = tx.any_order(id)? else { return Ok::<_, ServiceError>(None) };
-            Ok(tx.draft(order.certificate)?.map(|draft| draft.issuer))
+            Ok(tx.draft(order.certificate)?)
         };
-        let issuer = self.kernel.store.glance(read).await?;
-        let signing = issuer.and_then(|issuer| self.authority.find(issuer));
-        Ok(signing.is_some_and(|signing| signing.issuer.signs_elsewhere()))
+        let Some(stored) = self.kernel.store.glance(read).await? else { return Ok(false) };
+        let signing = self.authority.find(stored.issuer);
+        let by_token = signing.is_some_and(|signing| signing.issuer.signs_elsewhere());
+        Ok(by_token || Draft::from_stored(&stored.tbs).is_ok_and(|draft| draft.is_precertificate()))
     }
 
     /// Nothing that is signed leaves before it is kept, and whatever was found good for it is looked at again then. Gives
@@ -162,26 +185,11 @@ impl Issuance {
     pub(crate) async fn sign_and_keep(&self, work: Work) -> Result<Option<Order>, ServiceError> {
         let id = work.order.id;
         fault::reached(Step::ToSign);
-        let span = tracing::trace_span!(target: SPANS, "sign");
-        let (me, elsewhere) = (self.clone(), work.signing.issuer.signs_elsewhere());
-        let sign = move || {
-            let signed = span.in_scope(|| me.sign_draft(&work));
-            (work, signed)
-        };
-        let (work, signed) = match elsewhere {
-            false => sign(),
-            // A token may take its time, in which this thread has others to serve.
-            true => tokio::task::spawn_blocking(sign).await.map_err(ServiceError::internal)?,
-        };
+        let (work, signed) = self.sign_where_it_is(work, Self::sign_draft).await?;
         let signed = match signed {
             Ok(signed) => signed,
             Err(away @ ServiceError::Signer(_)) => return Err(away),
-            Err(reason) => {
-                tracing::error!(order = %id, %reason, "a draft could not be signed");
-                let detail = "the certificate could not be signed; the operator has been told".to_owned();
-                let problem = ValidationProblem { kind: ProblemKind::ServerInternal, detail };
-                return self.fail(id, problem).await.map(|()| None);
-            }
+            Err(reason) => return self.unsignable(id, &reason).await.map(|()| None),
         };
         fault::reached(Step::Signed);
         let (me, der) = (self.clone(), signed.certificate().as_der().to_vec());
@@ -199,6 +207,32 @@ impl Issuance {
             Err(error) => self.settle(id, error).await.map(|()| None),
             kept => kept,
         }
+    }
+
+    /// Signs here, or on a thread of its own where the key is in a token.
+    async fn sign_where_it_is<T: Send + 'static>(
+        &self,
+        work: Work,
+        sign: impl FnOnce(&Self, &Work) -> Result<T, ServiceError> + Send + 'static,
+    ) -> Result<(Work, Result<T, ServiceError>), ServiceError> {
+        let span = tracing::trace_span!(target: SPANS, "sign");
+        let (me, elsewhere) = (self.clone(), work.signing.issuer.signs_elsewhere());
+        let sign = move || {
+            let signed = span.in_scope(|| sign(&me, &work));
+            (work, signed)
+        };
+        match elsewhere {
+            false => Ok(sign()),
+            // A token may take its time, in which this thread has others to serve.
+            true => tokio::task::spawn_blocking(sign).await.map_err(ServiceError::internal),
+        }
+    }
+
+    /// Ends an order whose draft must not be signed: a mistake of ours.
+    async fn unsignable(&self, id: OrderId, reason: &ServiceError) -> Result<(), ServiceError> {
+        tracing::error!(order = %id, %reason, "a draft could not be signed");
+        let detail = "the certificate could not be signed; the operator has been told".to_owned();
+        self.fail(id, ValidationProblem { kind: ProblemKind::ServerInternal, detail }).await
     }
 
     /// Ends an order that cannot be issued. A verdict that comes too late, because the order has ended or the job is
@@ -326,16 +360,26 @@ impl Issuance {
 
     fn sign_draft(&self, work: &Work) -> Result<Signed, ServiceError> {
         let _timed = Timed::start("sign");
+        self.with_terms(work, |terms| {
+            let linted = work.draft.lint(terms);
+            let linted = linted.map_err(|findings| ServiceError::internal(format!("lint: {findings:?}")))?;
+            work.signing.issuer.sign(linted).map_err(unsigned)
+        })
+    }
+
+    /// What a draft is held against before it is signed.
+    fn with_terms<T>(
+        &self,
+        work: &Work,
+        sign: impl FnOnce(&Terms<'_>) -> Result<T, ServiceError>,
+    ) -> Result<T, ServiceError> {
         if work.signing.revoked {
             return Err(ServiceError::internal(format!("the CA {} is revoked", work.signing.name)));
         }
         let key = work.request.key().map_err(ServiceError::internal)?;
         let (_, profile) = profiles(&self.kernel, &work.order)?;
         let urls = work.signing.urls_for(&self.kernel.settings.issuing.issuer_rules(&work.order.profile));
-        let terms = terms(&work.signing, &urls, profile, &work.order.identifiers, key, self.kernel.now());
-        let linted =
-            work.draft.lint(&terms).map_err(|findings| ServiceError::internal(format!("lint: {findings:?}")))?;
-        work.signing.issuer.sign(linted).map_err(unsigned)
+        sign(&terms(&work.signing, &urls, profile, &work.order.identifiers, key, self.kernel.now()))
     }
 
     /// Keeps the certificate, unless account, credential, order, key or policies have changed so that nothing may be issued
@@ -360,19 +404,7 @@ impl Issuance {
             drop(Standing::of(tx, work.order.account));
         });
         let Some(order) = self.claim_last(tx, id)? else { return Ok(None) };
-        Parties::hold(tx, &order)?.require_standing(&order)?;
-        tx.hold_bars(key.sha256(), work.signing.id)?;
-        require_unbarred(tx, &work.request, work.signing.id)?;
-        let authorizations = standing_authorizations(tx, id)?;
-        let evidence = evidence_rules(kernel, &order, now);
-        let proof = IssuanceProof::build(&order, &authorizations, &evidence, now).map_err(|error| match error {
-            // It became too old since the draft was made: the job is tried again, and asks.
-            ProofError::StaleCaa(_) => StoreError::Unavailable(error.to_string()).into(),
-            other => unprovable(other),
-        })?;
-        let standing = Standing::of(tx, order.account)?;
-        let most_days = self.allowed_days(&order, &work.request, &standing, &authorizations, proof.names(), now)?;
-        require_short(&work.draft, most_days)?;
+        self.require_issuable(tx, work, &order, now)?;
         // What counts certificates by when they were issued must find it then.
         let issued = &Issued { issued_at: now, ..issued.clone() };
         tx.store_issued(order.certificate, issued, der, key.sha256(), shard)?;
@@ -385,6 +417,30 @@ impl Issuance {
         kernel.audit_own(tx, Some(order.reseller), "certificate.issue", id, &detail)?;
         fault::reached(Step::Keeping);
         Ok(Some(order))
+    }
+
+    /// That everything which stood for the draft still does. The order is locked.
+    fn require_issuable(
+        &self,
+        tx: &mut Tx<'_>,
+        work: &Work,
+        order: &Order,
+        now: Timestamp,
+    ) -> Result<(), ServiceError> {
+        Parties::hold(tx, order)?.require_standing(order)?;
+        let key = work.request.key().map_err(ServiceError::internal)?;
+        tx.hold_bars(key.sha256(), work.signing.id)?;
+        require_unbarred(tx, &work.request, work.signing.id)?;
+        let authorizations = standing_authorizations(tx, order.id)?;
+        let evidence = evidence_rules(&self.kernel, order, now);
+        let proof = IssuanceProof::build(order, &authorizations, &evidence, now).map_err(|error| match error {
+            // It became too old since the draft was made: the job is tried again, and asks.
+            ProofError::StaleCaa(_) => StoreError::Unavailable(error.to_string()).into(),
+            other => unprovable(other),
+        })?;
+        let standing = Standing::of(tx, order.account)?;
+        let most_days = self.allowed_days(order, &work.request, &standing, &authorizations, proof.names(), now)?;
+        require_short(&work.draft, most_days)
     }
 }
 

@@ -1,0 +1,109 @@
+//! A log of certificates, as it is asked to take one (RFC 6962 section 4; the logs of static-ct-api take them the same way).
+
+use std::time::Duration;
+
+use chancery_client::{BuildError, Client, Error, Method, RawRequest, Response, StatusCode};
+use data_encoding::BASE64;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Logs write before they promise, which takes some of them a second.
+const PATIENCE: Duration = Duration::from_secs(10);
+const CONNECTING: Duration = Duration::from_secs(3);
+/// The roots that the large logs accept are some megabytes.
+const LARGEST_ANSWER: usize = 32 * 1024 * 1024;
+/// Characters of a refusal that are told.
+const MOST_TOLD: usize = 300;
+const ADD_PRE_CHAIN: &str = "/ct/v1/add-pre-chain";
+const GET_ROOTS: &str = "/ct/v1/get-roots";
+
+/// Asks one log. Connections to it are kept.
+#[derive(Clone, Debug)]
+pub struct LogClient {
+    client: Client,
+}
+
+/// What a log promises, as it says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogAnswer {
+    /// Which log it takes itself for.
+    pub id: [u8; 32],
+    /// In milliseconds since 1970.
+    pub timestamp: u64,
+    pub extensions: Vec<u8>,
+    pub signature: Vec<u8>,
+}
+
+/// Why there is no promise.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct LogError(pub String);
+
+#[derive(Serialize)]
+struct Chain {
+    chain: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Promise {
+    sct_version: u8,
+    id: String,
+    timestamp: u64,
+    #[serde(default)]
+    extensions: String,
+    signature: String,
+}
+
+#[derive(Deserialize)]
+struct Roots {
+    certificates: Vec<String>,
+}
+
+impl LogClient {
+    /// `url` is what the log's paths begin with: `https`, or `http` on this machine. `ca_pem` has certificates that vouch for
+    /// its server; the system's without.
+    pub fn new(url: &str, ca_pem: Option<Vec<u8>>) -> Result<Self, BuildError> {
+        // A connection for each question: they neither queue up behind each other nor end together.
+        let builder = Client::builder(url).http1_only();
+        let builder = builder.timeout(PATIENCE).connect_timeout(CONNECTING).largest_body(LARGEST_ANSWER);
+        let builder = match ca_pem {
+            Some(pem) => builder.ca_pem(pem),
+            None => builder,
+        };
+        Ok(Self { client: builder.build()? })
+    }
+
+    /// Shows it a precertificate with the CAs above it, in DER.
+    pub async fn add_pre_chain(&self, chain: &[Vec<u8>]) -> Result<LogAnswer, LogError> {
+        let body = Chain { chain: chain.iter().map(|certificate| BASE64.encode(certificate)).collect() };
+        let request = RawRequest::new(Method::POST, ADD_PRE_CHAIN).json(&body);
+        let promise: Promise = read(self.client.raw(request).await)?;
+        let misunderstood = |what: &str| LogError(format!("its answer is not understood: {what}"));
+        if promise.sct_version != 0 {
+            return Err(misunderstood("its version is not 1"));
+        }
+        let bytes = |text: &str| BASE64.decode(text.as_bytes()).map_err(|_| misunderstood("not base64"));
+        let id = bytes(&promise.id)?.try_into().map_err(|_| misunderstood("its id is not 32 bytes"))?;
+        let (extensions, signature) = (bytes(&promise.extensions)?, bytes(&promise.signature)?);
+        Ok(LogAnswer { id, timestamp: promise.timestamp, extensions, signature })
+    }
+
+    /// The roots below which it takes certificates, in DER.
+    pub async fn accepted_roots(&self) -> Result<Vec<Vec<u8>>, LogError> {
+        let roots: Roots = read(self.client.raw(RawRequest::new(Method::GET, GET_ROOTS)).await)?;
+        let decode = |text: &String| BASE64.decode(text.as_bytes());
+        let decoded = roots.certificates.iter().map(decode).collect::<Result<_, _>>();
+        decoded.map_err(|_| LogError("its answer is not understood: not base64".to_owned()))
+    }
+}
+
+fn read<T: DeserializeOwned>(answer: Result<Response, Error>) -> Result<T, LogError> {
+    let response = answer.map_err(|error| LogError(error.to_string()))?;
+    if response.status == StatusCode::OK {
+        return serde_json::from_slice(&response.body)
+            .map_err(|error| LogError(format!("its answer is not understood: {error}")));
+    }
+    let one_line = |letter: char| if letter.is_control() { ' ' } else { letter };
+    let said: String = response.text().chars().take(MOST_TOLD).map(one_line).collect();
+    Err(LogError(format!("it answers with {}: {}", response.status, said.trim())))
+}

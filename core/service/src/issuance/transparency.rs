@@ -1,0 +1,207 @@
+//! Between the draft and the certificate, where logs are shown what is going to be issued.
+//!
+//! The draft is that of a precertificate then. It is signed and kept, and only then shown to anybody: from that moment on
+//! its serial number is answered for. With what the logs promise the draft becomes that of the certificate, under the same
+//! serial number, and is stored before it is signed like any other. A precertificate that no certificate comes of is
+//! revoked.
+
+use std::sync::Arc;
+
+use chancery_domain::{OrderId, Timestamp};
+use chancery_pki::{Draft, LogEntry, LogList, Precertificate, Sct, Validity};
+use chancery_store::{DraftRow, Fate, OpenPrecertificate, PrecertificateRow, Tx};
+use serde_json::json;
+
+use super::{Issuance, Next, Work, hex, profiles};
+use crate::ca_key::unsigned;
+use crate::error::ServiceError;
+use crate::fault::{self, Step};
+use crate::kernel::Kernel;
+use crate::orders::describe_with;
+use crate::timed::Timed;
+
+/// Precertificates that are looked after with one unit of work.
+const PAGE: u32 = 200;
+
+/// What is to be shown to logs, and what they have to promise.
+#[derive(Clone, Debug)]
+pub struct LogAssignment {
+    pub order: OrderId,
+    pub serial: String,
+    pub logs: Arc<LogList>,
+    pub validity: Validity,
+    pub entry: LogEntry,
+    /// The precertificate, and the CA that signed it, in DER.
+    pub chain: Vec<Vec<u8>>,
+}
+
+impl Issuance {
+    /// Signs the precertificate and keeps it, or takes up the one that there is.
+    pub(super) async fn show(&self, work: Work) -> Result<Next, ServiceError> {
+        let (id, serial) = (work.order.id, hex(work.draft.serial().as_bytes()));
+        let Some(logs) = profiles(&self.kernel, &work.order)?.1.logs.clone() else {
+            let gone = "the draft is for logs, and the profile has none any more";
+            return self.settle(id, ServiceError::internal(gone)).await.map(|()| Next::Done);
+        };
+        let asked = serial.clone();
+        let known = self.kernel.store.read(move |tx| tx.precertificate(&asked)).await?;
+        let (work, precertificate) = match known {
+            Some(der) => (Arc::new(work), Some(Precertificate::from_stored(der))),
+            None => self.sign_and_keep_precertificate(work, serial.clone()).await?,
+        };
+        let Some(precertificate) = precertificate else { return Ok(Next::Done) };
+        let issuer = &work.signing.issuer;
+        let entry = work.draft.log_entry(issuer).map_err(ServiceError::internal)?;
+        let chain = vec![precertificate.as_der().to_vec(), issuer.certificate().as_der().to_vec()];
+        let validity = work.draft.validity();
+        Ok(Next::ShowLogs(Box::new(LogAssignment { order: id, serial, logs, validity, entry, chain })))
+    }
+
+    /// None where the order has come to another end.
+    async fn sign_and_keep_precertificate(
+        &self,
+        work: Work,
+        serial: String,
+    ) -> Result<(Arc<Work>, Option<Precertificate>), ServiceError> {
+        let id = work.order.id;
+        let (work, signed) = self.sign_where_it_is(work, Self::sign_precertificate).await?;
+        let work = Arc::new(work);
+        let signed = match signed {
+            Ok(signed) => signed,
+            Err(away @ ServiceError::Signer(_)) => return Err(away),
+            Err(reason) => return self.unsignable(id, &reason).await.map(|()| (work, None)),
+        };
+        fault::reached(Step::PrecertificateSigned);
+        let (me, about, der) = (self.clone(), work.clone(), signed.as_der().to_vec());
+        let keep = move |tx: &mut Tx<'_>| me.keep_precertificate(tx, &about, &serial, &der);
+        match self.kernel.store.write(keep).await {
+            Ok(true) => {
+                fault::reached(Step::PrecertificateKept);
+                Ok((work, Some(signed)))
+            }
+            Ok(false) => Ok((work, None)),
+            Err(error) => self.settle(id, error).await.map(|()| (work, None)),
+        }
+    }
+
+    fn sign_precertificate(&self, work: &Work) -> Result<Precertificate, ServiceError> {
+        let _timed = Timed::start("sign");
+        self.with_terms(work, |terms| {
+            let linted = work.draft.lint_precertificate(terms);
+            let linted = linted.map_err(|findings| ServiceError::internal(format!("lint: {findings:?}")))?;
+            work.signing.issuer.sign_precertificate(linted).map_err(unsigned)
+        })
+    }
+
+    /// Whoever signs it has promised to issue, so everything is asked once more.
+    fn keep_precertificate(
+        &self,
+        tx: &mut Tx<'_>,
+        work: &Work,
+        serial: &str,
+        der: &[u8],
+    ) -> Result<bool, ServiceError> {
+        let (id, now) = (work.order.id, self.kernel.now());
+        let Some(order) = self.claim(tx, id)? else { return Ok(false) };
+        // The order may have been put back and finalized again meanwhile.
+        if tx.draft(order.certificate)?.is_none_or(|draft| draft.serial != serial) {
+            return Ok(false);
+        }
+        self.require_issuable(tx, work, &order, now)?;
+        let row = PrecertificateRow {
+            serial: serial.to_owned(),
+            issuer: work.signing.id,
+            certificate: order.certificate,
+            reseller: order.reseller,
+            order: id,
+            shard: i64::from(work.signing.shards.shard_of(&work.draft.serial())),
+            der: der.to_vec(),
+            not_after: Timestamp::from_secs(work.draft.validity().not_after()),
+            signed_at: now,
+        };
+        tx.store_precertificate(&row)?;
+        let detail = describe_with(&order, "serial", serial);
+        self.kernel.audit_own(tx, Some(order.reseller), "precertificate.sign", id, &detail)?;
+        Ok(true)
+    }
+
+    /// Puts what logs have promised into the draft, which becomes that of the certificate. Comes too late where the order
+    /// has ended, or the job is another node's by now.
+    pub async fn note_promises(&self, assignment: &LogAssignment, scts: Vec<Sct>) -> Result<(), ServiceError> {
+        fault::reached(Step::Promised);
+        let (me, id, serial) = (self.clone(), assignment.order, assignment.serial.clone());
+        let logs = assignment.logs.clone();
+        let noted = self.kernel.store.write(move |tx| me.note_promises_in(tx, id, &serial, &logs, &scts)).await;
+        match noted {
+            Ok(()) => {
+                fault::reached(Step::Logged);
+                Ok(())
+            }
+            Err(error) => self.settle(id, error).await,
+        }
+    }
+
+    fn note_promises_in(
+        &self,
+        tx: &mut Tx<'_>,
+        id: OrderId,
+        serial: &str,
+        logs: &LogList,
+        scts: &[Sct],
+    ) -> Result<(), ServiceError> {
+        let Some(order) = self.claim(tx, id)? else { return Ok(()) };
+        let Some(stored) = tx.draft(order.certificate)?.filter(|stored| stored.serial == serial) else {
+            return Ok(());
+        };
+        let draft = Draft::from_stored(&stored.tbs).map_err(ServiceError::internal)?;
+        if !draft.is_precertificate() {
+            return Ok(());
+        }
+        let draft = draft.with_scts(scts).map_err(ServiceError::internal)?;
+        tx.replace_draft(order.certificate, &DraftRow { tbs: draft.tbs_der().to_vec(), ..stored })?;
+        let said = |sct: &Sct| {
+            let name = logs.find(sct.log).map_or_else(|| sct.log.to_string(), |log| log.name.clone());
+            let at = i64::try_from(sct.timestamp).unwrap_or(i64::MAX);
+            json!({"log": name, "timestamp": Timestamp::from_millis(at).to_string()})
+        };
+        let mut detail = describe_with(&order, "serial", serial);
+        detail["logs"] = scts.iter().map(said).collect();
+        self.kernel.audit_own(tx, Some(order.reseller), "precertificate.log", id, &detail)
+    }
+
+    /// Revokes the precertificates that no certificate will come of, and forgets those whose certificate is there; says how
+    /// many those were. What an order has come to is seen here and nowhere else: so it does not matter how it ended, or
+    /// which program ended it.
+    pub async fn settle_precertificates(&self) -> Result<u64, ServiceError> {
+        let (mut after, mut settled) = (String::new(), 0);
+        loop {
+            let from = after.clone();
+            let page = self.kernel.store.read(move |tx| tx.open_precertificates(&from, PAGE)).await?;
+            let Some(last) = page.last() else { return Ok(settled) };
+            after.clone_from(&last.serial);
+            let ended: Vec<_> = page.into_iter().filter(|open| open.fate != Fate::Awaited).collect();
+            if ended.is_empty() {
+                continue;
+            }
+            settled += ended.len() as u64;
+            let kernel = self.kernel.clone();
+            let end = move |tx: &mut Tx<'_>| ended.iter().try_for_each(|open| end(&kernel, tx, open));
+            self.kernel.store.write(end).await?;
+        }
+    }
+}
+
+fn end(kernel: &Kernel, tx: &mut Tx<'_>, open: &OpenPrecertificate) -> Result<(), ServiceError> {
+    match open.fate {
+        Fate::Awaited => {}
+        Fate::Issued => tx.forget_precertificate(&open.serial)?,
+        Fate::GivenUp => {
+            if tx.give_up_precertificate(open, kernel.now())? {
+                tracing::warn!(order = %open.order, serial = open.serial, "a precertificate is revoked: nothing was issued");
+                let detail = json!({"serial": open.serial, "because": "no certificate came of its order"});
+                kernel.audit_own(tx, Some(open.reseller), "precertificate.revoke", open.order, &detail)?;
+            }
+        }
+    }
+    Ok(())
+}
