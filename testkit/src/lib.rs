@@ -5,6 +5,7 @@ mod clock;
 pub mod der;
 pub mod dns;
 mod entropy;
+pub mod log;
 pub mod postgres;
 mod store;
 pub mod tls_alpn;

@@ -3,6 +3,7 @@
 mod acme;
 mod csr;
 mod issuing;
+mod logs;
 mod making;
 mod node;
 mod programs;
@@ -13,6 +14,7 @@ mod world;
 pub use acme::{ACME_URL, AcmeClient, csr_der, der, identifiers, path};
 pub use csr::{csr, csr_with};
 pub use issuing::fail_all;
+pub use logs::{LogPlace, LogPlaces, all_be, start_logs};
 pub use making::lookup;
 pub use node::{Node, VERSION};
 pub use programs::{node_script, node_script_with};

@@ -13,11 +13,11 @@ use chancery_service::operator::{KeyAlgorithm, NewHierarchy};
 use chancery_service::{Authority, Fresh, Identity, Kernel, Services, Settings};
 use chancery_store::{Options, Store};
 use chancery_testkit::{FrozenClock, SeededEntropy};
-use chancery_workers::{Inspector, Workers};
+use chancery_workers::{Inspector, Logs, Workers};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::tenant::Tenant;
-use crate::world::{START, settings, urls};
+use crate::world::{START, urls};
 
 /// What the doors are told that this build is.
 pub const VERSION: &str = "0.1.0 (1a2b3c4d5e6f)";
@@ -28,6 +28,8 @@ pub struct Node {
     /// The door of relying parties, on a listener of its own.
     pub relying: Router,
     pub services: Services,
+    /// Who is shown what is going to be issued, where the settings want that.
+    pub logs: Arc<Logs>,
     pub(crate) clock: Arc<FrozenClock>,
 }
 
@@ -66,11 +68,12 @@ impl Node {
         let ids = Arc::new(move || format!("req-{}", numbers.number()));
         let router = finish(account_for(routes, door), Edge::new(ids.clone()));
         let relying = finish(chancery_relying::router(services.clone()), Edge::new(ids));
-        Self { router, relying, services, clock }
+        let logs = Arc::new(Logs::new(Vec::new(), clock.clone()));
+        Self { router, relying, services, logs, clock }
     }
 
     /// A node in a process of its own, over a database and a keyring that another has made.
-    pub async fn join(database: &str, kek: &Path, seed: u64) -> Self {
+    pub async fn join(database: &str, kek: &Path, seed: u64, settings: Settings) -> Self {
         let url = database.parse().expect("the URL of a database");
         let open = move || Store::open(&url, &Options::default()).expect("a database that is there");
         let store = tokio::task::spawn_blocking(open).await.expect("opening ends");
@@ -83,12 +86,12 @@ impl Node {
             seed,
             entropy: None,
         };
-        Self::start(parts, settings(), Vec::new()).await
+        Self::start(parts, settings, Vec::new()).await
     }
 
     /// Does the jobs that this node has just taken on, and those that come of them.
     pub async fn work_fresh(&self, fresh: &mut UnboundedReceiver<Fresh>) {
-        let workers = Workers::new(self.services.clone(), None, self.clock.clone());
+        let workers = Workers::new(self.services.clone(), None, self.clock.clone()).with_logs(self.logs.clone());
         while let Ok(Fresh { job, .. }) = fresh.try_recv() {
             workers.work(job).await;
         }
@@ -96,7 +99,7 @@ impl Node {
 
     /// Does every job that is waiting, with these eyes; without any, every name is taken for shown.
     pub async fn work(&self, validator: Option<Arc<Validator>>) {
-        work(&self.services, validator, self.clock.clone()).await;
+        work(&self.services, validator, self.clock.clone(), self.logs.clone()).await;
     }
 
     /// The same somebody, speaking to this node.
@@ -116,9 +119,14 @@ impl Node {
 }
 
 /// Takes the jobs whose lease has ended, as a worker on patrol does, and does them.
-pub(crate) async fn work(services: &Services, validator: Option<Arc<Validator>>, clock: Arc<FrozenClock>) {
+pub(crate) async fn work(
+    services: &Services,
+    validator: Option<Arc<Validator>>,
+    clock: Arc<FrozenClock>,
+    logs: Arc<Logs>,
+) {
     let inspector = validator.map(|validator| -> Arc<dyn Inspector> { validator });
-    let workers = Workers::new(services.clone(), inspector, clock.clone());
+    let workers = Workers::new(services.clone(), inspector, clock.clone()).with_logs(logs);
     clock.advance(services.settings.issuing.job_lease);
     for job in services.jobs.lease().await.expect("jobs") {
         workers.work(job).await;

@@ -15,7 +15,7 @@ use chancery_service::operator::NewClient;
 use chancery_service::{AcmeSettings, Issuing, LimitSettings, Retention, Services, Settings, WebhookSettings};
 use chancery_store::{Options, Store};
 use chancery_testkit::{FrozenClock, TestStore};
-use chancery_workers::Workers;
+use chancery_workers::{Logs, Workers};
 
 use crate::node::{Node, Parts, work};
 use crate::tenant::Tenant;
@@ -30,6 +30,8 @@ pub struct World {
     pub keyring: Keyring,
     pub store: TestStore,
     pub urls: Arc<PublicUrls>,
+    /// Who is shown what is going to be issued, where the settings want that.
+    pub logs: Arc<Logs>,
     seeds: AtomicU64,
     keys: tempfile::TempDir,
 }
@@ -63,8 +65,8 @@ impl World {
             seed: 7,
             entropy: None,
         };
-        let Node { router, relying, services, .. } = Node::start(first, settings, external).await;
-        Self { router, relying, services, clock, keyring, store, urls, seeds: AtomicU64::new(8), keys }
+        let Node { router, relying, services, logs, .. } = Node::start(first, settings, external).await;
+        Self { router, relying, services, clock, keyring, store, urls, logs, seeds: AtomicU64::new(8), keys }
     }
 
     /// Another node on the same database, with connections and a memory of its own and the same clock.
@@ -115,12 +117,12 @@ impl World {
 
     /// Does every job that is waiting, with these eyes; without any, every name is taken for shown.
     pub async fn work(&self, validator: Option<Arc<Validator>>) {
-        work(&self.services, validator, self.clock.clone()).await;
+        work(&self.services, validator, self.clock.clone(), self.logs.clone()).await;
     }
 
     /// Sets workers to work that take every name for shown, until the test ends.
     pub fn start_workers(&self) {
-        let workers = Workers::new(self.services.clone(), None, self.clock.clone());
+        let workers = Workers::new(self.services.clone(), None, self.clock.clone()).with_logs(self.logs.clone());
         tokio::spawn(workers.run(std::future::pending()));
     }
 

@@ -12,7 +12,8 @@ use chancery_domain::{Quorum, Secret, Timestamp, needed_for_public};
 use chancery_http::{BodyLimits, Limits, PublicUrls, TrustedProxies};
 use chancery_machine::{LogChoice, Telemetry};
 use chancery_perspective::Remote;
-use chancery_pki::{KeyBlocklist, Token, ceiling_days};
+use chancery_pki::{KeyBlocklist, Log, LogList, Token, Validity, ceiling_days};
+use chancery_publish::LogClient;
 use chancery_service::{ExternalProvider, Settings};
 use chancery_store::{DatabaseUrl, Options};
 
@@ -32,6 +33,8 @@ pub struct Installation {
     pub validation: Validation,
     /// From where else is looked.
     pub perspectives: Perspectives,
+    /// Who is shown certificates before they are issued.
+    pub logs: Logs,
     /// Keys that are never certified, one hash a line.
     pub blocklist: Option<Arc<KeyBlocklist>>,
     pub external_keys: Vec<ExternalKeys>,
@@ -57,7 +60,32 @@ impl Installation {
                 profile.validity_days
             )
         });
-        said.chain(self.too_few_perspectives(now)).collect()
+        said.chain(self.too_few_perspectives(now)).chain(self.too_few_logs(now)).chain(self.not_logged()).collect()
+    }
+
+    /// The profiles whose certificates no logs are going to take, at this time.
+    fn too_few_logs(&self, now: i64) -> impl Iterator<Item = String> {
+        self.settings.issuing.certificates.iter().filter_map(move |(name, profile)| {
+            let logs = profile.logs.as_ref()?;
+            let validity = Validity::days(now, profile.validity_days).ok()?;
+            (!logs.could_be_enough(validity)).then(|| {
+                let ends = Timestamp::from_secs(validity.not_after());
+                format!(
+                    "nothing can be issued with the profile {name}: its certificates need {} timestamps, and too few of \
+                     the logs (ct.logs) take those that end at {ends}",
+                    logs.scts_needed(validity)
+                )
+            })
+        })
+    }
+
+    /// Where there are public profiles that no logs see.
+    fn not_logged(&self) -> Option<String> {
+        let (name, _) =
+            self.settings.issuing.certificates.iter().find(|(_, look)| look.public && look.logs.is_none())?;
+        Some(format!(
+            "browsers take no public certificates that are not in logs, as those of the profile {name} (its ct)"
+        ))
     }
 
     /// Where there are public profiles, and fewer look than the Baseline Requirements want.
@@ -80,6 +108,22 @@ pub struct Perspectives {
     pub remotes: Vec<Remote>,
     /// Who of them must see what we see, in this order.
     pub quorum: Quorum,
+}
+
+/// Who is shown certificates before they are issued.
+#[derive(Clone, Debug, Default)]
+pub struct Logs {
+    /// None where there are none.
+    pub list: Option<Arc<LogList>>,
+    /// Those of the list.
+    pub logs: Vec<CertificateLog>,
+}
+
+/// A log, and how it is asked.
+#[derive(Clone, Debug)]
+pub struct CertificateLog {
+    pub log: Log,
+    pub client: LogClient,
 }
 
 /// Whether control of names is checked.

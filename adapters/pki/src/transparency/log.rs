@@ -163,6 +163,11 @@ impl LogList {
         self.logs.iter().find(|log| log.key.id == id)
     }
 
+    /// How many timestamps such a certificate needs.
+    pub fn scts_needed(&self, validity: Validity) -> usize {
+        self.needs.scts(validity)
+    }
+
     /// Whether promises of these logs are enough for a certificate. One counts once, and only where it takes such
     /// certificates.
     pub fn is_enough(&self, validity: Validity, promised: impl IntoIterator<Item = LogId>) -> bool {

@@ -1,6 +1,7 @@
 //! The configuration file and the environment: read, checked as a whole, and turned into an [`Installation`].
 
 mod environment;
+mod log_list;
 mod problems;
 mod settle;
 mod shape;

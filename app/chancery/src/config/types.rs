@@ -38,6 +38,7 @@ sections! {
         policy: Policy = Policy::default(),
         profiles: Profiles = Profiles::default(),
         ca: Ca = Ca::default(),
+        ct: Ct = Ct::default(),
         retention: Retention = Retention::default(),
         log: Log = Log::default(),
         telemetry: Telemetry = Telemetry::default(),
@@ -217,11 +218,28 @@ sections! {
         ocsp: bool = true,
         crl: bool = true,
         public: bool = false,
+        ct: bool = false,
     }
     /// The certificate authorities.
     Ca {
         crl_shards: i64 = 8,
         key_blocklist: Option<String> = None,
+    }
+    /// The logs that are shown certificates before they are issued.
+    Ct {
+        log_list_file: Option<String> = None,
+        logs: Vec<CtLog> = Vec::new(),
+        scts: Option<i64> = None,
+        operators: Option<i64> = None,
+    }
+    CtLog {
+        name: String = "",
+        operator: String = "",
+        url: String = "",
+        key: String = "",
+        from: Option<String> = None,
+        until: Option<String> = None,
+        ca_file: Option<String> = None,
     }
     /// How long what has ended is kept; 0 is for ever.
     Retention {

@@ -22,7 +22,7 @@ use super::wishes::Wishes;
 use crate::config::IDEMPOTENCY_WINDOW;
 use crate::failure::Failure;
 use crate::files::{behind_links, hold, private_folder, remove, unwritable, write};
-use crate::installation::{Addresses, Installation, Kek, Perspectives, Place, ServerLimits, TlsFiles};
+use crate::installation::{Addresses, Installation, Kek, Logs, Perspectives, Place, ServerLimits, TlsFiles};
 
 /// The `aud` of a `dev`'s tokens: the same whatever port it listens on.
 pub const AUDIENCE: &str = "https://chancery.test";
@@ -193,6 +193,7 @@ impl Folder {
             urls,
             validation: wishes.validation(),
             perspectives: Perspectives::default(),
+            logs: Logs::default(),
             blocklist: None,
             external_keys: Vec::new(),
             limits: ServerLimits {

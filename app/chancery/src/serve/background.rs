@@ -21,6 +21,7 @@ const SESSIONS_SWEEP: Duration = Duration::from_secs(3600);
 const NONCES_SWEEP: Duration = Duration::from_secs(300);
 const FAILURES_SWEEP: Duration = Duration::from_secs(3600);
 const EVENTS_SWEEP: Duration = Duration::from_secs(900);
+const PRECERTIFICATES_SWEEP: Duration = Duration::from_secs(10);
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
 /// How long something that failed rests before it begins anew.
 const RECOVERY: Duration = Duration::from_secs(1);
@@ -47,6 +48,10 @@ pub fn start(
     });
     spawn(&mut tasks, services, "failures", |Services { pauses, .. }| async move {
         forget("failed validations", FAILURES_SWEEP, || pauses.sweep()).await;
+    });
+    spawn(&mut tasks, services, "precertificates", |Services { issuance, .. }| async move {
+        forget("precertificates whose orders have ended", PRECERTIFICATES_SWEEP, || issuance.settle_precertificates())
+            .await;
     });
     spawn(&mut tasks, services, "retention", |services| async move { services.retention.watch().await });
     spawn(&mut tasks, services, "events", look_ahead);

@@ -163,7 +163,7 @@ pub async fn run(
     let urls = installation.settings.webhooks.urls;
     let publisher = Publisher::new(PublisherConfig::new(urls.plain_http, urls.special_addresses));
     let courier = Courier::new(services.clone(), publisher, Arc::new(SystemClock));
-    let workers = Workers::new(services, inspector, Arc::new(SystemClock));
+    let workers = Workers::new(services, inspector, Arc::new(SystemClock)).with_logs(installation.log_keepers());
     let audit = background::write_refusals(assembled.services.audit.clone(), stop_last.subscribe());
     let mut lasting = Lasting::default();
     lasting.spawn("webhooks", courier.run(stopped(&stop_last)));

@@ -7,7 +7,7 @@ use chancery_domain::policy::DomainPattern;
 use chancery_domain::{Name, PolicyRules, Profile, ProfileName};
 
 use super::Check;
-use super::profiles::{self, Profiles};
+use super::profiles::{self, Around, Profiles};
 use crate::config::types;
 
 pub(super) struct Issuance {
@@ -23,10 +23,10 @@ const MAX_COUNT: u32 = 1_000_000_000;
 pub(super) fn settle(
     policy: &types::Policy,
     written: &types::Profiles,
-    internal: bool,
+    around: &Around<'_>,
     check: &mut Check<'_>,
 ) -> Option<Issuance> {
-    let settled = profiles::settle(&written.list, internal, check);
+    let settled = profiles::settle(&written.list, around, check);
     let list = settled.as_ref().map(|profiles| profiles.list.as_slice());
     let default_profile = check.problems.take("profiles.default_profile", ProfileName::parse(&written.default_profile));
     if let (Some(name), Some(list)) = (&default_profile, list) {

@@ -7,6 +7,7 @@ mod identity;
 mod issuance;
 mod keys;
 mod limits;
+mod logs;
 mod perspectives;
 mod profiles;
 mod provider;
@@ -26,6 +27,7 @@ use chancery_pki::KeyBlocklist;
 use chancery_service::{Issuing, Settings, WebhookSettings};
 
 use self::perspectives::Asking;
+use self::profiles::Around;
 use super::problems::Problems;
 use super::span;
 use super::types::{Ca, Config, Log, Telemetry as Traces};
@@ -53,7 +55,9 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     });
     let perspectives = perspectives::settle(&config.dcv, &asking, &mut check);
     let acme = acme::settle(&config.acme, &config.eab, &mut check);
-    let issuance = issuance::settle(&config.policy, &config.profiles, config.dcv.allow_special_addresses, &mut check);
+    let logs = logs::settle(&config.ct, &mut check);
+    let around = Around { internal: config.dcv.allow_special_addresses, logs: logs.as_ref() };
+    let issuance = issuance::settle(&config.policy, &config.profiles, &around, &mut check);
     require_names_in_records(issuance.as_ref(), validation.as_ref(), &mut check);
     let retention = retention::settle(&config.retention, &mut check);
     let ca = settle_ca(&config.ca, &mut check);
@@ -113,6 +117,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
         },
         validation: Validation::Checked(Box::new(validation.validator)),
         perspectives,
+        logs: logs.ok_or_else(missing)?,
         blocklist: ca.blocklist,
         external_keys: identity.external,
         limits,

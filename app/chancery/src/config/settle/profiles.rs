@@ -10,6 +10,7 @@ use chancery_service::{IssuerRef, IssuerRules};
 use super::issuance::{is_one_of, parsed, words};
 use super::{Check, days};
 use crate::config::types;
+use crate::installation::Logs;
 
 /// The operator's profiles, or the usual ones.
 pub(super) struct Profiles {
@@ -25,8 +26,15 @@ pub(super) const MAX_NAMES: u32 = 100;
 /// What stands in ACME's URLs in the place of a profile.
 const RESERVED: [&str; 6] = ["account", "authz", "cert", "challenge", "order", "renewal-info"];
 
-/// With `internal`, profiles that are not public are also for names and addresses that mean something only in here.
-pub(super) fn settle(list: &[types::Profile], internal: bool, check: &mut Check<'_>) -> Option<Profiles> {
+/// What profiles rest on.
+pub(super) struct Around<'a> {
+    /// Those that are not public are also for names and addresses that mean something only in here.
+    pub(super) internal: bool,
+    /// None where they are not understood, of which enough is said.
+    pub(super) logs: Option<&'a Logs>,
+}
+
+pub(super) fn settle(list: &[types::Profile], around: &Around<'_>, check: &mut Check<'_>) -> Option<Profiles> {
     let usual: Vec<_> = Profile::predefined().iter().map(written).collect();
     let list = if list.is_empty() { &usual } else { list };
     let before = check.problems.0.len();
@@ -43,7 +51,7 @@ pub(super) fn settle(list: &[types::Profile], internal: bool, check: &mut Check<
             setting("name"),
             format!("{name} names something else in ACME's URLs; choose another"),
         );
-        let look = settle_look(written, &profile, internal && !written.public, &setting, check);
+        let look = settle_look(written, &profile, around, &setting, check);
         settled.certificates.extend(look.map(|look| (name.clone(), look)));
         let allowed: Vec<IssuerRef> = parsed(&setting("issuers"), &written.issuers, str::parse, check);
         settled.issuers.insert(name, IssuerRules { allowed, ocsp: written.ocsp, crl: written.crl });
@@ -81,7 +89,7 @@ fn settle_profile(
 fn settle_look(
     written: &types::Profile,
     profile: &Profile,
-    internal: bool,
+    around: &Around<'_>,
     setting: &impl Fn(&str) -> String,
     check: &mut Check<'_>,
 ) -> Option<SubscriberProfile> {
@@ -93,6 +101,10 @@ fn settle_look(
         let twice = list.iter().enumerate().find(|(place, entry)| list[..*place].contains(entry));
         check.problems.require(twice.is_none(), setting(field), "has an entry twice");
     }
+    let internal = around.internal && !written.public;
+    let logs = around.logs.filter(|_| written.ct).and_then(|logs| logs.list.clone());
+    let missing = written.ct && around.logs.is_some() && logs.is_none();
+    check.problems.require(!missing, setting("ct"), "needs logs: name them in ct.logs or ct.log_list_file");
     let look = SubscriberProfile {
         validity_days: profile.validity_days,
         backdate_seconds: u32::try_from(backdate.as_secs()).expect("30 days are few seconds"),
@@ -104,7 +116,7 @@ fn settle_look(
         subject_key_id: written.subject_key_id,
         names: NameRules { internal_names: internal, special_addresses: internal, ..NameRules::default() },
         public: written.public,
-        logs: None,
+        logs,
     };
     let revocable = written.ocsp || written.crl || !written.public;
     let revocation = (!revocable).then_some("public certificates name a revocation list or an OCSP responder");

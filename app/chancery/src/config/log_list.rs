@@ -1,0 +1,157 @@
+//! Lists of certificate logs, as browsers publish them (`log_list.json`, version 3 of its schema).
+
+use chancery_domain::Timestamp;
+use data_encoding::BASE64;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+/// What is said of a log, wherever it is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenLog {
+    pub name: String,
+    pub operator: String,
+    pub url: String,
+    /// A DER SubjectPublicKeyInfo.
+    pub key: Vec<u8>,
+    /// It takes certificates that end from then on.
+    pub from: Option<Timestamp>,
+    /// And before then.
+    pub until: Option<Timestamp>,
+}
+
+#[derive(Deserialize)]
+struct LogList {
+    operators: Vec<Operator>,
+}
+
+#[derive(Deserialize)]
+struct Operator {
+    name: String,
+    #[serde(default)]
+    logs: Vec<Log>,
+    #[serde(default)]
+    tiled_logs: Vec<Log>,
+}
+
+#[derive(Deserialize)]
+struct Log {
+    description: Option<String>,
+    key: String,
+    #[serde(alias = "submission_url")]
+    url: String,
+    #[serde(default)]
+    state: State,
+    temporal_interval: Option<Interval>,
+}
+
+#[derive(Default, Deserialize)]
+struct State {
+    usable: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Interval {
+    start_inclusive: String,
+    end_exclusive: String,
+}
+
+/// The logs of a list that are usable: browsers count no others.
+pub fn read(text: &[u8]) -> Result<Vec<WrittenLog>, String> {
+    let list: LogList =
+        serde_json::from_slice(text).map_err(|error| format!("is not a log list as browsers publish them: {error}"))?;
+    let mut usable = Vec::new();
+    for Operator { name, logs, tiled_logs } in list.operators {
+        for log in logs.into_iter().chain(tiled_logs).filter(|log| log.state.usable.is_some()) {
+            let called = log.description.clone().unwrap_or_else(|| log.url.clone());
+            usable.push(log.written(&name).map_err(|why| format!("{called}: {why}"))?);
+        }
+    }
+    match usable.is_empty() {
+        true => Err("has no log that is usable".to_owned()),
+        false => Ok(usable),
+    }
+}
+
+impl Log {
+    fn written(self, operator: &str) -> Result<WrittenLog, String> {
+        let key = read_key(&self.key)?;
+        let (from, until) = match self.temporal_interval {
+            Some(interval) => (Some(read_time(&interval.start_inclusive)?), Some(read_time(&interval.end_exclusive)?)),
+            None => (None, None),
+        };
+        let name = self.description.unwrap_or_else(|| self.url.clone());
+        Ok(WrittenLog { name, operator: operator.to_owned(), url: self.url, key, from, until })
+    }
+}
+
+/// A key in base64.
+pub fn read_key(text: &str) -> Result<Vec<u8>, String> {
+    BASE64.decode(text.as_bytes()).map_err(|_| "the key is not base64".to_owned())
+}
+
+pub fn read_time(text: &str) -> Result<Timestamp, String> {
+    Timestamp::parse(text).ok_or_else(|| format!("must be a time such as 2027-01-01T00:00:00Z, not {text:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &str = r#"{
+        "version": "70.1", "log_list_timestamp": "2026-11-01T00:00:00Z",
+        "operators": [
+            {"name": "North", "email": ["ct@north.example"], "logs": [
+                {"description": "North 2027", "log_id": "AAAA", "key": "AQID", "url": "https://ct.north.example/2027/",
+                 "mmd": 86400, "state": {"usable": {"timestamp": "2026-01-01T00:00:00Z"}},
+                 "temporal_interval": {"start_inclusive": "2027-01-01T00:00:00Z", "end_exclusive": "2028-01-01T00:00:00Z"}},
+                {"description": "North 2020", "key": "AQID", "url": "https://ct.north.example/2020/",
+                 "state": {"retired": {"timestamp": "2021-01-01T00:00:00Z"}}},
+                {"description": "North new", "key": "AQID", "url": "https://ct.north.example/new/",
+                 "state": {"pending": {"timestamp": "2026-11-01T00:00:00Z"}}},
+                {"description": "North nothing", "key": "AQID", "url": "https://ct.north.example/x/"}
+            ], "tiled_logs": []},
+            {"name": "South", "email": [], "tiled_logs": [
+                {"description": "South tiled", "key": "BAUG", "submission_url": "https://ct.south.example/",
+                 "monitoring_url": "https://mon.south.example/", "state": {"usable": {"timestamp": "2026-01-01T00:00:00Z"}}}
+            ]}
+        ]
+    }"#;
+
+    #[test]
+    fn usable_logs_of_both_kinds_are_taken_and_no_others() {
+        let logs = read(LIST.as_bytes()).unwrap();
+        let new_year = |year: u32| Timestamp::parse(&format!("{year}-01-01T00:00:00Z"));
+        assert_eq!(
+            logs,
+            [
+                WrittenLog {
+                    name: "North 2027".to_owned(),
+                    operator: "North".to_owned(),
+                    url: "https://ct.north.example/2027/".to_owned(),
+                    key: vec![1, 2, 3],
+                    from: new_year(2027),
+                    until: new_year(2028),
+                },
+                WrittenLog {
+                    name: "South tiled".to_owned(),
+                    operator: "South".to_owned(),
+                    url: "https://ct.south.example/".to_owned(),
+                    key: vec![4, 5, 6],
+                    from: None,
+                    until: None,
+                },
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_list_says_so() {
+        let said = |text: &str| read(text.as_bytes()).unwrap_err();
+        assert!(said("").starts_with("is not a log list as browsers publish them"), "{}", said(""));
+        assert!(said(r#"{"logs": []}"#).contains("missing field `operators`"));
+        assert_eq!(said(r#"{"operators": []}"#), "has no log that is usable");
+        assert_eq!(said(&LIST.replace("BAUG", "B")), "South tiled: the key is not base64");
+        let said = said(&LIST.replace("2028-01-01T00:00:00Z", "2028"));
+        assert_eq!(said, "North 2027: must be a time such as 2027-01-01T00:00:00Z, not \"2028\"");
+    }
+}
