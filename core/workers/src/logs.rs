@@ -16,6 +16,9 @@ use tracing::Instrument;
 
 use crate::Workers;
 
+#[cfg(test)]
+mod tests;
+
 /// Whoever has not answered after this is not waited for alone: another is shown it, too.
 const SLOW: Duration = Duration::from_secs(2);
 /// Whoever failed is asked after all others for so long.
@@ -47,6 +50,8 @@ impl LogKeeper for LogClient {
 pub struct Logs {
     keepers: Vec<Kept>,
     clock: Arc<dyn Clock>,
+    /// How long one is waited for alone.
+    patience: Duration,
     /// Where the next begins to ask, so that all have their share.
     turn: AtomicUsize,
 }
@@ -69,7 +74,7 @@ impl Logs {
         if !keepers.is_empty() {
             GATHERED.iter().for_each(|outcome| gathered(outcome, 0));
         }
-        Self { keepers, clock, turn: AtomicUsize::new(0) }
+        Self { keepers, clock, patience: SLOW, turn: AtomicUsize::new(0) }
     }
 
     /// What enough logs have promised; or why they have not.
@@ -77,7 +82,7 @@ impl Logs {
         let mut asking =
             Asking { assignment, left: self.in_turn(assignment), waited_for: Vec::new(), troubles: Vec::new() };
         let (mut asked, mut promised) = (FuturesUnordered::new(), Vec::<Sct>::new());
-        let mut patience = Instant::now() + SLOW;
+        let mut patience = Instant::now() + self.patience;
         loop {
             while let Some(kept) = asking.next(&promised) {
                 asked.push(async move { (kept, kept.keeper.show(&assignment.chain).await) });
@@ -90,7 +95,7 @@ impl Logs {
                 }
                 Err(_) => {
                     asking.waited_for.clear();
-                    patience = Instant::now() + SLOW;
+                    patience = Instant::now() + self.patience;
                     continue;
                 }
             };

@@ -15,6 +15,7 @@ mod gone;
 mod issuers;
 mod life;
 mod listing;
+mod logged;
 mod meanwhile;
 mod once;
 mod order_list;
