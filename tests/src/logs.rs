@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chancery_domain::Timestamp;
 use chancery_pki::{Log, LogKey, LogList, SctNeeds};
 use chancery_publish::LogClient;
 use chancery_service::Settings;
@@ -17,6 +18,8 @@ pub struct LogPlace {
     pub operator: String,
     pub url: String,
     pub spki: Vec<u8>,
+    /// It takes certificates that end before then.
+    pub takes_until: Option<Timestamp>,
 }
 
 /// The logs that a test has.
@@ -32,6 +35,7 @@ pub fn start_logs(operators: &[&str]) -> (Vec<TestLog>, LogPlaces) {
         operator: (*operator).to_owned(),
         url: log.url(),
         spki: log.spki().to_vec(),
+        takes_until: None,
     };
     let places = logs.iter().zip(operators).map(place).collect();
     (logs, LogPlaces(places))
@@ -66,7 +70,7 @@ impl LogPlaces {
             name: format!("log {place}"),
             operator: log.operator.clone(),
             key: LogKey::from_spki(&log.spki).expect("the key of a log"),
-            takes: i64::MIN..i64::MAX,
+            takes: i64::MIN..log.takes_until.map_or(i64::MAX, Timestamp::as_secs),
         };
         self.0.iter().enumerate().map(log).collect()
     }

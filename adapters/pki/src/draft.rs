@@ -1,5 +1,6 @@
 //! A certificate on its way: drafted, linted, signed; in that order and no other.
 
+use aws_lc_rs::digest;
 use der::Decode;
 use x509_cert::certificate::TbsCertificate;
 
@@ -9,7 +10,7 @@ use crate::{
     lint::{self, Finding},
     serial::Serial,
     subscriber::Terms,
-    transparency::POISON,
+    transparency::{LogId, LogList, POISON, SCT_LIST, sct_list},
     validity::Validity,
 };
 
@@ -41,10 +42,12 @@ pub struct Draft {
     tbs: Vec<u8>,
     serial: Serial,
     validity: Validity,
-    stage: Stage,
+    /// Whether it has the mark of a precertificate, or what logs have promised.
+    is_precertificate: bool,
+    is_promised: bool,
 }
 
-/// What a draft is one of.
+/// What a draft is linted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Of what logs are shown before there is a certificate.
@@ -111,8 +114,8 @@ pub struct Precertificate(Vec<u8>);
 pub struct Signed(Certificate);
 
 impl Draft {
-    pub(crate) fn new(tbs: Vec<u8>, serial: Serial, validity: Validity, stage: Stage) -> Self {
-        Self { tbs, serial, validity, stage }
+    pub(crate) fn new(tbs: Vec<u8>, serial: Serial, validity: Validity, is_precertificate: bool) -> Self {
+        Self { tbs, serial, validity, is_precertificate, is_promised: false }
     }
 
     /// Takes up a draft that was stored before a crash. Nothing is assumed of the bytes: linting says what they are worth.
@@ -121,12 +124,9 @@ impl Draft {
         let serial = Serial::from_bytes(parsed.serial_number().as_bytes()).ok_or(PkiError::Serial)?;
         let (not_before, not_after) = (seconds(parsed.validity().not_before), seconds(parsed.validity().not_after));
         let validity = Validity::lasting(not_before, not_after.saturating_sub(not_before).saturating_add(1))?;
-        let mut extensions = parsed.extensions().into_iter().flatten();
-        let stage = match extensions.any(|extension| extension.extn_id == POISON) {
-            true => Stage::Precertificate,
-            false => Stage::Certificate,
-        };
-        Ok(Self { tbs: tbs.to_vec(), serial, validity, stage })
+        let has = |id| parsed.extensions().into_iter().flatten().any(|extension| extension.extn_id == id);
+        let (is_precertificate, is_promised) = (has(POISON), has(SCT_LIST));
+        Ok(Self { tbs: tbs.to_vec(), serial, validity, is_precertificate, is_promised })
     }
 
     /// The TBSCertificate in DER: exactly what will be signed.
@@ -146,7 +146,26 @@ impl Draft {
 
     /// Whether it is one to be shown to logs, and not yet one of a certificate.
     pub fn is_precertificate(&self) -> bool {
-        self.stage == Stage::Precertificate
+        self.is_precertificate
+    }
+
+    /// Whether it can become a certificate of a profile that is shown to these logs, or to none: one that logs were shown,
+    /// or are to be, and have promised enough for.
+    pub fn suits(&self, logs: Option<&LogList>) -> bool {
+        match logs {
+            None => !self.is_precertificate && !self.is_promised,
+            Some(_) if self.is_precertificate => true,
+            Some(logs) => logs.is_enough(self.validity, self.promised_by()),
+        }
+    }
+
+    /// The logs that have promised to show it.
+    fn promised_by(&self) -> Vec<LogId> {
+        let Ok(parsed) = TbsCertificate::from_der(&self.tbs) else { return Vec::new() };
+        let mut extensions = parsed.extensions().into_iter().flatten();
+        let list = extensions.find(|extension| extension.extn_id == SCT_LIST);
+        let scts = list.and_then(|list| sct_list(list.extn_value.as_bytes()));
+        scts.into_iter().flatten().map(|sct| sct.log).collect()
     }
 
     /// Holds the bytes against the rules and against what was agreed; every finding is a reason not to sign.
@@ -191,9 +210,9 @@ impl Precertificate {
         Self(der)
     }
 
-    /// One that was stored when it was signed.
-    pub fn from_stored(der: Vec<u8>) -> Self {
-        Self(der)
+    /// The SHA-256 of all of it.
+    pub fn sha256(&self) -> [u8; 32] {
+        digest::digest(&digest::SHA256, &self.0).as_ref().try_into().expect("SHA-256 has 32 bytes")
     }
 
     pub fn as_der(&self) -> &[u8] {

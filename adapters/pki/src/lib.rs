@@ -74,6 +74,6 @@ pub use serial::Serial;
 pub use server::{ServerCertificate, server_certificate};
 pub use subscriber::Terms;
 pub use token::{KeyReference, ReadPin, Token, TokenChoice, TokenKey};
-pub use transparency::{Log, LogEntry, LogId, LogKey, LogList, LogListError, Sct, SctNeeds};
+pub use transparency::{Lacks, Log, LogEntry, LogId, LogKey, LogList, LogListError, Sct, SctNeeds};
 pub use urls::{CrlShards, IssuerUrls};
 pub use validity::Validity;

@@ -8,7 +8,7 @@ use spki::SubjectPublicKeyInfoOwned;
 use x509_cert::{ext::pkix::KeyUsages, name::RdnSequence};
 
 use crate::{
-    draft::{Draft, Stage},
+    draft::Draft,
     error::{IssuerError, NameError, PkiError},
     extensions,
     issuer::Issuer,
@@ -87,8 +87,7 @@ impl Draft {
             extensions.push(transparency::poison()?);
         }
         let contents = Contents { serial, issuer: terms.issuer.name(), validity, subject, spki, extensions };
-        let stage = if profile.logs.is_some() { Stage::Precertificate } else { Stage::Certificate };
-        Ok(Self::new(contents.encode(terms.issuer.algorithm())?, serial, validity, stage))
+        Ok(Self::new(contents.encode(terms.issuer.algorithm())?, serial, validity, profile.logs.is_some()))
     }
 }
 

@@ -36,7 +36,7 @@ pub use rows::node::NodeRow;
 pub use rows::order::OrderFilter;
 pub use rows::overview::{CountedState, Span};
 pub use rows::party::{NonceClaim, Party, Redeemed};
-pub use rows::precertificate::{Fate, OpenPrecertificate, PrecertificateRow};
+pub use rows::precertificate::{OpenPrecertificate, PrecertificateFate, PrecertificateRow};
 pub use rows::quota::Counted;
 pub use rows::rate_bucket::{BucketAnswer, BucketWish};
 pub use rows::retention::{EndedAfter, EndedOrder, Kept, SweepTimes};

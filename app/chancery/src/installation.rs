@@ -12,10 +12,13 @@ use chancery_domain::{Quorum, Secret, Timestamp, needed_for_public};
 use chancery_http::{BodyLimits, Limits, PublicUrls, TrustedProxies};
 use chancery_machine::{LogChoice, Telemetry};
 use chancery_perspective::Remote;
-use chancery_pki::{KeyBlocklist, Log, LogList, Token, Validity, ceiling_days};
+use chancery_pki::{KeyBlocklist, Log, LogList, SctNeeds, SubscriberProfile, Token, Validity, ceiling_days};
 use chancery_publish::LogClient;
 use chancery_service::{ExternalProvider, Settings};
 use chancery_store::{DatabaseUrl, Options};
+
+/// Browsers do not go by lists of logs that are older.
+const OLDEST_LOG_LIST: Duration = Duration::from_secs(70 * 86_400);
 
 /// What the service is to be.
 pub struct Installation {
@@ -60,7 +63,15 @@ impl Installation {
                 profile.validity_days
             )
         });
-        said.chain(self.too_few_perspectives(now)).chain(self.too_few_logs(now)).chain(self.not_logged()).collect()
+        let said = said.chain(self.too_few_perspectives(now));
+        said.chain(self.too_few_logs(now)).chain(self.not_logged()).chain(self.old_log_list(now)).collect()
+    }
+
+    /// What the file that tells of logs is not good for.
+    fn old_log_list(&self, now: i64) -> impl Iterator<Item = String> {
+        let odd = self.logs.odd.iter().map(|why| format!("a log of ct.log_list_file is left out: {why}"));
+        let old = self.logs.made_at.filter(|at| at.plus(OLDEST_LOG_LIST).as_secs() < now);
+        odd.chain(old.map(|at| format!("ct.log_list_file is of {at}: fetch it anew, browsers go by a newer one")))
     }
 
     /// The profiles whose certificates no logs are going to take, at this time.
@@ -79,13 +90,21 @@ impl Installation {
         })
     }
 
-    /// Where there are public profiles that no logs see.
+    /// Where there are public profiles that no logs see, or too few for browsers.
     fn not_logged(&self) -> Option<String> {
-        let (name, _) =
-            self.settings.issuing.certificates.iter().find(|(_, look)| look.public && look.logs.is_none())?;
-        Some(format!(
-            "browsers take no public certificates that are not in logs, as those of the profile {name} (its ct)"
-        ))
+        let browsers = SctNeeds::BROWSERS;
+        let enough = |logs: &Arc<LogList>| logs.needs().scts.is_none() && logs.needs().operators >= browsers.operators;
+        let lacks = |look: &SubscriberProfile| look.public && !look.logs.as_ref().is_some_and(enough);
+        let (name, look) = self.settings.issuing.certificates.iter().find(|(_, look)| lacks(look))?;
+        Some(match &look.logs {
+            None => format!(
+                "browsers take no public certificates that are in no logs, as those of the profile {name} (its ct)"
+            ),
+            Some(_) => {
+                "for public certificates leave ct.scts and ct.operators out: browsers want what they are without"
+                    .to_owned()
+            }
+        })
     }
 
     /// Where there are public profiles, and fewer look than the Baseline Requirements want.
@@ -117,6 +136,10 @@ pub struct Logs {
     pub list: Option<Arc<LogList>>,
     /// Those of the list.
     pub logs: Vec<CertificateLog>,
+    /// When the file was made that tells of logs, where there is one.
+    pub made_at: Option<Timestamp>,
+    /// What could not be used of it.
+    pub odd: Vec<String>,
 }
 
 /// A log, and how it is asked.

@@ -46,6 +46,12 @@ impl Chains {
         found.map(|further| Chain(further.chain.served()))
     }
 
+    /// Every way up, the CA's own first.
+    pub(crate) fn all(&self, now: Timestamp) -> impl Iterator<Item = Chain<'_>> {
+        let further = self.others(None, now).into_iter();
+        std::iter::once(Chain(&self.own)).chain(further.filter_map(move |number| self.get(number, now)))
+    }
+
     /// What tells whether the database has the same.
     pub(crate) fn marks(&self, issuer: IssuerId) -> impl Iterator<Item = (IssuerId, u32, String)> {
         self.further.iter().map(move |further| (issuer, further.number, further.fingerprint.clone()))
@@ -53,6 +59,11 @@ impl Chains {
 }
 
 impl Chain<'_> {
+    /// Each of them in DER.
+    pub(crate) fn ders(self) -> impl Iterator<Item = Vec<u8>> {
+        self.0.iter().map(|certificate| certificate.as_der().to_vec())
+    }
+
     /// In PEM, to follow the certificate that was issued.
     pub fn pem(self) -> String {
         chain_to_pem(self.0)

@@ -20,9 +20,10 @@ use async_trait::async_trait;
 pub use caa::Eyes;
 use chancery_dcv::{CaaCheck, Check, Verified};
 use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ResellerId, ValidationProblem};
-use chancery_fair::FairPlaces;
+use chancery_fair::{FairPlaces, Place};
 use chancery_service::{
-    Assignment, Fresh, Job, JobKind, LOOKS_AT_A_TIME, Looker, Next, Report, SPANS, ServiceError, Services,
+    Assignment, Fresh, Job, JobKind, LOOKS_AT_A_TIME, LogAssignment, Looker, Next, Report, SPANS, ServiceError,
+    Services,
 };
 pub use corroboration::{Corroborated, Elsewhere, Witness};
 pub use courier::Courier;
@@ -42,6 +43,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// places of its own: looks take long, and nobody who waits for a certificate waits for them.
 const VALIDATING: usize = LOOKS_AT_A_TIME;
 const ISSUING: usize = 256;
+/// Certificates that logs are shown at a time; while they are, others are issued in their places.
+const SHOWING: usize = 128;
 /// Jobs whose reseller is looked up at a time.
 const ASSIGNING: usize = 64;
 /// After so many beginnings a job is not going to work.
@@ -68,6 +71,7 @@ struct Places {
     assigning: Arc<Semaphore>,
     validating: FairPlaces,
     issuing: FairPlaces,
+    showing: FairPlaces,
 }
 
 impl Workers {
@@ -76,6 +80,7 @@ impl Workers {
             assigning: Arc::new(Semaphore::new(ASSIGNING)),
             validating: FairPlaces::new(VALIDATING),
             issuing: FairPlaces::new(ISSUING),
+            showing: FairPlaces::new(SHOWING),
         };
         let logs = Arc::new(Logs::new(Vec::new(), clock.clone()));
         Self { services, inspector, clock, logs, places, held: Held::default() }
@@ -161,7 +166,7 @@ impl Workers {
     /// Does one job at once; for tests, and for whoever wants it done now.
     pub async fn work(&self, job: Job) {
         let whose = self.reseller(&job).await;
-        self.work_for(&whose, &job).await;
+        self.work_for(&whose, &job, None).await;
     }
 
     async fn work_in_turn(&self, job: &Job) {
@@ -173,8 +178,8 @@ impl Workers {
             JobKind::Validate => &self.places.validating,
             JobKind::Issue => &self.places.issuing,
         };
-        let _place = places.acquire(&whose).await;
-        self.work_for(&whose, job).await;
+        let place = places.acquire(&whose).await;
+        self.work_for(&whose, job, Some(place)).await;
     }
 
     /// Sees to it that nobody takes over what this process has, at work or waiting: a look for control can take longer
@@ -204,10 +209,10 @@ impl Workers {
         }
     }
 
-    async fn work_for(&self, whose: &str, job: &Job) {
+    async fn work_for(&self, whose: &str, job: &Job, place: Option<Place>) {
         let done = match job.kind {
             JobKind::Validate => self.validate(whose, job).await,
-            JobKind::Issue => self.issue(whose, job).await,
+            JobKind::Issue => self.issue(whose, job, place).await,
         };
         let outcome = if done.is_ok() { "done" } else { "failed" };
         metrics::counter!("chancery_jobs_total", "kind" => job.kind.as_str(), "outcome" => outcome).increment(1);
@@ -299,26 +304,52 @@ impl Workers {
         Report { attempts, outcome, until, agreed }
     }
 
-    async fn issue(&self, whose: &str, job: &Job) -> Result<(), ServiceError> {
+    /// In this place, where it has one.
+    async fn issue(&self, whose: &str, job: &Job, mut place: Option<Place>) -> Result<(), ServiceError> {
         let Ok(id) = job.subject.parse::<OrderId>() else { return self.services.jobs.drop_unreadable(job).await };
         let issuance = &self.services.issuance;
         let tried_often = job.attempts > MOST_ATTEMPTS;
         if tried_often && (job.attempts > MOST_FOR_OTHERS || !issuance.needs_others(id).await?) {
             return issuance.fail(id, gave_up()).await;
         }
-        let began = Instant::now();
+        let mut began = Instant::now();
         loop {
             let issued = match issuance.issue(id).await {
                 Ok(Next::Done) => return Ok(()),
                 Ok(Next::AskCaa(names)) => self.ask_caa(whose, id, names).await,
-                Ok(Next::ShowLogs(assignment)) => self.show_logs(&assignment).await,
+                Ok(Next::ShowLogs(assignment)) => {
+                    // Logs may take their time, in which others can be issued.
+                    let had_place = place.take().is_some();
+                    let shown = self.show_logs_in_turn(whose, job, &assignment).await;
+                    if had_place {
+                        place = Some(self.places.issuing.acquire(whose).await);
+                    }
+                    began = Instant::now();
+                    shown
+                }
                 Err(error) => Err(error),
             };
             match issued {
                 Err(error) if self.may_try_again(job, began, &error).await => {}
                 Err(away @ (ServiceError::Signer(_) | ServiceError::Logs(_))) => return Err(away),
+                Err(ServiceError::Store(away)) if away.is_transient() => return Err(away.into()),
                 Err(_) if tried_often => return issuance.fail(id, gave_up()).await,
                 issued => issued?,
+            }
+        }
+    }
+
+    /// What logs have promised is kept until it can be written: they are not asked anew for our sake.
+    async fn show_logs_in_turn(&self, whose: &str, job: &Job, assignment: &LogAssignment) -> Result<(), ServiceError> {
+        let scts = {
+            let _place = self.places.showing.acquire(whose).await;
+            self.show_logs(assignment).await?
+        };
+        let began = Instant::now();
+        loop {
+            match self.services.issuance.note_promises(assignment, scts.clone()).await {
+                Err(error) if self.may_try_again(job, began, &error).await => {}
+                noted => return noted,
             }
         }
     }

@@ -2,11 +2,11 @@
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chancery_domain::Clock;
-use chancery_pki::{Log, LogId, Sct};
+use chancery_pki::{Lacks, Log, LogId, Sct};
 use chancery_publish::{LogClient, LogError};
 use chancery_service::{LogAssignment, SPANS, ServiceError};
 use futures_util::StreamExt;
@@ -21,11 +21,15 @@ mod tests;
 
 /// Whoever has not answered after this is not waited for alone: another is shown it, too.
 const SLOW: Duration = Duration::from_secs(2);
-/// Whoever failed is asked after all others for so long.
-const REST: Duration = Duration::from_secs(30);
+/// Whoever failed is not asked for so long, and twice as long after each time that it fails again, up to a limit.
+const FIRST_REST: Duration = Duration::from_secs(1);
+const LONGEST_REST: Duration = Duration::from_secs(30);
+/// Or for as long as it says, up to a limit.
+const LONGEST_WISH: Duration = Duration::from_secs(300);
+/// How far the clock of a log may be behind ours.
+const BEHIND: Duration = Duration::from_secs(300);
 
-const OUTCOMES: [&str; 3] = ["promised", "failed", "wrong"];
-const GATHERED: [&str; 2] = ["enough", "too_few"];
+const OUTCOMES: [&str; 4] = ["promised", "failed", "slow", "wrong"];
 
 /// What a log answers, when it does.
 pub type Promised<'a> = Pin<Box<dyn Future<Output = Result<Sct, LogError>> + Send + 'a>>;
@@ -56,133 +60,214 @@ pub struct Logs {
     turn: AtomicUsize,
 }
 
-/// One of them.
-struct Kept {
-    id: LogId,
-    name: String,
-    keeper: Arc<dyn LogKeeper>,
-    /// Until when it is asked after all others.
-    rests: Mutex<Option<Instant>>,
-}
-
 impl Logs {
     pub fn new(keepers: Vec<(Log, Arc<dyn LogKeeper>)>, clock: Arc<dyn Clock>) -> Self {
-        let kept = |(log, keeper): (Log, _)| Kept { id: log.key.id(), name: log.name, keeper, rests: Mutex::default() };
-        let keepers: Vec<_> = keepers.into_iter().map(kept).collect();
-        // Whoever watches can tell nothing from not yet.
-        keepers.iter().for_each(|kept| OUTCOMES.iter().for_each(|outcome| kept.count(outcome, 0)));
-        if !keepers.is_empty() {
-            GATHERED.iter().for_each(|outcome| gathered(outcome, 0));
-        }
+        let keepers: Vec<_> = keepers.into_iter().map(|(log, keeper)| Kept::new(log, keeper)).collect();
         Self { keepers, clock, patience: SLOW, turn: AtomicUsize::new(0) }
     }
 
     /// What enough logs have promised; or why they have not.
     pub async fn gather(&self, assignment: &LogAssignment) -> Result<Vec<Sct>, String> {
-        let mut asking =
-            Asking { assignment, left: self.in_turn(assignment), waited_for: Vec::new(), troubles: Vec::new() };
-        let (mut asked, mut promised) = (FuturesUnordered::new(), Vec::<Sct>::new());
+        let gathered = self.ask_for(assignment).await;
+        let outcome = if gathered.is_ok() { "enough" } else { "too_few" };
+        metrics::counter!("chancery_log_promises_total", "outcome" => outcome).increment(1);
+        gathered
+    }
+
+    async fn ask_for(&self, assignment: &LogAssignment) -> Result<Vec<Sct>, String> {
+        let mut asking = Asking::of(self, assignment);
+        let mut answers = FuturesUnordered::new();
         let mut patience = Instant::now() + self.patience;
         loop {
-            while let Some(kept) = asking.next(&promised) {
-                asked.push(async move { (kept, kept.keeper.show(&assignment.chain).await) });
+            if !asking.could_be_enough() {
+                return Err(asking.troubles.join("; "));
             }
-            let (kept, answer) = match timeout_at(patience, asked.next()).await {
-                Ok(Some(answered)) => answered,
-                Ok(None) => {
-                    gathered("too_few", 1);
-                    return Err(asking.troubles.join("; "));
-                }
+            while let Some(kept) = asking.next() {
+                patience = Instant::now() + self.patience;
+                answers.push(async move { (kept, kept.show(&assignment.chains).await) });
+            }
+            match timeout_at(patience, answers.next()).await {
+                Ok(Some((kept, answer))) => asking.hear(kept, self.judge(kept, assignment, answer)),
+                // Then nobody is left, and it could not be enough.
+                Ok(None) => return Err(asking.troubles.join("; ")),
                 Err(_) => {
-                    asking.waited_for.clear();
+                    asking.wait_no_longer();
                     patience = Instant::now() + self.patience;
-                    continue;
                 }
-            };
-            asking.waited_for.retain(|id| *id != kept.id);
-            match self.judge(kept, assignment, answer) {
-                Ok(sct) => promised.push(sct),
-                Err(trouble) => asking.troubles.push(trouble),
             }
-            if assignment.logs.is_enough(assignment.validity, promised.iter().map(|sct| sct.log)) {
-                gathered("enough", 1);
-                return Ok(fewest(assignment, promised));
+            if asking.is_enough() {
+                return Ok(fewest(assignment, asking.promised));
             }
         }
     }
 
     /// The promise that an answer is; or what is wrong with it.
     fn judge(&self, kept: &Kept, assignment: &LogAssignment, answer: Result<Sct, LogError>) -> Result<Sct, String> {
-        let sct = answer.map_err(|error| kept.failed("failed", &error.to_string()))?;
+        let sct = match answer {
+            Ok(sct) => sct,
+            Err(error) => return Err(kept.fails("failed", &error.to_string(), error.retry_after())),
+        };
         let log = assignment.logs.find(kept.id);
-        if !log.is_some_and(|log| log.key.has_promised(&sct, &assignment.entry)) {
-            return Err(kept.failed("wrong", "what it promised is not signed by its key, or about something else"));
-        }
-        if !sct.has_come(self.clock.now().as_secs()) {
-            return Err(kept.failed("wrong", "its clock is ahead of ours"));
-        }
-        kept.count("promised", 1);
-        Ok(sct)
-    }
-
-    /// Those that take such a certificate, each in its turn, and those that have failed lately at the end.
-    fn in_turn(&self, assignment: &LogAssignment) -> Vec<&Kept> {
-        let takes = |kept: &&Kept| assignment.logs.find(kept.id).is_some_and(|log| log.takes(assignment.validity));
-        let mut all: Vec<_> = self.keepers.iter().filter(takes).collect();
-        let first = self.turn.fetch_add(1, Ordering::Relaxed);
-        if !all.is_empty() {
-            let first = first % all.len();
-            all.rotate_left(first);
-        }
-        all.sort_by_key(|kept| kept.rests());
-        all
+        let oldest = assignment.signed_at.minus(BEHIND).as_millis();
+        let wrong = if !log.is_some_and(|log| log.key.has_promised(&sct, &assignment.entry)) {
+            "what it promised is not signed by its key, or about something else"
+        } else if !sct.has_come(self.clock.now().as_secs()) {
+            "its clock is ahead of ours"
+        } else if i64::try_from(sct.timestamp).is_ok_and(|at| at < oldest) {
+            "its clock is behind ours"
+        } else {
+            kept.succeeds();
+            return Ok(sct);
+        };
+        Err(kept.fails("wrong", wrong, None))
     }
 }
 
-/// Who is asked for one certificate.
+/// Who is asked for one certificate, and what they have said.
 struct Asking<'a> {
     assignment: &'a LogAssignment,
-    /// Who was not asked yet.
+    /// Who was not asked yet, each in its turn.
     left: Vec<&'a Kept>,
-    /// Who was asked, and may be expected to answer soon.
+    /// Who was asked and has not answered.
+    silent: Vec<&'a Kept>,
+    /// Those of them who may be expected to answer soon.
     waited_for: Vec<LogId>,
+    promised: Vec<Sct>,
     troubles: Vec<String>,
 }
 
 impl<'a> Asking<'a> {
-    /// Whom to ask as well, where those who are waited for could not be enough: one of an operator who has promised nothing
-    /// yet, where there is one.
-    fn next(&mut self, promised: &[Sct]) -> Option<&'a Kept> {
-        let LogAssignment { logs, validity, .. } = self.assignment;
-        let counted = || promised.iter().map(|sct| sct.log).chain(self.waited_for.iter().copied());
-        if logs.is_enough(*validity, counted()) {
-            return None;
-        }
-        let operator = |id: LogId| logs.find(id).map(|log| log.operator.as_str());
-        let known: Vec<_> = counted().map(operator).collect();
-        let place = self.left.iter().position(|kept| !known.contains(&operator(kept.id)));
-        let place = place.or((!self.left.is_empty()).then_some(0))?;
-        let kept = self.left.remove(place);
+    fn of(logs: &'a Logs, assignment: &'a LogAssignment) -> Self {
+        let takes = |kept: &&Kept| assignment.logs.find(kept.id).is_some_and(|log| log.takes(assignment.validity));
+        let mut left: Vec<_> = logs.keepers.iter().filter(takes).collect();
+        let first = logs.turn.fetch_add(1, Ordering::Relaxed) % left.len().max(1);
+        left.rotate_left(first);
+        let resting = left.extract_if(.., |kept| kept.rests());
+        let troubles = resting.map(|kept| format!("{} has failed and is left alone for a while", kept.name)).collect();
+        Self { assignment, left, silent: Vec::new(), waited_for: Vec::new(), promised: Vec::new(), troubles }
+    }
+
+    /// Whom to ask as well, where those who are waited for would not be enough.
+    fn next(&mut self) -> Option<&'a Kept> {
+        let lacks = self.lacks(self.waited_for.iter().copied());
+        let operator = |id: LogId| self.assignment.logs.find(id).map(|log| log.operator.as_str());
+        let known: Vec<_> = self.counted(self.waited_for.iter().copied()).map(operator).collect();
+        let other = || self.left.iter().position(|kept| !known.contains(&operator(kept.id)));
+        let place = match lacks {
+            Lacks { logs: false, operators: false } => None,
+            Lacks { logs: false, operators: true } => other(),
+            Lacks { logs: true, operators: true } => other().or((!self.left.is_empty()).then_some(0)),
+            Lacks { logs: true, operators: false } => (!self.left.is_empty()).then_some(0),
+        };
+        let kept = self.left.remove(place?);
+        self.silent.push(kept);
         self.waited_for.push(kept.id);
         Some(kept)
     }
+
+    fn hear(&mut self, kept: &Kept, answer: Result<Sct, String>) {
+        self.waited_for.retain(|id| *id != kept.id);
+        self.silent.retain(|silent| silent.id != kept.id);
+        match answer {
+            Ok(sct) => self.promised.push(sct),
+            Err(trouble) => self.troubles.push(trouble),
+        }
+    }
+
+    /// Others are asked as well; those who are slow may still be the ones.
+    fn wait_no_longer(&mut self) {
+        for slow in self.silent.iter().filter(|kept| self.waited_for.contains(&kept.id)) {
+            self.troubles.push(slow.fails("slow", "it does not answer in time", None));
+        }
+        self.waited_for.clear();
+    }
+
+    fn is_enough(&self) -> bool {
+        self.lacks([]) == NOTHING
+    }
+
+    /// Whether it would be, if all promised who may.
+    fn could_be_enough(&self) -> bool {
+        self.lacks(self.silent.iter().chain(&self.left).map(|kept| kept.id)) == NOTHING
+    }
+
+    /// What is lacking if these promise as well.
+    fn lacks(&self, more: impl IntoIterator<Item = LogId>) -> Lacks {
+        self.assignment.logs.lacks(self.assignment.validity, self.counted(more))
+    }
+
+    fn counted(&self, more: impl IntoIterator<Item = LogId>) -> impl Iterator<Item = LogId> {
+        self.promised.iter().map(|sct| sct.log).chain(more)
+    }
+}
+
+const NOTHING: Lacks = Lacks { logs: false, operators: false };
+
+/// One of the logs.
+struct Kept {
+    id: LogId,
+    name: String,
+    keeper: Arc<dyn LogKeeper>,
+    /// Which of the ways up from a CA it took last.
+    way: AtomicUsize,
+    failing: Mutex<Failing>,
+}
+
+/// How it has failed of late.
+#[derive(Default)]
+struct Failing {
+    /// So often in a row.
+    times: u32,
+    /// Until when it is not asked.
+    rests: Option<Instant>,
 }
 
 impl Kept {
-    fn rests(&self) -> bool {
-        let rests = *self.rests.lock().unwrap_or_else(PoisonError::into_inner);
-        rests.is_some_and(|until| until > Instant::now())
+    fn new(log: Log, keeper: Arc<dyn LogKeeper>) -> Self {
+        let (way, failing) = (AtomicUsize::new(0), Mutex::default());
+        let kept = Self { id: log.key.id(), name: log.name, keeper, way, failing };
+        // Whoever watches can tell nothing from not yet.
+        OUTCOMES.iter().for_each(|outcome| kept.count(outcome, 0));
+        kept
     }
 
-    /// Notes it, and tells it in the log where it did not fail just before.
-    fn failed(&self, outcome: &'static str, why: &str) -> String {
-        self.count(outcome, 1);
-        if self.rests() {
-            tracing::debug!(log = self.name, why, "a certificate log did not take a precertificate");
-        } else {
-            tracing::warn!(log = self.name, why, "a certificate log did not take a precertificate");
+    /// Shows it the way up that it took last, and then the others, until one leads to a root that it knows.
+    async fn show(&self, chains: &[Vec<Vec<u8>>]) -> Result<Sct, LogError> {
+        let first = self.way.load(Ordering::Relaxed);
+        let mut refused = LogError::away("there is nothing to show it");
+        for place in 0..chains.len() {
+            let way = (first + place) % chains.len();
+            match self.keeper.show(&chains[way]).await {
+                Err(error @ LogError::Refused(_)) => refused = error,
+                answer => {
+                    self.way.store(way, Ordering::Relaxed);
+                    return answer;
+                }
+            }
         }
-        *self.rests.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + REST);
+        Err(refused)
+    }
+
+    fn rests(&self) -> bool {
+        self.failing().rests.is_some_and(|until| until > Instant::now())
+    }
+
+    fn succeeds(&self) {
+        self.count("promised", 1);
+        *self.failing() = Failing::default();
+    }
+
+    /// Notes it, and tells the first of several in the log.
+    fn fails(&self, outcome: &'static str, why: &str, retry_after: Option<Duration>) -> String {
+        self.count(outcome, 1);
+        let mut failing = self.failing();
+        let rest = (FIRST_REST * 2_u32.pow(failing.times.min(8))).min(LONGEST_REST);
+        failing.rests = Some(Instant::now() + rest.max(retry_after.unwrap_or_default().min(LONGEST_WISH)));
+        failing.times += 1;
+        match failing.times {
+            1 => tracing::warn!(log = self.name, why, "a certificate log did not take a precertificate"),
+            times => tracing::debug!(log = self.name, why, times, "a certificate log did not take a precertificate"),
+        }
         format!("{}: {why}", self.name)
     }
 
@@ -190,10 +275,10 @@ impl Kept {
         let labels = [("log", self.name.clone()), ("outcome", outcome.to_owned())];
         metrics::counter!("chancery_log_answers_total", &labels).increment(answers);
     }
-}
 
-fn gathered(outcome: &'static str, times: u64) {
-    metrics::counter!("chancery_log_promises_total", "outcome" => outcome).increment(times);
+    fn failing(&self) -> MutexGuard<'_, Failing> {
+        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Without those that are more than enough: each makes every certificate longer.
@@ -209,10 +294,9 @@ fn fewest(assignment: &LogAssignment, mut promised: Vec<Sct>) -> Vec<Sct> {
 }
 
 impl Workers {
-    /// Shows logs what is going to be issued, and has what they promise put into it.
-    pub(crate) async fn show_logs(&self, assignment: &LogAssignment) -> Result<(), ServiceError> {
+    /// Shows logs what is going to be issued.
+    pub(crate) async fn show_logs(&self, assignment: &LogAssignment) -> Result<Vec<Sct>, ServiceError> {
         let span = tracing::trace_span!(target: SPANS, "issuance.logs");
-        let scts = self.logs.gather(assignment).instrument(span).await.map_err(ServiceError::Logs)?;
-        self.services.issuance.note_promises(assignment, scts).await
+        self.logs.gather(assignment).instrument(span).await.map_err(ServiceError::Logs)
     }
 }

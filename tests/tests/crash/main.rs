@@ -125,12 +125,12 @@ fn kill_at(world: &World, tenant: &Tenant, order: &str, places: &LogPlaces, seed
 }
 
 fn write_places(LogPlaces(places): &LogPlaces) -> String {
-    let write = |LogPlace { operator, url, spki }: &LogPlace| json!([operator, url, spki]);
+    let write = |LogPlace { operator, url, spki, .. }: &LogPlace| json!([operator, url, spki]);
     Value::Array(places.iter().map(write).collect()).to_string()
 }
 
 fn read_places(text: &str) -> LogPlaces {
-    let read = |(operator, url, spki)| LogPlace { operator, url, spki };
+    let read = |(operator, url, spki)| LogPlace { operator, url, spki, takes_until: None };
     LogPlaces(serde_json::from_str::<Vec<_>>(text).unwrap().into_iter().map(read).collect())
 }
 

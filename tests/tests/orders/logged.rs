@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use chancery_domain::{CertificateId, PageRequest, Timestamp};
+use chancery_domain::{CertificateId, PageRequest, RevocationReason, Timestamp};
+use chancery_service::operator::{CertificateRef, Fate};
 use chancery_service::{CrlName, Job, JobKind, Next};
-use chancery_store::{AuditFilter, Fate, Standing};
+use chancery_store::{AuditFilter, PrecertificateFate, Standing};
 use chancery_testkit::log::{Mood, TestLog};
 use chancery_tests::{
     AcmeClient, LogPlaces, Node, START, Tenant, World, all_be, lookup, on_both_databases, settings, start_logs,
@@ -45,6 +46,12 @@ impl Shown {
         let workers = Workers::new(self.node.services.clone(), None, world.clock.clone());
         workers.with_logs(self.node.logs.clone()).work(job).await;
         self.tenant.get(&order_path(order)).await.expect(200)
+    }
+
+    /// All logs take what they are shown again, and nobody remembers that they did not.
+    fn recover(&mut self, world: &World) {
+        all_be(&self.logs, Mood::Taking);
+        self.node.logs = self.places.keepers(world.clock.clone());
     }
 
     async fn suspend(&self, suspended: bool) {
@@ -153,7 +160,7 @@ on_both_databases! {
     }
 
     async fn logs_that_are_away_are_waited_for_and_nothing_is_signed_twice(world: World) {
-        let shown = Shown::in_world(&world).await;
+        let mut shown = Shown::in_world(&world).await;
         let order = shown.finalized(&world, "a.test").await;
         all_be(&shown.logs[..2], Mood::Refusing);
         for attempts in [1, 9, 240] {
@@ -164,7 +171,7 @@ on_both_databases! {
         // Whoever has seen it in a log may ask.
         assert_eq!(standing(&world, &serial).await, Standing::Issued);
         assert_eq!(settle(&world).await, 0);
-        all_be(&shown.logs, Mood::Taking);
+        shown.recover(&world);
         let order = shown.begin(&world, &order, 8).await;
         assert_eq!(order["status"], "valid", "{order}");
         assert_eq!(drafted(&world, &order).await, None);
@@ -247,7 +254,7 @@ on_both_databases! {
         let other = node(&world, &shown.places).await;
         assert_eq!(other.services.jobs.lease().await.unwrap().len(), 1);
         let Next::ShowLogs(there) = other.services.issuance.issue(id).await.unwrap() else { panic!() };
-        assert_eq!((&here.chain, &here.serial), (&there.chain, &there.serial));
+        assert_eq!((&here.chains, &here.serial), (&there.chains, &there.serial));
         // The first has lost its job: what it gathers changes nothing.
         let scts = shown.node.logs.gather(&here).await.unwrap();
         shown.node.services.issuance.note_promises(&here, scts.clone()).await.unwrap();
@@ -293,21 +300,115 @@ on_both_databases! {
         assert_eq!(counted().await, 0);
     }
 
-    async fn a_copy_that_is_put_back_gives_up_what_was_shown_to_logs(world: World) {
-        let shown = Shown::in_world(&world).await;
+    /// A certificate may have come of it since the copy was made.
+    async fn a_copy_that_is_put_back_leaves_what_was_shown_to_logs_as_it_was(world: World) {
+        let mut shown = Shown::in_world(&world).await;
         let order = shown.finalized(&world, "a.test").await;
         all_be(&shown.logs, Mood::Refusing);
         shown.begin(&world, &order, 1).await;
         let first = drafted(&world, &order).await.unwrap();
-        all_be(&shown.logs, Mood::Taking);
+        shown.recover(&world);
         world.services.operator.settle_restored().await.unwrap();
         shown.node.services.jobs.lease().await.unwrap();
         let order = shown.begin(&world, &order, 1).await;
         assert_eq!(order["status"], "valid", "{order}");
         let open = world.store.read(|tx| tx.open_precertificates("", 9)).await.unwrap();
-        let fates: Vec<_> = open.iter().map(|each| (each.serial == first, each.fate)).collect();
-        assert!(fates.contains(&(true, Fate::GivenUp)) && fates.contains(&(false, Fate::Issued)), "{fates:?}");
+        let [PrecertificateFate::Issued] = open.iter().map(|each| each.fate).collect::<Vec<_>>()[..] else {
+            panic!("{open:?}")
+        };
         settle(&world).await;
-        assert_eq!(listed(&world).await, BTreeSet::from([first]));
+        assert_eq!((standing(&world, &first).await, listed(&world).await), (Standing::Issued, BTreeSet::new()));
+        // Who knows that nothing came of it can say so.
+        let by_serial = CertificateRef::Serial(first.clone());
+        let operator = &world.services.operator;
+        let revoked = operator.revoke(by_serial, RevocationReason::Superseded, None).await.unwrap();
+        assert!(!revoked.already);
+        let revoked = standing(&world, &first).await;
+        assert!(matches!(revoked, Standing::Revoked { reason: RevocationReason::Superseded, .. }), "{revoked:?}");
+    }
+
+    /// Whoever has seen it in a log, and has the key, may say so; then nothing comes of it.
+    async fn a_key_that_is_compromised_while_logs_are_shown_its_certificate_gets_none(world: World) {
+        let mut shown = Shown::in_world(&world).await;
+        let order = shown.finalized(&world, "a.test").await;
+        all_be(&shown.logs, Mood::Refusing);
+        shown.begin(&world, &order, 1).await;
+        let serial = drafted(&world, &order).await.unwrap();
+        let (operator, reason) = (&world.services.operator, RevocationReason::KeyCompromise);
+        // Not issued, as it says; and blocked all the same.
+        operator.revoke(CertificateRef::Serial(serial.clone()), reason, None).await.unwrap_err();
+        shown.recover(&world);
+        let ended = shown.begin(&world, &order, 2).await;
+        assert_eq!((&ended["status"], &ended["error"]["type"]), (&"invalid".into(), &"badCSR".into()), "{ended}");
+        settle(&world).await;
+        let revoked = standing(&world, &serial).await;
+        assert!(matches!(revoked, Standing::Revoked { reason: RevocationReason::KeyCompromise, .. }), "{revoked:?}");
+    }
+
+    async fn what_was_given_up_is_blamed_on_its_key_when_that_is_known_later(world: World) {
+        let shown = Shown::in_world(&world).await;
+        let order = shown.finalized(&world, "a.test").await;
+        all_be(&shown.logs, Mood::Refusing);
+        shown.begin(&world, &order, 1).await;
+        let serial = drafted(&world, &order).await.unwrap();
+        shown.suspend(true).await;
+        shown.begin(&world, &order, 2).await;
+        settle(&world).await;
+        let said = standing(&world, &serial).await;
+        assert!(matches!(said, Standing::Revoked { reason: RevocationReason::Unspecified, .. }), "{said:?}");
+        assert_eq!(listed(&world).await.len(), 1);
+        let operator = &world.services.operator;
+        let fates = operator.revoke_many(vec![serial.clone()], RevocationReason::KeyCompromise, None).await.unwrap();
+        assert_eq!(fates, [Fate::Already]);
+        let said = standing(&world, &serial).await;
+        assert!(matches!(said, Standing::Revoked { reason: RevocationReason::KeyCompromise, .. }), "{said:?}");
+        let heads = world.store.read(|tx| tx.crl_heads()).await.unwrap();
+        assert_eq!(heads.iter().filter(|head| head.lacking).count(), 1, "its list is made anew");
+    }
+
+    async fn nothing_is_shown_to_logs_that_could_not_be_enough(world: World) {
+        let (logs, mut places) = start_logs(&["a", "b"]);
+        places.0[1].takes_until = Some(START.plus(days(60)));
+        let node = node(&world, &places).await;
+        let (tenant, account) = stage(&world).await;
+        let shown = Shown { logs, places, tenant: node.hears(&tenant), node, account };
+        let order = shown.finalized(&world, "a.test").await;
+        let ended = shown.begin(&world, &order, 1).await;
+        assert_eq!(ended["status"], "invalid", "{ended}");
+        assert!(text(&ended["error"], "detail").contains("too few certificate logs"), "{ended}");
+        assert_eq!(shown.logs.iter().map(TestLog::asked).sum::<usize>(), 0);
+        assert_eq!(trail(&world).await, [""; 0]);
+    }
+
+    /// The operator may begin with logs, or leave one out, while orders wait.
+    async fn a_draft_that_does_not_suit_the_logs_of_its_profile_any_more_is_made_anew(world: World) {
+        let shown = Shown::in_world(&world).await;
+        // Drafted without logs, issued with.
+        let order = world.make_ready(&shown.tenant, &shown.account, &["a.test"]).await;
+        let elsewhere = world.another_node(settings(), Vec::new()).await;
+        let order = elsewhere.hears(&shown.tenant).post_empty(&finalize_path(&order)).await.expect(202);
+        elsewhere.services.issuance.prepare(lookup(&order).parse().unwrap()).await.unwrap();
+        let first = drafted(&world, &order).await.unwrap();
+        world.advance(world.services.settings.issuing.job_lease);
+        shown.node.services.jobs.lease().await.unwrap();
+        let order = shown.begin(&world, &order, 1).await;
+        assert_eq!(order["status"], "valid", "{order}");
+        assert_eq!(timestamps(&shown.certificate(&order).await), (2, false));
+        assert_eq!(standing(&world, &first).await, Standing::NotIssued);
+        // Shown to logs, one of which is left out before it is signed.
+        let order = shown.finalized(&world, "b.test").await;
+        let id = lookup(&order).parse().unwrap();
+        let Next::ShowLogs(assignment) = shown.node.services.issuance.issue(id).await.unwrap() else { panic!() };
+        let scts = shown.node.logs.gather(&assignment).await.unwrap();
+        shown.node.services.issuance.note_promises(&assignment, scts).await.unwrap();
+        let first = drafted(&world, &order).await.unwrap();
+        let (_others, others) = start_logs(&["c", "d"]);
+        let mut other = world.another_node(others.show_in(settings()), Vec::new()).await;
+        other.logs = others.keepers(world.clock.clone());
+        other.work(None).await;
+        let order = shown.tenant.get(&order_path(&order)).await.expect(200);
+        assert_eq!(order["status"], "valid", "{order}");
+        settle(&world).await;
+        assert!(matches!(standing(&world, &first).await, Standing::Revoked { .. }));
     }
 }

@@ -83,10 +83,7 @@ pub(super) fn lint(tbs: &TbsCertificate<'_>, stage: Stage, terms: &Terms<'_>, fi
 /// Which extensions there must be, in this order, and whether they are critical.
 fn expected(tbs: &TbsCertificate<'_>, stage: Stage, terms: &Terms<'_>) -> Vec<(Oid<'static>, bool)> {
     let (profile, urls) = (terms.profile, terms.urls);
-    let (mark, timestamps) = match (&profile.logs, stage) {
-        (_, Stage::Precertificate) => (true, false),
-        (logs, Stage::Certificate) => (false, logs.is_some()),
-    };
+    let is_logged = profile.logs.is_some();
     let subject_is_empty = tbs.subject().iter_rdn().next().is_none();
     let all = [
         (true, OID_X509_EXT_KEY_USAGE, true),
@@ -97,8 +94,8 @@ fn expected(tbs: &TbsCertificate<'_>, stage: Stage, terms: &Terms<'_>) -> Vec<(O
         (true, OID_X509_EXT_SUBJECT_ALT_NAME, subject_is_empty),
         (!profile.policies.is_empty(), OID_X509_EXT_CERTIFICATE_POLICIES, false),
         (urls.crl.is_some(), OID_X509_EXT_CRL_DISTRIBUTION_POINTS, false),
-        (mark, oid(&transparency::POISON), true),
-        (timestamps, oid(&transparency::SCT_LIST), false),
+        (is_logged && stage == Stage::Precertificate, oid(&transparency::POISON), true),
+        (is_logged && stage == Stage::Certificate, oid(&transparency::SCT_LIST), false),
     ];
     all.into_iter().filter(|(present, ..)| *present).map(|(_, oid, critical)| (oid, critical)).collect()
 }

@@ -59,6 +59,15 @@ pub struct LogList {
     needs: SctNeeds,
 }
 
+/// What promises lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lacks {
+    /// More logs.
+    pub logs: bool,
+    /// Logs of more operators.
+    pub operators: bool,
+}
+
 /// Why logs cannot be used together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogListError {
@@ -130,7 +139,7 @@ impl Log {
 }
 
 impl SctNeeds {
-    /// What browsers want.
+    /// What browsers want at least.
     pub const BROWSERS: Self = Self { scts: None, operators: 2 };
 
     /// How many timestamps a certificate of this length needs.
@@ -163,18 +172,26 @@ impl LogList {
         self.logs.iter().find(|log| log.key.id == id)
     }
 
+    pub fn needs(&self) -> SctNeeds {
+        self.needs
+    }
+
     /// How many timestamps such a certificate needs.
     pub fn scts_needed(&self, validity: Validity) -> usize {
         self.needs.scts(validity)
     }
 
-    /// Whether promises of these logs are enough for a certificate. One counts once, and only where it takes such
-    /// certificates.
-    pub fn is_enough(&self, validity: Validity, promised: impl IntoIterator<Item = LogId>) -> bool {
+    /// What promises of these logs lack for a certificate. One counts once, and only where it takes such certificates.
+    pub fn lacks(&self, validity: Validity, promised: impl IntoIterator<Item = LogId>) -> Lacks {
         let ids: HashSet<_> = promised.into_iter().collect();
         let logs: Vec<_> = self.logs.iter().filter(|log| ids.contains(&log.key.id) && log.takes(validity)).collect();
         let operators: HashSet<_> = logs.iter().map(|log| log.operator.as_str()).collect();
-        logs.len() >= self.needs.scts(validity) && operators.len() >= self.needs.operators
+        Lacks { logs: logs.len() < self.needs.scts(validity), operators: operators.len() < self.needs.operators }
+    }
+
+    /// Whether promises of these logs are enough for a certificate.
+    pub fn is_enough(&self, validity: Validity, promised: impl IntoIterator<Item = LogId>) -> bool {
+        self.lacks(validity, promised) == Lacks { logs: false, operators: false }
     }
 
     /// Whether there are enough that take such a certificate.

@@ -8,7 +8,7 @@ mod log;
 mod sct;
 
 pub use embed::LogEntry;
-pub use log::{Log, LogId, LogKey, LogList, LogListError, SctNeeds};
+pub use log::{Lacks, Log, LogId, LogKey, LogList, LogListError, SctNeeds};
 pub use sct::Sct;
 
 pub(crate) use embed::{POISON, SCT_LIST, is_poison, poison, sct_list};

@@ -1,5 +1,6 @@
--- What was signed for logs of certificates, until the certificate is there. Whoever has one may ask about it as about a
--- certificate: one that no certificate will come of is given up, and is revoked from then on.
+-- What was signed for certificate logs, until the certificate is there. Whoever has one may ask about it as about a
+-- certificate. One that no certificate will come of is revoked. What a copy of the database had, when it was put back, is left
+-- as it was: a certificate may have come of it since.
 CREATE TABLE precertificates (
     serial TEXT NOT NULL PRIMARY KEY,
     issuer_id TEXT NOT NULL REFERENCES issuers (id),
@@ -8,11 +9,15 @@ CREATE TABLE precertificates (
     reseller_id TEXT NOT NULL,
     order_id TEXT NOT NULL,
     crl_shard BIGINT NOT NULL,
+    key_hash BLOB NOT NULL,
     der BLOB NOT NULL,
     not_after BIGINT NOT NULL,
     signed_at BIGINT NOT NULL,
-    given_up_at BIGINT
+    state TEXT NOT NULL,
+    state_at BIGINT NOT NULL,
+    revocation_reason BIGINT
 );
-CREATE INDEX precertificates_open ON precertificates (serial) WHERE given_up_at IS NULL;
-CREATE INDEX precertificates_given_up ON precertificates (issuer_id, crl_shard, serial) WHERE given_up_at IS NOT NULL;
-CREATE INDEX precertificates_ended ON precertificates (not_after) WHERE given_up_at IS NOT NULL;
+CREATE INDEX precertificates_open ON precertificates (serial) WHERE state = 'open';
+CREATE INDEX precertificates_revoked ON precertificates (issuer_id, crl_shard, serial) WHERE state = 'revoked';
+CREATE INDEX precertificates_by_key_hash ON precertificates (key_hash);
+CREATE INDEX precertificates_ended ON precertificates (not_after) WHERE state <> 'open';

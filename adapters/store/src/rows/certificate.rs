@@ -306,10 +306,11 @@ impl Tx<'_> {
         Ok(revoked)
     }
 
-    /// The hash of a certificate's public key.
+    /// The hash of a certificate's public key; also where it is only shown to logs yet.
     pub fn key_hash(&mut self, id: CertificateId) -> Result<Option<Vec<u8>>, StoreError> {
-        let sql = "SELECT key_hash FROM certificates WHERE id = ?1 AND key_hash IS NOT NULL";
-        self.query_one(sql, params![id], |row| row.bytes())
+        let sql = "SELECT COALESCE(key_hash, (SELECT key_hash FROM precertificates
+                   WHERE precertificates.serial = certificates.serial)) FROM certificates WHERE id = ?1";
+        Ok(self.query_one(sql, params![id], |row| row.bytes_or_none())?.flatten())
     }
 
     /// What is known of a serial number of an issuer. One that was drawn for a draft is not issued, unless logs were shown

@@ -119,7 +119,7 @@ impl Tx<'_> {
         self.query_one(sql, params![issuer, shard, now, until, scheduled_by], |row| row.int())
     }
 
-    /// What belongs on a list now: the revoked certificates, and the precertificates that were given up, that had not expired when the last list was made on
+    /// What belongs on a list now: the revoked certificates, and precertificates, that had not expired when the last list was made on
     /// schedule, so that each has been on one such list after its end (RFC 5280 section 3.3). Ask in a unit that reads:
     /// it sees one moment.
     pub fn crl_facts(&mut self, issuer: IssuerId, shard: i64, now: Timestamp) -> Result<Option<CrlFacts>, StoreError> {
@@ -137,7 +137,7 @@ impl Tx<'_> {
         // The last second of a certificate counts, and lists are dated in whole seconds.
         let since = Timestamp::from_secs(facts.scheduled_at.min(now).as_secs());
         let mut entries = self.revoked(issuer, shard, since)?;
-        entries.extend(self.given_up(issuer, shard, since)?);
+        entries.extend(self.revoked_precertificates(issuer, shard, since)?);
         Ok(Some(CrlFacts { entries, ..facts }))
     }
 

@@ -14,7 +14,11 @@ impl Tx<'_> {
     pub fn block_key(&mut self, hash: &[u8], reason: &str, now: Timestamp) -> Result<bool, StoreError> {
         self.bar("encode(?1, 'hex')", params![hash])?;
         let sql = "INSERT INTO blocked_keys (key_hash, reason, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
-        Ok(self.execute(sql, params![hash, reason, now])? == 1)
+        let new = self.execute(sql, params![hash, reason, now])? == 1;
+        if new {
+            self.blame_key_for_precertificates(hash)?;
+        }
+        Ok(new)
     }
 
     /// Why a public key is blocked, where it is.

@@ -161,6 +161,7 @@ pub fn check_config(target: &ConfigTarget) -> Result<(), Failure> {
                 },
                 "resolvers" => installation.resolvers(),
                 "perspectives" => installation.perspectives.remotes.iter().map(|remote| remote.name()).collect::<Vec<_>>(),
+                "logs" => installation.logs.logs.iter().map(|log| log.log.name.as_str()).collect::<Vec<_>>(),
                 "issuer" => installation.settings.issuer,
                 "audience" => installation.settings.audience,
                 "profiles" => installation.settings.profiles.iter().map(|profile| profile.name.as_str()).collect::<Vec<_>>(),

@@ -19,8 +19,19 @@ pub struct WrittenLog {
     pub until: Option<Timestamp>,
 }
 
+/// What is in a list.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ListedLogs {
+    pub made_at: Option<Timestamp>,
+    /// Those that are usable: browsers count no others.
+    pub usable: Vec<WrittenLog>,
+    /// Those that would be, if we could make sense of them, and why we cannot.
+    pub odd: Vec<String>,
+}
+
 #[derive(Deserialize)]
 struct LogList {
+    log_list_timestamp: Option<String>,
     operators: Vec<Operator>,
 }
 
@@ -41,6 +52,7 @@ struct Log {
     url: String,
     #[serde(default)]
     state: State,
+    log_type: Option<String>,
     temporal_interval: Option<Interval>,
 }
 
@@ -55,31 +67,40 @@ struct Interval {
     end_exclusive: String,
 }
 
-/// The logs of a list that are usable: browsers count no others.
-pub fn read(text: &[u8]) -> Result<Vec<WrittenLog>, String> {
+pub fn read(text: &[u8]) -> Result<ListedLogs, String> {
     let list: LogList =
         serde_json::from_slice(text).map_err(|error| format!("is not a log list as browsers publish them: {error}"))?;
-    let mut usable = Vec::new();
+    let made_at = list.log_list_timestamp.as_deref().and_then(Timestamp::parse);
+    let mut listed = ListedLogs { made_at, ..ListedLogs::default() };
     for Operator { name, logs, tiled_logs } in list.operators {
-        for log in logs.into_iter().chain(tiled_logs).filter(|log| log.state.usable.is_some()) {
-            let called = log.description.clone().unwrap_or_else(|| log.url.clone());
-            usable.push(log.written(&name).map_err(|why| format!("{called}: {why}"))?);
+        for log in logs.into_iter().chain(tiled_logs).filter(Log::is_usable) {
+            let called = log.called();
+            match log.written(&name) {
+                Ok(log) => listed.usable.push(log),
+                Err(why) => listed.odd.push(format!("{called}: {why}")),
+            }
         }
     }
-    match usable.is_empty() {
-        true => Err("has no log that is usable".to_owned()),
-        false => Ok(usable),
-    }
+    Ok(listed)
 }
 
 impl Log {
+    /// Logs for tests promise what nobody counts.
+    fn is_usable(&self) -> bool {
+        self.state.usable.is_some() && self.log_type.as_deref().is_none_or(|kind| kind == "prod")
+    }
+
+    fn called(&self) -> String {
+        let name = self.description.as_deref().unwrap_or(&self.url);
+        name.chars().filter(|letter| !letter.is_control()).take(100).collect()
+    }
+
     fn written(self, operator: &str) -> Result<WrittenLog, String> {
-        let key = read_key(&self.key)?;
+        let (name, key) = (self.called(), read_key(&self.key)?);
         let (from, until) = match self.temporal_interval {
             Some(interval) => (Some(read_time(&interval.start_inclusive)?), Some(read_time(&interval.end_exclusive)?)),
             None => (None, None),
         };
-        let name = self.description.unwrap_or_else(|| self.url.clone());
         Ok(WrittenLog { name, operator: operator.to_owned(), url: self.url, key, from, until })
     }
 }
@@ -108,6 +129,8 @@ mod tests {
                  "state": {"retired": {"timestamp": "2021-01-01T00:00:00Z"}}},
                 {"description": "North new", "key": "AQID", "url": "https://ct.north.example/new/",
                  "state": {"pending": {"timestamp": "2026-11-01T00:00:00Z"}}},
+                {"description": "North test", "key": "AQID", "url": "https://ct.north.example/test/",
+                 "state": {"usable": {"timestamp": "2026-01-01T00:00:00Z"}}, "log_type": "test"},
                 {"description": "North nothing", "key": "AQID", "url": "https://ct.north.example/x/"}
             ], "tiled_logs": []},
             {"name": "South", "email": [], "tiled_logs": [
@@ -119,7 +142,8 @@ mod tests {
 
     #[test]
     fn usable_logs_of_both_kinds_are_taken_and_no_others() {
-        let logs = read(LIST.as_bytes()).unwrap();
+        let ListedLogs { made_at, usable: logs, odd } = read(LIST.as_bytes()).unwrap();
+        assert_eq!((made_at, odd), (Timestamp::parse("2026-11-01T00:00:00Z"), vec![]));
         let new_year = |year: u32| Timestamp::parse(&format!("{year}-01-01T00:00:00Z"));
         assert_eq!(
             logs,
@@ -145,13 +169,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_says_so() {
+    fn what_is_no_list_says_so_and_odd_entries_keep_no_other_from_being_used() {
         let said = |text: &str| read(text.as_bytes()).unwrap_err();
         assert!(said("").starts_with("is not a log list as browsers publish them"), "{}", said(""));
         assert!(said(r#"{"logs": []}"#).contains("missing field `operators`"));
-        assert_eq!(said(r#"{"operators": []}"#), "has no log that is usable");
-        assert_eq!(said(&LIST.replace("BAUG", "B")), "South tiled: the key is not base64");
-        let said = said(&LIST.replace("2028-01-01T00:00:00Z", "2028"));
-        assert_eq!(said, "North 2027: must be a time such as 2027-01-01T00:00:00Z, not \"2028\"");
+        let odd = |text: String| {
+            let listed = read(text.as_bytes()).unwrap();
+            assert_eq!(listed.usable.len(), 1);
+            listed.odd
+        };
+        assert_eq!(odd(LIST.replace("BAUG", "B")), ["South tiled: the key is not base64"]);
+        let odd = odd(LIST.replace("2028-01-01T00:00:00Z", "2028"));
+        assert_eq!(odd, ["North 2027: must be a time such as 2027-01-01T00:00:00Z, not \"2028\""]);
     }
 }

@@ -1,4 +1,5 @@
 mod dcv;
+mod logs;
 mod perspectives;
 
 use std::fs;

@@ -71,8 +71,8 @@ fn base(name: &str, is_known: impl Fn(&str) -> bool) -> String {
     parts.into_iter().find(|base| is_known(base)).unwrap_or(name).to_owned()
 }
 
-/// What a `dev` does not have; `perspectives.rs` sees it.
-const ONLY_WITH_PERSPECTIVES: &str = "chancery_perspective_answers_total";
+/// What a `dev` does not have; `perspectives.rs` and `transparency.rs` see it.
+const NOT_IN_DEV: [&str; 2] = ["chancery_perspective_answers_total", "chancery_log_answers_total"];
 
 #[test]
 fn the_page_lists_what_a_server_shows() {
@@ -86,7 +86,7 @@ fn the_page_lists_what_a_server_shows() {
     assert!((400..500).contains(&refused.status), "{refused:?}");
     let mut listed = documented();
     assert!(listed.len() > 30, "{listed:?}");
-    assert!(listed.remove(ONLY_WITH_PERSPECTIVES).is_some());
+    NOT_IN_DEV.iter().for_each(|name| assert!(listed.remove(*name).is_some(), "{name}"));
     let admin = dev.value("admin_url").strip_prefix("http://").unwrap().to_owned();
     // Some are looked at every few seconds only.
     let began = Instant::now();

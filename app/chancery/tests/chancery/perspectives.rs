@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::ordering::{openssl, text};
+use crate::service::Service;
 use crate::support::*;
 
 const NAMES: [&str; 3] = ["north", "east", "south"];
@@ -58,14 +59,10 @@ impl Perspective {
 struct World {
     /// From here, and from each perspective.
     dns: Vec<TestDns>,
-    web: TestWeb,
     perspectives: Vec<Perspective>,
-    configured: Configured,
     /// The perspectives, as a configuration names them.
     listed: String,
-    serving: Serving,
-    api_key: String,
-    account: Value,
+    service: Service,
     files: TempDir,
     runtime: Runtime,
 }
@@ -93,15 +90,16 @@ impl World {
 
     /// One of the perspectives, started anew.
     fn perspective(&self, place: usize, listen: &str) -> Perspective {
-        perspective(place, listen, self.files.path(), self.dns[place + 1].address(), self.web.port())
+        perspective(place, listen, self.files.path(), self.dns[place + 1].address(), self.service.web.port())
     }
 
     /// The service asks the perspectives from now on.
     fn ask_perspectives(&mut self) {
-        self.serving.process.stop();
-        let text = fs::read_to_string(self.configured.path()).unwrap();
-        fs::write(self.configured.path(), text + &self.listed).unwrap();
-        self.serving = self.configured.serve();
+        let service = &mut self.service;
+        service.serving.process.stop();
+        let text = fs::read_to_string(service.configured.path()).unwrap();
+        fs::write(service.configured.path(), text + &self.listed).unwrap();
+        service.serving = service.configured.serve();
     }
 
     fn begin_alone() -> Self {
@@ -158,26 +156,8 @@ impl World {
             dns[0].address(),
         );
         let listed = listed.collect();
-        let configured = Configured::initialised_without_dns(&more);
-        configured.run(&["reseller", "create", "--code", "DEMO", "--name", "Demo"]);
-        let api_key = text(&configured.run(&["api-key", "create", "--reseller", "DEMO", "--json"]).json()["api_key"]);
-        let serving = configured.serve();
-        let account = Value::Null;
-        let mut world = Self { dns, web, perspectives, configured, listed, serving, api_key, account, files, runtime };
-        world.account = world.post("/v1/account", &json!({"customer_email": "a@example.com"}))["lookup"].clone();
-        world
-    }
-
-    fn ask(&self, path: &str, more: &[&str]) -> Answer {
-        let authorization = format!("Authorization: {}", self.api_key);
-        curl(&[&["-H", &authorization, &format!("http://{}{path}", self.serving.api)], more].concat())
-    }
-
-    #[track_caller]
-    fn post(&self, path: &str, body: &Value) -> Value {
-        let answer = self.ask(path, &["-H", "Content-Type: application/json", "-d", &body.to_string()]);
-        assert!((200..300).contains(&answer.status), "{path}: {answer:?}");
-        answer.json()
+        let service = Service::begin(web, &more);
+        Self { dns, perspectives, listed, service, files, runtime }
     }
 
     /// Where a name leads, as seen from here and from each perspective.
@@ -187,53 +167,15 @@ impl World {
         }
     }
 
-    /// Orders a certificate for a name that the web server shows control of; what became of the order, and its looks.
+    /// What became of an order for a name, and its looks.
     #[track_caller]
     fn order(&self, name: &str) -> (Value, Vec<Value>) {
-        let order = self.post("/v1/order", &json!({"account_lookup": self.account, "csr": csr(name)}));
-        let authorization = text(&order["authorizations"][0]["lookup"]);
-        let codes = self.post(&format!("/v1/authz/{authorization}/challenges"), &json!({}));
-        let challenges = codes["challenges"].as_array().unwrap();
-        let challenge = challenges.iter().find(|challenge| challenge["type"] == "http-01").unwrap();
-        let page = format!("/.well-known/acme-challenge/{}", text(&challenge["token"]));
-        self.web.page(&page, challenge["keyAuthorization"].as_str().unwrap());
-        self.post(&format!("/v1/challenge/{}", text(&challenge["lookup"])), &json!({}));
-        let path = format!("/v1/order/{}", text(&order["lookup"]));
-        let order = self.until(&path, |order| order["status"] != "pending");
-        let challenge = self.ask(&format!("/v1/challenge/{}", text(&challenge["lookup"])), &[]).json();
-        (order, challenge["attempts"].as_array().unwrap().clone())
-    }
-
-    /// Asks until it is so.
-    #[track_caller]
-    fn until(&self, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-        let began = Instant::now();
-        loop {
-            let answer = self.ask(path, &[]).json();
-            if is_so(&answer) {
-                return answer;
-            }
-            assert!(began.elapsed() < GENEROUS, "{answer}\n{}", self.serving.process.log());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        self.service.order(&csr(name))
     }
 
     fn end(self) {
-        drop((self.dns, self.web, self.serving, self.perspectives));
+        drop((self.dns, self.service, self.perspectives));
         self.runtime.shutdown_background();
-    }
-}
-
-impl Configured {
-    /// As [`initialised`](Self::initialised), where the settings name a DNS server themselves.
-    fn initialised_without_dns(more: &str) -> Self {
-        let configured = Self::new("");
-        let text = fs::read_to_string(configured.path()).unwrap();
-        let text: String =
-            text.lines().filter(|line| !line.starts_with("dcv.")).map(|line| format!("{line}\n")).collect();
-        fs::write(configured.path(), text + more).unwrap();
-        assert_eq!(configured.run(&["init"]).code, 0);
-        configured
     }
 }
 
@@ -259,7 +201,7 @@ fn what_is_seen_from_here_must_be_seen_from_elsewhere() {
     assert_eq!((order["status"].as_str(), from(&attempts).as_slice()), (Some("ready"), everybody.as_slice()));
     assert!(attempts.iter().filter(|attempt| attempt["httpStatus"] == 200).count() >= 3, "{attempts:#?}");
     let lookup = text(&order["lookup"]);
-    assert_eq!(world.ask(&format!("/v1/order/{lookup}/finalize"), &["-X", "POST"]).status, 202);
+    assert_eq!(world.service.ask(&format!("/v1/order/{lookup}/finalize"), &["-X", "POST"]).status, 202);
     world.name("one.test", [HERE, HERE, ASTRAY, HERE]);
     let (order, attempts) = world.order("one.test");
     assert_eq!(order["status"], "ready", "{order:#}");
@@ -285,7 +227,7 @@ fn what_is_seen_from_here_must_be_seen_from_elsewhere() {
     assert!(error.contains("caa") && error.contains("another.example") && error.contains("east, south"), "{error}");
 
     // One that is away is missed by nobody; without two nothing is believed, and nobody is blamed for it.
-    let told = |world: &World| world.configured.run(&["doctor", "--json"]).stdout;
+    let told = |world: &World| world.service.configured.run(&["doctor", "--json"]).stdout;
     let findings = told(&world);
     assert_eq!(findings.matches("answers: ").count(), 3, "{findings}");
     world.perspectives[2].process.stop();
@@ -322,16 +264,16 @@ fn what_is_seen_from_here_must_be_seen_from_elsewhere() {
     assert_eq!(from(&attempts), everybody);
     assert!(told(&world).contains("no name can be validated"), "{}", told(&world));
 
-    let metrics = get(&world.serving.admin, "/metrics").body;
+    let metrics = get(&world.service.serving.admin, "/metrics").body;
     assert_eq!(counted(&metrics, ["north", "validation", "disagreed"]), 1);
     assert_eq!(counted(&metrics, ["south", "caa", "disagreed"]), 1);
     assert_eq!(counted(&metrics, ["north", "caa", "unreachable"]), 0);
     assert!(counted(&metrics, ["north", "validation", "agreed"]) >= 1);
     assert!(counted(&metrics, ["east", "validation", "unreachable"]) >= 1);
-    let log = world.serving.process.log();
+    let log = world.service.serving.process.log();
     assert!(log.contains("a perspective cannot be asked"), "{log}");
     assert!(!log.contains(SECRET));
-    world.serving.process.stop();
+    world.service.serving.process.stop();
     world.end();
 }
 
@@ -341,21 +283,21 @@ fn what_was_seen_before_there_were_perspectives_is_looked_at_again() {
     world.name("early.test", [HERE; 4]);
     let (order, attempts) = world.order("early.test");
     assert_eq!((order["status"].as_str(), from(&attempts)), (Some("ready"), vec!["primary"]));
-    let again = || json!({"account_lookup": world.account, "csr": csr("early.test")});
-    assert_eq!(world.post("/v1/order", &again())["status"], "ready", "control is shown already");
+    let again = || json!({"account_lookup": world.service.account, "csr": csr("early.test")});
+    assert_eq!(world.service.post("/v1/order", &again())["status"], "ready", "control is shown already");
 
     let (early, body) = (format!("/v1/order/{}", text(&order["lookup"])), again());
     world.ask_perspectives();
-    assert_eq!(world.post("/v1/order", &body)["status"], "pending", "nobody else has seen it");
-    world.ask(&format!("{early}/finalize"), &["-X", "POST"]);
-    let ended = world.until(&early, |order| order["status"] != "processing" && order["status"] != "ready");
+    assert_eq!(world.service.post("/v1/order", &body)["status"], "pending", "nobody else has seen it");
+    world.service.ask(&format!("{early}/finalize"), &["-X", "POST"]);
+    let ended = world.service.until(&early, |order| order["status"] != "processing" && order["status"] != "ready");
     assert_eq!(ended["status"], "invalid", "{ended:#}");
     assert!(ended["error"].to_string().contains("seen by too few"), "{ended:#}");
 
     let (order, attempts) = world.order("early.test");
     assert!(order["status"] == "ready" && from(&attempts).len() >= 3, "{order:#}");
-    assert_eq!(world.post("/v1/order", &body)["status"], "ready", "enough have seen it");
-    world.serving.process.stop();
+    assert_eq!(world.service.post("/v1/order", &body)["status"], "ready", "enough have seen it");
+    world.service.serving.process.stop();
     world.end();
 }
 

@@ -8,7 +8,7 @@ use chancery_domain::policy::Request;
 use chancery_domain::{
     Authorization, Identifier, IssuanceProof, Order, OrderId, ProblemKind, ProofError, Timestamp, ValidationProblem,
 };
-use chancery_pki::{CertificateRequest, Draft, Period, PeriodWish, Serial, SubscriberProfile};
+use chancery_pki::{CertificateRequest, Draft, LogList, Period, PeriodWish, Serial, SubscriberProfile, Validity};
 use chancery_store::{DraftRow, StoreError, Tx};
 
 use super::{CaaAssignment, Issuance, Work, csr_of, hex, profiles, terms};
@@ -17,7 +17,7 @@ use crate::csr;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
 use crate::issuance_rules::{Parties, evidence_rules, require_short, standing_authorizations, unprovable};
-use crate::orders::{Standing, days_between};
+use crate::orders::{Standing, days_between, redraft_order};
 
 /// How far the first step has come.
 pub(super) enum Drafting {
@@ -32,7 +32,7 @@ impl Issuance {
     pub(super) fn draft_in(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Drafting, ServiceError> {
         let (kernel, now) = (&self.kernel, self.kernel.now());
         let Some(order) = self.claim(tx, id)? else { return Ok(Drafting::Done) };
-        let stored = tx.draft(order.certificate)?;
+        let stored = self.suitable_draft(tx, &order, now)?;
         let mut standing = Standing::of(tx, order.account)?;
         if stored.is_none() && standing.counts(&kernel.settings) {
             // Certificates of one account are counted one after the other; claimed before it is held, or two wait for
@@ -81,6 +81,19 @@ impl Issuance {
         let changed = || StoreError::Unavailable("the CAs have changed, and are about to be read anew".to_owned());
         let (draft, signing) = composed.ok_or_else(changed)?;
         Ok(Drafting::Drafted(Some(Box::new(Work { order, draft, signing, request }))))
+    }
+
+    /// The draft that the order has; none where it is one that its profile has no use for any more. Such a one is dropped.
+    fn suitable_draft(&self, tx: &mut Tx<'_>, order: &Order, now: Timestamp) -> Result<Option<DraftRow>, ServiceError> {
+        let Some(stored) = tx.draft(order.certificate)? else { return Ok(None) };
+        let (_, profile) = profiles(&self.kernel, order)?;
+        let draft = Draft::from_stored(&stored.tbs).map_err(ServiceError::internal)?;
+        if draft.suits(profile.logs.as_deref()) {
+            return Ok(Some(stored));
+        }
+        tracing::warn!(order = %order.id, serial = stored.serial, "a draft is made anew: the logs of its profile have changed");
+        redraft_order(tx, order, now)?;
+        Ok(None)
     }
 
     /// The same in the unit of work in which an order was finalized, where all who stand for it are held and the CSR was
@@ -166,6 +179,9 @@ impl Issuance {
                 detail: error.to_string(),
             })
         })?;
+        if let Some(logs) = &profile.logs {
+            require_logs(logs, period.validity)?;
+        }
         let urls = signing.urls_for(&kernel.settings.issuing.issuer_rules(&order.profile));
         let terms = terms(&signing, &urls, profile, names, key, now);
         let serial = Serial::draw(kernel.entropy.as_ref());
@@ -178,6 +194,17 @@ impl Issuance {
         fault::reached(Step::Drafting);
         Ok(Some((draft, signing)))
     }
+}
+
+/// Nothing is shown to some logs that could never be in enough.
+fn require_logs(logs: &LogList, validity: Validity) -> Result<(), ServiceError> {
+    if logs.could_be_enough(validity) {
+        return Ok(());
+    }
+    let ends = Timestamp::from_secs(validity.not_after());
+    tracing::error!(%ends, "too few certificate logs take what ends then: name more in [ct]");
+    let detail = format!("too few certificate logs take what ends at {ends}; order one that ends at another time");
+    Err(ServiceError::Unissuable(ValidationProblem { kind: ProblemKind::ServerInternal, detail }))
 }
 
 /// When a certificate with an explicit end begins: as asked for, unless that has passed meanwhile, or else now.

@@ -168,16 +168,17 @@ impl Issuance {
         self.go_on(work).await
     }
 
-    /// Whether an order has its draft, and needs others who may be away: a token that has the key of its CA, or logs.
+    /// Whether an order has its draft, and needs others who may be away: a token that has the key of its CA, or logs, which may
+    /// have been shown it already.
     pub async fn needs_others(&self, id: OrderId) -> Result<bool, ServiceError> {
         let read = move |tx: &mut Tx<'_>| {
             let Some(order) = tx.any_order(id)? else { return Ok::<_, ServiceError>(None) };
-            Ok(tx.draft(order.certificate)?)
+            let Some(draft) = tx.draft(order.certificate)? else { return Ok(None) };
+            Ok(Some((draft.issuer, tx.precertificate(&draft.serial)?.is_some())))
         };
-        let Some(stored) = self.kernel.store.glance(read).await? else { return Ok(false) };
-        let signing = self.authority.find(stored.issuer);
-        let by_token = signing.is_some_and(|signing| signing.issuer.signs_elsewhere());
-        Ok(by_token || Draft::from_stored(&stored.tbs).is_ok_and(|draft| draft.is_precertificate()))
+        let Some((issuer, is_shown)) = self.kernel.store.glance(read).await? else { return Ok(false) };
+        let signing = self.authority.find(issuer);
+        Ok(is_shown || signing.is_some_and(|signing| signing.issuer.signs_elsewhere()))
     }
 
     /// Nothing that is signed leaves before it is kept, and whatever was found good for it is looked at again then. Gives

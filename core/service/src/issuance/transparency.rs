@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use chancery_domain::{OrderId, Timestamp};
 use chancery_pki::{Draft, LogEntry, LogList, Precertificate, Sct, Validity};
-use chancery_store::{DraftRow, Fate, OpenPrecertificate, PrecertificateRow, Tx};
+use chancery_store::{DraftRow, OpenPrecertificate, PrecertificateFate, PrecertificateRow, Tx};
 use serde_json::json;
 
 use super::{Issuance, Next, Work, hex, profiles};
@@ -31,8 +31,10 @@ pub struct LogAssignment {
     pub logs: Arc<LogList>,
     pub validity: Validity,
     pub entry: LogEntry,
-    /// The precertificate, and the CA that signed it, in DER.
-    pub chain: Vec<Vec<u8>>,
+    /// The precertificate and the CAs above it, in DER, in each of the ways up that there are: a log takes what leads to a
+    /// root that it knows.
+    pub chains: Vec<Vec<Vec<u8>>>,
+    pub signed_at: Timestamp,
 }
 
 impl Issuance {
@@ -40,21 +42,20 @@ impl Issuance {
     pub(super) async fn show(&self, work: Work) -> Result<Next, ServiceError> {
         let (id, serial) = (work.order.id, hex(work.draft.serial().as_bytes()));
         let Some(logs) = profiles(&self.kernel, &work.order)?.1.logs.clone() else {
-            let gone = "the draft is for logs, and the profile has none any more";
-            return self.settle(id, ServiceError::internal(gone)).await.map(|()| Next::Done);
+            return Err(ServiceError::internal("a draft for logs, of a profile that has none"));
         };
         let asked = serial.clone();
         let known = self.kernel.store.read(move |tx| tx.precertificate(&asked)).await?;
-        let (work, precertificate) = match known {
-            Some(der) => (Arc::new(work), Some(Precertificate::from_stored(der))),
+        let (validity, signing) = (work.draft.validity(), work.signing.clone());
+        let entry = work.draft.log_entry(&signing.issuer).map_err(ServiceError::internal)?;
+        let kept = match known {
+            Some(known) => Some(known),
             None => self.sign_and_keep_precertificate(work, serial.clone()).await?,
         };
-        let Some(precertificate) = precertificate else { return Ok(Next::Done) };
-        let issuer = &work.signing.issuer;
-        let entry = work.draft.log_entry(issuer).map_err(ServiceError::internal)?;
-        let chain = vec![precertificate.as_der().to_vec(), issuer.certificate().as_der().to_vec()];
-        let validity = work.draft.validity();
-        Ok(Next::ShowLogs(Box::new(LogAssignment { order: id, serial, logs, validity, entry, chain })))
+        let Some(PrecertificateRow { der, signed_at, .. }) = kept else { return Ok(Next::Done) };
+        let above = signing.chains.all(self.kernel.now());
+        let chains = above.map(|above| std::iter::once(der.clone()).chain(above.ders()).collect()).collect();
+        Ok(Next::ShowLogs(Box::new(LogAssignment { order: id, serial, logs, validity, entry, chains, signed_at })))
     }
 
     /// None where the order has come to another end.
@@ -62,25 +63,23 @@ impl Issuance {
         &self,
         work: Work,
         serial: String,
-    ) -> Result<(Arc<Work>, Option<Precertificate>), ServiceError> {
+    ) -> Result<Option<PrecertificateRow>, ServiceError> {
         let id = work.order.id;
         let (work, signed) = self.sign_where_it_is(work, Self::sign_precertificate).await?;
-        let work = Arc::new(work);
         let signed = match signed {
             Ok(signed) => signed,
             Err(away @ ServiceError::Signer(_)) => return Err(away),
-            Err(reason) => return self.unsignable(id, &reason).await.map(|()| (work, None)),
+            Err(reason) => return self.unsignable(id, &reason).await.map(|()| None),
         };
         fault::reached(Step::PrecertificateSigned);
-        let (me, about, der) = (self.clone(), work.clone(), signed.as_der().to_vec());
-        let keep = move |tx: &mut Tx<'_>| me.keep_precertificate(tx, &about, &serial, &der);
+        let me = self.clone();
+        let keep = move |tx: &mut Tx<'_>| me.keep_precertificate(tx, &work, &serial, &signed);
         match self.kernel.store.write(keep).await {
-            Ok(true) => {
+            Ok(kept) => {
                 fault::reached(Step::PrecertificateKept);
-                Ok((work, Some(signed)))
+                Ok(kept)
             }
-            Ok(false) => Ok((work, None)),
-            Err(error) => self.settle(id, error).await.map(|()| (work, None)),
+            Err(error) => self.settle(id, error).await.map(|()| None),
         }
     }
 
@@ -93,19 +92,20 @@ impl Issuance {
         })
     }
 
-    /// Whoever signs it has promised to issue, so everything is asked once more.
+    /// Whoever signs it has promised to issue, so everything is asked once more. Gives what is kept: where another was faster,
+    /// that is what it has signed.
     fn keep_precertificate(
         &self,
         tx: &mut Tx<'_>,
         work: &Work,
         serial: &str,
-        der: &[u8],
-    ) -> Result<bool, ServiceError> {
+        signed: &Precertificate,
+    ) -> Result<Option<PrecertificateRow>, ServiceError> {
         let (id, now) = (work.order.id, self.kernel.now());
-        let Some(order) = self.claim(tx, id)? else { return Ok(false) };
+        let Some(order) = self.claim(tx, id)? else { return Ok(None) };
         // The order may have been put back and finalized again meanwhile.
         if tx.draft(order.certificate)?.is_none_or(|draft| draft.serial != serial) {
-            return Ok(false);
+            return Ok(None);
         }
         self.require_issuable(tx, work, &order, now)?;
         let row = PrecertificateRow {
@@ -115,14 +115,19 @@ impl Issuance {
             reseller: order.reseller,
             order: id,
             shard: i64::from(work.signing.shards.shard_of(&work.draft.serial())),
-            der: der.to_vec(),
+            key_hash: work.request.key().map_err(ServiceError::internal)?.sha256().to_vec(),
+            der: signed.as_der().to_vec(),
             not_after: Timestamp::from_secs(work.draft.validity().not_after()),
             signed_at: now,
         };
-        tx.store_precertificate(&row)?;
-        let detail = describe_with(&order, "serial", serial);
-        self.kernel.audit_own(tx, Some(order.reseller), "precertificate.sign", id, &detail)?;
-        Ok(true)
+        let kept = tx.store_precertificate(row)?;
+        if kept.der == signed.as_der() {
+            let mut detail = describe_with(&order, "serial", serial);
+            detail["fingerprint"] = hex(&signed.sha256()).into();
+            detail["notAfter"] = kept.not_after.to_string().into();
+            self.kernel.audit_own(tx, Some(order.reseller), "precertificate.sign", id, &detail)?;
+        }
+        Ok(Some(kept))
     }
 
     /// Puts what logs have promised into the draft, which becomes that of the certificate. Comes too late where the order
@@ -170,8 +175,8 @@ impl Issuance {
     }
 
     /// Revokes the precertificates that no certificate will come of, and forgets those whose certificate is there; says how
-    /// many those were. What an order has come to is seen here and nowhere else: so it does not matter how it ended, or
-    /// which program ended it.
+    /// many. What an order has come to is seen here and nowhere else: so it does not matter how it ended, or which program
+    /// ended it.
     pub async fn settle_precertificates(&self) -> Result<u64, ServiceError> {
         let (mut after, mut settled) = (String::new(), 0);
         loop {
@@ -179,29 +184,34 @@ impl Issuance {
             let page = self.kernel.store.read(move |tx| tx.open_precertificates(&from, PAGE)).await?;
             let Some(last) = page.last() else { return Ok(settled) };
             after.clone_from(&last.serial);
-            let ended: Vec<_> = page.into_iter().filter(|open| open.fate != Fate::Awaited).collect();
+            let ended: Vec<_> = page.into_iter().filter(|open| open.fate != PrecertificateFate::Awaited).collect();
             if ended.is_empty() {
                 continue;
             }
             settled += ended.len() as u64;
             let kernel = self.kernel.clone();
-            let end = move |tx: &mut Tx<'_>| ended.iter().try_for_each(|open| end(&kernel, tx, open));
-            self.kernel.store.write(end).await?;
+            let revoked = self.kernel.store.write(move |tx| end_all(&kernel, tx, &ended)).await?;
+            for serial in revoked {
+                tracing::warn!(serial, "a precertificate is revoked: no certificate came of its order");
+            }
         }
     }
 }
 
-fn end(kernel: &Kernel, tx: &mut Tx<'_>, open: &OpenPrecertificate) -> Result<(), ServiceError> {
-    match open.fate {
-        Fate::Awaited => {}
-        Fate::Issued => tx.forget_precertificate(&open.serial)?,
-        Fate::GivenUp => {
-            if tx.give_up_precertificate(open, kernel.now())? {
-                tracing::warn!(order = %open.order, serial = open.serial, "a precertificate is revoked: nothing was issued");
-                let detail = json!({"serial": open.serial, "because": "no certificate came of its order"});
-                kernel.audit_own(tx, Some(open.reseller), "precertificate.revoke", open.order, &detail)?;
-            }
+/// Gives the serial numbers of those that are revoked.
+fn end_all(kernel: &Kernel, tx: &mut Tx<'_>, ended: &[OpenPrecertificate]) -> Result<Vec<String>, ServiceError> {
+    let mut given_up = Vec::new();
+    for open in ended {
+        match open.fate {
+            PrecertificateFate::Awaited => {}
+            PrecertificateFate::Issued => tx.forget_precertificate(&open.serial)?,
+            PrecertificateFate::GivenUp => given_up.push(open.serial.clone()),
         }
     }
-    Ok(())
+    let revoked = tx.give_up_precertificates(&given_up, kernel.now())?;
+    for open in ended.iter().filter(|open| revoked.contains(&open.serial)) {
+        let detail = json!({"serial": open.serial, "because": "no certificate came of its order"});
+        kernel.audit_own(tx, Some(open.reseller), "precertificate.revoke", open.order, &detail)?;
+    }
+    Ok(revoked)
 }

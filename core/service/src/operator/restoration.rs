@@ -3,6 +3,8 @@
 //! - *Revocation lists* get numbers beyond all that were used, and are made anew at once (RFC 5280 section 5.2.3).
 //! - *Serial numbers* are 158 random bits and so never meet; the only ones that could come back are those of drafts that
 //!   were waiting to be signed, so drafts are dropped and drawn anew.
+//! - *Precertificates* that were waiting for their certificates may have them since: they stay good, whatever comes of their
+//!   orders now. An operator who knows better revokes them by their serial numbers.
 //! - *Nonces* that were used since are not known any more: all that were given out become worthless, and clients ask again.
 //! - *Jobs* and claims belonged to processes that are gone: they are anybody's at once.
 //! - *Idempotency keys* come back with the very state that they tell of: who repeats a request that is lost makes it anew.
@@ -49,6 +51,7 @@ impl Operator {
                     let Some(order) = tx.any_order(*id)? else { continue };
                     dropped.extend(redraft_order(tx, &order, now)?);
                 }
+                tx.leave_precertificates(now)?;
                 tx.skip_account_numbers()?;
                 tx.skip_positions(now)?;
                 tx.forget_nonce_key()?;

@@ -1,5 +1,6 @@
 use chancery_domain::{CertificateId, CertificateRecord, OrderId, Problems, RevocationReason};
 use chancery_store::Tx;
+use serde_json::json;
 
 use super::Operator;
 use crate::certificates::{Revoking, revoke};
@@ -59,7 +60,13 @@ impl Operator {
         reason: RevocationReason,
         comment: Option<String>,
     ) -> Result<Fate, ServiceError> {
-        let Some(certificate) = tx.certificate_by_serial(serial)? else { return Ok(Fate::Unknown) };
+        let Some(certificate) = tx.certificate_by_serial(serial)? else {
+            return Ok(match self.revoke_precertificate(tx, serial, reason)? {
+                Some((_, true)) => Fate::Revoked,
+                Some((_, false)) => Fate::Already,
+                None => Fate::Unknown,
+            });
+        };
         Ok(match revoke(&self.kernel, tx, (&self.as_actor(), &self.origin), certificate, reason, comment)? {
             Revoking::Done(_) => Fate::Revoked,
             Revoking::Already(_) => Fate::Already,
@@ -79,7 +86,12 @@ impl Operator {
         self.kernel
             .store
             .write(move |tx| {
-                let certificate = find(tx, &which)?;
+                let certificate = match find(tx, &which) {
+                    Err(gone @ ServiceError::NotFound(..)) => {
+                        return me.revoke_what_was_shown(tx, &which, reason, gone);
+                    }
+                    found => found?,
+                };
                 let by = (&me.as_actor(), &me.origin);
                 Ok::<_, ServiceError>(match revoke(&me.kernel, tx, by, certificate, reason, comment.clone())? {
                     Revoking::Done(certificate) => Ok(OperatorRevocation { certificate, already: false }),
@@ -89,6 +101,44 @@ impl Operator {
             })
             // A refusal does not undo the unit: a key that was blocked stays so.
             .await?
+    }
+}
+
+impl Operator {
+    /// What was signed for logs under a serial number that no certificate has.
+    fn revoke_what_was_shown(
+        &self,
+        tx: &mut Tx<'_>,
+        which: &CertificateRef,
+        reason: RevocationReason,
+        gone: ServiceError,
+    ) -> Result<Result<OperatorRevocation, ServiceError>, ServiceError> {
+        let CertificateRef::Serial(serial) = which else { return Err(gone) };
+        let Some((certificate, new)) = self.revoke_precertificate(tx, serial, reason)? else { return Err(gone) };
+        // It is revoked also where nothing is left of what it was to be.
+        let certificate = tx.any_certificate(certificate)?;
+        Ok(certificate.map(|certificate| OperatorRevocation { certificate, already: !new }).ok_or(gone))
+    }
+
+    /// The certificate that was to come of it, and whether its revocation is new; none where there is none.
+    fn revoke_precertificate(
+        &self,
+        tx: &mut Tx<'_>,
+        serial: &str,
+        reason: RevocationReason,
+    ) -> Result<Option<(CertificateId, bool)>, ServiceError> {
+        let Some(shown) = tx.precertificate(serial)? else { return Ok(None) };
+        let now = self.kernel.now();
+        let new = tx.revoke_precertificate(serial, reason, now)?;
+        let blocked = match reason {
+            RevocationReason::KeyCompromise => tx.block_key(&shown.key_hash, reason.as_str(), now)?,
+            _ => false,
+        };
+        if new || blocked {
+            let detail = json!({"serial": serial, "reason": reason.as_str()});
+            self.record(tx, Some(shown.reseller), "precertificate.revoke", shown.order, &detail)?;
+        }
+        Ok(Some((shown.certificate, new)))
     }
 }
 

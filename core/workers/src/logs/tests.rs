@@ -51,7 +51,7 @@ impl LogKeeper for Fake {
                 None => std::future::pending().await,
             }
             if self.refuses.load(Ordering::Relaxed) {
-                return Err(LogError("it is full".to_owned()));
+                return Err(LogError::away("it is full"));
             }
             let log = LogKey::from_spki(self.key.spki()).unwrap().id();
             let timestamp = u64::try_from(NOW).unwrap() * 1000;
@@ -109,7 +109,8 @@ impl Stage {
         keepers.patience = SHORT;
         let order = OrderId::from_uuid((&Constant(5) as &dyn Entropy).uuid_v7(Timestamp::from_secs(NOW)));
         let serial = String::new();
-        let assignment = LogAssignment { order, serial, logs, validity, entry, chain: Vec::new() };
+        let (chains, signed_at) = (vec![vec![]], Timestamp::from_secs(NOW));
+        let assignment = LogAssignment { order, serial, logs, validity, entry, chains, signed_at };
         Self { fakes, logs: keepers, assignment }
     }
 
@@ -165,7 +166,7 @@ async fn as_many_are_asked_as_are_needed_each_in_its_turn() {
 }
 
 #[tokio::test]
-async fn where_one_refuses_another_is_asked_at_once_and_first_the_next_time() {
+async fn where_one_fails_another_is_asked_at_once_and_it_is_left_alone_for_a_while() {
     let mut stage = Stage::with(&["a", "b", "c"], 90);
     stage.logs.patience = LONGER_THAN_ANY_TEST;
     stage.refuse(0, true);
@@ -173,12 +174,70 @@ async fn where_one_refuses_another_is_asked_at_once_and_first_the_next_time() {
         assert_eq!(stage.gather().await.unwrap().len(), 2);
     }
     assert_eq!(stage.asked()[0], 1, "it rests");
+    let rests = |stage: &Stage| stage.logs.keepers[0].failing().rests.unwrap() - Instant::now();
+    assert!(rests(&stage) <= FIRST_REST);
+    let wake = |stage: &Stage| stage.logs.keepers[0].failing().rests = Some(Instant::now());
+    for _ in 0..9 {
+        wake(&stage);
+        stage.gather().await.unwrap();
+    }
+    assert!(rests(&stage) > LONGEST_REST / 2 && rests(&stage) <= LONGEST_REST, "longer, but not for ever");
+    wake(&stage);
     stage.refuse(0, false);
-    *stage.logs.keepers[0].rests.lock().unwrap() = Some(Instant::now());
     for _ in 0..3 {
         stage.gather().await.unwrap();
     }
-    assert!(stage.asked()[0] > 1, "it has rested enough");
+    let failing = stage.logs.keepers[0].failing();
+    assert_eq!((failing.times, failing.rests), (0, None), "all is forgotten");
+}
+
+#[tokio::test]
+async fn one_that_says_for_how_long_it_wants_to_be_left_alone_is() {
+    let stage = Stage::with(&["a", "b"], 90);
+    let kept = &stage.logs.keepers[0];
+    kept.fails("failed", "too many", Some(Duration::from_secs(60)));
+    assert!(kept.failing().rests.unwrap() > Instant::now() + Duration::from_secs(50));
+    kept.fails("failed", "too many", Some(Duration::from_secs(86_400)));
+    assert!(kept.failing().rests.unwrap() <= Instant::now() + LONGEST_WISH);
+    let why = stage.gather().await.unwrap_err();
+    assert!(why.contains("a0 has failed and is left alone for a while"), "{why}");
+    assert_eq!(stage.asked(), [0, 0], "the other alone could not be enough, and is not bothered");
+}
+
+#[tokio::test]
+async fn nobody_is_asked_who_is_no_help() {
+    // One operator more is lacking, and the only one is away: no further log of the first is shown anything.
+    let stage = Stage::with(&["a", "a", "a", "b"], 90);
+    stage.refuse(3, true);
+    assert!(stage.gather().await.is_err());
+    assert_eq!(stage.asked()[..3].iter().sum::<usize>(), 1, "{:?}", stage.asked());
+    // Three are needed, of two operators: two of a and one of b, or one of a and two of b.
+    let long = Stage::with(&["a", "a", "b"], 181);
+    assert_eq!(long.gather().await.unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn a_log_that_knows_another_root_is_shown_the_way_to_that() {
+    struct Picky(AtomicUsize, Sct);
+    impl LogKeeper for Picky {
+        fn show<'a>(&'a self, chain: &'a [Vec<u8>]) -> Promised<'a> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            let knows = chain.last().is_some_and(|root| root == b"known");
+            let answer = if knows { Ok(self.1.clone()) } else { Err(LogError::Refused("unknown root".to_owned())) };
+            Box::pin(async move { answer })
+        }
+    }
+    let stage = Stage::with(&["a"], 90);
+    let sct = stage.fakes[0].show(&[]).await.unwrap();
+    let picky = Arc::new(Picky(AtomicUsize::new(0), sct));
+    let kept = Kept::new(stage.assignment.logs.logs()[0].clone(), picky.clone());
+    let chain = |root: &[u8]| vec![b"precertificate".to_vec(), root.to_vec()];
+    let chains = [chain(b"own"), chain(b"old"), chain(b"known")];
+    assert!(kept.show(&chains).await.is_ok());
+    assert_eq!(picky.0.load(Ordering::Relaxed), 3);
+    assert!(kept.show(&chains).await.is_ok());
+    assert_eq!(picky.0.load(Ordering::Relaxed), 4, "it remembers which it took");
+    assert!(matches!(kept.show(&chains[..2]).await, Err(LogError::Refused(_))));
 }
 
 #[tokio::test]
@@ -187,6 +246,7 @@ async fn one_that_is_slow_is_not_waited_for_alone_and_may_still_be_the_one() {
     stage.takes(0, None);
     assert_eq!(stage.gather().await.unwrap().len(), 2);
     assert_eq!(stage.asked(), [1, 1, 1]);
+    assert!(stage.logs.keepers[0].rests(), "nobody waits for it the next time");
     // All are slow, and two come in the end.
     let stage = Stage::with(&["a", "b", "c"], 90);
     stage.takes(0, Some(3 * SHORT));
@@ -199,8 +259,9 @@ async fn one_that_is_slow_is_not_waited_for_alone_and_may_still_be_the_one() {
 #[tokio::test]
 async fn of_what_is_more_than_enough_the_rest_is_left_out() {
     let stage = Stage::with(&["a", "a", "b"], 90);
-    // First of both operators; the one of b is slow, so the second of a is asked as well, and is no help.
-    stage.takes(2, Some(3 * SHORT));
+    // Both of a, since the first is slow; it comes in the end, before the one of b.
+    stage.takes(0, Some(2 * SHORT));
+    stage.takes(2, Some(4 * SHORT));
     let found = stage.gather().await.unwrap();
     assert_eq!(stage.asked(), [1, 1, 1]);
     assert_eq!(found.len(), 2);
@@ -231,4 +292,8 @@ async fn a_promise_about_something_else_or_of_a_time_to_come_does_not_count() {
     stage.logs.clock = Arc::new(At(NOW - 6));
     let why = stage.gather().await.unwrap_err();
     assert!(why.contains("its clock is ahead of ours"), "{why}");
+    let mut stage = Stage::with(&["a", "b"], 90);
+    stage.assignment.signed_at = Timestamp::from_secs(NOW + 301);
+    let why = stage.gather().await.unwrap_err();
+    assert!(why.contains("its clock is behind ours"), "{why}");
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chancery_domain::Timestamp;
 use chancery_service::{CaKeys, Examination, ExaminedIssuer, ExaminedList, KeyPlace, examine};
-use chancery_store::{DatabaseUrl, Facts, IssuerKind, IssuerRevocation, IssuerState, Store, Tx};
+use chancery_store::{DatabaseUrl, Facts, IssuerKind, IssuerRecord, IssuerRevocation, IssuerState, Store, Tx};
 
 use super::finding::Report;
 use super::signing;
@@ -22,7 +22,13 @@ const DAY: Duration = Duration::from_secs(86_400);
 const TOLERANCE: Duration = Duration::from_secs(5);
 const FAR: Duration = Duration::from_secs(60);
 
-pub(super) fn look(installation: &Installation, thorough: bool, now: Timestamp, report: &mut Report) {
+/// Gives the CAs, where they can be read.
+pub(super) fn look(
+    installation: &Installation,
+    thorough: bool,
+    now: Timestamp,
+    report: &mut Report,
+) -> Option<Vec<IssuerRecord>> {
     let database = &installation.database;
     if let DatabaseUrl::Sqlite(path) = database
         && !path.exists()
@@ -30,11 +36,15 @@ pub(super) fn look(installation: &Installation, thorough: bool, now: Timestamp, 
         let what = format!("there is no database at {}", path.display());
         let place = &installation.place;
         let advice = format!("new: chancery init {place}; lost: chancery restore {place} --from BACKUP");
-        return report.problem("database", what, advice);
+        report.problem("database", what, advice);
+        return None;
     }
     let facts = match Store::facts(database, &installation.store) {
         Ok(facts) => facts,
-        Err(error) => return report.problem("database", format!("{database}: {error}"), unreachable(database)),
+        Err(error) => {
+            report.problem("database", format!("{database}: {error}"), unreachable(database));
+            return None;
+        }
     };
     judge_facts(database, &facts, installation.store.migrate, report);
     judge_clock(facts.time, now, report);
@@ -49,10 +59,13 @@ pub(super) fn look(installation: &Installation, thorough: bool, now: Timestamp, 
     }
     let keyring = match installation.keyring() {
         Ok(keyring) => keyring,
-        Err(failure) => return report.problem("keys", failure.to_string(), "bring the keyring file from its backup"),
+        Err(failure) => {
+            report.problem("keys", failure.to_string(), "bring the keyring file from its backup");
+            return None;
+        }
     };
     if facts.schema < facts.known_schema || is_too_new(&facts) {
-        return;
+        return None;
     }
     let ca_keys = CaKeys::new(keyring.clone(), installation.token.clone());
     let examined = Threads::start().map_err(|error| error.to_string()).and_then(|threads| {
@@ -66,8 +79,12 @@ pub(super) fn look(installation: &Installation, thorough: bool, now: Timestamp, 
         Ok((examination, issuers)) => {
             judge(installation, &examination, now, report);
             signing::judge(&installation.settings.issuing, &issuers, now, report);
+            Some(issuers)
         }
-        Err(error) => report.problem("database", format!("cannot be read: {error}"), DAMAGED),
+        Err(error) => {
+            report.problem("database", format!("cannot be read: {error}"), DAMAGED);
+            None
+        }
     }
 }
 

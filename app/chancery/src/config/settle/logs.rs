@@ -16,15 +16,16 @@ use crate::installation::{CertificateLog, Logs};
 
 /// More make certificates longer than anybody wants to send them.
 const MOST_SCTS: usize = 8;
+const FILE: &str = "ct.log_list_file";
 
 pub(super) fn settle(ct: &types::Ct, check: &mut Check<'_>) -> Option<Logs> {
     let before = check.problems.0.len();
-    let mut logs = Vec::new();
+    let mut settled = Logs::default();
     for (place, written) in ct.logs.iter().enumerate() {
-        logs.extend(settle_written(written, &|field: &str| format!("ct.logs.{place}.{field}"), check));
+        settled.logs.extend(settle_written(written, &|field: &str| format!("ct.logs.{place}.{field}"), check));
     }
     if let Some(file) = &ct.log_list_file {
-        logs.extend(settle_file(file, check));
+        settle_file(file, &mut settled, check);
     }
     let scts = ct.scts.and_then(|scts| check.number("ct.scts", scts, 1, MOST_SCTS));
     let operators = match ct.operators {
@@ -39,18 +40,20 @@ pub(super) fn settle(ct: &types::Ct, check: &mut Check<'_>) -> Option<Logs> {
     if check.problems.0.len() > before {
         return None;
     }
-    let list = LogList::new(logs.iter().map(|log| log.log.clone()).collect(), needs);
-    let list = check.problems.take("ct.logs", list)?;
-    if logs.is_empty() {
-        return Some(Logs::default());
+    if settled.logs.is_empty() && ct.log_list_file.is_none() {
+        return Some(settled);
     }
+    let list = LogList::new(settled.logs.iter().map(|log| log.log.clone()).collect(), needs);
+    let list = check.problems.take("ct.logs", list)?;
     // Whether there are enough for a certificate of a given day is told when it is known.
-    let of: HashSet<_> = logs.iter().map(|log| log.log.operator.as_str()).collect();
-    let (least, most) = (needs.scts.unwrap_or(2), logs.len());
-    check.problems.require(most >= least, "ct.logs", format!("must be {least} at least, not {most}"));
-    let message = format!("must be of {} operators at least, not of {}", needs.operators, of.len());
-    check.problems.require(of.len() >= needs.operators, "ct.logs", message);
-    Some(Logs { list: Some(Arc::new(list)), logs })
+    let setting = if ct.logs.is_empty() { FILE } else { "ct.logs" };
+    let of: HashSet<_> = list.logs().iter().map(|log| log.operator.as_str()).collect();
+    let (least, most) = (needs.scts.unwrap_or(2), list.logs().len());
+    check.problems.require(most >= least, setting, format!("must have {least} usable logs at least, not {most}"));
+    let message = format!("must have logs of {} operators at least, not of {}", needs.operators, of.len());
+    check.problems.require(of.len() >= needs.operators, setting, message);
+    settled.list = Some(Arc::new(list));
+    Some(settled)
 }
 
 fn settle_written(
@@ -76,42 +79,57 @@ fn settle_written(
         }
         None => None,
     };
-    let (name, operator, url) = (written.name.clone(), written.operator.clone(), written.url.clone());
-    let log = WrittenLog { name, operator, url, key: key?, from: from?, until: until? };
-    settle_log(log, ca_pem, setting, check)
-}
-
-fn settle_file(file: &str, check: &mut Check<'_>) -> Vec<CertificateLog> {
-    const SETTING: &str = "ct.log_list_file";
-    let path = check.path(file);
-    let read = fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()));
-    let read = read.and_then(|text| log_list::read(&text).map_err(|why| format!("{} {why}", path.display())));
-    let Some(written) = check.problems.take(SETTING, read) else { return Vec::new() };
-    written.into_iter().filter_map(|log| settle_log(log, None, &|_: &str| SETTING.to_owned(), check)).collect()
-}
-
-fn settle_log(
-    written: WrittenLog,
-    ca_pem: Option<Vec<u8>>,
-    setting: &dyn Fn(&str) -> String,
-    check: &mut Check<'_>,
-) -> Option<CertificateLog> {
-    let WrittenLog { name, operator, url, key, from, until } = written;
-    let kind = "must be a P-256 or RSA key, the base64 of its SubjectPublicKeyInfo";
-    let key = check.problems.take(setting("key"), LogKey::from_spki(&key).map_err(|_| kind));
-    let seconds = |time: Option<Timestamp>, or: i64| time.map_or(or, Timestamp::as_secs);
-    let takes = seconds(from, i64::MIN)..seconds(until, i64::MAX);
-    check.problems.require(!takes.is_empty(), setting("until"), "must be later than from");
-    let client = match LogClient::new(&url, ca_pem) {
-        Ok(client) => Some(client),
+    let client = match LogClient::new(&written.url, ca_pem) {
+        Ok(client) => client,
         Err(error @ (BuildError::CaPem(_) | BuildError::NoSystemRoots(_))) => {
             check.problems.add(setting("ca_file"), error);
-            None
+            return None;
         }
         Err(error @ (BuildError::Url { .. } | BuildError::Tls(_) | BuildError::Authorization)) => {
             check.problems.add(setting("url"), error);
-            None
+            return None;
         }
     };
-    Some(CertificateLog { log: Log { name, operator, key: key?, takes }, client: client? })
+    let (name, operator, url) = (written.name.clone(), written.operator.clone(), written.url.clone());
+    let written = WrittenLog { name, operator, url, key: key?, from: from?, until: until? };
+    check.problems.take(setting("key"), log(written, client))
+}
+
+/// What cannot be used of a list is left out, and told: it was made by others, and is fetched anew without anybody looking.
+fn settle_file(file: &str, settled: &mut Logs, check: &mut Check<'_>) {
+    let path = check.path(file);
+    let read = fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()));
+    let read = read.and_then(|text| log_list::read(&text).map_err(|why| format!("{} {why}", path.display())));
+    let Some(listed) = check.problems.take(FILE, read) else { return };
+    settled.made_at = listed.made_at;
+    settled.odd = listed.odd;
+    for mut written in listed.usable {
+        if settled.logs.iter().any(|log| log.log.name == written.name) {
+            written.name = written.url.clone();
+        }
+        let name = written.name.clone();
+        match LogClient::new(&written.url, None)
+            .map_err(|error| error.to_string())
+            .and_then(|client| log(written, client))
+        {
+            // One that is named in the configuration as well is as it says there.
+            Ok(log) if settled.logs.iter().any(|other| other.log.key.id() == log.log.key.id()) => {}
+            Ok(log) => settled.logs.push(log),
+            Err(why) => settled.odd.push(format!("{name}: {why}")),
+        }
+    }
+}
+
+fn log(written: WrittenLog, client: LogClient) -> Result<CertificateLog, String> {
+    let WrittenLog { name, operator, key, from, until, .. } = written;
+    let key =
+        LogKey::from_spki(&key).map_err(|_| "its key must be P-256 or RSA, the base64 of a SubjectPublicKeyInfo")?;
+    let seconds = |time: Option<Timestamp>, or: i64| time.map_or(or, Timestamp::as_secs);
+    let takes = seconds(from, i64::MIN)..seconds(until, i64::MAX);
+    if takes.is_empty() {
+        return Err("it takes nothing: until must be later than from".to_owned());
+    }
+    // However it is written, it is the same operator.
+    let operator = operator.trim().to_lowercase();
+    Ok(CertificateLog { log: Log { name, operator, key, takes }, client })
 }
