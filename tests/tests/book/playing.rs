@@ -8,6 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use chancery_testkit::log::TestLog;
+use serde_json::{Value, json};
 use yaml_rust2::YamlLoader;
 
 use crate::markdown::{Block, Markdown};
@@ -72,6 +74,7 @@ pages_are_played! {
     developers_start_as_it_says: "docs/start-developer.md",
     operators_start_as_it_says: "docs/start-operator.md",
     resellers_start_as_it_says: "docs/start-reseller.md",
+    certificates_are_logged_as_it_says: "docs/transparency.md",
 }
 
 /// Pages with a dozen ACME clients, and half a hundred commands.
@@ -221,6 +224,9 @@ fn play_blocks(page: &str, played: &[Block]) {
         eprintln!("skipped: {missing} is not installed; ./scripts/test installs it");
         return;
     }
+    let logs = [("North", TestLog::start()), ("South", TestLog::start())];
+    let describe =
+        |(operator, log): &(&str, TestLog)| json!({"operator": operator, "url": log.url(), "key": log.key()});
     let (blocks, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let plan = write_plan(played, blocks.path());
     // In seconds, and sooner than nextest ends the test: so what runs beside the page is ended too.
@@ -239,6 +245,7 @@ fn play_blocks(page: &str, played: &[Block]) {
         )
         .env("HOME", place.path())
         .env("CHANCERY_TEST_BINARY", binary)
+        .env("LOGS", Value::Array(logs.iter().map(describe).collect()).to_string())
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&played.stdout);
