@@ -6,6 +6,7 @@ use chancery_domain::{CertificateId, PageRequest, RevocationReason, Timestamp};
 use chancery_service::operator::{CertificateRef, Fate};
 use chancery_service::{CrlName, Job, JobKind, Next};
 use chancery_store::{AuditFilter, PrecertificateFate, Standing};
+use chancery_testkit::Address;
 use chancery_testkit::log::{Mood, TestLog};
 use chancery_tests::{
     AcmeClient, LogPlaces, Node, START, Tenant, World, all_be, lookup, on_both_databases, settings, start_logs,
@@ -94,7 +95,7 @@ async fn listed(world: &World) -> BTreeSet<String> {
         let (_, parsed) = CertificateRevocationList::from_der(&list.der).unwrap();
         for revoked in parsed.iter_revoked_certificates() {
             assert!(revoked.extensions().is_empty(), "a reason, where nobody has one");
-            all.insert(data_encoding::HEXLOWER.encode(&revoked.raw_serial()[..]));
+            all.insert(data_encoding::HEXLOWER.encode(revoked.raw_serial()));
         }
     }
     all
@@ -110,6 +111,23 @@ async fn trail(world: &World) -> Vec<String> {
 
 async fn settle(world: &World) -> u64 {
     world.services.issuance.settle_precertificates().await.unwrap()
+}
+
+/// Which step of the schema programs have to know to work on this database.
+async fn needed(world: &World) -> i64 {
+    const SQL: &str = "SELECT MAX(needs) FROM schema_migrations";
+    match world.store.address() {
+        Address::Sqlite(path) => {
+            rusqlite::Connection::open(path).unwrap().query_row(SQL, (), |row| row.get(0)).unwrap()
+        }
+        Address::Postgres(url) => {
+            let ask = move || {
+                let mut client = ::postgres::Client::connect(&url, ::postgres::NoTls).unwrap();
+                client.query_one(SQL, &[]).unwrap().get(0)
+            };
+            tokio::task::spawn_blocking(ask).await.unwrap()
+        }
+    }
 }
 
 /// How many timestamps a certificate has, and what is in it of the mark of a precertificate.
@@ -145,6 +163,16 @@ on_both_databases! {
         assert_eq!(standing(&world, &serial).await, Standing::Issued);
         assert_eq!(listed(&world).await, BTreeSet::new());
         assert_eq!(trail(&world).await, ["precertificate.sign", "precertificate.log"]);
+    }
+
+    /// They would leave it out of revocation lists.
+    async fn programs_that_know_nothing_of_precertificates_do_not_start_where_there_are_any(world: World) {
+        let shown = Shown::in_world(&world).await;
+        let order = shown.finalized(&world, "a.test").await;
+        shown.node.services.issuance.prepare(lookup(&order).parse().unwrap()).await.unwrap();
+        assert_eq!(needed(&world).await, 0);
+        shown.begin(&world, &order, 1).await;
+        assert_eq!(needed(&world).await, 17);
     }
 
     /// ACME waits for them within the request.

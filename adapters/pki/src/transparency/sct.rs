@@ -100,7 +100,24 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        /// Logs are strangers, and a stored draft may be damaged.
+        #[test]
+        fn whatever_is_read_is_written_the_same(marks in prop::collection::vec(0_u8..40, 1..4), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3)) {
+            let scts: Vec<_> = marks.into_iter().map(sct).collect();
+            let mut bytes = encode_list(&scts).unwrap();
+            for (place, byte) in changes {
+                *place.get_mut(&mut bytes) = byte;
+            }
+            if let Some(read) = decode_list(&bytes) {
+                prop_assert_eq!(encode_list(&read).unwrap(), bytes);
+            }
+        }
+    }
 
     fn sct(mark: u8) -> Sct {
         let extensions = vec![mark; usize::from(mark)];
