@@ -234,6 +234,9 @@ on_both_databases! {
         later(&world, &mut shown.tenant, days(85)).await;
         assert_eq!((sweep(&world).await, listed(&world).await.len()), (0, 1));
         later(&world, &mut shown.tenant, days(10)).await;
+        // It has ended, and was on no list since.
+        let now = world.services.now();
+        assert_eq!(world.store.write(move |tx| tx.delete_precertificates(now, 9)).await.unwrap(), 0);
         listed(&world).await;
         world.advance(days(1));
         assert_eq!((sweep(&world).await, listed(&world).await), (0, BTreeSet::new()));
@@ -295,12 +298,17 @@ on_both_databases! {
         assert_eq!(timestamps(&shown.certificate(&order).await), (2, false));
     }
 
+    /// Whoever has drafted it asks once more, whatever has changed since.
     async fn nothing_is_signed_for_logs_that_may_not_be_issued(world: World) {
         let shown = Shown::in_world(&world).await;
         let order = shown.finalized(&world, "a.test").await;
         shown.node.services.issuance.prepare(lookup(&order).parse().unwrap()).await.unwrap();
-        shown.tenant.delete(&format!("/v1/account/{}", shown.account)).await.expect(200);
+        let policy = shown.tenant.make_policy("no more", json!({"issuance_enabled": false})).await;
+        let group = shown.tenant.make_group("no more").await;
+        shown.tenant.add_members(&group, std::slice::from_ref(&shown.account)).await.expect(200);
+        shown.tenant.assign(&group, &policy).await.expect(200);
         shown.node.services.issuance.sign(lookup(&order).parse().unwrap()).await.unwrap();
+        assert_eq!(shown.tenant.get(&order_path(&order)).await.expect(200)["status"], "invalid");
         assert_eq!(world.store.read(|tx| tx.open_precertificates("", 9)).await.unwrap(), []);
         assert_eq!(shown.logs.iter().map(TestLog::asked).sum::<usize>(), 0);
         assert_eq!(trail(&world).await, [""; 0]);
