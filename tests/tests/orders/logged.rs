@@ -12,6 +12,7 @@ use chancery_tests::{
     AcmeClient, LogPlaces, Node, START, Tenant, World, all_be, lookup, on_both_databases, settings, start_logs,
 };
 use chancery_workers::Workers;
+use data_encoding::BASE64URL_NOPAD;
 use serde_json::{Value, json};
 use x509_parser::prelude::{CertificateRevocationList, FromDer, ParsedExtension, X509Certificate};
 
@@ -379,6 +380,57 @@ on_both_databases! {
         settle(&world).await;
         let revoked = standing(&world, &serial).await;
         assert!(matches!(revoked, Standing::Revoked { reason: RevocationReason::KeyCompromise, .. }), "{revoked:?}");
+    }
+
+    /// Logs show precertificates more often than certificates: whoever finds a key finds those.
+    async fn a_certificate_can_be_revoked_by_its_precertificate(world: World) {
+        let shown = Shown::in_world(&world).await;
+        let workers = Workers::new(shown.node.services.clone(), None, world.clock.clone());
+        tokio::spawn(workers.with_logs(shown.node.logs.clone()).run(std::future::pending()));
+        let credential = shown.tenant.make_account("acme@example.com").await;
+        let mut client = AcmeClient::at(shown.node.stranger(), "TLS-90d").await;
+        assert_eq!(client.register(&credential).await.status, 201);
+        let revoke = async |client: &AcmeClient, der: &[u8], reason: u8| {
+            let body = json!({"certificate": BASE64URL_NOPAD.encode(der), "reason": reason});
+            client.post(&client.url("revokeCert"), &body).await
+        };
+        client.issue(&["a.test"]).await;
+        let precertificate = shown.logs[2].taken()[0][0].clone();
+        // Another with the same serial number is not it.
+        let mut altered = precertificate.clone();
+        let place = altered.windows(6).position(|bytes| bytes == b"a.test").unwrap();
+        altered[place] = b'b';
+        assert_eq!(revoke(&client, &altered, 1).await.status, 404);
+        assert_eq!(revoke(&client, &precertificate, 4).await.status, 200);
+        let (_, parsed) = X509Certificate::from_der(&precertificate).unwrap();
+        let said = standing(&world, &data_encoding::HEXLOWER.encode(parsed.raw_serial())).await;
+        assert!(matches!(said, Standing::Revoked { reason: RevocationReason::Superseded, .. }), "{said:?}");
+        // And so can one that is only in logs yet, where its key is compromised.
+        all_be(&shown.logs[..2], Mood::Refusing);
+        let (url, order) = client.order(&["b.test"]).await;
+        client.answer_all(&order).await;
+        let order = client.wait_for(&url, "ready").await;
+        assert_eq!(client.finalize(&order, &["b.test"]).await.expect(200)["status"], "processing");
+        let precertificate = shown.logs[2].taken().last().unwrap()[0].clone();
+        assert_eq!(revoke(&client, &precertificate, 4).await.status, 400);
+        assert_eq!(revoke(&client, &precertificate, 1).await.status, 200);
+        all_be(&shown.logs, Mood::Taking);
+        world.advance(world.services.settings.issuing.job_lease);
+        let ended = async {
+            loop {
+                let order = client.read(&url).await.expect(200);
+                if order["status"] != "processing" {
+                    return order;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        };
+        let ended = tokio::time::timeout(std::time::Duration::from_secs(30), ended).await.unwrap();
+        assert_eq!(ended["status"], "invalid", "{ended}");
+        settle(&world).await;
+        let (_, parsed) = X509Certificate::from_der(&precertificate).unwrap();
+        let said = standing(&world, &data_encoding::HEXLOWER.encode(parsed.raw_serial())).await;
+        assert!(matches!(said, Standing::Revoked { reason: RevocationReason::KeyCompromise, .. }), "{said:?}");
     }
 
     async fn what_was_given_up_is_blamed_on_its_key_when_that_is_known_later(world: World) {

@@ -6,6 +6,7 @@ use der::{
     asn1::{ObjectIdentifier, OctetString, OctetStringRef},
 };
 use x509_cert::ext::Extension;
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::sct::{self, Sct};
 use crate::{draft::Draft, error::PkiError, issuer::Issuer, tbs};
@@ -29,9 +30,7 @@ pub struct LogEntry {
 impl LogEntry {
     /// Of a precertificate or a certificate with timestamps: the same for both.
     pub(crate) fn of(tbs: &[u8], issuer: &Issuer) -> Result<Self, PkiError> {
-        let tbs = tbs::map_extensions(tbs, |extensions| {
-            extensions.retain(|extension| ![POISON, SCT_LIST].contains(&extension.extn_id));
-        })?;
+        let tbs = without_logs(tbs)?;
         let hash = digest::digest(&digest::SHA256, &issuer.certificate().spki()?);
         Ok(Self { issuer_key: hash.as_ref().try_into().expect("SHA-256 has 32 bytes"), tbs })
     }
@@ -72,6 +71,22 @@ impl Draft {
         })?;
         if found { Self::from_stored(&tbs) } else { Err(PkiError::Scts) }
     }
+}
+
+/// Whether two certificates, in DER, say the same in all but what tells precertificates and what logs have promised. Nothing is
+/// said of their signatures.
+pub fn is_same_but_for_logs(one: &[u8], other: &[u8]) -> bool {
+    let bare = |der: &[u8]| {
+        let (_, parsed) = X509Certificate::from_der(der).ok()?;
+        without_logs(parsed.tbs_certificate.as_ref()).ok()
+    };
+    bare(one).is_some_and(|one| bare(other) == Some(one))
+}
+
+fn without_logs(tbs: &[u8]) -> Result<Vec<u8>, PkiError> {
+    tbs::map_extensions(tbs, |extensions| {
+        extensions.retain(|extension| ![POISON, SCT_LIST].contains(&extension.extn_id));
+    })
 }
 
 /// The mark of a precertificate.

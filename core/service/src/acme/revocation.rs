@@ -1,9 +1,9 @@
 //! Revocation by those who may ask for it (RFC 8555 section 7.6): who ordered the certificate, who controls all of its
 //! names, or who has its key.
 
-use chancery_domain::{CertificateRecord, RevocationReason};
+use chancery_domain::{CertificateRecord, CertificateState, RevocationReason};
 use chancery_jose::Jwk;
-use chancery_pki::Certificate;
+use chancery_pki::{Certificate, is_same_but_for_logs};
 use chancery_store::Tx;
 
 use super::{Acme, AcmeCaller, AcmeError, require_still};
@@ -53,6 +53,15 @@ impl Acme {
                 Ok::<_, ServiceError>(match revoke(&kernel, tx, (&actor, origin), found, request.reason, None)? {
                     Revoking::Done(_) => Ok(()),
                     Revoking::Already(_) => Err(AcmeError::AlreadyRevoked.into()),
+                    // It is in logs, and nothing is issued yet: nothing will be, for a key that is compromised.
+                    Revoking::Nothing(CertificateRecord { state: CertificateState::Pending { .. }, .. })
+                        if request.reason == RevocationReason::KeyCompromise =>
+                    {
+                        Ok(())
+                    }
+                    Revoking::Nothing(CertificateRecord { state: CertificateState::Pending { .. }, .. }) => {
+                        Err(not_yet().into())
+                    }
                     Revoking::Nothing(_) => Err(expired().into()),
                 })
             })
@@ -61,12 +70,13 @@ impl Acme {
     }
 }
 
-/// The certificate that is the same to the last bit.
+/// The certificate that is the same to the last bit; or the one whose precertificate this is, which logs show.
 fn find(tx: &mut Tx<'_>, serial: &str, der: &[u8]) -> Result<CertificateRecord, ServiceError> {
     let unknown = || AcmeError::NotFound("the certificate was not issued here".to_owned());
     let found = tx.certificate_by_serial(serial)?.ok_or_else(unknown)?;
     match tx.certificate_der(found.id)? {
-        Some(own) if own == der => Ok(found),
+        Some(own) if own == der || is_same_but_for_logs(&own, der) => Ok(found),
+        None if tx.precertificate(serial)?.is_some_and(|shown| shown.der == der) => Ok(found),
         Some(_) | None => Err(unknown().into()),
     }
 }
@@ -111,6 +121,11 @@ fn right(
             Ok(Right::OfNames)
         }
     }
+}
+
+/// Of what only logs were shown.
+fn not_yet() -> AcmeError {
+    AcmeError::Malformed("the certificate is not issued yet; ask again when it is".to_owned())
 }
 
 fn expired() -> AcmeError {
