@@ -50,6 +50,16 @@ impl Shown {
         self.tenant.get(&order_path(order)).await.expect(200)
     }
 
+    /// A client of the node, which works until the test ends.
+    async fn acme_client(&self, world: &World) -> AcmeClient {
+        let workers = Workers::new(self.node.services.clone(), None, world.clock.clone());
+        tokio::spawn(workers.with_logs(self.node.logs.clone()).run(std::future::pending()));
+        let credential = self.tenant.make_account("acme@example.com").await;
+        let mut client = AcmeClient::at(self.node.stranger(), "TLS-90d").await;
+        assert_eq!(client.register(&credential).await.status, 201);
+        client
+    }
+
     /// All logs take what they are shown again, and nobody remembers that they did not.
     fn recover(&mut self, world: &World) {
         all_be(&self.logs, Mood::Taking);
@@ -179,11 +189,7 @@ on_both_databases! {
     /// ACME waits for them within the request.
     async fn an_acme_client_gets_its_certificate_when_it_finalizes(world: World) {
         let shown = Shown::in_world(&world).await;
-        let workers = Workers::new(shown.node.services.clone(), None, world.clock.clone());
-        tokio::spawn(workers.with_logs(shown.node.logs.clone()).run(std::future::pending()));
-        let credential = shown.tenant.make_account("acme@example.com").await;
-        let mut client = AcmeClient::at(shown.node.stranger(), "TLS-90d").await;
-        assert_eq!(client.register(&credential).await.status, 201);
+        let client = shown.acme_client(&world).await;
         let (_, order) = client.issue(&["a.test", "b.test"]).await;
         assert_eq!(timestamps(&client.certificate(&order).await), (2, false));
     }
@@ -385,11 +391,7 @@ on_both_databases! {
     /// Logs show precertificates more often than certificates: whoever finds a key finds those.
     async fn a_certificate_can_be_revoked_by_its_precertificate(world: World) {
         let shown = Shown::in_world(&world).await;
-        let workers = Workers::new(shown.node.services.clone(), None, world.clock.clone());
-        tokio::spawn(workers.with_logs(shown.node.logs.clone()).run(std::future::pending()));
-        let credential = shown.tenant.make_account("acme@example.com").await;
-        let mut client = AcmeClient::at(shown.node.stranger(), "TLS-90d").await;
-        assert_eq!(client.register(&credential).await.status, 201);
+        let client = shown.acme_client(&world).await;
         let revoke = async |client: &AcmeClient, der: &[u8], reason: u8| {
             let body = json!({"certificate": BASE64URL_NOPAD.encode(der), "reason": reason});
             client.post(&client.url("revokeCert"), &body).await

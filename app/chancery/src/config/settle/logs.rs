@@ -1,7 +1,6 @@
 //! The logs that certificates are shown to before they are issued.
 
 use std::collections::HashSet;
-use std::fs;
 use std::sync::Arc;
 
 use chancery_client::BuildError;
@@ -72,11 +71,7 @@ fn settle_written(
     };
     let (from, until) = (time("from", &written.from), time("until", &written.until));
     let ca_pem = match &written.ca_file {
-        Some(path) => {
-            let path = check.path(path);
-            let read = fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()));
-            Some(check.problems.take(setting("ca_file"), read)?)
-        }
+        Some(path) => Some(check.file(setting("ca_file"), path)?),
         None => None,
     };
     let client = match LogClient::new(&written.url, ca_pem) {
@@ -97,9 +92,8 @@ fn settle_written(
 
 /// What cannot be used of a list is left out, and told: it was made by others, and is fetched anew without anybody looking.
 fn settle_file(file: &str, settled: &mut Logs, check: &mut Check<'_>) {
-    let path = check.path(file);
-    let read = fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()));
-    let read = read.and_then(|text| log_list::read(&text).map_err(|why| format!("{} {why}", path.display())));
+    let Some(text) = check.file(FILE, file) else { return };
+    let read = log_list::read(&text).map_err(|why| format!("{file} {why}"));
     let Some(listed) = check.problems.take(FILE, read) else { return };
     settled.made_at = listed.made_at;
     settled.odd = listed.odd;

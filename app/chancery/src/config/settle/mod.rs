@@ -16,6 +16,7 @@ mod server;
 mod url;
 
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -151,6 +152,13 @@ struct Check<'a> {
 impl Check<'_> {
     fn path(&self, text: &str) -> PathBuf {
         self.base.join(text)
+    }
+
+    /// What is in a file.
+    fn file(&mut self, setting: impl fmt::Display, text: &str) -> Option<Vec<u8>> {
+        let path = self.path(text);
+        let read = fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()));
+        self.problems.take(setting, read)
     }
 
     /// A whole number between two others, both allowed.

@@ -1,6 +1,5 @@
 //! From where else control of names is looked at.
 
-use std::fs;
 use std::time::Duration;
 
 use chancery_client::BuildError;
@@ -64,11 +63,7 @@ fn settle_remote(
     };
     let secret = check.problems.take(setting("secret_file"), secret);
     let ca_pem = match &written.ca_file {
-        Some(path) => {
-            let path = check.path(path);
-            let read = fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()));
-            Some(check.problems.take(setting("ca_file"), read)?)
-        }
+        Some(path) => Some(check.file(setting("ca_file"), path)?),
         None => None,
     };
     let place = Place { name: &written.name, url: &written.url, secret: &secret?, ca_pem, trying: asking.trying };
