@@ -154,7 +154,7 @@ impl Draft {
     pub fn suits(&self, logs: Option<&LogList>) -> bool {
         match logs {
             None => !self.is_precertificate && !self.is_promised,
-            Some(_) if self.is_precertificate => true,
+            Some(logs) if self.is_precertificate => logs.could_be_enough(self.validity),
             Some(logs) => logs.is_enough(self.validity, self.promised_by()),
         }
     }

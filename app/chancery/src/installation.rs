@@ -83,7 +83,7 @@ impl Installation {
                 let ends = Timestamp::from_secs(validity.not_after());
                 format!(
                     "nothing can be issued with the profile {name}: its certificates need {} timestamps, and too few of \
-                     the logs (ct.logs) take those that end at {ends}",
+                     the logs ([ct]) take those that end at {ends}",
                     logs.scts_needed(validity)
                 )
             })
@@ -138,6 +138,8 @@ pub struct Logs {
     pub logs: Vec<CertificateLog>,
     /// When the file was made that tells of logs, where there is one.
     pub made_at: Option<Timestamp>,
+    /// How many of it browsers do not count.
+    pub unusable: usize,
     /// What could not be used of it.
     pub odd: Vec<String>,
 }

@@ -90,7 +90,7 @@ pub enum OrderError {
     Expired(Timestamp),
     #[error("the order is not ready: not every authorization is valid yet")]
     NotReady,
-    #[error("the order is already being issued or is issued; revoke the certificate instead")]
+    #[error("the order is already being issued or is issued; revoke the certificate instead, once it is there")]
     NotCancellable,
 }
 

@@ -125,10 +125,14 @@ impl Certificates {
         let find = move |tx: &mut Tx<'_>| {
             let missing = || ServiceError::not_found(Noun::Certificate);
             let order = tx.order(reseller, order)?.ok_or_else(missing)?;
-            tx.certificate(reseller, order.certificate)?.ok_or_else(missing)
+            let certificate = tx.certificate(reseller, order.certificate)?.ok_or_else(missing)?;
+            // What logs were shown has a key that may be compromised.
+            Ok::<_, ServiceError>((tx.key_hash(certificate.id)?.is_some(), certificate))
         };
-        let certificate = self.kernel.store.read(find).await?;
-        certificate.issued().map(drop).ok_or_else(|| nothing_to_revoke(&certificate))
+        match self.kernel.store.read(find).await? {
+            (true, _) => Ok(()),
+            (false, certificate) => Err(nothing_to_revoke(&certificate, false)),
+        }
     }
 
     /// Revokes the certificate of an order. For a compromised key, nobody gets a certificate for it any more: that is told
@@ -153,7 +157,9 @@ impl Certificates {
                 Ok::<_, ServiceError>(match revoke(&me.kernel, tx, by, certificate, reason, comment.clone())? {
                     Revoking::Done(revoked) if !was_revoked => Ok(Revoked::Accepted(me.detail(revoked))),
                     Revoking::Done(_) | Revoking::Already(_) => Ok(Revoked::AlreadyAccepted(details(tx, order)?)),
-                    Revoking::Nothing(certificate) => Err(nothing_to_revoke(&certificate)),
+                    Revoking::Nothing { certificate, key_is_blocked } => {
+                        Err(nothing_to_revoke(&certificate, key_is_blocked))
+                    }
                 })
             })
             // A refusal does not undo the unit: a key that was blocked stays so.
@@ -247,8 +253,8 @@ pub(crate) enum Revoking {
     Done(CertificateRecord),
     /// It was revoked before, and stays as it was.
     Already(CertificateRecord),
-    /// It has expired, or was never issued.
-    Nothing(CertificateRecord),
+    /// It has expired, or was never issued; its key may be blocked now.
+    Nothing { certificate: CertificateRecord, key_is_blocked: bool },
 }
 
 /// Revokes within a unit of work, and writes that down of whoever asked for it.
@@ -286,11 +292,22 @@ pub(crate) fn revoke(
         detail["reason"] = reason.as_str().into();
         write_down("certificate.block_key", detail)?;
     }
-    Ok(if was_active { Revoking::Nothing(certificate) } else { Revoking::Already(certificate) })
+    Ok(match was_active {
+        true => {
+            let key_is_blocked = reason == RevocationReason::KeyCompromise && tx.key_hash(certificate.id)?.is_some();
+            Revoking::Nothing { certificate, key_is_blocked }
+        }
+        false => Revoking::Already(certificate),
+    })
 }
 
-/// Why a certificate of the caller's cannot be revoked.
-fn nothing_to_revoke(certificate: &CertificateRecord) -> ServiceError {
+fn nothing_to_revoke(certificate: &CertificateRecord, key_is_blocked: bool) -> ServiceError {
+    let why = why_nothing(certificate, key_is_blocked);
+    ServiceError::NotFound(Noun::Certificate, vec![format!("to revoke: {why}")])
+}
+
+/// Why there is nothing of a certificate to revoke, and what was done all the same.
+pub(crate) fn why_nothing(certificate: &CertificateRecord, key_is_blocked: bool) -> String {
     let why = match &certificate.state {
         CertificateState::Pending { .. } => "nothing is issued yet".to_owned(),
         CertificateState::Cancelled { .. } => "the order ended without one".to_owned(),
@@ -298,7 +315,7 @@ fn nothing_to_revoke(certificate: &CertificateRecord) -> ServiceError {
             format!("it ended at {}", issued.not_after)
         }
     };
-    ServiceError::NotFound(Noun::Certificate, vec![format!("to revoke: {why}")])
+    if key_is_blocked { format!("{why}; its key is blocked, and nothing is issued for it any more") } else { why }
 }
 
 /// What the audit trail says of a revocation.

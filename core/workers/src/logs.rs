@@ -143,7 +143,7 @@ impl<'a> Asking<'a> {
         let first = logs.turn.fetch_add(1, Ordering::Relaxed) % left.len().max(1);
         left.rotate_left(first);
         let resting = left.extract_if(.., |kept| kept.rests());
-        let troubles = resting.map(|kept| format!("{} has failed and is left alone for a while", kept.name)).collect();
+        let troubles = resting.map(|kept| kept.failing().told(&kept.name)).collect();
         Self { assignment, left, silent: Vec::new(), waited_for: Vec::new(), promised: Vec::new(), troubles }
     }
 
@@ -220,6 +220,15 @@ struct Failing {
     times: u32,
     /// Until when it is not asked.
     rests: Option<Instant>,
+    /// Why, the last time.
+    why: String,
+}
+
+impl Failing {
+    fn told(&self, name: &str) -> String {
+        let left = self.rests.map_or(Duration::ZERO, |until| until.duration_since(Instant::now()));
+        format!("{name}: {}, and is left alone for {} s more", self.why, left.as_secs() + 1)
+    }
 }
 
 impl Kept {
@@ -264,9 +273,10 @@ impl Kept {
         let rest = (FIRST_REST * 2_u32.pow(failing.times.min(8))).min(LONGEST_REST);
         failing.rests = Some(Instant::now() + rest.max(retry_after.unwrap_or_default().min(LONGEST_WISH)));
         failing.times += 1;
+        why.clone_into(&mut failing.why);
         match failing.times {
-            1 => tracing::warn!(log = self.name, why, "a certificate log did not take a precertificate"),
-            times => tracing::debug!(log = self.name, why, times, "a certificate log did not take a precertificate"),
+            1 => tracing::warn!(log = self.name, why, "a certificate log has promised nothing that counts"),
+            times => tracing::debug!(log = self.name, why, times, "a certificate log has promised nothing that counts"),
         }
         format!("{}: {why}", self.name)
     }

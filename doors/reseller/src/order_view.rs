@@ -18,7 +18,7 @@ pub(crate) fn json(order: &wire::Order) -> Value {
 }
 
 pub(crate) fn view(details: &OrderDetails, now: Timestamp) -> wire::Order {
-    let OrderDetails { order, authorizations, thumbprint } = details;
+    let OrderDetails { order, authorizations, thumbprint, waits_for_logs } = details;
     wire::Order {
         lookup: order.id.to_string(),
         status: order.status(now).to_string(),
@@ -40,7 +40,7 @@ pub(crate) fn view(details: &OrderDetails, now: Timestamp) -> wire::Order {
             | OrderState::Valid { .. }
             | OrderState::Cancelled { .. } => None,
         },
-        progress: progress(order, authorizations),
+        progress: progress(order, authorizations, *waits_for_logs),
         external_id: order.external_id.as_ref().map(ToString::to_string),
         metadata: order.metadata.pairs().clone(),
         requested_via: order.via.as_str().to_owned(),

@@ -6,7 +6,11 @@ use chancery_wire as wire;
 use crate::account::time;
 
 /// The steps in their order. Steps that an ended order never came to are left out.
-pub(crate) fn progress(order: &Order, authorizations: &[Authorization]) -> Vec<wire::ProgressStep> {
+pub(crate) fn progress(
+    order: &Order,
+    authorizations: &[Authorization],
+    waits_for_logs: bool,
+) -> Vec<wire::ProgressStep> {
     let shown: Vec<_> = authorizations.iter().filter_map(Authorization::validation).collect();
     let all_shown = shown.len() == order.identifiers.len();
     let (open, issued, failed) = match &order.state {
@@ -39,6 +43,10 @@ pub(crate) fn progress(order: &Order, authorizations: &[Authorization]) -> Vec<w
         (_, None) if !open => None,
         (_, None) if name == "validation" => {
             let detail = format!("{} of {} names are shown", shown.len(), order.identifiers.len());
+            Some(step(name, "waiting", None, Some(detail)))
+        }
+        (_, None) if name == "sign" && waits_for_logs => {
+            let detail = "certificate logs are shown it; too few have promised to publish it so far".to_owned();
             Some(step(name, "waiting", None, Some(detail)))
         }
         (_, None) => Some(step(name, "waiting", None, None)),

@@ -33,7 +33,7 @@ impl BaseUrl {
             return Err(unusable("it must begin with https://"));
         }
         if !https && !is_this_machine(authority.host()) {
-            return Err(unusable("secrets are sent to it, so http:// is only for 127.0.0.0/8, [::1] and localhost"));
+            return Err(unusable("it must begin with https://; http:// is only for 127.0.0.0/8, [::1] and localhost"));
         }
         Ok(Self { text: text.trim_end_matches('/').to_owned(), https })
     }

@@ -504,7 +504,7 @@ on_both_databases! {
         let request = json!({"account_lookup": customer.account, "csr": csr(&["other.test"])});
         let pending = customer.tenant.post("/v1/order", request).await.expect(201);
         let pending = CertificateRef::Order(pending["lookup"].as_str().unwrap().parse().unwrap());
-        assert!(refusal(operator.revoke(pending, RevocationReason::Unspecified, None).await).contains("not issued yet"));
+        assert!(refusal(operator.revoke(pending, RevocationReason::Unspecified, None).await).contains("nothing is issued yet"));
 
         let page = PageRequest { limit: 1000, after: None };
         let trail = world.services.audit.list(AuditFilter::default(), page).await.unwrap();

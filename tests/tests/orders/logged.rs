@@ -16,7 +16,7 @@ use data_encoding::BASE64URL_NOPAD;
 use serde_json::{Value, json};
 use x509_parser::prelude::{CertificateRevocationList, FromDer, ParsedExtension, X509Certificate};
 
-use crate::common::{certificate_path, days, finalize_path, later, order_path, stage, text};
+use crate::common::{certificate_path, days, finalize_path, later, order_path, revocation_path, stage, text};
 
 /// A node that shows logs what it issues, with three logs of two operators.
 struct Shown {
@@ -202,6 +202,9 @@ on_both_databases! {
             let seen = shown.begin(&world, &order, attempts).await;
             assert_eq!((&seen["status"], &seen["error"]), (&"processing".into(), &Value::Null), "{attempts}");
         }
+        let seen = shown.tenant.get(&order_path(&order)).await.expect(200);
+        let sign = seen["progress"].as_array().unwrap().iter().find(|step| step["step"] == "sign").unwrap();
+        assert!(text(sign, "detail").contains("too few have promised"), "{sign}");
         let serial = drafted(&world, &order).await.unwrap();
         // Whoever has seen it in a log may ask.
         assert_eq!(standing(&world, &serial).await, Standing::Issued);
@@ -365,7 +368,7 @@ on_both_databases! {
         let by_serial = CertificateRef::Serial(first.clone());
         let operator = &world.services.operator;
         let revoked = operator.revoke(by_serial, RevocationReason::Superseded, None).await.unwrap();
-        assert!(!revoked.already);
+        assert!(!revoked.already && revoked.precertificate.as_deref() == Some(first.as_str()));
         let revoked = standing(&world, &first).await;
         assert!(matches!(revoked, Standing::Revoked { reason: RevocationReason::Superseded, .. }), "{revoked:?}");
     }
@@ -373,19 +376,29 @@ on_both_databases! {
     /// Whoever has seen it in a log, and has the key, may say so; then nothing comes of it.
     async fn a_key_that_is_compromised_while_logs_are_shown_its_certificate_gets_none(world: World) {
         let mut shown = Shown::in_world(&world).await;
-        let order = shown.finalized(&world, "a.test").await;
-        all_be(&shown.logs, Mood::Refusing);
-        shown.begin(&world, &order, 1).await;
-        let serial = drafted(&world, &order).await.unwrap();
-        let (operator, reason) = (&world.services.operator, RevocationReason::KeyCompromise);
-        // Not issued, as it says; and blocked all the same.
-        operator.revoke(CertificateRef::Serial(serial.clone()), reason, None).await.unwrap_err();
-        shown.recover(&world);
-        let ended = shown.begin(&world, &order, 2).await;
-        assert_eq!((&ended["status"], &ended["error"]["type"]), (&"invalid".into(), &"badCSR".into()), "{ended}");
-        settle(&world).await;
-        let revoked = standing(&world, &serial).await;
-        assert!(matches!(revoked, Standing::Revoked { reason: RevocationReason::KeyCompromise, .. }), "{revoked:?}");
+        for by_reseller in [false, true] {
+            let order = shown.finalized(&world, &format!("{by_reseller}.test")).await;
+            all_be(&shown.logs, Mood::Refusing);
+            shown.begin(&world, &order, 1).await;
+            let serial = drafted(&world, &order).await.unwrap();
+            // Not issued, as it says; and blocked all the same.
+            if by_reseller {
+                let body = json!({"reason": "keyCompromise"});
+                let refused = shown.tenant.post(&revocation_path(&order), body).await;
+                assert!(refused.status == 404 && refused.text().contains("its key is blocked"), "{}", refused.text());
+            } else {
+                let by_serial = CertificateRef::Serial(serial.clone());
+                let operator = &world.services.operator;
+                let refused = operator.revoke(by_serial, RevocationReason::KeyCompromise, None).await.unwrap_err();
+                assert!(refused.to_string().contains("its key is blocked"), "{refused}");
+            }
+            shown.recover(&world);
+            let ended = shown.begin(&world, &order, 2).await;
+            assert_eq!((&ended["status"], &ended["error"]["type"]), (&"invalid".into(), &"badCSR".into()), "{ended}");
+            settle(&world).await;
+            let said = standing(&world, &serial).await;
+            assert!(matches!(said, Standing::Revoked { reason: RevocationReason::KeyCompromise, .. }), "{said:?}");
+        }
     }
 
     /// Logs show precertificates more often than certificates: whoever finds a key finds those.

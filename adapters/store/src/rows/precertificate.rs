@@ -106,6 +106,13 @@ impl Tx<'_> {
         })
     }
 
+    /// Whether the certificate of an order was shown to logs, and is not issued yet.
+    pub fn waits_for_logs(&mut self, id: CertificateId) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM certificates JOIN precertificates ON precertificates.serial = certificates.serial
+                   WHERE certificates.id = ?1 AND certificates.state = 'pending' AND precertificates.state = 'open'";
+        Ok(self.query_one(sql, params![id], |_| Ok(()))?.is_some())
+    }
+
     /// Forgets one whose certificate is there: that answers for itself.
     pub fn forget_precertificate(&mut self, serial: &str) -> Result<(), StoreError> {
         self.execute("DELETE FROM precertificates WHERE serial = ?1", params![serial]).map(drop)

@@ -60,14 +60,21 @@ pub fn run(target: &Target, args: RevokeArgs) -> Result<(), Failure> {
     let revocation = certificate.revocation();
     let names: Vec<_> = certificate.identifiers.iter().map(ToString::to_string).collect();
     let serial = issued.map(|issued| issued.serial.as_str()).unwrap_or_default();
+    let (serial, what) = match &done.precertificate {
+        Some(shown) => (shown.as_str(), format!("the precertificate {shown}")),
+        None => (serial, serial.to_owned()),
+    };
+    // What is told of the certificate is not true of what only logs were shown.
+    let revocation = revocation.filter(|_| done.precertificate.is_none());
     let sentence = match done.already {
-        true => format!("{serial} ({}) was revoked already.", names.join(", ")),
-        false => format!("{serial} ({}) is revoked.", names.join(", ")),
+        true => format!("{what} ({}) was revoked already.", names.join(", ")),
+        false => format!("{what} ({}) is revoked.", names.join(", ")),
     };
     let record = record! {
         "certificate" => certificate.id.to_string(),
         "order" => certificate.order.to_string(),
         "serial_number" => serial,
+        "precertificate" => done.precertificate.is_some(),
         "names" => names,
         "reason" => revocation.map(|revocation| revocation.reason.as_str()),
         "revoked_at" => revocation.map(|revocation| revocation.at.to_string()),

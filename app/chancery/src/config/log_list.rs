@@ -1,6 +1,7 @@
 //! Lists of certificate logs, as browsers publish them (`log_list.json`, version 3 of its schema).
 
 use chancery_domain::Timestamp;
+use chancery_pki::LogKey;
 use data_encoding::BASE64;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -25,6 +26,8 @@ pub struct ListedLogs {
     pub made_at: Option<Timestamp>,
     /// Those that are usable: browsers count no others.
     pub usable: Vec<WrittenLog>,
+    /// How many others there are.
+    pub unusable: usize,
     /// Those that would be, if we could make sense of them, and why we cannot.
     pub odd: Vec<String>,
 }
@@ -47,6 +50,7 @@ struct Operator {
 #[derive(Deserialize)]
 struct Log {
     description: Option<String>,
+    log_id: Option<String>,
     key: String,
     #[serde(alias = "submission_url")]
     url: String,
@@ -73,7 +77,11 @@ pub fn read(text: &[u8]) -> Result<ListedLogs, String> {
     let made_at = list.log_list_timestamp.as_deref().and_then(Timestamp::parse);
     let mut listed = ListedLogs { made_at, ..ListedLogs::default() };
     for Operator { name, logs, tiled_logs } in list.operators {
-        for log in logs.into_iter().chain(tiled_logs).filter(Log::is_usable) {
+        for log in logs.into_iter().chain(tiled_logs) {
+            if !log.is_usable() {
+                listed.unusable += 1;
+                continue;
+            }
             let called = log.called();
             match log.written(&name) {
                 Ok(log) => listed.usable.push(log),
@@ -97,6 +105,10 @@ impl Log {
 
     fn written(self, operator: &str) -> Result<WrittenLog, String> {
         let (name, key) = (self.called(), read_key(&self.key)?);
+        let id = LogKey::from_spki(&key).map(|key| key.id().to_string()).ok();
+        if id.zip(self.log_id).is_some_and(|(of_key, written)| of_key != written) {
+            return Err("its id is not that of its key".to_owned());
+        }
         let (from, until) = match self.temporal_interval {
             Some(interval) => (Some(read_time(&interval.start_inclusive)?), Some(read_time(&interval.end_exclusive)?)),
             None => (None, None),
@@ -142,8 +154,8 @@ mod tests {
 
     #[test]
     fn usable_logs_of_both_kinds_are_taken_and_no_others() {
-        let ListedLogs { made_at, usable: logs, odd } = read(LIST.as_bytes()).unwrap();
-        assert_eq!((made_at, odd), (Timestamp::parse("2026-11-01T00:00:00Z"), vec![]));
+        let ListedLogs { made_at, usable: logs, unusable, odd } = read(LIST.as_bytes()).unwrap();
+        assert_eq!((made_at, unusable, odd), (Timestamp::parse("2026-11-01T00:00:00Z"), 4, vec![]));
         let new_year = |year: u32| Timestamp::parse(&format!("{year}-01-01T00:00:00Z"));
         assert_eq!(
             logs,

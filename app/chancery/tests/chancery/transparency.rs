@@ -31,7 +31,7 @@ fn log_list(log: &TestLog) -> Value {
     let interval = json!({"start_inclusive": "2020-01-01T00:00:00Z", "end_exclusive": "2100-01-01T00:00:00Z"});
     let state = json!({"usable": {"timestamp": "2020-01-01T00:00:00Z"}});
     let log = json!({
-        "description": "South 2026", "log_id": "unused", "key": log.key(), "mmd": 86400, "state": state,
+        "description": "South 2026", "key": log.key(), "mmd": 86400, "state": state,
         "submission_url": log.url(), "monitoring_url": "https://mon.example/", "temporal_interval": interval,
     });
     json!({"version": "1", "operators": [{"name": "South", "email": [], "logs": [], "tiled_logs": [log]}]})
@@ -203,7 +203,7 @@ fn a_service_that_is_killed_while_logs_are_away_goes_on_with_what_it_has_signed(
     world.logs[1].be(Mood::Refusing);
     let order = world.finalize("b.test");
     world.service.serving.process.until("a log that refuses", |process| {
-        process.log().contains("a certificate log did not take a precertificate").then_some(())
+        process.log().contains("a certificate log has promised nothing that counts").then_some(())
     });
     world.service.serving.process.signal("KILL");
     world.service.serving.process.ended();

@@ -54,15 +54,11 @@ impl Acme {
                     Revoking::Done(_) => Ok(()),
                     Revoking::Already(_) => Err(AcmeError::AlreadyRevoked.into()),
                     // It is in logs, and nothing is issued yet: nothing will be, for a key that is compromised.
-                    Revoking::Nothing(CertificateRecord { state: CertificateState::Pending { .. }, .. })
-                        if request.reason == RevocationReason::KeyCompromise =>
-                    {
-                        Ok(())
-                    }
-                    Revoking::Nothing(CertificateRecord { state: CertificateState::Pending { .. }, .. }) => {
-                        Err(not_yet().into())
-                    }
-                    Revoking::Nothing(_) => Err(expired().into()),
+                    Revoking::Nothing { certificate, key_is_blocked } => match certificate.state {
+                        CertificateState::Pending { .. } if key_is_blocked => Ok(()),
+                        CertificateState::Pending { .. } => Err(not_yet().into()),
+                        _ => Err(expired().into()),
+                    },
                 })
             })
             // A refusal does not undo the unit: a key that was blocked stays so.

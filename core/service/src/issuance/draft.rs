@@ -203,7 +203,7 @@ fn require_logs(logs: &LogList, validity: Validity) -> Result<(), ServiceError> 
     }
     let ends = Timestamp::from_secs(validity.not_after());
     tracing::error!(%ends, "too few certificate logs take what ends then: name more in [ct]");
-    let detail = format!("too few certificate logs take what ends at {ends}; order one that ends at another time");
+    let detail = format!("too few certificate logs take what ends at {ends}; the operator has been told");
     Err(ServiceError::Unissuable(ValidationProblem { kind: ProblemKind::ServerInternal, detail }))
 }
 

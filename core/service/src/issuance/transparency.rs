@@ -192,7 +192,10 @@ impl Issuance {
             let kernel = self.kernel.clone();
             let revoked = self.kernel.store.write(move |tx| end_all(&kernel, tx, &ended)).await?;
             for serial in revoked {
-                tracing::warn!(serial, "a precertificate is revoked: no certificate came of its order");
+                tracing::warn!(
+                    serial,
+                    "a precertificate is revoked: no certificate has its serial number, nor will have"
+                );
             }
         }
     }
@@ -210,7 +213,7 @@ fn end_all(kernel: &Kernel, tx: &mut Tx<'_>, ended: &[OpenPrecertificate]) -> Re
     }
     let revoked = tx.give_up_precertificates(&given_up, kernel.now())?;
     for open in ended.iter().filter(|open| revoked.contains(&open.serial)) {
-        let detail = json!({"serial": open.serial, "because": "no certificate came of its order"});
+        let detail = json!({"serial": open.serial, "because": "no certificate has its serial number, nor will have"});
         kernel.audit_own(tx, Some(open.reseller), "precertificate.revoke", open.order, &detail)?;
     }
     Ok(revoked)

@@ -3,7 +3,7 @@ use chancery_store::Tx;
 use serde_json::json;
 
 use super::Operator;
-use crate::certificates::{Revoking, revoke};
+use crate::certificates::{Revoking, revoke, why_nothing};
 use crate::error::{Noun, ServiceError};
 
 /// A certificate as the operator names it, whosesoever it is.
@@ -20,6 +20,9 @@ pub enum CertificateRef {
 pub struct OperatorRevocation {
     pub certificate: CertificateRecord,
     pub already: bool,
+    /// The serial number of what only logs were shown, where that is what was revoked: the certificate of its order, if it
+    /// has one, has another.
+    pub precertificate: Option<String>,
 }
 
 /// As many as one unit of work revokes: others wait no longer for it than for a large order.
@@ -70,7 +73,7 @@ impl Operator {
         Ok(match revoke(&self.kernel, tx, (&self.as_actor(), &self.origin), certificate, reason, comment)? {
             Revoking::Done(_) => Fate::Revoked,
             Revoking::Already(_) => Fate::Already,
-            Revoking::Nothing(_) => Fate::NothingToRevoke,
+            Revoking::Nothing { .. } => Fate::NothingToRevoke,
         })
     }
 
@@ -94,9 +97,15 @@ impl Operator {
                 };
                 let by = (&me.as_actor(), &me.origin);
                 Ok::<_, ServiceError>(match revoke(&me.kernel, tx, by, certificate, reason, comment.clone())? {
-                    Revoking::Done(certificate) => Ok(OperatorRevocation { certificate, already: false }),
-                    Revoking::Already(certificate) => Ok(OperatorRevocation { certificate, already: true }),
-                    Revoking::Nothing(_) => Err(nothing_to_revoke()),
+                    Revoking::Done(certificate) => {
+                        Ok(OperatorRevocation { certificate, already: false, precertificate: None })
+                    }
+                    Revoking::Already(certificate) => {
+                        Ok(OperatorRevocation { certificate, already: true, precertificate: None })
+                    }
+                    Revoking::Nothing { certificate, key_is_blocked } => {
+                        Err(nothing_to_revoke(&certificate, key_is_blocked))
+                    }
                 })
             })
             // A refusal does not undo the unit: a key that was blocked stays so.
@@ -117,7 +126,9 @@ impl Operator {
         let Some((certificate, new)) = self.revoke_precertificate(tx, serial, reason)? else { return Err(gone) };
         // It is revoked also where nothing is left of what it was to be.
         let certificate = tx.any_certificate(certificate)?;
-        Ok(certificate.map(|certificate| OperatorRevocation { certificate, already: !new }).ok_or(gone))
+        let precertificate = Some(serial.clone());
+        let revoked = |certificate| OperatorRevocation { certificate, already: !new, precertificate };
+        Ok(certificate.map(revoked).ok_or(gone))
     }
 
     /// The certificate that was to come of it, and whether its revocation is new; none where there is none.
@@ -151,8 +162,12 @@ fn find(tx: &mut Tx<'_>, which: &CertificateRef) -> Result<CertificateRecord, Se
     found.ok_or_else(|| ServiceError::NotFound(Noun::Certificate, vec![name]))
 }
 
-fn nothing_to_revoke() -> ServiceError {
+fn nothing_to_revoke(certificate: &CertificateRecord, key_is_blocked: bool) -> ServiceError {
     let mut problems = Problems::default();
-    problems.add("certificate", "not_issued", "the certificate is not issued yet, never will be, or has expired");
+    problems.add(
+        "certificate",
+        "not_issued",
+        format!("there is nothing to revoke: {}", why_nothing(certificate, key_is_blocked)),
+    );
     ServiceError::Invalid(problems)
 }

@@ -322,7 +322,7 @@ impl Draft<'_> {
             Some(account) => Some(account.thumbprint.clone()),
             None => tx.account_thumbprint(order.account)?,
         };
-        Ok(OrderDetails { order, authorizations, thumbprint })
+        Ok(OrderDetails { order, authorizations, thumbprint, waits_for_logs: false })
     }
 
     fn certificate(&self, order: &Order) -> CertificateRecord {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use chancery_domain::{
     AccountError, AccountId, AcmeAccountId, Authorization, AuthorizationStatus, ExternalId, Finalization, Order,
-    OrderError, OrderId, OrderStatus, Page, Problem, Problems, Scope, Timestamp,
+    OrderError, OrderId, OrderState, OrderStatus, Page, Problem, Problems, Scope, Timestamp,
 };
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
@@ -41,6 +41,8 @@ pub struct OrderDetails {
     pub authorizations: Vec<Authorization>,
     /// The thumbprint that key authorizations end in; none until codes were asked for.
     pub thumbprint: Option<String>,
+    /// Logs are shown what is going to be issued, and too few have promised to show it so far.
+    pub waits_for_logs: bool,
 }
 
 /// Whether finalizing was new.
@@ -282,7 +284,11 @@ fn missing(authorizations: &[Authorization], now: Timestamp) -> Vec<Problem> {
 pub(crate) fn details(tx: &mut Tx<'_>, order: Order) -> Result<OrderDetails, ServiceError> {
     let authorizations = tx.authorizations(order.id)?;
     let thumbprint = thumbprint(tx, order.account, order.acme_account)?;
-    Ok(OrderDetails { order, authorizations, thumbprint })
+    let waits_for_logs = match order.state {
+        OrderState::Processing { .. } => tx.waits_for_logs(order.certificate)?,
+        _ => false,
+    };
+    Ok(OrderDetails { order, authorizations, thumbprint, waits_for_logs })
 }
 
 /// The thumbprint that key authorizations end in: that of the ACME account's own key, or of the one that the service

@@ -200,7 +200,7 @@ async fn one_that_says_for_how_long_it_wants_to_be_left_alone_is() {
     kept.fails("failed", "too many", Some(Duration::from_secs(86_400)));
     assert!(kept.failing().rests.unwrap() <= Instant::now() + LONGEST_WISH);
     let why = stage.gather().await.unwrap_err();
-    assert!(why.contains("a0 has failed and is left alone for a while"), "{why}");
+    assert!(why.contains("a0: too many, and is left alone for"), "{why}");
     assert_eq!(stage.asked(), [0, 0], "the other alone could not be enough, and is not bothered");
 }
 

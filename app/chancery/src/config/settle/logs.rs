@@ -1,6 +1,7 @@
 //! The logs that certificates are shown to before they are issued.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use chancery_client::BuildError;
@@ -48,7 +49,9 @@ pub(super) fn settle(ct: &types::Ct, check: &mut Check<'_>) -> Option<Logs> {
     let setting = if ct.logs.is_empty() { FILE } else { "ct.logs" };
     let of: HashSet<_> = list.logs().iter().map(|log| log.operator.as_str()).collect();
     let (least, most) = (needs.scts.unwrap_or(2), list.logs().len());
-    check.problems.require(most >= least, setting, format!("must have {least} usable logs at least, not {most}"));
+    let message =
+        format!("must have {least} usable logs at least, not {most}; of the list {} are not", settled.unusable);
+    check.problems.require(most >= least, setting, message);
     let message = format!("must have logs of {} operators at least, not of {}", needs.operators, of.len());
     check.problems.require(of.len() >= needs.operators, setting, message);
     settled.list = Some(Arc::new(list));
@@ -64,12 +67,18 @@ fn settle_written(
         let fits = !text.trim().is_empty() && text.len() <= 100 && !text.chars().any(char::is_control);
         check.problems.require(fits, setting(field), "must be a short text");
     }
-    let key = check.problems.take(setting("key"), log_list::read_key(&written.key));
+    let key = match written.key.as_str() {
+        "" => Err("must be the public key of the log".to_owned()),
+        text => log_list::read_key(text),
+    };
+    let key = check.problems.take(setting("key"), key);
     let mut time = |field: &str, text: &Option<String>| match text {
         Some(text) => check.problems.take(setting(field), log_list::read_time(text)).map(Some),
         None => Some(None),
     };
     let (from, until) = (time("from", &written.from), time("until", &written.until));
+    let takes_some = !interval(from.flatten(), until.flatten()).is_empty();
+    check.problems.require(takes_some, setting("until"), "must be later than from");
     let ca_pem = match &written.ca_file {
         Some(path) => Some(check.file(setting("ca_file"), path)?),
         None => None,
@@ -97,11 +106,15 @@ fn settle_file(file: &str, settled: &mut Logs, check: &mut Check<'_>) {
     let Some(listed) = check.problems.take(FILE, read) else { return };
     settled.made_at = listed.made_at;
     settled.odd = listed.odd;
+    settled.unusable = listed.unusable;
     for mut written in listed.usable {
         if settled.logs.iter().any(|log| log.log.name == written.name) {
             written.name = written.url.clone();
         }
         let name = written.name.clone();
+        if interval(written.from, written.until).is_empty() {
+            continue;
+        }
         match LogClient::new(&written.url, None)
             .map_err(|error| error.to_string())
             .and_then(|client| log(written, client))
@@ -118,12 +131,12 @@ fn log(written: WrittenLog, client: LogClient) -> Result<CertificateLog, String>
     let WrittenLog { name, operator, key, from, until, .. } = written;
     let key =
         LogKey::from_spki(&key).map_err(|_| "its key must be P-256 or RSA, the base64 of a SubjectPublicKeyInfo")?;
-    let seconds = |time: Option<Timestamp>, or: i64| time.map_or(or, Timestamp::as_secs);
-    let takes = seconds(from, i64::MIN)..seconds(until, i64::MAX);
-    if takes.is_empty() {
-        return Err("it takes nothing: until must be later than from".to_owned());
-    }
     // However it is written, it is the same operator.
     let operator = operator.trim().to_lowercase();
-    Ok(CertificateLog { log: Log { name, operator, key, takes }, client })
+    Ok(CertificateLog { log: Log { name, operator, key, takes: interval(from, until) }, client })
+}
+
+fn interval(from: Option<Timestamp>, until: Option<Timestamp>) -> Range<i64> {
+    let seconds = |time: Option<Timestamp>, or: i64| time.map_or(or, Timestamp::as_secs);
+    seconds(from, i64::MIN)..seconds(until, i64::MAX)
 }

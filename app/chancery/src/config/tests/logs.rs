@@ -1,6 +1,6 @@
 use std::fs;
 
-use chancery_pki::{KeyAlgorithm, PrivateKey, SctNeeds, Signer};
+use chancery_pki::{KeyAlgorithm, LogKey, PrivateKey, SctNeeds, Signer};
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
@@ -73,6 +73,7 @@ fn logs_that_cannot_be_are_refused() {
     for (setting, value, said) in [
         ("name", "", "ct.logs.0.name: must be a short text"),
         ("operator", " ", "ct.logs.0.operator: must be a short text"),
+        ("key", "", "ct.logs.0.key: must be the public key of the log"),
         ("key", "?", "ct.logs.0.key: the key is not base64"),
         ("key", &p384, "ct.logs.0.key: its key must be P-256 or RSA, the base64 of a SubjectPublicKeyInfo"),
         ("from", "yesterday", "ct.logs.0.from: must be a time such as 2027-01-01T00:00:00Z, not \"yesterday\""),
@@ -84,7 +85,7 @@ fn logs_that_cannot_be_are_refused() {
     assert!(wrong(&[("url", "http://north.example/")])[0].contains("ct.logs.0.url"), "plain HTTP, out there");
     assert!(wrong(&[("ca_file", "nowhere.pem")])[0].contains("ct.logs.0.ca_file: cannot read"));
     let backwards = wrong(&[("from", "2027-01-01T00:00:00Z"), ("until", "2027-01-01T00:00:00Z")]);
-    assert!(backwards[0].contains("until must be later than from"), "{backwards:?}");
+    assert_eq!(backwards, ["ct.logs.0.until: must be later than from"]);
     assert_eq!(problems_of(&log("alone", &[])).len(), 2, "neither enough logs nor enough operators");
     let found = problems_of(&format!("[ct]\nscts = 1\noperators = 2\n{}", two()));
     assert_eq!(found, ["ct.operators: must not be more than ct.scts, which is 1"]);
@@ -95,18 +96,32 @@ fn logs_that_cannot_be_are_refused() {
 fn a_list_of_others_is_used_as_far_as_it_goes() {
     let folder = tempfile::tempdir().unwrap();
     let (same, odd) = (key(), BASE64.encode(PrivateKey::generate(KeyAlgorithm::EcP384).unwrap().spki()));
-    let first = json!([listed("one", &same), listed("two", &key()), listed("two", &key()), listed("odd", &odd)]);
+    let mut other = listed("other", &key());
+    other["log_id"] = LogKey::from_spki(&BASE64.decode(same.as_bytes()).unwrap()).unwrap().id().to_string().into();
+    let mut retired = listed("retired", &key());
+    retired["state"] = json!({"retired": {}});
+    let first = json!([
+        listed("one", &same),
+        listed("two", &key()),
+        listed("two", &key()),
+        listed("odd", &odd),
+        other,
+        retired,
+    ]);
     let text = file(&folder, "2026-08-01T00:00:00Z", first, json!([listed("three", &key())]));
     let named = log("named", &[("key", &same)]);
     let installation = settled(&(text + &named + LOGGED));
     let names: Vec<_> = installation.logs.logs.iter().map(|log| log.log.name.as_str()).collect();
     assert_eq!(names, ["named", "two", "https://two.example/", "three"]);
     let warnings = installation.warnings(NOW);
-    assert!(warnings.len() == 2 && warnings[0].contains("is left out: odd: its key must be"), "{warnings:?}");
-    assert!(warnings[1].contains("ct.log_list_file is of 2026-08-01T00:00:00Z"), "{warnings:?}");
-    let text = file(&folder, "2026-11-01T00:00:00Z", json!([]), json!([]));
+    assert_eq!(warnings.len(), 3, "{warnings:?}");
+    assert!(warnings[0].contains("is left out: other: its id is not that of its key"), "{warnings:?}");
+    assert!(warnings[1].contains("is left out: odd: its key must be"), "{warnings:?}");
+    assert!(warnings[2].contains("ct.log_list_file is of 2026-08-01T00:00:00Z"), "{warnings:?}");
+    let text = file(&folder, "2026-11-01T00:00:00Z", json!([]), json!([retired]));
     let found = problems_of(&(text + LOGGED));
-    assert!(found[0].contains("ct.log_list_file: must have 2 usable logs at least, not 0"), "{found:?}");
+    let said = "ct.log_list_file: must have 2 usable logs at least, not 0; of the list 1 are not";
+    assert_eq!(found[0], said, "{found:?}");
     let found = problems_of("[ct]\nlog_list_file = 'nowhere.json'\n");
     assert!(found.len() == 1 && found[0].starts_with("ct.log_list_file: cannot read"), "{found:?}");
 }

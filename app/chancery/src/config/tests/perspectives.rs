@@ -74,7 +74,7 @@ fn perspectives_that_cannot_be_asked_are_refused() {
         ("name", "", "must be a short word"),
         ("name", "North", "must be a short word"),
         ("name", "primary", "must not be primary"),
-        ("url", "http://perspective.example.net", "secrets are sent to it"),
+        ("url", "http://perspective.example.net", "it must begin with https://"),
         ("url", "nowhere", "cannot be used"),
         ("region", "RIPE", "must be one of afrinic, apnic, arin, lacnic, ripe"),
         ("secret_file", "/nowhere", "cannot read"),
