@@ -39,6 +39,8 @@ use crate::held::Held;
 const PATROL: Duration = Duration::from_secs(1);
 /// How soon something is tried again that failed because the database was not there.
 const PAUSE: Duration = Duration::from_millis(500);
+/// How soon logs are shown something again that too few of them took; then after twice as long each time.
+const PAUSE_FOR_LOGS: Duration = Duration::from_secs(1);
 /// Jobs at work at a time in this process; the others wait without costing a connection or a thread. Each kind has
 /// places of its own: looks take long, and nobody who waits for a certificate waits for them.
 const VALIDATING: usize = LOOKS_AT_A_TIME;
@@ -320,7 +322,7 @@ impl Workers {
                 Ok(Next::ShowLogs(assignment)) => {
                     // Logs may take their time, in which others can be issued.
                     let had_place = place.take().is_some();
-                    let shown = self.show_logs_in_turn(whose, job, &assignment).await;
+                    let shown = self.show_logs_in_turn(whose, job, &assignment, had_place).await;
                     if had_place {
                         place = Some(self.places.issuing.acquire(whose).await);
                     }
@@ -339,13 +341,30 @@ impl Workers {
         }
     }
 
-    /// What logs have promised is kept until it can be written: they are not asked anew for our sake.
-    async fn show_logs_in_turn(&self, whose: &str, job: &Job, assignment: &LogAssignment) -> Result<(), ServiceError> {
-        let scts = {
-            let _place = self.places.showing.acquire(whose).await;
-            self.show_logs(assignment).await?
+    /// What logs have promised is kept until it can be written: they are not asked anew for our sake. Where they fail for a
+    /// moment, and `patiently`, whoever waits for it need not wait for the lease to end, too.
+    async fn show_logs_in_turn(
+        &self,
+        whose: &str,
+        job: &Job,
+        assignment: &LogAssignment,
+        patiently: bool,
+    ) -> Result<(), ServiceError> {
+        let (mut began, mut pause) = (Instant::now(), PAUSE_FOR_LOGS);
+        let scts = loop {
+            let place = self.places.showing.acquire(whose).await;
+            match self.show_logs(assignment).await {
+                Err(ServiceError::Logs(_))
+                    if patiently && began.elapsed() + pause < self.services.jobs.lease_time() =>
+                {
+                    drop(place);
+                    tokio::time::sleep(pause).await;
+                    pause *= 2;
+                }
+                shown => break shown?,
+            }
         };
-        let began = Instant::now();
+        began = Instant::now();
         loop {
             match self.services.issuance.note_promises(assignment, scts.clone()).await {
                 Err(error) if self.may_try_again(job, began, &error).await => {}

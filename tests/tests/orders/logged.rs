@@ -416,6 +416,10 @@ on_both_databases! {
         let place = altered.windows(6).position(|bytes| bytes == b"a.test").unwrap();
         altered[place] = b'b';
         assert_eq!(revoke(&client, &altered, 1).await.status, 404);
+        // Nor is one that our CA has not signed.
+        let mut unsigned = precertificate.clone();
+        *unsigned.last_mut().unwrap() ^= 1;
+        assert_eq!(revoke(&client, &unsigned, 1).await.status, 404);
         assert_eq!(revoke(&client, &precertificate, 4).await.status, 200);
         let (_, parsed) = X509Certificate::from_der(&precertificate).unwrap();
         let said = standing(&world, &data_encoding::HEXLOWER.encode(parsed.raw_serial())).await;

@@ -9,7 +9,7 @@ use x509_cert::ext::Extension;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::sct::{self, Sct};
-use crate::{draft::Draft, error::PkiError, issuer::Issuer, tbs};
+use crate::{draft::Draft, error::PkiError, issuer::Issuer, public_key::verify, tbs};
 
 /// What tells a precertificate (RFC 6962 section 3.1).
 pub(crate) const POISON: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.11129.2.4.3");
@@ -73,14 +73,18 @@ impl Draft {
     }
 }
 
-/// Whether two certificates, in DER, say the same in all but what tells precertificates and what logs have promised. Nothing is
-/// said of their signatures.
-pub fn is_same_but_for_logs(one: &[u8], other: &[u8]) -> bool {
-    let bare = |der: &[u8]| {
-        let (_, parsed) = X509Certificate::from_der(der).ok()?;
-        without_logs(parsed.tbs_certificate.as_ref()).ok()
-    };
-    bare(one).is_some_and(|one| bare(other) == Some(one))
+/// Whether this is what logs were shown of a certificate, both in DER: signed by the same CA, whose public key is given as a DER
+/// SubjectPublicKeyInfo, and the same in all but what tells a precertificate and what logs have promised.
+pub fn is_precertificate_of(shown: &[u8], certificate: &[u8], issuer_spki: &[u8]) -> bool {
+    let parse = |der| X509Certificate::from_der(der).ok().filter(|(rest, _)| rest.is_empty()).map(|(_, parsed)| parsed);
+    let (Some(shown), Some(certificate)) = (parse(shown), parse(certificate)) else { return false };
+    let tbs = shown.tbs_certificate.as_ref();
+    let is_marked = shown.extensions().iter().any(|extension| extension.oid.as_bytes() == POISON.as_bytes());
+    is_marked
+        && verify(issuer_spki, tbs, &shown.signature_value.data).is_ok()
+        && without_logs(tbs).is_ok_and(|bare| {
+            without_logs(certificate.tbs_certificate.as_ref()).is_ok_and(|certificate| certificate == bare)
+        })
 }
 
 fn without_logs(tbs: &[u8]) -> Result<Vec<u8>, PkiError> {

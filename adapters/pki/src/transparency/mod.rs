@@ -7,7 +7,7 @@ mod embed;
 mod log;
 mod sct;
 
-pub use embed::{LogEntry, is_same_but_for_logs};
+pub use embed::{LogEntry, is_precertificate_of};
 pub use log::{Lacks, Log, LogId, LogKey, LogList, LogListError, SctNeeds};
 pub use sct::Sct;
 

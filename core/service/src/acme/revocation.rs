@@ -3,7 +3,7 @@
 
 use chancery_domain::{CertificateRecord, CertificateState, RevocationReason};
 use chancery_jose::Jwk;
-use chancery_pki::{Certificate, is_same_but_for_logs};
+use chancery_pki::{Certificate, is_precertificate_of};
 use chancery_store::Tx;
 
 use super::{Acme, AcmeCaller, AcmeError, require_still};
@@ -71,10 +71,18 @@ fn find(tx: &mut Tx<'_>, serial: &str, der: &[u8]) -> Result<CertificateRecord, 
     let unknown = || AcmeError::NotFound("the certificate was not issued here".to_owned());
     let found = tx.certificate_by_serial(serial)?.ok_or_else(unknown)?;
     match tx.certificate_der(found.id)? {
-        Some(own) if own == der || is_same_but_for_logs(&own, der) => Ok(found),
+        Some(own) if own == der || is_shown_for(tx, &found, &own, der)? => Ok(found),
         None if tx.precertificate(serial)?.is_some_and(|shown| shown.der == der) => Ok(found),
         Some(_) | None => Err(unknown().into()),
     }
+}
+
+/// Whether logs were shown this for a certificate.
+fn is_shown_for(tx: &mut Tx<'_>, found: &CertificateRecord, own: &[u8], der: &[u8]) -> Result<bool, ServiceError> {
+    let Some(issuer) = found.issued().map(|issued| issued.issuer) else { return Ok(false) };
+    let Some(issuer) = tx.issuers()?.into_iter().find(|record| record.id == issuer) else { return Ok(false) };
+    let spki = Certificate::from_der(&issuer.certificate).and_then(|issuer| issuer.spki());
+    Ok(spki.is_ok_and(|spki| is_precertificate_of(der, own, &spki)))
 }
 
 /// What gives somebody the right to revoke.

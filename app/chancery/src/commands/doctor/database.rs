@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use chancery_domain::Timestamp;
+use chancery_pki::{Certificate, IssuerChain};
 use chancery_service::{CaKeys, Examination, ExaminedIssuer, ExaminedList, KeyPlace, examine};
-use chancery_store::{DatabaseUrl, Facts, IssuerKind, IssuerRecord, IssuerRevocation, IssuerState, Store, Tx};
+use chancery_store::{
+    ChainRecord, DatabaseUrl, Facts, IssuerKind, IssuerRecord, IssuerRevocation, IssuerState, Store, StoreError, Tx,
+};
 
 use super::finding::Report;
 use super::signing;
@@ -22,13 +25,13 @@ const DAY: Duration = Duration::from_secs(86_400);
 const TOLERANCE: Duration = Duration::from_secs(5);
 const FAR: Duration = Duration::from_secs(60);
 
-/// Gives the CAs, where they can be read.
+/// Gives the roots that are above our CAs, where they can be read.
 pub(super) fn look(
     installation: &Installation,
     thorough: bool,
     now: Timestamp,
     report: &mut Report,
-) -> Option<Vec<IssuerRecord>> {
+) -> Option<Vec<Certificate>> {
     let database = &installation.database;
     if let DatabaseUrl::Sqlite(path) = database
         && !path.exists()
@@ -71,21 +74,29 @@ pub(super) fn look(
     let examined = Threads::start().map_err(|error| error.to_string()).and_then(|threads| {
         let store = Store::open_untouched(database, &quiet(installation)).map_err(|error| error.to_string())?;
         let examination = threads.run(examine(&store, &keyring, &ca_keys)).map_err(|error| error.to_string())?;
-        let read = |tx: &mut Tx<'_>| tx.issuers();
-        let issuers = threads.run(store.read(read)).map_err(|error| error.to_string())?;
-        Ok((examination, issuers))
+        let read = |tx: &mut Tx<'_>| Ok::<_, StoreError>((tx.issuers()?, tx.chains()?));
+        let (issuers, chains) = threads.run(store.read(read)).map_err(|error| error.to_string())?;
+        Ok((examination, issuers, chains))
     });
     match examined {
-        Ok((examination, issuers)) => {
+        Ok((examination, issuers, chains)) => {
             judge(installation, &examination, now, report);
             signing::judge(&installation.settings.issuing, &issuers, now, report);
-            Some(issuers)
+            Some(roots(&issuers, &chains))
         }
         Err(error) => {
             report.problem("database", format!("cannot be read: {error}"), DAMAGED);
             None
         }
     }
+}
+
+/// Our own that are in use, and those of others who vouch for our CAs.
+fn roots(issuers: &[IssuerRecord], chains: &[ChainRecord]) -> Vec<Certificate> {
+    let active = |issuer: &&IssuerRecord| issuer.kind == IssuerKind::Root && issuer.state == IssuerState::Active;
+    let own = issuers.iter().filter(active).filter_map(|issuer| Certificate::from_der(&issuer.certificate).ok());
+    let others = chains.iter().filter_map(|chain| IssuerChain::from_pem(&chain.pem).ok()?.root().cloned());
+    own.chain(others).collect()
 }
 
 const DAMAGED: &str = "stop the service, keep a copy of the file, and put the last good backup back (chancery restore)";

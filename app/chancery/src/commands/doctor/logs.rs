@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use chancery_domain::Timestamp;
-use chancery_pki::{LogId, Validity};
+use chancery_pki::{Certificate, LogId, Validity};
 use chancery_publish::LogError;
-use chancery_store::{IssuerKind, IssuerRecord, IssuerState};
 
 use super::finding::Report;
 use crate::failure::Failure;
@@ -14,8 +13,8 @@ use crate::threads::Threads;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// `issuers` are the CAs, where they could be read.
-pub(super) fn look(installation: &Installation, issuers: Option<&[IssuerRecord]>, now: Timestamp, report: &mut Report) {
+/// `roots` are those above our CAs, where they could be read.
+pub(super) fn look(installation: &Installation, roots: Option<&[Certificate]>, now: Timestamp, report: &mut Report) {
     let profiles = installation.settings.issuing.certificates.iter();
     let logged: Vec<_> = profiles
         .filter_map(|(name, look)| {
@@ -27,27 +26,26 @@ pub(super) fn look(installation: &Installation, issuers: Option<&[IssuerRecord]>
     if logs.is_empty() {
         return;
     }
+    // What is wrong with the database is told elsewhere.
+    let Some(ours) = roots else { return };
     let answers = match ask_all(logs) {
         Ok(answers) => answers,
         Err(failure) => return report.problem("logs", failure.to_string(), "try again"),
     };
-    let active = |issuer: &&IssuerRecord| issuer.kind == IssuerKind::Root && issuer.state == IssuerState::Active;
-    let roots: Vec<_> = issuers.unwrap_or_default().iter().filter(active).collect();
     let mut good: Vec<LogId> = Vec::new();
     for (log, answer) in answers {
         let (name, id) = (&log.log.name, log.log.key.id());
         match answer {
-            Ok(accepted) => {
-                let missing: Vec<_> = roots.iter().filter(|root| !accepted.contains(&root.certificate)).collect();
-                if missing.is_empty() {
+            Ok(accepted) => match ours.iter().find(|root| accepted.iter().any(|other| other == root.as_der())) {
+                Some(root) => {
                     good.push(id);
-                    report.well("logs", format!("{name} answers, and takes what is below our roots"));
+                    report.well("logs", format!("{name} answers, and takes what is below {:?}", root.subject_text()));
                 }
-                for root in missing {
-                    let what = format!("{name} takes nothing below our root {:?}", root.name);
+                None => {
+                    let what = format!("{name} takes nothing below our root, nor below one that vouches for our CAs");
                     report.problem("logs", what, "have its operator accept the root, or take the log out of [ct]");
                 }
-            }
+            },
             Err(why) => {
                 let advice = "see that its URL is right and that it can be reached from here";
                 report.problem("logs", format!("{name} cannot be asked: {why}"), advice);
