@@ -275,9 +275,13 @@ pub(crate) fn revoke(
         }
     }
     // A key that others have is one that nobody must use again, even if nothing is left of its certificate to revoke.
-    let is_blocked_now = match reason == RevocationReason::KeyCompromise {
-        true => tx.key_hash(certificate.id)?.map_or(Ok(false), |hash| tx.block_key(&hash, reason.as_str(), now))?,
-        false => false,
+    let compromised = match reason == RevocationReason::KeyCompromise {
+        true => tx.key_hash(certificate.id)?,
+        false => None,
+    };
+    let is_blocked_now = match &compromised {
+        Some(hash) => tx.block_key(hash, reason.as_str(), now)?,
+        None => false,
     };
     let mut write_down = |action: &str, detail: Value| {
         let (reseller, subject) = (Some(certificate.reseller), certificate.id.to_string());
@@ -293,10 +297,7 @@ pub(crate) fn revoke(
         write_down("certificate.block_key", detail)?;
     }
     Ok(match was_active {
-        true => {
-            let key_is_blocked = reason == RevocationReason::KeyCompromise && tx.key_hash(certificate.id)?.is_some();
-            Revoking::Nothing { certificate, key_is_blocked }
-        }
+        true => Revoking::Nothing { certificate, key_is_blocked: compromised.is_some() },
         false => Revoking::Already(certificate),
     })
 }

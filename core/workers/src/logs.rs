@@ -154,7 +154,7 @@ impl<'a> Asking<'a> {
         let known: Vec<_> = self.counted(self.waited_for.iter().copied()).map(operator).collect();
         let other = || self.left.iter().position(|kept| !known.contains(&operator(kept.id)));
         let place = match lacks {
-            Lacks { logs: false, operators: false } => None,
+            Lacks::NOTHING => None,
             Lacks { logs: false, operators: true } => other(),
             Lacks { logs: true, operators: true } => other().or((!self.left.is_empty()).then_some(0)),
             Lacks { logs: true, operators: false } => (!self.left.is_empty()).then_some(0),
@@ -183,12 +183,12 @@ impl<'a> Asking<'a> {
     }
 
     fn is_enough(&self) -> bool {
-        self.lacks([]) == NOTHING
+        self.lacks([]) == Lacks::NOTHING
     }
 
     /// Whether it would be, if all promised who may.
     fn could_be_enough(&self) -> bool {
-        self.lacks(self.silent.iter().chain(&self.left).map(|kept| kept.id)) == NOTHING
+        self.lacks(self.silent.iter().chain(&self.left).map(|kept| kept.id)) == Lacks::NOTHING
     }
 
     /// What is lacking if these promise as well.
@@ -200,8 +200,6 @@ impl<'a> Asking<'a> {
         self.promised.iter().map(|sct| sct.log).chain(more)
     }
 }
-
-const NOTHING: Lacks = Lacks { logs: false, operators: false };
 
 /// One of the logs.
 struct Kept {

@@ -68,6 +68,10 @@ pub struct Lacks {
     pub operators: bool,
 }
 
+impl Lacks {
+    pub const NOTHING: Self = Self { logs: false, operators: false };
+}
+
 /// Why logs cannot be used together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogListError {
@@ -191,7 +195,7 @@ impl LogList {
 
     /// Whether promises of these logs are enough for a certificate.
     pub fn is_enough(&self, validity: Validity, promised: impl IntoIterator<Item = LogId>) -> bool {
-        self.lacks(validity, promised) == Lacks { logs: false, operators: false }
+        self.lacks(validity, promised) == Lacks::NOTHING
     }
 
     /// Whether there are enough that take such a certificate.

@@ -78,6 +78,17 @@ impl World {
         order
     }
 
+    /// The same, of which one of the logs has refused to take it.
+    #[track_caller]
+    fn finalize_refused(&mut self, name: &str) -> Value {
+        self.logs[1].be(Mood::Refusing);
+        let order = self.finalize(name);
+        self.service.serving.process.until("a log that refuses", |process| {
+            process.log().contains("a certificate log has promised nothing that counts").then_some(())
+        });
+        order
+    }
+
     /// Its chain, once it is there, also in `NAME.pem`.
     #[track_caller]
     fn chain(&self, order: &Value, name: &str) -> String {
@@ -200,11 +211,7 @@ fn a_certificate_is_in_logs_before_it_is_issued_and_says_so() {
 #[test]
 fn a_service_that_is_killed_while_logs_are_away_goes_on_with_what_it_has_signed() {
     let mut world = World::begin();
-    world.logs[1].be(Mood::Refusing);
-    let order = world.finalize("b.test");
-    world.service.serving.process.until("a log that refuses", |process| {
-        process.log().contains("a certificate log has promised nothing that counts").then_some(())
-    });
+    let order = world.finalize_refused("b.test");
     world.service.serving.process.signal("KILL");
     world.service.serving.process.ended();
     world.service.serving = world.service.configured.serve();
@@ -223,11 +230,7 @@ fn a_service_that_is_killed_while_logs_are_away_goes_on_with_what_it_has_signed(
 #[test]
 fn logs_that_fail_for_a_moment_are_shown_it_again_soon() {
     let mut world = World::begin();
-    world.logs[1].be(Mood::Refusing);
-    let order = world.finalize("c.test");
-    world.service.serving.process.until("a log that refuses", |process| {
-        process.log().contains("a certificate log has promised nothing that counts").then_some(())
-    });
+    let order = world.finalize_refused("c.test");
     world.logs[1].be(Mood::Taking);
     world.chain(&order, "c.test");
     let log = world.service.serving.process.log();
