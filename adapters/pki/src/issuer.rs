@@ -8,6 +8,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::{
     certificate::Certificate,
+    csr::make_ca_request,
     draft::{Linted, LintedPrecertificate, Precertificate, Signed},
     error::{IssuerError, KeyError, PkiError},
     extensions,
@@ -25,6 +26,8 @@ pub struct Issuer {
     key_id: OctetString,
     fingerprint: [u8; 32],
     may_have_cas_below: bool,
+    /// The last second of what it issues to subscribers.
+    not_after: i64,
 }
 
 impl Issuer {
@@ -41,8 +44,14 @@ impl Issuer {
         }
         let key_id = certificate.subject_key_id()?.ok_or(IssuerError::NotACa)?;
         let may_have_cas_below = constraints.path_len_constraint != Some(0);
-        let fingerprint = certificate.sha256();
-        Ok(Self { certificate: Arc::new(certificate), signer, key_id, fingerprint, may_have_cas_below })
+        let (fingerprint, not_after) = (certificate.sha256(), certificate.not_after());
+        Ok(Self { certificate: Arc::new(certificate), signer, key_id, fingerprint, may_have_cas_below, not_after })
+    }
+
+    /// The same, whose subscribers rely on what ends with this second, if its own certificate does not end before.
+    pub fn until(mut self, last: i64) -> Self {
+        self.not_after = self.not_after.min(last);
+        self
     }
 
     /// Its certificate.
@@ -65,9 +74,9 @@ impl Issuer {
         self.signer.check()
     }
 
-    /// The last second of its own certificate, in Unix seconds.
+    /// The last second that a certificate of its subscribers may have, in Unix seconds.
     pub fn not_after(&self) -> i64 {
-        self.certificate.not_after()
+        self.not_after
     }
 
     /// Whether its certificates may be for all of these purposes.
@@ -121,6 +130,12 @@ impl Issuer {
 
     pub(crate) fn name(&self) -> RdnSequence {
         self.certificate.subject().clone().into()
+    }
+
+    /// A request (PKCS #10, in DER) for another CA to vouch for this one: for its name, its key, and all that its own
+    /// certificate says of what it may do.
+    pub fn request(&self) -> Result<Vec<u8>, PkiError> {
+        make_ca_request(&*self.signer, &self.certificate)
     }
 
     /// The identifier of its key, as the certificates it signs name it (RFC 5280 section 4.2.1.1).

@@ -51,7 +51,7 @@ pub use certificate::{Certificate, CertificateInfo, chain_to_pem, inspect};
 pub use chain::{ChainProblem, IssuerChain};
 pub use chancery_suffix::registrable_domain;
 pub use crl::{Crl, CrlContents, CrlScope, RevokedCertificate};
-pub use csr::{CertificateRequest, CsrError, CsrProblem, CsrRules, MAX_CSR_BYTES, make_request};
+pub use csr::{CertificateRequest, CsrError, CsrProblem, CsrRules, MAX_CSR_BYTES, make_request, request_to_pem};
 pub use draft::{Draft, Linted, LintedPrecertificate, Precertificate, Signed};
 pub use error::{CrlError, IssuerError, KeyError, NameError, OcspError, PkiError, ValidityError};
 pub use extensions::CaPolicy;

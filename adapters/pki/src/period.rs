@@ -128,7 +128,7 @@ impl Period {
         wish: &PeriodWish,
         now: i64,
     ) -> Result<Self, PeriodError> {
-        let issuer_ends = issuer.certificate().not_after();
+        let issuer_ends = issuer.not_after();
         if now > issuer_ends {
             return Err(PeriodError::IssuerOver);
         }

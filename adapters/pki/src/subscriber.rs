@@ -52,7 +52,7 @@ impl Draft {
         serial: Serial,
         common_name: Option<&Identifier>,
     ) -> Result<Self, PkiError> {
-        let issuer_not_after = terms.issuer.certificate().not_after();
+        let issuer_not_after = terms.issuer.not_after();
         if validity.not_after() > issuer_not_after {
             return Err(IssuerError::OutlivesIssuer { issuer_not_after }.into());
         }

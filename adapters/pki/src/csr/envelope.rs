@@ -4,7 +4,8 @@ use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD};
 
 use super::MAX_CSR_BYTES;
 
-const LABELS: [&str; 2] = ["CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"];
+pub(super) const LABEL: &str = "CERTIFICATE REQUEST";
+const LABELS: [&str; 2] = [LABEL, "NEW CERTIFICATE REQUEST"];
 
 /// Why something is not a certificate signing request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

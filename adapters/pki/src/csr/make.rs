@@ -3,10 +3,20 @@
 use std::collections::BTreeSet;
 
 use chancery_domain::Identifier;
-use der::{Encode, asn1::ObjectIdentifier};
-use x509_cert::name::RdnSequence;
+use der::{
+    Encode,
+    asn1::ObjectIdentifier,
+    oid::db::rfc5280::{
+        ID_CE_BASIC_CONSTRAINTS, ID_CE_CERTIFICATE_POLICIES, ID_CE_EXT_KEY_USAGE, ID_CE_KEY_USAGE,
+        ID_CE_SUBJECT_KEY_IDENTIFIER,
+    },
+    pem::{self, LineEnding},
+};
+use x509_cert::{ext::Extension, name::RdnSequence};
 
+use super::envelope::LABEL;
 use crate::{
+    certificate::Certificate,
     error::{NameError, PkiError},
     extensions,
     keys::Signer,
@@ -22,16 +32,40 @@ const CONTEXT_0: u8 = 0xa0;
 /// PKCS #9: the extensions that are asked for (RFC 2985 section 5.4.2).
 const EXTENSION_REQUEST: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.14");
 
+/// What the certificate of a CA says of what it may do, and of its key. The rest is for whoever signs it to say.
+const OF_A_CA: [ObjectIdentifier; 5] = [
+    ID_CE_BASIC_CONSTRAINTS,
+    ID_CE_KEY_USAGE,
+    ID_CE_EXT_KEY_USAGE,
+    ID_CE_CERTIFICATE_POLICIES,
+    ID_CE_SUBJECT_KEY_IDENTIFIER,
+];
+
 /// A PKCS #10 request (RFC 2986) in DER for these names, which stand in the subject alternative names alone.
 pub fn make_request(key: &dyn Signer, names: &[Identifier]) -> Result<Vec<u8>, PkiError> {
     let names: BTreeSet<_> = names.iter().collect();
     if names.is_empty() {
         return Err(NameError::NoNames.into());
     }
-    let subject = der(&RdnSequence::default())?;
-    let extensions = tlv(SEQUENCE, &[&der(&extensions::names(names, false)?)?])?;
+    sign_request(key, &der(&RdnSequence::default())?, &[extensions::names(names, false)?])
+}
+
+/// One for a CA that has a certificate already, with the same subject.
+pub(crate) fn make_ca_request(key: &dyn Signer, certificate: &Certificate) -> Result<Vec<u8>, PkiError> {
+    let wanted = certificate.extensions().iter().filter(|extension| OF_A_CA.contains(&extension.extn_id));
+    sign_request(key, &der(certificate.subject())?, &wanted.cloned().collect::<Vec<_>>())
+}
+
+/// One PEM block, ending in a newline.
+pub fn request_to_pem(der: &[u8]) -> Result<String, PkiError> {
+    pem::encode_string(LABEL, LineEnding::LF, der).map_err(|_| PkiError::Pem("it cannot be written"))
+}
+
+fn sign_request(key: &dyn Signer, subject: &[u8], wanted: &[Extension]) -> Result<Vec<u8>, PkiError> {
+    let wanted = wanted.iter().map(der).collect::<Result<Vec<_>, _>>()?.concat();
+    let extensions = tlv(SEQUENCE, &[&wanted])?;
     let attribute = tlv(SEQUENCE, &[&der(&EXTENSION_REQUEST)?, &tlv(SET, &[&extensions])?])?;
-    let info = tlv(SEQUENCE, &[INTEGER_ZERO, &subject, key.spki(), &tlv(CONTEXT_0, &[&attribute])?])?;
+    let info = tlv(SEQUENCE, &[INTEGER_ZERO, subject, key.spki(), &tlv(CONTEXT_0, &[&attribute])?])?;
     tbs::sign(&info, key)
 }
 

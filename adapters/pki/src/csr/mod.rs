@@ -13,7 +13,8 @@ use chancery_domain::Identifier;
 pub use check::{CsrProblem, CsrRules};
 use contents::{Contents, RequestedName};
 pub use envelope::CsrError;
-pub use make::make_request;
+pub(crate) use make::make_ca_request;
+pub use make::{make_request, request_to_pem};
 
 use crate::{
     key::{KeyProblem, SubscriberKey},
