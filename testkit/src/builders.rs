@@ -225,6 +225,7 @@ impl Builders {
             sealed: self.entropy().bytes::<64>().into(),
             created_at: now,
             revocation: None,
+            preferred: None,
         }
     }
 

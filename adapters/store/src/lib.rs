@@ -29,7 +29,7 @@ pub use rows::crl::{CrlFacts, CrlHead, CrlRow};
 pub use rows::event::{Expiring, Place, Placed};
 pub use rows::external_session::ExternalSession;
 pub use rows::idempotency::StoredAnswer;
-pub use rows::issuer::{IssuerKind, IssuerRecord, IssuerRevocation, IssuerState};
+pub use rows::issuer::{IssuerKind, IssuerRecord, IssuerRevocation, IssuerStanding, IssuerState, PreferredChain};
 pub use rows::issuer_chain::ChainRecord;
 pub use rows::job::{Backlog, Job, JobKind};
 pub use rows::node::NodeRow;

@@ -57,6 +57,7 @@ migrations! {
     15 "0015_party_epoch";
     16 "0016_audit_positions";
     17 "0017_precertificates";
+    18 "0018_preferred_chains";
 }
 
 /// A step that was just done.

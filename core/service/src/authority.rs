@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use chancery_domain::{IssuerId, KeyType, OrderId, ProfileName};
 use chancery_pki::{CrlShards, Issuer, IssuerUrls, KeyAlgorithm, SubscriberProfile};
-use chancery_store::{ChainRecord, IssuerKind, IssuerRecord, IssuerState, Tx};
+use chancery_store::{ChainRecord, IssuerKind, IssuerRecord, IssuerStanding, IssuerState, Tx};
 
-use crate::chains::Chains;
+use crate::chains::{Chains, preferred};
 use crate::error::ServiceError;
 use crate::issuers::{Candidate, IssuerRules, gaps, suitable, turn};
 use crate::kernel::Kernel;
@@ -36,6 +36,17 @@ impl Signing {
     pub fn urls_for(&self, rules: &IssuerRules) -> IssuerUrls {
         let IssuerUrls { ca_issuers, ocsp, crl } = self.urls.clone();
         IssuerUrls { ca_issuers, ocsp: ocsp.filter(|_| rules.ocsp), crl: crl.filter(|_| rules.crl) }
+    }
+
+    /// Whether the chain that is preferred to that of its own certificate ends before that does.
+    pub fn ends_with_chain(&self) -> bool {
+        self.issuer.not_after() < self.issuer.certificate().not_after()
+    }
+
+    fn stands(&self, standing: &IssuerStanding) -> bool {
+        self.active == (standing.state == IssuerState::Active)
+            && self.revoked == standing.revoked
+            && self.chains.preferred() == standing.preferred
     }
 }
 
@@ -123,18 +134,13 @@ impl Authority {
     }
 
     async fn follow(&self) -> Result<(), ServiceError> {
-        let read = |tx: &mut Tx<'_>| Ok::<_, ServiceError>((tx.issuing_states()?, tx.chain_marks()?));
-        let (states, marks) = self.kernel.store.read(read).await?;
+        let read = |tx: &mut Tx<'_>| Ok::<_, ServiceError>((tx.issuer_standings()?, tx.chain_marks()?));
+        let (standings, marks) = self.kernel.store.read(read).await?;
         let loaded = self.loaded();
-        let known = states.iter().filter_map(|(id, ..)| loaded.get(id));
+        let known = standings.iter().filter_map(|standing| loaded.get(&standing.id));
         let same_chains = known.flat_map(|signing| signing.chains.marks(signing.id)).eq(marks);
-        let same = |(id, state, revoked): &(IssuerId, IssuerState, bool)| {
-            let unchanged = |signing: &Arc<Signing>| {
-                signing.active == (*state == IssuerState::Active) && signing.revoked == *revoked
-            };
-            loaded.get(id).is_some_and(unchanged)
-        };
-        if states.len() != loaded.len() || !states.iter().all(same) || !same_chains {
+        let same = |standing: &IssuerStanding| loaded.get(&standing.id).is_some_and(|signing| signing.stands(standing));
+        if standings.len() != loaded.len() || !standings.iter().all(same) || !same_chains {
             self.reload().await?;
             tracing::info!(issuers = self.loaded().len(), "the CAs have changed");
         }
@@ -159,8 +165,12 @@ impl Authority {
     }
 
     fn open(&self, record: &IssuerRecord, chains: &[ChainRecord]) -> Result<Signing, ServiceError> {
-        let issuer = self.kernel.ca_keys.open(record).map_err(ServiceError::internal)?;
-        let certificate = issuer.certificate().clone();
+        let own = self.kernel.ca_keys.open(record).map_err(ServiceError::internal)?;
+        let certificate = own.certificate().clone();
+        let issuer = match preferred(record)? {
+            Some(chain) => own.until(chain.not_after()),
+            None => own,
+        };
         let issuing = &self.kernel.settings.issuing;
         let shards = issuing.crls(record.id);
         let urls = IssuerUrls {
@@ -176,7 +186,7 @@ impl Authority {
             issuer,
             urls,
             shards,
-            chains: Chains::of(record.id, certificate, chains)?,
+            chains: Chains::of(record, certificate, chains)?,
         })
     }
 }

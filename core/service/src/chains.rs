@@ -1,8 +1,10 @@
 //! The ways from a CA up to a root: the one of its own certificate, and further ones where others vouch for it.
+//!
+//! Each has a number, 0 for the CA's own. Whoever names none gets the one that the operator prefers.
 
 use chancery_domain::{IssuerId, Timestamp};
 use chancery_pki::{Certificate, IssuerChain, chain_to_pem, chain_to_pkcs7};
-use chancery_store::ChainRecord;
+use chancery_store::{ChainRecord, IssuerRecord, PreferredChain};
 
 use crate::error::ServiceError;
 
@@ -12,6 +14,8 @@ pub struct Chains {
     own: Vec<Certificate>,
     /// By their numbers.
     further: Vec<Further>,
+    /// The number of one of those.
+    preferred: Option<u32>,
 }
 
 struct Further {
@@ -24,32 +28,57 @@ struct Further {
 #[derive(Clone, Copy)]
 pub struct Chain<'a>(&'a [Certificate]);
 
+/// The number of the CA's own.
+const OWN: u32 = 0;
+
 impl Chains {
-    pub(crate) fn of(issuer: IssuerId, own: Certificate, stored: &[ChainRecord]) -> Result<Self, ServiceError> {
-        let further = stored.iter().filter(|record| record.issuer == issuer).map(|record| {
-            let chain = IssuerChain::from_pem(&record.pem).map_err(ServiceError::internal)?;
-            Ok(Further { number: record.number, fingerprint: record.fingerprint.clone(), chain })
+    pub(crate) fn of(record: &IssuerRecord, own: Certificate, stored: &[ChainRecord]) -> Result<Self, ServiceError> {
+        let further = stored.iter().filter(|chain| chain.issuer == record.id).map(|stored| {
+            let chain = IssuerChain::from_pem(&stored.pem).map_err(ServiceError::internal)?;
+            Ok(Further { number: stored.number, fingerprint: stored.fingerprint.clone(), chain })
         });
-        Ok(Self { own: vec![own], further: further.collect::<Result<_, ServiceError>>()? })
+        let preferred = record.preferred.as_ref().map(|preferred| preferred.number);
+        Ok(Self { own: vec![own], further: further.collect::<Result<_, ServiceError>>()?, preferred })
     }
 
-    /// Every way up but the one that is shown; none is the CA's own. What has expired helps nobody.
+    /// The number of the chain that the operator prefers to the CA's own.
+    pub(crate) fn preferred(&self) -> Option<u32> {
+        self.preferred
+    }
+
+    /// Every way up but the one that is shown; none is the usual one. What has expired helps nobody.
     pub fn others(&self, shown: Option<u32>, now: Timestamp) -> Vec<Option<u32>> {
-        let good = self.further.iter().filter(|further| further.is_good(now)).map(|further| Some(further.number));
-        std::iter::once(None).chain(good).filter(|other| *other != shown).collect()
+        let usual = self.usual(now);
+        let others = self.numbers(now).filter(|number| *number != shown.unwrap_or(usual));
+        others.map(|number| (number != usual).then_some(number)).collect()
     }
 
-    /// The CA's own, or the one of a number if it can be had.
+    /// The usual one, or the one of a number if it can be had.
     pub fn get(&self, number: Option<u32>, now: Timestamp) -> Option<Chain<'_>> {
-        let Some(number) = number else { return Some(Chain(&self.own)) };
-        let found = self.further.iter().find(|further| further.number == number && further.is_good(now));
-        found.map(|further| Chain(further.chain.served()))
+        match number.unwrap_or_else(|| self.usual(now)) {
+            OWN => Some(Chain(&self.own)),
+            number => self.good(now).find(|further| further.number == number).map(Further::above),
+        }
     }
 
-    /// Every way up, the CA's own first.
+    /// Every way up, the usual one first.
     pub(crate) fn all(&self, now: Timestamp) -> impl Iterator<Item = Chain<'_>> {
-        let further = self.others(None, now).into_iter();
-        std::iter::once(Chain(&self.own)).chain(further.filter_map(move |number| self.get(number, now)))
+        std::iter::once(None).chain(self.others(None, now)).filter_map(move |number| self.get(number, now))
+    }
+
+    /// The number of the one that is given to whoever names none.
+    fn usual(&self, now: Timestamp) -> u32 {
+        self.preferred.filter(|preferred| self.good(now).any(|further| further.number == *preferred)).unwrap_or(OWN)
+    }
+
+    /// The usual one comes first.
+    fn numbers(&self, now: Timestamp) -> impl Iterator<Item = u32> {
+        let (usual, all) = (self.usual(now), std::iter::once(OWN).chain(self.good(now).map(|further| further.number)));
+        std::iter::once(usual).chain(all.filter(move |number| *number != usual))
+    }
+
+    fn good(&self, now: Timestamp) -> impl Iterator<Item = &Further> {
+        self.further.iter().filter(move |further| now.as_secs() <= further.chain.not_after())
     }
 
     /// What tells whether the database has the same.
@@ -76,7 +105,13 @@ impl Chain<'_> {
 }
 
 impl Further {
-    fn is_good(&self, now: Timestamp) -> bool {
-        now.as_secs() <= self.chain.not_after()
+    fn above(&self) -> Chain<'_> {
+        Chain(self.chain.served())
     }
+}
+
+/// The chain that an operator prefers for a CA, where there is one.
+pub(crate) fn preferred(record: &IssuerRecord) -> Result<Option<IssuerChain>, ServiceError> {
+    let read = |preferred: &PreferredChain| IssuerChain::from_pem(&preferred.pem).map_err(ServiceError::internal);
+    record.preferred.as_ref().map(read).transpose()
 }

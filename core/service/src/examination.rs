@@ -6,6 +6,7 @@ use chancery_seal::Keyring;
 use chancery_store::{IssuerKind, IssuerRecord, IssuerRevocation, IssuerState, Store, Tx};
 
 use crate::ca_key::{CaKeys, KeyPlace};
+use crate::chains::preferred;
 use crate::error::ServiceError;
 use crate::operator::Secrets;
 use crate::operator::secrets::try_secrets;
@@ -31,6 +32,8 @@ pub struct ExaminedIssuer {
     pub revocation: Option<IssuerRevocation>,
     /// The end of its certificate; none where that cannot be read.
     pub not_after: Option<Timestamp>,
+    /// The end of the chain that is preferred to the one of its certificate.
+    pub chain_ends: Option<Timestamp>,
     /// Where its key is; none where that does not open.
     pub place: Option<KeyPlace>,
     /// Why it cannot sign: the key does not open, is another certificate's, or is in a token that does not have it.
@@ -73,6 +76,7 @@ pub async fn examine(store: &Store, keyring: &Keyring, ca_keys: &CaKeys) -> Resu
 
 fn examined(record: &IssuerRecord, ca_keys: &CaKeys) -> ExaminedIssuer {
     let certificate = Certificate::from_der(&record.certificate);
+    let chain = preferred(record).ok().flatten();
     let fit = ca_keys.open(record).and_then(|issuer| Ok(issuer.check_key()?));
     ExaminedIssuer {
         id: record.id,
@@ -81,6 +85,7 @@ fn examined(record: &IssuerRecord, ca_keys: &CaKeys) -> ExaminedIssuer {
         state: record.state,
         revocation: record.revocation,
         not_after: certificate.as_ref().ok().map(|certificate| Timestamp::from_secs(certificate.not_after())),
+        chain_ends: chain.map(|chain| Timestamp::from_secs(chain.not_after())),
         place: ca_keys.home(record).ok().map(|home| home.place),
         unfit: fit.err().map(|error| error.to_string()),
     }

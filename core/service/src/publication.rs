@@ -85,8 +85,11 @@ impl Publication {
         self.memory.read().unwrap_or_else(PoisonError::into_inner).crls.get(&(issuer, name)).cloned()
     }
 
-    /// The certificate of a CA in DER.
+    /// The certificate of a CA in DER: the one by which others vouch for it, where that is preferred.
     pub fn issuer_certificate(&self, issuer: IssuerId) -> Option<Arc<[u8]>> {
+        if let Some(signing) = self.authority.find(issuer) {
+            return signing.chains.get(None, self.kernel.now())?.ders().next().map(Into::into);
+        }
         self.memory.read().unwrap_or_else(PoisonError::into_inner).certificates.get(&issuer).cloned()
     }
 
@@ -144,8 +147,9 @@ impl Publication {
         metrics::gauge!("chancery_crl_oldest_age_seconds").set(oldest.as_secs_f64());
         for (id, ca) in &memory.cas {
             let name = || ca.name.clone();
+            let not_after = self.authority.find(*id).map_or(ca.not_after, |signing| signing.issuer.not_after());
             metrics::gauge!("chancery_ca_active", "ca" => name()).set(f64::from(u8::from(ca.active)));
-            metrics::gauge!("chancery_ca_not_after_timestamp_seconds", "ca" => name()).set(ca.not_after as f64);
+            metrics::gauge!("chancery_ca_not_after_timestamp_seconds", "ca" => name()).set(not_after as f64);
             let lists = || memory.crls.iter().filter(|((issuer, _), _)| issuer == id).map(|(_, crl)| crl);
             let Some(ends) = lists().map(|crl| crl.next_update).min() else { continue };
             let oldest = age(lists().map(|crl| crl.this_update).min());

@@ -26,7 +26,8 @@ pub(crate) fn routes() -> OpenApiRouter<Door> {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ChainQuery {
-    /// The number of another chain above the certificate; `Link: rel="alternate"` leads to those there are.
+    /// The number of another chain above the certificate; `Link: rel="alternate"` leads to those there are,
+    /// and 0 is the one of the CA's own certificate.
     #[param(example = "1")]
     chain: Option<String>,
 }

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chancery_domain::Entropy;
+use chancery_domain::{Entropy, PageRequest};
 use chancery_pki::{
     CaName, CaPolicy, Certificate, Issuer, IssuingCa, KeyAlgorithm, PrivateKey, Serial, Validity, chain_to_pem,
     issuing, root,
 };
+use chancery_service::operator::NewIssuer;
+use chancery_store::{AuditFilter, IssuerState};
 use chancery_tests::{AcmeClient, Reply, START, World, on_both_databases, path, settings};
 use http::Method;
+use serde_json::Value;
 
 use crate::common::{problem, stage};
 
@@ -86,9 +89,11 @@ on_both_databases! {
             assert_eq!(&chain[1..], std::slice::from_ref(own), "the root is not sent");
             assert_eq!(alternates(&reply).iter().collect::<Vec<_>>(), others);
         }
-        for unknown in ["0", "3", "01", "+1", "x", "1/1", "4294967297"] {
+        for unknown in ["00", "3", "01", "+1", "x", "1/1", "4294967297"] {
             problem(&client.read(&format!("{url}/{unknown}")).await, 404, "malformed");
         }
+        let own = client.read(&format!("{url}/0")).await;
+        assert_eq!((own.text(), alternates(&own)), (usual.text(), vec![one.clone(), two.clone()]));
         assert_eq!(world.stranger().get(path(&one)).await.status, 405);
 
         // One that has expired is not offered; the others keep their numbers.
@@ -99,6 +104,103 @@ on_both_databases! {
         world.services.operator.remove_chain(CA, 2).await.unwrap();
         world.services.authority.reload().await.unwrap();
         assert_eq!(alternates(&client.read(&url).await), [""; 0]);
+    }
+
+    async fn the_chain_that_is_preferred_is_the_usual_one(world: World) {
+        let operator = world.services.operator.clone();
+        let prefer = async |number| {
+            let preferred = operator.prefer_chain(CA, number).await.unwrap();
+            assert_eq!(preferred.map(|chain| chain.number), number);
+            world.services.authority.reload().await.unwrap();
+        };
+        let (tenant, client, url) = issued(&world).await;
+        let before = client.read(&url).await.text();
+        let first = add(&world, "Root X2", 100).await;
+        let second = add(&world, "Root X3", 200).await;
+        let [own, one, two] = [0, 1, 2].map(|number| format!("{url}/{number}"));
+        prefer(Some(2)).await;
+
+        // Each leads to the others, and the usual one has the plain address.
+        for (address, above, others) in [
+            (&url, Some(&second), [&own, &one]),
+            (&two, Some(&second), [&own, &one]),
+            (&own, None, [&url, &one]),
+            (&one, Some(&first), [&url, &own]),
+        ] {
+            let reply = client.read(address).await;
+            match above {
+                Some(above) => {
+                    let chain = Certificate::chain_from_pem(&reply.text()).unwrap();
+                    assert_eq!(&chain[1..], std::slice::from_ref(above), "{address}");
+                }
+                None => assert_eq!(reply.text(), before),
+            }
+            assert_eq!(alternates(&reply).iter().collect::<Vec<_>>(), others, "{address}");
+        }
+        let lookup = url.rsplit('/').next().unwrap();
+        let download = async |query: &str| tenant.get(&format!("/v1/certificate/{lookup}{query}")).await;
+        assert_eq!(Certificate::chain_from_pem(&download("").await.text()).unwrap()[1], second);
+        assert_eq!(download("?chain=0").await.text(), before);
+        let linked = ["?chain=0", "?chain=1"].map(|query| format!("https://ca.test/v1/certificate/{lookup}{query}"));
+        assert_eq!(alternates(&download("").await), linked);
+        let id = operator.issuers().await.unwrap().iter().find(|issuer| issuer.name == CA).unwrap().id;
+        let published = || world.services.publication.issuer_certificate(id).unwrap();
+        assert_eq!(*published(), *second.as_der(), "whoever looks for the issuer finds the same one");
+
+        let refused = operator.remove_chain(CA, 2).await.err().unwrap().to_string();
+        assert!(refused.contains("rely on chain 2, which is preferred"), "{refused}");
+        let refused = operator.prefer_chain(CA, Some(3)).await.err().unwrap().to_string();
+        assert!(refused.contains("has no further chain 3"), "{refused}");
+        let refused = operator.rotate_issuer(CA, None).await.err().unwrap().to_string();
+        assert!(refused.contains("does not vouch for a successor yet"), "{refused}");
+        prefer(None).await;
+        assert_eq!(client.read(&url).await.text(), before);
+        assert_ne!(*published(), *second.as_der());
+        operator.remove_chain(CA, 2).await.unwrap();
+        let filter = AuditFilter { action: Some("issuer.prefer_chain".to_owned()), ..AuditFilter::default() };
+        let page = PageRequest::default();
+        let trail = world.store.read(move |tx| tx.audit(&filter, &page)).await.unwrap().items;
+        assert_eq!(trail.len(), 2);
+    }
+
+    async fn nothing_outlasts_the_chain_that_is_preferred(world: World) {
+        let (_, client, _) = issued(&world).await;
+        add(&world, "Root X2", 40).await;
+        let ends = START.as_secs() + 40 * DAY - 1;
+        world.services.operator.prefer_chain(CA, Some(1)).await.unwrap();
+        world.services.authority.reload().await.unwrap();
+        let read = async |order: &Value| {
+            let chain = client.read(order["certificate"].as_str().unwrap()).await.text();
+            Certificate::from_pem(&chain).unwrap()
+        };
+        let (_, order) = client.issue(&["short.example.com"]).await;
+        assert_eq!(read(&order).await.not_after(), ends);
+        assert_eq!(world.services.authority.ending().iter().filter(|signing| signing.ends_with_chain()).count(), 1);
+
+        // Once it is over the CA signs nothing until somebody vouches for it again.
+        world.clock.advance(Duration::from_secs(40 * DAY.unsigned_abs()));
+        assert!(!world.services.authority.gaps().is_empty());
+        let refused = world.services.operator.prefer_chain(CA, Some(1)).await.err().unwrap().to_string();
+        assert!(refused.contains("ended at"), "{refused}");
+        world.services.operator.prefer_chain(CA, None).await.unwrap();
+        world.services.authority.reload().await.unwrap();
+        assert!(world.services.authority.gaps().is_empty());
+        let (_, order) = client.issue(&["long.example.com"]).await;
+        assert!(read(&order).await.not_after() > ends + DAY);
+    }
+
+    async fn a_ca_asks_others_to_vouch_for_it(world: World) {
+        let operator = &world.services.operator;
+        let request = operator.request_chain(CA).await.unwrap();
+        assert!(request.starts_with("-----BEGIN CERTIFICATE REQUEST-----\n"), "{request}");
+        assert!(operator.request_chain("Test Root").await.is_err());
+        let idle = NewIssuer { state: IssuerState::Retired, ..KeyAlgorithm::EcP256.into() };
+        let made = operator.create_issuer(idle).await.unwrap();
+        assert_eq!(made.state, IssuerState::Retired);
+        world.services.authority.reload().await.unwrap();
+        assert!(!world.services.authority.find(made.id).unwrap().active);
+        assert!(operator.request_chain(&made.name).await.is_ok());
+        assert_eq!(operator.activate_issuer(&made.name).await.unwrap().state, IssuerState::Active);
     }
 
     async fn another_account_gets_no_chain_of_it(world: World) {
@@ -123,6 +225,21 @@ on_both_databases! {
             }
             let began = Instant::now();
             while alternates(&client.read(&url).await).is_empty() == offered {
+                assert!(began.elapsed() < Duration::from_secs(5), "a running node follows within 5 seconds");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+        let add = async |root: &str| {
+            let chain = vouched_for(&world, root, 100).await;
+            world.services.operator.add_chain(CA, &chain_to_pem(&chain)).await.unwrap().number
+        };
+        let number = add("Root X3").await;
+        for preferred in [Some(number), None] {
+            world.services.operator.prefer_chain(CA, preferred).await.unwrap();
+            let began = Instant::now();
+            let shown = |number: u32| format!("{url}/{number}");
+            let expected = if preferred.is_some() { shown(0) } else { shown(number) };
+            while alternates(&client.read(&url).await) != [expected.as_str()] {
                 assert!(began.elapsed() < Duration::from_secs(5), "a running node follows within 5 seconds");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use chancery_domain::{PageRequest, Profile, ProfileName, RevocationReason, ScopeSet, Timestamp};
 use chancery_pki::{NameRules, PolicyId, Purpose, SubscriberProfile};
-use chancery_service::operator::{CertificateRef, KeyAlgorithm, NewHierarchy};
+use chancery_service::operator::{CertificateRef, KeyAlgorithm, NewHierarchy, NewIssuer};
 use chancery_service::{IssuerRef, IssuerRules, Operator, ServiceError, Services, Settings};
 use chancery_store::{AuditFilter, IssuerKind};
 use chancery_testkit::Address;
@@ -155,7 +155,7 @@ async fn verify_with(world: &World, chain: &str, more: &[&str]) -> Result<(), St
 /// Makes a P-384 and an RSA one beside the P-256 one that each world has.
 async fn make_others(services: &Services) {
     for (key, name) in [(KeyAlgorithm::EcP384, "Test Issuing E2"), (KeyAlgorithm::Rsa2048, "Test Issuing R1")] {
-        assert_eq!(services.operator.create_issuer(key, None, None).await.unwrap().name, name);
+        assert_eq!(services.operator.create_issuer(key).await.unwrap().name, name);
     }
     services.authority.reload().await.unwrap();
 }
@@ -201,7 +201,7 @@ on_both_databases! {
                 assert!(text.contains("CA Issuers - URI:http://ca.test/issuer/iss_"), "{text}");
             }
         }
-        assert_eq!(node.services.operator.create_issuer(KeyAlgorithm::EcP256, None, None).await.unwrap().name, "Test Issuing E3");
+        assert_eq!(node.services.operator.create_issuer(KeyAlgorithm::EcP256).await.unwrap().name, "Test Issuing E3");
         node.services.authority.reload().await.unwrap();
         assert_eq!(customer.issuer_for("rich", "ec-p256").await, "Test Issuing E3");
     }
@@ -211,7 +211,7 @@ on_both_databases! {
         let node = world.another_node(with_own_policy(), Vec::new()).await;
         let gaps = node.services.authority.gaps();
         assert!(!gaps.is_empty() && gaps.iter().all(|(profile, _)| profile.as_str() == "own"), "{gaps:?}");
-        node.services.operator.create_issuer(KeyAlgorithm::EcP256, None, None).await.unwrap();
+        node.services.operator.create_issuer(KeyAlgorithm::EcP256).await.unwrap();
         node.services.authority.reload().await.unwrap();
         assert!(node.services.authority.gaps().is_empty());
         let customer = Customer::of(&world, &node).await;
@@ -238,7 +238,7 @@ on_both_databases! {
         assert_eq!(begins.as_secs(), world.services.now().as_secs() - 3600);
         // By a clock that is behind it would be older than its root.
         world.clock.set(START.minus(Duration::from_secs(1800)));
-        let made = operator.create_issuer(KeyAlgorithm::EcP256, None, None).await.unwrap();
+        let made = operator.create_issuer(KeyAlgorithm::EcP256).await.unwrap();
         assert_eq!(made.info.not_before, early);
     }
 
@@ -275,7 +275,7 @@ on_both_databases! {
 
     async fn several_of_a_kind_take_turns(world: World) {
         let node = world.another_node(settings(), Vec::new()).await;
-        node.services.operator.create_issuer(KeyAlgorithm::EcP256, None, None).await.unwrap();
+        node.services.operator.create_issuer(KeyAlgorithm::EcP256).await.unwrap();
         node.services.authority.reload().await.unwrap();
         let customer = Customer::of(&world, &node).await;
         let mut signed: Vec<String> = Vec::new();
@@ -343,7 +343,7 @@ on_both_databases! {
         let refused = refusal(operator.retire_issuer("Test Issuing E1").await);
         assert!(refused.contains("no other active CA may sign rsa-2048 certificates of the profile TLS-199d"), "{refused}");
         assert_eq!(operator.issuers().await.unwrap()[1].state.as_str(), "active");
-        operator.create_issuer(KeyAlgorithm::EcP384, None, None).await.unwrap();
+        operator.create_issuer(KeyAlgorithm::EcP384).await.unwrap();
         for _ in 0..2 {
             assert_eq!(operator.retire_issuer("Test Issuing E1").await.unwrap().state.as_str(), "retired");
         }
@@ -353,7 +353,7 @@ on_both_databases! {
         assert!(refusal(operator.retire_issuer("nobody").await).contains("there is no CA nobody"));
         // Verifiers take no notice of capitals and of blanks.
         for name in ["Test Root", "TEST root", "Test  Issuing e1"] {
-            let refused = refusal(operator.create_issuer(KeyAlgorithm::EcP256, Some(name.to_owned()), None).await);
+            let refused = refusal(operator.create_issuer(NewIssuer { name: Some(name.to_owned()), ..KeyAlgorithm::EcP256.into() }).await);
             assert!(refused.contains("exists already"), "{refused}");
         }
         assert_eq!(operator.activate_issuer("test issuing  E1").await.unwrap().name, "Test Issuing E1");
@@ -424,7 +424,7 @@ on_both_databases! {
     async fn of_two_operators_who_retire_the_last_two_one_is_refused(world: World) {
         let node = world.another_node(settings(), Vec::new()).await;
         let (one, other) = (&world.services.operator, &node.services.operator);
-        one.create_issuer(KeyAlgorithm::EcP256, None, None).await.unwrap();
+        one.create_issuer(KeyAlgorithm::EcP256).await.unwrap();
         for round in 0..10 {
             let names = ["Test Issuing E1", "Test Issuing E2"];
             let (first, second) = tokio::join!(one.retire_issuer(names[0]), other.retire_issuer(names[1]));
@@ -472,7 +472,7 @@ on_both_databases! {
         assert_eq!(problems(&refused), ["not_after out_of_range"]);
         assert!(refused.text().contains(&format!("must be {last} at most")), "{}", refused.text());
         // Another one that lasts longer may sign it.
-        world.services.operator.create_issuer(KeyAlgorithm::EcP256, None, None).await.unwrap();
+        world.services.operator.create_issuer(KeyAlgorithm::EcP256).await.unwrap();
         order(&beyond).await.expect(201);
     }
 

@@ -161,7 +161,7 @@ on_both_databases! {
             (KeyAlgorithm::Rsa3072, "sha256WithRSAEncryption"),
         ];
         for (kind, signature) in kinds {
-            let issuer = world.services.operator.create_issuer(kind, None, None).await.unwrap();
+            let issuer = world.services.operator.create_issuer(kind).await.unwrap();
             world.services.authority.reload().await.unwrap();
             let party = RelyingParty::below(&world, issuer.id).await;
             let serial = "4000000000000000000000000000000000000001";
@@ -181,7 +181,7 @@ on_both_databases! {
     async fn a_request_about_two_cas_is_not_answered(world: World) {
         let customer = Customer::of(&world).await;
         let held = customer.certificate(&world, "a.test").await;
-        let other = world.services.operator.create_issuer(KeyAlgorithm::EcP256, None, None).await.unwrap();
+        let other = world.services.operator.create_issuer(KeyAlgorithm::EcP256).await.unwrap();
         world.services.authority.reload().await.unwrap();
         let (party, relying) = (RelyingParty::of(&world, &held).await, world.relying_party());
         party.write("other.pem", other.certificate.to_pem().as_bytes());

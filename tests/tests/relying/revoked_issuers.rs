@@ -39,7 +39,7 @@ on_both_databases! {
         let issuers = operator.issuers().await.unwrap();
         let issuer = issuers.iter().find(|issuer| issuer.id == held.issuer()).unwrap();
         let root = world.services.settings.issuing.root_crl_url(issuer.parent.unwrap());
-        let other = operator.create_issuer(KeyAlgorithm::EcP256, None, None).await.unwrap();
+        let other = operator.create_issuer(KeyAlgorithm::EcP256).await.unwrap();
         // One is drafted with the CA before it is revoked.
         let drafted = customer.ready(&world, "b.test").await;
         customer.tenant.post_empty(&format!("/v1/order/{drafted}/finalize")).await.expect(202);

@@ -1,6 +1,9 @@
+use std::sync::LazyLock;
+
 use chancery_domain::{IssuerId, RevocationReason, Timestamp};
 
 use super::certificate::read_reason;
+use super::issuer_chain::narrow;
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -18,6 +21,26 @@ pub struct IssuerRecord {
     pub created_at: Timestamp,
     /// Of an issuing CA whose certificate its parent has revoked.
     pub revocation: Option<IssuerRevocation>,
+    /// What its certificates come with, instead of the chain of its own certificate.
+    pub preferred: Option<PreferredChain>,
+}
+
+/// The chain of a CA that is given to whoever asks for none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreferredChain {
+    pub number: u32,
+    /// The certificates up to the root, and with it.
+    pub pem: String,
+}
+
+/// Where an issuing CA stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IssuerStanding {
+    pub id: IssuerId,
+    pub state: IssuerState,
+    pub revoked: bool,
+    /// The number of the chain that is preferred.
+    pub preferred: Option<u32>,
 }
 
 /// Since when a CA is revoked, and why.
@@ -62,6 +85,20 @@ impl IssuerState {
 const COLUMNS: &str = "id, parent_id, name, kind, state, certificate, sealed, created_at";
 const REVOCATION: &str = "revoked_at, revocation_reason";
 
+/// Something of the chain that is preferred: an earlier release, which knows of no preference, may have removed it.
+fn of_preferred(column: &str) -> String {
+    format!(
+        "(SELECT {column} FROM issuer_chains
+          WHERE issuer_chains.issuer_id = issuers.id AND issuer_chains.number = issuers.preferred_chain)"
+    )
+}
+
+/// All of an issuer.
+static SELECT: LazyLock<String> = LazyLock::new(|| {
+    let (number, pem) = (of_preferred("number"), of_preferred("pem"));
+    format!("SELECT {COLUMNS}, {REVOCATION}, {number}, {pem} FROM issuers")
+});
+
 impl Tx<'_> {
     /// Adds an issuer; `false` when the name is taken.
     pub fn insert_issuer(&mut self, issuer: &IssuerRecord) -> Result<bool, StoreError> {
@@ -83,12 +120,12 @@ impl Tx<'_> {
 
     /// All of them: roots (the last in the alphabet) before what they signed, each kind oldest first.
     pub fn issuers(&mut self) -> Result<Vec<IssuerRecord>, StoreError> {
-        self.query(&format!("SELECT {COLUMNS}, {REVOCATION} FROM issuers ORDER BY kind DESC, id"), params![], read)
+        self.query(&format!("{} ORDER BY kind DESC, id", *SELECT), params![], read)
     }
 
     /// The same, and whoever else claims them waits until this unit ends: for adding one, or changing where one stands.
     pub fn claim_issuers(&mut self) -> Result<Vec<IssuerRecord>, StoreError> {
-        self.query_claimed(&format!("SELECT {COLUMNS}, {REVOCATION} FROM issuers ORDER BY id"), params![], read)
+        self.query_claimed(&format!("{} ORDER BY id", *SELECT), params![], read)
     }
 
     /// The same, and nobody else adds one either: for the first.
@@ -98,11 +135,16 @@ impl Tx<'_> {
     }
 
     /// Which issuing CAs there are and where they stand, cheap enough to be asked every other second.
-    /// The last says whether it is revoked.
-    pub fn issuing_states(&mut self) -> Result<Vec<(IssuerId, IssuerState, bool)>, StoreError> {
-        let sql = "SELECT id, state, revoked_at FROM issuers WHERE kind = ?1 ORDER BY id";
-        self.query(sql, params![IssuerKind::Issuing.as_str()], |row| {
-            Ok((row.parsed()?, row.through(read_state)?, row.time_or_none()?.is_some()))
+    pub fn issuer_standings(&mut self) -> Result<Vec<IssuerStanding>, StoreError> {
+        let number = of_preferred("number");
+        let sql = format!("SELECT id, state, revoked_at, {number} FROM issuers WHERE kind = ?1 ORDER BY id");
+        self.query(&sql, params![IssuerKind::Issuing.as_str()], |row| {
+            Ok(IssuerStanding {
+                id: row.parsed()?,
+                state: row.through(read_state)?,
+                revoked: row.time_or_none()?.is_some(),
+                preferred: row.int_or_none()?.map(narrow).transpose()?,
+            })
         })
     }
 
@@ -132,6 +174,12 @@ impl Tx<'_> {
         let sql = "UPDATE issuers SET revocation_reason = ?2 WHERE id = ?1 AND revocation_reason <> ?2";
         let reason = i64::from(RevocationReason::KeyCompromise.code());
         Ok(self.execute(sql, params![id, reason])? == 1)
+    }
+
+    /// Prefers one of its further chains, or the one of its own certificate.
+    pub fn prefer_chain(&mut self, id: IssuerId, number: Option<u32>) -> Result<(), StoreError> {
+        let sql = "UPDATE issuers SET preferred_chain = ?2 WHERE id = ?1";
+        self.update("issuer", id, sql, params![id, number.map(i64::from)])
     }
 
     pub fn set_issuer_state(&mut self, id: IssuerId, state: IssuerState) -> Result<(), StoreError> {
@@ -165,6 +213,10 @@ fn read(row: &mut Columns<'_>) -> Result<IssuerRecord, StoreError> {
             (Some(at), Some(reason)) => Some(IssuerRevocation { at, reason: read_reason(reason)? }),
             (None, _) => None,
             (Some(_), None) => return Err(StoreError::corrupt("issuers.revocation_reason")),
+        },
+        preferred: match (row.int_or_none()?, row.text_or_none()?) {
+            (Some(number), Some(pem)) => Some(PreferredChain { number: narrow(number)?, pem }),
+            (None, _) | (_, None) => None,
         },
     })
 }

@@ -65,6 +65,6 @@ impl Tx<'_> {
     }
 }
 
-fn narrow(number: i64) -> Result<u32, StoreError> {
+pub(super) fn narrow(number: i64) -> Result<u32, StoreError> {
     number.try_into().map_err(|_| StoreError::corrupt(format!("issuer_chains.number {number}")))
 }

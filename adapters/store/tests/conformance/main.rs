@@ -145,6 +145,7 @@ conformance! {
         token_keys_come_newest_first_until_they_are_deleted,
         issuers_come_roots_first_and_names_are_taken_once,
         an_issuer_is_retired_and_activated_again,
+        an_issuer_prefers_one_of_its_chains,
         an_issuer_has_each_chain_once_until_it_is_removed,
     }
     sealed {

@@ -1,7 +1,7 @@
 //! What the service keeps for itself: its secrets, the keys that sign tokens, its issuers.
 
 use chancery_domain::Timestamp;
-use chancery_store::{ChainRecord, IssuerKind, IssuerRecord, IssuerState, TokenKey};
+use chancery_store::{ChainRecord, IssuerKind, IssuerRecord, IssuerStanding, IssuerState, PreferredChain, TokenKey};
 
 use crate::common::Database;
 
@@ -73,11 +73,54 @@ pub(crate) async fn an_issuer_is_retired_and_activated_again(db: Database) {
     db.put(move |tx| stored.iter().try_for_each(|issuer| tx.insert_issuer(issuer).map(drop))).await;
     for state in [IssuerState::Retired, IssuerState::Active] {
         db.put(move |tx| tx.set_issuer_state(id, state)).await;
-        assert_eq!(db.get(|tx| tx.issuing_states()).await, [(id, state, false)]);
+        let standing = IssuerStanding { id, state, revoked: false, preferred: None };
+        assert_eq!(db.get(|tx| tx.issuer_standings()).await, [standing]);
         let found = db.get(|tx| tx.issuers()).await;
         let changed = IssuerRecord { state, ..issuer.clone() };
         assert!(found.iter().map(issuer_parts).eq([&root, &changed].map(issuer_parts)));
     }
+}
+
+pub(crate) async fn an_issuer_prefers_one_of_its_chains(db: Database) {
+    let root = db.make.issuer();
+    let issuer = IssuerRecord { parent: Some(root.id), kind: IssuerKind::Issuing, ..db.make.issuer() };
+    let chain = |issuer, number| ChainRecord {
+        issuer,
+        number,
+        fingerprint: format!("{issuer} {number}"),
+        pem: format!("pem {number} of {issuer}"),
+        created_at: db.make.now(),
+    };
+    let (id, issuers) = (issuer.id, [root.clone(), issuer]);
+    let chains = [chain(root.id, 2), chain(id, 1), chain(id, 2)];
+    db.put(move |tx| {
+        issuers.iter().try_for_each(|issuer| tx.insert_issuer(issuer).map(drop))?;
+        chains.iter().try_for_each(|chain| tx.insert_chain(chain).map(drop))
+    })
+    .await;
+    let preferred = async || {
+        let found = db.get(|tx| tx.issuers()).await;
+        let claimed = db.put(|tx| tx.claim_issuers()).await;
+        let of = |issuers: Vec<IssuerRecord>, id| {
+            let mut issuers = issuers.into_iter();
+            issuers.find(|issuer| issuer.id == id).and_then(|issuer| issuer.preferred)
+        };
+        assert_eq!(of(found.clone(), root.id), None);
+        assert_eq!(of(found.clone(), id), of(claimed, id));
+        let number = db.get(|tx| tx.issuer_standings()).await[0].preferred;
+        (number, of(found, id))
+    };
+    assert_eq!(preferred().await, (None, None));
+    db.put(move |tx| tx.prefer_chain(id, Some(2))).await;
+    let second = PreferredChain { number: 2, pem: format!("pem 2 of {id}") };
+    assert_eq!(preferred().await, (Some(2), Some(second)));
+    // As an earlier release does, which knows of no preference.
+    db.put(move |tx| tx.delete_chain(id, 2)).await;
+    assert_eq!(preferred().await, (None, None));
+    db.put(move |tx| tx.prefer_chain(id, Some(1))).await;
+    assert_eq!(preferred().await.0, Some(1));
+    db.put(move |tx| tx.prefer_chain(id, None)).await;
+    assert_eq!(preferred().await, (None, None));
 }
 
 pub(crate) async fn an_issuer_has_each_chain_once_until_it_is_removed(db: Database) {

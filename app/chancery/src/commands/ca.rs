@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use chancery_domain::{Clock, IssuerId, KeyType, RevocationReason, Timestamp};
 use chancery_machine::SystemClock;
 use chancery_pki::CaName;
-use chancery_service::operator::{ChainDetails, IssuerDetails, KeyAlgorithm};
+use chancery_service::operator::{ChainDetails, IssuerDetails, KeyAlgorithm, NewIssuer};
 use chancery_service::{KeyHome, KeyPlace, Noun, ServiceError};
+use chancery_store::IssuerState;
 use clap::Subcommand;
 
 use super::context::Context;
@@ -37,6 +38,9 @@ pub enum CaCommand {
         /// Where its key is made, database or token [default: the token, where keys.pkcs11 names one]
         #[arg(long, value_name = "PLACE", value_parser = key_place)]
         keys: Option<KeyPlace>,
+        /// Let it issue nothing before it is activated: another root may have to vouch for it first
+        #[arg(long)]
+        inactive: bool,
     },
     /// Make a successor with the same kind of key, and retire the old one
     Rotate {
@@ -67,6 +71,11 @@ pub enum CaCommand {
         /// Its id or its name
         ca: String,
     },
+    /// Print a request (PKCS #10) for another CA to vouch for an issuing CA
+    Request {
+        /// The id or the name of the issuing CA
+        ca: String,
+    },
     /// Offer clients a further chain above an issuing CA, for which another root vouches
     AddChain {
         /// The id or the name of the issuing CA
@@ -74,6 +83,16 @@ pub enum CaCommand {
         /// PEM: the CA's certificate as the other signed it, then each one's issuer, up to the root
         #[arg(long, value_name = "FILE")]
         file: PathBuf,
+        /// Give it to whoever asks for none; no certificate outlasts it then
+        #[arg(long)]
+        prefer: bool,
+    },
+    /// Give clients that ask for none another chain than before; no certificate outlasts it then
+    PreferChain {
+        /// The id or the name of the issuing CA
+        ca: String,
+        /// The number of the chain, as `ca show` lists them; 0 for that of the CA's own certificate
+        number: u32,
     },
     /// Offer a further chain no more
     RemoveChain {
@@ -93,10 +112,15 @@ pub fn run(target: &Target, command: CaCommand) -> Result<(), Failure> {
             list(&context, &issuers)
         }
         CaCommand::Show { ca, pem } => show(&context, &ca, pem),
-        CaCommand::Create { kind, name, keys } => {
-            let made = context.wait(operator.create_issuer(kind, name, keys))?;
+        CaCommand::Create { kind, name, keys, inactive } => {
+            let state = if inactive { IssuerState::Retired } else { IssuerState::Active };
+            let made = context.wait(operator.create_issuer(NewIssuer { key: kind, name, place: keys, state }))?;
             let record = with_home(&context.wait(operator.key_homes())?, &made);
-            printer.record(&record, Some("It may issue now; every node follows within seconds."))
+            let sentence = match inactive {
+                true => "It issues nothing before `chancery ca activate`.",
+                false => "It may issue now; every node follows within seconds.",
+            };
+            printer.record(&record, Some(sentence))
         }
         CaCommand::Rotate { ca, keys } => {
             let rotated = context.wait(operator.rotate_issuer(&ca, keys))?;
@@ -121,17 +145,38 @@ pub fn run(target: &Target, command: CaCommand) -> Result<(), Failure> {
             let sentence = format!("{} may issue; every node follows within seconds.", active.name);
             printer.say(&sentence, &shown(&active))
         }
-        CaCommand::AddChain { ca, file } => {
+        CaCommand::Request { ca } => {
+            let request = context.wait(operator.request_chain(&ca))?;
+            match printer.json {
+                true => printer.record(&record! { "request" => request }, None),
+                false => out(&request),
+            }
+        }
+        CaCommand::AddChain { ca, file, prefer } => {
             let text = fs::read_to_string(&file)
                 .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
             let added = context.wait(operator.add_chain(&ca, &text))?;
+            let offered = match prefer {
+                true => context.wait(operator.prefer_chain(&ca, Some(added.number))).map(|_| "given")?,
+                false => "offered",
+            };
             let sentence = format!(
-                "Clients of {ca} are offered chain {}, up to {}, until {}; every node follows within seconds.",
+                "Clients of {ca} are {offered} chain {}, up to {}, until {}; every node follows within seconds.",
                 added.number,
                 added.root(),
                 Timestamp::from_secs(added.chain.not_after())
             );
             printer.say(&sentence, &shown_chain(&added))
+        }
+        CaCommand::PreferChain { ca, number } => {
+            let preferred = context.wait(operator.prefer_chain(&ca, (number > 0).then_some(number)))?;
+            let root = match &preferred {
+                Some(chain) => format!("chain {number}, up to {}", chain.root()),
+                None => "the chain of its own certificate".to_owned(),
+            };
+            let sentence =
+                format!("Clients of {ca} that ask for none are given {root}; every node follows within seconds.");
+            printer.say(&sentence, &preferred.as_ref().map_or_else(|| record! { "number" => 0 }, shown_chain))
         }
         CaCommand::RemoveChain { ca, number } => {
             let removed = context.wait(operator.remove_chain(&ca, number))?;
@@ -205,6 +250,7 @@ fn shown(issuer: &IssuerDetails) -> Record {
         "created_at" => issuer.created_at.to_string(),
         "revoked_at" => issuer.revocation.map(|revocation| revocation.at.to_string()),
         "revocation_reason" => issuer.revocation.map(|revocation| revocation.reason.as_str()),
+        "preferred_chain" => preferred_number(issuer),
     }
 }
 
@@ -226,7 +272,8 @@ fn show(context: &Context, ca: &str, pem: bool) -> Result<(), Failure> {
         record.0.push(("certificate", issuer.certificate.to_pem().into()));
         record.0.push(("chains", serde_json::json!(chains.iter().map(shown_chain).collect::<Vec<_>>())));
     } else if !chains.is_empty() {
-        record.0.push(("chains", chains.iter().map(chain_line).collect::<Vec<_>>().into()));
+        let line = |chain| chain_line(chain, preferred_number(issuer) == Some(chain.number));
+        record.0.push(("chains", chains.iter().map(line).collect::<Vec<_>>().into()));
     }
     context.printer.record(&record, None)
 }
@@ -242,10 +289,15 @@ fn shown_chain(chain: &ChainDetails) -> Record {
     }
 }
 
-fn chain_line(chain: &ChainDetails) -> String {
+fn preferred_number(issuer: &IssuerDetails) -> Option<u32> {
+    issuer.preferred.as_ref().map(|preferred| preferred.number)
+}
+
+fn chain_line(chain: &ChainDetails, preferred: bool) -> String {
     let ends = Timestamp::from_secs(chain.chain.not_after());
     let verb = if chain.is_offered(SystemClock.now()) { "until" } else { "expired" };
-    format!("{}: up to {} ({verb} {ends})", chain.number, chain.root())
+    let preferred = if preferred { ", preferred" } else { "" };
+    format!("{}: up to {} ({verb} {ends}{preferred})", chain.number, chain.root())
 }
 
 /// What cannot stand in a certificate is a wrong argument, whatever the rest of the name is.

@@ -26,3 +26,4 @@ mod support;
 mod tokens;
 mod traces;
 mod transparency;
+mod vouching;

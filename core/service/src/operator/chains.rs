@@ -1,12 +1,13 @@
 //! Further chains of an issuing CA: others vouch for it, and clients may prefer their roots.
 
 use chancery_domain::{IssuerId, Timestamp};
-use chancery_pki::{Certificate, IssuerChain};
-use chancery_store::{ChainRecord, IssuerKind, IssuerRecord};
+use chancery_pki::{Certificate, IssuerChain, request_to_pem};
+use chancery_store::{ChainRecord, IssuerKind, IssuerRecord, Tx};
 use serde_json::json;
 
 use super::Operator;
 use super::issuers::{find_issuing, refusal};
+use crate::ca_key::unsigned;
 use crate::error::ServiceError;
 
 /// A further chain as it is shown.
@@ -32,6 +33,15 @@ impl ChainDetails {
 }
 
 impl Operator {
+    /// A request for another CA to vouch for an issuing CA, in PEM.
+    pub async fn request_chain(&self, which: &str) -> Result<String, ServiceError> {
+        let records = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?;
+        let issuer = self.kernel.ca_keys.open(find_issuing(&records, which)?).map_err(ServiceError::internal)?;
+        // A token takes its time.
+        let made = tokio::task::spawn_blocking(move || issuer.request()).await.map_err(ServiceError::internal)?;
+        made.and_then(|der| request_to_pem(&der)).map_err(unsigned)
+    }
+
     /// Adds a chain for an issuing CA, in PEM: its certificate as another CA signed it, or its own where a CA above it
     /// was signed by another one, and those above, up to the root.
     pub async fn add_chain(&self, which: &str, pem: &str) -> Result<ChainDetails, ServiceError> {
@@ -70,6 +80,34 @@ impl Operator {
             .await
     }
 
+    /// Has certificates of a CA come with one of its further chains, where nobody asks for another, or with the one of its
+    /// own certificate again. None of them outlasts the chain from now on.
+    pub async fn prefer_chain(&self, which: &str, number: Option<u32>) -> Result<Option<ChainDetails>, ServiceError> {
+        let (me, which) = (self.clone(), which.to_owned());
+        self.kernel
+            .store
+            .write(move |tx| {
+                let issuers = tx.claim_issuers()?;
+                let issuer = find_issuing(&issuers, &which)?;
+                let chain = number.map(|number| find(tx, issuer, number)).transpose()?;
+                if let Some(over) = chain.as_ref().filter(|chain| !chain.is_offered(me.kernel.now())) {
+                    let ends = Timestamp::from_secs(over.chain.not_after());
+                    return Err(refusal(format!(
+                        "chain {} of {} ended at {ends}; add another",
+                        over.number, issuer.name
+                    )));
+                }
+                if issuer.preferred.as_ref().map(|preferred| preferred.number) != number {
+                    tx.prefer_chain(issuer.id, number)?;
+                    let root = chain.as_ref().map(ChainDetails::root);
+                    let detail = json!({"name": issuer.name, "number": number.unwrap_or(0), "root": root});
+                    me.record(tx, None, "issuer.prefer_chain", issuer.id, &detail)?;
+                }
+                Ok(chain)
+            })
+            .await
+    }
+
     /// Removes one: it is not offered any more, nor is its number given to another, which clients would take for it.
     pub async fn remove_chain(&self, which: &str, number: u32) -> Result<ChainDetails, ServiceError> {
         let (me, which) = (self.clone(), which.to_owned());
@@ -78,10 +116,13 @@ impl Operator {
             .write(move |tx| {
                 let issuers = tx.claim_issuers()?;
                 let issuer = find_issuing(&issuers, &which)?;
-                let chains = tx.chains()?;
-                let found = chains.iter().find(|chain| chain.issuer == issuer.id && chain.number == number);
-                let missing = || refusal(format!("{} has no further chain {number}", issuer.name));
-                let removed = details(found.ok_or_else(missing)?)?;
+                let removed = find(tx, issuer, number)?;
+                if issuer.preferred.as_ref().is_some_and(|preferred| preferred.number == number) {
+                    return Err(refusal(format!(
+                        "clients of {} rely on chain {number}, which is preferred; prefer another before (`ca prefer-chain`)",
+                        issuer.name
+                    )));
+                }
                 // A release that kept no numbers may have given it.
                 tx.keep_chain_number(issuer.id, number)?;
                 tx.delete_chain(issuer.id, number)?;
@@ -109,6 +150,14 @@ impl Operator {
         let roots = roots.collect::<Result<Vec<_>, _>>()?;
         IssuerChain::check(certificates, &read(issuer)?, &roots, self.kernel.now().as_secs()).map_err(refusal)
     }
+}
+
+/// One of a CA's further chains.
+fn find(tx: &mut Tx<'_>, issuer: &IssuerRecord, number: u32) -> Result<ChainDetails, ServiceError> {
+    let chains = tx.chains()?;
+    let found = chains.iter().find(|chain| chain.issuer == issuer.id && chain.number == number);
+    let missing = || refusal(format!("{} has no further chain {number}; see `ca show`", issuer.name));
+    details(found.ok_or_else(missing)?)
 }
 
 fn details(record: &ChainRecord) -> Result<ChainDetails, ServiceError> {

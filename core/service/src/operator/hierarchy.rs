@@ -5,8 +5,8 @@ use std::thread;
 
 use chancery_domain::{IssuerId, Timestamp};
 use chancery_pki::{
-    CaName, CaPolicy, Certificate, CertificateInfo, Issuer, IssuingCa, KeyAlgorithm, KeyError, PkiError, PolicyId,
-    Purpose, Serial, SubscriberProfile, Validity, ValidityError, issuing, root,
+    CaName, CaPolicy, Certificate, CertificateInfo, Issuer, IssuerChain, IssuingCa, KeyAlgorithm, KeyError, PkiError,
+    PolicyId, Purpose, Serial, SubscriberProfile, Validity, ValidityError, issuing, root,
 };
 use chancery_store::{IssuerKind, IssuerRecord, IssuerRevocation, IssuerState};
 use serde_json::json;
@@ -14,6 +14,7 @@ use serde_json::json;
 use super::Operator;
 use super::issuers::is_same_name;
 use crate::ca_key::{KeyHome, KeyPlace, NewKey, unsigned};
+use crate::chains::preferred;
 use crate::error::{Noun, ServiceError};
 use crate::settings::Issuing;
 
@@ -42,6 +43,22 @@ pub struct IssuerDetails {
     pub info: CertificateInfo,
     pub created_at: Timestamp,
     pub revocation: Option<IssuerRevocation>,
+    /// The chain that its certificates come with, unless it is that of its own certificate.
+    pub preferred: Option<Preferred>,
+}
+
+/// One of a CA's further chains, which an operator prefers.
+#[derive(Clone)]
+pub struct Preferred {
+    pub number: u32,
+    pub chain: IssuerChain,
+}
+
+impl Preferred {
+    /// The name of the root it leads to.
+    pub fn root(&self) -> String {
+        self.chain.root().map(Certificate::subject_text).unwrap_or_default()
+    }
 }
 
 /// A key that is to be made, and the name of its CA.
@@ -51,6 +68,12 @@ impl IssuerDetails {
     /// Where it stands, in a word.
     pub fn standing(&self) -> &'static str {
         if self.revocation.is_some() { "revoked" } else { self.state.as_str() }
+    }
+
+    /// The last second that what it signs may have: its own, or that of the chain it comes with.
+    pub fn not_after(&self) -> i64 {
+        let chain = self.preferred.as_ref().map(|preferred| preferred.chain.not_after());
+        chain.map_or(self.info.not_after, |ends| ends.min(self.info.not_after))
     }
 }
 
@@ -178,6 +201,7 @@ impl Operator {
             sealed,
             created_at: now,
             revocation: None,
+            preferred: None,
         })
     }
 
@@ -265,6 +289,7 @@ pub(super) fn unmade(error: AnyError) -> ServiceError {
 pub(super) fn details(record: &IssuerRecord) -> Result<IssuerDetails, ServiceError> {
     let certificate = Certificate::from_der(&record.certificate).map_err(ServiceError::internal)?;
     let info = certificate.info().map_err(ServiceError::internal)?;
+    let number = record.preferred.as_ref().map(|preferred| preferred.number);
     Ok(IssuerDetails {
         id: record.id,
         parent: record.parent,
@@ -275,6 +300,7 @@ pub(super) fn details(record: &IssuerRecord) -> Result<IssuerDetails, ServiceErr
         info,
         created_at: record.created_at,
         revocation: record.revocation,
+        preferred: preferred(record)?.zip(number).map(|(chain, number)| Preferred { number, chain }),
     })
 }
 

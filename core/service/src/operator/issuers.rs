@@ -19,15 +19,28 @@ pub struct RotatedIssuer {
     pub new: IssuerDetails,
 }
 
+/// What an issuing CA is to be.
+#[derive(Clone, Debug)]
+pub struct NewIssuer {
+    pub key: KeyAlgorithm,
+    /// The next number of its kind where nobody says.
+    pub name: Option<String>,
+    /// Where its key is made; the usual place where nobody says.
+    pub place: Option<KeyPlace>,
+    /// One that is retired issues nothing before it is activated.
+    pub state: IssuerState,
+}
+
+impl From<KeyAlgorithm> for NewIssuer {
+    fn from(key: KeyAlgorithm) -> Self {
+        Self { key, name: None, place: None, state: IssuerState::Active }
+    }
+}
+
 impl Operator {
-    /// Makes an active issuing CA below the newest root. Without a name it gets the next number of its kind, and without a
-    /// place its key is made in the usual one.
-    pub async fn create_issuer(
-        &self,
-        key: KeyAlgorithm,
-        name: Option<String>,
-        place: Option<KeyPlace>,
-    ) -> Result<IssuerDetails, ServiceError> {
+    /// Makes an issuing CA below the newest root.
+    pub async fn create_issuer(&self, new: impl Into<NewIssuer>) -> Result<IssuerDetails, ServiceError> {
+        let NewIssuer { key, name, place, state } = new.into();
         let records = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?;
         let root = records.iter().rev().find(|record| record.kind == IssuerKind::Root);
         let root = root.ok_or_else(|| ServiceError::not_found(Noun::Issuer))?;
@@ -35,7 +48,8 @@ impl Operator {
         if records.iter().any(|record| is_same_name(&record.name, &name)) {
             return Err(ServiceError::NameInUse(Noun::Issuer, name));
         }
-        let (new, made) = self.make_below(root, &name, key, place).await?;
+        let (mut new, made) = self.make_below(root, &name, key, place).await?;
+        new.state = state;
         let me = self.clone();
         let added = self
             .kernel
@@ -55,6 +69,14 @@ impl Operator {
         let old = find_issuing(&records, which)?;
         if old.state == IssuerState::Retired {
             return Err(refusal(format!("{} is retired already; make a new CA instead", old.name)));
+        }
+        if old.preferred.is_some() {
+            return Err(refusal(format!(
+                "the root that clients of {} rely on does not vouch for a successor yet; make one that does not issue \
+                 (`ca create --inactive`), have it vouched for (`ca request`, `ca add-chain --prefer`), then activate it and \
+                 retire {}",
+                old.name, old.name
+            )));
         }
         let root = records.iter().find(|record| Some(record.id) == old.parent);
         let root = root.ok_or_else(|| ServiceError::internal("an issuing CA without a root"))?;
@@ -191,7 +213,7 @@ pub(crate) fn latest_end(
     let issuers = tx.issuers()?.iter().map(details).collect::<Result<Vec<_>, _>>()?;
     let (candidates, rules) = (recorded(&issuers, now), issuing.issuer_rules(name));
     let may_sign = keys.iter().flat_map(|key| suitable(&candidates, &rules, profile, *key));
-    Ok(may_sign.map(|candidate| Timestamp::from_secs(candidate.issuer.info.not_after)).max())
+    Ok(may_sign.map(|candidate| Timestamp::from_secs(candidate.issuer.not_after())).max())
 }
 
 fn recorded(issuers: &[IssuerDetails], now: Timestamp) -> Vec<Recorded<'_>> {
@@ -223,7 +245,7 @@ impl Candidate for Recorded<'_> {
         let ca = &self.issuer.certificate;
         let covers = ca.covers(&profile.purposes).unwrap_or(false) && ca.allows(&profile.policies).unwrap_or(false);
         let standing = self.issuer.state == IssuerState::Active && self.issuer.revocation.is_none();
-        standing && self.now <= self.issuer.info.not_after && covers
+        standing && self.now <= self.issuer.not_after() && covers
     }
 }
 
@@ -313,6 +335,7 @@ mod tests {
             sealed: Vec::new(),
             created_at: Timestamp::from_secs(0),
             revocation: None,
+            preferred: None,
         };
         names.iter().enumerate().map(record).collect()
     }

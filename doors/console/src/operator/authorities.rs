@@ -22,12 +22,15 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
             (columns(&["CA", "State", "Key", "Ends", "Revocation lists", "OCSP"]))
             tbody {
                 @for issuer in &issuers {
-                    @let end = Timestamp::from_secs(issuer.info.not_after);
+                    @let end = Timestamp::from_secs(issuer.not_after());
                     tr {
                         th scope="row" data-label="CA" { span.strong { (issuer.name) } span.sub { (issuer.kind.as_str()) } span.sub.mono { (issuer.info.serial) } }
                         td data-label="State" { (pill(issuer.standing())) }
                         td data-label="Key" { (issuer.info.key_type) }
-                        td data-label="Ends" { (on_day(end)) span.sub { (ago(end, now)) } }
+                        td data-label="Ends" {
+                            (on_day(end)) span.sub { (ago(end, now)) }
+                            @if let Some(preferred) = &issuer.preferred { span.sub { "below " (preferred.root()) } }
+                        }
                         td data-label="Revocation lists" { (lists_of(&door.services, issuer.id, issuer.parent.is_none(), now)) }
                         td data-label="OCSP" { (ocsp_of(&door.services, issuer.id)) }
                     }

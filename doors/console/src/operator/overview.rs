@@ -52,7 +52,12 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
             section.card {
                 h2 { "Look at this" }
                 @for signing in &ending {
-                    p.caution { (signing.name) " ends on " (date(Timestamp::from_secs(signing.issuer.not_after()))) " and shortens what it signs. Rotate it with " code { "chancery ca rotate" } "." }
+                    @let ends = date(Timestamp::from_secs(signing.issuer.not_after()));
+                    @if signing.ends_with_chain() {
+                        p.caution { "The chain of " (signing.name) " ends on " (ends) " and shortens what it signs. Have it vouched for anew with " code { "chancery ca request" } "." }
+                    } @else {
+                        p.caution { (signing.name) " ends on " (ends) " and shortens what it signs. Rotate it with " code { "chancery ca rotate" } "." }
+                    }
                 }
                 @for (profile, key) in &gaps { p.caution { "No active CA may sign " (key) " keys for the profile " (profile) "." } }
             }

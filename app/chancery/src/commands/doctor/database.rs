@@ -198,7 +198,7 @@ fn judge(installation: &Installation, examination: &Examination, now: Timestamp,
 }
 
 fn judge_issuer(issuer: &ExaminedIssuer, longest: Duration, now: Timestamp, report: &mut Report) {
-    let ExaminedIssuer { name, kind, state, not_after, place, unfit, revocation, .. } = issuer;
+    let ExaminedIssuer { name, kind, state, not_after, chain_ends, place, unfit, revocation, .. } = issuer;
     if let Some(IssuerRevocation { at, reason }) = revocation {
         let what = format!("{name} is revoked since {at} ({reason}): nothing that it signed is to be trusted");
         return match not_after {
@@ -216,16 +216,25 @@ fn judge_issuer(issuer: &ExaminedIssuer, longest: Duration, now: Timestamp, repo
         };
         return report.problem("authorities", what, advice);
     }
-    let Some(not_after) = *not_after else { return };
+    let Some(own_end) = *not_after else { return };
+    let chain_ends = chain_ends.filter(|chain_ends| *chain_ends < own_end);
+    let not_after = chain_ends.unwrap_or(own_end);
     let (left, retired) = (not_after.since(now), *state == IssuerState::Retired);
     // A root signs CAs of five years; one year is time enough to make another known.
     let needed = match kind {
         IssuerKind::Root => DAY * 365,
         IssuerKind::Issuing => longest,
     };
-    let advice = match kind {
-        IssuerKind::Root => "make another root in time; relying parties have to be given it",
-        IssuerKind::Issuing => "chancery ca rotate",
+    let advice = match (kind, chain_ends) {
+        (IssuerKind::Root, _) => "make another root in time; relying parties have to be given it",
+        (IssuerKind::Issuing, None) => "chancery ca rotate",
+        (IssuerKind::Issuing, Some(_)) => {
+            "have the CA that vouches for it sign it anew (chancery ca request), then chancery ca add-chain --prefer"
+        }
+    };
+    let name = match chain_ends {
+        Some(_) => format!("the chain of {name}"),
+        None => name.clone(),
     };
     match left {
         Duration::ZERO if retired => report.well("authorities", format!("{name} ended at {not_after}, retired")),
@@ -287,6 +296,7 @@ mod tests {
             state,
             revocation: None,
             not_after: Some(NOW.plus(DAY * days)),
+            chain_ends: None,
             place: Some(KeyPlace::Database),
             unfit: None,
         };
@@ -300,6 +310,15 @@ mod tests {
         assert_eq!(level(issuer(IssuerKind::Issuing, IssuerState::Retired, 0)), Level::Ok);
         assert_eq!(level(issuer(IssuerKind::Root, IssuerState::Active, 364)), Level::Warning);
         assert_eq!([level(revoked(91)), level(revoked(0))], [Level::Warning, Level::Ok]);
+
+        let below = |days: u32| ExaminedIssuer {
+            chain_ends: Some(NOW.plus(DAY * days)),
+            ..issuer(IssuerKind::Issuing, IssuerState::Active, 91)
+        };
+        assert_eq!([91, 89, 0].map(|days| level(below(days))), [Level::Ok, Level::Warning, Level::Problem]);
+        let told = found(|report| judge_issuer(&below(89), DAY * 90, NOW, report));
+        assert!(told.what.starts_with("the chain of E1 ends in"), "{told:?}");
+        assert!(told.advice.is_some_and(|advice| advice.contains("chancery ca request")));
     }
 
     #[test]
