@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use chancery_domain::{Clock, IssuerId, KeyType, RevocationReason, Timestamp};
 use chancery_machine::SystemClock;
-use chancery_pki::CaName;
+use chancery_pki::{CaName, Certificate};
 use chancery_service::operator::{ChainDetails, IssuerDetails, KeyAlgorithm, NewIssuer};
 use chancery_service::{KeyHome, KeyPlace, Noun, ServiceError};
 use chancery_store::IssuerState;
@@ -206,6 +206,16 @@ fn revoke(context: &Context, ca: &str, reason: RevocationReason, yes: bool) -> R
     };
     if let Some(why) = &revoked.unlisted {
         sentence.push_str(&format!("\nThe list cannot be made at the moment, and follows when it can: {why}."));
+    }
+    let now = SystemClock.now();
+    for chain in
+        context.wait(context.operator.chains_of(revoked.issuer.id))?.iter().filter(|chain| chain.is_offered(now))
+    {
+        let vouching = chain.chain.served().first().map(Certificate::issuer_text).unwrap_or_default();
+        sentence.push_str(&format!(
+            "\n{vouching} vouches for it as well (chain {}): have what was signed there revoked there.",
+            chain.number
+        ));
     }
     for (profile, key) in &revoked.gaps {
         sentence.push_str(&format!(

@@ -141,6 +141,11 @@ fn a_successor_is_vouched_for_before_it_issues() {
     assert_eq!(said(&["ca", "add-chain", successor, "--file", &chain, "--prefer"]).code, 0);
     assert_eq!(said(&["ca", "activate", successor]).code, 0);
     assert_eq!(said(&["ca", "retire", CA]).code, 0);
+    let revoked = said(&["ca", "revoke-issuer", CA, "--reason", "superseded", "--yes"]);
+    assert!(
+        revoked.stdout.contains("\nCN=Company Policy CA,O=Company vouches for it as well (chain 2)"),
+        "{revoked:?}"
+    );
     let began = Instant::now();
     loop {
         let (_, chain) = issue(&mut dev, &account);

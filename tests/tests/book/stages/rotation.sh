@@ -17,6 +17,14 @@ after_the_key_encryption_key_3() {
     cd ..
 }
 
+before_issuing_cas_3() {
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-384 -nodes -days 3650 -subj "/O=Company/CN=Company Root" \
+        -keyout company-key.pem -out company.pem 2>/dev/null
+    openssl x509 -req -in e4.csr -CA company.pem -CAkey company-key.pem -copy_extensions copyall -days 1825 -out e4.pem
+    cat e4.pem company.pem >chain.pem
+}
+after_issuing_cas_3() { chancery ca show --config chancery.toml "Example Issuing CA E4" | grep -F ", preferred)"; }
+
 before_token_signing_keys() {
     TOKEN=$(token "https://localhost:$API_PORT" client.json)
     stop
