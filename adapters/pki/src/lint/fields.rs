@@ -85,7 +85,7 @@ fn validity(tbs: &TbsCertificate<'_>, terms: &Terms<'_>, findings: &mut Findings
         findings.require(near, "not_before", "it begins more than 48 hours from its signing");
     }
     findings.require(last >= now, "validity_period", "it is over already");
-    let issuer_ends = terms.issuer.not_after();
+    let issuer_ends = terms.issuer.certificate().not_after();
     findings.require(
         last <= issuer_ends,
         "outlives_issuer",
