@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chancery_domain::Timestamp;
-use chancery_pki::{Log, LogKey, LogList, SctNeeds};
+use chancery_pki::{CurrentLogs, Log, LogKey, LogList, SctNeeds};
 use chancery_publish::LogClient;
 use chancery_service::Settings;
 use chancery_testkit::FrozenClock;
@@ -53,7 +53,7 @@ impl LogPlaces {
             return settings;
         }
         let list = LogList::new(self.logs(), SctNeeds::BROWSERS).expect("logs that are not the same");
-        let list = Some(Arc::new(list));
+        let list = Some(CurrentLogs::new(list));
         settings.issuing.certificates.values_mut().for_each(|profile| profile.logs.clone_from(&list));
         settings
     }

@@ -75,7 +75,7 @@ pub use server::{ServerCertificate, server_certificate};
 pub use subscriber::Terms;
 pub use token::{KeyReference, ReadPin, Token, TokenChoice, TokenKey};
 pub use transparency::{
-    Lacks, Log, LogEntry, LogId, LogKey, LogList, LogListError, Sct, SctNeeds, is_precertificate_of,
+    CurrentLogs, Lacks, Log, LogEntry, LogId, LogKey, LogList, LogListError, Sct, SctNeeds, is_precertificate_of,
 };
 pub use urls::{CrlShards, IssuerUrls};
 pub use validity::Validity;

@@ -1,6 +1,6 @@
 //! What kind of certificate subscribers get: the operator's choices, as data.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{fmt, str::FromStr};
 
 use chancery_domain::KeyType;
 use der::{
@@ -11,7 +11,7 @@ use der::{
     },
 };
 
-use crate::{csr::CsrRules, name_rules::NameRules, transparency::LogList};
+use crate::{csr::CsrRules, name_rules::NameRules, transparency::CurrentLogs};
 
 /// How subscribers' certificates of one profile look. The validity is counted with its last second.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct SubscriberProfile {
     /// Whether the Baseline Requirements hold, with their ceilings on the validity.
     pub public: bool,
     /// The logs that are shown certificates before there are any; none are where they are not.
-    pub logs: Option<Arc<LogList>>,
+    pub logs: Option<CurrentLogs>,
 }
 
 /// What a certificate's key may be used for (RFC 5280 section 4.2.1.12).

@@ -12,11 +12,11 @@ use chancery_seal::{Keyring, KeyringError};
 use chancery_service::identity::{CodeExchange, External};
 use chancery_service::{Authority, Identity, Kernel, ServiceError, Services};
 use chancery_store::{DatabaseUrl, Options, Store, StoreError};
-use chancery_workers::{Corroborated, Elsewhere, Inspector, LogKeeper, Logs};
+use chancery_workers::{Corroborated, Elsewhere, Inspector, Logs};
 
 use crate::failure::Failure;
 use crate::files::{beside, hold, read_secret};
-use crate::installation::{CertificateLog, ExternalKeys, Installation, Kek, Perspectives, Validation};
+use crate::installation::{ExternalKeys, Installation, Kek, Perspectives, Validation};
 
 /// Everything that the doors and the operator's commands stand on.
 pub struct Assembled {
@@ -162,8 +162,7 @@ impl Installation {
 
     /// Those who are shown certificates before they are issued.
     pub fn log_keepers(&self) -> Arc<Logs> {
-        let keeper = |log: &CertificateLog| (log.log.clone(), Arc::new(log.client.clone()) as Arc<dyn LogKeeper>);
-        Arc::new(Logs::new(self.logs.logs.iter().map(keeper).collect(), Arc::new(SystemClock)))
+        Arc::new(Logs::new(self.logs.keepers(), Arc::new(SystemClock)))
     }
 
     /// The first secrets that are opened tell whether the keyring is the database's.

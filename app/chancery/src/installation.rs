@@ -1,6 +1,7 @@
 //! One installation of the service: everything it was told, checked. `serve` makes it from a configuration, `dev` from
 //! a folder; the operator's commands work on either.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,14 +9,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_dcv::ValidatorConfig;
-use chancery_domain::{Quorum, Secret, Timestamp, needed_for_public};
+use chancery_domain::{ProfileName, Quorum, Secret, Timestamp, needed_for_public};
 use chancery_http::{BodyLimits, Limits, PublicUrls, TrustedProxies};
 use chancery_machine::{LogChoice, Telemetry};
 use chancery_perspective::Remote;
-use chancery_pki::{KeyBlocklist, Log, LogList, SctNeeds, SubscriberProfile, Token, Validity, ceiling_days};
+use chancery_pki::{CurrentLogs, KeyBlocklist, Log, SctNeeds, SubscriberProfile, Token, Validity, ceiling_days};
 use chancery_publish::LogClient;
 use chancery_service::{ExternalProvider, Settings};
 use chancery_store::{DatabaseUrl, Options};
+use chancery_workers::LogKeeper;
+
+use crate::config::Ct;
 
 /// Browsers do not go by lists of logs that are older.
 const OLDEST_LOG_LIST: Duration = Duration::from_secs(70 * 86_400);
@@ -64,36 +68,17 @@ impl Installation {
             )
         });
         let said = said.chain(self.too_few_perspectives(now));
-        said.chain(self.too_few_logs(now)).chain(self.not_logged()).chain(self.old_log_list(now)).collect()
-    }
-
-    /// What the file that tells of logs is not good for.
-    fn old_log_list(&self, now: i64) -> impl Iterator<Item = String> {
-        let odd = self.logs.odd.iter().map(|why| format!("a log of ct.log_list_file is left out: {why}"));
-        let old = self.logs.made_at.filter(|at| at.plus(OLDEST_LOG_LIST).as_secs() < now);
-        odd.chain(old.map(|at| format!("ct.log_list_file is of {at}: fetch it anew, browsers go by a newer one")))
-    }
-
-    /// The profiles whose certificates no logs are going to take, at this time.
-    fn too_few_logs(&self, now: i64) -> impl Iterator<Item = String> {
-        self.settings.issuing.certificates.iter().filter_map(move |(name, profile)| {
-            let logs = profile.logs.as_ref()?;
-            let validity = Validity::days(now, profile.validity_days).ok()?;
-            (!logs.could_be_enough(validity)).then(|| {
-                let ends = Timestamp::from_secs(validity.not_after());
-                format!(
-                    "nothing can be issued with the profile {name}: its certificates need {} timestamps, and too few of \
-                     the logs ([ct]) take those that end at {ends}",
-                    logs.scts_needed(validity)
-                )
-            })
-        })
+        let said = said.chain(too_few_logs(&self.settings.issuing.certificates, now));
+        said.chain(self.not_logged()).chain(self.logs.warnings(now)).collect()
     }
 
     /// Where there are public profiles that no logs see, or too few for browsers.
     fn not_logged(&self) -> Option<String> {
         let browsers = SctNeeds::BROWSERS;
-        let enough = |logs: &Arc<LogList>| logs.needs().scts.is_none() && logs.needs().operators >= browsers.operators;
+        let enough = |logs: &CurrentLogs| {
+            let needs = logs.now().needs();
+            needs.scts.is_none() && needs.operators >= browsers.operators
+        };
         let lacks = |look: &SubscriberProfile| look.public && !look.logs.as_ref().is_some_and(enough);
         let (name, look) = self.settings.issuing.certificates.iter().find(|(_, look)| lacks(look))?;
         Some(match &look.logs {
@@ -133,7 +118,9 @@ pub struct Perspectives {
 #[derive(Clone, Debug, Default)]
 pub struct Logs {
     /// None where there are none.
-    pub list: Option<Arc<LogList>>,
+    pub list: Option<CurrentLogs>,
+    /// Where they come from, if that may change.
+    pub source: Option<LogSource>,
     /// Those of the list.
     pub logs: Vec<CertificateLog>,
     /// When the file was made that tells of logs, where there is one.
@@ -142,6 +129,52 @@ pub struct Logs {
     pub unusable: usize,
     /// What could not be used of it.
     pub odd: Vec<String>,
+}
+
+/// What is needed to read the logs again.
+#[derive(Clone)]
+pub struct LogSource {
+    pub written: Ct,
+    /// The folder that paths begin from.
+    pub base: PathBuf,
+    pub file: PathBuf,
+}
+
+impl fmt::Debug for LogSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.file.fmt(f)
+    }
+}
+
+impl Logs {
+    /// Each with who asks it.
+    pub fn keepers(&self) -> Vec<(Log, Arc<dyn LogKeeper>)> {
+        let keeper = |log: &CertificateLog| (log.log.clone(), Arc::new(log.client.clone()) as Arc<dyn LogKeeper>);
+        self.logs.iter().map(keeper).collect()
+    }
+
+    /// What the file that tells of logs is not good for, at this time in Unix seconds.
+    pub fn warnings(&self, now: i64) -> impl Iterator<Item = String> {
+        let odd = self.odd.iter().map(|why| format!("a log of ct.log_list_file is left out: {why}"));
+        let old = self.made_at.filter(|at| at.plus(OLDEST_LOG_LIST).as_secs() < now);
+        odd.chain(old.map(|at| format!("ct.log_list_file is of {at}: fetch it anew, browsers go by a newer one")))
+    }
+}
+
+/// The profiles whose certificates no logs are going to take, at this time in Unix seconds.
+pub fn too_few_logs(certificates: &BTreeMap<ProfileName, SubscriberProfile>, now: i64) -> impl Iterator<Item = String> {
+    certificates.iter().filter_map(move |(name, profile)| {
+        let logs = profile.logs.as_ref()?.now();
+        let validity = Validity::days(now, profile.validity_days).ok()?;
+        (!logs.could_be_enough(validity)).then(|| {
+            let ends = Timestamp::from_secs(validity.not_after());
+            format!(
+                "nothing can be issued with the profile {name}: its certificates need {} timestamps, and too few of \
+                 the logs ([ct]) take those that end at {ends}",
+                logs.scts_needed(validity)
+            )
+        })
+    })
 }
 
 /// A log, and how it is asked.

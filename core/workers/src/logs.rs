@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use chancery_domain::Clock;
@@ -52,7 +52,7 @@ impl LogKeeper for LogClient {
 
 /// The logs that this process can ask.
 pub struct Logs {
-    keepers: Vec<Kept>,
+    keepers: RwLock<Arc<[Kept]>>,
     clock: Arc<dyn Clock>,
     /// How long one is waited for alone.
     patience: Duration,
@@ -62,8 +62,16 @@ pub struct Logs {
 
 impl Logs {
     pub fn new(keepers: Vec<(Log, Arc<dyn LogKeeper>)>, clock: Arc<dyn Clock>) -> Self {
-        let keepers: Vec<_> = keepers.into_iter().map(|(log, keeper)| Kept::new(log, keeper)).collect();
-        Self { keepers, clock, patience: SLOW, turn: AtomicUsize::new(0) }
+        Self { keepers: RwLock::new(all(keepers)), clock, patience: SLOW, turn: AtomicUsize::new(0) }
+    }
+
+    /// Asks these from now on; what is under way ends with those there were.
+    pub fn replace(&self, keepers: Vec<(Log, Arc<dyn LogKeeper>)>) {
+        *self.keepers.write().unwrap_or_else(PoisonError::into_inner) = all(keepers);
+    }
+
+    fn keepers(&self) -> Arc<[Kept]> {
+        self.keepers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What enough logs have promised; or why they have not.
@@ -75,7 +83,8 @@ impl Logs {
     }
 
     async fn ask_for(&self, assignment: &LogAssignment) -> Result<Vec<Sct>, String> {
-        let mut asking = Asking::of(self, assignment);
+        let keepers = self.keepers();
+        let mut asking = Asking::of(&keepers, self.turn.fetch_add(1, Ordering::Relaxed), assignment);
         let mut answers = FuturesUnordered::new();
         let mut patience = Instant::now() + self.patience;
         loop {
@@ -137,10 +146,10 @@ struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    fn of(logs: &'a Logs, assignment: &'a LogAssignment) -> Self {
+    fn of(keepers: &'a [Kept], turn: usize, assignment: &'a LogAssignment) -> Self {
         let takes = |kept: &&Kept| assignment.logs.find(kept.id).is_some_and(|log| log.takes(assignment.validity));
-        let mut left: Vec<_> = logs.keepers.iter().filter(takes).collect();
-        let first = logs.turn.fetch_add(1, Ordering::Relaxed) % left.len().max(1);
+        let mut left: Vec<_> = keepers.iter().filter(takes).collect();
+        let first = turn % left.len().max(1);
         left.rotate_left(first);
         let resting = left.extract_if(.., |kept| kept.rests());
         let troubles = resting.map(|kept| kept.failing().told(&kept.name)).collect();
@@ -287,6 +296,10 @@ impl Kept {
     fn failing(&self) -> MutexGuard<'_, Failing> {
         self.failing.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn all(keepers: Vec<(Log, Arc<dyn LogKeeper>)>) -> Arc<[Kept]> {
+    keepers.into_iter().map(|(log, keeper)| Kept::new(log, keeper)).collect()
 }
 
 /// Without those that are more than enough: each makes every certificate longer.

@@ -5,7 +5,7 @@ use x509_parser::{certificate::TbsCertificate, extensions::X509Extension};
 use super::{Findings, extensions::oid};
 use crate::{
     subscriber::Terms,
-    transparency::{LogEntry, LogList, POISON, SCT_LIST, Sct, is_poison, sct_list},
+    transparency::{CurrentLogs, LogEntry, LogList, POISON, SCT_LIST, Sct, is_poison, sct_list},
     validity::Validity,
 };
 
@@ -31,12 +31,12 @@ fn timestamps(
     let Some(scts) = sct_list(extension.value) else {
         return findings.add("malformed", "the timestamps of logs are not a list of such");
     };
-    let Some(logs) = &terms.profile.logs else { return };
+    let Some(logs) = terms.profile.logs.as_ref().map(CurrentLogs::now) else { return };
     let Ok(entry) = LogEntry::of(bytes, terms.issuer) else {
         return findings.add("malformed", "it cannot be told what logs have promised to show");
     };
     for sct in &scts {
-        let holds = has_promised(logs, sct, &entry);
+        let holds = has_promised(&logs, sct, &entry);
         findings.require(holds, "log_promise", format_args!("the log {} has not promised to show this", sct.log));
         let come = sct.has_come(terms.now);
         findings.require(come, "log_promise", format_args!("what the log {} says is of a time to come", sct.log));

@@ -15,7 +15,8 @@ use toml::{Table, Value};
 
 pub use environment::PREFIX;
 pub use problems::{Problem, Problems};
-pub use settle::IDEMPOTENCY_WINDOW;
+pub use settle::{IDEMPOTENCY_WINDOW, read_logs_again};
+pub use types::Ct;
 
 use crate::failure::Failure;
 use crate::installation::Installation;

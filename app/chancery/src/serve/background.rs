@@ -97,7 +97,7 @@ fn host_name() -> String {
 
 /// Does something for ever, and begins anew should it ever end: a node that no longer follows changes would take a
 /// disabled client for a good one.
-fn keep<F>(name: &'static str, work: impl Fn() -> F + Send + 'static) -> impl Future<Output = ()> + Send
+pub fn keep<F>(name: &'static str, work: impl Fn() -> F + Send + 'static) -> impl Future<Output = ()> + Send
 where
     F: Future<Output = ()> + Send + 'static,
 {

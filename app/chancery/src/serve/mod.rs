@@ -8,6 +8,7 @@ mod descriptors;
 mod gauges;
 mod lasting;
 mod listeners;
+mod log_list;
 mod metrics;
 mod signals;
 
@@ -171,7 +172,12 @@ pub async fn run(
     let urls = installation.settings.webhooks.urls;
     let publisher = Publisher::new(PublisherConfig::new(urls.plain_http, urls.special_addresses));
     let courier = Courier::new(services.clone(), publisher, Arc::new(SystemClock));
-    let workers = Workers::new(services, inspector, Arc::new(SystemClock)).with_logs(installation.log_keepers());
+    let keepers = installation.log_keepers();
+    tasks.spawn(background::keep("log list", {
+        let (logs, keepers, services) = (installation.logs.clone(), keepers.clone(), services.clone());
+        move || log_list::watch(logs.clone(), keepers.clone(), services.clone())
+    }));
+    let workers = Workers::new(services, inspector, Arc::new(SystemClock)).with_logs(keepers);
     let audit = background::write_refusals(assembled.services.audit.clone(), stop_last.subscribe());
     let mut lasting = Lasting::default();
     lasting.spawn("webhooks", courier.run(stopped(&stop_last)));

@@ -239,6 +239,34 @@ fn logs_that_fail_for_a_moment_are_shown_it_again_soon() {
 }
 
 #[test]
+fn a_list_that_is_published_anew_is_taken_while_the_service_runs() {
+    let mut world = World::begin();
+    let files = world.files.path().to_owned();
+    let publish = |text: &str| {
+        fs::write(files.join("new.json"), text).unwrap();
+        fs::rename(files.join("new.json"), files.join("log_list.json")).unwrap();
+    };
+    let said = |world: &mut World, what: &str| {
+        world.service.serving.process.until(what, |process| process.log().contains(what).then_some(()));
+    };
+    publish("{");
+    said(&mut world, "a new list of certificate logs is of no use; the one before it still holds");
+    let order = world.finalize("d.test");
+    world.chain(&order, "d.test");
+    assert_eq!(world.logs[1].taken().len(), 1);
+
+    let west = TestLog::start();
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    west.stand_still_at(u64::try_from((now - Duration::from_secs(10)).as_millis()).unwrap());
+    publish(&log_list(&west).to_string().replace("South", "West"));
+    said(&mut world, "the list of certificate logs has changed");
+    let order = world.finalize("e.test");
+    world.chain(&order, "e.test");
+    assert_eq!((world.logs[1].taken().len(), west.taken().len()), (1, 1));
+    world.end();
+}
+
+#[test]
 fn the_doctor_says_which_logs_take_nothing_of_ours() {
     let world = World::begin();
     let doctor = || world.service.configured.run(&["doctor", "--json"]).stdout;

@@ -8,7 +8,9 @@ use chancery_domain::policy::Request;
 use chancery_domain::{
     Authorization, Identifier, IssuanceProof, Order, OrderId, ProblemKind, ProofError, Timestamp, ValidationProblem,
 };
-use chancery_pki::{CertificateRequest, Draft, LogList, Period, PeriodWish, Serial, SubscriberProfile, Validity};
+use chancery_pki::{
+    CertificateRequest, CurrentLogs, Draft, LogList, Period, PeriodWish, Serial, SubscriberProfile, Validity,
+};
 use chancery_store::{DraftRow, StoreError, Tx};
 
 use super::{CaaAssignment, Issuance, Work, csr_of, hex, profiles, terms};
@@ -88,7 +90,7 @@ impl Issuance {
         let Some(stored) = tx.draft(order.certificate)? else { return Ok(None) };
         let (_, profile) = profiles(&self.kernel, order)?;
         let draft = Draft::from_stored(&stored.tbs).map_err(ServiceError::internal)?;
-        if draft.suits(profile.logs.as_deref()) {
+        if draft.suits(profile.logs.as_ref().map(CurrentLogs::now).as_deref()) {
             return Ok(Some(stored));
         }
         tracing::warn!(order = %order.id, serial = stored.serial, "a draft is made anew: the logs of its profile have changed");
@@ -180,7 +182,7 @@ impl Issuance {
             })
         })?;
         if let Some(logs) = &profile.logs {
-            require_logs(logs, period.validity)?;
+            require_logs(&logs.now(), period.validity)?;
         }
         let urls = signing.urls_for(&kernel.settings.issuing.issuer_rules(&order.profile));
         let terms = terms(&signing, &urls, profile, names, key, now);

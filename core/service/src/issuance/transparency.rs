@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use chancery_domain::{OrderId, Timestamp};
-use chancery_pki::{Draft, LogEntry, LogList, Precertificate, Sct, Validity};
+use chancery_pki::{CurrentLogs, Draft, LogEntry, LogList, Precertificate, Sct, Validity};
 use chancery_store::{DraftRow, OpenPrecertificate, PrecertificateFate, PrecertificateRow, Tx};
 use serde_json::json;
 
@@ -41,7 +41,7 @@ impl Issuance {
     /// Signs the precertificate and keeps it, or takes up the one that there is.
     pub(super) async fn show(&self, work: Work) -> Result<Next, ServiceError> {
         let (id, serial) = (work.order.id, hex(work.draft.serial().as_bytes()));
-        let Some(logs) = profiles(&self.kernel, &work.order)?.1.logs.clone() else {
+        let Some(logs) = profiles(&self.kernel, &work.order)?.1.logs.as_ref().map(CurrentLogs::now) else {
             return Err(ServiceError::internal("a draft for logs, of a profile that has none"));
         };
         let asked = serial.clone();

@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use chancery_domain::{Entropy, Identifier, OrderId, Timestamp};
 use chancery_pki::{
-    CaName, CaPolicy, Draft, Issuer, IssuerUrls, IssuingCa, KeyAlgorithm, LogKey, LogList, PrivateKey, SctNeeds,
-    Serial, Signer, SubscriberKey, SubscriberProfile, Terms, Validity, issuing, root,
+    CaName, CaPolicy, CurrentLogs, Draft, Issuer, IssuerUrls, IssuingCa, KeyAlgorithm, LogKey, LogList, PrivateKey,
+    SctNeeds, Serial, Signer, SubscriberKey, SubscriberProfile, Terms, Validity, issuing, root,
 };
 use tokio::time::sleep;
 
@@ -87,7 +87,11 @@ impl Stage {
         let draft = {
             let subscriber = key(KeyAlgorithm::EcP256);
             let (subscriber, urls) = (SubscriberKey::from_spki(subscriber.spki()).unwrap(), IssuerUrls::default());
-            let profile = SubscriberProfile { logs: Some(logs.clone()), public: false, ..SubscriberProfile::tls(days) };
+            let profile = SubscriberProfile {
+                logs: Some(CurrentLogs::new((*logs).clone())),
+                public: false,
+                ..SubscriberProfile::tls(days)
+            };
             let names = [Identifier::parse("a.test").unwrap()];
             let (profile, urls, names, key) = (&profile, &urls, &names, &subscriber);
             let terms = Terms { issuer: &issuer, profile, urls, names, key, now: NOW };
@@ -174,9 +178,9 @@ async fn where_one_fails_another_is_asked_at_once_and_it_is_left_alone_for_a_whi
         assert_eq!(stage.gather().await.unwrap().len(), 2);
     }
     assert_eq!(stage.asked()[0], 1, "it rests");
-    let rests = |stage: &Stage| stage.logs.keepers[0].failing().rests.unwrap() - Instant::now();
+    let rests = |stage: &Stage| stage.logs.keepers()[0].failing().rests.unwrap() - Instant::now();
     assert!(rests(&stage) <= FIRST_REST);
-    let wake = |stage: &Stage| stage.logs.keepers[0].failing().rests = Some(Instant::now());
+    let wake = |stage: &Stage| stage.logs.keepers()[0].failing().rests = Some(Instant::now());
     for _ in 0..9 {
         wake(&stage);
         stage.gather().await.unwrap();
@@ -187,14 +191,16 @@ async fn where_one_fails_another_is_asked_at_once_and_it_is_left_alone_for_a_whi
     for _ in 0..3 {
         stage.gather().await.unwrap();
     }
-    let failing = stage.logs.keepers[0].failing();
+    let keepers = stage.logs.keepers();
+    let failing = keepers[0].failing();
     assert_eq!((failing.times, failing.rests), (0, None), "all is forgotten");
 }
 
 #[tokio::test]
 async fn one_that_says_for_how_long_it_wants_to_be_left_alone_is() {
     let stage = Stage::with(&["a", "b"], 90);
-    let kept = &stage.logs.keepers[0];
+    let keepers = stage.logs.keepers();
+    let kept = &keepers[0];
     kept.fails("failed", "too many", Some(Duration::from_secs(60)));
     assert!(kept.failing().rests.unwrap() > Instant::now() + Duration::from_secs(50));
     kept.fails("failed", "too many", Some(Duration::from_secs(86_400)));
@@ -246,7 +252,7 @@ async fn one_that_is_slow_is_not_waited_for_alone_and_may_still_be_the_one() {
     stage.takes(0, None);
     assert_eq!(stage.gather().await.unwrap().len(), 2);
     assert_eq!(stage.asked(), [1, 1, 1]);
-    assert!(stage.logs.keepers[0].rests(), "nobody waits for it the next time");
+    assert!(stage.logs.keepers()[0].rests(), "nobody waits for it the next time");
     // All are slow, and two come in the end.
     let stage = Stage::with(&["a", "b", "c"], 90);
     stage.takes(0, Some(3 * SHORT));

@@ -2,8 +2,8 @@
 
 use super::{Case, Constant, EC, NOW, Parts};
 use crate::{
-    Draft, KeyAlgorithm, Log, LogEntry, LogKey, LogList, PkiError, PrivateKey, Sct, SctNeeds, Serial, Signer,
-    SubscriberProfile, Validity, draft::Stage, lint::findings,
+    CurrentLogs, Draft, KeyAlgorithm, Log, LogEntry, LogKey, LogList, PkiError, PrivateKey, Sct, SctNeeds, Serial,
+    Signer, SubscriberProfile, Validity, draft::Stage, lint::findings,
 };
 
 /// Where the mark and the timestamps are: behind all others.
@@ -25,7 +25,7 @@ impl Shown {
             takes: 0..i64::MAX,
         };
         let list = operators.iter().enumerate().map(log).collect();
-        let logs = Some(LogList::new(list, SctNeeds::BROWSERS).unwrap().into());
+        let logs = Some(CurrentLogs::new(LogList::new(list, SctNeeds::BROWSERS).unwrap()));
         let case = Case { profile: SubscriberProfile { logs, ..EC.profile.clone() }, ..EC.clone() };
         Self { keys, case }
     }

@@ -18,7 +18,7 @@ pub(super) fn look(installation: &Installation, roots: Option<&[Certificate]>, n
     let profiles = installation.settings.issuing.certificates.iter();
     let logged: Vec<_> = profiles
         .filter_map(|(name, look)| {
-            Some((name, look.logs.as_ref()?, Validity::days(now.as_secs(), look.validity_days).ok()?))
+            Some((name, look.logs.as_ref()?.now(), Validity::days(now.as_secs(), look.validity_days).ok()?))
         })
         .collect();
     let needed = |log: &&CertificateLog| logged.iter().any(|(.., validity)| log.log.takes(*validity));

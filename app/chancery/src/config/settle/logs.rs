@@ -2,17 +2,17 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::Arc;
 
 use chancery_client::BuildError;
 use chancery_domain::Timestamp;
-use chancery_pki::{Log, LogKey, LogList, SctNeeds};
+use chancery_pki::{CurrentLogs, Log, LogKey, LogList, SctNeeds};
 use chancery_publish::LogClient;
 
 use super::Check;
+use crate::config::Problems;
 use crate::config::log_list::{self, WrittenLog};
 use crate::config::types;
-use crate::installation::{CertificateLog, Logs};
+use crate::installation::{CertificateLog, LogSource, Logs};
 
 /// More make certificates longer than anybody wants to send them.
 const MOST_SCTS: usize = 8;
@@ -54,8 +54,20 @@ pub(super) fn settle(ct: &types::Ct, check: &mut Check<'_>) -> Option<Logs> {
     check.problems.require(most >= least, setting, message);
     let message = format!("must have logs of {} operators at least, not of {}", needs.operators, of.len());
     check.problems.require(of.len() >= needs.operators, setting, message);
-    settled.list = Some(Arc::new(list));
+    settled.list = Some(CurrentLogs::new(list));
+    settled.source = ct.log_list_file.as_ref().map(|file| LogSource {
+        written: ct.clone(),
+        base: check.base.to_owned(),
+        file: check.path(file),
+    });
     Some(settled)
+}
+
+/// The same once more, while the service runs.
+pub fn settle_again(source: &LogSource) -> Result<Logs, Problems> {
+    let mut check = Check { base: &source.base, problems: Problems::default() };
+    let settled = settle(&source.written, &mut check);
+    settled.filter(|_| check.problems.is_empty()).ok_or(check.problems)
 }
 
 fn settle_written(

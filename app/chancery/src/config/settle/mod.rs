@@ -27,6 +27,7 @@ use chancery_machine::{LogChoice, LogFormat, Telemetry, check_level, collector};
 use chancery_pki::KeyBlocklist;
 use chancery_service::{Issuing, Settings, WebhookSettings};
 
+pub use self::logs::settle_again as read_logs_again;
 use self::perspectives::Asking;
 use self::profiles::Around;
 use super::problems::Problems;

@@ -51,7 +51,7 @@ fn profiles_are_shown_to_the_logs_there_are_where_they_say_so() {
     let installation = settled(&(two() + LOGGED + "[[profiles.list]]\nname = 'b'\n"));
     let looks: Vec<_> = installation.settings.issuing.certificates.values().map(|look| look.logs.is_some()).collect();
     assert_eq!(looks, [true, false]);
-    let list = installation.logs.list.unwrap();
+    let list = installation.logs.list.unwrap().now();
     assert_eq!(list.needs(), SctNeeds::BROWSERS);
     assert!(
         list.logs()
@@ -63,7 +63,7 @@ fn profiles_are_shown_to_the_logs_there_are_where_they_say_so() {
     let found = problems_of(LOGGED);
     assert_eq!(found, ["profiles.list.0.ct: needs logs: name them in ct.logs or ct.log_list_file"]);
     let own = settled(&format!("[ct]\nscts = 1\n{}{LOGGED}", log("own", &[])));
-    assert_eq!(own.logs.list.unwrap().needs(), SctNeeds { scts: Some(1), operators: 1 });
+    assert_eq!(own.logs.list.unwrap().now().needs(), SctNeeds { scts: Some(1), operators: 1 });
 }
 
 #[test]

@@ -1,0 +1,41 @@
+//! The logs as they are now: lists of them are published anew while certificates are issued.
+
+use std::{
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use super::LogList;
+
+/// The logs of a profile. Clones are the same: whoever replaces the list does so for all.
+#[derive(Clone)]
+pub struct CurrentLogs(Arc<RwLock<Arc<LogList>>>);
+
+impl CurrentLogs {
+    pub fn new(list: LogList) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(list))))
+    }
+
+    /// Those of this moment. What is decided together is decided by one list: the next may be another.
+    pub fn now(&self) -> Arc<LogList> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn replace(&self, list: LogList) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(list);
+    }
+}
+
+impl PartialEq for CurrentLogs {
+    fn eq(&self, other: &Self) -> bool {
+        self.now() == other.now()
+    }
+}
+
+impl Eq for CurrentLogs {}
+
+impl fmt::Debug for CurrentLogs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.now().fmt(f)
+    }
+}
