@@ -68,6 +68,8 @@ pub enum ChainProblem {
     NoKeyId(String),
     #[error("{0} may not sign certificates (key usage keyCertSign)")]
     MayNotSign(String),
+    #[error("{0} may not sign revocation lists (key usage cRLSign), as this CA does; ask for one that may")]
+    MayNotSignLists(String),
     #[error("{0} allows fewer CAs below it than this chain has (path length)")]
     PathLength(String),
     #[error("{subject} does not cover {purpose:?}, for which this CA issues (extended key usage)")]
@@ -190,6 +192,10 @@ impl IssuerChain {
             let may_sign = certificate.key_usage()?.map_or(is_root, |usage| usage.key_cert_sign());
             if !may_sign {
                 return Err(ChainProblem::MayNotSign(subject(certificate)));
+            }
+            // The lists of the CA are signed with the key that this one is for (RFC 5280 section 6.3.3 (f)).
+            if place == 0 && !certificate.key_usage()?.is_some_and(|usage| usage.crl_sign()) {
+                return Err(ChainProblem::MayNotSignLists(subject(certificate)));
             }
             if constraints.path_len_constraint.is_some_and(|most| most < cas_below) {
                 return Err(ChainProblem::PathLength(subject(certificate)));

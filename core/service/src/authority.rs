@@ -43,10 +43,46 @@ impl Signing {
         self.issuer.not_after() < self.issuer.certificate().not_after()
     }
 
+    /// What to do where it ends.
+    pub fn remedy(&self) -> Remedy {
+        Remedy::of(self.chains.preferred().is_some(), self.ends_with_chain())
+    }
+
     fn stands(&self, standing: &IssuerStanding) -> bool {
         self.active == (standing.state == IssuerState::Active)
             && self.revoked == standing.revoked
             && self.chains.preferred() == standing.preferred
+    }
+}
+
+/// What goes on for longer than a CA that ends, or whose chain does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// A successor.
+    Rotate,
+    /// The same CA, if it is vouched for anew.
+    Vouch,
+    /// A successor that is vouched for before it issues.
+    VouchForSuccessor,
+}
+
+impl Remedy {
+    /// By whether a chain is preferred to that of the CA's own certificate, and ends before that.
+    pub const fn of(preferred: bool, ends_with_chain: bool) -> Self {
+        match (preferred, ends_with_chain) {
+            (false, _) => Self::Rotate,
+            (true, true) => Self::Vouch,
+            (true, false) => Self::VouchForSuccessor,
+        }
+    }
+
+    /// The command that it begins with.
+    pub const fn command(self) -> &'static str {
+        match self {
+            Self::Rotate => "chancery ca rotate",
+            Self::Vouch => "chancery ca request",
+            Self::VouchForSuccessor => "chancery ca create --inactive",
+        }
     }
 }
 
@@ -100,22 +136,28 @@ impl Authority {
         self.find(id).ok_or_else(|| ServiceError::internal(format!("there is no issuing CA {id}")))
     }
 
-    /// The CA for a new certificate of a profile.
+    /// The CA for a new certificate of a profile that is to end then: one that lasts so long, where there is one.
     pub(crate) fn choose(
         &self,
         name: &ProfileName,
         profile: &SubscriberProfile,
         key: KeyType,
+        end: i64,
         order: OrderId,
     ) -> Result<Arc<Signing>, ServiceError> {
         let candidates = self.candidates();
         let rules = self.kernel.settings.issuing.issuer_rules(name);
-        let suitable = suitable(&candidates, &rules, profile, key);
+        let mut suitable = suitable(&candidates, &rules, profile, key);
+        let lasts = |candidate: &&Open| candidate.signing.issuer.not_after() >= end;
+        if suitable.iter().any(lasts) {
+            suitable.retain(lasts);
+        }
         let chosen = turn(&suitable, order).map(|candidate| candidate.signing.clone());
         chosen.ok_or_else(|| {
             ServiceError::internal(format!(
                 "no active CA may sign certificates of the profile {name}; if the usages and policies of the CAs that its \
-                 `issuers` allow lack some of its own, make a new issuing CA with `chancery ca create`"
+                 `issuers` allow lack some of its own, make a new issuing CA with `chancery ca create`; if the chain that \
+                 one of them prefers has ended, see `chancery ca show`"
             ))
         })
     }

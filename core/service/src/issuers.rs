@@ -137,14 +137,14 @@ impl IssuerRules {
 
 /// Keys whose signatures are verified in the same way.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Family {
+pub(crate) enum Family {
     EcP256,
     EcP384,
     Rsa,
 }
 
 impl Family {
-    fn of(key: KeyAlgorithm) -> Self {
+    pub(crate) fn of(key: KeyAlgorithm) -> Self {
         match key {
             KeyAlgorithm::EcP256 => Self::EcP256,
             KeyAlgorithm::EcP384 => Self::EcP384,

@@ -63,7 +63,7 @@ pub use account_lookup::AccountLookup;
 pub use accounts::{AccountDetails, Accounts, CreatedAccount, Ending, NewAccount};
 pub use acme::Acme;
 pub use audit::{Audit, Refusal};
-pub use authority::{Authority, Signing};
+pub use authority::{Authority, Remedy, Signing};
 pub use authorizations::{AuthorizationDetails, Authorizations, ChallengeDetails, Looker};
 pub use ca_key::{CaKeys, KeyHome, KeyPlace};
 pub use caa::{CaaAnswer, CaaAsker, WebAnswer};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chancery_domain::{Entropy, PageRequest};
+use chancery_domain::{Entropy, PageRequest, RevocationReason};
 use chancery_pki::{
     CaName, CaPolicy, Certificate, Issuer, IssuingCa, KeyAlgorithm, PrivateKey, Serial, Validity, chain_to_pem,
     issuing, root,
@@ -152,7 +152,7 @@ on_both_databases! {
         let refused = operator.prefer_chain(CA, Some(3)).await.err().unwrap().to_string();
         assert!(refused.contains("has no further chain 3"), "{refused}");
         let refused = operator.rotate_issuer(CA, None).await.err().unwrap().to_string();
-        assert!(refused.contains("does not vouch for a successor yet"), "{refused}");
+        assert!(refused.contains("which a successor does not have yet"), "{refused}");
         prefer(None).await;
         assert_eq!(client.read(&url).await.text(), before);
         assert_ne!(*published(), *second.as_der());
@@ -201,6 +201,60 @@ on_both_databases! {
         assert!(!world.services.authority.find(made.id).unwrap().active);
         assert!(operator.request_chain(&made.name).await.is_ok());
         assert_eq!(operator.activate_issuer(&made.name).await.unwrap().state, IssuerState::Active);
+        let filter = AuditFilter { action: Some("issuer.request".to_owned()), ..AuditFilter::default() };
+        let trail = world.store.read(move |tx| tx.audit(&filter, &PageRequest::default())).await.unwrap().items;
+        assert_eq!(trail.len(), 2);
+    }
+
+    async fn who_takes_turns_with_a_ca_is_vouched_for_as_it_is(world: World) {
+        let operator = &world.services.operator;
+        let chain = chain_to_pem(&vouched_for(&world, "Root X2", 100).await);
+        // Whoever asks for the same once more has it.
+        for _ in 0..2 {
+            assert_eq!(operator.add_preferred_chain(CA, &chain).await.unwrap().number, 1);
+        }
+        let refused = operator.create_issuer(KeyAlgorithm::EcP256).await.err().unwrap().to_string();
+        assert!(refused.contains("rely on another root, which does not vouch for Test Issuing E"), "{refused}");
+        // Those with other keys sign for other customers' keys.
+        assert!(operator.create_issuer(KeyAlgorithm::EcP384).await.is_ok());
+        let idle = NewIssuer { state: IssuerState::Retired, ..KeyAlgorithm::EcP256.into() };
+        let idle = operator.create_issuer(idle).await.unwrap().name;
+        let refused = operator.activate_issuer(&idle).await.err().unwrap().to_string();
+        assert!(refused.contains("rely on another root"), "{refused}");
+        operator.prefer_chain(CA, None).await.unwrap();
+        assert!(operator.activate_issuer(&idle).await.is_ok());
+    }
+
+    async fn a_certificate_comes_from_a_ca_that_lasts_as_long_as_it_does(world: World) {
+        let (_, client, _) = issued(&world).await;
+        let operator = &world.services.operator;
+        operator.create_issuer(KeyAlgorithm::EcP256).await.unwrap();
+        add(&world, "Root X2", 40).await;
+        operator.prefer_chain(CA, Some(1)).await.unwrap();
+        world.services.authority.reload().await.unwrap();
+        for turn in 0..6 {
+            let (_, order) = client.issue(&[&format!("n{turn}.example.com")]).await;
+            let chain = client.read(order["certificate"].as_str().unwrap()).await.text();
+            let certificate = Certificate::from_pem(&chain).unwrap();
+            assert!(certificate.not_after() > START.as_secs() + 80 * DAY, "{turn}: {}", certificate.issuer_text());
+        }
+    }
+
+    async fn nobody_vouches_for_a_ca_that_is_revoked(world: World) {
+        let operator = &world.services.operator;
+        let chain = chain_to_pem(&vouched_for(&world, "Root X2", 100).await);
+        operator.add_preferred_chain(CA, &chain).await.unwrap();
+        operator.revoke_issuer(CA, RevocationReason::KeyCompromise).await.unwrap();
+        let other = chain_to_pem(&vouched_for(&world, "Root X3", 100).await);
+        let said = [
+            operator.request_chain(CA).await.err().unwrap().to_string(),
+            operator.add_chain(CA, &other).await.err().unwrap().to_string(),
+            operator.prefer_chain(CA, Some(1)).await.err().unwrap().to_string(),
+        ];
+        assert!(said.iter().all(|said| said.contains("nobody is to vouch for it")), "{said:?}");
+        operator.remove_chain(CA, 1).await.unwrap();
+        let issuers = operator.issuers().await.unwrap();
+        assert!(issuers.iter().find(|issuer| issuer.name == CA).unwrap().preferred.is_none());
     }
 
     async fn another_account_gets_no_chain_of_it(world: World) {

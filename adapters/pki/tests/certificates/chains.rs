@@ -173,6 +173,8 @@ fn a_chain_that_a_relying_party_would_refuse_is_refused() {
     );
     assert!(refused(&[&with("basicConstraints=critical,CA:TRUE\nkeyUsage=cRLSign"), &root]).contains("keyCertSign"));
     assert!(refused(&[&with("basicConstraints=critical,CA:TRUE"), &root]).contains("keyCertSign"));
+    let no_lists = with("basicConstraints=critical,CA:TRUE\nkeyUsage=keyCertSign");
+    assert!(refused(&[&no_lists, &root]).contains("may not sign revocation lists (key usage cRLSign)"));
     // OpenSSL would not find the issuer of what our CA signed.
     let key_id = format!(
         "{CA}

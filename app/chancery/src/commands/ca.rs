@@ -155,10 +155,9 @@ pub fn run(target: &Target, command: CaCommand) -> Result<(), Failure> {
         CaCommand::AddChain { ca, file, prefer } => {
             let text = fs::read_to_string(&file)
                 .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
-            let added = context.wait(operator.add_chain(&ca, &text))?;
-            let offered = match prefer {
-                true => context.wait(operator.prefer_chain(&ca, Some(added.number))).map(|_| "given")?,
-                false => "offered",
+            let (added, offered) = match prefer {
+                true => (context.wait(operator.add_preferred_chain(&ca, &text))?, "given"),
+                false => (context.wait(operator.add_chain(&ca, &text))?, "offered"),
             };
             let sentence = format!(
                 "Clients of {ca} are {offered} chain {}, up to {}, until {}; every node follows within seconds.",
@@ -208,9 +207,12 @@ fn revoke(context: &Context, ca: &str, reason: RevocationReason, yes: bool) -> R
         sentence.push_str(&format!("\nThe list cannot be made at the moment, and follows when it can: {why}."));
     }
     let now = SystemClock.now();
-    for chain in
-        context.wait(context.operator.chains_of(revoked.issuer.id))?.iter().filter(|chain| chain.is_offered(now))
-    {
+    // It is revoked, whatever becomes of the rest.
+    let chains = context.wait(context.operator.chains_of(revoked.issuer.id)).unwrap_or_default();
+    let others = |chain: &&ChainDetails| {
+        chain.is_offered(now) && chain.chain.served().first() != Some(&revoked.issuer.certificate)
+    };
+    for chain in chains.iter().filter(others) {
         let vouching = chain.chain.served().first().map(Certificate::issuer_text).unwrap_or_default();
         sentence.push_str(&format!(
             "\n{vouching} vouches for it as well (chain {}): have what was signed there revoked there.",

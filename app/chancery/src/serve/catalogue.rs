@@ -142,7 +142,7 @@ pub const METRICS: &[Metric] = &[
 
     of("chancery_ca_active", Gauge, Unit::Count, &[("ca", Come)], "1 where a CA signs, 0 where it is retired."),
     of("chancery_ca_not_after_timestamp_seconds", Gauge, Unit::Seconds, &[("ca", Come)],
-        "When a CA's certificate ends, in Unix seconds."),
+        "When a CA's certificate ends, or the chain that it prefers, in Unix seconds."),
     of("chancery_tls_not_after_timestamp_seconds", Gauge, Unit::Seconds, &[],
         "When the TLS certificate that is served ends, in Unix seconds; only with TLS."),
     of("chancery_crl_age_seconds", Gauge, Unit::Seconds, &[("ca", Come)], "Age of the oldest revocation list of a CA."),

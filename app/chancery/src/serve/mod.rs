@@ -88,15 +88,9 @@ pub fn start(args: &ServeArgs) -> Result<(), Failure> {
         }
         for ending in assembled.services.authority.ending() {
             let not_after = Timestamp::from_secs(ending.issuer.not_after());
-            match ending.ends_with_chain() {
-                true => tracing::warn!(
-                    ca = ending.name, %not_after,
-                    "the chain of a CA ends soon and shortens what it signs; have it vouched for anew (`chancery ca request`)"
-                ),
-                false => {
-                    tracing::warn!(ca = ending.name, %not_after, "a CA ends soon and shortens what it signs; rotate it");
-                }
-            }
+            let command = ending.remedy().command();
+            let what = if ending.ends_with_chain() { "the chain of a CA" } else { "a CA" };
+            tracing::warn!(ca = ending.name, %not_after, "{what} ends soon and shortens what it signs; see `{command}`");
         }
         // Nobody waits for a token that does not answer.
         tokio::spawn(warn_of_unusable_keys(assembled.services.clone()));

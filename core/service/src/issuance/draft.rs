@@ -170,11 +170,13 @@ impl Issuance {
         let kernel = &self.kernel;
         let key = request.key().map_err(ServiceError::internal)?;
         let (_, profile) = profiles(kernel, order)?;
-        let signing = self.authority.choose(&order.profile, profile, key.key_type(), order.id)?;
+        let wish = wish(order, profile, most_days, now);
+        let days = i64::from(most_days.min(profile.validity_days));
+        let end = wish.not_after.unwrap_or(now.as_secs() + days * 86_400);
+        let signing = self.authority.choose(&order.profile, profile, key.key_type(), end, order.id)?;
         if tx.is_revoked_issuer(signing.id)? {
             return Ok(None);
         }
-        let wish = wish(order, profile, most_days, now);
         let period = Period::plan(profile, &signing.issuer, &wish, now.as_secs()).map_err(|error| {
             ServiceError::Unissuable(ValidationProblem {
                 kind: ProblemKind::RejectedIdentifier,

@@ -36,48 +36,81 @@ impl Operator {
     /// A request for another CA to vouch for an issuing CA, in PEM.
     pub async fn request_chain(&self, which: &str) -> Result<String, ServiceError> {
         let records = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?;
-        let issuer = self.kernel.ca_keys.open(find_issuing(&records, which)?).map_err(ServiceError::internal)?;
+        let record = find_standing(&records, which)?;
+        let issuer = self.kernel.ca_keys.open(record).map_err(ServiceError::internal)?;
         // A token takes its time.
         let made = tokio::task::spawn_blocking(move || issuer.request()).await.map_err(ServiceError::internal)?;
-        made.and_then(|der| request_to_pem(&der)).map_err(unsigned)
+        let request = made.and_then(|der| request_to_pem(&der)).map_err(unsigned)?;
+        let (me, id, detail) = (self.clone(), record.id, json!({"name": record.name}));
+        self.kernel.store.write(move |tx| me.record(tx, None, "issuer.request", id, &detail)).await?;
+        Ok(request)
     }
 
     /// Adds a chain for an issuing CA, in PEM: its certificate as another CA signed it, or its own where a CA above it
     /// was signed by another one, and those above, up to the root.
     pub async fn add_chain(&self, which: &str, pem: &str) -> Result<ChainDetails, ServiceError> {
+        self.keep_chain(which, pem, false).await
+    }
+
+    /// The same, and prefers it; one that there is already is preferred as it is.
+    pub async fn add_preferred_chain(&self, which: &str, pem: &str) -> Result<ChainDetails, ServiceError> {
+        self.keep_chain(which, pem, true).await
+    }
+
+    async fn keep_chain(&self, which: &str, pem: &str, prefer: bool) -> Result<ChainDetails, ServiceError> {
         let certificates = Certificate::chain_from_pem(pem).map_err(refusal)?;
         let (me, which) = (self.clone(), which.to_owned());
         self.kernel
             .store
             .write(move |tx| {
                 let issuers = tx.claim_issuers()?;
-                let issuer = find_issuing(&issuers, &which)?;
+                let issuer = find_standing(&issuers, &which)?;
                 let chain = me.check(&issuers, issuer, certificates.clone())?;
                 let fingerprint = chain.fingerprint();
                 let existing = tx.chains()?;
-                let others = || existing.iter().filter(|other| other.issuer == issuer.id);
-                if let Some(same) = others().find(|other| other.fingerprint == fingerprint) {
-                    return Err(refusal(format!("{} has this chain already, as number {}", issuer.name, same.number)));
-                }
-                let greatest = others().map(|other| other.number).max().unwrap_or(0);
-                let number = tx.keep_chain_number(issuer.id, greatest)? + 1;
-                tx.keep_chain_number(issuer.id, number)?;
-                let record = ChainRecord {
-                    issuer: issuer.id,
-                    number,
-                    fingerprint,
-                    pem: chain.to_pem(),
-                    created_at: me.kernel.now(),
+                let mut others = existing.iter().filter(|other| other.issuer == issuer.id);
+                let kept = match others.find(|other| other.fingerprint == fingerprint) {
+                    Some(same) if prefer => details(same)?,
+                    Some(same) => {
+                        let (name, number) = (&issuer.name, same.number);
+                        return Err(refusal(format!("{name} has this chain already, as number {number}")));
+                    }
+                    None => me.number_chain(tx, issuer, &existing, &chain)?,
                 };
-                if !tx.insert_chain(&record)? {
-                    return Err(ServiceError::internal("a chain that was not there is there"));
+                if prefer {
+                    me.prefer(tx, issuer, Some(&kept))?;
                 }
-                let made = details(&record)?;
-                let detail = json!({"name": issuer.name, "number": number, "root": made.root()});
-                me.record(tx, None, "issuer.add_chain", issuer.id, &detail)?;
-                Ok(made)
+                Ok(kept)
             })
             .await
+    }
+
+    /// With the next number. The CAs are claimed.
+    fn number_chain(
+        &self,
+        tx: &mut Tx<'_>,
+        issuer: &IssuerRecord,
+        existing: &[ChainRecord],
+        chain: &IssuerChain,
+    ) -> Result<ChainDetails, ServiceError> {
+        let others = existing.iter().filter(|other| other.issuer == issuer.id);
+        let greatest = others.map(|other| other.number).max().unwrap_or(0);
+        let number = tx.keep_chain_number(issuer.id, greatest)? + 1;
+        tx.keep_chain_number(issuer.id, number)?;
+        let record = ChainRecord {
+            issuer: issuer.id,
+            number,
+            fingerprint: chain.fingerprint(),
+            pem: chain.to_pem(),
+            created_at: self.kernel.now(),
+        };
+        if !tx.insert_chain(&record)? {
+            return Err(ServiceError::internal("a chain that was not there is there"));
+        }
+        let made = details(&record)?;
+        let detail = json!({"name": issuer.name, "number": number, "root": made.root()});
+        self.record(tx, None, "issuer.add_chain", issuer.id, &detail)?;
+        Ok(made)
     }
 
     /// Has certificates of a CA come with one of its further chains, where nobody asks for another, or with the one of its
@@ -88,24 +121,32 @@ impl Operator {
             .store
             .write(move |tx| {
                 let issuers = tx.claim_issuers()?;
-                let issuer = find_issuing(&issuers, &which)?;
+                let issuer = match number {
+                    Some(_) => find_standing(&issuers, &which)?,
+                    None => find_issuing(&issuers, &which)?,
+                };
                 let chain = number.map(|number| find(tx, issuer, number)).transpose()?;
                 if let Some(over) = chain.as_ref().filter(|chain| !chain.is_offered(me.kernel.now())) {
                     let ends = Timestamp::from_secs(over.chain.not_after());
-                    return Err(refusal(format!(
-                        "chain {} of {} ended at {ends}; add another",
-                        over.number, issuer.name
-                    )));
+                    let name = &issuer.name;
+                    return Err(refusal(format!("chain {} of {name} ended at {ends}; add another", over.number)));
                 }
-                if issuer.preferred.as_ref().map(|preferred| preferred.number) != number {
-                    tx.prefer_chain(issuer.id, number)?;
-                    let root = chain.as_ref().map(ChainDetails::root);
-                    let detail = json!({"name": issuer.name, "number": number.unwrap_or(0), "root": root});
-                    me.record(tx, None, "issuer.prefer_chain", issuer.id, &detail)?;
-                }
+                me.prefer(tx, issuer, chain.as_ref())?;
                 Ok(chain)
             })
             .await
+    }
+
+    /// None is the one of its own certificate. Where it is so already nothing is written down.
+    fn prefer(&self, tx: &mut Tx<'_>, issuer: &IssuerRecord, chain: Option<&ChainDetails>) -> Result<(), ServiceError> {
+        let number = chain.map(|chain| chain.number);
+        tx.prefer_chain(issuer.id, number)?;
+        if issuer.preferred.as_ref().map(|preferred| preferred.number) == number {
+            return Ok(());
+        }
+        let root = chain.map(ChainDetails::root);
+        let detail = json!({"name": issuer.name, "number": number.unwrap_or(0), "root": root});
+        self.record(tx, None, "issuer.prefer_chain", issuer.id, &detail)
     }
 
     /// Removes one: it is not offered any more, nor is its number given to another, which clients would take for it.
@@ -117,7 +158,10 @@ impl Operator {
                 let issuers = tx.claim_issuers()?;
                 let issuer = find_issuing(&issuers, &which)?;
                 let removed = find(tx, issuer, number)?;
-                if issuer.preferred.as_ref().is_some_and(|preferred| preferred.number == number) {
+                let preferred = issuer.preferred.as_ref().is_some_and(|preferred| preferred.number == number);
+                if preferred && issuer.revocation.is_some() {
+                    me.prefer(tx, issuer, None)?;
+                } else if preferred {
                     return Err(refusal(format!(
                         "clients of {} rely on chain {number}, which is preferred; prefer another before (`ca prefer-chain`)",
                         issuer.name
@@ -149,6 +193,16 @@ impl Operator {
         let roots = issuers.iter().filter(|record| record.kind == IssuerKind::Root).map(read);
         let roots = roots.collect::<Result<Vec<_>, _>>()?;
         IssuerChain::check(certificates, &read(issuer)?, &roots, self.kernel.now().as_secs()).map_err(refusal)
+    }
+}
+
+/// One for which somebody may vouch.
+fn find_standing<'a>(records: &'a [IssuerRecord], which: &str) -> Result<&'a IssuerRecord, ServiceError> {
+    match find_issuing(records, which)? {
+        revoked if revoked.revocation.is_some() => {
+            Err(refusal(format!("{} is revoked, for good; nobody is to vouch for it", revoked.name)))
+        }
+        standing => Ok(standing),
     }
 }
 

@@ -9,7 +9,7 @@ use super::Operator;
 use super::hierarchy::{IssuerDetails, details, settle, unmade};
 use crate::ca_key::{KeyPlace, NewKey};
 use crate::error::{Noun, ServiceError};
-use crate::issuers::{Candidate, gaps, suitable, users};
+use crate::issuers::{Candidate, Family, gaps, suitable, users};
 use crate::settings::Issuing;
 
 /// A CA and the one that took over from it.
@@ -55,7 +55,11 @@ impl Operator {
             .kernel
             .store
             .write(move |tx| {
-                me.add(tx, &new, &json!({"name": new.name, "keyType": KeyType::from(key).as_str()}))?;
+                require_vouched_for(&tx.claim_issuers()?, &new)?;
+                let detail = json!({
+                    "name": new.name, "keyType": KeyType::from(key).as_str(), "state": new.state.as_str(),
+                });
+                me.add(tx, &new, &detail)?;
                 details(&new)
             })
             .await;
@@ -70,14 +74,7 @@ impl Operator {
         if old.state == IssuerState::Retired {
             return Err(refusal(format!("{} is retired already; make a new CA instead", old.name)));
         }
-        if old.preferred.is_some() {
-            return Err(refusal(format!(
-                "the root that clients of {} rely on does not vouch for a successor yet; make one that does not issue \
-                 (`ca create --inactive`), have it vouched for (`ca request`, `ca add-chain --prefer`), then activate it and \
-                 retire {}",
-                old.name, old.name
-            )));
-        }
+        require_no_preference(old)?;
         let root = records.iter().find(|record| Some(record.id) == old.parent);
         let root = root.ok_or_else(|| ServiceError::internal("an issuing CA without a root"))?;
         let key = key_of(&details(old)?).ok_or_else(|| ServiceError::internal("a CA with a strange key"))?;
@@ -88,6 +85,7 @@ impl Operator {
             .store
             .write(move |tx| {
                 let before = tx.claim_issuers()?;
+                before.iter().filter(|record| record.id == old).try_for_each(require_no_preference)?;
                 me.add(tx, &new, &json!({"name": new.name, "succeeds": old.to_string()}))?;
                 let old = me.change(tx, &before, old, IssuerState::Retired, "issuer.retire")?;
                 Ok(RotatedIssuer { old, new: details(&new)? })
@@ -145,6 +143,7 @@ impl Operator {
         if record.revocation.is_some() {
             return Err(refusal(format!("{} is revoked, for good; make another CA instead", record.name)));
         }
+        require_vouched_for(before, &IssuerRecord { state, ..record.clone() })?;
         tx.set_issuer_state(id, state)?;
         let issuing = &self.kernel.settings.issuing;
         let known = |records: &[IssuerRecord]| records.iter().map(details).collect::<Result<Vec<_>, _>>();
@@ -192,6 +191,38 @@ impl Operator {
     pub(super) fn candidates<'a>(&self, issuers: &'a [IssuerDetails]) -> Vec<Recorded<'a>> {
         recorded(issuers, self.kernel.now())
     }
+}
+
+/// That a CA which is to issue has a preferred chain, where another that it would take turns with has one: customers would
+/// get certificates of the one or of the other, and rely on another root each time.
+fn require_vouched_for(others: &[IssuerRecord], new: &IssuerRecord) -> Result<(), ServiceError> {
+    if new.state != IssuerState::Active || new.preferred.is_some() {
+        return Ok(());
+    }
+    let family = key_of(&details(new)?).map(Family::of);
+    for other in others.iter().filter(|other| other.id != new.id && issues(other) && other.preferred.is_some()) {
+        if key_of(&details(other)?).map(Family::of) == family {
+            return Err(refusal(format!(
+                "clients of {} rely on another root, which does not vouch for {} yet; have it do so (`ca create --inactive`, \
+                 `ca request`, `ca add-chain --prefer`) before it issues",
+                other.name, new.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn issues(record: &IssuerRecord) -> bool {
+    record.kind == IssuerKind::Issuing && record.state == IssuerState::Active && record.revocation.is_none()
+}
+
+fn require_no_preference(old: &IssuerRecord) -> Result<(), ServiceError> {
+    let IssuerRecord { name, preferred: Some(preferred), .. } = old else { return Ok(()) };
+    Err(refusal(format!(
+        "clients of {name} are given chain {}, which a successor does not have yet; make one that does not issue \
+         (`ca create --inactive`), have it vouched for (`ca request`, `ca add-chain --prefer`), then activate it and retire {name}",
+        preferred.number
+    )))
 }
 
 /// The profiles, with the kind of key, for which no CA of these may sign, as a database has them.

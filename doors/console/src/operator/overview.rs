@@ -53,10 +53,9 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
                 h2 { "Look at this" }
                 @for signing in &ending {
                     @let ends = date(Timestamp::from_secs(signing.issuer.not_after()));
-                    @if signing.ends_with_chain() {
-                        p.caution { "The chain of " (signing.name) " ends on " (ends) " and shortens what it signs. Have it vouched for anew with " code { "chancery ca request" } "." }
-                    } @else {
-                        p.caution { (signing.name) " ends on " (ends) " and shortens what it signs. Rotate it with " code { "chancery ca rotate" } "." }
+                    p.caution {
+                        @if signing.ends_with_chain() { "The chain of " }
+                        (signing.name) " ends on " (ends) " and shortens what it signs. Replace it with " code { (signing.remedy().command()) } "."
                     }
                 }
                 @for (profile, key) in &gaps { p.caution { "No active CA may sign " (key) " keys for the profile " (profile) "." } }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chancery_domain::Timestamp;
 use chancery_pki::{Certificate, IssuerChain};
-use chancery_service::{CaKeys, Examination, ExaminedIssuer, ExaminedList, KeyPlace, examine};
+use chancery_service::{CaKeys, Examination, ExaminedIssuer, ExaminedList, KeyPlace, Remedy, examine};
 use chancery_store::{
     ChainRecord, DatabaseUrl, Facts, IssuerKind, IssuerRecord, IssuerRevocation, IssuerState, Store, StoreError, Tx,
 };
@@ -194,6 +194,7 @@ fn judge(installation: &Installation, examination: &Examination, now: Timestamp,
     for issuer in &examination.issuers {
         judge_issuer(issuer, DAY * longest, now, report);
     }
+    judge_roots(&examination.issuers, report);
     judge_lists(&examination.lists, now, report);
 }
 
@@ -217,6 +218,7 @@ fn judge_issuer(issuer: &ExaminedIssuer, longest: Duration, now: Timestamp, repo
         return report.problem("authorities", what, advice);
     }
     let Some(own_end) = *not_after else { return };
+    let preferred = chain_ends.is_some();
     let chain_ends = chain_ends.filter(|chain_ends| *chain_ends < own_end);
     let not_after = chain_ends.unwrap_or(own_end);
     let (left, retired) = (not_after.since(now), *state == IssuerState::Retired);
@@ -225,25 +227,44 @@ fn judge_issuer(issuer: &ExaminedIssuer, longest: Duration, now: Timestamp, repo
         IssuerKind::Root => DAY * 365,
         IssuerKind::Issuing => longest,
     };
-    let advice = match (kind, chain_ends) {
+    let advice = match (kind, Remedy::of(preferred, chain_ends.is_some())) {
         (IssuerKind::Root, _) => "make another root in time; relying parties have to be given it",
-        (IssuerKind::Issuing, None) => "chancery ca rotate",
-        (IssuerKind::Issuing, Some(_)) => {
-            "have the CA that vouches for it sign it anew (chancery ca request), then chancery ca add-chain --prefer"
+        (IssuerKind::Issuing, Remedy::Rotate) => "chancery ca rotate",
+        (IssuerKind::Issuing, Remedy::Vouch) => {
+            "have it vouched for anew (chancery ca request), by CAs that last, then chancery ca add-chain --prefer"
+        }
+        (IssuerKind::Issuing, Remedy::VouchForSuccessor) => {
+            "make a successor that is vouched for before it issues (chancery ca create --inactive)"
         }
     };
-    let name = match chain_ends {
+    let ending = match chain_ends {
         Some(_) => format!("the chain of {name}"),
         None => name.clone(),
     };
     match left {
-        Duration::ZERO if retired => report.well("authorities", format!("{name} ended at {not_after}, retired")),
-        Duration::ZERO => report.problem("authorities", format!("{name} ended at {not_after}"), advice),
+        Duration::ZERO if retired => report.well("authorities", format!("{ending} ended at {not_after}, retired")),
+        Duration::ZERO => report.problem("authorities", format!("{ending} ended at {not_after}"), advice),
         left if left < needed && !retired => {
-            let what = format!("{name} ends in {}, and shortens what it signs", roughly(left));
+            let what = format!("{ending} ends in {}, and shortens what it signs", roughly(left));
             report.warn("authorities", what, advice);
         }
         left => report.well("authorities", format!("{name} has its key, and lasts for {}", roughly(left))),
+    }
+}
+
+/// Whether all that is issued leads to roots of the same kind: to others' alone, or to ours.
+fn judge_roots(issuers: &[ExaminedIssuer], report: &mut Report) {
+    let issues = |issuer: &&ExaminedIssuer| issuer.kind == IssuerKind::Issuing && issuer.state == IssuerState::Active;
+    let (below_others, ours): (Vec<_>, Vec<_>) =
+        issuers.iter().filter(issues).partition(|issuer| issuer.chain_ends.is_some());
+    let Some(example) = below_others.first() else { return };
+    for issuer in ours {
+        let what = format!(
+            "what {} signs leads to this service's own root, and what {} signs to another one",
+            issuer.name, example.name
+        );
+        let advice = "have it vouched for as well (chancery ca request), or chancery ca retire";
+        report.warn("authorities", what, advice);
     }
 }
 
@@ -319,6 +340,38 @@ mod tests {
         let told = found(|report| judge_issuer(&below(89), DAY * 90, NOW, report));
         assert!(told.what.starts_with("the chain of E1 ends in"), "{told:?}");
         assert!(told.advice.is_some_and(|advice| advice.contains("chancery ca request")));
+        let own_first = ExaminedIssuer {
+            chain_ends: Some(NOW.plus(DAY * 365)),
+            ..issuer(IssuerKind::Issuing, IssuerState::Active, 89)
+        };
+        let told = found(|report| judge_issuer(&own_first, DAY * 90, NOW, report));
+        assert!(told.advice.is_some_and(|advice| advice.contains("chancery ca create --inactive")));
+    }
+
+    #[test]
+    fn cas_below_other_roots_than_the_rest_are_told() {
+        let issuer = |name: &str, state, chain_ends| ExaminedIssuer {
+            id: "iss_01mcc5rm00ee3rgq7rf7em3d93".parse().expect("an id"),
+            name: name.to_owned(),
+            kind: IssuerKind::Issuing,
+            state,
+            revocation: None,
+            not_after: Some(NOW),
+            chain_ends,
+            place: Some(KeyPlace::Database),
+            unfit: None,
+        };
+        let (active, retired) = (IssuerState::Active, IssuerState::Retired);
+        let told = found(|report| {
+            let issuers = [issuer("E1", active, Some(NOW)), issuer("E2", active, None), issuer("E3", retired, None)];
+            judge_roots(&issuers, report);
+        });
+        assert_eq!(told.level, Level::Warning);
+        assert!(told.what.starts_with("what E2 signs leads to this service's own root, and what E1 signs"), "{told:?}");
+        let mut report = Report::default();
+        judge_roots(&[issuer("E1", active, None), issuer("E2", active, None)], &mut report);
+        judge_roots(&[issuer("E1", active, Some(NOW)), issuer("E2", retired, None)], &mut report);
+        assert!(report.0.is_empty(), "{:?}", report.0);
     }
 
     #[test]
