@@ -157,6 +157,11 @@ impl IssuerChain {
         self.certificates.last()
     }
 
+    /// What it is called.
+    pub fn root_name(&self) -> String {
+        self.root().map(Certificate::subject_text).unwrap_or_default()
+    }
+
     /// Tells what clients are sent from any other such chain, in lower-case hexadecimal.
     pub fn fingerprint(&self) -> String {
         let mut context = digest::Context::new(&digest::SHA256);

@@ -37,8 +37,8 @@ impl Chains {
             let chain = IssuerChain::from_pem(&stored.pem).map_err(ServiceError::internal)?;
             Ok(Further { number: stored.number, fingerprint: stored.fingerprint.clone(), chain })
         });
-        let preferred = record.preferred.as_ref().map(|preferred| preferred.number);
-        Ok(Self { own: vec![own], further: further.collect::<Result<_, ServiceError>>()?, preferred })
+        let further = further.collect::<Result<_, ServiceError>>()?;
+        Ok(Self { own: vec![own], further, preferred: record.preferred_number() })
     }
 
     /// The number of the chain that the operator prefers to the CA's own.

@@ -25,6 +25,13 @@ pub struct IssuerRecord {
     pub preferred: Option<PreferredChain>,
 }
 
+impl IssuerRecord {
+    /// The number of the chain that is preferred.
+    pub fn preferred_number(&self) -> Option<u32> {
+        self.preferred.as_ref().map(|preferred| preferred.number)
+    }
+}
+
 /// The chain of a CA that is given to whoever asks for none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreferredChain {

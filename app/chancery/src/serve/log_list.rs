@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use chancery_domain::{Clock, Timestamp};
 use chancery_machine::SystemClock;
+use chancery_pki::CurrentLogs;
 use chancery_service::Services;
 use chancery_workers::Logs as Keepers;
 
 use crate::config::{Problems, read_logs_again};
 use crate::installation::{Logs, too_few_logs};
 
-pub const LOOK: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_secs(5);
 
 /// Looks at the file again and again, for ever. One that is of no use changes nothing.
 pub async fn watch(logs: Logs, keepers: Arc<Keepers>, services: Services) {
@@ -36,8 +37,8 @@ pub async fn watch(logs: Logs, keepers: Arc<Keepers>, services: Services) {
     }
 }
 
-fn take(read: &Logs, current: &chancery_pki::CurrentLogs, keepers: &Keepers, services: &Services, now: Timestamp) {
-    let Some(list) = read.list.as_ref().map(chancery_pki::CurrentLogs::now) else { return };
+fn take(read: &Logs, current: &CurrentLogs, keepers: &Keepers, services: &Services, now: Timestamp) {
+    let Some(list) = read.list.as_ref().map(CurrentLogs::now) else { return };
     if *list == *current.now() {
         return;
     }

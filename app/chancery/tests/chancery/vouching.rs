@@ -7,12 +7,31 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::authorities::{issue, post};
 use crate::support::*;
 
 const CA: &str = "Chancery Dev Issuing CA E1";
 const ROOT: &str = "CN=Company Root,O=Company";
+
+/// A service with a customer, and a company with a root.
+struct World {
+    place: TempDir,
+    company_place: TempDir,
+    dev: Dev,
+    account: String,
+}
+
+impl World {
+    fn begin() -> Self {
+        let (place, company_place) = (folder(), folder());
+        company(company_place.path());
+        let dev = Dev::start_with(place.path(), &["--skip-validation"]);
+        let account = post(&dev, "/v1/account", &json!({"customer_email": "a@example.com"}));
+        Self { place, company_place, dev, account: account["lookup"].as_str().unwrap().to_owned() }
+    }
+}
 
 /// What `openssl` prints, if it does what it is told.
 #[track_caller]
@@ -79,14 +98,10 @@ fn until_longer(dev: &Dev, path: &str) -> String {
 
 #[test]
 fn who_trusts_a_root_that_is_kept_elsewhere_needs_no_other() {
-    let (place, company_place) = (folder(), folder());
+    let World { place, company_place, mut dev, account } = World::begin();
     let files = company_place.path();
-    let mut dev = Dev::start_with(place.path(), &["--skip-validation"]);
-    let account = post(&dev, "/v1/account", &json!({"customer_email": "a@example.com"}));
-    let account = account["lookup"].as_str().unwrap().to_owned();
     let (first, before) = issue(&mut dev, &account);
 
-    company(files);
     let chain = vouched_for(files, place.path(), CA, 30);
     let asked = openssl(files, &["req", "-verify", "-noout", "-text", "-in", "ca.csr"]);
     for part in
@@ -122,12 +137,8 @@ fn who_trusts_a_root_that_is_kept_elsewhere_needs_no_other() {
 
 #[test]
 fn a_successor_is_vouched_for_before_it_issues() {
-    let (place, company_place) = (folder(), folder());
+    let World { place, company_place, mut dev, account } = World::begin();
     let files = company_place.path();
-    let mut dev = Dev::start_with(place.path(), &["--skip-validation"]);
-    let account = post(&dev, "/v1/account", &json!({"customer_email": "a@example.com"}));
-    let account = account["lookup"].as_str().unwrap().to_owned();
-    company(files);
     let said = |args: &[&str]| outcome(chancery().args(args).arg("--data-dir").arg(place.path()));
     let shown = |ca: &str| -> Value { json_in(place.path(), &["ca", "show", ca]) };
     let chain = vouched_for(files, place.path(), CA, 400);

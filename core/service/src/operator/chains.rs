@@ -23,7 +23,7 @@ pub struct ChainDetails {
 impl ChainDetails {
     /// The name of the root it leads to.
     pub fn root(&self) -> String {
-        self.chain.root().map(Certificate::issuer_text).unwrap_or_default()
+        self.chain.root_name()
     }
 
     /// Whether clients are offered it at this time.
@@ -141,7 +141,7 @@ impl Operator {
     fn prefer(&self, tx: &mut Tx<'_>, issuer: &IssuerRecord, chain: Option<&ChainDetails>) -> Result<(), ServiceError> {
         let number = chain.map(|chain| chain.number);
         tx.prefer_chain(issuer.id, number)?;
-        if issuer.preferred.as_ref().map(|preferred| preferred.number) == number {
+        if issuer.preferred_number() == number {
             return Ok(());
         }
         let root = chain.map(ChainDetails::root);
@@ -158,7 +158,7 @@ impl Operator {
                 let issuers = tx.claim_issuers()?;
                 let issuer = find_issuing(&issuers, &which)?;
                 let removed = find(tx, issuer, number)?;
-                let preferred = issuer.preferred.as_ref().is_some_and(|preferred| preferred.number == number);
+                let preferred = issuer.preferred_number() == Some(number);
                 if preferred && issuer.revocation.is_some() {
                     me.prefer(tx, issuer, None)?;
                 } else if preferred {

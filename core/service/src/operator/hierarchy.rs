@@ -54,13 +54,6 @@ pub struct Preferred {
     pub chain: IssuerChain,
 }
 
-impl Preferred {
-    /// The name of the root it leads to.
-    pub fn root(&self) -> String {
-        self.chain.root().map(Certificate::subject_text).unwrap_or_default()
-    }
-}
-
 /// A key that is to be made, and the name of its CA.
 pub(super) type Wanted = (String, KeyAlgorithm);
 
@@ -289,7 +282,6 @@ pub(super) fn unmade(error: AnyError) -> ServiceError {
 pub(super) fn details(record: &IssuerRecord) -> Result<IssuerDetails, ServiceError> {
     let certificate = Certificate::from_der(&record.certificate).map_err(ServiceError::internal)?;
     let info = certificate.info().map_err(ServiceError::internal)?;
-    let number = record.preferred.as_ref().map(|preferred| preferred.number);
     Ok(IssuerDetails {
         id: record.id,
         parent: record.parent,
@@ -300,7 +292,7 @@ pub(super) fn details(record: &IssuerRecord) -> Result<IssuerDetails, ServiceErr
         info,
         created_at: record.created_at,
         revocation: record.revocation,
-        preferred: preferred(record)?.zip(number).map(|(chain, number)| Preferred { number, chain }),
+        preferred: preferred(record)?.zip(record.preferred_number()).map(|(chain, number)| Preferred { number, chain }),
     })
 }
 

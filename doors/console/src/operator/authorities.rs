@@ -29,7 +29,7 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
                         td data-label="Key" { (issuer.info.key_type) }
                         td data-label="Ends" {
                             (on_day(end)) span.sub { (ago(end, now)) }
-                            @if let Some(preferred) = &issuer.preferred { span.sub { "below " (preferred.root()) } }
+                            @if let Some(preferred) = &issuer.preferred { span.sub { "below " (preferred.chain.root_name()) } }
                         }
                         td data-label="Revocation lists" { (lists_of(&door.services, issuer.id, issuer.parent.is_none(), now)) }
                         td data-label="OCSP" { (ocsp_of(&door.services, issuer.id)) }
