@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use aws_lc_rs::digest;
+use chancery_domain::Identifier;
 use data_encoding::{BASE64, Encoding};
 use der::{
     Decode, Encode, Tag, Tagged,
@@ -15,12 +16,15 @@ use der::{
 use x509_cert::ext::{
     Extension,
     pkix::{
-        AuthorityKeyIdentifier, BasicConstraints, CertificatePolicies, ExtendedKeyUsage, KeyUsage, SubjectKeyIdentifier,
+        AuthorityKeyIdentifier, BasicConstraints, CertificatePolicies, CrlDistributionPoints, ExtendedKeyUsage,
+        KeyUsage, SubjectAltName, SubjectKeyIdentifier,
+        name::{DistributionPointName, GeneralName},
     },
 };
 
 use crate::{
     error::PkiError,
+    name_rules::{read_address, read_dns_name},
     profile::{PolicyId, Purpose},
     public_key::{describe, verify},
     serial::Serial,
@@ -206,17 +210,37 @@ impl Certificate {
         }))
     }
 
-    pub(crate) fn is_ocsp_responder(&self) -> Result<bool, PkiError> {
+    /// Whether it is that of an OCSP responder, which nobody looks up.
+    pub fn is_ocsp_responder(&self) -> Result<bool, PkiError> {
         let found = self.parsed.tbs_certificate().get_extension().map_err(PkiError::Der)?;
         Ok(found.is_some_and(|(_, ExtendedKeyUsage(purposes))| purposes.contains(&ID_KP_OCSP_SIGNING)))
     }
 
     /// Whether it names this issuer, and its signature is that issuer's.
-    pub(crate) fn was_signed_by(&self, issuer: &Self) -> Result<bool, PkiError> {
+    pub fn was_signed_by(&self, issuer: &Self) -> Result<bool, PkiError> {
         let tbs = self.parsed.tbs_certificate().to_der().map_err(PkiError::Der)?;
         let signature = self.parsed.signature().raw_bytes();
         let named = self.parsed.tbs_certificate().issuer() == issuer.subject();
         Ok(named && verify(&issuer.spki()?, &tbs, signature).is_ok())
+    }
+
+    /// The host names and addresses that it is for; names of other kinds are left out.
+    pub fn identifiers(&self) -> Result<Vec<Identifier>, PkiError> {
+        let found = self.parsed.tbs_certificate().get_extension().map_err(PkiError::Der)?;
+        let names = found.map_or_else(Vec::new, |(_, SubjectAltName(names))| names);
+        let read = |name: &GeneralName| match name {
+            GeneralName::DnsName(text) => read_dns_name(text.as_str()).ok(),
+            GeneralName::IpAddress(octets) => read_address(octets.as_bytes()).ok(),
+            _ => None,
+        };
+        Ok(names.iter().filter_map(read).collect())
+    }
+
+    /// Where it says that its revocation list is.
+    pub fn crl_urls(&self) -> Result<Vec<String>, PkiError> {
+        let found = self.parsed.tbs_certificate().get_extension().map_err(PkiError::Der)?;
+        let points = found.map_or_else(Vec::new, |(_, CrlDistributionPoints(points))| points);
+        Ok(points.into_iter().filter_map(|point| point.distribution_point).flat_map(urls).collect())
     }
 
     pub(crate) fn extensions(&self) -> &[Extension] {
@@ -254,6 +278,16 @@ fn lone_common_name(name: &x509_cert::name::Name) -> Option<String> {
     let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.*".contains(&byte));
     let texts = [Tag::Utf8String, Tag::PrintableString].contains(&attribute.value.tag());
     (plain && texts && !text.is_empty() && attributes.next().is_none()).then(|| format!("CN={text}"))
+}
+
+/// The addresses among the names of a distribution point, as certificates and lists have them.
+pub(crate) fn urls(point: DistributionPointName) -> Vec<String> {
+    let DistributionPointName::FullName(names) = point else { return Vec::new() };
+    let url = |name| match name {
+        GeneralName::UniformResourceIdentifier(url) => Some(url.as_str().to_owned()),
+        _ => None,
+    };
+    names.into_iter().filter_map(url).collect()
 }
 
 /// The subject and the serial number; the rest is in [`info`](Certificate::info).

@@ -14,17 +14,14 @@ use x509_cert::{
     crl::RevokedCert,
     ext::{
         Extension,
-        pkix::{
-            CrlNumber,
-            crl::dp::IssuingDistributionPoint,
-            name::{DistributionPointName, GeneralName},
-        },
+        pkix::{CrlNumber, crl::dp::IssuingDistributionPoint, name::DistributionPointName},
     },
     name::RdnSequence,
     time::Time,
 };
 
 use crate::{
+    certificate::urls,
     error::{CrlError, PkiError},
     extensions::{extension, http_url},
     issuer::Issuer,
@@ -132,18 +129,15 @@ impl Crl {
         let tbs = list.first()?.decode_as::<Vec<AnyRef<'_>>>().ok()?;
         // They come last, in a wrapping of their own.
         let extensions = Vec::<Extension>::from_der(tbs.last()?.value()).ok()?;
-        let point = extensions.iter().find(|extension| extension.extn_id == ID_CE_ISSUING_DISTRIBUTION_POINT);
-        let Some(point) = point else { return Some(Vec::new()) };
-        let point = IssuingDistributionPoint::from_der(point.extn_value.as_bytes()).ok()?;
-        match point.distribution_point {
-            Some(DistributionPointName::FullName(names)) => Some(names.iter().filter_map(address).collect()),
-            Some(DistributionPointName::NameRelativeToCRLIssuer(_)) | None => Some(Vec::new()),
-        }
+        addresses(&extensions)
     }
 }
 
-fn address(name: &GeneralName) -> Option<String> {
-    if let GeneralName::UniformResourceIdentifier(url) = name { Some(url.as_str().to_owned()) } else { None }
+pub(crate) fn addresses(extensions: &[Extension]) -> Option<Vec<String>> {
+    let point = extensions.iter().find(|extension| extension.extn_id == ID_CE_ISSUING_DISTRIBUTION_POINT);
+    let Some(point) = point else { return Some(Vec::new()) };
+    let point = IssuingDistributionPoint::from_der(point.extn_value.as_bytes()).ok()?;
+    Some(point.distribution_point.map_or_else(Vec::new, urls))
 }
 
 /// None where nothing is revoked: an empty list must be absent (RFC 5280 section 5.1.2.6).
@@ -166,9 +160,10 @@ fn entries(revoked: &[RevokedCertificate]) -> Result<Option<Vec<RevokedCert>>, P
     revoked.into_iter().map(entry).collect::<Result<_, PkiError>>().map(Some)
 }
 
+const ENUMERATED: u8 = 0x0a;
+const CA_COMPROMISE: u8 = 2;
+
 fn reason(certificate: &RevokedCertificate) -> Result<Option<Extension>, PkiError> {
-    const ENUMERATED: u8 = 0x0a;
-    const CA_COMPROMISE: u8 = 2;
     let code = match certificate.reason {
         RevocationReason::Unspecified => return Ok(None),
         RevocationReason::KeyCompromise if certificate.ca => CA_COMPROMISE,
@@ -176,6 +171,21 @@ fn reason(certificate: &RevokedCertificate) -> Result<Option<Extension>, PkiErro
     };
     let extn_value = OctetString::new([ENUMERATED, 1, code]).map_err(PkiError::Encoding)?;
     Ok(Some(Extension { extn_id: ID_CE_CRL_REASONS, critical: false, extn_value }))
+}
+
+/// What [`reason`] has written of an entry.
+pub(crate) fn reason_of(entry: &RevokedCert) -> RevocationReason {
+    let extensions = entry.crl_entry_extensions.iter().flatten();
+    let said = extensions.filter(|extension| extension.extn_id == ID_CE_CRL_REASONS);
+    let code = said.map(|extension| extension.extn_value.as_bytes()).find_map(|value| match value {
+        [ENUMERATED, 1, code] => Some(*code),
+        _ => None,
+    });
+    match code {
+        Some(CA_COMPROMISE) => RevocationReason::KeyCompromise,
+        Some(code) => RevocationReason::from_code(code.into()).unwrap_or(RevocationReason::Unspecified),
+        None => RevocationReason::Unspecified,
+    }
 }
 
 fn extensions(issuer: &Issuer, contents: &CrlContents<'_>, earlier: &[String]) -> Result<Vec<Extension>, PkiError> {
@@ -208,16 +218,16 @@ fn distribution_point(url: &str, earlier: &[String]) -> Result<Extension, PkiErr
 
 /// RFC 5280 section 5.1.
 #[derive(Sequence)]
-struct TbsCertList {
+pub(crate) struct TbsCertList {
     version: Version,
     signature: AlgorithmIdentifierOwned,
-    issuer: RdnSequence,
+    pub(crate) issuer: RdnSequence,
     this_update: Time,
     next_update: Time,
     #[asn1(optional = "true")]
-    revoked: Option<Vec<RevokedCert>>,
+    pub(crate) revoked: Option<Vec<RevokedCert>>,
     #[asn1(context_specific = "0", tag_mode = "EXPLICIT")]
-    extensions: Vec<Extension>,
+    pub(crate) extensions: Vec<Extension>,
 }
 
 #[cfg(test)]

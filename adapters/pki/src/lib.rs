@@ -26,6 +26,7 @@ mod error;
 mod extensions;
 mod hierarchy;
 mod issuer;
+mod kept;
 mod key;
 mod keys;
 mod lint;
@@ -57,6 +58,7 @@ pub use error::{CrlError, IssuerError, KeyError, NameError, OcspError, PkiError,
 pub use extensions::CaPolicy;
 pub use hierarchy::{IssuingCa, issuing, root};
 pub use issuer::Issuer;
+pub use kept::{Kept, KeptCrl};
 pub use key::{BadKey, BlocklistError, KeyBlocklist, KeyProblem, KnownBadKeys, NoKnownBadKeys, SubscriberKey};
 pub use keys::{PrivateKey, Signer};
 pub use lint::Finding;

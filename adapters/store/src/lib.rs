@@ -39,6 +39,7 @@ pub use rows::party::{NonceClaim, Party, Redeemed};
 pub use rows::precertificate::{OpenPrecertificate, PrecertificateFate, PrecertificateRow};
 pub use rows::quota::Counted;
 pub use rows::rate_bucket::{BucketAnswer, BucketWish};
+pub use rows::recovered::{RecoveredCertificate, RecoveredRow};
 pub use rows::retention::{EndedAfter, EndedOrder, Kept, SweepTimes};
 pub use rows::sealed::{SEALED_COLUMNS, SealedColumn, SealedValue};
 pub use rows::token_key::TokenKey;

@@ -58,6 +58,7 @@ migrations! {
     16 "0016_audit_positions";
     17 "0017_precertificates";
     18 "0018_preferred_chains";
+    19 "0019_recovered_certificates";
 }
 
 /// A step that was just done.

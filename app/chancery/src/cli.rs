@@ -8,8 +8,8 @@ use clap_complete::Shell;
 use crate::commands::{
     api_key::ApiKeyCommand, audit::AuditArgs, backup::BackupArgs, bench::BenchCommand, ca::CaCommand,
     client::ClientCommand, demo::DemoArgs, doctor::DoctorArgs, kek::KekCommand, operator_key::OperatorKeyCommand,
-    pause::PauseCommand, profile::ProfileCommand, reseller::ResellerCommand, restore::RestoreArgs, revoke::RevokeArgs,
-    setup::InitArgs,
+    pause::PauseCommand, profile::ProfileCommand, recover::RecoverArgs, reseller::ResellerCommand,
+    restore::RestoreArgs, revoke::RevokeArgs, setup::InitArgs,
 };
 use crate::dev::DevArgs;
 use crate::my::MyArgs;
@@ -67,6 +67,8 @@ pub enum Command {
     Backup(At<BackupArgs>),
     /// Put a backup in the place of the database, and make it fit for service
     Restore(At<RestoreArgs>),
+    /// Bring back certificates and revocations that the database has lost, from files that others kept
+    Recover(At<RecoverArgs>),
     /// Bring the database's schema up to date
     Migrate(At<Nothing>),
     /// Check a configuration file, and the environment over it, without starting anything

@@ -75,6 +75,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Audit(at) => commands::audit::run(&at.target, at.args),
         Command::Backup(at) => commands::backup::run(&at.target, &at.args),
         Command::Restore(at) => commands::restore::run(&at.target, &at.args),
+        Command::Recover(at) => commands::recover::run(&at.target, &at.args),
         Command::Migrate(at) => commands::setup::migrate(&at.target),
         Command::CheckConfig(target) => commands::setup::check_config(&target),
         Command::Doctor(at) => commands::doctor::run(&at.target, &at.args),

@@ -109,11 +109,10 @@ impl CertificateRecord {
 
     /// Revokes a certificate that has not expired; `None` when there is nothing to revoke. One that was revoked before stays
     /// so since then.
-    pub fn revoke(mut self, revocation: Revocation) -> Option<Self> {
-        if self.is_revoked_as(revocation.reason, revocation.at) {
+    pub fn revoke(mut self, revocation: Revocation, now: Timestamp) -> Option<Self> {
+        if self.is_revoked_as(revocation.reason, now) {
             return None;
         }
-        let now = revocation.at;
         let (issued, revocation) = match self.state {
             CertificateState::Issued(issued) if now <= issued.not_after => (issued, revocation),
             CertificateState::Revoked { issued, revocation: Revocation { at, comment, .. } } => {

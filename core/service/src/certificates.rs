@@ -154,7 +154,8 @@ impl Certificates {
                 let certificate = tx.certificate(caller.reseller, order.certificate)?.ok_or_else(missing)?;
                 let was_revoked = certificate.revocation().is_some();
                 let by = (&caller.actor, &caller.origin);
-                Ok::<_, ServiceError>(match revoke(&me.kernel, tx, by, certificate, reason, comment.clone())? {
+                let revocation = Revocation { at: me.kernel.now(), reason, comment: comment.clone() };
+                Ok::<_, ServiceError>(match revoke(&me.kernel, tx, by, certificate, revocation)? {
                     Revoking::Done(revoked) if !was_revoked => Ok(Revoked::Accepted(me.detail(revoked))),
                     Revoking::Done(_) | Revoking::Already(_) => Ok(Revoked::AlreadyAccepted(details(tx, order)?)),
                     Revoking::Nothing { certificate, key_is_blocked } => {
@@ -263,11 +264,10 @@ pub(crate) fn revoke(
     tx: &mut Tx<'_>,
     (actor, origin): (&Actor, &Origin),
     certificate: CertificateRecord,
-    reason: RevocationReason,
-    comment: Option<String>,
+    revocation: Revocation,
 ) -> Result<Revoking, ServiceError> {
-    let (now, was_active) = (kernel.now(), certificate.revocation().is_none());
-    let revoked = certificate.clone().revoke(Revocation { at: now, reason, comment });
+    let (now, reason, was_active) = (kernel.now(), revocation.reason, certificate.revocation().is_none());
+    let revoked = certificate.clone().revoke(revocation, now);
     if let Some(revoked) = &revoked {
         tx.store_revocation(revoked)?;
         if let (true, Some(issued)) = (was_active, revoked.issued()) {

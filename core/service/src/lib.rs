@@ -44,6 +44,7 @@ mod pauses;
 mod policies;
 mod policy_draft;
 mod publication;
+mod recovery;
 mod refused;
 mod retention;
 mod settings;
@@ -98,6 +99,7 @@ pub use pauses::Pauses;
 pub use policies::{Evaluation, EvaluationRequest, Judges, Policies, PolicyDetails, PolicyInput};
 pub use policy_draft::PolicyDraft;
 pub use publication::{CrlName, Publication, PublishedCrl};
+pub use recovery::NotTaken;
 pub use retention::{Retention, Sweeper, Swept};
 pub use settings::{
     AcmeSettings, ExternalProvider, Issuing, LONGEST_TOKEN_LIFETIME, ProviderSignIn, Settings, SpeaksFor,

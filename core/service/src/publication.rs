@@ -323,8 +323,8 @@ fn make(
 ) -> Result<(Vec<u8>, Timestamp), ServiceError> {
     let last = Some(facts.this_update).filter(|last| *last <= now.plus(CLAIM));
     let this_update = Timestamp::from_secs(last.map_or(now, |last| last.max(now)).as_secs());
-    let subscribers = facts.entries.iter().map(entry);
-    let revoked = subscribers.chain(below.into_iter().map(Ok)).collect::<Result<Vec<_>, ServiceError>>()?;
+    let listed = facts.entries.iter().map(|listed| entry(listed, name));
+    let revoked = listed.chain(below.into_iter().map(Ok)).collect::<Result<Vec<_>, ServiceError>>()?;
     let url = match name {
         CrlName::Shard(shard) => Some(urls.url(shard)),
         CrlName::Root => None,
@@ -350,11 +350,13 @@ fn earlier_addresses(previous: &[u8]) -> Vec<String> {
     })
 }
 
-fn entry(entry: &CrlEntry) -> Result<RevokedCertificate, ServiceError> {
+/// A root has signed nothing but CAs.
+fn entry(entry: &CrlEntry, list: CrlName) -> Result<RevokedCertificate, ServiceError> {
     let serial = data_encoding::HEXLOWER.decode(entry.serial.as_bytes()).ok();
     let serial = serial.and_then(|bytes| Serial::from_bytes(&bytes));
     let serial = serial.ok_or_else(|| ServiceError::internal("a serial number that was not drawn here"))?;
-    Ok(RevokedCertificate { serial, revoked_at: entry.revoked_at.as_secs(), reason: entry.reason, ca: false })
+    let (revoked_at, ca) = (entry.revoked_at.as_secs(), list == CrlName::Root);
+    Ok(RevokedCertificate { serial, revoked_at, reason: entry.reason, ca })
 }
 
 /// The CAs that a root has revoked. They are few, and stay on its list when they have ended.

@@ -208,6 +208,8 @@ impl Sweeper {
         if let Some(span) = kept.certificates {
             let delete = move |tx: &mut Tx<'_>| tx.delete_precertificates(now.minus(span), LINES);
             self.repeat(delete, &mut swept.precertificates).await?;
+            let delete = move |tx: &mut Tx<'_>| tx.delete_recovered(now.minus(span), LINES);
+            self.repeat(delete, &mut swept.certificates).await?;
         }
         if let Some(span) = kept.authorizations {
             let kept = Kept { from: now.minus(span), evidence_from };

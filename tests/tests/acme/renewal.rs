@@ -1,11 +1,15 @@
 //! Renewal information (RFC 9773).
 
+use chancery_domain::RevocationReason;
 use chancery_jose::base64url;
+use chancery_pki::Certificate;
+use chancery_service::operator::CertificateRef;
 use chancery_tests::{AcmeClient, identifiers, on_both_databases};
 use serde_json::json;
 use x509_parser::prelude::{FromDer, ParsedExtension, X509Certificate};
 
 use crate::common::{problem, stage};
+use crate::revocation::{lost, serial};
 
 /// How RFC 9773 section 4.1 names a certificate.
 pub(crate) fn name(der: &[u8]) -> String {
@@ -59,5 +63,33 @@ on_both_databases! {
         let authorization = order["authorizations"][0].as_str().unwrap();
         client.post(authorization, &json!({"status": "deactivated"})).await.expect(200);
         replace(&client, "example.com").await.expect(201);
+    }
+
+    /// Clients go on renewing what was lost when the database was put back from a copy, once it is brought back.
+    async fn a_certificate_that_was_brought_back_is_renewed_like_any_other(world: World) {
+        world.start_workers();
+        let (_, _, client) = stage(&world).await;
+        let (_, der) = lost(&world, 1, 30);
+        let name = name(&der);
+        let ask = async || world.stranger().get(&format!("/acme/renewal-info/{name}")).await;
+        let replace = async |host: &str| {
+            let payload = json!({"identifiers": identifiers(&[host]), "replaces": name});
+            client.post(&client.url("newOrder"), &payload).await
+        };
+        problem(&ask().await, 404, "malformed");
+        problem(&replace("lost.example.com").await, 400, "malformed");
+        let operator = &world.services.operator;
+        operator.recover(vec![Certificate::from_der(&der).unwrap()]).await.unwrap();
+        let start = async || {
+            let window = ask().await.expect(200)["suggestedWindow"].clone();
+            chancery_domain::Timestamp::parse(window["start"].as_str().unwrap()).unwrap()
+        };
+        assert_eq!(start().await, world.services.now().plus(std::time::Duration::from_secs(20 * 86_400 - 1)));
+        problem(&replace("example.org").await, 400, "malformed");
+        assert_eq!(replace("lost.example.com").await.expect(201)["replaces"], json!(name));
+        problem(&replace("lost.example.com").await, 409, "alreadyReplaced");
+        let which = CertificateRef::Serial(serial(&der));
+        operator.revoke(which, RevocationReason::Superseded, None).await.unwrap();
+        assert!(start().await < world.services.now(), "a revoked one is renewed at once");
     }
 }

@@ -2,8 +2,12 @@
 
 use std::process::Command;
 
+use chancery_domain::{Identifier, RevocationReason};
 use chancery_jose::{SigningKey, base64url};
-use chancery_tests::{AcmeClient, der, on_both_databases};
+use chancery_pki::{Certificate, Serial, ServerCertificate, Validity, server_certificate};
+use chancery_store::Standing;
+use chancery_testkit::SeededEntropy;
+use chancery_tests::{AcmeClient, World, der, on_both_databases};
 use serde_json::json;
 
 use crate::common::{problem, stage};
@@ -83,4 +87,59 @@ on_both_databases! {
         let order = client.wait_for(&url, order["status"].as_str().unwrap()).await;
         problem(&client.post(order["finalize"].as_str().unwrap(), &json!({"csr": csr})).await, 400, "badCSR");
     }
+
+    /// The database was put back from a copy, and knows nothing of it; its CA has signed it all the same.
+    async fn by_those_who_may_where_the_certificate_is_lost(world: World) {
+        world.start_workers();
+        let (_, _, client) = stage(&world).await;
+        let url = client.url("revokeCert");
+        let (key, der) = lost(&world, 1, 30);
+        let certificate = base64url::encode(&der);
+        let payload = |reason: u8| json!({"certificate": certificate, "reason": reason});
+        let standing = async || {
+            let (issuer, serial) = (world.services.authority.all()[0].id, serial(&der));
+            world.store.read(move |tx| tx.standing(issuer, &serial)).await.unwrap()
+        };
+        // Not by anybody, nor does it become known by that.
+        let mut holder = AcmeClient::at(world.stranger(), "TLS-90d").await;
+        problem(&holder.post(&url, &payload(1)).await, 403, "unauthorized");
+        problem(&client.post(&url, &payload(4)).await, 403, "unauthorized");
+        assert_eq!(standing().await, Standing::NotIssued);
+        // By an account that controls its names, for any reason but its key.
+        client.issue(&["lost.example.com"]).await;
+        problem(&client.post(&url, &payload(1)).await, 400, "badRevocationReason");
+        let done = client.post(&url, &payload(4)).await;
+        assert_eq!(done.status, 200, "{}", done.text());
+        assert!(matches!(standing().await, Standing::Revoked { reason: RevocationReason::Superseded, .. }));
+        problem(&client.post(&url, &payload(4)).await, 400, "alreadyRevoked");
+        // And by its key.
+        holder.key = key;
+        let done = holder.post(&url, &payload(1)).await;
+        assert_eq!(done.status, 200, "{}", done.text());
+        assert!(matches!(standing().await, Standing::Revoked { reason: RevocationReason::KeyCompromise, .. }));
+
+        // Whoever has the key of a CA that is revoked does not fill its list.
+        let (key, der) = lost(&world, 2, 30);
+        holder.key = key;
+        let payload = json!({"certificate": base64url::encode(&der), "reason": 1});
+        world.services.operator.revoke_issuer("Test Issuing E1", RevocationReason::KeyCompromise).await.unwrap();
+        problem(&holder.post(&url, &payload).await, 404, "malformed");
+    }
+}
+
+/// A certificate that a CA of ours has signed and the database has not seen, in DER, and its key.
+pub(crate) fn lost(world: &World, number: u64, days: u32) -> (SigningKey, Vec<u8>) {
+    let key = SigningKey::generate().unwrap();
+    let server = ServerCertificate {
+        names: &[Identifier::parse("lost.example.com").unwrap()],
+        serial: Serial::draw(&SeededEntropy::new(7_000 + number)),
+        validity: Validity::days(world.services.now().as_secs(), days).unwrap(),
+        spki: &key.public().to_spki(),
+    };
+    let issuer = &world.services.authority.all()[0].issuer;
+    (key, server_certificate(issuer, &server).unwrap().as_der().to_vec())
+}
+
+pub(crate) fn serial(der: &[u8]) -> String {
+    Certificate::from_der(der).unwrap().serial().unwrap().to_string()
 }

@@ -171,6 +171,11 @@ certificate() {
     serial=$(openssl x509 -in "$1.pem" -noout -serial | cut -d = -f 2)
 }
 
+# crl_of FILE: the revocation list that a certificate names, in DER.
+crl_of() {
+    curl -sSf "$(openssl x509 -in "$1" -noout -ext crlDistributionPoints | sed -n 's/^ *URI://p')"
+}
+
 # cross_signed CA FILE: the chain by which another root vouches for an issuing CA.
 cross_signed() {
     chancery ca show --config chancery.toml "$1" --pem >own.pem

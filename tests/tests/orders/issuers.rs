@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use chancery_domain::{PageRequest, Profile, ProfileName, RevocationReason, ScopeSet, Timestamp};
 use chancery_pki::{NameRules, PolicyId, Purpose, SubscriberProfile};
-use chancery_service::operator::{CertificateRef, KeyAlgorithm, NewHierarchy, NewIssuer};
+use chancery_service::operator::{
+    CertificateRef, KeyAlgorithm, NewHierarchy, NewIssuer, OperatorRevocation, RevokedWhat,
+};
 use chancery_service::{IssuerRef, IssuerRules, Operator, ServiceError, Services, Settings};
 use chancery_store::{AuditFilter, IssuerKind};
 use chancery_testkit::Address;
@@ -489,12 +491,20 @@ on_both_databases! {
                 _ => CertificateRef::Order(order["lookup"].as_str().unwrap().parse().unwrap()),
             };
             let done = operator.revoke(which(), RevocationReason::Superseded, Some("why".to_owned())).await.unwrap();
-            assert_eq!((done.already, done.certificate.order.to_string()), (false, order["lookup"].as_str().unwrap().to_owned()));
+            let certificate = |done: OperatorRevocation| match done.what {
+                RevokedWhat::Certificate(certificate) => certificate,
+                other => panic!("{other:?}"),
+            };
+            assert!(!done.already);
+            let first = certificate(done);
+            assert_eq!(first.order.to_string(), order["lookup"].as_str().unwrap());
             let again = operator.revoke(which(), RevocationReason::AffiliationChanged, None).await.unwrap();
-            assert!(again.already && again.certificate.revocation() == done.certificate.revocation());
+            assert!(again.already && certificate(again).revocation() == first.revocation());
             let worse = operator.revoke(which(), RevocationReason::KeyCompromise, None).await.unwrap();
-            let revocation = worse.certificate.revocation().unwrap();
-            assert_eq!((worse.already, revocation.reason), (false, RevocationReason::KeyCompromise));
+            assert!(!worse.already);
+            let worse = certificate(worse);
+            let revocation = worse.revocation().unwrap();
+            assert_eq!(revocation.reason, RevocationReason::KeyCompromise);
             assert_eq!(revocation.comment.as_deref(), Some("why"), "what was said stays");
             let listed = customer.tenant.get("/v1/certificates?limit=1").await.expect(200);
             assert_eq!(listed["items"][0]["status"], "revoked", "{listed}");

@@ -10,4 +10,5 @@ mod nodes;
 mod ocsp;
 mod openssl;
 mod over_http;
+mod recovered;
 mod revoked_issuers;

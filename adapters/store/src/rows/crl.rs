@@ -75,6 +75,14 @@ impl Tx<'_> {
         self.put(sql, params![issuer, shard])
     }
 
+    /// Has the next list get a number beyond this one, which was given already; it is made at once where the last had a smaller one.
+    pub fn pass_crl_number(&mut self, issuer: IssuerId, shard: i64, number: i64) -> Result<bool, StoreError> {
+        self.want_crl(issuer, shard)?;
+        let sql =
+            "UPDATE crls SET drawn = ?3, changes = changes + 1 WHERE issuer_id = ?1 AND shard = ?2 AND drawn < ?3";
+        Ok(self.execute(sql, params![issuer, shard, number])? == 1)
+    }
+
     /// Every list there is.
     pub fn crl_heads(&mut self) -> Result<Vec<CrlHead>, StoreError> {
         let sql = "SELECT issuer_id, shard, number, covers, changes, scheduled_at, this_update, next_update FROM crls
@@ -119,7 +127,7 @@ impl Tx<'_> {
         self.query_one(sql, params![issuer, shard, now, until, scheduled_by], |row| row.int())
     }
 
-    /// What belongs on a list now: the revoked certificates, and precertificates, that had not expired when the last list was made on
+    /// What belongs on a list now: the revoked certificates of all kinds that had not expired when the last list was made on
     /// schedule, so that each has been on one such list after its end (RFC 5280 section 3.3). Ask in a unit that reads:
     /// it sees one moment.
     pub fn crl_facts(&mut self, issuer: IssuerId, shard: i64, now: Timestamp) -> Result<Option<CrlFacts>, StoreError> {
@@ -138,6 +146,7 @@ impl Tx<'_> {
         let since = Timestamp::from_secs(facts.scheduled_at.min(now).as_secs());
         let mut entries = self.revoked(issuer, shard, since)?;
         entries.extend(self.revoked_precertificates(issuer, shard, since)?);
+        entries.extend(self.revoked_recovered(issuer, shard, since)?);
         Ok(Some(CrlFacts { entries, ..facts }))
     }
 

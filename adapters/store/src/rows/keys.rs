@@ -17,6 +17,7 @@ impl Tx<'_> {
         let new = self.execute(sql, params![hash, reason, now])? == 1;
         if new {
             self.blame_key_for_precertificates(hash)?;
+            self.blame_key_for_recovered(hash)?;
         }
         Ok(new)
     }

@@ -34,6 +34,7 @@ pub(crate) mod policy_rules;
 pub(crate) mod precertificate;
 pub(crate) mod quota;
 pub(crate) mod rate_bucket;
+pub(crate) mod recovered;
 mod reseller;
 mod restoration;
 pub(crate) mod retention;

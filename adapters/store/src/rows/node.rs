@@ -48,6 +48,12 @@ impl Tx<'_> {
         })
     }
 
+    /// Keeps programs that are older than a step of the schema from starting on this database from now on.
+    pub(super) fn shut_out_older_than(&mut self, step: i64) -> Result<(), StoreError> {
+        let sql = "UPDATE schema_migrations SET needs = ?1 WHERE version = ?1 AND needs < ?1";
+        self.execute(sql, params![step]).map(drop)
+    }
+
     /// Forgets those that were not seen since, and says how many.
     pub fn forget_nodes(&mut self, before: Timestamp) -> Result<u64, StoreError> {
         self.execute("DELETE FROM nodes WHERE seen_at < ?1", params![before])

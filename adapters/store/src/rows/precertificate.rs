@@ -71,8 +71,7 @@ impl Tx<'_> {
             row.signed_at,
         ];
         self.put(sql, params)?;
-        let needs = "UPDATE schema_migrations SET needs = ?1 WHERE version = ?1 AND needs < ?1";
-        self.execute(needs, params![SINCE])?;
+        self.shut_out_older_than(SINCE)?;
         Ok(row)
     }
 
@@ -190,7 +189,10 @@ impl Tx<'_> {
                 _ => Err(StoreError::corrupt("precertificates.state")),
             }
         })?;
-        Ok(found.unwrap_or(Standing::NotIssued))
+        match found {
+            Some(known) => Ok(known),
+            None => self.recovered_standing(issuer, serial),
+        }
     }
 
     /// The revoked ones of a shard that had not ended before `since`, by serial.
@@ -208,7 +210,7 @@ impl Tx<'_> {
     }
 
     /// Each list once, sorted, and after all rows: no two units wait for each other.
-    fn count_changes(&mut self, lists: impl IntoIterator<Item = (IssuerId, i64)>) -> Result<(), StoreError> {
+    pub(super) fn count_changes(&mut self, lists: impl IntoIterator<Item = (IssuerId, i64)>) -> Result<(), StoreError> {
         lists.into_iter().try_for_each(|(issuer, shard)| self.count_change(issuer, shard))
     }
 }
@@ -218,7 +220,8 @@ impl Tx<'_> {
 const REASON: &str = "CASE WHEN EXISTS (SELECT 1 FROM blocked_keys
                       WHERE blocked_keys.key_hash = precertificates.key_hash) THEN 1 ELSE 0 END";
 
-fn read_list(row: &mut Columns<'_>) -> Result<(IssuerId, i64), StoreError> {
+/// The list that a row belongs on.
+pub(super) fn read_list(row: &mut Columns<'_>) -> Result<(IssuerId, i64), StoreError> {
     Ok((row.parsed()?, row.int()?))
 }
 

@@ -16,6 +16,7 @@ pub mod openapi;
 pub mod operator_key;
 pub mod pause;
 pub mod profile;
+pub mod recover;
 pub mod reseller;
 pub mod restore;
 pub mod revoke;

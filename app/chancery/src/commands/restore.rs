@@ -44,13 +44,14 @@ const PARTS: [&str; 3] = ["-wal", "-shm", ""];
 
 /// What was lost, and what a person has to do about it.
 const LOST: &str = "What happened after that is not in the database any more:
-- Revocations: look for them in the last CRLs that you or others have kept, and repeat them (chancery revoke --serial).
-- Certificates: they stay valid, and OCSP calls them unknown. Their owners should order new ones.
+- Revocations: bring the last CRLs that you or others have kept (chancery recover), and what they tell is repeated.
+- Certificates: they stay valid, and OCSP calls them unknown until they are brought back (chancery recover).
 - Suspended resellers, disabled clients, revoked keys and EAB credentials, rotated secrets: as they were before.
 - New accounts, orders and credentials: whoever made them gets 404, and makes them again. Numbers of accounts skip ahead.
 Revocation lists are made anew at the start, with numbers beyond all that were used. Clients of ACME are told to use a
 new nonce, and do so by themselves.
-Next: chancery doctor, then start the service, then repeat what is missing (chancery audit shows where it ends).";
+Next: chancery recover, chancery doctor, then start the service, then repeat what is missing (chancery audit shows where
+it ends).";
 
 pub fn run(target: &Target, args: &RestoreArgs) -> Result<(), Failure> {
     let installation = target.find()?;

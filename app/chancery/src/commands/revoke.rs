@@ -4,8 +4,8 @@ mod many;
 
 use std::path::PathBuf;
 
-use chancery_domain::{CertificateId, OrderId, RevocationReason};
-use chancery_service::operator::CertificateRef;
+use chancery_domain::{CertificateId, CertificateRecord, OrderId, Revocation, RevocationReason};
+use chancery_service::operator::{CertificateRef, RevokedWhat};
 use clap::Args;
 
 use super::context::Context;
@@ -42,46 +42,78 @@ struct Which {
     /// lines and what follows a # left out. Lines that name none are told; the others are revoked all the same
     #[arg(long, value_name = "FILE")]
     serials: Option<PathBuf>,
+    /// All certificates in this file, as PEM or DER, or in standard input where it is -. The database need not know them: that
+    /// a CA of this installation has signed one is enough
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
 }
 
 pub fn run(target: &Target, args: RevokeArgs) -> Result<(), Failure> {
-    let RevokeArgs { which: Which { serial, certificate, order, serials }, reason, comment } = args;
-    if let Some(file) = serials {
-        return many::run(target, &file, reason, comment);
+    let RevokeArgs { which: Which { serial, certificate, order, serials, file }, reason, comment } = args;
+    if let Some(serials) = serials {
+        return many::by_serial(target, &serials, reason, comment);
+    }
+    if let Some(file) = file {
+        return many::brought(target, &file, reason, comment);
     }
     let which = serial.map(CertificateRef::Serial).or(certificate.map(CertificateRef::Certificate));
     let Some(which) = which.or(order.map(CertificateRef::Order)) else {
-        return Err(Failure::usage("name the certificate by --serial, --certificate or --order, or many by --serials"));
+        let how = "name the certificate by --serial, --certificate or --order, or many by --serials or --file";
+        return Err(Failure::usage(how));
     };
     let context = Context::open(target)?;
     let done = context.wait(context.operator.revoke(which, reason, comment))?;
-    let certificate = &done.certificate;
-    let issued = certificate.issued();
-    let revocation = certificate.revocation();
-    let names: Vec<_> = certificate.identifiers.iter().map(ToString::to_string).collect();
-    let serial = issued.map(|issued| issued.serial.as_str()).unwrap_or_default();
-    let (serial, what) = match &done.precertificate {
-        Some(shown) => (shown.as_str(), format!("the precertificate {shown}")),
-        None => (serial, serial.to_owned()),
-    };
-    // What is told of the certificate is not true of what only logs were shown.
-    let revocation = revocation.filter(|_| done.precertificate.is_none());
+    let told = Told::of(&done.what);
     let sentence = match done.already {
-        true => format!("{what} ({}) was revoked already.", names.join(", ")),
-        false => format!("{what} ({}) is revoked.", names.join(", ")),
+        true => format!("{} was revoked already.", told.sentence),
+        false => format!("{} is revoked.", told.sentence),
     };
+    let certificate = told.certificate;
+    let revocation = told.revocation;
     let record = record! {
-        "certificate" => certificate.id.to_string(),
-        "order" => certificate.order.to_string(),
-        "serial_number" => serial,
-        "precertificate" => done.precertificate.is_some(),
-        "names" => names,
+        "certificate" => certificate.map(|certificate| certificate.id.to_string()),
+        "order" => certificate.map(|certificate| certificate.order.to_string()),
+        "serial_number" => told.serial,
+        "precertificate" => matches!(done.what, RevokedWhat::Precertificate { .. }),
+        "recovered" => matches!(done.what, RevokedWhat::Recovered { .. }),
+        "names" => told.names,
         "reason" => revocation.map(|revocation| revocation.reason.as_str()),
         "revoked_at" => revocation.map(|revocation| revocation.at.to_string()),
         "comment" => revocation.and_then(|revocation| revocation.comment.as_deref()),
         "already" => done.already,
     };
     context.printer.say(&sentence, &record)
+}
+
+/// What is told of that which was revoked.
+struct Told<'a> {
+    sentence: String,
+    serial: &'a str,
+    names: Vec<String>,
+    certificate: Option<&'a CertificateRecord>,
+    /// None of what is not a certificate of an order: that of the certificate beside it would not be true of it.
+    revocation: Option<&'a Revocation>,
+}
+
+impl<'a> Told<'a> {
+    fn of(what: &'a RevokedWhat) -> Self {
+        let names = |certificate: &CertificateRecord| certificate.identifiers.iter().map(ToString::to_string).collect();
+        let told = |what: &str, serial, names: Vec<String>, certificate, revocation| {
+            let of = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+            Told { sentence: format!("{what}{serial}{of}"), serial, names, certificate, revocation }
+        };
+        match what {
+            RevokedWhat::Certificate(certificate) => {
+                let serial = certificate.issued().map_or("", |issued| issued.serial.as_str());
+                told("", serial, names(certificate), Some(certificate), certificate.revocation())
+            }
+            RevokedWhat::Precertificate { serial, certificate } => {
+                let certificate = certificate.as_ref();
+                told("the precertificate ", serial, certificate.map(names).unwrap_or_default(), certificate, None)
+            }
+            RevokedWhat::Recovered { serial, names } => told("", serial, names.clone(), None, None),
+        }
+    }
 }
 
 /// As it is stored: lower case, without colons.

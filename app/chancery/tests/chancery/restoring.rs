@@ -60,7 +60,7 @@ fn what_was_backed_up_is_served_again_and_numbers_only_grow() {
     lose_database(place);
     let done = restore(place, &from);
     assert_eq!(done.code, 0, "{done:?}");
-    for said in ["Revocations:", "chancery revoke", "doctor", " ago"] {
+    for said in ["Revocations:", "chancery recover", "doctor", " ago"] {
         assert!(done.stdout.contains(said), "{said}: {done:?}");
     }
     assert!(!place.join("chancery.db.restoring").exists());
@@ -88,6 +88,129 @@ fn what_was_backed_up_is_served_again_and_numbers_only_grow() {
     let aside = format!("sqlite://{}", text(&replaced["replaced"]));
     assert!(Path::new(aside.strip_prefix("sqlite://").unwrap()).exists());
     assert!(replaced["age_seconds"].as_u64().unwrap() < 3600, "{replaced}");
+}
+
+/// What the responder says of the first certificate of a chain.
+fn ocsp(dev: &Dev, work: &Path, chain: &str) -> String {
+    let issuer = &chain[chain.find("-----END").unwrap() + "-----END CERTIFICATE-----\n".len()..];
+    fs::write(work.join("leaf.pem"), chain).unwrap();
+    fs::write(work.join("issuer.pem"), issuer).unwrap();
+    let url = format!("{}/ocsp", text(&dev.json["http_url"]));
+    let ask = ["ocsp", "-issuer", "issuer.pem", "-cert", "leaf.pem", "-url", &url, "-noverify", "-no_nonce"];
+    openssl(work, &ask)
+}
+
+/// The address of the list that a certificate names.
+fn list_of(work: &Path, chain: &str) -> String {
+    fs::write(work.join("leaf.pem"), chain).unwrap();
+    let said = openssl(work, &["x509", "-in", "leaf.pem", "-noout", "-ext", "crlDistributionPoints"]);
+    said.split("URI:").nth(1).unwrap_or_else(|| panic!("{said}")).trim().to_owned()
+}
+
+#[test]
+fn what_a_backup_has_lost_is_brought_back_from_what_others_kept() {
+    let (place, work) = (folder(), folder());
+    let (place, work) = (place.path(), work.path());
+    let at = |name: &str| work.join(name).to_str().unwrap().to_owned();
+    let mut dev = Dev::start_with(place, &["--skip-validation"]);
+    let forgotten = certificate(&dev, work, "forgotten.test");
+    json_in(place, &["backup", "--to", &at("copy.db")]);
+    let lost = certificate(&dev, work, "lost.test");
+    let gone = certificate(&dev, work, "gone.test");
+    for ordered in [&forgotten, &gone] {
+        let path = format!("/v1/certificates/{}/revocation", ordered.order);
+        post(&dev, &path, &json!({"reason": "cessationOfOperation"}));
+    }
+    // The lists as a cache has them.
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let mut files = vec![at("lost.pem")];
+    for (name, ordered) in [("one.crl", &forgotten), ("two.crl", &gone)] {
+        assert_eq!(curl(&["-o", &at(name), &list_of(work, &ordered.chain)]).status, 200);
+        files.push(at(name));
+    }
+    let before = ocsp(&dev, work, &forgotten.chain);
+    assert!(before.contains(": revoked") && before.contains("cessationOfOperation"), "{before}");
+    fs::write(at("lost.pem"), &lost.chain).unwrap();
+    dev.process.stop();
+    lose_database(place);
+    assert_eq!(restore(place, &["--from", &at("copy.db")]).code, 0);
+
+    // Two files may be one list.
+    let lists = if fs::read(at("one.crl")).unwrap() == fs::read(at("two.crl")).unwrap() { 1 } else { 2 };
+    let arguments: Vec<_> = ["recover"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    let done = json_in(place, &arguments);
+    let told =
+        |member: &str| done["lists"].as_array().unwrap().iter().map(|list| list[member].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((&done["recovered"], &done["problems"]), (&json!(1), &json!([])), "{done}");
+    assert_eq!(done["known"], 1, "the CA above it: {done}");
+    assert_eq!((told("revoked"), told("recovered"), told("already")), (1, 1, if lists == 1 { 2 } else { 0 }), "{done}");
+
+    let dev = Dev::start_with(place, &["--skip-validation"]);
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert_eq!(ocsp(&dev, work, &forgotten.chain).lines().nth(3), before.lines().nth(3), "with the time of before");
+    let said = ocsp(&dev, work, &forgotten.chain);
+    assert!(said.contains(": revoked") && said.contains("cessationOfOperation"), "{said}");
+    assert!(ocsp(&dev, work, &gone.chain).contains(": revoked"));
+    assert!(ocsp(&dev, work, &lost.chain).contains(": good"));
+    // What was lost is still for its owner to revoke, and for the operator.
+    let refused = outcome(chancery().args(["revoke", "--file", &at("one.crl"), "--data-dir"]).arg(place));
+    assert!(refused.code == 1 && refused.stdout.contains("chancery recover"), "{refused:?}");
+    let revoked = outcome(chancery().args(["revoke", "--file", &at("lost.pem"), "--data-dir"]).arg(place));
+    assert!(revoked.code == 1 && revoked.stdout.contains("1 revoked"), "{revoked:?}");
+    assert!(revoked.stdout.contains("is that of a CA; use chancery ca revoke-issuer"), "{revoked:?}");
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    let said = ocsp(&dev, work, &lost.chain);
+    assert!(said.contains(": revoked"), "{said}");
+}
+
+#[test]
+fn what_is_not_ours_is_told_and_keeps_nothing_else_from_coming_back() {
+    let (place, work) = (folder(), folder());
+    let (place, work) = (place.path(), work.path());
+    drop(Dev::start_with(place, &["--skip-validation"]));
+    openssl(
+        work,
+        &[
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-keyout",
+            "k.pem",
+            "-out",
+            "other.pem",
+            "-subj",
+            "/CN=Other",
+        ],
+    );
+    let other = work.join("other.pem");
+    let own = json_in(place, &["ca", "list"]);
+    let chain =
+        outcome(chancery().args(["ca", "show", &text(&own[0]["name"]), "--pem", "--data-dir"]).arg(place)).stdout;
+    let both = work.join("both.pem");
+    fs::write(
+        &both,
+        format!(
+            "{}{chain}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+            fs::read_to_string(&other).unwrap()
+        ),
+    )
+    .unwrap();
+    let said = outcome(chancery().args(["recover"]).arg(&both).arg("--data-dir").arg(place));
+    assert_eq!(said.code, 1, "{said:?}");
+    for line in [
+        "0 were unknown",
+        "1 were known",
+        ", 1: ",
+        "(CN=Other): no CA of this installation has signed it",
+        ", 3: cannot be read",
+    ] {
+        assert!(said.stdout.contains(line), "{line}: {said:?}");
+    }
+    assert!(said.line(1).contains("2 were not taken"));
+    let missing = outcome(chancery().args(["recover", "nowhere.pem", "--data-dir"]).arg(place));
+    assert!(missing.line(2).contains("cannot read nowhere.pem"), "{missing:?}");
 }
 
 #[test]

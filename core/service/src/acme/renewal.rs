@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use chancery_domain::{AcmeAccountId, CertificateRecord, CertificateState, Identifier, Timestamp};
-use chancery_store::Tx;
+use chancery_domain::{AcmeAccountId, CertificateRecord, Identifier, IssuerId, OrderId, ResellerId, Timestamp};
+use chancery_pki::Certificate;
+use chancery_store::{RecoveredRow, Tx};
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 
 use super::{Acme, AcmeError};
 use crate::error::ServiceError;
+use crate::publication::CrlName;
 
 /// How often a client is to ask.
 const ASK_AGAIN: Duration = Duration::from_secs(6 * 3600);
@@ -32,26 +34,34 @@ impl Acme {
         let me = self.clone();
         let unit = move |tx: &mut Tx<'_>| find(&me, tx, &name, false);
         let certificate = self.kernel.store.read(unit).await?;
-        Ok(RenewalInfo { window: window(&certificate, self.kernel.now()), ask_again: ASK_AGAIN })
+        Ok(RenewalInfo { window: certificate.window(self.kernel.now()), ask_again: ASK_AGAIN })
     }
 }
 
-/// A third before its end, over a span that keeps renewals apart; a revoked one at once.
-fn window(certificate: &CertificateRecord, now: Timestamp) -> RenewalWindow {
-    match (&certificate.state, certificate.issued()) {
-        (CertificateState::Revoked { .. }, _) | (_, None) => {
+/// A certificate that is to be renewed.
+struct Renewable {
+    not_before: Timestamp,
+    not_after: Timestamp,
+    is_revoked: bool,
+    names: Vec<Identifier>,
+    /// None of one that was brought back: who ordered it is lost.
+    order: Option<(ResellerId, OrderId)>,
+}
+
+impl Renewable {
+    /// A third before its end, over a span that keeps renewals apart; a revoked one at once.
+    fn window(&self, now: Timestamp) -> RenewalWindow {
+        if self.is_revoked {
             let hour = Duration::from_secs(3600);
-            RenewalWindow { start: now.minus(2 * hour), end: now.minus(hour) }
+            return RenewalWindow { start: now.minus(2 * hour), end: now.minus(hour) };
         }
-        (_, Some(issued)) => {
-            let life = issued.not_after.since(issued.not_before);
-            let start = issued.not_before.plus(life / 3 * 2);
-            RenewalWindow { start, end: start.plus((life / 24).max(Duration::from_secs(1))) }
-        }
+        let life = self.not_after.since(self.not_before);
+        let start = self.not_before.plus(life / 3 * 2);
+        RenewalWindow { start, end: start.plus((life / 24).max(Duration::from_secs(1))) }
     }
 }
 
-/// That a certificate can be replaced by a new order: it is the account's own, has a name in common with the order, and
+/// That a certificate can be replaced by a new order: it is not another account's, has a name in common with the order, and
 /// no other order replaces it (RFC 9773 section 5).
 pub(super) fn require_replaceable(
     acme: &Acme,
@@ -66,12 +76,12 @@ pub(super) fn require_replaceable(
         }
         other => other,
     })?;
-    let order = tx.order(certificate.reseller, certificate.order)?;
-    if order.and_then(|order| order.acme_account) != Some(account) {
+    let order = certificate.order.map(|(reseller, order)| tx.order(reseller, order)).transpose()?;
+    if order.is_some_and(|order| order.and_then(|order| order.acme_account) != Some(account)) {
         let message = "`replaces` names a certificate that another account ordered; leave it out";
         return Err(AcmeError::Unauthorized(message.to_owned()).into());
     }
-    if !certificate.identifiers.iter().any(|each| identifiers.contains(each)) {
+    if !certificate.names.iter().any(|each| identifiers.contains(each)) {
         let message = "`replaces` names a certificate that has no name in common with the order; leave it out";
         return Err(AcmeError::Malformed(message.to_owned()).into());
     }
@@ -82,7 +92,7 @@ pub(super) fn require_replaceable(
 }
 
 /// By the key of its issuer and its serial number, each in base64url.
-fn find(acme: &Acme, tx: &mut Tx<'_>, name: &str, claim: bool) -> Result<CertificateRecord, ServiceError> {
+fn find(acme: &Acme, tx: &mut Tx<'_>, name: &str, claim: bool) -> Result<Renewable, ServiceError> {
     let unknown = || AcmeError::NotFound("there is no certificate of that name here".to_owned());
     let (key_id, serial) = parse(name).ok_or_else(|| {
         let form =
@@ -93,10 +103,40 @@ fn find(acme: &Acme, tx: &mut Tx<'_>, name: &str, claim: bool) -> Result<Certifi
         true => tx.claim_certificate_by_serial(&serial)?,
         false => tx.certificate_by_serial(&serial)?,
     };
-    let certificate = found.ok_or_else(unknown)?;
-    let issuer = certificate.issued().map(|issued| issued.issuer).ok_or_else(unknown)?;
+    let (issuer, certificate) = match found.as_ref().and_then(issued) {
+        Some(issued) => issued,
+        None => tx.recovered(&serial)?.and_then(recovered).ok_or_else(unknown)?,
+    };
     let signing = acme.authority.require(tx, issuer)?;
     if signing.issuer.key_id() == key_id { Ok(certificate) } else { Err(unknown().into()) }
+}
+
+fn issued(certificate: &CertificateRecord) -> Option<(IssuerId, Renewable)> {
+    let issued = certificate.issued()?;
+    let renewable = Renewable {
+        not_before: issued.not_before,
+        not_after: issued.not_after,
+        is_revoked: certificate.revocation().is_some(),
+        names: certificate.identifiers.clone(),
+        order: Some((certificate.reseller, certificate.order)),
+    };
+    Some((issued.issuer, renewable))
+}
+
+/// None of which only a list tells, nor of a CA's.
+fn recovered(row: RecoveredRow) -> Option<(IssuerId, Renewable)> {
+    if row.shard == CrlName::Root.column() {
+        return None;
+    }
+    let certificate = Certificate::from_der(&row.found?.der).ok()?;
+    let renewable = Renewable {
+        not_before: Timestamp::from_secs(certificate.not_before()),
+        not_after: row.not_after,
+        is_revoked: row.revoked.is_some(),
+        names: certificate.identifiers().ok()?,
+        order: None,
+    };
+    Some((row.issuer, renewable))
 }
 
 /// The key identifier, and the serial number as we keep it: the octets of the INTEGER, without the zero that only says

@@ -1,7 +1,7 @@
 //! Revocation by those who may ask for it (RFC 8555 section 7.6): who ordered the certificate, who controls all of its
 //! names, or who has its key.
 
-use chancery_domain::{CertificateRecord, CertificateState, RevocationReason};
+use chancery_domain::{CertificateRecord, CertificateState, Identifier, Revocation, RevocationReason};
 use chancery_jose::Jwk;
 use chancery_pki::{Certificate, is_precertificate_of};
 use chancery_store::Tx;
@@ -12,6 +12,7 @@ use crate::certificates::{Revoking, revoke};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::orders::has_shown;
+use crate::recovery::{self, Known, OurCas, UnorderedFate};
 
 /// Who asks.
 #[derive(Clone, Debug)]
@@ -32,25 +33,35 @@ pub struct RevocationRequest {
 impl Acme {
     /// Revokes a certificate. That its key is compromised is believed even where it is refused, as it has expired.
     pub async fn revoke(&self, who: Revoker, request: RevocationRequest) -> Result<(), ServiceError> {
-        let parsed =
-            Certificate::from_der(&request.certificate).and_then(|parsed| Ok((parsed.info()?, parsed.spki()?)));
-        let (info, spki) = parsed.map_err(|error| {
+        let parsed = Certificate::from_der(&request.certificate)
+            .and_then(|parsed| Ok((parsed.info()?, parsed.spki()?, parsed.identifiers()?, parsed)));
+        let (info, spki, names, certificate) = parsed.map_err(|error| {
             AcmeError::Malformed(format!("`certificate` must be the DER of a certificate in base64url: {error}"))
         })?;
-        let kernel = self.kernel.clone();
+        let brought = Brought { spki, names, certificate };
+        match self.revoke_known(&who, &request, info.serial, brought.clone()).await {
+            Err(ServiceError::Acme(AcmeError::NotFound(_))) => self.revoke_lost(who, request.reason, brought).await,
+            done => done,
+        }
+    }
+
+    async fn revoke_known(
+        &self,
+        who: &Revoker,
+        request: &RevocationRequest,
+        serial: String,
+        brought: Brought,
+    ) -> Result<(), ServiceError> {
+        let (kernel, who, request) = (self.kernel.clone(), who.clone(), request.clone());
         self.kernel
             .store
             .write(move |tx| {
-                let found = find(tx, &info.serial, &request.certificate)?;
-                let right = right(&kernel, tx, &who, &found, &spki)?;
-                if right == Right::OfNames && request.reason == RevocationReason::KeyCompromise {
-                    return Err(AcmeError::BadRevocationReason(NOT_THEIR_KEY).into());
-                }
-                let (actor, origin) = match &who {
-                    Revoker::Account(by) => (by.caller.actor.clone(), &by.caller.origin),
-                    Revoker::Key(key, origin) => (Actor::Acme(format!("key {}", key.thumbprint())), origin),
-                };
-                Ok::<_, ServiceError>(match revoke(&kernel, tx, (&actor, origin), found, request.reason, None)? {
+                let found = find(tx, &serial, &request.certificate)?;
+                let right = right(&kernel, tx, &who, Some(&found), &brought)?;
+                require_believable(right, request.reason)?;
+                let (actor, origin) = who.by();
+                let revocation = Revocation { at: kernel.now(), reason: request.reason, comment: None };
+                Ok::<_, ServiceError>(match revoke(&kernel, tx, (&actor, origin), found, revocation)? {
                     Revoking::Done(_) => Ok(()),
                     Revoking::Already(_) => Err(AcmeError::AlreadyRevoked.into()),
                     // It is in logs, and nothing is issued yet: nothing will be, for a key that is compromised.
@@ -64,16 +75,67 @@ impl Acme {
             // A refusal does not undo the unit: a key that was blocked stays so.
             .await?
     }
+
+    /// One that the store knows nothing of, though a CA of ours has signed it. Who says so has shown a right to it, and
+    /// does not wait for an operator.
+    async fn revoke_lost(&self, who: Revoker, reason: RevocationReason, brought: Brought) -> Result<(), ServiceError> {
+        let cas = OurCas::read(self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?)?;
+        let row = cas.recognise(&self.kernel, &brought.certificate).map_err(|_| not_here())?;
+        // Whoever has the key of a CA that is revoked could fill its list.
+        if cas.is_revoked(row.issuer) {
+            return Err(not_here().into());
+        }
+        let kernel = self.kernel.clone();
+        self.kernel
+            .store
+            .write(move |tx| {
+                let known = cas.known(tx, &row.serial)?;
+                if matches!(known, Some(Known::Ca(_) | Known::Certificate(_))) {
+                    return Err(not_here().into());
+                }
+                let right = right(&kernel, tx, &who, None, &brought)?;
+                require_believable(right, reason)?;
+                let (actor, origin) = who.by();
+                let by = (&actor, origin);
+                if known.is_none() {
+                    recovery::keep(&kernel, tx, by, &row)?;
+                }
+                let revocation = Revocation { at: kernel.now(), reason, comment: None };
+                Ok::<_, ServiceError>(match recovery::revoke(&kernel, tx, by, &row.serial, &revocation)? {
+                    Some((_, UnorderedFate::Revoked)) => Ok(()),
+                    Some((_, UnorderedFate::Already)) => Err(AcmeError::AlreadyRevoked.into()),
+                    Some((_, UnorderedFate::Expired)) => Err(expired().into()),
+                    None => Err(ServiceError::internal("a certificate that was kept a moment ago")),
+                })
+            })
+            .await?
+    }
+}
+
+/// A certificate as it was brought.
+#[derive(Clone)]
+struct Brought {
+    certificate: Certificate,
+    spki: Vec<u8>,
+    names: Vec<Identifier>,
+}
+
+impl Revoker {
+    fn by(&self) -> (Actor, &Origin) {
+        match self {
+            Self::Account(by) => (by.caller.actor.clone(), &by.caller.origin),
+            Self::Key(key, origin) => (Actor::Acme(format!("key {}", key.thumbprint())), origin),
+        }
+    }
 }
 
 /// The certificate that is the same to the last bit; or the one whose precertificate this is, which logs show.
 fn find(tx: &mut Tx<'_>, serial: &str, der: &[u8]) -> Result<CertificateRecord, ServiceError> {
-    let unknown = || AcmeError::NotFound("the certificate was not issued here".to_owned());
-    let found = tx.certificate_by_serial(serial)?.ok_or_else(unknown)?;
+    let found = tx.certificate_by_serial(serial)?.ok_or_else(not_here)?;
     match tx.certificate_der(found.id)? {
         Some(own) if own == der || is_shown_for(tx, &found, &own, der)? => Ok(found),
         None if tx.precertificate(serial)?.is_some_and(|shown| shown.der == der) => Ok(found),
-        Some(_) | None => Err(unknown().into()),
+        Some(_) | None => Err(not_here().into()),
     }
 }
 
@@ -97,34 +159,49 @@ enum Right {
 const NOT_THEIR_KEY: &str = "another account ordered the certificate: that its key is compromised is believed of that account, or of \
      whoever signs with that key; give another reason";
 
+fn require_believable(right: Right, reason: RevocationReason) -> Result<(), ServiceError> {
+    match (right, reason) {
+        (Right::OfNames, RevocationReason::KeyCompromise) => Err(AcmeError::BadRevocationReason(NOT_THEIR_KEY).into()),
+        _ => Ok(()),
+    }
+}
+
 fn right(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     who: &Revoker,
-    certificate: &CertificateRecord,
-    spki: &[u8],
+    known: Option<&CertificateRecord>,
+    brought: &Brought,
 ) -> Result<Right, ServiceError> {
     let refuse = |why: &str| Err(AcmeError::Unauthorized(why.to_owned()).into());
     match who {
-        Revoker::Key(key, _) if key.to_spki() == spki => Ok(Right::OfCertificate),
+        Revoker::Key(key, _) if key.to_spki() == brought.spki => Ok(Right::OfCertificate),
         Revoker::Key(..) => refuse("the request is signed by another key than that of the certificate"),
         Revoker::Account(by) => {
             require_still(tx, &by.caller)?;
-            let order = tx.order(certificate.reseller, certificate.order)?;
+            let order = known.map(|known| tx.order(known.reseller, known.order)).transpose()?.flatten();
             if order.and_then(|order| order.acme_account) == Some(by.account.id) {
                 return Ok(Right::OfCertificate);
             }
-            for name in &certificate.identifiers {
-                if !has_shown(&kernel.settings, tx, &by.account, name, kernel.now())? {
-                    return refuse(
-                        "another account ordered the certificate, and this one has no valid authorization for each of \
-                         its names; authorize them first, or sign with the key of the certificate",
-                    );
-                }
+            let names = known.map_or(&brought.names, |known| &known.identifiers);
+            // Who controls no name of it controls all of none.
+            let mut shown = !names.is_empty();
+            for name in names {
+                shown = shown && has_shown(&kernel.settings, tx, &by.account, name, kernel.now())?;
             }
-            Ok(Right::OfNames)
+            match shown {
+                true => Ok(Right::OfNames),
+                false => refuse(
+                    "another account ordered the certificate, and this one has no valid authorization for each of its \
+                     names; authorize them first, or sign with the key of the certificate",
+                ),
+            }
         }
     }
+}
+
+fn not_here() -> AcmeError {
+    AcmeError::NotFound("the certificate was not issued here".to_owned())
 }
 
 /// Of what only logs were shown.

@@ -1,6 +1,6 @@
 //! A CA is revoked by its parent: it issues no more, and stands on the parent's list for good.
 
-use chancery_domain::{KeyType, ProfileName, RevocationReason};
+use chancery_domain::{KeyType, ProfileName, RevocationReason, Timestamp};
 use chancery_store::{IssuerKind, IssuerRecord, IssuerRevocation};
 use serde_json::json;
 
@@ -30,6 +30,16 @@ impl Operator {
     /// its parent is made anew by the next node that looks, within a second. That its key is compromised replaces another
     /// reason, and the time stays.
     pub async fn revoke_issuer(&self, which: &str, reason: RevocationReason) -> Result<RevokedIssuer, ServiceError> {
+        self.revoke_issuer_at(which, reason, self.kernel.now()).await
+    }
+
+    /// The same as of a time in the past.
+    pub(super) async fn revoke_issuer_at(
+        &self,
+        which: &str,
+        reason: RevocationReason,
+        at: Timestamp,
+    ) -> Result<RevokedIssuer, ServiceError> {
         require_reason(reason)?;
         let (me, which) = (self.clone(), which.to_owned());
         let revoked = self
@@ -43,7 +53,7 @@ impl Operator {
                 let parent = parent.ok_or_else(|| ServiceError::internal("an issuing CA without a root"))?;
                 // Without the parent's key there will be no list, and better it is said now.
                 let root = me.open_root(parent).map_err(ServiceError::internal)?;
-                let revocation = IssuerRevocation { at: me.kernel.now(), reason };
+                let revocation = IssuerRevocation { at, reason };
                 let revoked = tx.revoke_issuer(record.id, (parent.id, CrlName::Root.column()), revocation)?;
                 let after = tx.issuers()?.iter().map(details).collect::<Result<Vec<_>, _>>()?;
                 let missing = || ServiceError::internal("a CA that was there a moment ago");

@@ -1,10 +1,12 @@
-use chancery_domain::{CertificateId, CertificateRecord, OrderId, Problems, RevocationReason};
+use chancery_domain::{
+    CertificateId, CertificateRecord, CertificateState, OrderId, Problems, Revocation, RevocationReason,
+};
 use chancery_store::Tx;
-use serde_json::json;
 
 use super::Operator;
 use crate::certificates::{Revoking, revoke, why_nothing};
 use crate::error::{Noun, ServiceError};
+use crate::recovery::{self, NotTaken, Unordered, UnorderedFate};
 
 /// A certificate as the operator names it, whosesoever it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,14 +17,26 @@ pub enum CertificateRef {
     Order(OrderId),
 }
 
-/// A certificate that is revoked, and whether that is new.
+/// What is revoked, and whether that is new.
 #[derive(Clone, Debug)]
 pub struct OperatorRevocation {
-    pub certificate: CertificateRecord,
+    pub what: RevokedWhat,
     pub already: bool,
-    /// The serial number of what only logs were shown, where that is what was revoked: the certificate of its order, if it
-    /// has one, has another.
-    pub precertificate: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub enum RevokedWhat {
+    Certificate(CertificateRecord),
+    /// What only logs were shown. The certificate of its order, if there still is one, has another serial number.
+    Precertificate {
+        serial: String,
+        certificate: Option<CertificateRecord>,
+    },
+    /// What was brought back, and belongs to nobody.
+    Recovered {
+        serial: String,
+        names: Vec<String>,
+    },
 }
 
 /// As many as one unit of work revokes: others wait no longer for it than for a large order.
@@ -37,6 +51,10 @@ pub enum Fate {
     Unknown,
     /// It has expired, or was never issued.
     NothingToRevoke,
+    /// It is that of a CA, which is revoked in another way.
+    Ca,
+    /// It was brought, and is none that we answer for.
+    NotTaken(NotTaken),
 }
 
 impl Operator {
@@ -56,24 +74,28 @@ impl Operator {
         self.kernel.store.write(unit).await
     }
 
-    fn revoke_one(
+    pub(super) fn revoke_one(
         &self,
         tx: &mut Tx<'_>,
         serial: &str,
         reason: RevocationReason,
         comment: Option<String>,
     ) -> Result<Fate, ServiceError> {
-        let Some(certificate) = tx.certificate_by_serial(serial)? else {
-            return Ok(match self.revoke_precertificate(tx, serial, reason)? {
-                Some((_, true)) => Fate::Revoked,
-                Some((_, false)) => Fate::Already,
-                None => Fate::Unknown,
+        let (actor, revocation) = (self.as_actor(), Revocation { at: self.kernel.now(), reason, comment });
+        let by = (&actor, &self.origin);
+        if let Some(certificate) = tx.certificate_by_serial(serial)?.filter(|known| !is_cancelled(known)) {
+            return Ok(match revoke(&self.kernel, tx, by, certificate, revocation)? {
+                Revoking::Done(_) => Fate::Revoked,
+                Revoking::Already(_) => Fate::Already,
+                Revoking::Nothing { .. } => Fate::NothingToRevoke,
             });
-        };
-        Ok(match revoke(&self.kernel, tx, (&self.as_actor(), &self.origin), certificate, reason, comment)? {
-            Revoking::Done(_) => Fate::Revoked,
-            Revoking::Already(_) => Fate::Already,
-            Revoking::Nothing { .. } => Fate::NothingToRevoke,
+        }
+        Ok(match recovery::revoke(&self.kernel, tx, by, serial, &revocation)? {
+            Some((_, UnorderedFate::Revoked)) => Fate::Revoked,
+            Some((_, UnorderedFate::Already)) => Fate::Already,
+            Some((_, UnorderedFate::Expired)) => Fate::NothingToRevoke,
+            None if tx.certificate_by_serial(serial)?.is_some() => Fate::NothingToRevoke,
+            None => Fate::Unknown,
         })
     }
 
@@ -89,68 +111,60 @@ impl Operator {
         self.kernel
             .store
             .write(move |tx| {
-                let certificate = match find(tx, &which) {
-                    Err(gone @ ServiceError::NotFound(..)) => {
-                        return me.revoke_what_was_shown(tx, &which, reason, gone);
-                    }
-                    found => found?,
-                };
+                let revocation = Revocation { at: me.kernel.now(), reason, comment: comment.clone() };
+                let found = find(tx, &which);
+                if let CertificateRef::Serial(serial) = &which
+                    && found.as_ref().map_or(true, is_cancelled)
+                    && let Some(done) = me.revoke_without_order(tx, serial, &revocation)?
+                {
+                    return Ok(done);
+                }
                 let by = (&me.as_actor(), &me.origin);
-                Ok::<_, ServiceError>(match revoke(&me.kernel, tx, by, certificate, reason, comment.clone())? {
-                    Revoking::Done(certificate) => {
-                        Ok(OperatorRevocation { certificate, already: false, precertificate: None })
-                    }
-                    Revoking::Already(certificate) => {
-                        Ok(OperatorRevocation { certificate, already: true, precertificate: None })
-                    }
+                let revoked = |certificate, already| {
+                    let what = RevokedWhat::Certificate(certificate);
+                    Ok(OperatorRevocation { what, already })
+                };
+                Ok::<_, ServiceError>(match revoke(&me.kernel, tx, by, found?, revocation)? {
+                    Revoking::Done(certificate) => revoked(certificate, false),
+                    Revoking::Already(certificate) => revoked(certificate, true),
                     Revoking::Nothing { certificate, key_is_blocked } => {
-                        Err(nothing_to_revoke(&certificate, key_is_blocked))
+                        Err(nothing_to_revoke(&why_nothing(&certificate, key_is_blocked)))
                     }
                 })
             })
             // A refusal does not undo the unit: a key that was blocked stays so.
             .await?
     }
-}
 
-impl Operator {
-    /// What was signed for logs under a serial number that no certificate has.
-    fn revoke_what_was_shown(
-        &self,
-        tx: &mut Tx<'_>,
-        which: &CertificateRef,
-        reason: RevocationReason,
-        gone: ServiceError,
-    ) -> Result<Result<OperatorRevocation, ServiceError>, ServiceError> {
-        let CertificateRef::Serial(serial) = which else { return Err(gone) };
-        let Some((certificate, new)) = self.revoke_precertificate(tx, serial, reason)? else { return Err(gone) };
-        // It is revoked also where nothing is left of what it was to be.
-        let certificate = tx.any_certificate(certificate)?;
-        let precertificate = Some(serial.clone());
-        let revoked = |certificate| OperatorRevocation { certificate, already: !new, precertificate };
-        Ok(certificate.map(revoked).ok_or(gone))
-    }
-
-    /// The certificate that was to come of it, and whether its revocation is new; none where there is none.
-    fn revoke_precertificate(
+    /// What has a serial number that no certificate of an order has; none where that is nothing.
+    fn revoke_without_order(
         &self,
         tx: &mut Tx<'_>,
         serial: &str,
-        reason: RevocationReason,
-    ) -> Result<Option<(CertificateId, bool)>, ServiceError> {
-        let Some(shown) = tx.precertificate(serial)? else { return Ok(None) };
-        let now = self.kernel.now();
-        let new = tx.revoke_precertificate(serial, reason, now)?;
-        let blocked = match reason {
-            RevocationReason::KeyCompromise => tx.block_key(&shown.key_hash, reason.as_str(), now)?,
-            _ => false,
+        revocation: &Revocation,
+    ) -> Result<Option<Result<OperatorRevocation, ServiceError>>, ServiceError> {
+        let by = (&self.as_actor(), &self.origin);
+        let Some((what, fate)) = recovery::revoke(&self.kernel, tx, by, serial, revocation)? else { return Ok(None) };
+        let serial = serial.to_owned();
+        let what = match what {
+            Unordered::Recovered(row) if fate == UnorderedFate::Expired => {
+                return Ok(Some(Err(nothing_to_revoke(&format!("it ended at {}", row.not_after)))));
+            }
+            Unordered::Recovered(row) => {
+                let names = row.found.map(|found| recovery::names_of(&found.der)).unwrap_or_default();
+                RevokedWhat::Recovered { serial, names }
+            }
+            Unordered::Precertificate(shown) => {
+                RevokedWhat::Precertificate { serial, certificate: tx.any_certificate(shown.certificate)? }
+            }
         };
-        if new || blocked {
-            let detail = json!({"serial": serial, "reason": reason.as_str()});
-            self.record(tx, Some(shown.reseller), "precertificate.revoke", shown.order, &detail)?;
-        }
-        Ok(Some((shown.certificate, new)))
+        Ok(Some(Ok(OperatorRevocation { what, already: fate == UnorderedFate::Already })))
     }
+}
+
+/// Whether its order has ended without it, so that what was signed with its serial number is something else.
+fn is_cancelled(certificate: &CertificateRecord) -> bool {
+    matches!(certificate.state, CertificateState::Cancelled { .. })
 }
 
 fn find(tx: &mut Tx<'_>, which: &CertificateRef) -> Result<CertificateRecord, ServiceError> {
@@ -162,12 +176,8 @@ fn find(tx: &mut Tx<'_>, which: &CertificateRef) -> Result<CertificateRecord, Se
     found.ok_or_else(|| ServiceError::NotFound(Noun::Certificate, vec![name]))
 }
 
-fn nothing_to_revoke(certificate: &CertificateRecord, key_is_blocked: bool) -> ServiceError {
+fn nothing_to_revoke(why: &str) -> ServiceError {
     let mut problems = Problems::default();
-    problems.add(
-        "certificate",
-        "not_issued",
-        format!("there is nothing to revoke: {}", why_nothing(certificate, key_is_blocked)),
-    );
+    problems.add("certificate", "not_issued", format!("there is nothing to revoke: {why}"));
     ServiceError::Invalid(problems)
 }

@@ -2,6 +2,10 @@
 stage() {
     installed
     reseller
+    web_server
+    chancery my account create admin@customer.test
+    certificate www.customer.test
+    openssl x509 -in www.customer.test.pem -out certificate.pem
     export CHANCERY_CONFIG=$PWD/chancery.toml CHANCERY_CA_FILE=$PWD/tls/server.pem CHANCERY_URL=https://localhost:$API_PORT
     CHANCERY_CLIENT_ID=$(jq -re .client_id client.json)
     CHANCERY_CLIENT_SECRET=$(jq -re .client_secret client.json)

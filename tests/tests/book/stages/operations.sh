@@ -23,6 +23,8 @@ before_certificate_authorities() {
     means 4a:0b:… "$serial"
     certificate many.customer.test
     echo "$serial" >serials
+    openssl x509 -in many.customer.test.pem -out certificates.pem
+    crl_of many.customer.test.pem | openssl crl -inform DER -out lists.pem
     cross_signed "Example Issuing CA E1" chain.pem
 }
 

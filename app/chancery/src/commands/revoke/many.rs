@@ -1,15 +1,17 @@
-//! Many at once, by a file of serial numbers.
+//! Many at once, by a file of serial numbers or of certificates.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use chancery_domain::RevocationReason;
+use chancery_pki::Kept;
 use chancery_service::operator::{Fate, MANY};
 use serde_json::{Value, json};
 
 use super::serial;
 use crate::commands::context::Context;
+use crate::commands::recover;
 use crate::failure::Failure;
 use crate::print::record;
 use crate::target::Target;
@@ -17,7 +19,7 @@ use crate::target::Target;
 /// Of lines that name nothing to revoke, so many are told one by one to people; scripts get all of them.
 const TOLD: usize = 100;
 
-/// What came of all lines so far.
+/// What came of everything so far.
 #[derive(Default)]
 struct Tally {
     revoked: u64,
@@ -25,11 +27,17 @@ struct Tally {
     unknown: u64,
     nothing_to_revoke: u64,
     malformed: u64,
-    /// Lines from which nothing came, and why.
+    /// The lines, or the places in a file, from which nothing came, and why.
     told: Vec<(usize, String)>,
 }
 
-pub fn run(target: &Target, file: &Path, reason: RevocationReason, comment: Option<String>) -> Result<(), Failure> {
+/// Those whose serial numbers are in a file.
+pub fn by_serial(
+    target: &Target,
+    file: &Path,
+    reason: RevocationReason,
+    comment: Option<String>,
+) -> Result<(), Failure> {
     let input: Box<dyn BufRead> = match file.to_str() {
         Some("-") => Box::new(io::stdin().lock()),
         _ => Box::new(BufReader::new(File::open(file).map_err(|error| unreadable(file, &error))?)),
@@ -39,17 +47,43 @@ pub fn run(target: &Target, file: &Path, reason: RevocationReason, comment: Opti
     let revoked = in_batches(input, &mut tally, |serials| {
         context.wait(context.operator.revoke_many(serials, reason, comment.clone())).map_err(Failure::from)
     });
-    tally.tell(&context)?;
+    tally.tell(&context, "line")?;
     revoked.map_err(|failure| match failure {
         Stopped::Unread(error) => unreadable(file, &error),
-        Stopped::Failed(failure) => failure.advise("run it again: what is revoked stays as it is"),
+        Stopped::Failed(failure) => failure.advise(AGAIN),
     })?;
-    match tally.told.len() {
-        0 => Ok(()),
-        1 => Err(Failure::failed("1 line named nothing that could be revoked")),
-        lines => Err(Failure::failed(format!("{lines} lines named nothing that could be revoked"))),
-    }
+    tally.outcome("line")
 }
+
+/// Those that are in a file themselves.
+pub fn brought(target: &Target, file: &Path, reason: RevocationReason, comment: Option<String>) -> Result<(), Failure> {
+    let mut tally = Tally::default();
+    let mut certificates = Vec::new();
+    for (kept, place) in Kept::read(&recover::read(file)?).into_iter().zip(1..) {
+        match kept {
+            Ok(Kept::Certificate(certificate)) => certificates.push((place, *certificate)),
+            Ok(Kept::Crl(_)) => {
+                tally.malformed(place, "it is a revocation list; chancery recover repeats what it tells")
+            }
+            Err(error) => tally.malformed(place, &error.to_string()),
+        }
+    }
+    let context = Context::open(target)?;
+    let revoked = certificates.chunks(MANY).try_for_each(|batch| {
+        let brought = batch.iter().map(|(_, certificate)| certificate.clone()).collect();
+        let fates = context.wait(context.operator.revoke_brought(brought, reason, comment.clone()))?;
+        for ((place, certificate), fate) in batch.iter().zip(fates) {
+            let serial = certificate.info().map(|info| info.serial).unwrap_or_default();
+            tally.count(*place, &serial, fate);
+        }
+        Ok::<_, Failure>(())
+    });
+    tally.tell(&context, "item")?;
+    revoked.map_err(|failure| failure.advise(AGAIN))?;
+    tally.outcome("item")
+}
+
+const AGAIN: &str = "run it again: what is revoked stays as it is";
 
 /// Why the lines that were left were not looked at.
 enum Stopped {
@@ -97,6 +131,14 @@ impl Tally {
                 self.nothing_to_revoke += 1;
                 self.told.push((line, format!("{serial} has expired, or was never issued")));
             }
+            Fate::Ca => {
+                self.nothing_to_revoke += 1;
+                self.told.push((line, format!("{serial} is that of a CA; use chancery ca revoke-issuer")));
+            }
+            Fate::NotTaken(why) => {
+                self.unknown += 1;
+                self.told.push((line, format!("{serial}: {}", recover::why_not(why))));
+            }
         }
     }
 
@@ -105,24 +147,34 @@ impl Tally {
         self.told.push((line, wrong.to_owned()));
     }
 
-    fn tell(&mut self, context: &Context) -> Result<(), Failure> {
+    fn outcome(&self, unit: &str) -> Result<(), Failure> {
+        match self.told.len() {
+            0 => Ok(()),
+            1 => Err(Failure::failed(format!("1 {unit} named nothing that could be revoked"))),
+            many => Err(Failure::failed(format!("{many} {unit}s named nothing that could be revoked"))),
+        }
+    }
+
+    fn tell(&mut self, context: &Context, unit: &str) -> Result<(), Failure> {
         // A line that was found wrong at once may stand behind one that was asked about later.
         self.told.sort_by_key(|(line, _)| *line);
         let mut text = format!("{} revoked, {} revoked already, {} unknown", self.revoked, self.already, self.unknown);
-        for (count, what) in [(self.nothing_to_revoke, "expired or never issued"), (self.malformed, "unreadable")] {
+        for (count, what) in
+            [(self.nothing_to_revoke, "expired, never issued, or of a CA"), (self.malformed, "unreadable")]
+        {
             if count > 0 {
                 text.push_str(&format!(", {count} {what}"));
             }
         }
         text.push('.');
         for (line, wrong) in self.told.iter().take(TOLD) {
-            text.push_str(&format!("\nline {line}: {wrong}"));
+            text.push_str(&format!("\n{unit} {line}: {wrong}"));
         }
         if self.told.len() > TOLD {
             text.push_str(&format!("\nand {} more; --json has all", self.told.len() - TOLD));
         }
         let problems: Vec<Value> =
-            self.told.iter().map(|(line, wrong)| json!({"line": line, "problem": wrong})).collect();
+            self.told.iter().map(|(line, wrong)| json!({unit: line, "problem": wrong})).collect();
         let record = record! {
             "revoked" => self.revoked,
             "already" => self.already,
