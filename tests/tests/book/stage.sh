@@ -173,7 +173,7 @@ certificate() {
 
 # crl_of FILE: the revocation list that a certificate names, in DER.
 crl_of() {
-    curl -sSf "$(openssl x509 -in "$1" -noout -ext crlDistributionPoints | sed -n 's/^ *URI://p')"
+    curl -sS "$(openssl x509 -in "$1" -noout -ext crlDistributionPoints | sed -n 's/^ *URI://p')"
 }
 
 # cross_signed CA FILE: the chain by which another root vouches for an issuing CA.

@@ -141,7 +141,7 @@ impl Tally {
         let mut lines = Vec::new();
         if self.recovered + self.known + self.expired + self.passed_over > 0 {
             lines.push(format!(
-                "Certificates: {} were unknown, and are answered for from now on; {} were known; {} have expired.",
+                "Certificates: {} unknown before, and answered for from now on; {} known; {} expired.",
                 self.recovered, self.known, self.expired
             ));
         }
@@ -168,11 +168,11 @@ impl Tally {
 fn sentence(list: &BroughtList) -> String {
     let BroughtList { issuer, revoked, recovered, already, expired, strange, is_newer } = list;
     let mut text = format!(
-        "List of {issuer}: {revoked} were good here and are revoked, {recovered} were unknown and are revoked, {already} were \
-         revoked already, {expired} have expired."
+        "List of {issuer}: {revoked} revoked that were good here, {recovered} revoked that were unknown, {already} revoked \
+         already, {expired} expired."
     );
     if *strange > 0 {
-        text.push_str(&format!(" {strange} have serial numbers that were never drawn here, and are left out."));
+        text.push_str(&format!(" Left out: {strange} with serial numbers that were never drawn here."));
     }
     if *is_newer {
         text.push_str(" It is newer than the last that was known; the next gets a greater number.");

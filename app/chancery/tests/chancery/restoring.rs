@@ -200,8 +200,8 @@ fn what_is_not_ours_is_told_and_keeps_nothing_else_from_coming_back() {
     let said = outcome(chancery().args(["recover"]).arg(&both).arg("--data-dir").arg(place));
     assert_eq!(said.code, 1, "{said:?}");
     for line in [
-        "0 were unknown",
-        "1 were known",
+        "0 unknown before",
+        "1 known",
         ", 1: ",
         "(CN=Other): no CA of this installation has signed it",
         ", 3: cannot be read",

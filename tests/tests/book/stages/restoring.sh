@@ -18,20 +18,14 @@ before_sqlite_2() {
 }
 
 # Of PostgreSQL where there is one, and of SQLite otherwise, which it is for as well.
-before_postgrebefore_bring_back_what_others_have_kept() { unset CHANCERY__DATABASE__URL; }
-after_bring_back_what_others_have_kept() { said '1 were unknown, and are answered for from now on'; }
-
-sql() {
+before_postgresql() {
     [ -n "${CHANCERY_TEST_POSTGRES-}" ] || return 0
     database=book_restoring_$$
     sql "CREATE DATABASE $database"
     export CHANCERY__DATABASE__URL=${CHANCERY_TEST_POSTGRES%/*}/$database
     chancery init --config chancery.toml --country XX --organization Example
 }
-after_postgrebefore_bring_back_what_others_have_kept() { unset CHANCERY__DATABASE__URL; }
-after_bring_back_what_others_have_kept() { said '1 were unknown, and are answered for from now on'; }
-
-sql() {
+after_postgresql() {
     chancery serve --config chancery.toml
     [ -n "${database-}" ] || return 0
     said "$database"
@@ -40,6 +34,6 @@ sql() {
 }
 
 before_bring_back_what_others_have_kept() { unset CHANCERY__DATABASE__URL; }
-after_bring_back_what_others_have_kept() { said '1 were unknown, and are answered for from now on'; }
+after_bring_back_what_others_have_kept() { said '1 unknown before, and answered for from now on'; }
 
 sql() { psql --no-psqlrc --quiet --command "$1" "$CHANCERY_TEST_POSTGRES"; }
