@@ -33,7 +33,7 @@ pub use rows::issuer::{IssuerKind, IssuerRecord, IssuerRevocation, IssuerStandin
 pub use rows::issuer_chain::ChainRecord;
 pub use rows::job::{Backlog, Job, JobKind};
 pub use rows::node::NodeRow;
-pub use rows::order::OrderFilter;
+pub use rows::order::{OrderFilter, OrdersOf};
 pub use rows::overview::{CountedState, Span};
 pub use rows::party::{NonceClaim, Party, Redeemed};
 pub use rows::precertificate::{OpenPrecertificate, PrecertificateFate, PrecertificateRow};

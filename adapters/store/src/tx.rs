@@ -34,6 +34,9 @@ pub(crate) enum Session<'a> {
     Postgres(Transaction<'a>),
 }
 
+/// Things that are asked about on one way to the server, with a question or two each.
+const ASKED_AT_A_TIME: usize = 60;
+
 impl<'a> Tx<'a> {
     pub(crate) fn new(session: Session<'a>) -> Self {
         Self { session, known: None, foreseeing: false, marks: Marks::default() }
@@ -138,6 +141,23 @@ impl<'a> Tx<'a> {
             ask(self);
             self.foreseeing = false;
         }
+    }
+
+    /// Asks the same about each of many things, which should differ. On PostgreSQL they are [foreseen](Self::foresee), many at a
+    /// time; so what is asked about one must not depend on an answer.
+    pub fn ask_each<I, T, E>(
+        &mut self,
+        things: &[I],
+        ask: impl Fn(&mut Self, &I) -> Result<T, E>,
+    ) -> Result<Vec<T>, E> {
+        let mut answers = Vec::with_capacity(things.len());
+        for some in things.chunks(ASKED_AT_A_TIME) {
+            self.foresee(|tx| some.iter().for_each(|thing| drop(ask(tx, thing))));
+            for thing in some {
+                answers.push(ask(self, thing)?);
+            }
+        }
+        Ok(answers)
     }
 
     /// The first row, where there is one.

@@ -7,7 +7,7 @@ use chancery_domain::{
     Account, AccountChange, AccountError, AccountId, EabCredential, EabTerms, EmailAddress, ExternalId, Group, GroupId,
     Kid, Metadata, Order, Page, PageRequest, Scope, Secret, Timestamp,
 };
-use chancery_store::{AccountFilter, Tx};
+use chancery_store::{AccountFilter, OrdersOf, Tx};
 use serde_json::{Value, json};
 
 use crate::account_lookup::AccountLookup;
@@ -99,8 +99,7 @@ impl Accounts {
                 let page = tx.credentials_of_account(account.id, &PageRequest::default())?;
                 let list = ListName::new("account/eab-credential", reseller, &account.id);
                 let Page { items, next } = page;
-                let items = items.into_iter().map(|credential| detail(tx, credential, account.clone()));
-                let items = items.collect::<Result<_, _>>()?;
+                let items = tx.ask_each(&items, |tx, credential| detail(tx, credential.clone(), account.clone()))?;
                 let credentials = kernel.cursors.close(&list, Page { items, next });
                 let groups = tx.groups_of_account(account.id)?;
                 Ok(AccountDetails { account, credentials, groups })
@@ -174,7 +173,7 @@ impl Accounts {
                 let now = kernel.now();
                 // Groups and orders before accounts, as everybody does, so that no two units wait for each other.
                 tx.claim_groups_of_account(id)?;
-                let open = tx.lock_open_orders(id, now, u32::MAX)?;
+                let open = tx.lock_open_orders(OrdersOf::Account(id), now, u32::MAX)?;
                 let before = claim_live(tx, &by, id)?;
                 let after = before.clone().terminate(now)?;
                 tx.save_account(&after)?;
@@ -184,8 +183,8 @@ impl Accounts {
                 tx.remove_memberships(id, now)?;
                 drop(open);
                 // Read again: since the account was claimed, no order can have come.
-                let rest = tx.lock_open_orders(id, now, u32::MAX)?;
-                let cancelled = termination::cancel(&kernel, tx, &by, rest)?;
+                let rest = tx.lock_open_orders(OrdersOf::Account(id), now, u32::MAX)?;
+                let cancelled = termination::cancel(&kernel, tx, &by, rest, OrdersOf::Account(id))?;
                 let mut revoked = ended.revoked;
                 if ending.revoke_certificates {
                     revoked += termination::revoke(&kernel, tx, &by, id, u32::MAX)?;
@@ -203,7 +202,7 @@ impl Accounts {
                 Ok::<_, ServiceError>(cancelled)
             })
             .await?;
-        telling::cancelled(caller, &cancelled, termination::BECAUSE);
+        telling::cancelled(caller, &cancelled, termination::because(OrdersOf::Account(id)));
         Ok(())
     }
 }

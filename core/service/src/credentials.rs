@@ -1,5 +1,6 @@
 //! EAB credentials: what a customer's ACME client is let in with.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chancery_domain::{
@@ -100,8 +101,7 @@ impl Credentials {
                 let list = ListName::new("account/eab-credential", caller.reseller, &account.id);
                 let page = tx.credentials_of_account(account.id, &kernel.cursors.open(&list, &request)?)?;
                 let Page { items, next } = page;
-                let items = items.into_iter().map(|credential| detail(tx, credential, account.clone()));
-                let items = items.collect::<Result<_, _>>()?;
+                let items = tx.ask_each(&items, |tx, credential| detail(tx, credential.clone(), account.clone()))?;
                 Ok(kernel.cursors.close(&list, Page { items, next }))
             })
             .await
@@ -118,13 +118,16 @@ impl Credentials {
         let (caller, page) = (caller.clone(), self.kernel.cursors.open(&list, request)?);
         let read = move |tx: &mut Tx<'_>| {
             let Page { items, next } = tx.credentials_of_reseller(caller.reseller, &page)?;
-            let mut detailed = Vec::with_capacity(items.len());
-            for credential in items {
-                let account = tx.account(caller.reseller, credential.account)?;
+            let ids: BTreeSet<_> = items.iter().map(|credential| credential.account).collect();
+            let accounts = tx.ask_each(&Vec::from_iter(ids), |tx, id| tx.account(caller.reseller, *id))?;
+            let accounts: BTreeMap<_, _> =
+                accounts.into_iter().flatten().map(|account| (account.id, account)).collect();
+            let items = tx.ask_each(&items, |tx, credential| {
+                let account = accounts.get(&credential.account).cloned();
                 let account = account.ok_or_else(|| ServiceError::internal("a credential without its account"))?;
-                detailed.push(detail(tx, credential, account)?);
-            }
-            Ok::<_, ServiceError>(Page { items: detailed, next })
+                detail(tx, credential.clone(), account)
+            })?;
+            Ok::<_, ServiceError>(Page { items, next })
         };
         self.kernel.read_list(&list, read).await
     }

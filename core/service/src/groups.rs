@@ -83,9 +83,9 @@ impl Groups {
         let page = self.kernel.cursors.open(&list, request)?;
         let read = move |tx: &mut Tx<'_>| {
             let Page { items, next } = tx.groups(reseller, &page)?;
-            let with_policies = |group: Group| Ok(GroupDetails { policies: tx.policies_of_group(group.id)?, group });
-            let items = items.into_iter().map(with_policies).collect::<Result<_, ServiceError>>()?;
-            Ok::<_, ServiceError>(Page { items, next })
+            let policies = tx.ask_each(&items, |tx, group| tx.policies_of_group(group.id))?;
+            let items = items.into_iter().zip(policies).map(|(group, policies)| GroupDetails { group, policies });
+            Ok::<_, ServiceError>(Page { items: items.collect(), next })
         };
         self.kernel.read_list(&list, read).await
     }

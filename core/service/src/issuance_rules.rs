@@ -1,11 +1,12 @@
 //! What must hold for an order when it is drafted, and again when it is signed and kept.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use chancery_domain::{
     Account, AccountError, AccountId, AcmeAccount, AcmeAccountId, Authorization, EabCredential, EvidenceRules,
     IssuerId, Kid, Order, OrderId, Problem, ProblemKind, ProofError, Reseller, ResellerId, Timestamp,
-    ValidationProblem, messages,
+    ValidationProblem,
 };
 use chancery_pki::{CertificateRequest, Draft};
 use chancery_store::{Party, StoreError, Tx};
@@ -116,18 +117,20 @@ pub(crate) fn require_short(stored: &Draft, most_days: u32) -> Result<(), Servic
 
 /// The authorizations of an order, but for those taken over from a permission that was given up since.
 pub(crate) fn standing_authorizations(tx: &mut Tx<'_>, order: OrderId) -> Result<Vec<Authorization>, ServiceError> {
-    let mut standing = Vec::new();
-    for authorization in tx.authorizations(order)? {
-        let taken_over = authorization.validation().map(|validation| validation.source);
-        let stands = match taken_over.filter(|source| *source != authorization.id) {
-            Some(source) => tx.any_authorization(source)?.is_some_and(|source| source.validation().is_some()),
-            None => true,
-        };
-        if stands {
-            standing.push(authorization);
-        }
-    }
-    Ok(standing)
+    let authorizations = tx.authorizations(order)?;
+    let source = |authorization: &Authorization| {
+        authorization.validation().map(|validation| validation.source).filter(|source| *source != authorization.id)
+    };
+    let sources: Vec<_> = authorizations.iter().filter_map(source).collect::<BTreeSet<_>>().into_iter().collect();
+    let found = tx.ask_each(&sources, |tx, source| tx.any_authorization(*source))?;
+    let given_up: BTreeSet<_> = sources
+        .into_iter()
+        .zip(found)
+        .filter(|(_, found)| found.as_ref().is_none_or(|found| found.validation().is_none()))
+        .map(|(source, _)| source)
+        .collect();
+    let stands = |each: &Authorization| source(each).is_none_or(|source| !given_up.contains(&source));
+    Ok(authorizations.into_iter().filter(stands).collect())
 }
 
 /// What the evidence for an order has to be.
@@ -178,11 +181,19 @@ pub(crate) fn as_problem(error: &ServiceError) -> Option<ValidationProblem> {
         | ServiceError::IdempotencyKeyReused => return None,
     };
     let detail = match error {
-        ServiceError::PolicyViolation(problems) => messages(problems),
+        ServiceError::PolicyViolation(problems) => problems.iter().map(broken_rule).collect::<Vec<_>>().join("; "),
         ServiceError::Internal(_) => {
             "the service could not issue the certificate; the operator has been told".to_owned()
         }
         other => other.to_string(),
     };
     Some(ValidationProblem { kind, detail })
+}
+
+/// What is told of a rule where there is no list to tell it in: which one, and whose.
+fn broken_rule(problem: &Problem) -> String {
+    match &problem.policy {
+        Some(policy) => format!("{} [{} of {policy}]", problem.message, problem.code),
+        None => format!("{} [{}]", problem.message, problem.code),
+    }
 }

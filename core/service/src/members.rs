@@ -101,16 +101,17 @@ type Members = BTreeMap<AccountId, Vec<String>>;
 /// Every account that is named, or the names of all that are missing. A terminated account is missing.
 fn find_all(tx: &mut Tx<'_>, caller: &Caller, names: &[String]) -> Result<Members, ServiceError> {
     let (mut found, mut missing) = (Members::new(), BTreeSet::new());
-    for name in names {
-        match AccountLookup::parse(name).find(tx, caller.reseller) {
-            Ok(account) => found.entry(account.id).or_default().push(name.clone()),
-            Err(ServiceError::NotFound(..)) => drop(missing.insert(name.clone())),
-            Err(other) => return Err(other),
+    let accounts = tx.ask_each(names, |tx, name| AccountLookup::parse(name).find_any(tx, caller.reseller))?;
+    for (name, account) in names.iter().zip(accounts) {
+        match account {
+            Some(account) => found.entry(account.id).or_default().push(name.clone()),
+            None => drop(missing.insert(name.clone())),
         }
     }
-    for (id, names) in &found {
-        let live = tx.hold_account(caller.reseller, *id)?.is_some_and(|account| account.deleted_at.is_none());
-        if !live {
+    let ids: Vec<_> = found.keys().copied().collect();
+    let held = tx.ask_each(&ids, |tx, id| tx.hold_account(caller.reseller, *id))?;
+    for (names, account) in found.values().zip(held) {
+        if account.is_none_or(|account| account.deleted_at.is_some()) {
             missing.extend(names.iter().cloned());
         }
     }

@@ -125,9 +125,9 @@ impl Policies {
         let page = self.kernel.cursors.open(&list, request)?;
         let read = move |tx: &mut Tx<'_>| {
             let Page { items, next } = tx.policies(reseller, &page)?;
-            let with_groups = |policy: Policy| Ok(PolicyDetails { groups: tx.groups_of_policy(policy.id)?, policy });
-            let items = items.into_iter().map(with_groups).collect::<Result<_, ServiceError>>()?;
-            Ok::<_, ServiceError>(Page { items, next })
+            let groups = tx.ask_each(&items, |tx, policy| tx.groups_of_policy(policy.id))?;
+            let items = items.into_iter().zip(groups).map(|(policy, groups)| PolicyDetails { policy, groups });
+            Ok::<_, ServiceError>(Page { items: items.collect(), next })
         };
         self.kernel.read_list(&list, read).await
     }

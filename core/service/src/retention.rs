@@ -127,17 +127,15 @@ impl Sweeper {
     pub async fn sweep(&self) -> Result<Swept, ServiceError> {
         let (now, mut swept) = (self.kernel.now(), Swept::default());
         if self.hold().await? && self.believes(now).await? {
-            let lost = match self.sweep_all(now, &mut swept).await {
-                Ok(()) => false,
-                Err(Halt::Lost) => true,
-                Err(Halt::Failed(error)) => return Err(error),
-            };
-            // What is gone is gone, also where another has taken over in between.
+            let ended = self.sweep_all(now, &mut swept).await;
+            // What is gone is gone, also where something failed or another has taken over in between.
             if swept != Swept::default() {
                 self.tell(swept).await?;
             }
-            if lost {
-                tracing::info!("another node goes on deleting what has been kept long enough");
+            match ended {
+                Ok(()) => {}
+                Err(Halt::Lost) => tracing::info!("another node goes on deleting what has been kept long enough"),
+                Err(Halt::Failed(error)) => return Err(error),
             }
         }
         Ok(swept)
@@ -302,6 +300,7 @@ impl Sweeper {
             ("precertificates", precertificates),
             ("authorizations", authorizations),
             ("audit", audit),
+            ("counts", counts),
         ] {
             metrics::counter!("chancery_retention_deleted_total", "kind" => kind).increment(gone);
         }
@@ -309,7 +308,7 @@ impl Sweeper {
         let until = |span: Option<Duration>| span.map(|span| Timestamp::to_string(&kernel.now().minus(span)));
         let kept = self.kernel.settings.retention;
         let detail = json!({
-            "orders": orders, "certificates": certificates, "precertificates": precertificates, "authorizations": authorizations, "audit": audit,
+            "orders": orders, "certificates": certificates, "precertificates": precertificates, "authorizations": authorizations, "audit": audit, "counts": counts,
             "auditKeptFrom": until(kept.audit), "refusalsKeptFrom": until(kept.refusals),
         });
         self.kernel.store.write(move |tx| kernel.audit_own(tx, None, "retention.delete", "database", &detail)).await

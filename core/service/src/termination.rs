@@ -1,9 +1,9 @@
-//! What ends with an account: its open orders and, where that is asked for, its certificates.
+//! What ends with an account, a customer's or one of ACME: its open orders and, where that is asked for, its certificates.
 
 use std::sync::Arc;
 
 use chancery_domain::{AccountId, Order, RevocationReason};
-use chancery_store::Tx;
+use chancery_store::{OrdersOf, Tx};
 
 use crate::accounts::{Ending, claim_live};
 use crate::caller::Caller;
@@ -15,14 +15,57 @@ use crate::telling;
 
 /// What is ended in one unit of work, as long as there is more.
 const FEW: u32 = 100;
-pub(crate) const BECAUSE: &str = "the account was terminated";
 const REASON: RevocationReason = RevocationReason::CessationOfOperation;
 
 /// How many were ended.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Ended {
     pub(crate) cancelled: usize,
     pub(crate) revoked: usize,
+}
+
+/// Why orders end that belonged to somebody, for people.
+pub(crate) const fn because(whose: OrdersOf) -> &'static str {
+    match whose {
+        OrdersOf::Account(_) => "the account was terminated",
+        OrdersOf::AcmeAccount(_) => "the ACME account was deactivated",
+    }
+}
+
+/// The same for the audit trail.
+const fn action(whose: OrdersOf) -> &'static str {
+    match whose {
+        OrdersOf::Account(_) => "account.terminate",
+        OrdersOf::AcmeAccount(_) => "acme_account.deactivate",
+    }
+}
+
+/// Ends orders, a few at a time, until not many are left, so that nobody else waits for long; says how many. The caller may do
+/// it, as `require` finds with the orders locked, or nothing is done.
+pub(crate) async fn end_most_orders(
+    kernel: &Arc<Kernel>,
+    caller: &Caller,
+    whose: OrdersOf,
+    require: impl Fn(&mut Tx<'_>, &Caller) -> Result<(), ServiceError> + Copy + Send + 'static,
+) -> Result<usize, ServiceError> {
+    let mut ended = 0;
+    loop {
+        let now = kernel.now();
+        let many = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.has_open_orders(whose, now, 2 * FEW)?);
+        if !kernel.store.read(many).await? {
+            return Ok(ended);
+        }
+        let (inner, by) = (kernel.clone(), caller.clone());
+        let unit = move |tx: &mut Tx<'_>| {
+            // Orders before accounts, as everybody does.
+            let few = tx.lock_open_orders(whose, inner.now(), FEW)?;
+            require(tx, &by)?;
+            cancel(&inner, tx, &by, few, whose)
+        };
+        let cancelled = kernel.store.write(unit).await?;
+        telling::cancelled(caller, &cancelled, because(whose));
+        ended += cancelled.len();
+    }
 }
 
 /// Ends orders, and certificates where that is asked for, until few are left. The account is the caller's, or nothing is done.
@@ -32,21 +75,9 @@ pub(crate) async fn end_most(
     id: AccountId,
     ending: Ending,
 ) -> Result<Ended, ServiceError> {
-    let mut ended = Ended::default();
-    while kernel.store.read(many_orders(kernel, id)).await? {
-        let (kernel, caller) = (kernel.clone(), caller.clone());
-        let (store, by) = (kernel.store.clone(), caller.clone());
-        let cancelled = store
-            .write(move |tx| {
-                // Orders before accounts, as everybody does.
-                let few = tx.lock_open_orders(id, kernel.now(), FEW)?;
-                claim_live(tx, &caller, id)?;
-                cancel(&kernel, tx, &caller, few)
-            })
-            .await?;
-        telling::cancelled(&by, &cancelled, BECAUSE);
-        ended.cancelled += cancelled.len();
-    }
+    let require = move |tx: &mut Tx<'_>, caller: &Caller| claim_live(tx, caller, id).map(drop);
+    let cancelled = end_most_orders(kernel, caller, OrdersOf::Account(id), require).await?;
+    let mut ended = Ended { cancelled, revoked: 0 };
     while ending.revoke_certificates && kernel.store.read(many_certificates(kernel, id)).await? {
         let (kernel, caller) = (kernel.clone(), caller.clone());
         let store = kernel.store.clone();
@@ -60,17 +91,18 @@ pub(crate) async fn end_most(
     Ok(ended)
 }
 
-/// Cancels them; an order that is being issued fails by itself, since nothing is signed for a terminated account.
+/// Cancels them; an order that is being issued fails by itself, since nothing is signed for an account that has ended.
 pub(crate) fn cancel(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     caller: &Caller,
     orders: Vec<Order>,
+    whose: OrdersOf,
 ) -> Result<Vec<Order>, ServiceError> {
     let mut cancelled = Vec::with_capacity(orders.len());
     for order in orders {
         let order = cancel_order(tx, order, kernel.now())?;
-        kernel.audit(tx, caller, "order.cancel", order.id, &describe_with(&order, "because", "account.terminate"))?;
+        kernel.audit(tx, caller, "order.cancel", order.id, &describe_with(&order, "because", action(whose)))?;
         cancelled.push(order);
     }
     Ok(cancelled)
@@ -92,14 +124,6 @@ pub(crate) fn revoke(
         kernel.audit(tx, caller, "certificate.revoke", certificate.id, &detail)?;
     }
     Ok(revoked.len())
-}
-
-fn many_orders(
-    kernel: &Arc<Kernel>,
-    id: AccountId,
-) -> impl FnMut(&mut Tx<'_>) -> Result<bool, ServiceError> + Send + 'static {
-    let now = kernel.now();
-    move |tx| Ok(tx.has_open_orders(id, now, 2 * FEW)?)
 }
 
 fn many_certificates(

@@ -1,6 +1,8 @@
 //! Accounts: changed, given another key, ended.
 
+use chancery_domain::PageRequest;
 use chancery_jose::{SigningKey, jws};
+use chancery_store::AuditFilter;
 use chancery_tests::{AcmeClient, Reply, on_both_databases};
 use serde_json::{Map, Value, json};
 
@@ -26,6 +28,24 @@ on_both_databases! {
         problem(&client.post(&url, &json!({"contact": ["tel:+4930"]})).await, 400, "unsupportedContact");
         problem(&client.post(&url, &json!({"contact": ["mailto:a@example.com,b@example.com"]})).await, 400, "invalidContact");
         assert!(client.post(&url, &json!({"contact": []})).await.expect(200).get("contact").is_none());
+    }
+
+    /// A few at a time, so that nobody else waits for all of them.
+    async fn very_many_open_orders_end_with_their_account(world: World) {
+        let (tenant, _, client) = stage(&world).await;
+        for number in 0..205 {
+            client.order(&[&format!("n{number}.example.com")]).await;
+        }
+        let url = client.kid.clone().unwrap();
+        client.post(&url, &json!({"status": "deactivated"})).await.expect(200);
+        let open = tenant.get("/v1/order?status=pending").await.expect(200);
+        assert_eq!(open["items"], json!([]));
+        let of = async |action: &str| {
+            let filter = AuditFilter { action: Some(action.to_owned()), ..AuditFilter::default() };
+            world.services.audit.list(filter, PageRequest { limit: 1000, after: None }).await.unwrap()
+        };
+        assert_eq!(of("order.cancel").await.len(), 205);
+        assert!(of("acme_account.deactivate").await[0].detail.contains(r#""cancelledOrders":205"#));
     }
 
     async fn a_deactivated_account_can_do_nothing_more(world: World) {

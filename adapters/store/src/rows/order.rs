@@ -32,6 +32,25 @@ const AUTHORIZATIONS: &str = "(SELECT string_agg(authorizations.id, ',' ORDER BY
 
 static SELECT: LazyLock<String> = LazyLock::new(|| format!("SELECT {COLUMNS}, {AUTHORIZATIONS} FROM orders"));
 
+/// Whose orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrdersOf {
+    Account(AccountId),
+    AcmeAccount(AcmeAccountId),
+}
+
+impl OrdersOf {
+    fn column(self) -> (&'static str, String) {
+        match self {
+            Self::Account(id) => ("account_id", id.to_string()),
+            Self::AcmeAccount(id) => ("acme_account_id", id.to_string()),
+        }
+    }
+}
+
+/// That an order can still become something at the time `?2`.
+const OPEN: &str = "state IN ('pending', 'ready') AND expires_at > ?2 AND finalized_at IS NULL";
+
 impl Tx<'_> {
     /// How many orders of an account wait to be finalized, counted up to so many.
     pub fn open_orders_up_to(&mut self, account: AccountId, most: u32, now: Timestamp) -> Result<i64, StoreError> {
@@ -186,32 +205,18 @@ impl Tx<'_> {
         walk::page(self, walk.as_ref(), reseller, page, rows, |order| order.id.to_string())
     }
 
-    /// Whether an account has so many orders that can still become something.
-    pub fn has_open_orders(&mut self, account: AccountId, now: Timestamp, many: u32) -> Result<bool, StoreError> {
-        let sql = "SELECT id FROM orders WHERE account_id = ?1 AND state IN ('pending', 'ready') AND expires_at > ?2
-                   AND finalized_at IS NULL LIMIT ?3";
-        Ok(self.query(sql, params![account, now, many], |_| Ok(()))?.len() >= many as usize)
+    /// Whether somebody has so many orders that can still become something.
+    pub fn has_open_orders(&mut self, whose: OrdersOf, now: Timestamp, many: u32) -> Result<bool, StoreError> {
+        let (column, id) = whose.column();
+        let sql = format!("SELECT id FROM orders WHERE {column} = ?1 AND {OPEN} LIMIT ?3");
+        Ok(self.query(&sql, params![id, now, many], |_| Ok(()))?.len() >= many as usize)
     }
 
-    /// Locks up to `most` orders of an account that can still become something, in the order of their ids.
-    pub fn lock_open_orders(
-        &mut self,
-        account: AccountId,
-        now: Timestamp,
-        most: u32,
-    ) -> Result<Vec<Order>, StoreError> {
-        let sql = format!(
-            "{} WHERE account_id = ?1 AND state IN ('pending', 'ready') AND expires_at > ?2
-             AND finalized_at IS NULL ORDER BY id LIMIT ?3",
-            *SELECT
-        );
-        self.query_claimed(&sql, params![account, now, most], read)
-    }
-
-    /// The same of an ACME account.
-    pub fn open_orders_of_acme_account(&mut self, account: AcmeAccountId) -> Result<Vec<Order>, StoreError> {
-        let sql = format!("{} WHERE acme_account_id = ?1 AND state IN ('pending', 'ready')", *SELECT);
-        self.query(&sql, params![account], read)
+    /// Locks up to `most` orders of somebody that can still become something, in the order of their ids.
+    pub fn lock_open_orders(&mut self, whose: OrdersOf, now: Timestamp, most: u32) -> Result<Vec<Order>, StoreError> {
+        let (column, id) = whose.column();
+        let sql = format!("{} WHERE {column} = ?1 AND {OPEN} ORDER BY id LIMIT ?3", *SELECT);
+        self.query_claimed(&sql, params![id, now, most], read)
     }
 
     /// A page of the orders of an ACME account that have not come to nothing, newest first.

@@ -106,7 +106,7 @@ pub const METRICS: &[Metric] = &[
     of("chancery_audit_strangers_unwritten_total", Counter, Unit::Count, &[],
         "Refusals of strangers that are only counted: 429s, and those beyond 60 a minute from one network."),
     of("chancery_retention_deleted_total", Counter, Unit::Count,
-        &[("kind", Are(&["orders", "certificates", "precertificates", "authorizations", "audit"]))], "Rows that were kept long enough, and deleted."),
+        &[("kind", Are(&["orders", "certificates", "precertificates", "authorizations", "audit", "counts"]))], "Rows that were kept long enough, and deleted."),
     of("chancery_trace_spans_dropped_total", Counter, Unit::Count, &[], "Spans that the collector of traces did not get."),
 
     of("chancery_orders_created_total", Counter, Unit::Count, &[("via", Are(&["reseller", "acme"]))], "Orders taken."),

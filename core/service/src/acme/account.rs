@@ -1,22 +1,19 @@
 //! ACME accounts: registered, changed, given another key, ended.
 
-use chancery_domain::{
-    AccountError, AcmeAccount, AcmeAccountId, Contact, EabCredential, Order, OrderId, Page, Timestamp,
-};
+use chancery_domain::{AccountError, AcmeAccount, AcmeAccountId, Contact, EabCredential, OrderId, Page, Timestamp};
 use chancery_jose::{Jwk, Jws};
 use chancery_pki::{KeyProblem, SubscriberKey};
-use chancery_store::Tx;
+use chancery_store::{OrdersOf, Tx};
 use serde_json::{Value, json};
 
 use super::admission::{AcmeCaller, no_such_account, require_reseller, require_still, standing};
 use super::{Acme, AcmeError, binding};
-use crate::caller::{Actor, Origin};
+use crate::caller::{Actor, Caller, Origin};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::limits::Limit;
-use crate::orders::{cancel_order, describe_with};
-use crate::telling;
+use crate::{telling, termination};
 
 /// What a new account is to be.
 #[derive(Clone, Debug)]
@@ -95,34 +92,36 @@ impl Acme {
             .await
     }
 
-    /// Ends the account: it cannot be used again, and its open orders are cancelled (RFC 8555 section 7.3.6).
+    /// Ends the account: it cannot be used again, and its open orders are cancelled (RFC 8555 section 7.3.6). Where there are
+    /// very many, most of them are cancelled before, a few at a time.
     pub async fn deactivate_account(&self, by: &AcmeCaller) -> Result<AcmeAccount, ServiceError> {
         by.require_active()?;
         let (kernel, id, caller) = (self.kernel.clone(), by.account.id, by.caller.clone());
+        let whose = OrdersOf::AcmeAccount(id);
+        let require = move |tx: &mut Tx<'_>, caller: &Caller| {
+            claim(tx, id)?;
+            require_still(tx, caller)
+        };
+        let before = termination::end_most_orders(&self.kernel, &by.caller, whose, require).await?;
         let (account, cancelled) = self
             .kernel
             .store
             .write(move |tx| {
                 let now = kernel.now();
                 // Orders before accounts, as everybody does; and once more when no order can come any more.
-                lock_open_orders(tx, id)?;
+                tx.lock_open_orders(whose, now, u32::MAX)?;
                 let account = claim(tx, id)?;
                 require_still(tx, &caller)?;
                 let account = account.deactivate(now)?;
                 tx.save_acme_account(&account)?;
-                let mut cancelled = Vec::new();
-                for order in lock_open_orders(tx, id)?.into_iter().filter(|order| order.is_open(now)) {
-                    let order = cancel_order(tx, order, now)?;
-                    let because = describe_with(&order, "because", "acme_account.deactivate");
-                    kernel.audit(tx, &caller, "order.cancel", order.id, &because)?;
-                    cancelled.push(order);
-                }
-                let detail = json!({"cancelledOrders": cancelled.len()});
+                let rest = tx.lock_open_orders(whose, now, u32::MAX)?;
+                let cancelled = termination::cancel(&kernel, tx, &caller, rest, whose)?;
+                let detail = json!({"cancelledOrders": before + cancelled.len()});
                 kernel.audit(tx, &caller, "acme_account.deactivate", id, &detail)?;
                 Ok::<_, ServiceError>((account, cancelled))
             })
             .await?;
-        telling::cancelled(&by.caller, &cancelled, "the ACME account was deactivated");
+        telling::cancelled(&by.caller, &cancelled, termination::because(whose));
         Ok(account)
     }
 
@@ -254,16 +253,6 @@ fn claim(tx: &mut Tx<'_>, id: AcmeAccountId) -> Result<AcmeAccount, ServiceError
     let account = tx.claim_acme_account(id)?.ok_or_else(no_such_account)?;
     account.require_active()?;
     Ok(account)
-}
-
-fn lock_open_orders(tx: &mut Tx<'_>, account: AcmeAccountId) -> Result<Vec<Order>, ServiceError> {
-    let mut open = tx.open_orders_of_acme_account(account)?;
-    open.sort_by_key(|order| order.id);
-    let mut locked = Vec::with_capacity(open.len());
-    for order in open {
-        locked.extend(tx.lock_order(order.id)?);
-    }
-    Ok(locked)
 }
 
 fn describe(account: &AcmeAccount) -> Value {

@@ -98,7 +98,10 @@ impl Console {
                 true => tx.touch_external_session(&hash, now),
                 false => tx.touch_console_session(&hash, now),
             };
-            self.kernel.store.write(touch).await.map_err(ServiceError::from)?;
+            // Good to know, and no reason to keep anybody from a page.
+            if let Err(error) = self.kernel.store.write(touch).await {
+                tracing::warn!(%error, "could not note that a session of the console is in use");
+            }
         }
         Ok(Some(Session { person, csrf: csrf_of(token), signed_in_at: created_at, holder }))
     }

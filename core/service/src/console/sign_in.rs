@@ -49,9 +49,7 @@ impl Console {
         let now = self.kernel.now();
         let name = match &shown {
             // Only what is an id: anything else that was typed here may be a secret.
-            Credentials::Client { id, .. } => {
-                id.parse::<ClientId>().map_or_else(|_| "client".to_owned(), |id| id.to_string())
-            }
+            Credentials::Client { id, .. } => client_id(id).map_or_else(|| "client".to_owned(), |id| id.to_string()),
             Credentials::Operator { .. } => "operator".to_owned(),
         };
         if let Some(wait) = self.attempts.wait(&origin.address, &name, now) {
@@ -91,7 +89,7 @@ impl Console {
     }
 
     fn client(&self, tx: &mut Tx<'_>, id: &str, secret: &Secret, origin: &Origin) -> Result<Let, SignInRefusal> {
-        let id = id.trim().parse::<ClientId>().map_err(|_| SignInRefusal::Client)?;
+        let id = client_id(id).ok_or(SignInRefusal::Client)?;
         let hash = hash_secret(secret.reveal());
         let client = tx.client(id).map_err(ServiceError::from)?;
         let client = client.filter(|client| client.accepts(&hash) && client.is_live(self.kernel.now()));
@@ -120,4 +118,9 @@ impl From<chancery_store::StoreError> for SignInRefusal {
     fn from(error: chancery_store::StoreError) -> Self {
         Self::Service(error.into())
     }
+}
+
+/// The id that was typed, which may have come with a space from where it was copied.
+fn client_id(typed: &str) -> Option<ClientId> {
+    typed.trim().parse().ok()
 }

@@ -8,6 +8,7 @@ mod create;
 mod ending;
 pub(crate) mod rules;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chancery_domain::{
@@ -102,8 +103,7 @@ impl Orders {
             };
             let filter = OrderFilter { account, ..filter.clone() };
             let Page { items, next } = tx.orders(reseller, &filter, &page)?;
-            let items = items.into_iter().map(|order| details(tx, order)).collect::<Result<_, _>>()?;
-            Ok::<_, ServiceError>(Page { items, next })
+            Ok::<_, ServiceError>(Page { items: details_of_all(tx, items)?, next })
         };
         self.kernel.read_list(&list, read).await
     }
@@ -284,11 +284,31 @@ fn missing(authorizations: &[Authorization], now: Timestamp) -> Vec<Problem> {
 pub(crate) fn details(tx: &mut Tx<'_>, order: Order) -> Result<OrderDetails, ServiceError> {
     let authorizations = tx.authorizations(order.id)?;
     let thumbprint = thumbprint(tx, order.account, order.acme_account)?;
-    let waits_for_logs = match order.state {
-        OrderState::Processing { .. } => tx.waits_for_logs(order.certificate)?,
-        _ => false,
-    };
+    let waits_for_logs = waits_for_logs(tx, &order)?;
     Ok(OrderDetails { order, authorizations, thumbprint, waits_for_logs })
+}
+
+/// The same of many, asked about together.
+fn details_of_all(tx: &mut Tx<'_>, orders: Vec<Order>) -> Result<Vec<OrderDetails>, ServiceError> {
+    let authorizations = tx.ask_each(&orders, |tx, order| tx.authorizations(order.id))?;
+    let owner = |order: &Order| (order.account, order.acme_account);
+    let owners: Vec<_> = orders.iter().map(owner).collect::<BTreeSet<_>>().into_iter().collect();
+    let thumbprints = tx.ask_each(&owners, |tx, (account, acme)| thumbprint(tx, *account, *acme))?;
+    let thumbprints: BTreeMap<_, _> = owners.into_iter().zip(thumbprints).collect();
+    let waits = tx.ask_each(&orders, waits_for_logs)?;
+    let all = orders.into_iter().zip(authorizations).zip(waits);
+    let detail = |((order, authorizations), waits_for_logs)| {
+        let thumbprint = thumbprints.get(&owner(&order)).cloned().flatten();
+        OrderDetails { order, authorizations, thumbprint, waits_for_logs }
+    };
+    Ok(all.map(detail).collect())
+}
+
+fn waits_for_logs(tx: &mut Tx<'_>, order: &Order) -> Result<bool, ServiceError> {
+    match order.state {
+        OrderState::Processing { .. } => Ok(tx.waits_for_logs(order.certificate)?),
+        _ => Ok(false),
+    }
 }
 
 /// The thumbprint that key authorizations end in: that of the ACME account's own key, or of the one that the service
