@@ -1,6 +1,9 @@
 //! What is asked of a validator, and what it answers.
 
+use std::sync::{Mutex, PoisonError};
+
 use chancery_domain::{Attempt, ChallengeType, Identifier, ProblemKind, Timestamp, ValidationProblem};
+use tokio::sync::Notify;
 
 /// A challenge to look at.
 #[derive(Clone, Debug)]
@@ -33,6 +36,26 @@ pub struct Verified {
     pub until: Option<Timestamp>,
     /// The remote perspectives that saw it as well.
     pub agreed: Vec<String>,
+}
+
+/// The looks so far, for those who want to see them while it goes on.
+#[derive(Debug, Default)]
+pub struct Looks {
+    seen: Mutex<Vec<Attempt>>,
+    more: Notify,
+}
+
+impl Looks {
+    /// Waits for a look after which another is going to follow, and gives all so far.
+    pub async fn next(&self) -> Vec<Attempt> {
+        self.more.notified().await;
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn tell(&self, so_far: &[Attempt]) {
+        so_far.clone_into(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+        self.more.notify_one();
+    }
 }
 
 impl Verified {

@@ -34,6 +34,6 @@ mod tls_alpn01;
 mod validator;
 mod wildcard;
 
-pub use check::{CaaCheck, Check, Verified};
+pub use check::{CaaCheck, Check, Looks, Verified};
 pub use config::{ConfigError, Dnssec, Timeouts, ValidatorConfig};
 pub use validator::Validator;

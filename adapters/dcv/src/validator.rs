@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::caa::{self, Found};
 use crate::caa_rules::Applicant;
-use crate::check::{Check, Verified};
+use crate::check::{Check, Looks, Verified};
 use crate::config::{ConfigError, ValidatorConfig};
 use crate::dial::Dialer;
 use crate::dns_persist01;
@@ -90,6 +90,11 @@ impl Validator {
     ///
     /// Room is shared fairly between those `whose` looks these are.
     pub async fn verify(&self, whose: &str, request: &Check) -> Verified {
+        self.verify_telling(whose, request, &Looks::default()).await
+    }
+
+    /// As [`verify`](Self::verify), and tells of each look after which it looks again.
+    pub async fn verify_telling(&self, whose: &str, request: &Check, looks: &Looks) -> Verified {
         if let Err(problem) = request.is_possible() {
             return Verified::new(Vec::new(), Err(problem));
         }
@@ -108,7 +113,10 @@ impl Validator {
                 Err(refusal) if !refusal.look_again || Instant::now() + pause > end => {
                     return Verified::new(attempts, Err(refusal.problem));
                 }
-                Err(_) => sleep(pause).await,
+                Err(_) => {
+                    looks.tell(&attempts);
+                    sleep(pause).await;
+                }
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }

@@ -190,7 +190,7 @@ impl Authorization {
         let challenge = self.challenges.iter_mut().find(|challenge| challenge.id == id);
         let challenge = challenge.ok_or(AuthorizationError::NoChallenge)?;
         let ChallengeState::Processing { .. } = challenge.state else { return Err(AuthorizationError::NotPending) };
-        challenge.attempts.extend(attempts);
+        challenge.add_attempts(attempts);
         challenge.updated_at = now;
         self.updated_at = now;
         match verification {
@@ -206,6 +206,14 @@ impl Authorization {
             }
         }
         Ok(self)
+    }
+
+    /// Takes note of the looks so far, while the chosen challenge is verified; nothing where it is not any more.
+    pub fn note_attempts(mut self, id: ChallengeId, attempts: Vec<Attempt>) -> Option<Self> {
+        let challenge = self.challenges.iter_mut().find(|challenge| challenge.id == id)?;
+        let ChallengeState::Processing { .. } = challenge.state else { return None };
+        challenge.add_attempts(attempts);
+        (self.state == AuthorizationState::Pending).then_some(self)
     }
 
     /// Gives the permission up, pending or earned.

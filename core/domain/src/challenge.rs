@@ -39,6 +39,12 @@ impl ChallengeState {
 }
 
 impl Challenge {
+    /// Adds looks, each once: those of before may be among them.
+    pub(crate) fn add_attempts(&mut self, attempts: Vec<Attempt>) {
+        self.attempts.retain(|known| !attempts.contains(known));
+        self.attempts.extend(attempts);
+    }
+
     /// Whether verification was begun at any time.
     pub fn was_tried(&self) -> bool {
         match self.state {

@@ -46,7 +46,7 @@ pub struct Client {
 /// Why a client cannot change so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientError {
-    #[error("this client already has two secrets; finish the rotation first (`client rotate --finish`)")]
+    #[error("this client already has two secrets; finish the rotation first (`client rotate CLIENT_ID --finish`)")]
     RotationUnderWay,
     #[error("this client has one secret; start a rotation first (`client rotate`)")]
     NothingToFinish,

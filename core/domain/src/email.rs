@@ -23,7 +23,9 @@ pub enum EmailError {
         "the part before the @ must be 1 to 64 letters, digits or .!#$%&'*+/=?^_`{{|}}~- without a dot at either end or two in a row"
     )]
     Local,
-    #[error("the part after the @ must be a domain name with at least one dot")]
+    #[error(
+        "the part after the @ must be a domain name with at least one dot and none at its end, written without combining or invisible characters"
+    )]
     Domain,
     #[error("must be at most 254 characters")]
     TooLong,

@@ -86,6 +86,20 @@ impl Validations {
         Ok(begun)
     }
 
+    /// Keeps the looks so far at a challenge that is still being looked at, for those who wonder why it takes so long.
+    pub async fn note_looks(&self, id: ChallengeId, so_far: Vec<Attempt>) -> Result<(), ServiceError> {
+        let so_far = Attempt::kept(so_far);
+        let unit = move |tx: &mut Tx<'_>| {
+            tx.lock_order_of(id.authorization())?;
+            let authorization = tx.any_authorization(id.authorization())?;
+            match authorization.and_then(|found| found.note_attempts(id, so_far.clone())) {
+                Some(noted) => Ok(tx.save_authorization(&noted)?),
+                None => Ok(()),
+            }
+        };
+        self.kernel.store.write(unit).await
+    }
+
     /// Takes note of what was seen. Authorization and order change together: a name that is shown may make the order
     /// ready, one that is not ends it. A report that comes too late, because the job is another node's by now or the
     /// order has ended, changes nothing.

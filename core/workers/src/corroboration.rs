@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use chancery_dcv::{CaaCheck, Check, Verified};
+use chancery_dcv::{CaaCheck, Check, Looks, Verified};
 use chancery_domain::{
     Attempt, CaaReport, ChallengeType, Identifier, ProblemKind, Quorum, Standing, ValidationProblem,
 };
@@ -194,9 +194,9 @@ impl Corroborated {
 }
 
 impl Inspector for Corroborated {
-    fn verify<'a>(&'a self, whose: &'a str, check: &'a Check) -> Seen<'a, Verified> {
+    fn verify<'a>(&'a self, whose: &'a str, check: &'a Check, looks: &'a Looks) -> Seen<'a, Verified> {
         Box::pin(async move {
-            let mut verified = self.primary.verify(whose, check).await;
+            let mut verified = self.primary.verify(whose, check, looks).await;
             if verified.outcome.is_err() {
                 return verified;
             }
@@ -332,7 +332,7 @@ mod tests {
     }
 
     impl Inspector for Plays {
-        fn verify<'a>(&'a self, _: &'a str, _: &'a Check) -> Seen<'a, Verified> {
+        fn verify<'a>(&'a self, _: &'a str, _: &'a Check, _: &'a Looks) -> Seen<'a, Verified> {
             Box::pin(async { seen("primary", self.answer(()).await.unwrap()) })
         }
 
@@ -370,7 +370,7 @@ mod tests {
             key_authorization: "t.k".to_owned(),
             account_uri: String::new(),
         };
-        with(primary, others).verify("r", &check).await
+        with(primary, others).verify("r", &check, &Looks::default()).await
     }
 
     async fn caa(name: &str, primary: Plays, others: &[Plays]) -> CaaVerdict {

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use chancery_dcv::{CaaCheck, Check, Validator, Verified};
+use chancery_dcv::{CaaCheck, Check, Looks, Validator, Verified};
 use chancery_domain::{Attempt, CaaEvidence, CaaReport, ChallengeType, Identifier, ValidationProblem};
 
 /// What is seen, some time later.
@@ -14,7 +14,8 @@ pub type CaaVerdict = Result<CaaEvidence, ValidationProblem>;
 /// Looks whether names are controlled, and what their CAA records say. Whoever looks for `whose` sake waits in the
 /// line of that party.
 pub trait Inspector: Send + Sync {
-    fn verify<'a>(&'a self, whose: &'a str, check: &'a Check) -> Seen<'a, Verified>;
+    /// Tells of looks that are not the last, as they come.
+    fn verify<'a>(&'a self, whose: &'a str, check: &'a Check, looks: &'a Looks) -> Seen<'a, Verified>;
 
     /// Whether we may issue after this validation.
     fn caa<'a>(&'a self, whose: &'a str, check: CaaCheck<'a>) -> Seen<'a, CaaVerdict>;
@@ -33,8 +34,8 @@ pub trait Inspector: Send + Sync {
 }
 
 impl Inspector for Validator {
-    fn verify<'a>(&'a self, whose: &'a str, check: &'a Check) -> Seen<'a, Verified> {
-        Box::pin(Validator::verify(self, whose, check))
+    fn verify<'a>(&'a self, whose: &'a str, check: &'a Check, looks: &'a Looks) -> Seen<'a, Verified> {
+        Box::pin(self.verify_telling(whose, check, looks))
     }
 
     fn caa<'a>(&'a self, whose: &'a str, check: CaaCheck<'a>) -> Seen<'a, CaaVerdict> {

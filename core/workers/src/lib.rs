@@ -12,13 +12,14 @@ mod held;
 mod inspector;
 mod logs;
 
+use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 pub use caa::Eyes;
-use chancery_dcv::{CaaCheck, Check, Verified};
+use chancery_dcv::{CaaCheck, Check, Looks, Verified};
 use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ResellerId, ValidationProblem};
 use chancery_fair::{FairPlaces, Place};
 use chancery_service::{
@@ -294,7 +295,11 @@ impl Workers {
         };
         let began = Instant::now();
         let span = tracing::trace_span!(target: SPANS, "validation.look", method = kind.as_str());
-        let Verified { attempts, outcome, until, agreed } = inspector.verify(whose, &check).instrument(span).await;
+        let looks = Looks::default();
+        let Verified { attempts, outcome, until, agreed } = tokio::select! {
+            verified = inspector.verify(whose, &check, &looks).instrument(span) => verified,
+            never = self.note_looks(assignment.challenge, &looks) => match never {},
+        };
         metrics::histogram!("chancery_validation_seconds", "method" => kind.as_str()).record(began.elapsed());
         let outcome = match outcome {
             Ok(()) => {
@@ -304,6 +309,16 @@ impl Workers {
             Err(problem) => Err(problem),
         };
         Report { attempts, outcome, until, agreed }
+    }
+
+    /// Has those who wonder see what was seen so far, for ever. Without it nothing is lost but that.
+    async fn note_looks(&self, challenge: ChallengeId, looks: &Looks) -> Infallible {
+        loop {
+            let so_far = looks.next().await;
+            if let Err(error) = self.services.validations.note_looks(challenge, so_far).await {
+                tracing::debug!(%error, %challenge, "could not note the looks so far");
+            }
+        }
     }
 
     /// In this place, where it has one.

@@ -1,6 +1,8 @@
 //! How far an order has come, so that nobody has to guess why it stands still.
 
-use chancery_domain::{Authorization, Order, OrderState, ProblemKind, Timestamp};
+use chancery_domain::{
+    Authorization, AuthorizationState, Challenge, ChallengeState, Order, OrderState, ProblemKind, Timestamp,
+};
 use chancery_wire as wire;
 
 use crate::account::time;
@@ -38,11 +40,20 @@ pub(crate) fn progress(
         detail,
     };
     let told = |(name, done): (&str, Option<Timestamp>)| match (&failed, done) {
-        (Some((failed, at, why)), _) if *failed == name => Some(step(name, "failed", Some(*at), Some(why.to_string()))),
+        // It is asked when an order is made, and again in the end.
+        (Some((failed, ..)), Some(at)) if *failed == name && name == "policy" => {
+            Some(step(name, "done", Some(at), None))
+        }
+        (Some((failed, ..)), _) if *failed == name => None,
         (_, Some(at)) => Some(step(name, "done", Some(at), None)),
         (_, None) if !open => None,
         (_, None) if name == "validation" => {
-            let detail = format!("{} of {} names are shown", shown.len(), order.identifiers.len());
+            let mut detail = format!("{} of {} names are shown", shown.len(), order.identifiers.len());
+            match authorizations.iter().filter(|each| is_verified_now(each)).count() {
+                0 => {}
+                1 => detail.push_str("; 1 is being verified"),
+                many => detail.push_str(&format!("; {many} are being verified")),
+            }
             Some(step(name, "waiting", None, Some(detail)))
         }
         (_, None) if name == "sign" && waits_for_logs => {
@@ -51,7 +62,13 @@ pub(crate) fn progress(
         }
         (_, None) => Some(step(name, "waiting", None, None)),
     };
-    reached.into_iter().filter_map(told).collect()
+    let failure = failed.as_ref().map(|(name, at, why)| step(name, "failed", Some(*at), Some(why.to_string())));
+    reached.into_iter().filter_map(told).chain(failure).collect()
+}
+
+fn is_verified_now(authorization: &Authorization) -> bool {
+    let under_way = |challenge: &Challenge| matches!(challenge.state, ChallengeState::Processing { .. });
+    authorization.state == AuthorizationState::Pending && authorization.challenges.iter().any(under_way)
 }
 
 /// Where an order failed.

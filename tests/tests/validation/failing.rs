@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use chancery_tests::{lookup, on_both_databases};
 
 use crate::site::{Site, account, choose, code, codes, order, path, seen};
@@ -51,6 +53,40 @@ on_both_databases! {
         assert_eq!(challenges(&failed).len(), challenges(&listed["items"][0]).len());
         let finalize = tenant.post_empty(&format!("/v1/order/{}/finalize", lookup(&order))).await;
         assert!(finalize.status.is_client_error(), "{}", finalize.text());
+    }
+
+    /// What is missing can still be mended while it is looked for.
+    async fn looks_are_shown_while_others_follow(world: World) {
+        let mut site = Site::open().await;
+        site.name("a.example.test");
+        let tenant = world.tenant("DEMO").await;
+        let account = account(&tenant, "a@example.com").await;
+        let order = order(&tenant, &account, &["a.example.test"]).await;
+        let challenge = code(&tenant, &order, "a.example.test", "http-01").await;
+        choose(&tenant, &challenge).await;
+        let eyes = site.eyes_for(&world, Duration::from_secs(60));
+        let meanwhile = async {
+            let looks = loop {
+                let shown = tenant.get(&path(&challenge)).await.expect(200);
+                let looks = shown["attempts"].as_array().unwrap().clone();
+                if !looks.is_empty() {
+                    assert_eq!(shown["status"], "processing");
+                    break looks;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            };
+            assert_eq!(looks[0]["httpStatus"], 404, "{looks:?}");
+            let waiting = seen(&tenant, &order).await;
+            let step = waiting["progress"].as_array().unwrap().iter().find(|step| step["step"] == "validation").unwrap();
+            assert_eq!(step["detail"], "0 of 1 names are shown; 1 is being verified", "{waiting}");
+            site.publish(&challenge).await;
+        };
+        tokio::join!(world.work(Some(eyes)), meanwhile);
+        let shown = tenant.get(&path(&challenge)).await.expect(200);
+        assert_eq!(shown["status"], "valid", "{shown}");
+        let statuses: Vec<_> = shown["attempts"].as_array().unwrap().iter().map(|look| look["httpStatus"].as_i64()).collect();
+        assert_eq!(statuses.last(), Some(&Some(200)));
+        assert!(statuses[..statuses.len() - 1].iter().all(|status| *status == Some(404)), "each look once: {statuses:?}");
     }
 
     async fn a_second_choice_while_the_first_is_looked_at_is_refused_with_its_state(world: World) {

@@ -69,13 +69,18 @@ impl Site {
 
     /// Eyes that see this site.
     pub(crate) fn eyes(&self, world: &World) -> Arc<Validator> {
+        self.eyes_for(world, Duration::ZERO)
+    }
+
+    /// Eyes that look again for a while.
+    pub(crate) fn eyes_for(&self, world: &World, retry_window: Duration) -> Arc<Validator> {
         let config = ValidatorConfig {
             resolvers: vec![self.dns.address()],
             dnssec: Dnssec::Unchecked,
             http01_port: self.web.port(),
             tls_alpn01_port: self.tls.as_ref().map_or(1, TestTlsAlpn::port),
             allow_special_addresses: true,
-            retry_window: Duration::ZERO,
+            retry_window,
             timeouts: Timeouts { look: Duration::from_secs(5), ..Timeouts::default() },
             ca_domains: vec!["ca.test".to_owned()],
             ..ValidatorConfig::default()

@@ -35,6 +35,8 @@ fn greeting(
     let mut line = |name: &str, value: &str| text.push_str(&format!("  {bold}{name:<14}{bold:#} {value}\n"));
     line("API", &installation.urls.base_url);
     line("Try it there", &format!("{}/docs", installation.urls.base_url));
+    let directory = installation.urls.acme_directory(installation.settings.default_profile.as_str());
+    line("ACME", &format!("{directory} (with the EAB credential of an account)"));
     line("Console", &format!("{}{} (sign in with the client)", installation.urls.base_url, chancery_console::PATH));
     line("Relying party", &installation.urls.http_url);
     line("Health", &format!("{}/readyz", url("http", installation.listen.admin)));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_acme::Faults;
-use chancery_dcv::{CaaCheck, Check, Verified};
+use chancery_dcv::{CaaCheck, Check, Looks, Verified};
 use chancery_domain::{Attempt, CaaEvidence, CaaReport, ChallengeType, Clock, Entropy, Identifier};
 use chancery_machine::{SystemClock, SystemEntropy};
 use chancery_workers::{CaaVerdict, Inspector, Seen};
@@ -82,13 +82,13 @@ impl HostileInspector {
 }
 
 impl Inspector for HostileInspector {
-    fn verify<'a>(&'a self, whose: &'a str, check: &'a Check) -> Seen<'a, Verified> {
+    fn verify<'a>(&'a self, whose: &'a str, check: &'a Check, looks: &'a Looks) -> Seen<'a, Verified> {
         Box::pin(async move {
             if let Some(pause) = self.pause {
                 pause.wait().await;
             }
             match &self.usual {
-                Some(usual) => usual.verify(whose, check).await,
+                Some(usual) => usual.verify(whose, check, looks).await,
                 None => Verified::new(Vec::new(), Ok(())),
             }
         })

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use chancery_dcv::{CaaCheck, Check, Verified};
+use chancery_dcv::{CaaCheck, Check, Looks, Verified};
 use chancery_domain::{Attempt, CaaReport, ChallengeType, Identifier, ProblemKind, ValidationProblem};
 use chancery_workers::{CaaVerdict, Inspector, Seen};
 use tokio::task::JoinSet;
@@ -54,21 +54,22 @@ impl Renaming {
 impl Renaming {
     /// The first look that finds what it looks for; else that under the usual name. Only some records have the name of the
     /// account in them.
-    async fn look(&self, whose: &str, check: &Check) -> Verified {
+    async fn look(&self, whose: &str, check: &Check, looks: &Looks) -> Verified {
         let named = matches!(check.kind, ChallengeType::DnsAccount01 | ChallengeType::DnsPersist01);
         if !named {
-            return self.inspector.verify(whose, check).await;
+            return self.inspector.verify(whose, check, looks).await;
         }
         // Side by side: each look goes on for a while where nothing is found.
-        let mut looks = JoinSet::new();
+        let mut found = JoinSet::new();
         for account_uri in self.names.of(&check.account_uri) {
             let usual = account_uri == check.account_uri;
             let (inspector, whose) = (self.inspector.clone(), whose.to_owned());
             let check = Check { account_uri, ..check.clone() };
-            looks.spawn(async move { (usual, inspector.verify(&whose, &check).await) });
+            // Nobody is told of them as they come: they would be told of in turns.
+            found.spawn(async move { (usual, inspector.verify(&whose, &check, &Looks::default()).await) });
         }
         let mut usual = None;
-        while let Some(Ok((is_usual, seen))) = looks.join_next().await {
+        while let Some(Ok((is_usual, seen))) = found.join_next().await {
             if seen.outcome.is_ok() {
                 return seen;
             }
@@ -76,14 +77,14 @@ impl Renaming {
         }
         match usual {
             Some(seen) => seen,
-            None => self.inspector.verify(whose, check).await,
+            None => self.inspector.verify(whose, check, looks).await,
         }
     }
 }
 
 impl Inspector for Renaming {
-    fn verify<'a>(&'a self, whose: &'a str, check: &'a Check) -> Seen<'a, Verified> {
-        Box::pin(self.look(whose, check))
+    fn verify<'a>(&'a self, whose: &'a str, check: &'a Check, looks: &'a Looks) -> Seen<'a, Verified> {
+        Box::pin(self.look(whose, check, looks))
     }
 
     fn caa<'a>(&'a self, whose: &'a str, check: CaaCheck<'a>) -> Seen<'a, CaaVerdict> {
@@ -131,7 +132,7 @@ mod tests {
     }
 
     impl Inspector for Only {
-        fn verify<'a>(&'a self, _: &'a str, check: &'a Check) -> Seen<'a, Verified> {
+        fn verify<'a>(&'a self, _: &'a str, check: &'a Check, _: &'a Looks) -> Seen<'a, Verified> {
             let outcome = self.judge(&check.account_uri).map(drop);
             Box::pin(async { Verified::new(Vec::new(), outcome) })
         }
@@ -177,9 +178,12 @@ mod tests {
                 account_uri: uri.to_owned(),
             };
             for kind in [ChallengeType::DnsAccount01, ChallengeType::DnsPersist01] {
-                assert_eq!(renaming.verify("", &check(kind)).await.outcome, one.clone().map(drop));
+                assert_eq!(renaming.verify("", &check(kind), &Looks::default()).await.outcome, one.clone().map(drop));
             }
-            assert_eq!(renaming.verify("", &check(ChallengeType::Dns01)).await.outcome.is_ok(), only == uri);
+            assert_eq!(
+                renaming.verify("", &check(ChallengeType::Dns01), &Looks::default()).await.outcome.is_ok(),
+                only == uri
+            );
             one.map_err(|problem| problem.detail)
         };
         for known in ["https://ca.test/acme/account/7", "https://a/my-account/7", "https://b/my-account/7"] {
