@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chancery_domain::policy::Request;
 use chancery_domain::{
     Account, AccountId, CertificateId, CertificateRecord, CertificateState, ChallengeType, Identifier, OrderId, Page,
-    Problem, Profile, ProfileName, Revocation, RevocationReason, Scope, Via,
+    Problem, Problems, Profile, ProfileName, Revocation, RevocationReason, Scope, Timestamp, Via,
 };
 use chancery_pki::{Certificate, SubscriberKey};
 use chancery_store::{CertificateFilter, Downloadable, Tx};
@@ -15,7 +15,7 @@ use crate::account_lookup::AccountLookup;
 use crate::authority::{Authority, Signing};
 use crate::caa::{self, CaaAsker, Question};
 use crate::caller::{Actor, Caller, Origin};
-use crate::csr::JudgedCsr;
+use crate::csr::{self, JudgedCsr};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::Kernel;
@@ -67,7 +67,7 @@ impl Certificates {
     ) -> Result<Listed<CertificateDetails>, ServiceError> {
         caller.require(Scope::ReadCertificate)?;
         let reseller = caller.reseller;
-        let bound = CertificateFilter { now: chancery_domain::Timestamp::from_secs(0), ..filter.clone() };
+        let bound = CertificateFilter { now: Timestamp::from_secs(0), ..filter.clone() };
         let list = ListName::new("certificates", reseller, &(&account, bound));
         let page = self.kernel.cursors.open(&list, request)?;
         let read = move |tx: &mut Tx<'_>| {
@@ -131,7 +131,7 @@ impl Certificates {
         };
         match self.kernel.store.read(find).await? {
             (true, _) => Ok(()),
-            (false, certificate) => Err(nothing_to_revoke(&certificate, false)),
+            (false, certificate) => Err(nothing_to_revoke(&certificate, false, self.kernel.now())),
         }
     }
 
@@ -159,12 +159,18 @@ impl Certificates {
                     Revoking::Done(revoked) if !was_revoked => Ok(Revoked::Accepted(me.detail(revoked))),
                     Revoking::Done(_) | Revoking::Already(_) => Ok(Revoked::AlreadyAccepted(details(tx, order)?)),
                     Revoking::Nothing { certificate, key_is_blocked } => {
-                        Err(nothing_to_revoke(&certificate, key_is_blocked))
+                        Err(nothing_to_revoke(&certificate, key_is_blocked, me.kernel.now()))
                     }
                 })
             })
             // A refusal does not undo the unit: a key that was blocked stays so.
             .await?
+    }
+
+    /// What is wrong with a CSR and a profile before anybody looks at them more closely: for those who find a request wrong
+    /// otherwise, and tell everything at once.
+    pub fn unjudgeable(&self, csr: &str, profile: Option<&ProfileName>) -> Problems {
+        csr::unjudgeable(&self.kernel.settings, profile, csr)
     }
 
     /// Everything that stands against a CSR: its own faults and, with an account, what policies and CAA records say.
@@ -179,10 +185,10 @@ impl Certificates {
         let (kernel, caller, whose) = (self.kernel.clone(), caller.clone(), caller.reseller.to_string());
         let name = profile.as_ref().unwrap_or(&kernel.settings.default_profile);
         let profile = rules::profile(&kernel.settings, name).cloned();
-        let csr = profile
-            .as_ref()
-            .map_err(Clone::clone)
-            .and_then(|profile| JudgedCsr::read(&kernel, &text, profile, Via::Reseller));
+        let csr = match &profile {
+            Ok(profile) => JudgedCsr::read(&kernel, &text, profile, Via::Reseller),
+            Err(_) => Err(ServiceError::Invalid(csr::unjudgeable(&kernel.settings, Some(name), &text))),
+        };
         let judge = move |tx: &mut Tx<'_>| judge_csr(&kernel, tx, &caller, &csr, profile.as_ref(), account.as_ref());
         let Judged { mut problems, ask } = self.kernel.store.read(judge).await?;
         // Of a CSR that is refused anyway nothing is asked.
@@ -225,7 +231,7 @@ fn judge_csr(
     account.as_ref().map_or(Ok(()), Account::require_active)?;
     let (profile, csr) = match (profile, csr) {
         (Ok(profile), Ok(csr)) => (profile, csr),
-        (Err(ServiceError::Invalid(problems)), _) | (_, Err(ServiceError::Invalid(problems))) => {
+        (_, Err(ServiceError::Invalid(problems))) => {
             return Ok(Judged { problems: problems.0.clone(), ask: None });
         }
         (Err(other), _) | (_, Err(other)) => return Err(other.clone()),
@@ -233,7 +239,9 @@ fn judge_csr(
     let (request, mut problems) = (&csr.request, csr.problems(tx)?);
     let Some(account) = account else { return Ok(Judged { problems, ask: None }) };
     let names = request.identifiers();
-    let key_type = request.key().ok().map(SubscriberKey::key_type);
+    // Of a key that is refused anyway it would be told as what it is not: one of 1024 bits is of no type that there is.
+    let key = request.key().ok().filter(|key| key.weaknesses().is_empty());
+    let key_type = key.map(SubscriberKey::key_type);
     let asked = Request { profile, identifiers: &names, key_type, challenge_type: None, validity_days: None };
     let standing = Standing::of(tx, account.id)?;
     match standing.judge(tx, settings, account.id, &asked, kernel.now()) {
@@ -302,16 +310,20 @@ pub(crate) fn revoke(
     })
 }
 
-fn nothing_to_revoke(certificate: &CertificateRecord, key_is_blocked: bool) -> ServiceError {
-    let why = why_nothing(certificate, key_is_blocked);
+fn nothing_to_revoke(certificate: &CertificateRecord, key_is_blocked: bool, now: Timestamp) -> ServiceError {
+    let why = why_nothing(certificate, key_is_blocked, now);
     ServiceError::NotFound(Noun::Certificate, vec![format!("to revoke: {why}")])
 }
 
 /// Why there is nothing of a certificate to revoke, and what was done all the same.
-pub(crate) fn why_nothing(certificate: &CertificateRecord, key_is_blocked: bool) -> String {
+pub(crate) fn why_nothing(certificate: &CertificateRecord, key_is_blocked: bool, now: Timestamp) -> String {
     let why = match &certificate.state {
-        CertificateState::Pending { .. } => "nothing is issued yet".to_owned(),
-        CertificateState::Cancelled { .. } => "the order ended without one".to_owned(),
+        CertificateState::Pending { until } if until.is_none_or(|until| now < until) => {
+            "nothing is issued yet".to_owned()
+        }
+        CertificateState::Pending { .. } | CertificateState::Cancelled { .. } => {
+            "the order ended without one".to_owned()
+        }
         CertificateState::Issued(issued) | CertificateState::Revoked { issued, .. } => {
             format!("it ended at {}", issued.not_after)
         }

@@ -1,11 +1,13 @@
 //! The verdict on a CSR: the same wherever one is handed in.
 
-use chancery_domain::{Problem, Problems, Profile, Via};
+use chancery_domain::{Problem, Problems, Profile, ProfileName, Via};
 use chancery_pki::{BadKey, CertificateRequest, CsrError, CsrProblem, CsrRules, KnownBadKeys, SubscriberKey};
 use chancery_store::Tx;
 
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
+use crate::orders::rules;
+use crate::settings::Settings;
 use crate::timed::Timed;
 
 /// A CSR with everything that stands against it by itself. It is judged before a unit of work begins, since others
@@ -30,7 +32,7 @@ impl JudgedCsr {
             problems.add("csr", error.code(), &error);
             ServiceError::Invalid(problems)
         })?;
-        let problems = told(request.check(&rules(kernel, profile), &Known { kernel, compromised: false }));
+        let problems = told(request.check(&csr_rules(kernel, profile), &Known { kernel, compromised: false }));
         Ok(Self { request, problems })
     }
 
@@ -42,6 +44,18 @@ impl JudgedCsr {
         }
         Ok(problems)
     }
+}
+
+/// What keeps a CSR from being judged: that there is no such profile, and that it cannot be read.
+pub(crate) fn unjudgeable(settings: &Settings, profile: Option<&ProfileName>, text: &str) -> Problems {
+    let mut problems = Problems::default();
+    if let Some(Err(ServiceError::Invalid(unknown))) = profile.map(|name| rules::profile(settings, name)) {
+        problems.0.extend(unknown.0);
+    }
+    if let Err(error) = parse(text, Via::Reseller) {
+        problems.add("csr", error.code(), &error);
+    }
+    problems
 }
 
 /// A CSR as the door that it came by understands it: in ACME, names may also be common names (RFC 8555 section 7.4).
@@ -61,7 +75,7 @@ pub(crate) fn problems_since(
     profile: &Profile,
 ) -> Result<Vec<Problem>, ServiceError> {
     let compromised = is_compromised(tx, request)?;
-    Ok(told(request.check_again(&rules(kernel, profile), &Known { kernel, compromised })))
+    Ok(told(request.check_again(&csr_rules(kernel, profile), &Known { kernel, compromised })))
 }
 
 pub(crate) fn is_compromised(tx: &mut Tx<'_>, request: &CertificateRequest) -> Result<bool, ServiceError> {
@@ -72,7 +86,7 @@ pub(crate) fn is_compromised(tx: &mut Tx<'_>, request: &CertificateRequest) -> R
 }
 
 /// What a profile asks of a CSR.
-fn rules<'a>(kernel: &Kernel, profile: &'a Profile) -> CsrRules<'a> {
+fn csr_rules<'a>(kernel: &Kernel, profile: &'a Profile) -> CsrRules<'a> {
     CsrRules { key_types: &profile.key_types, names: kernel.settings.issuing.names_of(profile) }
 }
 

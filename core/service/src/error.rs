@@ -40,7 +40,7 @@ pub enum ServiceError {
     #[error("the request is not valid: {0}")]
     Invalid(Problems),
     /// Another thing of the reseller has this name.
-    #[error("{0} named {1:?} exists already; choose another name")]
+    #[error("another {0} named {1:?} exists already; choose another name")]
     NameInUse(Noun, String),
     /// Another live account has this e-mail address.
     #[error("an account with the e-mail address {0} exists already")]
@@ -61,7 +61,7 @@ pub enum ServiceError {
     #[error("verification was already attempted: {}", already_tried(&.0.challenge.state))]
     AlreadyTried(Box<ChallengeDetails>),
     /// Policies refuse; each broken rule is told.
-    #[error("{} of the policies' rules are broken", .0.len())]
+    #[error("{}", broken_rules(.0.len()))]
     PolicyViolation(Vec<Problem>),
     /// Quotas are used up.
     #[error("{}", messages(.problems))]
@@ -145,6 +145,13 @@ pub enum Noun {
     Delivery,
     OperatorKey,
     Pause,
+}
+
+fn broken_rules(count: usize) -> String {
+    match count {
+        1 => "a rule of the policies is broken".to_owned(),
+        _ => format!("{count} rules of the policies are broken"),
+    }
 }
 
 impl Noun {

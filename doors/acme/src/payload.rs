@@ -1,6 +1,7 @@
 //! The payload of a signed request: nothing, or a JSON object that says each thing once.
 
 use chancery_domain::cut;
+use chancery_http::{BodyLimits, misfits};
 use chancery_jose::json_object;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -28,9 +29,12 @@ pub(crate) fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T, Problem> {
     let members = json_object(payload)
         .map_err(|why| Problem::malformed(format!("the payload cannot be read: {}", shortened(&why.to_string()))))?;
     require_objects(&members)?;
-    // Read once more from the text, so that a refusal tells the place.
-    serde_json::from_slice(payload)
-        .map_err(|why| Problem::malformed(format!("the payload cannot be understood: {}", shortened(&why.to_string()))))
+    serde_json::from_slice(payload).map_err(|why| {
+        let told = misfits::<T>(payload, BodyLimits::default());
+        let told: Vec<_> = told.iter().map(|problem| format!("`{}` {}", problem.field, problem.message)).collect();
+        let told = if told.is_empty() { why.to_string() } else { told.join("; ") };
+        Problem::malformed(format!("the payload cannot be understood: {}", shortened(&told)))
+    })
 }
 
 /// What is wrong, without the middle of what it repeats of the payload: what was expected, and where, stands at the end.

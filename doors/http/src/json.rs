@@ -10,9 +10,9 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     body::{BodyLimits, is_encoded, limits, read_bounded},
-    document::{self, MAX_PROBLEMS, Malformed, Unfit, code},
+    document::{self, Malformed, Unfit},
     error::ApiError,
-    service_error::problem,
+    shape::{Shape, WHOLE},
 };
 
 /// The JSON body of a request, as `T`: a struct with `#[serde(deny_unknown_fields)]`.
@@ -35,14 +35,6 @@ pub struct OptionalJsonBody<T> {
     body: Option<JsonBody<T>>,
 }
 
-#[derive(Debug)]
-enum Shape<T> {
-    Fits(T),
-    /// JSON of another shape; the value, where there is one, has stand-ins in place of what does not fit.
-    Unfit(Vec<FieldProblem>, Option<T>),
-    Malformed(ApiError),
-}
-
 impl<T: DeserializeOwned> JsonBody<T> {
     /// What was sent, once the rules for its members have had their say.
     ///
@@ -50,28 +42,19 @@ impl<T: DeserializeOwned> JsonBody<T> {
     /// that are missing, unknown or of the wrong type, and what the rules find wrong with the others. No string that the
     /// rules see contains U+0000.
     pub fn read<U>(self, rules: impl FnOnce(T) -> Result<U, ServiceError>) -> Result<U, ApiError> {
-        match self.shape {
-            Shape::Fits(value) => Ok(rules(value)?),
-            Shape::Malformed(error) => Err(error),
-            Shape::Unfit(mut problems, stand_in) => {
-                if let Some(Err(ServiceError::Invalid(further))) = stand_in.map(rules) {
-                    let further: Vec<_> = further.0.into_iter().map(problem).collect();
-                    let news = further.into_iter().filter(|new| !follows(new, &problems)).collect::<Vec<_>>();
-                    problems.extend(news);
-                    problems.truncate(MAX_PROBLEMS);
-                }
-                Err(refuse("The body", problems))
-            }
-        }
+        self.shape.read("The body", rules)
+    }
+
+    /// Whether rules are going to see all that was sent. Where they are not, something is wrong in any case, and they may look at
+    /// what is told later otherwise, so that nobody has to ask twice.
+    pub fn fits(&self) -> bool {
+        matches!(self.shape, Shape::Fits(_))
     }
 
     pub(crate) fn of(bytes: Bytes, limits: BodyLimits) -> Self {
         let shape = match document::parse(&bytes, limits.max_depth) {
             Err(error) => Shape::Malformed(malformed(error)),
-            Ok(parsed) => match document::read(parsed.tree, parsed.problems, WHOLE) {
-                Ok(value) => Shape::Fits(value),
-                Err(Unfit { problems, stand_in }) => Shape::Unfit(problems, stand_in),
-            },
+            Ok(parsed) => Shape::of(document::read(parsed.tree, parsed.problems, WHOLE)),
         };
         Self { bytes, shape }
     }
@@ -101,23 +84,6 @@ pub fn read_json<T: DeserializeOwned>(text: &[u8], limits: BodyLimits) -> Result
     let parsed = document::parse(text, limits.max_depth)
         .map_err(|Malformed { line, column, .. }| BadJson::Malformed { line, column })?;
     document::read(parsed.tree, parsed.problems, WHOLE).map_err(|_: Unfit<T>| BadJson::Unfit)
-}
-
-/// What the whole body is called in a problem that is about nothing smaller.
-const WHOLE: &str = "body";
-
-/// Whether a problem may be one with a stand-in: it is about a member that has a problem already, about the item of a
-/// list that such a member is a part of, or about them all.
-fn follows(new: &FieldProblem, known: &[FieldProblem]) -> bool {
-    let within = |inner: &str, outer: &str| {
-        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-    };
-    // What is not known here is left out, and nothing stands in for it.
-    let in_item = |known: &FieldProblem| {
-        new.field.ends_with(']') && known.code != code::UNKNOWN_FIELD && within(&known.field, &new.field)
-    };
-    let touches = |known: &FieldProblem| within(&new.field, &known.field) || in_item(known);
-    new.field == WHOLE || known.iter().any(|known| known.field == WHOLE || touches(known))
 }
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
@@ -154,6 +120,19 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for OptionalJsonBody<T>
 
 fn empty() -> ApiError {
     ApiError::bad_request(ErrorCode::InvalidRequest, "The body is empty; this operation needs a JSON object.")
+}
+
+/// Everything that keeps a JSON text from being read as what was asked for, in words for people: for doors that refuse in words of
+/// their own. Nothing where it fits, or is no JSON.
+pub fn misfits<T: DeserializeOwned>(text: &[u8], limits: BodyLimits) -> Vec<FieldProblem> {
+    let Ok(parsed) = document::parse(text, limits.max_depth) else { return Vec::new() };
+    match document::read(parsed.tree, parsed.problems, WHOLE) {
+        Ok(value) => {
+            drop::<T>(value);
+            Vec::new()
+        }
+        Err(Unfit { problems, .. }) => problems,
+    }
 }
 
 /// `application/json`, or a type that is built on it (RFC 6839, section 3.1), in UTF-8 and not compressed.
@@ -193,21 +172,6 @@ fn is_utf8(media_type: &str) -> bool {
 fn malformed(Malformed { line, column, message }: Malformed) -> ApiError {
     let message = format!("The body is not valid JSON: {message}, at line {line}, column {column}.");
     ApiError::bad_request(ErrorCode::MalformedJson, message)
-}
-
-/// One answer for all the problems that were found in `what`.
-pub(crate) fn refuse(what: &str, problems: Vec<FieldProblem>) -> ApiError {
-    let kind = if problems.iter().all(|problem| problem.code == code::UNKNOWN_FIELD) {
-        ErrorCode::UnknownField
-    } else {
-        ErrorCode::InvalidRequest
-    };
-    let message = match problems.as_slice() {
-        [only] => format!("{what} is not acceptable: {} {}.", only.field, only.message),
-        more if more.len() >= MAX_PROBLEMS => format!("{what} has many problems; the first {} are listed.", more.len()),
-        more => format!("{what} has {} problems.", more.len()),
-    };
-    ApiError::bad_request(kind, message).with_errors(problems)
 }
 
 #[cfg(test)]

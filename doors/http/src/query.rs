@@ -1,6 +1,9 @@
 //! Query strings: nothing unknown, nothing twice, nothing that is not text.
 
+use std::convert::Infallible;
+
 use axum::extract::FromRequestParts;
+use chancery_service::{ListRequest, ServiceError};
 use chancery_wire::{ErrorCode, FieldProblem};
 use http::request::Parts;
 use serde::de::DeserializeOwned;
@@ -8,7 +11,8 @@ use serde::de::DeserializeOwned;
 use crate::{
     document::{self, MAX_PROBLEMS, Tree, code},
     error::ApiError,
-    json::refuse,
+    paging::list_request,
+    shape::{Shape, follows, refuse},
 };
 
 /// The query string of a request, as `T`: a flat struct with `#[serde(deny_unknown_fields)]` whose fields are strings,
@@ -27,6 +31,47 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for StrictQuery<T>
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         read(parts.uri.query().unwrap_or_default()).map(Self)
+    }
+}
+
+/// The query string of a list with filters: as [`StrictQuery`], and what is wrong with it is told together with what is wrong with
+/// its values.
+#[derive(Debug)]
+pub struct FilterQuery<T>(Shape<T>);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for FilterQuery<T> {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(match parse(parts.uri.query().unwrap_or_default()) {
+            Ok((tree, problems)) => Shape::of(document::read(tree, problems, "query")),
+            Err(error) => Shape::Malformed(error),
+        }))
+    }
+}
+
+impl<T> FilterQuery<T> {
+    /// What the rules make of the filters, and the page that is asked for: its limit and its cursor.
+    pub fn read<U>(
+        self,
+        page: impl FnOnce(&T) -> (Option<String>, Option<String>),
+        rules: impl FnOnce(T) -> Result<U, ServiceError>,
+    ) -> Result<(U, ListRequest), ApiError> {
+        let mut request = list_request(None, None);
+        let filters = self.0.read("The query", |value| {
+            let (limit, cursor) = page(&value);
+            request = list_request(limit, cursor);
+            rules(value)
+        });
+        match (filters, request) {
+            (Ok(filters), request) => Ok((filters, request?)),
+            (Err(error), Err(of_page)) => {
+                let known = error.errors();
+                let news = of_page.errors().iter().filter(|new| !follows(new, known));
+                Err(refuse("The query", known.iter().chain(news).cloned().collect()))
+            }
+            (Err(error), Ok(_)) => Err(error),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{Account, AccountChange, EmailAddress, ExternalId, Metadata, Problems, Scope, Timestamp};
-use chancery_http::{ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request};
+use chancery_http::{ApiError, Authenticated, Door, FilterQuery, JsonBody, RequestKey, StrictPath, StrictQuery};
 use chancery_service::{
     AccountDetails, AccountFilter, AccountLookup, Caller, CreatedAccount, Ending, NewAccount, Noun, ServiceError,
 };
@@ -51,6 +51,17 @@ struct TerminationQuery {
     revoke_certificates: Option<String>,
 }
 
+fn read_filter(query: ListQuery) -> Result<AccountFilter, ServiceError> {
+    let mut problems = Problems::default();
+    let filter = AccountFilter {
+        email_key: query.customer_email.map(|text| email_key(&text)),
+        suspended: flag("is_suspended", query.is_suspended, &mut problems),
+        include_deleted: flag("include_deleted", query.include_deleted, &mut problems).unwrap_or(false),
+    };
+    problems.into_result().map_err(ServiceError::Invalid)?;
+    Ok(filter)
+}
+
 /// Lists root accounts
 #[utoipa::path(get, path = "/v1/account", tag = "Account", operation_id = "listAccounts", params(ListQuery),
     security(("OAuth2Reseller" = ["reseller", "read:account"])),
@@ -58,22 +69,10 @@ struct TerminationQuery {
 async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
-    query: Result<StrictQuery<ListQuery>, ApiError>,
+    query: FilterQuery<ListQuery>,
 ) -> Result<Json<wire::AccountList>, ApiError> {
     caller.require(Scope::ReadAccount)?;
-    let StrictQuery(query) = query?;
-    let mut problems = Problems::default();
-    let filter = AccountFilter {
-        email_key: query.customer_email.map(|text| email_key(&text)),
-        suspended: flag("is_suspended", query.is_suspended, &mut problems),
-        include_deleted: flag("include_deleted", query.include_deleted, &mut problems).unwrap_or(false),
-    };
-    let request = list_request(query.limit, query.cursor);
-    if !problems.is_empty() {
-        let further = request.as_ref().err().map_or(&[][..], ApiError::errors).to_vec();
-        return Err(ApiError::from(ServiceError::Invalid(problems)).with_errors(further));
-    }
-    let request = request?;
+    let (filter, request) = query.read(|query| (query.limit.clone(), query.cursor.clone()), read_filter)?;
     let page = door.services.accounts.list(&caller, filter, &request).await?;
     let items = page.items.iter().map(|account| view(account, &caller)).collect();
     Ok(Json(wire::AccountList { items, next_cursor: page.next_cursor }))

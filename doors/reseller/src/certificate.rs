@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{CertificateStatus, EmailAddress, Identifier, Problems, RevocationReason, Scope, Timestamp};
-use chancery_http::{ApiError, Authenticated, Door, JsonBody, StrictPath, StrictQuery, list_request};
+use chancery_http::{ApiError, Authenticated, Door, FilterQuery, JsonBody, StrictPath};
 use chancery_service::{AccountLookup, CertificateDetails, CertificateFilter, Noun, Revoked, ServiceError};
 use chancery_wire as wire;
 use http::header::ACCEPT;
@@ -66,20 +66,18 @@ struct ListQuery {
 async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
-    query: Result<StrictQuery<ListQuery>, ApiError>,
+    query: FilterQuery<ListQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     caller.require(Scope::ReadCertificate)?;
-    let StrictQuery(query) = query?;
     let as_csv = media_types(&headers).find(|one| matches!(*one, "text/csv" | "application/json")) == Some("text/csv");
-    if as_csv && (query.limit.is_some() || query.cursor.is_some()) {
-        let mut problems = Problems::default();
-        problems.add("limit", "not_here", "text/csv is the whole list: leave limit and cursor out");
-        return Err(ServiceError::Invalid(problems).into());
-    }
-    let request = list_request(query.limit.clone(), query.cursor.clone())?;
     let now = door.services.now();
-    let filter = read_filter(query, now)?;
+    // CSV is the whole list: that a page is asked for is a mistake, whichever it is.
+    let page = |query: &ListQuery| match as_csv {
+        true => (None, None),
+        false => (query.limit.clone(), query.cursor.clone()),
+    };
+    let (filter, request) = query.read(page, |query| read_filter(query, as_csv, now))?;
     if as_csv {
         return Ok(certificate_csv::stream(door, caller, filter, now));
     }
@@ -128,8 +126,13 @@ fn weighed(one: &str) -> (&str, f32) {
 pub(crate) type Asked = (Option<AccountLookup>, CertificateFilter);
 
 /// The filter; none where nothing can fit it, by its form alone.
-fn read_filter(query: ListQuery, now: Timestamp) -> Result<Option<Asked>, ServiceError> {
+fn read_filter(query: ListQuery, as_csv: bool, now: Timestamp) -> Result<Option<Asked>, ServiceError> {
     let mut problems = Problems::default();
+    for (field, given) in [("limit", &query.limit), ("cursor", &query.cursor)] {
+        if as_csv && given.is_some() {
+            problems.add(field, "not_here", "text/csv is the whole list: leave limit and cursor out");
+        }
+    }
     let statuses = query.certificate_status.as_deref().map(|text| text.split(',').map(str::trim).collect::<Vec<_>>());
     let statuses = statuses
         .into_iter()

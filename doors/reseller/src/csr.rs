@@ -2,10 +2,10 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use chancery_domain::{ProfileName, Scope};
+use chancery_domain::{Problems, ProfileName, Scope};
 use chancery_http::{ApiError, Authenticated, Door, JsonBody};
-use chancery_service::AccountLookup;
-use chancery_wire as wire;
+use chancery_service::{AccountLookup, ServiceError, Services};
+use chancery_wire::{self as wire, FieldProblem};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use utoipa_axum::router::OpenApiRouter;
@@ -29,26 +29,49 @@ async fn validate(
     body: Result<JsonBody<wire::ResellerValidateCsrRequest>, ApiError>,
 ) -> Result<Response, ApiError> {
     caller.require(Scope::ReadCertificate)?;
-    let request = match body.and_then(|body| body.read(Ok)) {
-        Ok(request) => request,
+    let read = body.and_then(|body| {
+        let fits = body.fits();
+        body.read(|request| read_request(request, fits, &door.services))
+    });
+    let Asked { csr, profile, account } = match read {
+        Ok(asked) => asked,
         // Both answers of this operation are plain strings.
         Err(error) if error.status() == StatusCode::BAD_REQUEST => {
-            return Ok(plain(StatusCode::BAD_REQUEST, error.message()));
+            let line = |problem: &FieldProblem| format!("{}: {}: {}", problem.code, problem.field, problem.message);
+            let lines: Vec<_> = error.errors().iter().map(line).collect();
+            let text = if lines.is_empty() { error.message() } else { lines.join("\n") };
+            return Ok(plain(StatusCode::BAD_REQUEST, text));
         }
         Err(error) => return Err(error),
     };
-    let profile = match request.profile.as_deref().map(ProfileName::parse) {
-        Some(Err(error)) => return Ok(plain(StatusCode::BAD_REQUEST, error.to_string())),
-        Some(Ok(name)) => Some(name),
-        None => None,
-    };
-    let account = request.account_lookup.as_deref().map(AccountLookup::parse);
-    let problems = door.services.certificates.judge_csr(&caller, request.csr, profile, account).await?;
+    let problems = door.services.certificates.judge_csr(&caller, csr, profile, account).await?;
     if problems.is_empty() {
         return Ok(plain(StatusCode::OK, "The CSR is valid.".to_owned()));
     }
     let lines: Vec<_> = problems.iter().map(|problem| format!("{}: {}", problem.code, problem.message)).collect();
     Ok(plain(StatusCode::BAD_REQUEST, lines.join("\n")))
+}
+
+struct Asked {
+    csr: String,
+    profile: Option<ProfileName>,
+    account: Option<AccountLookup>,
+}
+
+/// As with an order: where anything is wrong, all of it is told.
+fn read_request(
+    request: wire::ResellerValidateCsrRequest,
+    fits: bool,
+    services: &Services,
+) -> Result<Asked, ServiceError> {
+    let mut problems = Problems::default();
+    let profile = request.profile.and_then(|text| problems.take("profile", ProfileName::parse(&text)));
+    if !fits || !problems.is_empty() {
+        problems.0.extend(services.certificates.unjudgeable(&request.csr, profile.as_ref()).0);
+    }
+    problems.into_result().map_err(ServiceError::Invalid)?;
+    let account = request.account_lookup.as_deref().map(AccountLookup::parse);
+    Ok(Asked { csr: request.csr, profile, account })
 }
 
 fn plain(status: StatusCode, text: String) -> Response {

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use chancery_domain::{EventId, EventType, Problems, Scope};
-use chancery_http::{ApiError, Authenticated, Door, StrictPath, StrictQuery, list_request};
+use chancery_http::{ApiError, Authenticated, Door, FilterQuery, StrictPath};
 use chancery_service::{AccountLookup, Event, EventFilter, Noun, ServiceError};
 use chancery_wire as wire;
 use serde::Deserialize;
@@ -57,12 +57,11 @@ struct ListQuery {
 async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
-    query: Result<StrictQuery<ListQuery>, ApiError>,
+    query: FilterQuery<ListQuery>,
 ) -> Result<Json<wire::EventList>, ApiError> {
     caller.require(Scope::ReadEvent)?;
-    let StrictQuery(query) = query?;
-    let request = list_request(query.limit.clone(), query.cursor.clone())?;
-    let page = door.services.events.list(&caller, read_filter(query)?, &request).await?;
+    let (filter, request) = query.read(|query| (query.limit.clone(), query.cursor.clone()), read_filter)?;
+    let page = door.services.events.list(&caller, filter, &request).await?;
     Ok(Json(wire::EventList { items: page.items.iter().map(view).collect(), next_cursor: page.next_cursor }))
 }
 

@@ -6,11 +6,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{ExternalId, Metadata, OrderId, OrderStatus, Problems, ProfileName, Scope};
-use chancery_http::{
-    ApiError, Authenticated, Begun, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request,
-};
+use chancery_http::{ApiError, Authenticated, Begun, Door, FilterQuery, JsonBody, RequestKey, StrictPath};
 use chancery_service::{
-    AccountLookup, Caller, Finalized, NewOrder, Noun, OrderDetails, OrderFilter, SPANS, ServiceError,
+    AccountLookup, Caller, Finalized, NewOrder, Noun, OrderDetails, OrderFilter, SPANS, ServiceError, Services,
 };
 use chancery_wire::{self as wire, ErrorCode};
 use http::StatusCode;
@@ -57,15 +55,16 @@ struct ListQuery {
 async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
-    query: Result<StrictQuery<ListQuery>, ApiError>,
+    query: FilterQuery<ListQuery>,
 ) -> Result<Json<wire::OrderList>, ApiError> {
     caller.require(Scope::ReadOrder)?;
-    let StrictQuery(query) = query?;
-    let request = list_request(query.limit, query.cursor)?;
     let now = door.services.now();
-    let status = query.status.as_deref().map(read_status).transpose()?;
-    let account = query.account_lookup.as_deref().map(AccountLookup::parse);
-    let filter = OrderFilter { account: None, status, external_id: query.external_id, now };
+    let page = |query: &ListQuery| (query.limit.clone(), query.cursor.clone());
+    let ((account, filter), request) = query.read(page, |query| {
+        let status = query.status.as_deref().map(read_status).transpose()?;
+        let account = query.account_lookup.as_deref().map(AccountLookup::parse);
+        Ok((account, OrderFilter { account: None, status, external_id: query.external_id, now }))
+    })?;
     let page = door.services.orders.list(&caller, account, filter, &request).await?;
     let items = page.items.iter().map(|order| in_list(view(order, now))).collect();
     Ok(Json(wire::OrderList { items, next_cursor: page.next_cursor }))
@@ -104,7 +103,8 @@ async fn create(
     let (bytes, shown) = (body.bytes.clone(), move |made: &OrderDetails| view(made, now));
     let told = OnceLock::new();
     let answer = key.answer(&door, &caller, &bytes, StatusCode::CREATED, shown, async |once| {
-        let (once, new) = (once?, body.read(read_order)?);
+        let (once, fits) = (once?, body.fits());
+        let new = body.read(|request| read_order(request, fits, &door.services))?;
         let span = trace_span!(target: SPANS, "order.create");
         let (made, begun) = Begun::by(door.services.orders.create(&caller, new, once).instrument(span)).await?;
         told.set(begun).ok();
@@ -187,7 +187,9 @@ pub(crate) fn read_order_id(text: &str) -> Result<OrderId, ServiceError> {
     text.parse().map_err(|_| ServiceError::not_found(Noun::Order))
 }
 
-fn read_order(request: wire::ResellerOrderRequest) -> Result<NewOrder, ServiceError> {
+/// What is wrong with the CSR and the profile is told later, once it is clear that the caller may order at all; where something else is
+/// wrong, or the body does not fit, it is told along with that.
+fn read_order(request: wire::ResellerOrderRequest, fits: bool, services: &Services) -> Result<NewOrder, ServiceError> {
     let mut problems = Problems::default();
     let account = one_account(request.account_lookup, request.customer_email, request.eab_kid, &mut problems);
     let profile = request.profile.and_then(|text| problems.take("profile", ProfileName::parse(&text)));
@@ -196,6 +198,9 @@ fn read_order(request: wire::ResellerOrderRequest) -> Result<NewOrder, ServiceEr
     let not_after = read_time("not_after", request.not_after, &mut problems);
     let external_id = request.external_id.and_then(|text| problems.take("external_id", ExternalId::parse(&text)));
     let metadata = Metadata::parse("metadata", request.metadata.unwrap_or_default(), &mut problems);
+    if !fits || !problems.is_empty() {
+        problems.0.extend(services.certificates.unjudgeable(&request.csr, profile.as_ref()).0);
+    }
     problems.into_result().map_err(ServiceError::Invalid)?;
     Ok(NewOrder { account, profile, csr: request.csr, identifiers, not_before, not_after, external_id, metadata })
 }

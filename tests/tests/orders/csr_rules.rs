@@ -30,6 +30,36 @@ async fn verdict(tenant: &Tenant, account: &str, csr: &str) -> Vec<String> {
 }
 
 on_both_databases! {
+    /// Nobody has to ask three times to learn of five mistakes.
+    async fn a_csr_that_cannot_be_read_is_told_with_all_else_that_is_wrong(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let judge = async |body: Value| {
+            let judged = tenant.post("/v1/validate-csr", body).await;
+            assert_eq!(judged.status, 400, "{}", judged.text());
+            let codes = judged.text().lines().map(|line| line.split(':').next().unwrap().to_owned()).collect::<Vec<_>>();
+            codes.join(" ")
+        };
+        assert_eq!(judge(json!({"csr": "x", "profile": "nope"})).await, "unknown malformed_csr");
+        assert_eq!(judge(json!({"csr": "x", "foo": 1})).await, "unknown_field malformed_csr");
+        assert_eq!(judge(json!({"csr": 5, "foo": 1})).await, "wrong_type unknown_field");
+        assert_eq!(judge(json!({"csr": "x", "profile": "no name"})).await, "invalid malformed_csr");
+        assert_eq!(judge(json!({"profile": "nope", "foo": 1})).await, "unknown_field missing unknown");
+
+        let order = async |body: Value| {
+            let refused = tenant.post("/v1/order", body).await;
+            assert_eq!(refused.refusal(400), "invalid_request");
+            let errors = refused.json()["errors"].as_array().unwrap().clone();
+            errors.iter().map(|each| text(each, "field")).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(order(json!({"account_lookup": account, "csr": "x", "profile": "nope"})).await, "profile csr");
+        let five = json!({"account_lookup": account, "csr": "x", "profile": "nope", "external_id": "", "not_after": "q",
+                          "metadata": {"": "x"}, "more": 1});
+        assert_eq!(order(five).await, "more not_after external_id metadata profile csr");
+        // Whose account it is comes first, where nothing else is wrong.
+        let unknown = tenant.post("/v1/order", json!({"account_lookup": "a@else.test", "csr": "x"})).await;
+        assert_eq!(unknown.refusal(404), "account_not_found");
+    }
+
     async fn a_bad_csr_is_judged_alike_before_and_by_ordering(world: World) {
         let (tenant, account) = stage(&world).await;
         let key = CustomerKey::p256();

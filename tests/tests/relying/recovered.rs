@@ -215,7 +215,7 @@ on_both_databases! {
         let operator = &world.services.operator;
         let record = world.store.read(|tx| tx.issuers()).await.unwrap();
         let root = record.iter().find(|record| record.kind == IssuerKind::Root).unwrap().clone();
-        let key = CaKeys::new(Keyring::load(&world.kek()).unwrap(), None).open(&root).unwrap();
+        let key = CaKeys::new(Keyring::load(world.kek()).unwrap(), None).open(&root).unwrap();
         let gone = signed_by(&key, &world, 7, 30);
         let past = world.services.now().as_secs() - 7200;
         let entry = |serial, reason| RevokedCertificate { serial, revoked_at: past, reason, ca: true };

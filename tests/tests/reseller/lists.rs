@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use chancery_tests::{Tenant, at_once, lookup, on_both_databases};
+use http::Method;
 use serde_json::{Value, json};
 
 use crate::common::{each, problems, unnamed};
@@ -46,6 +47,28 @@ on_both_databases! {
                 assert!(listed["items"].as_array().unwrap().len() <= good.parse().unwrap());
             }
         }
+    }
+
+    async fn all_that_is_wrong_with_a_query_is_told_at_once(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        for (list, fields) in [
+            ("/v1/account?is_suspended=x&include_deleted=y&limit=0&more=1", "more is_suspended include_deleted limit"),
+            ("/v1/account?is_suspended=x&limit=0", "is_suspended limit"),
+            ("/v1/order?status=x&limit=0&limit=1", "limit status"),
+            ("/v1/order?status=x&limit=0", "status limit"),
+            ("/v1/certificates?certificate_status=x&expires_before=y&bar=1&limit=0", "bar certificate_status expires_before limit"),
+            ("/v1/event?type=x&order=y&limit=0&bar=1", "bar type order limit"),
+        ] {
+            let reply = tenant.get(list).await;
+            assert_eq!(reply.refusal(400), "invalid_request", "{list}");
+            let told: Vec<_> = reply.json()["errors"].as_array().unwrap().iter().map(|each| each["field"].as_str().unwrap().to_owned()).collect();
+            assert_eq!(told.join(" "), fields, "{list}");
+            let count = format!("The query has {} problems.", told.len());
+            assert_eq!(reply.json()["message"], count.as_str(), "{list}");
+        }
+        let headers = [("accept", "text/csv")];
+        let csv = tenant.send(Method::GET, "/v1/certificates?cursor=x", &headers, None).await;
+        assert_eq!(problems(&csv), ["cursor not_here"]);
     }
 
     async fn a_page_has_a_hundred_items_unless_told_otherwise(world: World) {

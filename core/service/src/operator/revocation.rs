@@ -128,7 +128,7 @@ impl Operator {
                     Revoking::Done(certificate) => revoked(certificate, false),
                     Revoking::Already(certificate) => revoked(certificate, true),
                     Revoking::Nothing { certificate, key_is_blocked } => {
-                        Err(nothing_to_revoke(&why_nothing(&certificate, key_is_blocked)))
+                        Err(nothing_to_revoke(&why_nothing(&certificate, key_is_blocked, me.kernel.now())))
                     }
                 })
             })

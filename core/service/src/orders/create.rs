@@ -16,7 +16,7 @@ use super::{OrderDetails, Orders, describe_with};
 use crate::account_lookup::AccountLookup;
 use crate::accounts::{Orderer, account_for_order};
 use crate::caller::Caller;
-use crate::csr::JudgedCsr;
+use crate::csr::{self, JudgedCsr};
 use crate::error::ServiceError;
 use crate::failures::require_worth_trying;
 use crate::kernel::Kernel;
@@ -84,7 +84,9 @@ fn create(
     let Orderer { account, credential } = account_for_order(tx, caller, &new.account, now)?;
     account.require_active()?;
     let name = new.profile.as_ref().unwrap_or(&settings.default_profile);
-    let profile = rules::profile(settings, name)?;
+    let Ok(profile) = rules::profile(settings, name) else {
+        return Err(ServiceError::Invalid(csr::unjudgeable(settings, Some(name), &new.csr)));
+    };
     let mut problems = Problems::default();
     let mut dates = Dates::of(settings.issuing.certificates.get(name), profile.validity_days, now);
     let key = judged.as_ref().ok().and_then(|judged| judged.request.key().ok());

@@ -130,6 +130,7 @@ fn kind(found: Unexpected<'_>) -> &'static str {
     match found {
         Unexpected::Bool(_) => "a boolean",
         Unexpected::Unsigned(_) | Unexpected::Signed(_) => "a whole number",
+        Unexpected::Float(number) if number.fract() == 0.0 => "a number of that size",
         Unexpected::Float(_) => "a number with a fraction",
         Unexpected::Str(_) | Unexpected::Char(_) | Unexpected::Bytes(_) => "a string",
         Unexpected::Unit | Unexpected::Option => "null",

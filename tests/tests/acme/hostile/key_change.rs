@@ -49,7 +49,7 @@ on_both_databases! {
         let third = SigningKey::generate().unwrap();
         for (inner, word) in [
             (signed(header(json!({})), &body(json!({"account": other.kid})), &new), "`account`"),
-            (signed(header(json!({})), &body(json!({"account": 7})), &new), "line 1"),
+            (signed(header(json!({})), &body(json!({"account": 7})), &new), "`account` must be a string"),
             (signed(header(json!({})), &body(json!({"oldKey": third.public().to_value()})), &new), "`oldKey`"),
             (signed(header(json!({})), &body(json!({"oldKey": {}})), &new), "`oldKey`"),
             (signed(header(json!({})), b"{}", &new), "account"),
