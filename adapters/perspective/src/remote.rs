@@ -143,7 +143,7 @@ impl Remote {
         self.note(Some(&Unreachable("it does not answer in time".to_owned())));
     }
 
-    /// Looks until it is back: nobody waits for the answers of one that is away, so that they would not tell.
+    /// Asks again and again until it is back: while it counts as away nobody waits for its answers, so they cannot tell.
     async fn watch(self) {
         let mut pause = FIRST_WATCH;
         loop {

@@ -131,9 +131,9 @@ impl<'a> Tx<'a> {
         self.marks.keep(result)
     }
 
-    /// Names questions that are about to be asked, by asking them: none is answered here. PostgreSQL answers them on the same
-    /// way as the next that is asked in earnest, behind it and in this order, so with all that it has waited for. They must
-    /// not be about rows that this unit writes before it asks. On SQLite there is no way to be saved.
+    /// Names questions that are about to be asked, by asking them: none is answered here. To PostgreSQL they travel with the next
+    /// real question, after it and in this order, so they see all that it has waited for. They must not be about rows that
+    /// this unit writes before it asks. On SQLite it does nothing, for no travelling is to be saved.
     pub fn foresee(&mut self, ask: impl FnOnce(&mut Self)) {
         // Within what is foreseen, the order is that in which it will be asked.
         if self.is_postgres() && !self.foreseeing {

@@ -9,7 +9,7 @@ use chancery_domain::ResellerId;
 
 use crate::error::ServiceError;
 
-/// How many names a process looks at at a time; and more than that is not to be in hand.
+/// Names that one process looks at at a time. While more are in hand, resellers beyond their share are refused.
 pub const LOOKS_AT_A_TIME: usize = 1024;
 const MOST: usize = LOOKS_AT_A_TIME;
 

@@ -17,7 +17,7 @@ const ROUND: Duration = Duration::from_secs(60);
 /// write, their clocks may differ.
 const SETTLED: Duration = Duration::from_secs(120);
 const SETTLED_BY_ALL: Duration = Duration::from_secs(600);
-/// By this part of it, counts may be ahead of what has settled by our clock, as those of a node that is a little ahead are.
+/// Counts may be ahead of what has settled by our clock, by this part of that time: another node's clock may be a little ahead.
 /// With a round on top that is still less than the whole, so that whatever comes between a clock that was ahead and the
 /// next round is either not behind the mark or counted anew.
 const AHEAD: u32 = 4;

@@ -70,7 +70,7 @@ impl Elsewhere {
         Self { name: name.into(), witness, late: AtomicU32::new(0) }
     }
 
-    /// One that hangs, and without which it is decided every time, would be missed by nobody.
+    /// A perspective that is always late never changes a verdict: unless this tells of it, nobody would notice.
     fn note(&self, is_late: bool) {
         if !is_late {
             self.late.store(0, Ordering::Relaxed);
@@ -80,7 +80,7 @@ impl Elsewhere {
         }
     }
 
-    /// In the place of a look that there is none of.
+    /// What is recorded of a perspective that gave no answer.
     fn not_seen(&self, at: i64, why: &str) -> Attempt {
         let problem = ValidationProblem { kind: ProblemKind::ServerInternal, detail: why.to_owned() };
         Attempt { at, perspective: self.name.clone(), problem: Some(problem), ..Attempt::default() }
@@ -106,7 +106,7 @@ impl Corroborated {
     /// The quorum is that of the others, in this order.
     pub fn new(primary: Arc<dyn Inspector>, others: Vec<Elsewhere>, quorum: Quorum) -> Self {
         for other in &others {
-            // Whoever watches can tell nothing from not yet.
+            // Counters begin at zero, so that those who watch can tell "none" from "no data".
             for (about, outcome) in ABOUT.iter().flat_map(|about| OUTCOMES.iter().map(move |outcome| (about, outcome)))
             {
                 other.count(about, outcome, 0);
@@ -175,7 +175,7 @@ impl Corroborated {
         let dissent: Vec<_> = dissent.collect();
         let away = answers().filter(|(_, answer)| matches!(answer, Some(Err(_))));
         let away: Vec<_> = away.map(|(other, _)| other.name.as_str()).collect();
-        // Had those who are away agreed, and those who were not waited for.
+        // At best: had everybody agreed who did not answer.
         let at_best = heard.iter().map(|answer| Some(!matches!(answer, Some(Ok(seen)) if refusal(seen).is_some())));
         let ours = self.quorum.standing(&at_best.collect::<Vec<_>>()) == Standing::Met;
         let (Some((first, problem)), false) = (dissent.first(), ours) else {

@@ -11,7 +11,7 @@ use chancery_service::{Message, Sent, ServiceError, Services, Signatory};
 use tokio::sync::watch;
 use tokio::task::{Id, JoinSet};
 
-/// How often it is looked for something to tell.
+/// How often to look for events that are to be delivered.
 const LOOK: Duration = Duration::from_millis(500);
 
 #[derive(Clone)]

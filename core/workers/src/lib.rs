@@ -321,7 +321,7 @@ impl Workers {
         }
     }
 
-    /// In this place, where it has one.
+    /// Issues an order. `place` is its slot among those that are issued at a time, which others get while logs are asked.
     async fn issue(&self, whose: &str, job: &Job, mut place: Option<Place>) -> Result<(), ServiceError> {
         let Ok(id) = job.subject.parse::<OrderId>() else { return self.services.jobs.drop_unreadable(job).await };
         let issuance = &self.services.issuance;

@@ -242,7 +242,7 @@ impl Kept {
     fn new(log: Log, keeper: Arc<dyn LogKeeper>) -> Self {
         let (way, failing) = (AtomicUsize::new(0), Mutex::default());
         let kept = Self { id: log.key.id(), name: log.name, keeper, way, failing };
-        // Whoever watches can tell nothing from not yet.
+        // Counters begin at zero, so that those who watch can tell "none" from "no data".
         OUTCOMES.iter().for_each(|outcome| kept.count(outcome, 0));
         kept
     }

@@ -63,19 +63,8 @@ impl Tx<'_> {
         self.query(&sql, params![order], read)
     }
 
-    /// The earned permission of an account for a name that holds longest beyond `until`. What an ACME account has
-    /// earned is its own, and what it has not is none of its.
-    pub fn valid_authorization(
-        &mut self,
-        account: AccountId,
-        acme_account: Option<AcmeAccountId>,
-        identifier: &Identifier,
-        until: Timestamp,
-    ) -> Result<Option<Authorization>, StoreError> {
-        Ok(self.valid_authorizations(account, acme_account, Some(identifier), &[], until)?.pop())
-    }
-
-    /// The same for a name and for all names below others, each where there is one, in this order.
+    /// The earned permissions of an account that hold longest beyond `until`: for a name and for all names below others, each where
+    /// there is one, in this order. What an ACME account has earned is its own, and what it has not is none of its.
     pub fn valid_authorizations(
         &mut self,
         account: AccountId,

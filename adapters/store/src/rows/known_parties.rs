@@ -19,7 +19,7 @@ pub(crate) enum Version {
 #[derive(Default)]
 pub(crate) struct KnownParties(Mutex<HashMap<AcmeAccountId, (Version, Arc<Party>)>>);
 
-/// How many are remembered; then it begins anew.
+/// How many are remembered; when there are more, all are forgotten.
 const MOST_KNOWN: usize = 4_000;
 /// Whoever has more text than this noted about them is read each time: what is remembered stays small.
 const MOST_TEXT: usize = 2_000;

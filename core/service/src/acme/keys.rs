@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use chancery_domain::{AcmeAccountId, ResellerId};
 use chancery_jose::Jwk;
 
-/// How many are remembered; then it begins anew.
+/// How many are remembered; when there are more, all are forgotten.
 const MOST: usize = 20_000;
 
 #[derive(Default)]

@@ -42,7 +42,7 @@ impl Spent {
         }
         let (word, mask) = self.place(number);
         match word.fetch_or(mask, Ordering::AcqRel) & mask {
-            // Whoever was held up in between may have met the bit of an heir.
+            // A thread that was held up may have set the bit after it was reused for a newer nonce.
             0 if self.age(number) > REMEMBERED - LEEWAY => Taking::TooOld,
             0 => Taking::Taken,
             _ => Taking::UsedBefore,

@@ -65,10 +65,10 @@ struct Taken {
 }
 
 impl Taken {
-    /// Takes one in hand, unless it is.
+    /// Marks an authorization as looked at in this process; none where it is already.
     fn take(kernel: &Arc<Kernel>, whose: ResellerId, id: AuthorizationId) -> Option<Self> {
         let fresh = kernel.looking.at().insert(id);
-        // Only where it is: dropped, it would give up what another has in hand.
+        // Made only where the mark is ours: to drop it takes the mark away.
         fresh.then(|| Self { kernel: kernel.clone(), id, _hand: kernel.in_hand.take(whose) })
     }
 }

@@ -22,32 +22,31 @@ pub fn hash_secret(text: &str) -> SecretHash {
 
 /// A new API key: it carries its own id, so that it can be found without trying every hash.
 pub fn api_key_text(id: ApiKeyId, entropy: &dyn Entropy) -> Secret {
-    let id = id.to_string();
-    let id = id.trim_start_matches(ApiKeyId::PREFIX).trim_start_matches('_');
-    Secret::new(format!("{API_KEY}{id}_{}", BASE64URL_NOPAD.encode(&entropy.bytes::<32>())))
+    key_text(API_KEY, &id.to_string(), entropy)
 }
 
 /// The id inside an API key, where the text looks like one.
 pub(crate) fn api_key_id(text: &str) -> Option<ApiKeyId> {
-    let (id, secret) = text.strip_prefix(API_KEY)?.split_once('_')?;
-    if secret.len() != 43 {
-        return None;
-    }
-    format!("{}_{id}", ApiKeyId::PREFIX).parse().ok()
+    format!("{}_{}", ApiKeyId::PREFIX, bare_id(API_KEY, text)?).parse().ok()
 }
 
 /// A new operator key, which carries its own id as API keys do.
 pub(crate) fn operator_key_text(id: OperatorKeyId, entropy: &dyn Entropy) -> Secret {
-    let id = id.to_string();
-    let id = id.trim_start_matches(OperatorKeyId::PREFIX).trim_start_matches('_');
-    Secret::new(format!("{OPERATOR_KEY}{id}_{}", BASE64URL_NOPAD.encode(&entropy.bytes::<32>())))
+    key_text(OPERATOR_KEY, &id.to_string(), entropy)
 }
 
 /// The id inside an operator key, where the text looks like one.
 pub(crate) fn operator_key_id(text: &str) -> Option<OperatorKeyId> {
-    let (id, secret) = text.strip_prefix(OPERATOR_KEY)?.split_once('_')?;
-    if secret.len() != 43 {
-        return None;
-    }
-    format!("{}_{id}", OperatorKeyId::PREFIX).parse().ok()
+    format!("{}_{}", OperatorKeyId::PREFIX, bare_id(OPERATOR_KEY, text)?).parse().ok()
+}
+
+/// The mark of its kind, its id without the prefix of ids, and the secret.
+fn key_text(mark: &str, id: &str, entropy: &dyn Entropy) -> Secret {
+    let bare = id.split_once('_').map_or(id, |(_, bare)| bare);
+    Secret::new(format!("{mark}{bare}_{}", BASE64URL_NOPAD.encode(&entropy.bytes::<32>())))
+}
+
+fn bare_id<'a>(mark: &str, text: &'a str) -> Option<&'a str> {
+    let (id, secret) = text.strip_prefix(mark)?.split_once('_')?;
+    (secret.len() == 43).then_some(id)
 }

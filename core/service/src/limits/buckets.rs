@@ -61,7 +61,7 @@ struct Entry {
     pocket: i64,
     /// Tokens that were taken on credit.
     owed: i64,
-    /// Since when one after the other of them comes back, as if the bucket had been full when the first was taken.
+    /// Since when they are paid back, one after the other, as if the bucket had been full when the first was taken.
     owed_since: i64,
     /// Tokens that were taken since it was last settled.
     lately: i64,

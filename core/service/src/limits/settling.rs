@@ -21,7 +21,7 @@ const ROUND: Duration = Duration::from_secs(5);
 const GONE: Duration = Duration::from_secs(20);
 /// How often full buckets are removed.
 const SWEEP: Duration = Duration::from_secs(600);
-/// So many at a time; where there are more, the others are settled first.
+/// Full buckets that are removed at a time; between such batches buckets are settled.
 const BATCH: u32 = 5000;
 
 impl Limits {

@@ -284,7 +284,7 @@ fn key_of(issuer: &IssuerDetails) -> Option<KeyAlgorithm> {
     issuer.info.key_type.parse::<KeyType>().ok().and_then(|kind| KeyAlgorithm::try_from(kind).ok())
 }
 
-/// By its id or its name; a root does not issue to subscribers and is none of those.
+/// Finds an issuing CA by its id or its name; a root is refused.
 pub(super) fn find_issuing<'a>(records: &'a [IssuerRecord], which: &str) -> Result<&'a IssuerRecord, ServiceError> {
     let exactly = |record: &&IssuerRecord| record.name == which || record.id.to_string() == which;
     // There may be two whose names were told apart when they were made.

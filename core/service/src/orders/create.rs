@@ -138,7 +138,7 @@ fn create(
     draft.store(tx, order)
 }
 
-/// The key is part of the CSR, and days are counted up to an end: what is told of them names what the caller wrote.
+/// Policies speak of `key_type` and `validity_days`; what the caller sent is `csr` and `not_after`.
 fn in_terms_of_an_order(error: ServiceError) -> ServiceError {
     let ServiceError::PolicyViolation(mut violations) = error else { return error };
     for violation in &mut violations {

@@ -146,9 +146,8 @@ impl Orders {
         self.kernel.start(Job { kind: JobKind::Issue, subject: id.to_string(), attempts: 1, reseller });
     }
 
-    /// The same without beginning, where the order gets its CSR only now: `complete` gives it, to an order that has none and
-    /// is ready. What is told of the order is up to `tell`, which gets what `complete` found where it was asked; there it is also
-    /// to draft the certificate, or to note that it is awaited.
+    /// Finalizes without starting the job. `complete` gives the CSR to an order that is ready and has none. `tell` makes the
+    /// answer of what `complete` found, where that was asked; it also drafts the certificate, or notes that it is awaited.
     pub(crate) async fn finalize_with<F, G, X, T>(
         &self,
         caller: &Caller,

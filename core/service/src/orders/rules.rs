@@ -98,8 +98,8 @@ impl Standing {
         if violations.is_empty() { Ok(()) } else { Err(ServiceError::PolicyViolation(violations)) }
     }
 
-    /// That every name of a reseller's order can be shown: what is bound to an ACME account cannot be for it, nor what would
-    /// be in a record that cannot be.
+    /// That every name of a reseller's order can be shown: by a challenge that needs no ACME account, and whose DNS record, if
+    /// it has one, has a name that is not too long.
     pub(crate) fn require_ways_without_acme(
         &self,
         settings: &Settings,
