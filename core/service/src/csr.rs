@@ -27,11 +27,7 @@ impl JudgedCsr {
         via: Via,
     ) -> Result<Self, ServiceError> {
         let _timed = Timed::start("csr");
-        let request = parse(text, via).map_err(|error| {
-            let mut problems = Problems::default();
-            problems.add("csr", error.code(), &error);
-            ServiceError::Invalid(problems)
-        })?;
+        let request = parse(text, via).map_err(|error| ServiceError::invalid("csr", error.code(), &error))?;
         let problems = told(request.check(&csr_rules(kernel, profile), &Known { kernel, compromised: false }));
         Ok(Self { request, problems })
     }

@@ -119,6 +119,11 @@ impl ServiceError {
         Self::NotFound(noun, Vec::new())
     }
 
+    /// The input breaks one rule.
+    pub fn invalid(field: &str, code: &'static str, message: impl fmt::Display) -> Self {
+        Self::Invalid(Problems(vec![Problem::new(field, code, message)]))
+    }
+
     pub(crate) fn internal(error: impl fmt::Display) -> Self {
         Self::Internal(error.to_string())
     }

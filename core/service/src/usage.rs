@@ -69,10 +69,8 @@ impl Usage {
         };
         let rows = self.kernel.read_in_turn(reseller, read).await?;
         if rows.len() > MOST_ROWS as usize {
-            let mut problems = Problems::default();
             let message = format!("more than {MOST_ROWS} rows; ask for fewer days, or by less");
-            problems.add("by", "too_many", message);
-            return Err(ServiceError::Invalid(problems));
+            return Err(ServiceError::invalid("by", "too_many", message));
         }
         Ok(rows)
     }

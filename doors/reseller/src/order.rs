@@ -81,9 +81,7 @@ fn in_list(mut order: wire::Order) -> wire::Order {
 fn read_status(text: &str) -> Result<OrderStatus, ServiceError> {
     text.parse().map_err(|_| {
         let known: Vec<_> = OrderStatus::ALL.iter().map(|status| status.as_str()).collect();
-        let mut problems = Problems::default();
-        problems.add("status", "invalid", format!("must be one of {}", known.join(", ")));
-        ServiceError::Invalid(problems)
+        ServiceError::invalid("status", "invalid", format!("must be one of {}", known.join(", ")))
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_domain::{Client, ClientId, ClientSecret, Name, Problems, Scope, ScopeSet, Secret, SecretHash, Timestamp};
+use chancery_domain::{Client, ClientId, ClientSecret, Name, Scope, ScopeSet, Secret, SecretHash, Timestamp};
 use chancery_store::Tx;
 use serde_json::json;
 
@@ -232,7 +232,5 @@ fn within(caller: &Caller, scopes: &ScopeSet, field: &str) -> Result<(), Service
 }
 
 fn refusal(field: &str, why: impl std::fmt::Display) -> ServiceError {
-    let mut problems = Problems::default();
-    problems.add(field, "invalid", why);
-    ServiceError::Invalid(problems)
+    ServiceError::invalid(field, "invalid", why)
 }

@@ -1,5 +1,5 @@
 use chancery_domain::{
-    ApiKey, ApiKeyId, Client, ClientError, ClientId, ClientSecret, Name, Problems, ResellerId, ScopeSet, Secret,
+    ApiKey, ApiKeyId, Client, ClientError, ClientId, ClientSecret, Name, ResellerId, ScopeSet, Secret,
 };
 use chancery_store::Tx;
 use serde_json::json;
@@ -185,7 +185,5 @@ impl Operator {
 }
 
 fn refusal(error: ClientError) -> ServiceError {
-    let mut problems = Problems::default();
-    problems.add("client", "rotation", error);
-    ServiceError::Invalid(problems)
+    ServiceError::invalid("client", "rotation", error)
 }

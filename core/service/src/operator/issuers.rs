@@ -1,6 +1,6 @@
 //! The life of issuing CAs: one is made, takes over from another, is retired, comes back.
 
-use chancery_domain::{IssuerId, KeyType, Problems, ProfileName, Timestamp};
+use chancery_domain::{IssuerId, KeyType, ProfileName, Timestamp};
 use chancery_pki::{CaName, KeyAlgorithm, SubscriberProfile};
 use chancery_store::{IssuerKind, IssuerRecord, IssuerState, Tx};
 use serde_json::json;
@@ -344,9 +344,7 @@ fn numbered(stem: &str, least: u32, records: &[IssuerRecord]) -> String {
 }
 
 pub(super) fn refusal(message: impl std::fmt::Display) -> ServiceError {
-    let mut problems = Problems::default();
-    problems.add("issuer", "issuer", message);
-    ServiceError::Invalid(problems)
+    ServiceError::invalid("issuer", "issuer", message)
 }
 
 #[cfg(test)]

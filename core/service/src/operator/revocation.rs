@@ -1,6 +1,4 @@
-use chancery_domain::{
-    CertificateId, CertificateRecord, CertificateState, OrderId, Problems, Revocation, RevocationReason,
-};
+use chancery_domain::{CertificateId, CertificateRecord, CertificateState, OrderId, Revocation, RevocationReason};
 use chancery_store::Tx;
 
 use super::Operator;
@@ -177,7 +175,5 @@ fn find(tx: &mut Tx<'_>, which: &CertificateRef) -> Result<CertificateRecord, Se
 }
 
 fn nothing_to_revoke(why: &str) -> ServiceError {
-    let mut problems = Problems::default();
-    problems.add("certificate", "not_issued", format!("there is nothing to revoke: {why}"));
-    ServiceError::Invalid(problems)
+    ServiceError::invalid("certificate", "not_issued", format!("there is nothing to revoke: {why}"))
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use chancery_domain::{
     AccountError, AccountId, AcmeAccountId, Authorization, AuthorizationStatus, ExternalId, Finalization, Order,
-    OrderError, OrderId, OrderState, OrderStatus, Page, Problem, Problems, Scope, Timestamp,
+    OrderError, OrderId, OrderState, OrderStatus, Page, Problem, Scope, Timestamp,
 };
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
@@ -191,9 +191,7 @@ impl Orders {
                 account.require_active()?;
                 let (order, found) = complete(&kernel, tx, order)?;
                 if order.csr.is_none() {
-                    let mut problems = Problems::default();
-                    problems.add("csr", "missing", NO_CSR);
-                    return Err(ServiceError::Invalid(problems));
+                    return Err(ServiceError::invalid("csr", "missing", NO_CSR));
                 }
                 tx.save_order(&order)?;
                 kernel.enqueue(tx, JobKind::Issue, order.id)?;

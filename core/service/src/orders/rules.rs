@@ -2,7 +2,7 @@
 
 use chancery_domain::policy::{Applied, Request, Verdict, evaluate};
 use chancery_domain::{
-    AccountId, ChallengeType, Identifier, Policy, PolicyRules, Problem, Problems, Profile, ProfileName, Timestamp,
+    AccountId, ChallengeType, Identifier, Policy, PolicyRules, Problem, Profile, ProfileName, Timestamp,
 };
 use chancery_store::{Counted, StoreError, Tx};
 
@@ -95,7 +95,7 @@ impl Standing {
     /// That the policies leave a way to show every name.
     pub(crate) fn require_ways(&self, settings: &Settings, request: &Request<'_>) -> Result<(), ServiceError> {
         let violations = unshowable(request, &self.applied(settings));
-        if violations.is_empty() { Ok(()) } else { Err(ServiceError::PolicyViolation(violations)) }
+        none_of(violations)
     }
 
     /// That every name of a reseller's order can be shown: by a challenge that needs no ACME account, and whose DNS record, if
@@ -120,7 +120,7 @@ impl Standing {
             };
             violations.push(Problem::new(format!("identifiers[{place}]"), CHALLENGE_TYPES, message));
         }
-        if violations.is_empty() { Ok(()) } else { Err(ServiceError::PolicyViolation(violations)) }
+        none_of(violations)
     }
 
     /// Judges the ways in which control of names is shown: a policy may have come after the codes were made, or after
@@ -148,7 +148,7 @@ impl Standing {
                 ..problem
             }));
         }
-        if violations.is_empty() { Ok(()) } else { Err(ServiceError::PolicyViolation(violations)) }
+        none_of(violations)
     }
 
     /// Whether any policy counts certificates.
@@ -192,6 +192,10 @@ impl Quota {
         let message = format!("{said} (policy {:?})", policy.name.as_str());
         Problem { policy: policy.id.map(|id| id.to_string()), ..Problem::new(self.rule, self.rule, message) }
     }
+}
+
+fn none_of(violations: Vec<Problem>) -> Result<(), ServiceError> {
+    if violations.is_empty() { Ok(()) } else { Err(ServiceError::PolicyViolation(violations)) }
 }
 
 fn unbroken(verdict: Verdict) -> Result<Verdict, ServiceError> {
@@ -265,9 +269,11 @@ fn unshowable(request: &Request<'_>, applied: &[Applied<'_>]) -> Vec<Problem> {
 pub(crate) fn profile<'a>(settings: &'a Settings, name: &ProfileName) -> Result<&'a Profile, ServiceError> {
     settings.profile(name).ok_or_else(|| {
         let known: Vec<_> = settings.profiles.iter().map(|profile| profile.name.as_str()).collect();
-        let mut problems = Problems::default();
-        problems.add("profile", "unknown", format!("there is no profile {name}; there are {}", known.join(", ")));
-        ServiceError::Invalid(problems)
+        ServiceError::invalid(
+            "profile",
+            "unknown",
+            format!("there is no profile {name}; there are {}", known.join(", ")),
+        )
     })
 }
 
