@@ -224,8 +224,8 @@ impl Certificate {
         Ok(named && verify(&issuer.spki()?, &tbs, signature).is_ok())
     }
 
-    /// The host names and addresses that it is for; names of other kinds are left out.
-    pub fn identifiers(&self) -> Result<Vec<Identifier>, PkiError> {
+    /// The host names and addresses that it is for; none where it has names of other kinds as well.
+    pub fn identifiers(&self) -> Result<Option<Vec<Identifier>>, PkiError> {
         let found = self.parsed.tbs_certificate().get_extension().map_err(PkiError::Der)?;
         let names = found.map_or_else(Vec::new, |(_, SubjectAltName(names))| names);
         let read = |name: &GeneralName| match name {
@@ -233,7 +233,7 @@ impl Certificate {
             GeneralName::IpAddress(octets) => read_address(octets.as_bytes()).ok(),
             _ => None,
         };
-        Ok(names.iter().filter_map(read).collect())
+        Ok(names.iter().map(read).collect())
     }
 
     /// Where it says that its revocation list is.

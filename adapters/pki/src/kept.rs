@@ -56,11 +56,10 @@ impl Kept {
     fn read_pem(mut text: &[u8]) -> Vec<Result<Self, PkiError>> {
         let mut all = Vec::new();
         while let Some(begin) = find(text, BEGIN) {
-            let Some(end) = end_of_block(&text[begin..]) else {
-                all.push(Err(PkiError::Pem("it has a beginning but no end")));
-                break;
-            };
-            let (block, rest) = text[begin..].split_at(end);
+            let block = &text[begin..];
+            let next = find(&block[BEGIN.len()..], BEGIN).map_or(block.len(), |next| BEGIN.len() + next);
+            // One that was cut off takes none with it that stands behind it.
+            let (block, rest) = block.split_at(end_of_block(&block[..next]).unwrap_or(next));
             all.extend(Self::read_block(block));
             text = rest;
         }
@@ -72,8 +71,11 @@ impl Kept {
         match pem::decode_vec(block) {
             Ok(("CERTIFICATE" | "X509 CERTIFICATE", der)) => Some(Self::certificate(&der)),
             Ok(("X509 CRL", der)) => Some(KeptCrl::from_der(&der).map(Self::Crl)),
+            Ok((label, _)) if label.ends_with("CERTIFICATE") => {
+                Some(Err(PkiError::Pem("a kind of certificate that is not read")))
+            }
             Ok(_) => None,
-            Err(_) => Some(Err(PkiError::Pem("broken base64"))),
+            Err(_) => Some(Err(PkiError::Pem("broken base64, or no end"))),
         }
     }
 
@@ -226,6 +228,9 @@ mod tests {
         assert_eq!(kinds(&list), "l");
         let (mine, key) = (certificate.to_pem(), pem_of("PRIVATE KEY", b"secret"));
         let broken = pem_of("CERTIFICATE", b"no certificate");
+        let cut_off = &mine[..mine.len() / 2];
+        assert_eq!(kinds(format!("{cut_off}\n{mine}").as_bytes()), "!c");
+        assert_eq!(kinds(pem_of("TRUSTED CERTIFICATE", b"x").as_bytes()), "!");
         let text = format!("subject=x\r\n{mine}{key}{broken}{}\n{mine}", pem_of("X509 CRL", &list));
         assert_eq!(kinds(text.as_bytes()), "c!lc");
         assert_eq!(kinds(&[text.as_bytes(), b"-----BEGIN CERTIFICATE-----\nMII"].concat()), "c!lc!");

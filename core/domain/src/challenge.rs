@@ -39,10 +39,16 @@ impl ChallengeState {
 }
 
 impl Challenge {
-    /// Adds looks, each once: those of before may be among them.
+    /// Adds the looks of one verification so far, [as they are kept](Attempt::kept), which take the place of those that were noted of it before. What a verification
+    /// before it has seen, on a node that is gone, stays as far as there is room.
     pub(crate) fn add_attempts(&mut self, attempts: Vec<Attempt>) {
-        self.attempts.retain(|known| !attempts.contains(known));
+        let Some(began) = attempts.first().map(|first| first.at) else { return };
+        self.attempts.retain(|known| known.at < began);
+        let is_first = self.attempts.is_empty();
         self.attempts.extend(attempts);
+        if !is_first {
+            self.attempts = Attempt::kept(std::mem::take(&mut self.attempts));
+        }
     }
 
     /// Whether verification was begun at any time.

@@ -25,17 +25,22 @@ pub enum NotTaken {
     NotOurs,
     /// It is for an OCSP responder, which nobody asks about.
     Responder,
-    /// A CA of ours has signed it, but with a serial number that was never drawn here: somebody else has its key.
+    /// A CA of ours has signed it, but with a serial number that was never drawn here, or that another one has: somebody else has
+    /// its key.
     StrangeSerial,
 }
 
-/// What the store knows of a serial number already.
+/// What the store knows already of a certificate that was brought, or that a list tells of.
 pub(crate) enum Known {
     Certificate(Box<CertificateRecord>),
     /// What was signed for logs.
     Precertificate,
     /// It is that of a CA.
     Ca(Box<IssuerRecord>),
+    /// It was brought back before, or a list told of it.
+    Recovered(Box<RecoveredRow>),
+    /// Another one has its serial number, by another CA or for another key. Nobody here has signed two.
+    Forged,
 }
 
 impl OurCas {
@@ -60,9 +65,8 @@ impl OurCas {
         self.0.iter().any(|(record, _)| record.id == ca && record.revocation.is_some())
     }
 
-    fn ca_with(&self, serial: &str) -> Option<&IssuerRecord> {
-        let has = |ca: &Certificate| ca.serial().is_some_and(|own| own.to_string() == serial);
-        self.signer(has)
+    fn ca_with(&self, serial: &str) -> Option<&(IssuerRecord, Certificate)> {
+        self.0.iter().find(|(_, ca)| ca.serial().is_some_and(|own| own.to_string() == serial))
     }
 
     /// What there is to keep of a certificate, if it is to be answered for.
@@ -72,11 +76,8 @@ impl OurCas {
             return Err(NotTaken::Responder);
         }
         let serial = certificate.serial().ok_or(NotTaken::StrangeSerial)?;
-        let key = certificate.spki().map_err(|_| NotTaken::NotOurs)?;
-        let found = RecoveredCertificate {
-            der: certificate.as_der().to_vec(),
-            key_hash: digest(&SHA256, &key).as_ref().to_vec(),
-        };
+        let key_hash = hash_of_key(certificate).ok_or(NotTaken::NotOurs)?;
+        let found = RecoveredCertificate { der: certificate.as_der().to_vec(), key_hash };
         let urls = certificate.crl_urls().unwrap_or_default();
         Ok(RecoveredRow {
             serial: serial.to_string(),
@@ -107,19 +108,43 @@ impl OurCas {
         list.revoked.iter().map(row).collect()
     }
 
-    /// What is known of a serial number without anything having been brought.
-    pub(crate) fn known(&self, tx: &mut Tx<'_>, serial: &str) -> Result<Option<Known>, ServiceError> {
-        if let Some(ca) = self.ca_with(serial) {
-            return Ok(Some(Known::Ca(Box::new(ca.clone()))));
+    /// What is known of it. Whoever has the key of a CA can sign what has the serial number of something else: nothing is known by
+    /// its serial number alone.
+    pub(crate) fn known(&self, tx: &mut Tx<'_>, row: &RecoveredRow) -> Result<Option<Known>, ServiceError> {
+        let serial = row.serial.as_str();
+        let key_hash = row.found.as_ref().map(|found| found.key_hash.as_slice());
+        let is_same = |issuer: IssuerId, key: Option<&[u8]>| {
+            issuer == row.issuer && key.is_none_or(|key| key_hash.is_none_or(|brought| brought == key))
+        };
+        let known = |is_same: bool, known: Known| Ok(Some(if is_same { known } else { Known::Forged }));
+        if let Some((ca, own)) = self.ca_with(serial) {
+            let key = hash_of_key(own);
+            return known(is_same(ca.parent.unwrap_or(ca.id), key.as_deref()), Known::Ca(Box::new(ca.clone())));
         }
         let certificate = tx.certificate_by_serial(serial)?;
         // One whose order has ended was not signed as far as the store knows, and it was as this shows.
-        let certificate = certificate.filter(|known| !matches!(known.state, CertificateState::Cancelled { .. }));
-        Ok(match certificate {
-            Some(certificate) => Some(Known::Certificate(Box::new(certificate))),
-            None => tx.precertificate(serial)?.map(|_| Known::Precertificate),
-        })
+        if let Some(certificate) =
+            certificate.filter(|known| !matches!(known.state, CertificateState::Cancelled { .. }))
+        {
+            let issuer = match certificate.issued() {
+                Some(issued) => Some(issued.issuer),
+                None => tx.draft(certificate.id)?.map(|draft| draft.issuer),
+            };
+            let key = tx.key_hash(certificate.id)?;
+            let is_same = is_same(issuer.unwrap_or(row.issuer), key.as_deref());
+            return known(is_same, Known::Certificate(Box::new(certificate)));
+        }
+        if let Some(shown) = tx.precertificate(serial)? {
+            return known(is_same(shown.issuer, Some(&shown.key_hash)), Known::Precertificate);
+        }
+        let Some(before) = tx.recovered(serial)? else { return Ok(None) };
+        let key = before.found.as_ref().map(|found| found.key_hash.as_slice());
+        known(is_same(before.issuer, key), Known::Recovered(Box::new(before.clone())))
     }
+}
+
+fn hash_of_key(certificate: &Certificate) -> Option<Vec<u8>> {
+    certificate.spki().ok().map(|key| digest(&SHA256, &key).as_ref().to_vec())
 }
 
 /// The list that a certificate is to be on: the one that it names itself, or else today's for its serial number.
@@ -174,6 +199,8 @@ pub(crate) enum UnorderedFate {
     Revoked,
     Already,
     Expired,
+    /// It is a CA's, and that is not revoked for no reason.
+    Unreasoned,
 }
 
 /// Revokes what has a serial number that no certificate of an order has; none where that is nothing.
@@ -218,7 +245,10 @@ fn revoke_recovered(
     revocation: &Revocation,
 ) -> Result<UnorderedFate, ServiceError> {
     let Revocation { at, reason, comment } = revocation;
-    let fate = match row.not_after < kernel.now() {
+    if is_of_ca(row) && *reason == RevocationReason::Unspecified {
+        return Ok(UnorderedFate::Unreasoned);
+    }
+    let fate = match is_over(kernel, row) {
         true => UnorderedFate::Expired,
         false if tx.revoke_recovered(&row.serial, *reason, *at)? => UnorderedFate::Revoked,
         false => UnorderedFate::Already,
@@ -230,6 +260,31 @@ fn revoke_recovered(
         kernel.audit_as(tx, None, actor, origin, "recovered.revoke", row.serial.clone(), &detail)?;
     }
     Ok(fate)
+}
+
+/// Whether a root has signed it, which signs CAs and nothing else.
+pub(crate) fn is_of_ca(row: &RecoveredRow) -> bool {
+    row.shard == CrlName::Root.column()
+}
+
+pub(crate) fn is_over(kernel: &Kernel, row: &RecoveredRow) -> bool {
+    row.not_after < kernel.now()
+}
+
+/// What is believed of a certificate that has expired, and is not kept: that others have its key.
+pub(crate) fn blame_expired(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    (actor, origin): (&Actor, &Origin),
+    row: &RecoveredRow,
+    reason: RevocationReason,
+) -> Result<(), ServiceError> {
+    let Some(found) = &row.found else { return Ok(()) };
+    if block_if_compromised(kernel, tx, Some(&found.key_hash), reason)? {
+        let detail = json!({"serial": row.serial, "names": names_of(&found.der), "reason": reason.as_str()});
+        kernel.audit_as(tx, None, actor, origin, "certificate.block_key", row.serial.clone(), &detail)?;
+    }
+    Ok(())
 }
 
 /// Whether the key is blocked now, and was not before.
@@ -248,5 +303,5 @@ fn block_if_compromised(
 /// For those who read of it.
 pub(crate) fn names_of(der: &[u8]) -> Vec<String> {
     let names = Certificate::from_der(der).and_then(|certificate| certificate.identifiers());
-    names.unwrap_or_default().iter().map(ToString::to_string).collect()
+    names.unwrap_or_default().unwrap_or_default().iter().map(ToString::to_string).collect()
 }

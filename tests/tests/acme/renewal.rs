@@ -68,7 +68,7 @@ on_both_databases! {
     /// Clients go on renewing what was lost when the database was put back from a copy, once it is brought back.
     async fn a_certificate_that_was_brought_back_is_renewed_like_any_other(world: World) {
         world.start_workers();
-        let (_, _, client) = stage(&world).await;
+        let (_, credential, client) = stage(&world).await;
         let (_, der) = lost(&world, 1, 30);
         let name = name(&der);
         let ask = async || world.stranger().get(&format!("/acme/renewal-info/{name}")).await;
@@ -88,6 +88,10 @@ on_both_databases! {
         problem(&replace("example.org").await, 400, "malformed");
         assert_eq!(replace("lost.example.com").await.expect(201)["replaces"], json!(name));
         problem(&replace("lost.example.com").await, 409, "alreadyReplaced");
+        // Whose it was is lost, so that others may say the same; nobody is kept from it by them.
+        let other = AcmeClient::registered(&world, &credential).await;
+        let payload = json!({"identifiers": identifiers(&["lost.example.com"]), "replaces": name});
+        other.post(&other.url("newOrder"), &payload).await.expect(201);
         let which = CertificateRef::Serial(serial(&der));
         operator.revoke(which, RevocationReason::Superseded, None).await.unwrap();
         assert!(start().await < world.services.now(), "a revoked one is renewed at once");

@@ -118,6 +118,16 @@ on_both_databases! {
         assert_eq!(done.status, 200, "{}", done.text());
         assert!(matches!(standing().await, Standing::Revoked { reason: RevocationReason::KeyCompromise, .. }));
 
+        // What has expired is not kept, so that OCSP says no more of it than before.
+        let (key, der) = lost(&world, 3, 1);
+        world.advance(std::time::Duration::from_secs(2 * 86_400));
+        holder.key = key;
+        let payload = json!({"certificate": base64url::encode(&der), "reason": 1});
+        assert!(problem(&holder.post(&url, &payload).await, 400, "malformed").contains("has expired"));
+        let serial = serial(&der);
+        let kept = world.store.read(move |tx| tx.recovered(&serial)).await.unwrap();
+        assert_eq!(kept, None);
+
         // Whoever has the key of a CA that is revoked does not fill its list.
         let (key, der) = lost(&world, 2, 30);
         holder.key = key;

@@ -31,11 +31,15 @@ fn lost(world: &World, number: u64, days: i64) -> Certificate {
 }
 
 fn signed_by(issuer: &Issuer, world: &World, number: u64, days: i64) -> Certificate {
+    with_serial(issuer, world, Serial::draw(&SeededEntropy::new(7_000 + number)), number, days)
+}
+
+fn with_serial(issuer: &Issuer, world: &World, serial: Serial, number: u64, days: i64) -> Certificate {
     let key = PrivateKey::generate(KeyAlgorithm::EcP256).unwrap();
     let now = world.services.now().as_secs();
     let server = ServerCertificate {
         names: &[Identifier::parse(&format!("lost-{number}.test")).unwrap()],
-        serial: Serial::draw(&SeededEntropy::new(7_000 + number)),
+        serial,
         validity: Validity::lasting(now - 60, 61 + days * DAY).unwrap(),
         spki: key.public_key_info(),
     };
@@ -137,6 +141,7 @@ on_both_databases! {
         let mut expected = vec![serial(&first), held.serial.clone()];
         expected.sort();
         assert_eq!(on_lists, expected);
+        assert_eq!(standing(&world, &serial(&expired)).await, Standing::NotIssued, "what has expired is not kept");
         // A key that others have is blocked, even where nothing is left to revoke.
         for certificate in [&first, &expired] {
             let hash = key_hash(certificate);
@@ -172,7 +177,7 @@ on_both_databases! {
         let done = operator.recover_list(list()).await.unwrap().unwrap();
         let name = "Test Issuing E1".to_owned();
         let expected =
-            BroughtList { issuer: name.clone(), revoked: 2, recovered: 1, already: 1, expired: 0, strange: 0, is_newer: true };
+            BroughtList { issuer: name.clone(), revoked: 2, recovered: 1, already: 1, expired: 0, strange: 0, is_newer: true, failed: Vec::new() };
         assert_eq!(done, expected);
         let again = operator.recover_list(list()).await.unwrap().unwrap();
         assert_eq!(again, BroughtList { revoked: 0, recovered: 0, already: 4, is_newer: false, ..expected });
@@ -208,6 +213,65 @@ on_both_databases! {
         world.advance(Duration::from_secs(86_400));
         let left = self::listed(&world).await;
         assert!(!left.iter().any(|(listed, ..)| *listed == serial(&unknown)), "{left:?}");
+    }
+
+    /// Whoever has the key of a CA can sign what has the serial number of somebody else's certificate.
+    async fn a_forged_certificate_does_no_harm_to_whose_serial_number_it_has(world: World) {
+        let operator = &world.services.operator;
+        let held = Customer::of(&world).await.certificate(&world, "known.test").await;
+        let known = Certificate::from_pem(&held.pem).unwrap();
+        let brought = lost(&world, 1, 30);
+        operator.recover(vec![brought.clone()]).await.unwrap();
+        let made = operator.create_issuer(KeyAlgorithm::EcP256).await.unwrap();
+        world.services.authority.reload().await.unwrap();
+        let other = world.services.authority.find(made.id).unwrap();
+        let same = [known.serial().unwrap(), brought.serial().unwrap(), issuing(&world).1.certificate().serial().unwrap()];
+        for serial in same {
+            // For another key by the same CA, and by another CA.
+            for issuer in [&issuing(&world).1, &other.issuer] {
+                let forged = with_serial(issuer, &world, serial, 5, 30);
+                let strange = NotTaken::StrangeSerial;
+                assert_eq!(operator.recover(vec![forged.clone()]).await.unwrap(), [Brought::NotTaken(strange)]);
+                let fates = operator.revoke_brought(vec![forged], RevocationReason::KeyCompromise, None).await.unwrap();
+                assert_eq!(fates, [Fate::NotTaken(strange)]);
+            }
+        }
+        // Nor does a list of another CA revoke what it has not signed.
+        let revoked_at = world.services.now().as_secs();
+        let entry = |serial| RevokedCertificate { serial, revoked_at, reason: RevocationReason::Superseded, ca: false };
+        let url = world.services.settings.issuing.crls(other.id).url(0);
+        let list = kept(&other.issuer, CrlScope::Shard(&url), &world, u64::MAX >> 1, &same.map(entry));
+        let done = operator.recover_list(list).await.unwrap().unwrap();
+        assert_eq!((done.revoked, done.recovered, done.strange, done.is_newer), (0, 0, 3, false), "{done:?}");
+        world.services.publication.look().await.unwrap();
+        assert_eq!(listed(&world).await, []);
+        for certificate in [&known, &brought] {
+            assert_eq!(standing(&world, &serial(certificate)).await, Standing::Issued);
+            let hash = key_hash(certificate);
+            assert!(world.store.read(move |tx| tx.blocked_key(&hash)).await.unwrap().is_none());
+        }
+    }
+
+    /// A chain has its CA in it: that is not revoked along with the certificate, also where it is lost.
+    async fn a_lost_ca_is_revoked_by_its_serial_number_alone(world: World) {
+        let operator = &world.services.operator;
+        let records = world.store.read(|tx| tx.issuers()).await.unwrap();
+        let root = records.iter().find(|record| record.kind == IssuerKind::Root).unwrap().clone();
+        let key = CaKeys::new(Keyring::load(world.kek()).unwrap(), None).open(&root).unwrap();
+        let gone = signed_by(&key, &world, 7, 30);
+        let fates = operator.revoke_brought(vec![gone.clone()], RevocationReason::KeyCompromise, None).await.unwrap();
+        assert_eq!(fates, [Fate::Ca]);
+        assert_eq!(operator.recover(vec![gone.clone()]).await.unwrap(), [Brought::Recovered]);
+        let which = || CertificateRef::Serial(serial(&gone));
+        let refused = operator.revoke(which(), RevocationReason::Unspecified, None).await.unwrap_err();
+        assert!(refused.to_string().contains("a CA is not revoked for no reason"), "{refused}");
+        let many = operator.revoke_many(vec![serial(&gone)], RevocationReason::Unspecified, None).await.unwrap();
+        assert_eq!(many, [Fate::Ca]);
+        operator.revoke(which(), RevocationReason::Superseded, None).await.unwrap();
+        world.services.publication.look().await.unwrap();
+        let url = world.services.settings.issuing.root_crl_url(root.id);
+        let now = world.services.now().as_secs();
+        assert_eq!(fetch(&world.relying_party(), &path(&url)).await.revoked, [(serial(&gone), now, 4)]);
     }
 
     async fn a_list_of_the_root_tells_of_cas(world: World) {

@@ -242,6 +242,19 @@ impl Tx<'_> {
         self.query_one(sql, params![certificate, now], |row| row.parsed())
     }
 
+    /// The same, of one ACME account's orders.
+    pub fn own_replacement(
+        &mut self,
+        certificate: &str,
+        account: AcmeAccountId,
+        now: Timestamp,
+    ) -> Result<Option<OrderId>, StoreError> {
+        let sql =
+            "SELECT id FROM orders WHERE replaces = ?1 AND acme_account_id = ?3 AND (state IN ('processing', 'valid')
+                   OR (state IN ('pending', 'ready') AND expires_at > ?2)) LIMIT 1";
+        self.query_one(sql, params![certificate, now, account], |row| row.parsed())
+    }
+
     pub fn save_order(&mut self, order: &Order) -> Result<(), StoreError> {
         let (state, state_at, problem) = write_state(&order.state);
         self.update(

@@ -68,10 +68,17 @@ impl Tx<'_> {
         Ok(new)
     }
 
+    /// What was brought back with this serial number.
     pub fn recovered(&mut self, serial: &str) -> Result<Option<RecoveredRow>, StoreError> {
         let sql = "SELECT serial, issuer_id, crl_shard, key_hash, der, not_after, recovered_at, revoked_at,
                    revocation_reason FROM recovered_certificates WHERE serial = ?1";
         self.query_one(sql, params![serial], read)
+    }
+
+    /// The same, for this unit of work alone until it ends.
+    pub fn claim_recovered(&mut self, serial: &str) -> Result<Option<RecoveredRow>, StoreError> {
+        self.query_claimed("SELECT 1 FROM recovered_certificates WHERE serial = ?1", params![serial], |_| Ok(()))?;
+        self.recovered(serial)
     }
 
     /// Revokes one; says whether that is new. That its key is compromised replaces another reason, and the time stays.

@@ -54,7 +54,7 @@ pub fn run(target: &Target, args: &RecoverArgs) -> Result<(), Failure> {
     let done = files.iter().try_for_each(|(file, bytes)| tally.take(&context, file, bytes));
     tally.tell(&context)?;
     done.map_err(|failure| failure.advise("run it again: what is known stays as it is"))?;
-    match tally.told.len() {
+    match tally.told.len() + tally.lists.iter().map(|list| list.failed.len()).sum::<usize>() {
         0 => Ok(()),
         1 => Err(Failure::failed("1 was not taken")),
         many => Err(Failure::failed(format!("{many} were not taken"))),
@@ -79,8 +79,8 @@ pub(super) fn why_not(why: NotTaken) -> &'static str {
         NotTaken::NotOurs => "no CA of this installation has signed it",
         NotTaken::Responder => "it is that of an OCSP responder",
         NotTaken::StrangeSerial => {
-            "it has a serial number that was never drawn here, so somebody else has used the key of its CA; revoke that \
-             CA (chancery ca revoke-issuer)"
+            "it has a serial number that was never drawn here, or that another certificate has, so somebody else has used the \
+             key of its CA; revoke that CA (chancery ca revoke-issuer)"
         }
     }
 }
@@ -166,13 +166,18 @@ impl Tally {
 }
 
 fn sentence(list: &BroughtList) -> String {
-    let BroughtList { issuer, revoked, recovered, already, expired, strange, is_newer } = list;
+    let BroughtList { issuer, revoked, recovered, already, expired, strange, is_newer, failed } = list;
     let mut text = format!(
         "List of {issuer}: {revoked} revoked that were good here, {recovered} revoked that were unknown, {already} revoked \
          already, {expired} expired."
     );
     if *strange > 0 {
-        text.push_str(&format!(" Left out: {strange} with serial numbers that were never drawn here."));
+        text.push_str(&format!(
+            " Left out: {strange} with serial numbers that were never drawn here, or that others have."
+        ));
+    }
+    for why in failed {
+        text.push_str(&format!(" Not revoked: {why}."));
     }
     if *is_newer {
         text.push_str(" It is newer than the last that was known; the next gets a greater number.");
@@ -181,10 +186,10 @@ fn sentence(list: &BroughtList) -> String {
 }
 
 fn list_record(list: &BroughtList) -> Value {
-    let BroughtList { issuer, revoked, recovered, already, expired, strange, is_newer } = list;
+    let BroughtList { issuer, revoked, recovered, already, expired, strange, is_newer, failed } = list;
     json!({
         "issuer": issuer, "revoked": revoked, "recovered": recovered, "already": already, "expired": expired,
-        "strange": strange, "newer": is_newer,
+        "strange": strange, "newer": is_newer, "failed": failed,
     })
 }
 

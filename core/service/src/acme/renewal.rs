@@ -85,7 +85,12 @@ pub(super) fn require_replaceable(
         let message = "`replaces` names a certificate that has no name in common with the order; leave it out";
         return Err(AcmeError::Malformed(message.to_owned()).into());
     }
-    match tx.replacement(name, acme.kernel.now())? {
+    // Of one that belongs to nobody anybody may say that they replace it: others are not to be kept from it by that.
+    let replacement = match certificate.order {
+        Some(_) => tx.replacement(name, acme.kernel.now())?,
+        None => tx.own_replacement(name, account, acme.kernel.now())?,
+    };
+    match replacement {
         Some(_) => Err(AcmeError::AlreadyReplaced(name.to_owned()).into()),
         None => Ok(()),
     }
@@ -105,7 +110,10 @@ fn find(acme: &Acme, tx: &mut Tx<'_>, name: &str, claim: bool) -> Result<Renewab
     };
     let (issuer, certificate) = match found.as_ref().and_then(issued) {
         Some(issued) => issued,
-        None => tx.recovered(&serial)?.and_then(recovered).ok_or_else(unknown)?,
+        None => {
+            let row = if claim { tx.claim_recovered(&serial)? } else { tx.recovered(&serial)? };
+            row.and_then(recovered).ok_or_else(unknown)?
+        }
     };
     let signing = acme.authority.require(tx, issuer)?;
     if signing.issuer.key_id() == key_id { Ok(certificate) } else { Err(unknown().into()) }
@@ -133,7 +141,7 @@ fn recovered(row: RecoveredRow) -> Option<(IssuerId, Renewable)> {
         not_before: Timestamp::from_secs(certificate.not_before()),
         not_after: row.not_after,
         is_revoked: row.revoked.is_some(),
-        names: certificate.identifiers().ok()?,
+        names: certificate.identifiers().ok()??,
         order: None,
     };
     Some((row.issuer, renewable))

@@ -82,30 +82,37 @@ impl Acme {
         let cas = OurCas::read(self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?)?;
         let row = cas.recognise(&self.kernel, &brought.certificate).map_err(|_| not_here())?;
         // Whoever has the key of a CA that is revoked could fill its list.
-        if cas.is_revoked(row.issuer) {
+        if cas.is_revoked(row.issuer) || recovery::is_of_ca(&row) {
             return Err(not_here().into());
         }
         let kernel = self.kernel.clone();
         self.kernel
             .store
             .write(move |tx| {
-                let known = cas.known(tx, &row.serial)?;
-                if matches!(known, Some(Known::Ca(_) | Known::Certificate(_))) {
+                let known = cas.known(tx, &row)?;
+                if matches!(known, Some(Known::Ca(_) | Known::Certificate(_) | Known::Forged)) {
                     return Err(not_here().into());
                 }
                 let right = right(&kernel, tx, &who, None, &brought)?;
                 require_believable(right, reason)?;
                 let (actor, origin) = who.by();
                 let by = (&actor, origin);
-                if known.is_none() {
-                    recovery::keep(&kernel, tx, by, &row)?;
+                match known {
+                    None if recovery::is_over(&kernel, &row) => {
+                        recovery::blame_expired(&kernel, tx, by, &row, reason)?;
+                        return Ok(Err(expired().into()));
+                    }
+                    None | Some(Known::Recovered(_)) => drop(recovery::keep(&kernel, tx, by, &row)?),
+                    Some(_) => {}
                 }
                 let revocation = Revocation { at: kernel.now(), reason, comment: None };
                 Ok::<_, ServiceError>(match recovery::revoke(&kernel, tx, by, &row.serial, &revocation)? {
                     Some((_, UnorderedFate::Revoked)) => Ok(()),
                     Some((_, UnorderedFate::Already)) => Err(AcmeError::AlreadyRevoked.into()),
                     Some((_, UnorderedFate::Expired)) => Err(expired().into()),
-                    None => Err(ServiceError::internal("a certificate that was kept a moment ago")),
+                    Some((_, UnorderedFate::Unreasoned)) | None => {
+                        Err(ServiceError::internal("a certificate that was kept a moment ago"))
+                    }
                 })
             })
             .await?
@@ -117,7 +124,8 @@ impl Acme {
 struct Brought {
     certificate: Certificate,
     spki: Vec<u8>,
-    names: Vec<Identifier>,
+    /// None where it has names of other kinds as well, which nobody here can control.
+    names: Option<Vec<Identifier>>,
 }
 
 impl Revoker {
@@ -131,7 +139,10 @@ impl Revoker {
 
 /// The certificate that is the same to the last bit; or the one whose precertificate this is, which logs show.
 fn find(tx: &mut Tx<'_>, serial: &str, der: &[u8]) -> Result<CertificateRecord, ServiceError> {
-    let found = tx.certificate_by_serial(serial)?.ok_or_else(not_here)?;
+    // What has the serial number of an order that came to nothing is something else.
+    let found =
+        tx.certificate_by_serial(serial)?.filter(|found| !matches!(found.state, CertificateState::Cancelled { .. }));
+    let found = found.ok_or_else(not_here)?;
     match tx.certificate_der(found.id)? {
         Some(own) if own == der || is_shown_for(tx, &found, &own, der)? => Ok(found),
         None if tx.precertificate(serial)?.is_some_and(|shown| shown.der == der) => Ok(found),
@@ -183,10 +194,10 @@ fn right(
             if order.and_then(|order| order.acme_account) == Some(by.account.id) {
                 return Ok(Right::OfCertificate);
             }
-            let names = known.map_or(&brought.names, |known| &known.identifiers);
+            let names = known.map_or(brought.names.as_ref(), |known| Some(&known.identifiers));
             // Who controls no name of it controls all of none.
-            let mut shown = !names.is_empty();
-            for name in names {
+            let mut shown = names.is_some_and(|names| !names.is_empty());
+            for name in names.into_iter().flatten() {
                 shown = shown && has_shown(&kernel.settings, tx, &by.account, name, kernel.now())?;
             }
             match shown {

@@ -82,7 +82,7 @@ impl Operator {
 }
 
 /// The list has to say why a CA is revoked (Baseline Requirements section 7.2.2), and `unspecified` is left out of lists.
-fn require_reason(reason: RevocationReason) -> Result<(), ServiceError> {
+pub(super) fn require_reason(reason: RevocationReason) -> Result<(), ServiceError> {
     if reason != RevocationReason::Unspecified {
         return Ok(());
     }

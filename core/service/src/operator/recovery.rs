@@ -1,6 +1,7 @@
 //! What the operator brings back: certificates that the database knows nothing of, and revocations that it has forgotten.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chancery_domain::{Revocation, RevocationReason, Timestamp};
 use chancery_pki::{Certificate, KeptCrl};
@@ -34,11 +35,17 @@ pub struct BroughtList {
     pub recovered: u64,
     pub already: u64,
     pub expired: u64,
-    /// Entries with serial numbers that were never drawn here, which are left out.
+    /// Entries with serial numbers that were never drawn here, or that others have, which are left out.
     pub strange: u64,
     /// Whether it had a greater number than the last that was known, which the next one goes beyond.
     pub is_newer: bool,
+    /// CAs that could not be revoked, and why.
+    pub failed: Vec<String>,
 }
+
+/// Numbers of lists are milliseconds, and ahead of the time where a clock once was. One that is further ahead is nobody's list, and
+/// would leave no numbers for those to come.
+const MOST_AHEAD: Duration = Duration::from_secs(10 * 366 * 86_400);
 
 impl Operator {
     /// Keeps the certificates that a CA of ours has signed and the database knows nothing of, up to [`MANY`], all in one unit
@@ -86,6 +93,7 @@ impl Operator {
         let Some(signer) = cas.signer_of_list(&list) else { return Ok(None) };
         let strange = u64::try_from(list.strange).unwrap_or(u64::MAX);
         let mut brought = BroughtList { issuer: signer.name.clone(), strange, ..BroughtList::default() };
+        let mut cas_listed = Vec::new();
         for rows in cas.told_by(&self.kernel, signer, &list).chunks(MANY) {
             let (me, ours, rows) = (self.clone(), cas.clone(), rows.to_vec());
             let unit = move |tx: &mut Tx<'_>| {
@@ -98,11 +106,17 @@ impl Operator {
                     Repeated::Recovered => brought.recovered += 1,
                     Repeated::Already => brought.already += 1,
                     Repeated::Expired => brought.expired += 1,
-                    Repeated::Ca(ca) => self.repeat_for_ca(&ca, &mut brought).await?,
+                    Repeated::Forged => brought.strange += 1,
+                    Repeated::Ca(ca) => cas_listed.push(ca),
                 }
             }
         }
-        if let (Some(number), Some(name)) = (list.number, recovery::named_list(signer, &list.addresses)) {
+        // Last, for one that cannot be revoked keeps nothing else from it.
+        for ca in cas_listed {
+            self.repeat_for_ca(ca, &mut brought).await;
+        }
+        let number = list.number.filter(|number| *number < self.kernel.now().plus(MOST_AHEAD).as_millis());
+        if let (Some(number), Some(name)) = (number, recovery::named_list(signer, &list.addresses)) {
             let (issuer, shard) = (signer.id, name.column());
             let pass = move |tx: &mut Tx<'_>| tx.pass_crl_number(issuer, shard, number);
             brought.is_newer = self.kernel.store.write(pass).await?;
@@ -120,16 +134,21 @@ impl Operator {
     }
 
     fn recover_one(&self, tx: &mut Tx<'_>, cas: &OurCas, row: &RecoveredRow) -> Result<Brought, ServiceError> {
-        if cas.known(tx, &row.serial)?.is_some() {
-            return Ok(Brought::Known);
+        let is_over = recovery::is_over(&self.kernel, row);
+        match cas.known(tx, row)? {
+            Some(Known::Forged) => Ok(Brought::NotTaken(NotTaken::StrangeSerial)),
+            // What only a list told of is completed, also to learn that it need not be on the list any more.
+            Some(Known::Recovered(before)) if before.found.is_none() => {
+                recovery::keep(&self.kernel, tx, (&self.as_actor(), &self.origin), row)?;
+                Ok(if is_over { Brought::Expired } else { Brought::Recovered })
+            }
+            Some(_) => Ok(Brought::Known),
+            None if is_over => Ok(Brought::Expired),
+            None => match recovery::keep(&self.kernel, tx, (&self.as_actor(), &self.origin), row)? {
+                true => Ok(Brought::Recovered),
+                false => Ok(Brought::Known),
+            },
         }
-        if row.not_after < self.kernel.now() {
-            return Ok(Brought::Expired);
-        }
-        Ok(match recovery::keep(&self.kernel, tx, (&self.as_actor(), &self.origin), row)? {
-            true => Brought::Recovered,
-            false => Brought::Known,
-        })
     }
 
     fn revoke_one_brought(
@@ -140,12 +159,21 @@ impl Operator {
         reason: RevocationReason,
         comment: Option<String>,
     ) -> Result<Fate, ServiceError> {
-        match cas.known(tx, &row.serial)? {
+        // A chain has CAs in it, which are not to be revoked along with a certificate.
+        if recovery::is_of_ca(row) {
+            return Ok(Fate::Ca);
+        }
+        let (actor, known) = (self.as_actor(), cas.known(tx, row)?);
+        let by = (&actor, &self.origin);
+        match known {
+            Some(Known::Forged) => return Ok(Fate::NotTaken(NotTaken::StrangeSerial)),
             Some(Known::Ca(_)) => return Ok(Fate::Ca),
-            Some(Known::Certificate(_) | Known::Precertificate) => {}
-            None => {
-                recovery::keep(&self.kernel, tx, (&self.as_actor(), &self.origin), row)?;
+            None if recovery::is_over(&self.kernel, row) => {
+                recovery::blame_expired(&self.kernel, tx, by, row, reason)?;
+                return Ok(Fate::NothingToRevoke);
             }
+            None | Some(Known::Recovered(_)) => drop(recovery::keep(&self.kernel, tx, by, row)?),
+            Some(Known::Certificate(_) | Known::Precertificate) => {}
         }
         self.revoke_one(tx, &row.serial, reason, comment)
     }
@@ -155,37 +183,40 @@ impl Operator {
         let Some((at, reason)) = row.revoked else {
             return Err(ServiceError::internal("an entry that is not revoked"));
         };
-        let (actor, serial) = (self.as_actor(), row.serial.as_str());
+        let (actor, revocation) = (self.as_actor(), Revocation { at, reason, comment: None });
         let by = (&actor, &self.origin);
-        let revocation = Revocation { at, reason, comment: None };
-        Ok(match cas.known(tx, serial)? {
-            Some(Known::Ca(ca)) if ca.revocation.is_some() => Repeated::Already,
-            Some(Known::Ca(ca)) => Repeated::Ca(CaEntry { id: ca.id.to_string(), at, reason }),
-            Some(Known::Certificate(known)) => match certificates::revoke(&self.kernel, tx, by, *known, revocation)? {
-                Revoking::Done(_) => Repeated::Revoked,
-                Revoking::Already(_) => Repeated::Already,
-                Revoking::Nothing { .. } => Repeated::Expired,
-            },
-            Some(Known::Precertificate) | None => match recovery::revoke(&self.kernel, tx, by, serial, &revocation)? {
-                Some((_, UnorderedFate::Revoked)) => Repeated::Revoked,
-                Some((_, UnorderedFate::Already)) => Repeated::Already,
-                Some((_, UnorderedFate::Expired)) => Repeated::Expired,
-                None => {
-                    recovery::keep(&self.kernel, tx, by, row)?;
-                    Repeated::Recovered
-                }
-            },
+        match cas.known(tx, row)? {
+            Some(Known::Forged) => return Ok(Repeated::Forged),
+            Some(Known::Ca(ca)) if ca.revocation.is_some() => return Ok(Repeated::Already),
+            Some(Known::Ca(ca)) => {
+                return Ok(Repeated::Ca(CaEntry { id: ca.id.to_string(), name: ca.name, at, reason }));
+            }
+            Some(Known::Certificate(known)) => {
+                return Ok(match certificates::revoke(&self.kernel, tx, by, *known, revocation)? {
+                    Revoking::Done(_) => Repeated::Revoked,
+                    Revoking::Already(_) => Repeated::Already,
+                    Revoking::Nothing { .. } => Repeated::Expired,
+                });
+            }
+            // Another may have brought it in this very moment, and then it is there and not revoked.
+            None if recovery::keep(&self.kernel, tx, by, row)? => return Ok(Repeated::Recovered),
+            Some(Known::Precertificate | Known::Recovered(_)) | None => {}
+        }
+        Ok(match recovery::revoke(&self.kernel, tx, by, &row.serial, &revocation)? {
+            Some((_, UnorderedFate::Revoked)) => Repeated::Revoked,
+            Some((_, UnorderedFate::Expired)) => Repeated::Expired,
+            // A list has said so before.
+            Some((_, UnorderedFate::Already | UnorderedFate::Unreasoned)) | None => Repeated::Already,
         })
     }
 
     /// Repeats the revocation of a CA, which is a unit of work by itself.
-    async fn repeat_for_ca(&self, entry: &CaEntry, brought: &mut BroughtList) -> Result<(), ServiceError> {
-        let done = self.revoke_issuer_at(&entry.id, entry.reason, entry.at).await?;
-        match done.already {
-            true => brought.already += 1,
-            false => brought.revoked += 1,
+    async fn repeat_for_ca(&self, entry: CaEntry, brought: &mut BroughtList) {
+        match self.revoke_issuer_at(&entry.id, entry.reason, entry.at).await {
+            Ok(done) if done.already => brought.already += 1,
+            Ok(_) => brought.revoked += 1,
+            Err(error) => brought.failed.push(format!("{}: {error}", entry.name)),
         }
-        Ok(())
     }
 }
 
@@ -195,12 +226,15 @@ enum Repeated {
     Recovered,
     Already,
     Expired,
+    /// Another certificate has its serial number.
+    Forged,
     /// It is about a CA, and is still to be repeated.
     Ca(CaEntry),
 }
 
 struct CaEntry {
     id: String,
+    name: String,
     at: Timestamp,
     reason: RevocationReason,
 }

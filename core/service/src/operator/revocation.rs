@@ -2,6 +2,7 @@ use chancery_domain::{CertificateId, CertificateRecord, CertificateState, OrderI
 use chancery_store::Tx;
 
 use super::Operator;
+use super::issuer_revocation::require_reason;
 use crate::certificates::{Revoking, revoke, why_nothing};
 use crate::error::{Noun, ServiceError};
 use crate::recovery::{self, NotTaken, Unordered, UnorderedFate};
@@ -92,6 +93,7 @@ impl Operator {
             Some((_, UnorderedFate::Revoked)) => Fate::Revoked,
             Some((_, UnorderedFate::Already)) => Fate::Already,
             Some((_, UnorderedFate::Expired)) => Fate::NothingToRevoke,
+            Some((_, UnorderedFate::Unreasoned)) => Fate::Ca,
             None if tx.certificate_by_serial(serial)?.is_some() => Fate::NothingToRevoke,
             None => Fate::Unknown,
         })
@@ -143,6 +145,11 @@ impl Operator {
     ) -> Result<Option<Result<OperatorRevocation, ServiceError>>, ServiceError> {
         let by = (&self.as_actor(), &self.origin);
         let Some((what, fate)) = recovery::revoke(&self.kernel, tx, by, serial, revocation)? else { return Ok(None) };
+        if fate == UnorderedFate::Unreasoned {
+            return Ok(Some(
+                require_reason(revocation.reason).and(Err(ServiceError::internal("a CA without a reason"))),
+            ));
+        }
         let serial = serial.to_owned();
         let what = match what {
             Unordered::Recovered(row) if fate == UnorderedFate::Expired => {

@@ -133,7 +133,7 @@ impl Tally {
             }
             Fate::Ca => {
                 self.nothing_to_revoke += 1;
-                self.told.push((line, format!("{serial} is that of a CA; use chancery ca revoke-issuer")));
+                self.told.push((line, format!("{serial} is that of a CA; use chancery ca revoke-issuer, or where it is lost, chancery recover and then --serial with a reason")));
             }
             Fate::NotTaken(why) => {
                 self.unknown += 1;
