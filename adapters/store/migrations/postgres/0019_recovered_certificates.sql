@@ -2,8 +2,8 @@
 -- back from, or never seen here. They belong to nobody, but are answered for. Where only a revocation list told of one, its
 -- key is not known, nor when it ends: not after its CA.
 CREATE TABLE recovered_certificates (
-    serial TEXT NOT NULL PRIMARY KEY,
-    issuer_id TEXT NOT NULL REFERENCES issuers (id),
+    serial TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    issuer_id TEXT COLLATE "C" NOT NULL REFERENCES issuers (id),
     crl_shard BIGINT NOT NULL,
     key_hash BYTEA,
     der BYTEA,
