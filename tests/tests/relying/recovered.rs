@@ -55,14 +55,22 @@ fn key_hash(certificate: &Certificate) -> Vec<u8> {
 }
 
 async fn standing(world: &World, serial: &str) -> Standing {
-    let (issuer, serial) = (issuing(world).0, serial.to_owned());
+    standing_of(world, issuing(world).0, serial).await
+}
+
+async fn standing_of(world: &World, issuer: IssuerId, serial: &str) -> Standing {
+    let serial = serial.to_owned();
     world.store.read(move |tx| tx.standing(issuer, &serial)).await.unwrap()
 }
 
 /// All that is on the lists of the CA, as they are published now.
 async fn listed(world: &World) -> Vec<(String, i64, u8)> {
+    listed_of(world, issuing(world).0).await
+}
+
+async fn listed_of(world: &World, issuer: IssuerId) -> Vec<(String, i64, u8)> {
     world.services.publication.look().await.unwrap();
-    let lists = world.services.settings.issuing.crls(issuing(world).0);
+    let lists = world.services.settings.issuing.crls(issuer);
     let mut all = Vec::new();
     for shard in 0..lists.count() {
         all.extend(fetch(&world.relying_party(), &path(&lists.url(shard))).await.revoked);
@@ -222,13 +230,14 @@ on_both_databases! {
         let known = Certificate::from_pem(&held.pem).unwrap();
         let brought = lost(&world, 1, 30);
         operator.recover(vec![brought.clone()]).await.unwrap();
+        let (id, first) = issuing(&world);
         let made = operator.create_issuer(KeyAlgorithm::EcP256).await.unwrap();
         world.services.authority.reload().await.unwrap();
         let other = world.services.authority.find(made.id).unwrap();
-        let same = [known.serial().unwrap(), brought.serial().unwrap(), issuing(&world).1.certificate().serial().unwrap()];
+        let same = [known.serial().unwrap(), brought.serial().unwrap(), first.certificate().serial().unwrap()];
         for serial in same {
             // For another key by the same CA, and by another CA.
-            for issuer in [&issuing(&world).1, &other.issuer] {
+            for issuer in [&first, &other.issuer] {
                 let forged = with_serial(issuer, &world, serial, 5, 30);
                 let strange = NotTaken::StrangeSerial;
                 assert_eq!(operator.recover(vec![forged.clone()]).await.unwrap(), [Brought::NotTaken(strange)]);
@@ -243,10 +252,11 @@ on_both_databases! {
         let list = kept(&other.issuer, CrlScope::Shard(&url), &world, u64::MAX >> 1, &same.map(entry));
         let done = operator.recover_list(list).await.unwrap().unwrap();
         assert_eq!((done.revoked, done.recovered, done.strange, done.is_newer), (0, 0, 3, false), "{done:?}");
-        world.services.publication.look().await.unwrap();
-        assert_eq!(listed(&world).await, []);
+        for ca in [id, other.id] {
+            assert_eq!(listed_of(&world, ca).await, []);
+        }
         for certificate in [&known, &brought] {
-            assert_eq!(standing(&world, &serial(certificate)).await, Standing::Issued);
+            assert_eq!(standing_of(&world, id, &serial(certificate)).await, Standing::Issued);
             let hash = key_hash(certificate);
             assert!(world.store.read(move |tx| tx.blocked_key(&hash)).await.unwrap().is_none());
         }
