@@ -100,6 +100,11 @@ impl CertificateRecord {
         }
     }
 
+    /// Whether its order ended without it, so that what was signed with its serial number, if anything was, is something else.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self.state, CertificateState::Cancelled { .. })
+    }
+
     /// Whether it was revoked already, so that another revocation would change nothing. That its key is compromised is
     /// news, whatever it was revoked for.
     fn is_revoked_as(&self, reason: RevocationReason, now: Timestamp) -> bool {

@@ -5,7 +5,7 @@
 //! kept and answered for: OCSP knows it, and it can be revoked. It belongs to no order and no reseller.
 
 use aws_lc_rs::digest::{SHA256, digest};
-use chancery_domain::{CertificateRecord, CertificateState, IssuerId, Revocation, RevocationReason, Timestamp};
+use chancery_domain::{CertificateRecord, IssuerId, Revocation, RevocationReason, Timestamp};
 use chancery_pki::{Certificate, KeptCrl, RevokedCertificate, Serial};
 use chancery_store::{IssuerKind, IssuerRecord, PrecertificateRow, RecoveredCertificate, RecoveredRow, Tx};
 use serde_json::json;
@@ -123,9 +123,7 @@ impl OurCas {
         }
         let certificate = tx.certificate_by_serial(serial)?;
         // One whose order has ended was not signed as far as the store knows, and it was as this shows.
-        if let Some(certificate) =
-            certificate.filter(|known| !matches!(known.state, CertificateState::Cancelled { .. }))
-        {
+        if let Some(certificate) = certificate.filter(|known| !known.is_cancelled()) {
             let issuer = match certificate.issued() {
                 Some(issued) => Some(issued.issuer),
                 None => tx.draft(certificate.id)?.map(|draft| draft.issuer),

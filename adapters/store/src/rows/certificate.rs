@@ -341,10 +341,12 @@ impl Tx<'_> {
     ) -> Result<Vec<CrlEntry>, StoreError> {
         let sql = "SELECT serial, revoked_at, revocation_reason FROM certificates
                    WHERE issuer_id = ?1 AND crl_shard = ?2 AND revoked_at IS NOT NULL AND not_after >= ?3 ORDER BY serial";
-        self.query(sql, params![issuer, shard, since], |row| {
-            Ok(CrlEntry { serial: row.text()?, revoked_at: row.time()?, reason: read_reason(row.int()?)? })
-        })
+        self.query(sql, params![issuer, shard, since], read_entry)
     }
+}
+
+pub(super) fn read_entry(row: &mut Columns<'_>) -> Result<CrlEntry, StoreError> {
+    Ok(CrlEntry { serial: row.text()?, revoked_at: row.time()?, reason: read_reason(row.int()?)? })
 }
 
 pub(super) fn read(row: &mut Columns<'_>) -> Result<CertificateRecord, StoreError> {

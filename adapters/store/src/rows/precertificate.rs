@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chancery_domain::{CertificateId, IssuerId, OrderId, ResellerId, RevocationReason, Timestamp};
 
-use super::certificate::{CrlEntry, Standing, read_reason};
+use super::certificate::{CrlEntry, Standing, read_entry, read_reason};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -204,9 +204,7 @@ impl Tx<'_> {
     ) -> Result<Vec<CrlEntry>, StoreError> {
         let sql = "SELECT serial, state_at, revocation_reason FROM precertificates
                    WHERE issuer_id = ?1 AND crl_shard = ?2 AND state = 'revoked' AND not_after >= ?3 ORDER BY serial";
-        self.query(sql, params![issuer, shard, since], |row| {
-            Ok(CrlEntry { serial: row.text()?, revoked_at: row.time()?, reason: read_reason(row.int()?)? })
-        })
+        self.query(sql, params![issuer, shard, since], read_entry)
     }
 
     /// Each list once, sorted, and after all rows: no two units wait for each other.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use chancery_domain::{IssuerId, RevocationReason, Timestamp};
 
-use super::certificate::{CrlEntry, Standing, read_reason};
+use super::certificate::{CrlEntry, Standing, read_entry, read_reason};
 use super::precertificate::read_list;
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
@@ -140,9 +140,7 @@ impl Tx<'_> {
     ) -> Result<Vec<CrlEntry>, StoreError> {
         let sql = "SELECT serial, revoked_at, revocation_reason FROM recovered_certificates
                    WHERE issuer_id = ?1 AND crl_shard = ?2 AND revoked_at IS NOT NULL AND not_after >= ?3 ORDER BY serial";
-        self.query(sql, params![issuer, shard, since], |row| {
-            Ok(CrlEntry { serial: row.text()?, revoked_at: row.time()?, reason: read_reason(row.int()?)? })
-        })
+        self.query(sql, params![issuer, shard, since], read_entry)
     }
 }
 

@@ -140,8 +140,7 @@ impl Revoker {
 /// The certificate that is the same to the last bit; or the one whose precertificate this is, which logs show.
 fn find(tx: &mut Tx<'_>, serial: &str, der: &[u8]) -> Result<CertificateRecord, ServiceError> {
     // What has the serial number of an order that came to nothing is something else.
-    let found =
-        tx.certificate_by_serial(serial)?.filter(|found| !matches!(found.state, CertificateState::Cancelled { .. }));
+    let found = tx.certificate_by_serial(serial)?.filter(|found| !found.is_cancelled());
     let found = found.ok_or_else(not_here)?;
     match tx.certificate_der(found.id)? {
         Some(own) if own == der || is_shown_for(tx, &found, &own, der)? => Ok(found),

@@ -51,18 +51,8 @@ impl Operator {
     /// Keeps the certificates that a CA of ours has signed and the database knows nothing of, up to [`MANY`], all in one unit
     /// of work; what came of each, in the same order.
     pub async fn recover(&self, certificates: Vec<Certificate>) -> Result<Vec<Brought>, ServiceError> {
-        let cas = self.our_cas().await?;
-        let rows = self.recognised(&cas, &certificates);
         let me = self.clone();
-        let unit = move |tx: &mut Tx<'_>| {
-            rows.iter()
-                .map(|row| match row {
-                    Ok(row) => me.recover_one(tx, &cas, row),
-                    Err(why) => Ok(Brought::NotTaken(*why)),
-                })
-                .collect()
-        };
-        self.kernel.store.write(unit).await
+        self.of_each(certificates, Brought::NotTaken, move |tx, cas, row| me.recover_one(tx, cas, row)).await
     }
 
     /// Revokes the certificates, up to [`MANY`], whether the database knows them or not, in one unit of work; what came of
@@ -73,16 +63,30 @@ impl Operator {
         reason: RevocationReason,
         comment: Option<String>,
     ) -> Result<Vec<Fate>, ServiceError> {
-        let cas = self.our_cas().await?;
-        let rows = self.recognised(&cas, &certificates);
         let me = self.clone();
+        let revoke = move |tx: &mut Tx<'_>, cas: &OurCas, row: &RecoveredRow| {
+            me.revoke_one_brought(tx, cas, row, reason, comment.clone())
+        };
+        self.of_each(certificates, Fate::NotTaken, revoke).await
+    }
+
+    /// Does something to each certificate that is to be answered for, all in one unit of work; the others are told as such.
+    async fn of_each<T: Send + 'static>(
+        &self,
+        certificates: Vec<Certificate>,
+        not_taken: fn(NotTaken) -> T,
+        take: impl Fn(&mut Tx<'_>, &OurCas, &RecoveredRow) -> Result<T, ServiceError> + Send + 'static,
+    ) -> Result<Vec<T>, ServiceError> {
+        debug_assert!(certificates.len() <= MANY, "the caller has cut them into pieces");
+        let cas = self.our_cas().await?;
+        // Signatures take their time, for which nobody else is to wait.
+        let rows: Vec<_> = certificates.iter().map(|certificate| cas.recognise(&self.kernel, certificate)).collect();
         let unit = move |tx: &mut Tx<'_>| {
-            rows.iter()
-                .map(|row| match row {
-                    Ok(row) => me.revoke_one_brought(tx, &cas, row, reason, comment.clone()),
-                    Err(why) => Ok(Fate::NotTaken(*why)),
-                })
-                .collect()
+            let each = |row: &Result<RecoveredRow, NotTaken>| match row {
+                Ok(row) => take(tx, &cas, row),
+                Err(why) => Ok(not_taken(*why)),
+            };
+            rows.iter().map(each).collect()
         };
         self.kernel.store.write(unit).await
     }
@@ -126,11 +130,6 @@ impl Operator {
 
     async fn our_cas(&self) -> Result<OurCas, ServiceError> {
         OurCas::read(self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?)
-    }
-
-    fn recognised(&self, cas: &OurCas, certificates: &[Certificate]) -> Vec<Result<RecoveredRow, NotTaken>> {
-        debug_assert!(certificates.len() <= MANY, "the caller has cut them into pieces");
-        certificates.iter().map(|certificate| cas.recognise(&self.kernel, certificate)).collect()
     }
 
     fn recover_one(&self, tx: &mut Tx<'_>, cas: &OurCas, row: &RecoveredRow) -> Result<Brought, ServiceError> {

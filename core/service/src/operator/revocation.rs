@@ -1,4 +1,4 @@
-use chancery_domain::{CertificateId, CertificateRecord, CertificateState, OrderId, Revocation, RevocationReason};
+use chancery_domain::{CertificateId, CertificateRecord, OrderId, Revocation, RevocationReason};
 use chancery_store::Tx;
 
 use super::Operator;
@@ -82,7 +82,7 @@ impl Operator {
     ) -> Result<Fate, ServiceError> {
         let (actor, revocation) = (self.as_actor(), Revocation { at: self.kernel.now(), reason, comment });
         let by = (&actor, &self.origin);
-        if let Some(certificate) = tx.certificate_by_serial(serial)?.filter(|known| !is_cancelled(known)) {
+        if let Some(certificate) = tx.certificate_by_serial(serial)?.filter(|known| !known.is_cancelled()) {
             return Ok(match revoke(&self.kernel, tx, by, certificate, revocation)? {
                 Revoking::Done(_) => Fate::Revoked,
                 Revoking::Already(_) => Fate::Already,
@@ -114,7 +114,7 @@ impl Operator {
                 let revocation = Revocation { at: me.kernel.now(), reason, comment: comment.clone() };
                 let found = find(tx, &which);
                 if let CertificateRef::Serial(serial) = &which
-                    && found.as_ref().map_or(true, is_cancelled)
+                    && found.as_ref().map_or(true, CertificateRecord::is_cancelled)
                     && let Some(done) = me.revoke_without_order(tx, serial, &revocation)?
                 {
                     return Ok(done);
@@ -165,11 +165,6 @@ impl Operator {
         };
         Ok(Some(Ok(OperatorRevocation { what, already: fate == UnorderedFate::Already })))
     }
-}
-
-/// Whether its order has ended without it, so that what was signed with its serial number is something else.
-fn is_cancelled(certificate: &CertificateRecord) -> bool {
-    matches!(certificate.state, CertificateState::Cancelled { .. })
 }
 
 fn find(tx: &mut Tx<'_>, which: &CertificateRef) -> Result<CertificateRecord, ServiceError> {
