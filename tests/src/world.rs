@@ -11,7 +11,7 @@ use chancery_domain::{Entropy, Name, PolicyRules, Profile, ResellerCode, ScopeSe
 use chancery_http::PublicUrls;
 use chancery_seal::Keyring;
 use chancery_service::identity::External;
-use chancery_service::operator::NewClient;
+use chancery_service::identity::NewClient;
 use chancery_service::{AcmeSettings, Issuing, LimitSettings, Retention, Services, Settings, WebhookSettings};
 use chancery_store::{Options, Store};
 use chancery_testkit::{FrozenClock, TestStore};
@@ -108,8 +108,8 @@ impl World {
     /// A further client of a reseller that exists.
     pub async fn client_of(&self, code: &str, scopes: ScopeSet) -> Tenant {
         let name = Name::parse("test").expect("a name");
-        let new = NewClient { reseller: code.to_owned(), name, scopes, expires_in_days: None };
-        let made = self.services.operator.create_client(new).await.expect("a new client");
+        let new = NewClient { name, scopes, expires_in_days: None };
+        let made = self.services.operator.create_client(code, new).await.expect("a new client");
         let mut tenant = Tenant::new(self.router.clone(), code, made.client.id, made.secret.reveal());
         tenant.sign_in().await;
         tenant

@@ -53,6 +53,9 @@ pub enum ClientError {
 }
 
 impl Client {
+    /// The longest that a client can be made to last, unless it does not end by itself.
+    pub const MAX_DAYS: u32 = 3650;
+
     /// Whether it may get and use tokens now.
     pub fn is_live(&self, now: Timestamp) -> bool {
         !self.disabled && self.expires_at.is_none_or(|end| now < end)
@@ -88,11 +91,6 @@ impl Client {
     #[must_use]
     pub fn with_disabled(self, disabled: bool, now: Timestamp) -> Self {
         Self { disabled, updated_at: now, ..self }
-    }
-
-    /// When a client that lives `days` from now ends.
-    pub fn end_after(days: u32, now: Timestamp) -> Timestamp {
-        now.plus(Duration::from_secs(u64::from(days) * 86_400))
     }
 }
 

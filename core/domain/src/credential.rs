@@ -50,6 +50,12 @@ pub struct EabTerms {
     pub max_bindings: Option<u32>,
 }
 
+impl EabTerms {
+    /// The longest that a credential can be made to bind, unless it does not end by itself.
+    pub const MAX_DAYS: u32 = 3650;
+    pub const MAX_BINDINGS: u32 = 1_000_000;
+}
+
 /// An EAB credential. The HMAC key is not here: it stays sealed until it is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EabCredential {

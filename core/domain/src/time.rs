@@ -39,6 +39,11 @@ impl Timestamp {
     }
 
     #[must_use]
+    pub fn plus_days(self, days: u32) -> Self {
+        self.plus(Duration::from_secs(u64::from(days) * 86_400))
+    }
+
+    #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
     }

@@ -1,5 +1,6 @@
 //! What a form or a query says: names and values, as browsers write them.
 
+use chancery_domain::Problems;
 use chancery_service::ListRequest;
 use percent_encoding::percent_decode_str;
 
@@ -22,9 +23,15 @@ impl Fields {
         self.0.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
 
-    /// The same without white space around it, where there is anything else.
+    /// Without white space around it; none where nothing else is left.
     pub(crate) fn filled(&self, name: &str) -> Option<&str> {
         Some(self.text(name).trim()).filter(|text| !text.is_empty())
+    }
+
+    /// A whole number from 1 to `most`, where the field is filled.
+    pub(crate) fn number(&self, name: &str, most: u32, problems: &mut Problems) -> Option<u32> {
+        let number = self.filled(name)?.parse::<u32>().ok().filter(|number| (1..=most).contains(number));
+        problems.take(name, number.ok_or_else(|| format!("must be a whole number from 1 to {most}")))
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {

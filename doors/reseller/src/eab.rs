@@ -1,7 +1,5 @@
 //! `/v1/eab-credential` and `/v1/account/{lookup}/eab-credential`.
 
-use std::time::Duration;
-
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
@@ -143,9 +141,9 @@ fn read_terms(request: wire::EabCredentialRequest, now: Timestamp) -> Result<Eab
         }
         value
     };
-    let days = bounded("expires_in_days", request.expires_in_days, 3650);
-    let max_bindings = bounded("max_bindings", request.max_bindings, 1_000_000);
-    let expires_at = days.map(|days| now.plus(Duration::from_secs(u64::from(days) * 86_400)));
+    let days = bounded("expires_in_days", request.expires_in_days, EabTerms::MAX_DAYS);
+    let max_bindings = bounded("max_bindings", request.max_bindings, EabTerms::MAX_BINDINGS);
+    let expires_at = days.map(|days| now.plus_days(days));
     problems.into_result().map_err(ServiceError::Invalid).map(|()| EabTerms { label, expires_at, max_bindings })
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chancery_domain::{Name, PageRequest, ScopeSet};
-use chancery_service::operator::NewClient;
+use chancery_service::identity::NewClient;
 use chancery_store::AuditFilter;
 use chancery_tests::{Tenant, World, on_both_databases, settings};
 
@@ -110,8 +110,8 @@ on_both_databases! {
     async fn a_client_does_not_outlive_the_one_that_makes_or_renews_it(world: World) {
         let tenant = world.tenant("NORTH").await;
         let name = Name::parse("guest").unwrap();
-        let new = NewClient { reseller: "NORTH".to_owned(), name, scopes: ScopeSet::all(), expires_in_days: Some(7) };
-        let guest = world.services.operator.create_client(new).await.unwrap();
+        let new = NewClient { name, scopes: ScopeSet::all(), expires_in_days: Some(7) };
+        let guest = world.services.operator.create_client("NORTH", new).await.unwrap();
         let mut browser = Browser::new(&world);
         assert_eq!(browser.sign_in(&guest.client.id.to_string(), guest.secret.reveal()).await.status, 303);
         browser.look("/console").await;

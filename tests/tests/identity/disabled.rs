@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use chancery_domain::{ClientId, Name, ScopeSet};
 use chancery_service::Services;
-use chancery_service::operator::NewClient;
+use chancery_service::identity::NewClient;
 use chancery_tests::{Tenant, World, on_both_databases, settings};
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -51,8 +51,8 @@ on_both_databases! {
     async fn a_client_ends_when_its_time_is_over(world: World) {
         let tenant = world.tenant("DEMO").await;
         let name = Name::parse("for a day").unwrap();
-        let new = NewClient { reseller: "DEMO".to_owned(), name, scopes: ScopeSet::all(), expires_in_days: Some(2) };
-        let made = world.services.operator.create_client(new).await.unwrap();
+        let new = NewClient { name, scopes: ScopeSet::all(), expires_in_days: Some(2) };
+        let made = world.services.operator.create_client("DEMO", new).await.unwrap();
         let credentials = json!({"client_id": made.client.id.to_string(), "client_secret": made.secret.reveal()});
         let day = Duration::from_secs(86_400);
         world.advance(day + Duration::from_secs(86_399));

@@ -1,5 +1,5 @@
 use chancery_domain::{Client, ClientId, Name, ScopeSet};
-use chancery_service::operator::{NewClient, NewSecret};
+use chancery_service::identity::{NewClient, NewSecret};
 use clap::Subcommand;
 
 use super::{context::Context, scopes};
@@ -21,7 +21,7 @@ pub enum ClientCommand {
         #[arg(long, value_parser = scopes)]
         scope: Option<ScopeSet>,
         /// Let it end by itself after so many days
-        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
+        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=i64::from(Client::MAX_DAYS)))]
         expires_in_days: Option<u32>,
     },
     /// List the clients of one reseller, or of all
@@ -55,8 +55,8 @@ pub fn run(target: &Target, command: ClientCommand) -> Result<(), Failure> {
     match command {
         ClientCommand::Create { reseller, name, scope, expires_in_days } => {
             let scopes = scope.unwrap_or_else(ScopeSet::all);
-            let new = NewClient { reseller: reseller.clone(), name, scopes, expires_in_days };
-            let made = context.wait(context.operator.create_client(new))?;
+            let new = NewClient { name, scopes, expires_in_days };
+            let made = context.wait(context.operator.create_client(&reseller, new))?;
             let note = "The secret is shown only now: keep it safe.";
             context.printer.record(&revealed(&context, &reseller, &made), Some(note))
         }

@@ -1,8 +1,8 @@
 //! The demo reseller: one client and one API key, made once.
 
 use chancery_domain::{Name, ResellerCode, ScopeSet, Secret};
+use chancery_service::identity::NewClient;
 use chancery_service::identity::hash_secret;
-use chancery_service::operator::NewClient;
 use chancery_service::{Operator, ServiceError};
 
 use super::folder::Folder;
@@ -35,13 +35,8 @@ pub async fn ensure(folder: &Folder, assembled: &Assembled) -> Result<Demo, Fail
     let client = match state.client_id.clone().zip(state.client_secret.clone()) {
         Some((id, secret)) if has_client(assembled, &id, &secret).await? => (id, Secret::new(secret)),
         Some(_) | None => {
-            let new = NewClient {
-                reseller: CODE.to_owned(),
-                name: name("Demo client")?,
-                scopes: ScopeSet::all(),
-                expires_in_days: None,
-            };
-            let made = operator.create_client(new).await?;
+            let new = NewClient { name: name("Demo client")?, scopes: ScopeSet::all(), expires_in_days: None };
+            let made = operator.create_client(CODE, new).await?;
             (made.client.id.to_string(), made.secret)
         }
     };

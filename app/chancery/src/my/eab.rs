@@ -2,6 +2,7 @@
 
 use chancery_client::PageQuery;
 use chancery_client::wire::{Account, EabAuthorization, EabCredentialRequest};
+use chancery_domain::EabTerms;
 use clap::Subcommand;
 
 use super::ask;
@@ -21,10 +22,10 @@ pub enum EabCommand {
         #[arg(long)]
         label: Option<String>,
         /// Let it bind nothing new after so many days
-        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
+        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=i64::from(EabTerms::MAX_DAYS)))]
         expires_in_days: Option<u32>,
         /// Let it bind at most so many ACME accounts
-        #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=i64::from(EabTerms::MAX_BINDINGS)))]
         max_bindings: Option<u32>,
         /// The certificate profile in the commands to paste [default: the first]
         #[arg(long, value_name = "NAME")]

@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use chancery_domain::{Client, ClientId, ClientSecret, Name, Scope, ScopeSet, Secret, SecretHash, Timestamp};
+use chancery_domain::{Client, ClientId, Scope, ScopeSet, Secret, SecretHash, Timestamp};
 use chancery_store::Tx;
 use serde_json::json;
 
 use super::{Console, Person, Session, ShutOut};
 use crate::caller::Caller;
 use crate::error::{Noun, ServiceError};
-use crate::identity::{draw_secret, hash_secret};
-use crate::operator::NewSecret;
+use crate::identity::{NewClient, NewSecret, draw_secret, hash_secret};
 
 /// Who has no secret of ours to show again must have signed in so lately.
 const FRESH: Duration = Duration::from_secs(15 * 60);
@@ -19,14 +18,6 @@ const MOST: i64 = 100;
 const MOST_EVER: i64 = 1000;
 /// How long a client may last that was made or renewed by somebody from a provider, who may be gone there tomorrow.
 const BY_OTHERS: Duration = Duration::from_secs(90 * 86_400);
-
-/// What a reseller's new client is to be.
-#[derive(Clone, Debug)]
-pub struct OwnClient {
-    pub name: Name,
-    pub scopes: ScopeSet,
-    pub expires_in_days: Option<u32>,
-}
 
 impl Console {
     /// The clients of the caller's reseller, newest first, without their secrets.
@@ -48,7 +39,7 @@ impl Console {
         &self,
         session: &Session,
         current: &Secret,
-        new: OwnClient,
+        new: NewClient,
     ) -> Result<NewSecret, ServiceError> {
         let by = self.maker(session, current)?;
         let (me, now) = (self.clone(), self.kernel.now());
@@ -57,7 +48,7 @@ impl Console {
             .write(move |tx| {
                 let latest = by.prove(tx, now)?;
                 within(&by.caller, &new.scopes, "scope")?;
-                let expires_at = new.expires_in_days.map(|days| Client::end_after(days, now));
+                let expires_at = new.expires_at(now);
                 if let Some(end) = latest.filter(|end| expires_at.is_none_or(|own| own > *end)) {
                     return Err(refusal("days", format!("must end by {end}, as what you signed in with allows")));
                 }
@@ -69,24 +60,11 @@ impl Console {
                     let why = format!("there have been {MOST_EVER} clients already; renew one, or ask the operator");
                     return Err(refusal("client", why));
                 }
-                let secret = draw_secret(me.kernel.entropy.as_ref());
-                let client = Client {
-                    id: ClientId::new(now, me.kernel.entropy.as_ref()),
-                    reseller: by.caller.reseller,
-                    name: new.name.clone(),
-                    scopes: new.scopes.clone(),
-                    secrets: vec![ClientSecret { hash: hash_secret(secret.reveal()), created_at: now }],
-                    disabled: false,
-                    expires_at,
-                    created_at: now,
-                    updated_at: now,
-                    version: 1,
-                };
-                tx.insert_client(&client)?;
-                let scope = client.scopes.to_string();
-                let detail = json!({"name": client.name.as_str(), "scope": scope, "via": "console"});
-                me.kernel.audit(tx, &by.caller, "client.create", client.id, &detail)?;
-                Ok(NewSecret { client, secret })
+                let made = new.draw(by.caller.reseller, &me.kernel);
+                tx.insert_client(&made.client)?;
+                let detail = json!({"name": new.name.as_str(), "scope": new.scopes.to_string(), "via": "console"});
+                me.kernel.audit(tx, &by.caller, "client.create", made.client.id, &detail)?;
+                Ok(made)
             })
             .await
     }

@@ -19,7 +19,6 @@ use chancery_store::{ConsoleSession, ExternalSession, SessionHolder, Tx};
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::json;
 
-pub use clients::OwnClient;
 pub use departure::Departure;
 pub(crate) use eviction::ShutOut;
 pub use overview::{Counted, Ending, IssuedOn, Summary};

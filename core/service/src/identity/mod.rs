@@ -2,6 +2,7 @@
 
 mod authenticate;
 mod cache;
+mod clients;
 mod external;
 mod keys;
 pub(crate) mod secrets;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use chancery_jose::JwkSet;
 
 pub use authenticate::AuthError;
+pub use clients::{NewClient, NewSecret};
 pub use external::{CodeExchange, External, KeySource, RedeemError};
 pub use secrets::{api_key_text, draw_secret, hash_secret};
 pub(crate) use secrets::{operator_key_id, operator_key_text};

@@ -1,29 +1,11 @@
-use chancery_domain::{
-    ApiKey, ApiKeyId, Client, ClientError, ClientId, ClientSecret, Name, ResellerId, ScopeSet, Secret,
-};
+use chancery_domain::{ApiKey, ApiKeyId, Client, ClientError, ClientId, Name, ResellerId, ScopeSet, Secret};
 use chancery_store::Tx;
 use serde_json::json;
 
 use super::{Operator, reseller_by_code};
 use crate::console::ShutOut;
 use crate::error::{Noun, ServiceError};
-use crate::identity::{api_key_text, draw_secret, hash_secret};
-
-/// What a new client is to be.
-#[derive(Clone, Debug)]
-pub struct NewClient {
-    pub reseller: String,
-    pub name: Name,
-    pub scopes: ScopeSet,
-    pub expires_in_days: Option<u32>,
-}
-
-/// A client and the only showing of a secret of it.
-#[derive(Clone)]
-pub struct NewSecret {
-    pub client: Client,
-    pub secret: Secret,
-}
+use crate::identity::{NewClient, NewSecret, api_key_text, draw_secret, hash_secret};
 
 /// An API key and its only showing.
 #[derive(Clone)]
@@ -33,30 +15,17 @@ pub struct NewApiKey {
 }
 
 impl Operator {
-    pub async fn create_client(&self, new: NewClient) -> Result<NewSecret, ServiceError> {
-        let me = self.clone();
+    pub async fn create_client(&self, reseller: &str, new: NewClient) -> Result<NewSecret, ServiceError> {
+        let (me, code) = (self.clone(), reseller.to_owned());
         self.kernel
             .store
             .write(move |tx| {
-                let now = me.kernel.now();
-                let reseller = reseller_by_code(tx, &new.reseller)?;
-                let secret = draw_secret(me.kernel.entropy.as_ref());
-                let client = Client {
-                    id: ClientId::new(now, me.kernel.entropy.as_ref()),
-                    reseller: reseller.id,
-                    name: new.name.clone(),
-                    scopes: new.scopes.clone(),
-                    secrets: vec![ClientSecret { hash: hash_secret(secret.reveal()), created_at: now }],
-                    disabled: false,
-                    expires_at: new.expires_in_days.map(|days| Client::end_after(days, now)),
-                    created_at: now,
-                    updated_at: now,
-                    version: 1,
-                };
-                tx.insert_client(&client)?;
-                let detail = json!({"name": client.name.as_str(), "scope": client.scopes.to_string()});
-                me.record(tx, Some(reseller.id), "client.create", client.id, &detail)?;
-                Ok(NewSecret { client, secret })
+                let reseller = reseller_by_code(tx, &code)?;
+                let made = new.draw(reseller.id, &me.kernel);
+                tx.insert_client(&made.client)?;
+                let detail = json!({"name": new.name.as_str(), "scope": new.scopes.to_string()});
+                me.record(tx, Some(reseller.id), "client.create", made.client.id, &detail)?;
+                Ok(made)
             })
             .await
     }

@@ -22,7 +22,7 @@ use serde_json::Value;
 
 pub use chains::ChainDetails;
 pub use chancery_pki::KeyAlgorithm;
-pub use clients::{NewApiKey, NewClient, NewSecret};
+pub use clients::NewApiKey;
 pub use hierarchy::{IssuerDetails, NewHierarchy, Preferred};
 pub use issuer_revocation::RevokedIssuer;
 pub(crate) use issuers::latest_end;

@@ -2,9 +2,9 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use chancery_domain::{Name, Problems, Scope, ScopeSet};
+use chancery_domain::{Client, Name, Problems, Scope, ScopeSet};
 use chancery_http::Door;
-use chancery_service::console::OwnClient;
+use chancery_service::identity::NewClient;
 use chancery_service::{Caller, ServiceError};
 use maud::{Markup, html};
 
@@ -41,18 +41,19 @@ pub(crate) async fn create(State(door): State<Door>, signed: Signed) -> Result<R
     }
 }
 
-fn read(form: &Fields) -> Result<OwnClient, ServiceError> {
+fn read(form: &Fields) -> Result<NewClient, ServiceError> {
+    // Nothing is done without this one.
+    new_client(form, &format!("{} {}", Scope::Reseller, form.all("scope").join(" ")))
+}
+
+/// Reads what a new client is to be, with these scopes.
+pub(crate) fn new_client(form: &Fields, scopes: &str) -> Result<NewClient, ServiceError> {
     let mut problems = Problems::default();
     let name = problems.take("name", Name::parse(form.text("name").trim()));
-    let days = form.filled("days").and_then(|text| {
-        let days = text.parse::<u32>().ok().filter(|days| (1..=3650).contains(days));
-        problems.take("days", days.ok_or("must be a whole number from 1 to 3650"))
-    });
-    // Nothing is done without this one.
-    let ticked = format!("{} {}", Scope::Reseller, form.all("scope").join(" "));
-    let scopes = problems.take("scope", ticked.parse::<ScopeSet>());
+    let expires_in_days = form.number("days", Client::MAX_DAYS, &mut problems);
+    let scopes = problems.take("scope", scopes.parse::<ScopeSet>());
     match (name, scopes) {
-        (Some(name), Some(scopes)) if problems.is_empty() => Ok(OwnClient { name, scopes, expires_in_days: days }),
+        (Some(name), Some(scopes)) if problems.is_empty() => Ok(NewClient { name, scopes, expires_in_days }),
         _ => Err(ServiceError::Invalid(problems)),
     }
 }

@@ -14,6 +14,8 @@ use crate::form::Fields;
 use crate::layout::Context;
 use crate::parts::{copyable, heading, trail};
 
+pub(crate) use create::new_client;
+
 pub(crate) fn routes() -> Router<Door> {
     Router::new()
         .route("/console/clients", get(list::page).merge(post(create::create)))

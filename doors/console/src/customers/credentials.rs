@@ -1,10 +1,8 @@
 //! EAB credentials: what a customer's ACME client is let in with, ready to paste.
 
-use std::time::Duration;
-
 use axum::extract::{Path, State};
 use axum::response::Response;
-use chancery_domain::{AccountId, EabTerms, Kid, Label, Problems};
+use chancery_domain::{AccountId, EabTerms, Kid, Label, Problems, Timestamp};
 use chancery_http::Door;
 use chancery_service::{CreatedCredential, Noun, Outcome, ServiceError};
 use maud::{Markup, html};
@@ -70,19 +68,13 @@ pub(crate) async fn revoke(
     Ok(see_other(&format!("/console/customers/{account}?done=revoked")))
 }
 
-fn read(form: &Fields, now: chancery_domain::Timestamp) -> Result<EabTerms, ServiceError> {
+fn read(form: &Fields, now: Timestamp) -> Result<EabTerms, ServiceError> {
     let mut problems = Problems::default();
     let label = form.filled("label").and_then(|text| problems.take("label", Label::parse(text)));
-    let number = |name: &str, most: u32, problems: &mut Problems| {
-        let text = form.filled(name)?;
-        let number = text.parse::<u32>().ok().filter(|number| (1..=most).contains(number));
-        problems.take(name, number.ok_or_else(|| format!("must be a whole number from 1 to {most}")))
-    };
-    let days = number("days", 3650, &mut problems);
-    let max_bindings = number("max_bindings", 1_000_000, &mut problems);
+    let days = form.number("days", EabTerms::MAX_DAYS, &mut problems);
+    let max_bindings = form.number("max_bindings", EabTerms::MAX_BINDINGS, &mut problems);
     problems.into_result().map_err(ServiceError::Invalid)?;
-    let expires_at = days.map(|days| now.plus(Duration::from_secs(u64::from(days) * 86_400)));
-    Ok(EabTerms { label, expires_at, max_bindings })
+    Ok(EabTerms { label, expires_at: days.map(|days| now.plus_days(days)), max_bindings })
 }
 
 /// The commands of the usual clients, as a shell takes them.

@@ -2,13 +2,14 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use chancery_domain::{ClientId, Name, Problems, ScopeSet};
+use chancery_domain::{ClientId, ScopeSet};
 use chancery_http::Door;
-use chancery_service::operator::{NewClient, NewSecret};
+use chancery_service::identity::{NewClient, NewSecret};
 use chancery_service::{Noun, ServiceError};
 use maud::html;
 
 use super::resellers::shown;
+use crate::clients::new_client;
 use crate::form::Fields;
 use crate::layout::Context;
 use crate::parts::{Complaints, copyable, heading, trail};
@@ -20,8 +21,8 @@ pub(crate) async fn create(
     Path(code): Path<String>,
     change: OperatorChange,
 ) -> Result<Response, Refused> {
-    let made = match read(&code, &change.form) {
-        Ok(new) => change.operator.create_client(new).await,
+    let made = match read(&change.form) {
+        Ok(new) => change.operator.create_client(&code, new).await,
         Err(error) => Err(error),
     };
     match made {
@@ -66,24 +67,9 @@ pub(crate) async fn enable(
     Ok(done(&code, "enabled"))
 }
 
-fn read(code: &str, form: &Fields) -> Result<NewClient, ServiceError> {
-    let mut problems = Problems::default();
-    let name = problems.take("name", Name::parse(form.text("name").trim()));
-    let days = form.filled("days").and_then(|text| {
-        let days = text.parse::<u32>().ok().filter(|days| (1..=3650).contains(days));
-        problems.take("days", days.ok_or("must be a whole number from 1 to 3650"))
-    });
+fn read(form: &Fields) -> Result<NewClient, ServiceError> {
     let ticked = form.all("scope");
-    let scopes = match ticked.is_empty() {
-        true => Some(ScopeSet::all()),
-        false => problems.take("scope", ticked.join(" ").parse::<ScopeSet>()),
-    };
-    match (name, scopes) {
-        (Some(name), Some(scopes)) if problems.is_empty() => {
-            Ok(NewClient { reseller: code.to_owned(), name, scopes, expires_in_days: days })
-        }
-        _ => Err(ServiceError::Invalid(problems)),
-    }
+    new_client(form, &if ticked.is_empty() { ScopeSet::all().to_string() } else { ticked.join(" ") })
 }
 
 fn read_id(id: &str) -> Result<ClientId, ServiceError> {
