@@ -66,15 +66,10 @@ impl Verified {
 }
 
 impl Check {
-    /// Which methods can show control of what: RFC 8555 section 7.1.3 leaves wildcards to DNS, RFC 8738 section 7
-    /// takes DNS from IP addresses.
+    /// That the method can show control of this, and that the token may be part of a path.
     pub(crate) fn is_possible(&self) -> Result<(), ValidationProblem> {
         let refused = |kind, detail: String| Err(ValidationProblem { kind, detail });
-        let method_fits = match &self.identifier {
-            Identifier::Dns(name) => self.kind.is_dns() || !name.is_wildcard(),
-            Identifier::Ip(_) => !self.kind.is_dns(),
-        };
-        if !method_fits {
+        if !self.kind.fits(&self.identifier) {
             let possible = if matches!(self.identifier, Identifier::Ip(_)) { "http-01 or tls-alpn-01" } else { "DNS" };
             let detail = format!("{} can be shown only by {possible}, not by {}", self.identifier, self.kind);
             return refused(ProblemKind::RejectedIdentifier, detail);

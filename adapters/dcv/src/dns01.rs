@@ -16,17 +16,9 @@ use crate::text::shown;
 const MAX_SHOWN: usize = 20;
 
 pub(crate) async fn look(resolver: &Resolver, check: &Check, attempt: &mut Attempt) -> Result<(), Refusal> {
-    let Identifier::Dns(name) = &check.identifier else {
-        return Err(Refusal::wrong(ProblemKind::RejectedIdentifier, "an address has no TXT record"));
-    };
+    let place = record_name(check)?;
     let expected = BASE64URL_NOPAD.encode(digest(&SHA256, check.key_authorization.as_bytes()).as_ref());
     attempt.expected = Some(expected.clone());
-    let place = match check.kind {
-        ChallengeType::DnsAccount01 => format!("{}._acme-challenge.{}", account_label(&check.account_uri), name.base()),
-        ChallengeType::Dns01 | ChallengeType::DnsPersist01 | ChallengeType::Http01 | ChallengeType::TlsAlpn01 => {
-            format!("_acme-challenge.{}", name.base())
-        }
-    };
     let Texts { found, place } = texts(resolver, &place, attempt).await?;
     if let Some(right) = found.iter().find(|text| **text == expected.as_bytes()) {
         attempt.actual = Some(shown(right));
@@ -36,6 +28,16 @@ pub(crate) async fn look(resolver: &Resolver, check: &Check, attempt: &mut Attem
     attempt.actual = Some(all.join(", "));
     let detail = format!("no TXT record of {place} is {expected:?}; found: {}", all.join(", "));
     Err(Refusal::wrong(ProblemKind::IncorrectResponse, detail))
+}
+
+/// Where the record is that shows control.
+pub(crate) fn record_name(check: &Check) -> Result<String, Refusal> {
+    let (Some(label), Identifier::Dns(name)) = (check.kind.record_label(), &check.identifier) else {
+        return Err(Refusal::wrong(ProblemKind::RejectedIdentifier, "an address has no TXT record"));
+    };
+    let of_name = format!("{label}.{}", name.base());
+    let of_account = check.kind == ChallengeType::DnsAccount01;
+    Ok(if of_account { format!("{}.{of_name}", account_label(&check.account_uri)) } else { of_name })
 }
 
 /// What was found at a place, at least one text.

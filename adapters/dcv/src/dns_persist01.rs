@@ -2,11 +2,11 @@
 //!
 //! Draft -02 has other members; it is not followed.
 
-use chancery_domain::{Attempt, Identifier, ProblemKind, Timestamp};
+use chancery_domain::{Attempt, ProblemKind, Timestamp};
 
 use crate::caa_value::IssueValue;
 use crate::check::Check;
-use crate::dns01::{Texts, texts};
+use crate::dns01::{Texts, record_name, texts};
 use crate::refusal::Refusal;
 use crate::resolver::Resolver;
 use crate::text::shown;
@@ -25,14 +25,11 @@ pub(crate) async fn look(
     now: Timestamp,
     attempt: &mut Attempt,
 ) -> Result<Option<Timestamp>, Refusal> {
-    let Identifier::Dns(name) = &check.identifier else {
-        return Err(Refusal::wrong(ProblemKind::RejectedIdentifier, "an address has no TXT record"));
-    };
+    let place = record_name(check)?;
     let our = &our[..our.len().min(MAX_ISSUERS)];
-    let applicant = Applicant { our, account_uri: &check.account_uri, wildcard: name.is_wildcard(), now };
+    let applicant = Applicant { our, account_uri: &check.account_uri, wildcard: check.identifier.is_wildcard(), now };
     let expected = applicant.expected();
     attempt.expected = Some(expected.clone());
-    let place = format!("_validation-persist.{}", name.base());
     let Texts { found, place } = texts(resolver, &place, attempt).await?;
     let (mut permissions, mut objections) = (Vec::new(), Vec::new());
     for text in &found {

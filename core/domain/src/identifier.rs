@@ -48,6 +48,10 @@ impl Identifier {
             Err(_) => DnsName::from_stored(text).map(Self::Dns),
         }
     }
+
+    pub fn is_wildcard(&self) -> bool {
+        matches!(self, Self::Dns(name) if name.is_wildcard())
+    }
 }
 
 impl fmt::Display for Identifier {

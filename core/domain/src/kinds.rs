@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::identifier::Identifier;
+
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident, $word:literal { $($name:ident = $text:literal,)* })*) => {$(
         $(#[$doc])*
@@ -63,9 +65,24 @@ impl ChallengeType {
 
     /// Whether control is shown by a record in DNS, and so of a whole namespace: of wildcards, and never of an address.
     pub const fn is_dns(self) -> bool {
+        self.record_label().is_some()
+    }
+
+    /// Whether control of this can be shown so at all: of a wildcard by DNS alone (RFC 8555 section 7.1.3), of an address
+    /// never by DNS (RFC 8738 section 7).
+    pub fn fits(self, identifier: &Identifier) -> bool {
+        match identifier {
+            Identifier::Dns(name) => self.is_dns() || !name.is_wildcard(),
+            Identifier::Ip(_) => !self.is_dns(),
+        }
+    }
+
+    /// The label below which a record in DNS shows control of a name.
+    pub const fn record_label(self) -> Option<&'static str> {
         match self {
-            Self::Dns01 | Self::DnsAccount01 | Self::DnsPersist01 => true,
-            Self::Http01 | Self::TlsAlpn01 => false,
+            Self::Dns01 | Self::DnsAccount01 => Some("_acme-challenge"),
+            Self::DnsPersist01 => Some("_validation-persist"),
+            Self::Http01 | Self::TlsAlpn01 => None,
         }
     }
 

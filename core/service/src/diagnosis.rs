@@ -148,8 +148,7 @@ async fn see(
             let (asker, whose, uri, methods) =
                 (asker.clone(), whose.to_owned(), account_uri.to_owned(), methods.to_vec());
             looks.spawn(async move {
-                let wildcard = matches!(&name, Identifier::Dns(name) if name.is_wildcard());
-                let web = async { if wildcard { None } else { Some(asker.probe(&whose, &name).await) } };
+                let web = async { if name.is_wildcard() { None } else { Some(asker.probe(&whose, &name).await) } };
                 let (caa, web) = tokio::join!(asker.ask(&whose, &name, &uri, &methods), web);
                 (place, caa, web)
             });

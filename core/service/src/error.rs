@@ -106,6 +106,9 @@ pub enum ServiceError {
     /// Too few logs have promised to show a certificate, which may pass.
     #[error("too few logs have taken the precertificate: {0}")]
     Logs(String),
+    /// Something changed while this was under way; tried again, it finds everything as it is now.
+    #[error("overtaken by a change: {0}")]
+    Overtaken(String),
     /// The database could not do it.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -122,6 +125,14 @@ impl ServiceError {
     /// The input breaks one rule.
     pub fn invalid(field: &str, code: &'static str, message: impl fmt::Display) -> Self {
         Self::Invalid(Problems(vec![Problem::new(field, code, message)]))
+    }
+
+    /// Whether trying again in a moment is likely to help.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_transient(),
+            other => matches!(other, Self::Overtaken(_)),
+        }
     }
 
     pub(crate) fn internal(error: impl fmt::Display) -> Self {

@@ -157,6 +157,7 @@ pub(crate) fn as_problem(error: &ServiceError) -> Option<ValidationProblem> {
         ServiceError::Internal(_) => ProblemKind::ServerInternal,
         // What the database, a token, logs or the load did, and what only requests are told.
         ServiceError::Store(_)
+        | ServiceError::Overtaken(_)
         | ServiceError::Signer(_)
         | ServiceError::Logs(_)
         | ServiceError::Busy

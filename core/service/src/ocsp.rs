@@ -123,7 +123,7 @@ impl Ocsp {
                 count("signed", answer)
             }
             Ok(None) => failed(OcspFailure::Unauthorized),
-            Err(ServiceError::Store(error)) if error.is_transient() => {
+            Err(error) if error.is_transient() => {
                 tracing::warn!(%error, "an OCSP request could not be answered now");
                 failed(OcspFailure::TryLater)
             }

@@ -235,9 +235,11 @@ fn problem_of(error: &ServiceError) -> Option<&'static str> {
         ServiceError::Busy => "busy",
         ServiceError::Paused(_) => "paused",
         ServiceError::Unissuable(problem) => problem.kind.as_str(),
-        ServiceError::Store(_) | ServiceError::Signer(_) | ServiceError::Logs(_) | ServiceError::Internal(_) => {
-            ProblemKind::ServerInternal.as_str()
-        }
+        ServiceError::Overtaken(_)
+        | ServiceError::Store(_)
+        | ServiceError::Signer(_)
+        | ServiceError::Logs(_)
+        | ServiceError::Internal(_) => ProblemKind::ServerInternal.as_str(),
     })
 }
 

@@ -227,11 +227,10 @@ impl Workers {
         }
     }
 
-    /// Waits a little where something failed because the database was not there, and may be tried again: whoever waits for
-    /// it need not wait for the lease to end, too. After that it may be another's. A token that is away is not waited for
-    /// here, in a place that others need.
+    /// Waits a little where something failed that may succeed in a moment, and then says that it may be tried again:
+    /// whoever waits for it need not wait for the lease to end, too. After that it may be another's. A token that is away
+    /// is not waited for here, in a place that others need.
     async fn may_try_again(&self, job: &Job, began: Instant, error: &ServiceError) -> bool {
-        let ServiceError::Store(error) = error else { return false };
         if !error.is_transient() || began.elapsed() >= self.services.jobs.lease_time() {
             return false;
         }
@@ -349,7 +348,7 @@ impl Workers {
             match issued {
                 Err(error) if self.may_try_again(job, began, &error).await => {}
                 Err(away @ (ServiceError::Signer(_) | ServiceError::Logs(_))) => return Err(away),
-                Err(ServiceError::Store(away)) if away.is_transient() => return Err(away.into()),
+                Err(passing) if passing.is_transient() => return Err(passing),
                 Err(_) if tried_often => return issuance.fail(id, gave_up()).await,
                 issued => issued?,
             }

@@ -51,7 +51,9 @@ impl From<ServiceError> for Problem {
                 });
                 refused_saying(&last, format!("{message}; try again later")).with_subproblems(each.collect())
             }
-            ServiceError::Busy | ServiceError::Signer(_) | ServiceError::Logs(_) => Self::unavailable(),
+            ServiceError::Busy | ServiceError::Overtaken(_) | ServiceError::Signer(_) | ServiceError::Logs(_) => {
+                Self::unavailable()
+            }
             ServiceError::TooMany(_) => {
                 Self::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, message).retry_after(3600)
             }

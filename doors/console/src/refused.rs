@@ -101,6 +101,7 @@ impl Refused {
             | ServiceError::Failing { .. }
             | ServiceError::Paused(_)
             | ServiceError::Busy
+            | ServiceError::Overtaken(_)
             | ServiceError::Signer(_)
             | ServiceError::Logs(_) => Self::incomplete(message),
             ServiceError::BadCursor => Self::incomplete("This page of the list is gone. Start again at its beginning."),

@@ -52,6 +52,9 @@ impl From<ServiceError> for ApiError {
             ServiceError::Busy => {
                 Self::unavailable("The service has more to do than it can at the moment; try again.", 1)
             }
+            ServiceError::Overtaken(_) => {
+                Self::unavailable("Something changed while this was under way; try again.", 1)
+            }
             ServiceError::Signer(_) | ServiceError::Logs(_) => {
                 Self::unavailable("The CA cannot sign at the moment; try again.", 5)
             }

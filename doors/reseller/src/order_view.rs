@@ -114,6 +114,7 @@ fn instructions(challenge: &Challenge, name: &Identifier, key_authorization: &st
         Identifier::Ip(address) if address.is_ipv6() => format!("[{address}]"),
         Identifier::Ip(_) | Identifier::Dns(_) => host.clone(),
     };
+    let record_name = challenge.kind.record_label().map(|label| format!("{label}.{host}"));
     let some = |text: String| Some(text);
     match challenge.kind {
         ChallengeType::Http01 => wire::Instructions {
@@ -123,7 +124,7 @@ fn instructions(challenge: &Challenge, name: &Identifier, key_authorization: &st
         },
         // RFC 8555 section 8.4.
         ChallengeType::Dns01 => wire::Instructions {
-            record_name: some(format!("_acme-challenge.{host}")),
+            record_name,
             record_type: some("TXT".to_owned()),
             record_value: some(BASE64URL_NOPAD.encode(digest(&SHA256, key_authorization.as_bytes()).as_ref())),
             ..wire::Instructions::default()
@@ -135,11 +136,9 @@ fn instructions(challenge: &Challenge, name: &Identifier, key_authorization: &st
             ..wire::Instructions::default()
         },
         // What the record says of the ACME account is for its client to know.
-        ChallengeType::DnsPersist01 => wire::Instructions {
-            record_name: some(format!("_validation-persist.{host}")),
-            record_type: some("TXT".to_owned()),
-            ..wire::Instructions::default()
-        },
+        ChallengeType::DnsPersist01 => {
+            wire::Instructions { record_name, record_type: some("TXT".to_owned()), ..wire::Instructions::default() }
+        }
         // RFC 8737 section 3: an OCTET STRING of 32 octets.
         ChallengeType::TlsAlpn01 => wire::Instructions {
             subject_alternative_name: some(host),

@@ -11,7 +11,7 @@ use chancery_domain::{
 use chancery_pki::{
     CertificateRequest, CurrentLogs, Draft, LogList, Period, PeriodWish, Serial, SubscriberProfile, Validity,
 };
-use chancery_store::{DraftRow, StoreError, Tx};
+use chancery_store::{DraftRow, Tx};
 
 use super::{CaaAssignment, Issuance, Work, csr_of, hex, profiles, terms};
 use crate::authority::Signing;
@@ -79,8 +79,7 @@ impl Issuance {
         }
         standing.require_quota(tx, &kernel.settings, order.account, now)?;
         let composed = self.compose(tx, &order, &request, proof.names(), most_days, now)?;
-        // The job is tried again, and finds the CAs as they are.
-        let changed = || StoreError::Unavailable("the CAs have changed, and are about to be read anew".to_owned());
+        let changed = || ServiceError::Overtaken("the CAs are about to be read anew".to_owned());
         let (draft, signing) = composed.ok_or_else(changed)?;
         Ok(Drafting::Drafted(Some(Box::new(Work { order, draft, signing, request }))))
     }

@@ -22,7 +22,7 @@ use chancery_domain::{
 use chancery_pki::{
     Certificate, CertificateRequest, Draft, IssuerUrls, Signed, SubscriberKey, SubscriberProfile, Terms,
 };
-use chancery_store::{JobKind, SPANS, StoreError, Tx};
+use chancery_store::{JobKind, SPANS, Tx};
 use serde_json::json;
 
 use self::draft::Drafting;
@@ -436,7 +436,7 @@ impl Issuance {
         let evidence = evidence_rules(&self.kernel, order, now);
         let proof = IssuanceProof::build(order, &authorizations, &evidence, now).map_err(|error| match error {
             // It became too old since the draft was made: the job is tried again, and asks.
-            ProofError::StaleCaa(_) => StoreError::Unavailable(error.to_string()).into(),
+            ProofError::StaleCaa(_) => ServiceError::Overtaken(error.to_string()),
             other => unprovable(other),
         })?;
         let standing = Standing::of(tx, order.account)?;

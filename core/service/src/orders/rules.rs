@@ -277,19 +277,14 @@ pub(crate) fn profile<'a>(settings: &'a Settings, name: &ProfileName) -> Result<
     })
 }
 
-/// The challenges that can be offered for a name: those of the profile that every policy allows, and that can work at
-/// all. A wildcard is shown by DNS alone (RFC 8555 section 7.1.3), an address never by DNS (RFC 8738 section 3).
+/// The challenges that can be offered for a name: those of the profile that every policy allows, and that fit it.
 pub(crate) fn offered(identifier: &Identifier, profile: &Profile, applied: &[Applied<'_>]) -> Vec<ChallengeType> {
     let allowed = |kind: &ChallengeType| {
         applied
             .iter()
             .all(|policy| policy.rules.allowed_challenge_types.as_ref().is_none_or(|list| list.contains(kind)))
     };
-    let possible = |kind: &ChallengeType| match identifier {
-        Identifier::Ip(_) => !kind.is_dns(),
-        Identifier::Dns(name) => kind.is_dns() || !name.is_wildcard(),
-    };
-    profile.challenge_types.iter().copied().filter(|kind| allowed(kind) && possible(kind)).collect()
+    profile.challenge_types.iter().copied().filter(|kind| allowed(kind) && kind.fits(identifier)).collect()
 }
 
 /// Why a name is refused that could be shown only by records that cannot be.
@@ -300,19 +295,14 @@ pub(crate) fn too_long(identifier: &Identifier) -> String {
 /// The longest name there is in DNS, without the dot at its end (RFC 1035 section 2.3.4).
 const LONGEST_NAME: usize = 253;
 
+/// How long the label of an account is in a record of dns-account-01, with the dot behind it.
+const ACCOUNT_LABEL: usize = "_ujmmovf2vn55tgye.".len();
+
 /// Whether control can be looked for in this way at a name: that of the record is longer.
 pub(crate) fn has_room(kind: ChallengeType, place: &Identifier) -> bool {
-    let before = match kind {
-        ChallengeType::Http01 | ChallengeType::TlsAlpn01 => return true,
-        ChallengeType::Dns01 => "_acme-challenge.",
-        // The label is different for every account, and as long as any other.
-        ChallengeType::DnsAccount01 => "_ujmmovf2vn55tgye._acme-challenge.",
-        ChallengeType::DnsPersist01 => "_validation-persist.",
-    };
-    match place {
-        Identifier::Dns(name) => before.len() + name.base().len() <= LONGEST_NAME,
-        Identifier::Ip(_) => true,
-    }
+    let (Some(label), Identifier::Dns(name)) = (kind.record_label(), place) else { return true };
+    let of_account = if kind == ChallengeType::DnsAccount01 { ACCOUNT_LABEL } else { 0 };
+    of_account + label.len() + ".".len() + name.base().len() <= LONGEST_NAME
 }
 
 /// How long until fewer than `most` certificates count, of which there is one at least; they are sorted by when they cease
