@@ -79,7 +79,7 @@ impl Validator {
         Ok(Self { eyes: Arc::new(Eyes { config, clock, dialer, http01, tls_alpn01, room, caa_room }), ca_domains })
     }
 
-    /// The same, for a CA that records know by other names. Room stays shared.
+    /// A validator for a CA that records know by other names. It shares its room with this one.
     #[must_use]
     pub fn known_as(&self, ca_domains: &[String]) -> Self {
         Self { eyes: self.eyes.clone(), ca_domains: ca_domains.into() }

@@ -223,7 +223,7 @@ impl From<Problem> for ValidationProblem {
     }
 }
 
-/// Only a yes without a but is one.
+/// A yes that comes with a problem counts as a no.
 fn said(yes: bool, problem: Option<Problem>) -> Result<(), ValidationProblem> {
     match problem {
         Some(problem) => Err(problem.into()),

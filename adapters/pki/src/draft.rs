@@ -173,7 +173,8 @@ impl Draft {
         self.lint_as(Stage::Certificate, terms)
     }
 
-    /// The same for a precertificate, which is what the certificate is going to be but for one extension.
+    /// Holds the bytes of a precertificate, which is the certificate but for one extension, against the rules and
+    /// against what was agreed; every finding is a reason not to sign.
     pub fn lint_precertificate(&self, terms: &Terms<'_>) -> Result<LintedPrecertificate, Vec<Finding>> {
         self.lint_as(Stage::Precertificate, terms).map(LintedPrecertificate)
     }

@@ -48,7 +48,8 @@ impl Issuer {
         Ok(Self { certificate: Arc::new(certificate), signer, key_id, fingerprint, may_have_cas_below, not_after })
     }
 
-    /// The same, whose subscribers rely on what ends with this second, if its own certificate does not end before.
+    /// Has nothing that it issues to subscribers last beyond this second, with which what they rely on ends,
+    /// if its own certificate does not end before.
     pub fn until(mut self, last: i64) -> Self {
         self.not_after = self.not_after.min(last);
         self
@@ -92,7 +93,9 @@ impl Issuer {
         Certificate::from_der(&self.sign_linted(&linted)?).map(Signed::new)
     }
 
-    /// The same for a precertificate. Whoever signs one promises to issue the certificate, and answers for it.
+    /// Signs a linted precertificate, and so uses it up.
+    ///
+    /// Whoever signs one promises to issue the certificate, and answers for it.
     pub fn sign_precertificate(&self, linted: LintedPrecertificate) -> Result<Precertificate, PkiError> {
         self.sign_linted(&linted.into_inner()).map(Precertificate::new)
     }

@@ -67,7 +67,7 @@ pub(crate) fn sign(tbs: &[u8], signer: &dyn Signer) -> Result<Vec<u8>, PkiError>
     signed().map_err(PkiError::Encoding)
 }
 
-/// The same certificate with other extensions.
+/// The TBSCertificate in DER with its extensions changed.
 pub(crate) fn map_extensions(tbs: &[u8], change: impl FnOnce(&mut Vec<Extension>)) -> Result<Vec<u8>, PkiError> {
     let mut tbs = TbsCertificate::from_der(tbs).map_err(PkiError::Der)?;
     change(&mut tbs.extensions);

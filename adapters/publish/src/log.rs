@@ -26,7 +26,7 @@ const GET_ROOTS: &str = "/ct/v1/get-roots";
 #[derive(Clone, Debug)]
 pub struct LogClient {
     client: Client,
-    /// The same, for the roots it accepts.
+    /// Asks for the roots that the log accepts, which take more room than a promise.
     for_roots: Client,
 }
 

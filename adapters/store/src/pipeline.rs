@@ -27,12 +27,13 @@ const BEGIN: Duration = Duration::from_secs(3);
 /// How long it may say nothing to statements or a commit. Longer than the server itself allows a statement: what the server
 /// says of it is better told.
 const ANSWER: Duration = Duration::from_secs(10);
-/// The same of several questions at once, each of which may have to wait: no longer than a unit of work may take.
+/// How long a server may say nothing to several questions at once, each of which may have to wait: no longer than a
+/// unit of work may take.
 const ANSWER_ALL: Duration = Duration::from_secs(15);
 /// A connection that was silent for longer may have died: it is tried by what is no work.
 const SILENT: Duration = Duration::from_millis(250);
 
-/// What a guarded update says that changed nothing.
+/// The SQLSTATE by which a guarded update says that it changed nothing: it divides by the number of rows.
 const DIVIDED_BY_ZERO: &str = "22012";
 
 /// A connection with its prepared statements.
@@ -240,7 +241,7 @@ impl Transaction<'_> {
         self.keep(sql, params, None)
     }
 
-    /// The same of an update that has to change a row.
+    /// An update that must change a row, and whose answer nobody waits for; if it changes none, `stale` is told later.
     pub(crate) fn put_guarded(&mut self, sql: &str, params: &[Value], stale: StoreError) -> Result<(), Refusal> {
         // An error within the statement drops the transaction, so that a commit can follow unseen.
         let guarded = format!("WITH changed AS ({sql} RETURNING 1) SELECT 1 / COUNT(*) FROM changed");
@@ -273,7 +274,8 @@ impl Transaction<'_> {
         self.send_all(last).map_err(|(_, refusal)| refusal)
     }
 
-    /// The same; a refusal comes with how many of `last` were answered before it, if all that was kept back had been done.
+    /// Sends what was kept back and, behind it, `last`; a refusal comes with how many of `last` were answered before
+    /// it, if all that was kept back had been done.
     fn send_all(&mut self, last: &[(&Statement, &[Value])]) -> Result<Vec<Answer>, (Option<usize>, Refusal)> {
         // Where the beginning did not reach the server, a write would stand by itself.
         if self.refused {

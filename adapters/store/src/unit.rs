@@ -16,7 +16,8 @@ pub(crate) enum Kind {
     Read,
     /// A few rows by their keys, on the thread that asks where the database allows that.
     Glance,
-    /// The same, of rows that need not be of one moment, and so without a transaction around them.
+    /// A few rows by their keys that need not be of one moment, on the thread that asks where the database allows that,
+    /// and without a transaction around them.
     Peek,
     Write,
     /// A statement that stands by itself, needs no transaction around it, and need not outlast a crash of the database's

@@ -82,7 +82,7 @@ impl Failure {
         ExitCode::from(self.kind.code())
     }
 
-    /// The same for scripts; members that are not there are left out.
+    /// The failure for scripts; members that are not there are left out.
     pub fn to_json(&self) -> Value {
         let mut error = json!({"exitCode": self.kind.code(), "message": one_line(&self.what)});
         if let Some(advice) = &self.advice {

@@ -48,7 +48,7 @@ pub fn write(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
     write_bytes(path, text.as_bytes(), mode)
 }
 
-/// The same for what is not text.
+/// Puts a file of any bytes in place at once, so that nobody ever reads half of it; the old one, if any, is replaced.
 pub fn write_bytes(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Failure> {
     replace(path, bytes, mode).map_err(|error| unwritable("write", path, &error))
 }

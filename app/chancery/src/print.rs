@@ -64,7 +64,7 @@ impl Printer {
         self.table_within(widest, columns, records)
     }
 
-    /// The same with nothing cut, in a terminal neither: half an advice helps nobody.
+    /// Many things of one kind, with nothing cut, in a terminal neither: half an advice helps nobody.
     pub fn whole_table(self, columns: &[&'static str], records: &[Record]) -> Result<(), Failure> {
         self.table_within(usize::MAX, columns, records)
     }

@@ -31,7 +31,7 @@ impl Installation {
     }
 }
 
-/// The same for one who looks; `choose` says how a person names others.
+/// Sees to it that a validator has DNS servers to ask; `choose` says how a person names others.
 pub fn find(config: &mut ValidatorConfig, system: &Path, choose: &str) -> Result<(), Failure> {
     if !config.resolvers.is_empty() {
         return Ok(());

@@ -35,7 +35,7 @@ impl Target {
         self.find_or_tell().and_then(|found| Ok(found?))
     }
 
-    /// The same, with what is wrong with a configuration told apart from not knowing which one is meant.
+    /// The installation; what is wrong with its configuration is told apart from not knowing which one is meant.
     pub fn find_or_tell(&self) -> Result<Result<Installation, ConfigError>, Failure> {
         if let Some(folder) = &self.data_dir {
             return dev::find(folder).map(Ok);

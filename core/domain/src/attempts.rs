@@ -91,7 +91,7 @@ impl Attempt {
 }
 
 impl ValidationProblem {
-    /// The same, cut where it is long.
+    /// The problem, with its text cut where it is long.
     #[must_use]
     pub fn bounded(self) -> Self {
         Self { kind: self.kind, detail: cut(self.detail, DETAIL) }

@@ -144,7 +144,7 @@ mod tests {
         assert!(agreed("192.0.2.1", &["a", "b"], &[]).is_ok());
     }
 
-    /// The same, where a namespace is asked for, and one was looked at.
+    /// What comes of evidence by this method and of these ages, where a namespace is asked for, and one was looked at.
     fn proof_in(
         [asked, looked_at]: [Option<&str>; 2],
         method: ChallengeType,

@@ -65,7 +65,7 @@ impl AccountLookup {
         found.ok_or_else(|| ServiceError::not_found(Noun::Account))
     }
 
-    /// The same, for a filter: an account that does not exist filters everything out.
+    /// The account of this reseller that goes by this name. None where there is none: a filter then lets nothing pass.
     pub(crate) fn find_any(&self, tx: &mut Tx<'_>, reseller: ResellerId) -> Result<Option<Account>, ServiceError> {
         match self.find(tx, reseller) {
             Ok(account) => Ok(Some(account)),

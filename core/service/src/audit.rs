@@ -64,7 +64,7 @@ impl Kernel {
         Ok(tx.append_audit(&self.audit_line(reseller, actor, origin, action, subject, detail))?)
     }
 
-    /// The same of what the service does by itself.
+    /// Writes down a change that the service makes by itself, within its unit of work.
     pub(crate) fn audit_own(
         &self,
         tx: &mut Tx<'_>,

@@ -43,7 +43,7 @@ impl Signing {
         self.issuer.not_after() < self.issuer.certificate().not_after()
     }
 
-    /// What to do where it ends.
+    /// How the operator is to replace it.
     pub fn remedy(&self) -> Remedy {
         Remedy::of(self.chains.preferred().is_some(), self.ends_with_chain())
     }
@@ -55,7 +55,7 @@ impl Signing {
     }
 }
 
-/// What goes on for longer than a CA that ends, or whose chain does.
+/// What the operator is to do about a CA that is about to end, or whose chain is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// A successor.
@@ -126,8 +126,8 @@ impl Authority {
         self.loaded().get(&id).cloned()
     }
 
-    /// The same, looking for it in the database where it is not known yet: another node may have been faster to notice
-    /// a new CA, and to issue with it.
+    /// The CA with this id, looked for in the database where it is not known yet: another node may have been faster to
+    /// notice a new CA, and to issue with it.
     pub(crate) fn require(&self, tx: &mut Tx<'_>, id: IssuerId) -> Result<Arc<Signing>, ServiceError> {
         if let Some(known) = self.find(id) {
             return Ok(known);

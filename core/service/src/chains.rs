@@ -81,7 +81,7 @@ impl Chains {
         self.further.iter().filter(move |further| now.as_secs() <= further.chain.not_after())
     }
 
-    /// What tells whether the database has the same.
+    /// What each further chain is known by, to find out whether the database has others by now.
     pub(crate) fn marks(&self, issuer: IssuerId) -> impl Iterator<Item = (IssuerId, u32, String)> {
         self.further.iter().map(move |further| (issuer, further.number, further.fingerprint.clone()))
     }

@@ -36,7 +36,7 @@ impl InHand {
         Hand { counts: self.clone(), reseller }
     }
 
-    /// That a reseller may begin something: there is room, or they have less than others leave them.
+    /// That a reseller may begin something: there is room, or they have less than their fair share.
     pub(crate) fn require_room(&self, reseller: ResellerId) -> Result<(), ServiceError> {
         let counts = self.counts();
         let mine = counts.of.get(&reseller).copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What every use case stands on.
+//! What all use cases share: the store, the clock, entropy, keys and settings.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

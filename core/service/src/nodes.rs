@@ -26,7 +26,7 @@ pub struct NodeSeen {
     pub started_at: Timestamp,
     pub seen_at: Timestamp,
     pub silent: bool,
-    /// The one that answers.
+    /// Whether it is this process.
     pub this: bool,
 }
 

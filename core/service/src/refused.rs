@@ -70,7 +70,7 @@ impl Refused {
         written.err().map_or(error, ServiceError::from)
     }
 
-    /// The same, and what is answered is told to the log.
+    /// Writes down what was refused, as `settle` does, and tells the log what is answered.
     pub(crate) async fn answer(
         &self,
         kernel: &Kernel,

@@ -32,7 +32,7 @@ pub(crate) const fn because(whose: OrdersOf) -> &'static str {
     }
 }
 
-/// The same for the audit trail.
+/// Why orders end that belonged to somebody, for the audit trail.
 const fn action(whose: OrdersOf) -> &'static str {
     match whose {
         OrdersOf::Account(_) => "account.terminate",

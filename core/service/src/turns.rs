@@ -65,7 +65,7 @@ impl Kernel {
         Ok(self.cursors.close(list, self.read_in_turn(list.reseller, read).await?))
     }
 
-    /// What may look at many rows.
+    /// Runs a read that may look at many rows, in the turn of its reseller.
     pub(crate) async fn read_in_turn<T, F>(&self, reseller: ResellerId, mut read: F) -> Result<T, ServiceError>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, ServiceError> + Send + 'static,

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 /// Who waits for what in this process.
 pub(crate) struct Waiting<K>(Mutex<HashMap<K, Vec<oneshot::Sender<()>>>>);
 
-/// Somebody who waits; what is told from now on is heard.
+/// Somebody who waits. Whatever is told after this was made is heard.
 pub(crate) struct Watch<'a, K: Copy + Eq + Hash> {
     waiting: &'a Waiting<K>,
     key: K,

@@ -99,7 +99,7 @@ pub struct Corroborated {
     quorum: Quorum,
 }
 
-/// What one of the others answered; nothing where it was not waited for.
+/// What another perspective answered; none where it was decided without it.
 type Heard<T> = Option<Result<T, Unreachable>>;
 
 impl Corroborated {

@@ -109,7 +109,7 @@ impl Workers {
         self.run_until(Box::pin(stop)).await;
     }
 
-    /// As an object: so the work is compiled here and not with whoever starts it.
+    /// In a box, so that it is compiled in this crate and not in that of the caller.
     fn run_until(self, stop: Pin<Box<dyn Future<Output = ()> + Send>>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(self.work_until(stop))
     }

@@ -19,7 +19,7 @@ use crate::Workers;
 #[cfg(test)]
 mod tests;
 
-/// Whoever has not answered after this is not waited for alone: another is shown it, too.
+/// After this long another log is asked beside one that has not answered, whose answer still counts.
 const SLOW: Duration = Duration::from_secs(2);
 /// Whoever failed is not asked for so long, and twice as long after each time that it fails again, up to a limit.
 const FIRST_REST: Duration = Duration::from_secs(1);

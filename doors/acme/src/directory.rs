@@ -39,7 +39,7 @@ pub(crate) async fn show(
     Ok(Json(directory))
 }
 
-/// The same by POST-as-GET (RFC 8555 section 6.3).
+/// Shows the directory by POST-as-GET (RFC 8555 section 6.3).
 pub(crate) async fn show_signed(
     State(door): State<Door>,
     profile: Path<String>,

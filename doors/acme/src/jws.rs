@@ -277,8 +277,8 @@ pub(crate) fn unverified(error: JwsError) -> Problem {
     }
 }
 
-/// The same of a JWS that brings its key: one that does not go with the algorithm, which we take, is the wrong key (RFC 8555
-/// section 6.2).
+/// Why a JWS that brings its key does not verify: a key that does not go with the algorithm, which we take, is the
+/// wrong one (RFC 8555 section 6.2).
 pub(crate) fn unverified_by_its_key(error: JwsError) -> Problem {
     match error {
         JwsError::AlgorithmDoesNotFit(name) => {

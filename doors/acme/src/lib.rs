@@ -46,7 +46,7 @@ pub fn router(door: chancery_http::Door) -> Router {
     mounted(door, Arc::new(Mount::default()))
 }
 
-/// The same, mounted otherwise: for test environments. Its routes are the paths inside of its layout.
+/// Everything below `/acme/`, mounted otherwise: for test environments. Its routes are the paths inside of its layout.
 pub fn mounted(door: chancery_http::Door, mount: Arc<Mount>) -> Router {
     let door = Door::new(door, mount);
     let routes = Router::new()

@@ -24,7 +24,7 @@ pub(crate) async fn give(
     Ok(response)
 }
 
-/// The same by POST-as-GET (RFC 8555 section 6.3).
+/// Gives a nonce by POST-as-GET (RFC 8555 section 6.3).
 pub(crate) async fn give_signed(
     State(door): State<Door>,
     profile: Path<String>,

@@ -17,7 +17,7 @@ pub(crate) async fn require(door: &Door, limit: Limit, whom: &str) -> Result<Opt
     }
 }
 
-/// The same, and the answer tells how much is left.
+/// Takes a token, or refuses; the answer tells how much is left.
 pub(crate) async fn require_and_note(door: &Door, known: &Extensions, limit: Limit, whom: &str) -> Result<(), Problem> {
     let decision = require(door, limit, whom).await?;
     if let (Some(decision), Some(exchange)) = (decision, known.get::<Arc<Exchange>>()) {
@@ -35,7 +35,7 @@ pub(crate) fn refused(decision: &Decision) -> Problem {
     refused_saying(decision, detail)
 }
 
-/// The same in other words.
+/// `rateLimited`, with `detail` as its words.
 pub(crate) fn refused_saying(decision: &Decision, detail: String) -> Problem {
     let mut problem = Problem::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, detail);
     apply_rate(decision, &mut problem.headers);

@@ -1,4 +1,4 @@
-//! In and out.
+//! Signing in and out.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};

@@ -87,7 +87,7 @@ pub(crate) fn counted(number: Counted) -> String {
     format!("{}{}", grouped(number.count), if number.more { "+" } else { "" })
 }
 
-/// The same in words.
+/// `more than 10,000` where there are more than were counted.
 pub(crate) fn at_least(number: Counted) -> String {
     format!("{}{}", if number.more { "more than " } else { "" }, grouped(number.count))
 }

@@ -18,7 +18,7 @@ const MOST_NAMED: usize = 20;
 /// A body of whatever media type, where the operation takes none, with why it is refused. Extracted after the caller, so that nobody else's is read.
 pub(crate) struct UnaskedBody(Option<ApiError>);
 
-/// The same of a body and of a query.
+/// A body or a query, where the operation takes neither, with why it is refused.
 pub(crate) struct Unasked(Option<ApiError>);
 
 #[derive(Deserialize)]

@@ -88,7 +88,7 @@ impl Jwk {
         }
     }
 
-    /// The same as text, in the order of RFC 7638 section 3.3 and without white space.
+    /// The members that define the key as text, in the order of RFC 7638 section 3.3 and without white space.
     pub fn to_canonical_json(&self) -> String {
         self.to_value().to_string()
     }

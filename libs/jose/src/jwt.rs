@@ -22,7 +22,7 @@ const NOT_OF_ACCESS_TOKENS: [&str; 5] = ["nonce", "at_hash", "c_hash", "s_hash",
 pub struct Claims(pub Map<String, Value>);
 
 impl Claims {
-    /// The same with one claim set.
+    /// Sets one claim.
     pub fn with(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.0.insert(name.into(), value.into());
         self

@@ -76,7 +76,7 @@ impl Account {
         Err(LoadError::Refused { url: url.to_owned(), status: 400, problem, retry_after: None })
     }
 
-    /// The same; who is told to come again later does so.
+    /// Sends a signed payload and brings an answer of 2xx; told to come again later, it does so for a while.
     pub(crate) async fn post_patiently(&self, url: &str, payload: &[u8]) -> Result<Response, LoadError> {
         let began = Instant::now();
         loop {

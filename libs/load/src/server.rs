@@ -82,7 +82,7 @@ impl Server {
         Self::speaking(directory, ca_pem, ClientBuilder::http1_only).await
     }
 
-    /// The same for an account that asks for many things at a time: HTTP/2, so that they share one connection.
+    /// Reads the directory for an account that asks for many things at a time: HTTP/2, so that all share a connection.
     pub async fn connect_for_many(directory: &str, ca_pem: Option<&[u8]>) -> Result<Self, LoadError> {
         Self::speaking(directory, ca_pem, |builder| builder).await
     }

@@ -43,7 +43,7 @@ impl CertificateRequest {
         Ok(Self { der, contents, key })
     }
 
-    /// The same, where host names that are common names count among the names: RFC 8555 section 7.4 has them in either place.
+    /// Counts host names that are common names among the names: RFC 8555 section 7.4 has them in either place.
     pub fn with_common_names(mut self) -> Self {
         let known = self.identifiers();
         let common = self.contents.common_names.iter().flatten().filter(|text| match Identifier::parse(text) {

@@ -1,4 +1,4 @@
-//! Who answers.
+//! The responder that signs OCSP answers: its key, and the certificate by which a CA vouches for it.
 
 use std::sync::Arc;
 

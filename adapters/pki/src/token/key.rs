@@ -32,7 +32,7 @@ impl KeyReference {
         &self.0
     }
 
-    /// The same as tools show it.
+    /// The `CKA_ID` of the key in hexadecimal, as tools show it.
     pub fn hex(&self) -> String {
         HEXUPPER.encode(&self.0)
     }

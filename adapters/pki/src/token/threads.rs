@@ -57,7 +57,7 @@ impl TokenThreads {
         self.ask_or_undo(patience, work, drop)
     }
 
-    /// The same for what has to be undone where it came too late.
+    /// Has one of them do something, and waits for what comes of it; what comes too late is undone.
     pub(super) fn ask_or_undo<T: Send + 'static>(
         &self,
         patience: Duration,

@@ -263,7 +263,7 @@ impl Writer {
         Ok(true)
     }
 
-    /// The same, with a way back for each, and for nobody else.
+    /// Runs units one after the other, with a way back for each; takes in no others.
     fn run_each(&self, errands: &mut [Errand]) -> Result<(), StoreError> {
         for errand in errands {
             self.run("SAVEPOINT unit")?;

@@ -67,7 +67,7 @@ pub(super) const SELECT: &str = concat!(
     ", accounts.email FROM certificates JOIN accounts ON accounts.id = certificates.account_id"
 );
 
-/// The same of rows that a statement changes: no other table can be joined to those.
+/// What `read` reads, of rows that a statement changes: no other table can be joined to those.
 const RETURNING: &str =
     concat!("RETURNING ", columns!(), ", (SELECT email FROM accounts WHERE accounts.id = certificates.account_id)");
 
@@ -134,7 +134,7 @@ impl Tx<'_> {
         self.query_one(&format!("{SELECT} WHERE serial = ?1"), params![serial], read)
     }
 
-    /// The same, for this unit of work alone until it ends.
+    /// The certificate with this serial number, whosesoever it is, for this unit of work alone until it ends.
     pub fn claim_certificate_by_serial(&mut self, serial: &str) -> Result<Option<CertificateRecord>, StoreError> {
         self.query_claimed("SELECT 1 FROM certificates WHERE serial = ?1", params![serial], |_| Ok(()))?;
         self.certificate_by_serial(serial)

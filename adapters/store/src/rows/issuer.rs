@@ -130,12 +130,12 @@ impl Tx<'_> {
         self.query(&format!("{} ORDER BY kind DESC, id", *SELECT), params![], read)
     }
 
-    /// The same, and whoever else claims them waits until this unit ends: for adding one, or changing where one stands.
+    /// All CAs; whoever else claims them waits until this unit ends: for adding one, or changing where one stands.
     pub fn claim_issuers(&mut self) -> Result<Vec<IssuerRecord>, StoreError> {
         self.query_claimed(&format!("{} ORDER BY id", *SELECT), params![], read)
     }
 
-    /// The same, and nobody else adds one either: for the first.
+    /// All CAs; nobody else adds or changes one until this unit ends: for adding the first.
     pub fn claim_hierarchy(&mut self) -> Result<Vec<IssuerRecord>, StoreError> {
         self.claim_table("issuers")?;
         self.issuers()

@@ -7,7 +7,7 @@ use chancery_domain::AcmeAccountId;
 
 use super::party::Party;
 
-/// The same version again, and nothing that makes up a party has changed, whichever process changes it.
+/// While the version stays the same, nothing that makes up a party has changed, whichever process changes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
     /// On SQLite: a number of the whole file, which triggers move on.

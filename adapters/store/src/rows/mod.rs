@@ -60,7 +60,7 @@ const NEWEST_FIRST: &str = "DESC NULLS LAST";
 /// columns looks as good to it as the one of the key, and it would walk through all that the reseller has; `|| ''` keeps it
 /// from that.
 const OWN: &str = "id = ?1 AND reseller_id || '' = ?2";
-/// The same by its key id.
+/// One row of a reseller, by its key id alone; see [`OWN`] for why it has `|| ''`.
 const OWN_KID: &str = "kid = ?1 AND reseller_id || '' = ?2";
 
 /// The key to go on below, and how many rows to fetch: one more than asked for, to know whether there are more.

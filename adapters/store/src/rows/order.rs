@@ -113,7 +113,7 @@ impl Tx<'_> {
         Ok(self.query_claimed(&format!("{} WHERE id = ?1", *SELECT), params![id], read)?.pop())
     }
 
-    /// The same, and whether its job was this node's, which it is no more.
+    /// The order, for this unit of work alone until it ends, and whether its job was this node's, which it is no more.
     pub fn lock_order_and_conclude(&mut self, id: OrderId, node: &str) -> Result<(Option<Order>, bool), StoreError> {
         let held = self.locking(HELD, "FOR UPDATE").into_owned();
         let job = conclusion(JobKind::Issue, id, node);
@@ -242,7 +242,7 @@ impl Tx<'_> {
         self.query_one(sql, params![certificate, now], |row| row.parsed())
     }
 
-    /// The same, of one ACME account's orders.
+    /// This ACME account's order that replaces a certificate, or is going to; those that came to nothing do not count.
     pub fn own_replacement(
         &mut self,
         certificate: &str,

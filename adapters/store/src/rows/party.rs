@@ -97,13 +97,13 @@ impl Tx<'_> {
         version.map_or(Ok(None), |version| self.party_at(id, &version))
     }
 
-    /// The same, where customer, ACME account and credential stay as they are until the unit of work ends.
+    /// The party of an ACME account, which stays as it is until the unit of work ends, as do customer and credential.
     pub fn hold_party(&mut self, id: AcmeAccountId) -> Result<Option<Party>, StoreError> {
         self.hold("accounts, acme_accounts, eab_credentials", id)
     }
 
-    /// The same, where only the ACME account and the credential stay: for units that claim one of them, which comes after
-    /// customers are held.
+    /// The party of an ACME account, of which only that and the credential stay as they are until the unit of work
+    /// ends: for units that claim one of them, which comes after customers are held.
     pub fn hold_speaker(&mut self, id: AcmeAccountId) -> Result<Option<Party>, StoreError> {
         self.hold("acme_accounts, eab_credentials", id)
     }

@@ -74,7 +74,7 @@ impl Tx<'_> {
         self.put(sql, params![account, day(not_after)])
     }
 
-    /// The same for several, by when they would have ended.
+    /// Counts off several certificates that were revoked, by when they would have ended.
     pub(super) fn count_all_revoked(
         &mut self,
         account: AccountId,

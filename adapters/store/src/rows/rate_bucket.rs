@@ -19,7 +19,7 @@ pub struct BucketWish {
     pub wanted: i64,
     /// How long a token takes to come back.
     pub step: i64,
-    /// How long all of them do.
+    /// How long until an empty bucket is full.
     pub room: i64,
 }
 

@@ -75,7 +75,7 @@ impl Tx<'_> {
         self.query_one(sql, params![serial], read)
     }
 
-    /// The same, for this unit of work alone until it ends.
+    /// What was brought back with this serial number, for this unit of work alone until it ends.
     pub fn claim_recovered(&mut self, serial: &str) -> Result<Option<RecoveredRow>, StoreError> {
         self.query_claimed("SELECT 1 FROM recovered_certificates WHERE serial = ?1", params![serial], |_| Ok(()))?;
         self.recovered(serial)

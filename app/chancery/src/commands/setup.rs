@@ -88,7 +88,7 @@ fn require_names(issuers: &[IssuerDetails], new: &NewHierarchy, args: &InitArgs)
         .advise("leave that out, and see `chancery ca list`; another CA is made by `chancery ca create`"))
 }
 
-/// The same for where their keys were to be.
+/// A place for keys that was asked for and where not all of the CAs' are: there were CAs already, and they stay there.
 fn require_place(context: &Context, args: &InitArgs) -> Result<(), Failure> {
     let Some(wanted) = args.keys else { return Ok(()) };
     let homes = context.wait(context.operator.key_homes())?;

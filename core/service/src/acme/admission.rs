@@ -13,7 +13,7 @@ use super::{Acme, AcmeError};
 use crate::caller::{Actor, Caller, Origin};
 use crate::error::ServiceError;
 
-/// How exact it is known when a credential was last in use.
+/// A credential's `last_used_at` is written no more often than this.
 const LAST_USED: Duration = Duration::from_secs(600);
 
 /// An ACME account that may speak, with the customer it speaks for.
@@ -50,7 +50,7 @@ impl Acme {
         }
     }
 
-    /// The same as it is now.
+    /// Reads the key of the account with this id from the database, as it is now.
     pub async fn read_key_of(&self, id: AcmeAccountId) -> Result<SpeakersKey, ServiceError> {
         let account = self.kernel.store.peek(move |tx| tx.acme_account(id)).await?.ok_or_else(no_such_account)?;
         let key = Jwk::parse(account.jwk.as_bytes()).map_err(ServiceError::internal)?;
@@ -95,8 +95,8 @@ pub(super) fn no_such_account() -> AcmeError {
     AcmeError::AccountDoesNotExist("there is no such account; register it with newAccount first".to_owned())
 }
 
-/// That neither the account, nor the credential that bound it, nor the customer, nor the reseller has ended. What of
-/// them it was is told.
+/// That neither the account, nor the credential that bound it, nor the customer, nor the reseller has ended; the error says
+/// which of them has.
 pub(super) fn standing(party: Party, origin: &Origin) -> Result<AcmeCaller, ServiceError> {
     let Party { acme_account: account, account: customer, credential, reseller } = party;
     match customer.require_active() {
@@ -128,8 +128,8 @@ pub(crate) fn require_still(tx: &mut Tx<'_>, caller: &Caller) -> Result<(), Serv
     require_admitted(&tx.hold_speaker(id)?.ok_or_else(no_such_account)?, caller)
 }
 
-/// The customer for whom a caller acts, as they stay until the unit of work ends, and what became of an ACME account
-/// that acts for them since it was admitted: told by whoever asks, when it is its turn.
+/// Locks the customer for whom a caller acts until the unit of work ends. Where it is an ACME account that acts, whether it
+/// is still admitted is given back beside, for the caller of this to report in its turn.
 pub(crate) fn hold_applicant(
     tx: &mut Tx<'_>,
     caller: &Caller,

@@ -33,7 +33,7 @@ pub enum AcmeError {
     BadCsr(String),
     #[error("the order was finalized before, with another CSR; order again to get a certificate for this one")]
     OtherCsr,
-    /// Those that are told, and how many more there are.
+    /// The names that are reported, and how many were left out.
     #[error("{}", sentences(.0, *.1))]
     Rejected(Vec<RejectedName>, usize),
     #[error("the certificate {0} is replaced by another order already; leave `replaces` out, or use that order")]

@@ -110,7 +110,8 @@ impl Acme {
         self.kernel.nonces.make(self.kernel.entropy.as_ref(), self.kernel.now())
     }
 
-    /// A nonce that could be taken: found out before anything is done that costs more.
+    /// Checks that a nonce is one of ours and not too old, before anything that costs more. Whether it was taken already is not
+    /// known yet.
     pub fn check_nonce(&self, nonce: &str) -> Result<Nonce, ServiceError> {
         Ok(self.kernel.nonces.check(nonce, self.kernel.now())?)
     }
@@ -132,7 +133,7 @@ impl Acme {
         }
     }
 
-    /// The same, and who speaks: asked at once where both are in the database.
+    /// Takes the nonce of a verified request and tells who speaks: asked at once where both are in the database.
     pub(super) async fn take_nonce_and_find(
         &self,
         nonce: Nonce,

@@ -200,7 +200,7 @@ fn judged<T>(verdict: Result<T, ServiceError>, names: &[Identifier]) -> Result<T
     })
 }
 
-/// The same words, with the names that ACME has for the dates.
+/// What the problems say, with the names that ACME has for the dates.
 fn dates_in_acme(problems: &Problems) -> String {
     problems.to_string().replace("not_before", "notBefore").replace("not_after", "notAfter")
 }

@@ -131,7 +131,7 @@ fn issued(certificate: &CertificateRecord) -> Option<(IssuerId, Renewable)> {
     Some((issued.issuer, renewable))
 }
 
-/// None of which only a list tells, nor of a CA's.
+/// None for a CA, and for what is known from a revocation list alone.
 fn recovered(row: RecoveredRow) -> Option<(IssuerId, Renewable)> {
     if row.shard == CrlName::Root.column() {
         return None;

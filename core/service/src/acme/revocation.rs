@@ -214,7 +214,7 @@ fn not_here() -> AcmeError {
     AcmeError::NotFound("the certificate was not issued here".to_owned())
 }
 
-/// Of what only logs were shown.
+/// Why a precertificate cannot be revoked whose certificate is not issued yet.
 fn not_yet() -> AcmeError {
     AcmeError::Malformed("the certificate is not issued yet; ask again when it is".to_owned())
 }

@@ -132,7 +132,7 @@ impl Authorizations {
         Ok(chosen)
     }
 
-    /// The same, where somebody else begins.
+    /// Records the choice without starting its job.
     async fn choose_only(&self, caller: &Caller, id: ChallengeId) -> Result<Chosen, ServiceError> {
         caller.require(Scope::WriteChallenge)?;
         let (kernel, by, refused) = (self.kernel.clone(), caller.clone(), Refused::default());
@@ -233,7 +233,7 @@ fn lock(tx: &mut Tx<'_>, caller: &Caller, id: AuthorizationId) -> Result<(Author
     Ok((own(tx, caller, id)?, order))
 }
 
-/// The same, of a challenge that is there.
+/// The authorization of a challenge that is there, and its order, where it has one, the order locked first.
 fn lock_challenge(
     tx: &mut Tx<'_>,
     caller: &Caller,

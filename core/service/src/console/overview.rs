@@ -152,7 +152,7 @@ fn endings(
     Ok(counted.map(|(span, count)| Ending { day: span.from, certificates: of(MOST_OF_DAY)(count) }).collect())
 }
 
-/// Of what was counted up to one more than the ceiling.
+/// Shows a count that was taken up to `most + 1` as `most` and more.
 fn of(most: i64) -> impl Fn(i64) -> Counted {
     move |count| Counted { count: count.min(most), more: count > most }
 }

@@ -130,8 +130,8 @@ fn step(
     Ok(Step { told, more })
 }
 
-/// How far the look has come; none where only a clock that was ahead can have come so far. Where it may be ours that is
-/// behind, nothing is told until that is over.
+/// Up to when was looked, as it is noted; none where only a clock that was ahead can have noted it. Where it may be ours
+/// that is behind, nothing is told until that is over.
 fn believed(tx: &mut Tx<'_>, looked: i64, to: Timestamp, now: Timestamp) -> Result<Option<Timestamp>, ServiceError> {
     let looked = Timestamp::from_millis(looked);
     let known = looked <= to.plus(Duration::from_secs(DAY)) || tx.is_behind(now)?;

@@ -97,7 +97,7 @@ impl Issuance {
         Ok(None)
     }
 
-    /// The same in the unit of work in which an order was finalized, where all who stand for it are held and the CSR was
+    /// Drafts for an order in the unit of work that finalized it, where all who stand for it are held and the CSR was
     /// found good. None where that cannot be: then it is the job's to draft it, or to say what stands against it.
     pub(crate) fn draft_at_once(
         &self,

@@ -55,13 +55,13 @@ struct Entry {
     rate: Rate,
     /// When the bucket is full again, as far as is known here.
     full_at: i64,
-    /// The same of this node's share alone, for when nothing is known.
+    /// When this node's share of the bucket is full again, for when nothing is known of the whole.
     share_full_at: i64,
     /// Tokens that were taken from the shared bucket beforehand.
     pocket: i64,
     /// Tokens that were taken on credit.
     owed: i64,
-    /// Since when they are paid back, one after the other, as if the bucket had been full when the first was taken.
+    /// When the first of those that are owed was taken; they come back one after the other from then on.
     owed_since: i64,
     /// Tokens that were taken since it was last settled.
     lately: i64,

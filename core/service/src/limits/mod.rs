@@ -231,7 +231,7 @@ impl OwnRate {
 
 type Key = [u8; 16];
 
-/// Of one length, and without saying whose it is.
+/// A hash: all are of one length, and none tells whose it is.
 fn key(limit: Limit, whom: &str) -> Key {
     named_key(limit.as_str(), whom)
 }

@@ -12,7 +12,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// So many in a length of time, all at once if need be.
+    /// `count` in each `per`, which may come all at once.
     pub const fn new(count: NonZeroU32, per: Duration) -> Self {
         Self { burst: count, count, per }
     }

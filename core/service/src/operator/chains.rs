@@ -52,7 +52,7 @@ impl Operator {
         self.keep_chain(which, pem, false).await
     }
 
-    /// The same, and prefers it; one that there is already is preferred as it is.
+    /// Adds a chain for an issuing CA, in PEM, and prefers it; one that there is already is preferred as it is.
     pub async fn add_preferred_chain(&self, which: &str, pem: &str) -> Result<ChainDetails, ServiceError> {
         self.keep_chain(which, pem, true).await
     }

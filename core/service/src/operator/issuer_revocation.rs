@@ -33,7 +33,7 @@ impl Operator {
         self.revoke_issuer_at(which, reason, self.kernel.now()).await
     }
 
-    /// The same as of a time in the past.
+    /// Revokes an issuing CA as of `at`, which may be in the past, even if nobody else may sign what it signs.
     pub(super) async fn revoke_issuer_at(
         &self,
         which: &str,

@@ -52,13 +52,13 @@ impl Operator {
         Self { kernel, actor: "operator".into(), origin }
     }
 
-    /// The same, under the name of the person at the keyboard.
+    /// The operator's use cases, recorded under the name of the person at the keyboard.
     #[must_use]
     pub fn acting_as(self, name: &str) -> Self {
         Self { actor: name.into(), ..self }
     }
 
-    /// The same, from where a request came.
+    /// The operator's use cases, recorded with where the request came from.
     #[must_use]
     pub fn acting_from(self, origin: Origin) -> Self {
         Self { origin, ..self }

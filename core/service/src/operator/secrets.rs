@@ -25,7 +25,7 @@ impl Operator {
     }
 }
 
-/// The same, for who has no more than a database and keys.
+/// Opens every stored secret and forgets it again, for who has no more than a database and keys. Changes nothing.
 pub(crate) async fn try_secrets(store: &Store, keyring: &Keyring) -> Result<Secrets, ServiceError> {
     let mut secrets = Secrets::default();
     for column in SEALED_COLUMNS {

@@ -262,7 +262,7 @@ pub(crate) fn lock_own(tx: &mut Tx<'_>, caller: &Caller, id: OrderId) -> Result<
     order.ok_or_else(|| ServiceError::not_found(Noun::Order))
 }
 
-/// What an order still waits for, name by name. It can still have all of it: otherwise it has failed.
+/// The names of a pending order that are still to be shown.
 fn missing(authorizations: &[Authorization], now: Timestamp) -> Vec<Problem> {
     let waiting =
         authorizations.iter().enumerate().filter(|(_, each)| each.status(now) == AuthorizationStatus::Pending);
@@ -285,7 +285,7 @@ pub(crate) fn details(tx: &mut Tx<'_>, order: Order) -> Result<OrderDetails, Ser
     Ok(OrderDetails { order, authorizations, thumbprint, waits_for_logs })
 }
 
-/// The same of many, asked about together.
+/// The details of many orders, asked about together.
 fn details_of_all(tx: &mut Tx<'_>, orders: Vec<Order>) -> Result<Vec<OrderDetails>, ServiceError> {
     let authorizations = tx.ask_each(&orders, |tx, order| tx.authorizations(order.id))?;
     let owner = |order: &Order| (order.account, order.acme_account);
@@ -333,7 +333,7 @@ pub(crate) fn describe(order: &Order) -> Value {
     })
 }
 
-/// The same, with why something became of the order.
+/// What the audit trail tells of an order, with why something became of it.
 pub(crate) fn describe_with(order: &Order, member: &str, why: impl Into<Value>) -> Value {
     let mut told = describe(order);
     told[member] = why.into();

@@ -63,7 +63,7 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    /// The same, seen from one step before.
+    /// The fault as it is seen from one step before.
     pub(super) fn within(mut self, step: Step) -> Self {
         self.steps.push(step);
         self

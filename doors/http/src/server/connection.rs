@@ -54,7 +54,8 @@ impl Attendant {
         Self { router, tls: tls.map(TlsAcceptor::from), limits, http: protocol(&limits) }
     }
 
-    /// The same for a connection on which a trusted proxy says first whose it is.
+    /// Serves one connection, on which a trusted proxy says first whose it is, to its end. Gives the reason if it was
+    /// we who did not want to go on.
     pub(super) async fn attend_announced(
         &self,
         mut stream: TcpStream,

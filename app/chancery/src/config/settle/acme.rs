@@ -26,7 +26,7 @@ pub(super) fn settle(acme: &types::Acme, eab: &types::Eab, check: &mut Check<'_>
     })
 }
 
-/// The same, with what other sections say.
+/// The settings of ACME with what other sections say: its URL and the CAA identities.
 pub(super) fn said_of(acme: AcmeSettings, urls: &PublicUrls, caa_identities: &[String]) -> AcmeSettings {
     AcmeSettings { url: urls.acme_url.clone(), caa_identities: caa_identities.to_vec(), ..acme }
 }

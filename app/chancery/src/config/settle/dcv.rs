@@ -57,7 +57,7 @@ pub(super) fn settle(dcv: &types::Dcv, urls: Option<&PublicUrls>, check: &mut Ch
 }
 
 impl Validation {
-    /// The same as to issuing, with what was said of orders and their authorizations.
+    /// The settings of issuing with what was said here: how long orders last and authorizations are used again.
     pub(super) fn said_of(&self, issuing: Issuing) -> Issuing {
         Issuing { order_lifetime: self.order_lifetime, reuse: self.reuse, ..issuing }
     }

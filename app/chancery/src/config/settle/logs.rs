@@ -63,7 +63,7 @@ pub(super) fn settle(ct: &types::Ct, check: &mut Check<'_>) -> Option<Logs> {
     Some(settled)
 }
 
-/// The same once more, while the service runs.
+/// Settles the logs once more while the service runs: the file that lists them may have changed.
 pub fn settle_again(source: &LogSource) -> Result<Logs, Problems> {
     let mut check = Check { base: &source.base, problems: Problems::default() };
     let settled = settle(&source.written, &mut check);
