@@ -46,4 +46,4 @@ pub use rows::token_key::TokenKey;
 pub use rows::usage::{UsageBy, UsageFilter, UsageRow};
 pub use rows::webhook::WebhookSecret;
 pub use store::{Options, SPANS, Store};
-pub use tx::Tx;
+pub use tx::{ASKED_AT_A_TIME, Tx};

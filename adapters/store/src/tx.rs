@@ -14,9 +14,9 @@ use crate::value::Value;
 /// A transaction on either database. The questions it can be asked live in `rows/`, one file a noun.
 pub struct Tx<'a> {
     session: Session<'a>,
-    /// Who was read before.
+    /// Parties that were read before, where they are remembered.
     known: Option<Known<'a>>,
-    /// Whether questions are only named.
+    /// Inside [`Tx::foresee`], where questions are announced and not answered.
     foreseeing: bool,
     marks: Marks,
 }
@@ -35,7 +35,7 @@ pub(crate) enum Session<'a> {
 }
 
 /// Things that are asked about on one way to the server, with a question or two each.
-const ASKED_AT_A_TIME: usize = 60;
+pub const ASKED_AT_A_TIME: usize = 60;
 
 impl<'a> Tx<'a> {
     pub(crate) fn new(session: Session<'a>) -> Self {

@@ -180,9 +180,8 @@ impl Ocsp {
         serials: Vec<Serial>,
     ) -> Result<HashMap<Vec<u8>, Standing>, ServiceError> {
         let read = move |tx: &mut chancery_store::Tx<'_>| {
-            let standing =
-                |serial: &Serial| Ok((serial.as_bytes().to_vec(), tx.standing(issuer, &serial.to_string())?));
-            serials.iter().map(standing).collect::<Result<_, StoreError>>()
+            let standings = tx.ask_each(&serials, |tx, serial| tx.standing(issuer, &serial.to_string()))?;
+            Ok::<_, StoreError>(serials.iter().map(|serial| serial.as_bytes().to_vec()).zip(standings).collect())
         };
         Ok(self.kernel.store.read(read).await?)
     }

@@ -1,11 +1,12 @@
 //! Takes messages to webhooks. Each webhook has a task of its own while there is something to tell it: one that is slow
-//! or silent holds up nobody else.
+//! or silent holds up no other. So many messages are on their way at a time, and resellers have them sent by turns.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chancery_domain::{Clock, WebhookId};
+use chancery_fair::FairPlaces;
 use chancery_publish::{Post, Publisher};
 use chancery_service::{Message, Sent, ServiceError, Services, Signatory};
 use tokio::sync::watch;
@@ -13,17 +14,21 @@ use tokio::task::{Id, JoinSet};
 
 /// How often to look for events that are to be delivered.
 const LOOK: Duration = Duration::from_millis(500);
+/// Messages that are on their way at a time, and those of one reseller, which may have fewer webhooks than that.
+const AT_ONCE: usize = 128;
+const OF_ONE_RESELLER: usize = 16;
 
 #[derive(Clone)]
 pub struct Courier {
     services: Services,
     publisher: Publisher,
     clock: Arc<dyn Clock>,
+    places: FairPlaces,
 }
 
 impl Courier {
     pub fn new(services: Services, publisher: Publisher, clock: Arc<dyn Clock>) -> Self {
-        Self { services, publisher, clock }
+        Self { services, publisher, clock, places: FairPlaces::with_share(AT_ONCE, OF_ONE_RESELLER) }
     }
 
     /// Looks and delivers until told to stop. What is under way then is given up, and told again by whoever comes next,
@@ -34,7 +39,7 @@ impl Courier {
         }
         let (halt, halted) = watch::channel(false);
         let mut at_work = JoinSet::new();
-        let mut held: HashMap<Id, WebhookId> = HashMap::new();
+        let (mut tasks, mut held) = (HashMap::<Id, WebhookId>::new(), HashSet::new());
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         tokio::pin!(stop);
@@ -44,14 +49,16 @@ impl Courier {
                 () = &mut stop => break,
                 Some(ended) = at_work.join_next_with_id() => {
                     let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
-                    held.remove(&id);
+                    if let Some(webhook) = tasks.remove(&id) {
+                        held.remove(&webhook);
+                    }
                 }
                 _ = look.tick() => {
                     for webhook in self.due().await {
-                        if held.values().all(|other| *other != webhook) {
+                        if held.insert(webhook) {
                             let (me, mut halted) = (self.clone(), halted.clone());
                             let task = at_work.spawn(async move { me.serve(webhook, &mut halted).await });
-                            held.insert(task.id(), webhook);
+                            tasks.insert(task.id(), webhook);
                         }
                     }
                 }
@@ -93,8 +100,9 @@ impl Courier {
         let dispatch = &self.services.dispatch;
         while let Some(round) = dispatch.begin(webhook).await? {
             let mut go_on = !round.messages.is_empty();
+            let whose = round.reseller.to_string();
             for message in &round.messages {
-                let Some(sent) = self.send_unless(halted, message, &round.signatory).await else {
+                let Some(sent) = self.send_unless(halted, &whose, message, &round.signatory).await else {
                     go_on = false;
                     break;
                 };
@@ -110,17 +118,21 @@ impl Courier {
         Ok(())
     }
 
-    /// Sends a message; nothing is known of it where the process stops before there is an answer.
+    /// Sends a message when it is its turn; nothing is known of it where the process stops before there is an answer.
     async fn send_unless(
         &self,
         halted: &mut watch::Receiver<bool>,
+        whose: &str,
         message: &Message,
         signatory: &Signatory,
     ) -> Option<Sent> {
         tokio::select! {
             biased;
             () = raised(halted) => None,
-            sent = self.send(message, signatory) => Some(sent),
+            sent = async {
+                let _place = self.places.acquire(whose).await;
+                self.send(message, signatory).await
+            } => Some(sent),
         }
     }
 

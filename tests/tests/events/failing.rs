@@ -117,6 +117,34 @@ on_both_databases! {
         }
     }
 
+    /// However many are to be told, so many messages are on their way at a time, and all are told in the end.
+    async fn silent_endpoints_without_number_hold_so_many_connections_and_not_more(world: World) {
+        let silent = Receiver::start().await;
+        silent.delay(Duration::from_secs(15));
+        let (resellers, each) = (13, 10);
+        for number in 0..resellers {
+            let tenant = world.tenant(&format!("R{number}")).await;
+            for _ in 0..each {
+                silent.webhook(&tenant, &[]).await;
+            }
+            tenant.make_account("a@example.com").await;
+        }
+        let patient = PublisherConfig { timeout: Duration::from_secs(60), ..PublisherConfig::new(true, true) };
+        let courier = Courier::new(world.services.clone(), Publisher::new(patient), world.clock.clone());
+        tokio::spawn(courier.run(std::future::pending()));
+        let mut arrived = 0;
+        while arrived < 128 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            arrived += silent.take().len();
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(arrived + silent.take().len(), 128);
+        while arrived < resellers * each {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            arrived += silent.take().len();
+        }
+    }
+
     /// A name may lead inside; that is found out when it is looked up, and nothing is sent.
     async fn i10_a_name_that_leads_inside_is_not_spoken_to(world: World) {
         let tenant = world.tenant("DEMO").await;

@@ -126,14 +126,12 @@ impl Tx<'_> {
             certificate::SELECT
         );
         let ending = self.query(&sql, params![from, to, most], certificate::read)?;
-        ending
-            .into_iter()
-            .map(|certificate| {
-                let end = certificate.issued().map_or(to, |issued| issued.not_after);
-                let replaced = self.is_replaced(certificate.id, certificate.account, &certificate.identifiers, end)?;
-                Ok(Expiring { certificate, replaced })
-            })
-            .collect()
+        let replaced = self.ask_each(&ending, |tx, certificate| {
+            let end = certificate.issued().map_or(to, |issued| issued.not_after);
+            tx.is_replaced(certificate.id, certificate.account, &certificate.identifiers, end)
+        })?;
+        let ending = ending.into_iter().zip(replaced);
+        Ok(ending.map(|(certificate, replaced)| Expiring { certificate, replaced }).collect())
     }
 
     /// Whether another certificate of the account has all of these names, and ends later.

@@ -1,11 +1,13 @@
 //! The authorizations of a new order: made with their challenges, or born of what was shown earlier.
 
+use std::collections::BTreeMap;
+
 use chancery_domain::{
     AcmeAccount, AcmeAccountId, Authorization, AuthorizationId, AuthorizationState, CaaEvidence, Challenge,
-    ChallengeId, ChallengeState, ChallengeType, DnsName, Identifier, OrderId, Timestamp, Validation,
+    ChallengeId, ChallengeState, ChallengeType, DnsName, Identifier, Order, OrderId, Timestamp, Validation,
 };
 use chancery_pki::is_owned_with;
-use chancery_store::Tx;
+use chancery_store::{ASKED_AT_A_TIME, StoreError, Tx};
 use data_encoding::BASE64URL_NOPAD;
 
 use super::create::Draft;
@@ -113,16 +115,43 @@ impl Draft<'_> {
 
     /// Those for the very name, and then those for what it is in. Ahead of an order a namespace is shown as such.
     fn candidates(&self, tx: &mut Tx<'_>, fresh: &Authorization) -> Result<Vec<Authorization>, ServiceError> {
-        let settings = &self.kernel.settings;
-        let (identifier, namespaces) = match (&fresh.order, &fresh.namespace) {
-            (None, Some(namespace)) => (None, vec![namespace.clone()]),
-            (None, None) => (Some(&fresh.identifier), Vec::new()),
-            (Some(_), _) => (Some(&fresh.identifier), namespaces_of(settings, fresh.acme_account, &fresh.identifier)),
+        let (account, acme) = (fresh.account, fresh.acme_account);
+        let mut candidates = match (&fresh.order, &fresh.namespace) {
+            (None, Some(namespace)) => {
+                tx.valid_authorizations(account, acme, None, std::slice::from_ref(namespace), self.now)?
+            }
+            (None, None) => tx.valid_authorizations(account, acme, Some(&fresh.identifier), &[], self.now)?,
+            (Some(_), _) => self.valid_for(tx, &fresh.identifier)?,
         };
-        let mut candidates =
-            tx.valid_authorizations(fresh.account, fresh.acme_account, identifier, &namespaces, self.now)?;
-        candidates.retain(|found| counts(settings, found));
+        candidates.retain(|found| counts(&self.kernel.settings, found));
         Ok(candidates)
+    }
+
+    fn valid_for(&self, tx: &mut Tx<'_>, identifier: &Identifier) -> Result<Vec<Authorization>, StoreError> {
+        let acme = self.acme.map(|account| account.id);
+        let namespaces = namespaces_of(&self.kernel.settings, acme, identifier);
+        tx.valid_authorizations(self.account.id, acme, Some(identifier), &namespaces, self.now)
+    }
+
+    /// The authorizations of a new order, for each of its names.
+    pub(super) fn authorizations(
+        &self,
+        tx: &mut Tx<'_>,
+        order: &Order,
+        ancestors: &BTreeMap<Identifier, DnsName>,
+    ) -> Result<Vec<Authorization>, ServiceError> {
+        let mut authorizations = Vec::with_capacity(order.identifiers.len());
+        let reuses = !self.kernel.settings.issuing.reuse.is_zero();
+        for some in order.identifiers.chunks(ASKED_AT_A_TIME) {
+            if reuses && some.len() > 1 {
+                tx.foresee(|tx| some.iter().for_each(|identifier| drop(self.valid_for(tx, identifier))));
+            }
+            for identifier in some {
+                let ancestor = ancestors.get(identifier);
+                authorizations.push(self.authorization(tx, Some(order.id), identifier, ancestor, order.expires_at)?);
+            }
+        }
+        Ok(authorizations)
     }
 
     /// Whether a way to show control can lead to anything here.

@@ -288,18 +288,14 @@ impl Draft<'_> {
         self.store_with(tx, order, &BTreeMap::new())
     }
 
-    /// The same, with the names above its own at which control is to be shown.
+    /// Stores a new order and its authorizations; `ancestors` has names above its own at which control is to be shown.
     pub(crate) fn store_with(
         &self,
         tx: &mut Tx<'_>,
         mut order: Order,
         ancestors: &BTreeMap<Identifier, DnsName>,
     ) -> Result<OrderDetails, ServiceError> {
-        let mut authorizations = Vec::with_capacity(order.identifiers.len());
-        for identifier in &order.identifiers {
-            let ancestor = ancestors.get(identifier);
-            authorizations.push(self.authorization(tx, Some(order.id), identifier, ancestor, order.expires_at)?);
-        }
+        let authorizations = self.authorizations(tx, &order, ancestors)?;
         require_worth_trying(self.kernel, &authorizations)?;
         require_room(self.kernel, tx, order.account)?;
         // A permission that was earned earlier may end earlier: without it nothing would come of the order any more.

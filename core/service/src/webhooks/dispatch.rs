@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_lc_rs::hmac;
-use chancery_domain::{Attempted, Delivery, DeliveryState, Timestamp, Webhook, WebhookId, WebhookState};
+use chancery_domain::{Attempted, Delivery, DeliveryState, ResellerId, Timestamp, Webhook, WebhookId, WebhookState};
 use chancery_store::{Place, Tx};
 use serde_json::json;
 
@@ -43,6 +43,7 @@ pub struct Sent {
 /// What is to be sent to a webhook now.
 pub struct Round {
     pub webhook: WebhookId,
+    pub reseller: ResellerId,
     pub signatory: Signatory,
     pub messages: Vec<Message>,
 }
@@ -119,17 +120,18 @@ fn begin(kernel: &Kernel, tx: &mut Tx<'_>, id: WebhookId, below: i64) -> Result<
         keys.push(hmac::Key::new(hmac::HMAC_SHA256, &key));
     }
     let mut messages = Vec::with_capacity(due.len());
-    for delivery in due {
-        match event(tx, delivery.reseller, delivery.event) {
-            Ok(event) => messages.push(Message::of(delivery, &webhook, &event)),
+    let events = tx.ask_each(&due, |tx, delivery| match event(tx, delivery.reseller, delivery.event) {
+        Err(ServiceError::NotFound(..)) => Ok(None),
+        found => found.map(Some),
+    })?;
+    for (delivery, event) in due.into_iter().zip(events) {
+        match event {
+            Some(event) => messages.push(Message::of(delivery, &webhook, &event)),
             // A record that tells of it no longer must not hold up the others.
-            Err(ServiceError::NotFound(..)) => {
-                tx.save_delivery(&Delivery { state: DeliveryState::Failed, ..delivery })?;
-            }
-            Err(other) => return Err(other),
+            None => tx.save_delivery(&Delivery { state: DeliveryState::Failed, ..delivery })?,
         }
     }
-    Ok(Some(Round { webhook: id, signatory: Signatory::new(keys), messages }))
+    Ok(Some(Round { webhook: id, reseller: webhook.reseller, signatory: Signatory::new(keys), messages }))
 }
 
 /// Makes deliveries of what the webhook has not been told of yet.
