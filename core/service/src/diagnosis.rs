@@ -109,6 +109,10 @@ fn judge(
     let profile = rules::profile(settings, profile.unwrap_or(&settings.default_profile))?;
     let rules = settings.issuing.names_of(profile);
     let standing = account.map(|account| Standing::of(tx, account.id)).transpose()?;
+    let full = match (account, &standing) {
+        (Some(account), Some(standing)) => standing.full_quotas(tx, settings, account.id, kernel.now())?,
+        _ => Vec::new(),
+    };
     let (mut objections, mut unfit) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
     for name in names {
         let one = std::slice::from_ref(name);
@@ -118,7 +122,8 @@ fn judge(
         if let (Some(account), Some(standing)) = (account, &standing) {
             let asked =
                 Request { profile, identifiers: one, key_type: None, challenge_type: None, validity_days: None };
-            found.extend(standing.foretell(tx, settings, account.id, &asked, kernel.now())?.violations);
+            found.extend(standing.verdict(settings, &asked).violations);
+            found.extend(full.iter().cloned());
             if let Some(pause) = kernel.pauses.of(account.id, name) {
                 found.push(Problem::new("name", "paused", format!("new orders are paused until {pause} is lifted")));
             }

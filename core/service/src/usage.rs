@@ -86,19 +86,20 @@ impl Usage {
     }
 
     /// Counts what has settled. Whichever node is first does it; nothing is counted twice. What was counted by a clock that
-    /// was ahead is counted anew, or what is issued until that time comes would be missing for ever.
+    /// was ahead is counted anew, or what is issued until that time comes would be missing for ever. Where it fails for one
+    /// reseller, the others are counted, and the first failure is told.
     pub async fn roll_up(&self) -> Result<(), ServiceError> {
-        let mut after = None;
+        let (mut after, mut counted) = (None, Ok(()));
         loop {
             let page = PageRequest { limit: 1000, after };
             let read = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.resellers(&page)?);
             let page = self.kernel.store.read(read).await?;
             for reseller in &page.items {
-                self.roll_up_one(reseller.id).await?;
+                counted = counted.and(self.roll_up_one(reseller.id).await);
             }
             after = page.next;
             if after.is_none() {
-                return Ok(());
+                return counted;
             }
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chancery_domain::{
     Attempt, Authorization, AuthorizationStatus, CaaEvidence, Challenge, ChallengeId, ChallengeState, ChallengeType,
-    Identifier, Order, OrderId, OrderState, Timestamp, ValidationProblem, Verification,
+    Identifier, Order, OrderId, OrderState, OrderStatus, Timestamp, ValidationProblem, Verification,
 };
 use chancery_store::{JobKind, Tx};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ impl Report {
         Self { attempts: Vec::new(), outcome, until: None, agreed: Vec::new() }
     }
 
-    /// No longer than what is kept of one.
+    /// Cut to what is kept of a report.
     pub(crate) fn bounded(self) -> Self {
         let outcome = self.outcome.map_err(ValidationProblem::bounded);
         Self { attempts: Attempt::kept(self.attempts), outcome, ..self }
@@ -213,7 +213,7 @@ pub(crate) fn conclude(
     let Ok(authorization) = authorization.conclude(id, report.attempts.clone(), verification, until, now) else {
         return Ok(None);
     };
-    let ends_order = order.as_ref().is_some_and(is_under_way) && report.outcome.is_err();
+    let ends_order = order.as_ref().is_some_and(|order| is_under_way(order, now)) && report.outcome.is_err();
     tx.save_authorization(&authorization)?;
     let mut detail = match &report.outcome {
         Ok(_) => json!({"name": authorization.identifier.to_string(), "shown": true}),
@@ -242,16 +242,16 @@ pub(crate) fn conclude(
     Ok(method.map(|method| Decided { authorization, method, ends_order, given_up, failed }))
 }
 
-/// Whether an order can still fail.
-fn is_under_way(order: &Order) -> bool {
-    match order.state {
-        OrderState::Pending | OrderState::Ready | OrderState::Processing { .. } => true,
-        OrderState::Valid { .. } | OrderState::Invalid { .. } | OrderState::Cancelled { .. } => false,
+/// Whether anything can still become of an order.
+fn is_under_way(order: &Order, now: Timestamp) -> bool {
+    match order.status(now) {
+        OrderStatus::Pending | OrderStatus::Ready | OrderStatus::Processing => true,
+        OrderStatus::Valid | OrderStatus::Invalid | OrderStatus::Cancelled | OrderStatus::Expired => false,
     }
 }
 
-/// What becomes of an order by what was seen of one of its names; told in the detail as well. Given back is an order that
-/// fails although that name was shown.
+/// Applies what was seen of one name to its order, and notes in the detail what became of it. Gives the order back where it
+/// fails although this name was shown.
 fn tell_order(
     tx: &mut Tx<'_>,
     order: Order,
@@ -262,6 +262,9 @@ fn tell_order(
     now: Timestamp,
 ) -> Result<Option<(OrderId, ValidationProblem)>, ServiceError> {
     detail["order"] = order.id.to_string().into();
+    if !is_under_way(&order, now) {
+        return Ok(None);
+    }
     match &report.outcome {
         Err(problem) => {
             let why = format!("{}: {}", authorization.identifier, problem.detail);

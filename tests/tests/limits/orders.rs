@@ -88,6 +88,9 @@ async fn a_credential_binds_so_many_in_an_hour_and_nobody_else_can_use_that_up()
         AcmeClient::registered(&world, &credential).await;
         let mut second = AcmeClient::at(world.stranger(), "TLS-90d").await;
         limited_by(&second.register(&credential).await, "new-accounts-per-credential");
+        let mut shouted = credential.clone();
+        shouted["kid"] = json!(credential["kid"].as_str().unwrap().to_uppercase());
+        limited_by(&second.register(&shouted).await, "new-accounts-per-credential");
     }
 }
 

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use chancery_tests::{lookup, on_both_databases};
+use http::Method;
 
 use crate::site::{Site, account, choose, code, codes, order, path, seen};
 
@@ -53,6 +54,39 @@ on_both_databases! {
         assert_eq!(challenges(&failed).len(), challenges(&listed["items"][0]).len());
         let finalize = tenant.post_empty(&format!("/v1/order/{}/finalize", lookup(&order))).await;
         assert!(finalize.status.is_client_error(), "{}", finalize.text());
+    }
+
+    async fn an_order_ends_once_whatever_else_is_seen_of_its_names(world: World) {
+        let site = Site::open().await;
+        let tenant = world.tenant("DEMO").await;
+        let account = account(&tenant, "a@example.com").await;
+        let chosen_with_wrong_pages = async |names: &[&str]| {
+            let order = order(&tenant, &account, names).await;
+            for name in names {
+                site.name(name);
+                let challenge = code(&tenant, &order, name, "http-01").await;
+                let token = challenge["token"].as_str().unwrap();
+                site.web.page(&format!("/.well-known/acme-challenge/{token}"), "something else");
+                choose(&tenant, &challenge).await;
+            }
+            order
+        };
+        let told = async || tenant.get("/v1/event?type=order.invalid").await.expect(200)["items"].clone();
+
+        let failed = chosen_with_wrong_pages(&["a.example.test", "b.example.test", "c.example.test"]).await;
+        site.work(&world).await;
+        let problem = seen(&tenant, &failed).await["error"]["detail"].clone();
+        let ends = told().await;
+        assert_eq!(ends.as_array().unwrap().len(), 1, "{ends}");
+        assert_eq!(ends[0]["subject"], failed["lookup"]);
+        let said = ends[0]["data"]["problem"].as_str().unwrap();
+        assert!(said.contains(problem.as_str().unwrap()), "{said} and {problem}");
+
+        let cancelled = chosen_with_wrong_pages(&["d.example.test"]).await;
+        tenant.send(Method::DELETE, &format!("/v1/order/{}", lookup(&cancelled)), &[], None).await.expect(200);
+        site.work(&world).await;
+        assert_eq!(told().await, ends);
+        assert_eq!(seen(&tenant, &cancelled).await["status"], "cancelled");
     }
 
     /// What is missing can still be mended while it is looked for.

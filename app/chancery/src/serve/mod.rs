@@ -161,7 +161,7 @@ pub async fn run(
     doors.spawn(relying.serve(listeners.http, stopped(&stop)));
     // Watched until the very end: whoever drains us wants to see that we are not ready, rather than nothing.
     let admin = Server::plain(admin::router(health.clone(), metrics.clone())).limits(limits);
-    let admin = tokio::spawn(admin.serve(listeners.admin, stopped(&stop_last)));
+    let mut admin = tokio::spawn(admin.serve(listeners.admin, stopped(&stop_last)));
     let mut tasks = background::start(assembled, &health, certificate.clone(), metrics);
     let urls = installation.settings.webhooks.urls;
     let publisher = Publisher::new(PublisherConfig::new(urls.plain_http, urls.special_addresses));
@@ -183,6 +183,9 @@ pub async fn run(
     let ended = tokio::select! {
         () = signals.until_stop(certificate.as_deref()) => None,
         name = lasting.one_ends() => Some(name),
+        // They are told to stop only below.
+        Some(_) = doors.join_next() => Some("listeners"),
+        _ = &mut admin => Some("the admin listener"),
     };
     tracing::info!("stopping: finishing what is in flight");
     health.set_ready(false);

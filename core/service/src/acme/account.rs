@@ -1,6 +1,8 @@
 //! ACME accounts: registered, changed, given another key, ended.
 
-use chancery_domain::{AccountError, AcmeAccount, AcmeAccountId, Contact, EabCredential, OrderId, Page, Timestamp};
+use chancery_domain::{
+    AccountError, AcmeAccount, AcmeAccountId, Contact, EabCredential, Kid, OrderId, Page, Timestamp,
+};
 use chancery_jose::{Jwk, Jws};
 use chancery_pki::{KeyProblem, SubscriberKey};
 use chancery_store::{OrdersOf, Tx};
@@ -54,7 +56,9 @@ impl Acme {
     pub async fn register(&self, new: NewAcmeAccount, origin: Origin) -> Result<Registered, ServiceError> {
         let kernel = self.kernel.clone();
         // Nobody can use up what is another's: it is taken by those who have shown the credential's key.
-        let kid = new.binding.as_ref().and_then(|binding| binding.header().kid.clone()).unwrap_or_default();
+        let kid = new.binding.as_ref().and_then(|binding| binding.header().kid.as_deref()).unwrap_or_default();
+        // In one spelling: each other one would have a bucket of its own.
+        let kid = kid.parse::<Kid>().map_or_else(|_| kid.to_owned(), |kid| kid.to_string());
         if let Some(made) = kernel.limits.peek(Limit::NewAccountsOfCredential, &kid).filter(|made| !made.allowed()) {
             return Err(ServiceError::RateLimited(made));
         }

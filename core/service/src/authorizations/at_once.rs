@@ -37,7 +37,7 @@ pub trait Looker: Send + Sync {
     fn let_go(&self, _: &Job) {}
 }
 
-/// Who looks in this process, and for what in this moment: for each authorization one.
+/// Who looks at challenges in this process, and the authorizations that are being looked at, each by one request.
 #[derive(Default)]
 pub(crate) struct Looking {
     looker: OnceLock<Weak<dyn Looker>>,
@@ -107,9 +107,11 @@ impl Authorizations {
         wait: Duration,
     ) -> Told {
         let Some(looker) = self.kernel.looking.looker.get().and_then(Weak::upgrade) else { return Ok(None) };
+        // From before it is asked who looks: the other one may be done a moment later.
+        let decided = self.kernel.decided.watch(id);
         let Some(taken) = Taken::take(&self.kernel, caller.reseller, id.authorization()) else {
             // What the other look comes to is as good.
-            self.kernel.decided.watch(id).at_most(wait).await;
+            decided.at_most(wait).await;
             return Ok(None);
         };
         let Some(assignment) = self.foresee(caller, id, most_names).await? else { return Ok(None) };
@@ -117,8 +119,10 @@ impl Authorizations {
         let (tell, told) = oneshot::channel();
         let (me, caller) = (self.clone(), caller.clone());
         let work = async move {
-            let _taken = taken;
             me.look_and_conclude(looker.as_ref(), &caller, &assignment, wait, tell).await;
+            drop(taken);
+            // Who found it taken a moment ago waits for this.
+            me.kernel.decided.tell(id);
         };
         // A client that goes away takes nothing with it.
         tokio::spawn(work.in_current_span());

@@ -45,9 +45,7 @@ impl Operator {
         let root = records.iter().rev().find(|record| record.kind == IssuerKind::Root);
         let root = root.ok_or_else(|| ServiceError::not_found(Noun::Issuer))?;
         let name = name.unwrap_or_else(|| next_of_kind(&records, key));
-        if records.iter().any(|record| is_same_name(&record.name, &name)) {
-            return Err(ServiceError::NameInUse(Noun::Issuer, name));
-        }
+        require_free(&records, &name)?;
         let (mut new, made) = self.make_below(root, &name, key, place).await?;
         new.state = state;
         let me = self.clone();
@@ -55,11 +53,12 @@ impl Operator {
             .kernel
             .store
             .write(move |tx| {
-                require_vouched_for(&tx.claim_issuers()?, &new)?;
+                let before = tx.claim_issuers()?;
+                require_vouched_for(&before, &new)?;
                 let detail = json!({
                     "name": new.name, "keyType": KeyType::from(key).as_str(), "state": new.state.as_str(),
                 });
-                me.add(tx, &new, &detail)?;
+                me.add(tx, &before, &new, &detail)?;
                 details(&new)
             })
             .await;
@@ -86,7 +85,7 @@ impl Operator {
             .write(move |tx| {
                 let before = tx.claim_issuers()?;
                 before.iter().filter(|record| record.id == old).try_for_each(require_no_preference)?;
-                me.add(tx, &new, &json!({"name": new.name, "succeeds": old.to_string()}))?;
+                me.add(tx, &before, &new, &json!({"name": new.name, "succeeds": old.to_string()}))?;
                 let old = me.change(tx, &before, old, IssuerState::Retired, "issuer.retire")?;
                 Ok(RotatedIssuer { old, new: details(&new)? })
             })
@@ -162,7 +161,15 @@ impl Operator {
         after.into_iter().find(|issuer| issuer.id == id).ok_or_else(missing)
     }
 
-    fn add(&self, tx: &mut Tx<'_>, made: &IssuerRecord, detail: &serde_json::Value) -> Result<(), ServiceError> {
+    /// The CAs of before are claimed.
+    fn add(
+        &self,
+        tx: &mut Tx<'_>,
+        before: &[IssuerRecord],
+        made: &IssuerRecord,
+        detail: &serde_json::Value,
+    ) -> Result<(), ServiceError> {
+        require_free(before, &made.name)?;
         if !tx.insert_issuer(made)? {
             return Err(ServiceError::NameInUse(Noun::Issuer, made.name.clone()));
         }
@@ -190,6 +197,14 @@ impl Operator {
 
     pub(super) fn candidates<'a>(&self, issuers: &'a [IssuerDetails]) -> Vec<Recorded<'a>> {
         recorded(issuers, self.kernel.now())
+    }
+}
+
+/// That no CA has this name, or one that differs in capitals alone.
+fn require_free(records: &[IssuerRecord], name: &str) -> Result<(), ServiceError> {
+    match records.iter().any(|record| is_same_name(&record.name, name)) {
+        true => Err(ServiceError::NameInUse(Noun::Issuer, name.to_owned())),
+        false => Ok(()),
     }
 }
 

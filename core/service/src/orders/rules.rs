@@ -59,7 +59,7 @@ impl Standing {
         check_quotas(tx, &self.applied(settings), account, now)
     }
 
-    /// The same without the quotas, for what is counted already.
+    /// Judges a request without the quotas, for what is counted already; every broken rule is told.
     pub(crate) fn judge_rules(&self, settings: &Settings, request: &Request<'_>) -> Result<Verdict, ServiceError> {
         unbroken(self.verdict(settings, request))
     }
@@ -82,12 +82,21 @@ impl Standing {
         now: Timestamp,
     ) -> Result<Verdict, ServiceError> {
         let mut verdict = self.verdict(settings, request);
+        verdict.violations.extend(self.full_quotas(tx, settings, account, now)?);
+        Ok(verdict)
+    }
+
+    /// The quotas that leave no room for another certificate.
+    pub(crate) fn full_quotas(
+        &self,
+        tx: &mut Tx<'_>,
+        settings: &Settings,
+        account: AccountId,
+        now: Timestamp,
+    ) -> Result<Vec<Problem>, ServiceError> {
         match check_quotas(tx, &self.applied(settings), account, now) {
-            Ok(()) => Ok(verdict),
-            Err(ServiceError::QuotaExceeded { problems, .. } | ServiceError::PolicyViolation(problems)) => {
-                verdict.violations.extend(problems);
-                Ok(verdict)
-            }
+            Ok(()) => Ok(Vec::new()),
+            Err(ServiceError::QuotaExceeded { problems, .. } | ServiceError::PolicyViolation(problems)) => Ok(problems),
             Err(other) => Err(other),
         }
     }
@@ -222,17 +231,17 @@ fn check_quotas(
         return Err(ServiceError::PolicyViolation(forbidding));
     }
     let (mut used_up, mut retry_after) = (Vec::new(), 0);
-    for (policy, quota) in applied.iter().flat_map(|policy| QUOTAS.iter().map(move |quota| (policy, quota))) {
-        match (quota.most)(policy.rules) {
-            None => {}
-            Some(most) => {
-                let counted = (quota.count)(tx, account, now)?;
-                let used: i64 = counted.iter().map(|each| each.certificates).sum();
-                if used >= i64::from(most) {
-                    used_up.push(quota.problem(policy, &format!("{used} of {most} {} are used up", quota.what)));
-                    retry_after = seconds_to_free(&counted, most, now).max(retry_after);
-                }
-            }
+    for quota in &QUOTAS {
+        let limits = applied.iter().filter_map(|policy| Some((policy, (quota.most)(policy.rules)?)));
+        let limits: Vec<_> = limits.collect();
+        if limits.is_empty() {
+            continue;
+        }
+        let counted = (quota.count)(tx, account, now)?;
+        let used: i64 = counted.iter().map(|each| each.certificates).sum();
+        for (policy, most) in limits.into_iter().filter(|(_, most)| used >= i64::from(*most)) {
+            used_up.push(quota.problem(policy, &format!("{used} of {most} {} are used up", quota.what)));
+            retry_after = seconds_to_free(&counted, most, now).max(retry_after);
         }
     }
     if used_up.is_empty() { Ok(()) } else { Err(ServiceError::QuotaExceeded { problems: used_up, retry_after }) }
