@@ -18,7 +18,7 @@ use crate::orders::days_between;
 /// A CAA look holds for so long (Baseline Requirements section 4.2.2.1).
 const CAA_AGE: Duration = Duration::from_secs(8 * 3600);
 
-/// Everybody for whom an order stands.
+/// Those on whom an order depends: its customer, credential, ACME account and reseller.
 pub(crate) struct Parties {
     account: Account,
     credential: Option<EabCredential>,
@@ -151,12 +151,11 @@ pub(crate) fn as_problem(error: &ServiceError) -> Option<ValidationProblem> {
         ServiceError::Account(_) | ServiceError::AcmeAccount(_) | ServiceError::CredentialRevoked(_) => {
             ProblemKind::Unauthorized
         }
-        ServiceError::PolicyViolation(_) | ServiceError::QuotaExceeded { .. } | ServiceError::Invalid(_) => {
-            ProblemKind::RejectedIdentifier
-        }
+        ServiceError::PolicyViolation(_) | ServiceError::Invalid(_) => ProblemKind::RejectedIdentifier,
         ServiceError::Internal(_) => ProblemKind::ServerInternal,
-        // What the database, a token, logs or the load did, and what only requests are told.
-        ServiceError::Store(_)
+        // What the database, a token, logs or the load did, what puts an order back, and what only requests are told.
+        ServiceError::QuotaExceeded { .. }
+        | ServiceError::Store(_)
         | ServiceError::Overtaken(_)
         | ServiceError::Signer(_)
         | ServiceError::Logs(_)

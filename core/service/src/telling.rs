@@ -20,7 +20,7 @@ const MOST_NAMES: usize = 10;
 pub(crate) enum About {
     Order(OrderId),
     Authorization(AuthorizationId),
-    /// Nothing that is there yet.
+    /// What was asked for was never made.
     Nothing,
 }
 
@@ -83,9 +83,9 @@ impl Kernel {
     }
 
     /// Tells that an order waits again for being finalized.
-    pub(crate) async fn tell_put_back(&self, order: OrderId, because: &str) {
+    pub(crate) async fn tell_put_back(&self, order: OrderId, because: &ServiceError) {
         let line = self.line(About::Order(order), None).await;
-        line.log("order put back", "issuance", ProblemKind::Unauthorized.as_str(), because);
+        line.log("order put back", "issuance", problem_of(because).unwrap_or_default(), &sentence(because));
     }
 
     /// Tells of a request about an order that was refused; the order stays as it is. Gives the error back.

@@ -242,7 +242,7 @@ impl Issuance {
         self.end(id, problem, None).await
     }
 
-    /// The same, with the error that it ends by: what a policy or a quota refuses is told as such, too.
+    /// Ends an order that cannot be issued. What a policy or a quota refuses, as the error says, is told as such, too.
     async fn end(
         &self,
         id: OrderId,
@@ -272,8 +272,10 @@ impl Issuance {
     /// What becomes of an order for which nothing was issued: an error that may pass is given back, and the job is tried
     /// again.
     async fn settle(&self, id: OrderId, error: ServiceError) -> Result<(), ServiceError> {
-        if let ServiceError::Account(AccountError::Suspended) = error {
-            return self.put_back(id).await;
+        match &error {
+            ServiceError::Account(AccountError::Suspended) => return self.put_back(id, "suspended", error).await,
+            ServiceError::QuotaExceeded { .. } => return self.put_back(id, "quota", error).await,
+            _ => {}
         }
         if let ServiceError::Internal(reason) = &error {
             tracing::error!(order = %id, %reason, "an order could not be issued");
@@ -284,17 +286,18 @@ impl Issuance {
         }
     }
 
-    /// Puts an order back to where it can be finalized again, since account or reseller are suspended; unless the account has
-    /// ended since, which cancelled its open orders and found this one at work.
-    async fn put_back(&self, id: OrderId) -> Result<(), ServiceError> {
-        let me = self.clone();
+    /// Puts an order back to where it can be finalized again, since account or reseller are suspended or others have used up
+    /// a quota; unless the account has ended since, which cancelled its open orders and found this one at work.
+    async fn put_back(&self, id: OrderId, because: &'static str, error: ServiceError) -> Result<(), ServiceError> {
+        let (me, why) = (self.clone(), error.clone());
         let back = self
             .kernel
             .store
             .write(move |tx| {
                 let Some(order) = me.claim(tx, id)? else { return Ok(false) };
                 Parties::hold(tx, &order)?.require_alive()?;
-                let (reseller, mut detail) = (order.reseller, describe_with(&order, "because", "suspended"));
+                refused::write_end(&me.kernel, tx, &order, &error)?;
+                let (reseller, mut detail) = (order.reseller, describe_with(&order, "because", because));
                 let dropped = put_back_order(tx, order, me.kernel.now())?;
                 detail["droppedSerial"] = json!(dropped);
                 me.kernel.audit_own(tx, Some(reseller), "order.put_back", id, &detail)?;
@@ -307,7 +310,7 @@ impl Issuance {
         }
         self.announce(id);
         if back? {
-            self.kernel.tell_put_back(id, "the account or its reseller is suspended").await;
+            self.kernel.tell_put_back(id, &why).await;
         }
         Ok(())
     }
@@ -324,7 +327,7 @@ impl Issuance {
         Ok(ours.then_some(order))
     }
 
-    /// The same, where the job is done with this.
+    /// The order, locked, if it is being issued and the job is ours, which is done with this.
     fn claim_last(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Option<Order>, ServiceError> {
         let (order, ours) = tx.lock_order_and_conclude(id, &self.kernel.node)?;
         Ok(self.if_processing(tx, order, id)?.filter(|_| ours))
