@@ -33,6 +33,12 @@ macro_rules! texts {
             }
         }
 
+        impl From<$name> for String {
+            fn from(text: $name) -> Self {
+                text.0
+            }
+        }
+
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(&self.0)
@@ -50,6 +56,8 @@ texts! {
     ExternalId: 1..=255, false;
     /// A short note on a credential.
     Label: 1..=100, false;
+    /// What is noted where something is done; may have several lines.
+    Comment: 1..=1000, true;
 }
 
 pub(crate) fn check(text: &str, min: usize, max: usize, lines: bool) -> Result<(), TextError> {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    Account, AccountId, CertificateId, CertificateRecord, CertificateState, ChallengeType, Identifier, OrderId, Page,
-    Problem, Problems, Profile, ProfileName, Revocation, RevocationReason, Scope, Timestamp, Via,
+    Account, AccountId, CertificateId, CertificateRecord, CertificateState, ChallengeType, Comment, Identifier,
+    OrderId, Page, Problem, Problems, Profile, ProfileName, Revocation, RevocationReason, Scope, Timestamp, Via,
 };
 use chancery_pki::{Certificate, SubscriberKey};
 use chancery_store::{CertificateFilter, Downloadable, Tx};
@@ -142,7 +142,7 @@ impl Certificates {
         caller: &Caller,
         order: OrderId,
         reason: RevocationReason,
-        comment: Option<String>,
+        comment: Option<Comment>,
     ) -> Result<Revoked, ServiceError> {
         caller.require(Scope::WriteCertificate)?;
         let (me, caller) = (self.clone(), caller.clone());
@@ -154,7 +154,7 @@ impl Certificates {
                 let certificate = tx.certificate(caller.reseller, order.certificate)?.ok_or_else(missing)?;
                 let was_revoked = certificate.revocation().is_some();
                 let by = (&caller.actor, &caller.origin);
-                let revocation = Revocation { at: me.kernel.now(), reason, comment: comment.clone() };
+                let revocation = Revocation { at: me.kernel.now(), reason, comment: comment.clone().map(Into::into) };
                 Ok::<_, ServiceError>(match revoke(&me.kernel, tx, by, certificate, revocation)? {
                     Revoking::Done(revoked) if !was_revoked => Ok(Revoked::Accepted(me.detail(revoked))),
                     Revoking::Done(_) | Revoking::Already(_) => Ok(Revoked::AlreadyAccepted(details(tx, order)?)),
@@ -255,8 +255,8 @@ fn judge_csr(
     Ok(Judged { problems, ask: Some(ask) })
 }
 
-/// What came of a certificate that was to be revoked. Whatever it is, the unit of work must end well: a compromised key is
-/// blocked in all cases.
+/// What came of a certificate that was to be revoked. Whatever it is, the unit of work is to be committed: a compromised key
+/// is blocked in all cases.
 pub(crate) enum Revoking {
     /// It is revoked, or for a graver reason than it was.
     Done(CertificateRecord),

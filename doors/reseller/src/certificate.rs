@@ -3,7 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use chancery_domain::{CertificateStatus, EmailAddress, Identifier, Problems, RevocationReason, Scope, Timestamp};
+use chancery_domain::{
+    CertificateStatus, Comment, EmailAddress, Identifier, Problems, RevocationReason, Scope, Timestamp,
+};
 use chancery_http::{ApiError, Authenticated, Door, FilterQuery, JsonBody, StrictPath};
 use chancery_service::{AccountLookup, CertificateDetails, CertificateFilter, Noun, Revoked, ServiceError};
 use chancery_wire as wire;
@@ -199,18 +201,17 @@ async fn revoke(
 
 fn read_revocation(
     request: wire::ResellerRevokeCertificateRequest,
-) -> Result<(RevocationReason, Option<String>), ServiceError> {
+) -> Result<(RevocationReason, Option<Comment>), ServiceError> {
     let mut problems = Problems::default();
     let reason = match request.reason {
         None => Some(RevocationReason::Unspecified),
         Some(wire::ReasonInput::Name(name)) => problems.take("reason", name.parse()),
         Some(wire::ReasonInput::Code(code)) => problems.take("reason", code.to_string().parse()),
     };
-    if request.comment.as_ref().is_some_and(|comment| comment.chars().count() > 1000) {
-        problems.add("comment", "too_long", "must be at most 1000 characters");
-    }
+    let comment = request.comment.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let comment = comment.and_then(|text| problems.take("comment", Comment::parse(text)));
     match reason {
-        Some(reason) if problems.is_empty() => Ok((reason, request.comment)),
+        Some(reason) if problems.is_empty() => Ok((reason, comment)),
         _ => Err(ServiceError::Invalid(problems)),
     }
 }

@@ -490,7 +490,7 @@ on_both_databases! {
                 1 => CertificateRef::Certificate(order["certificateLookup"].as_str().unwrap().parse().unwrap()),
                 _ => CertificateRef::Order(order["lookup"].as_str().unwrap().parse().unwrap()),
             };
-            let done = operator.revoke(which(), RevocationReason::Superseded, Some("why".to_owned())).await.unwrap();
+            let done = operator.revoke(which(), RevocationReason::Superseded, Some(chancery_domain::Comment::parse("why").unwrap())).await.unwrap();
             let certificate = |done: OperatorRevocation| match done.what {
                 RevokedWhat::Certificate(certificate) => certificate,
                 other => panic!("{other:?}"),

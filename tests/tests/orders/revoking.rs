@@ -148,6 +148,9 @@ on_both_databases! {
             json!({"reason": 1.5}),
             json!({"reason": null, "comments": "x"}),
             json!({"comment": "x".repeat(1001)}),
+            json!({"comment": "a\u{0}b"}),
+            json!({"comment": "\u{1b}[2J"}),
+            json!({"comment": "a\u{202e}b"}),
             json!([]),
         ] {
             let refused = tenant.post(&revocation_path(&order), bad.clone()).await;

@@ -29,7 +29,7 @@ on_both_databases! {
         operator.revoke(CertificateRef::Serial(a.clone()), RevocationReason::Superseded, None).await.unwrap();
 
         let asked: Vec<_> = [a.as_str(), "00", b, b, c].map(str::to_owned).into();
-        let why = Some("incident 7".to_owned());
+        let why = Some(chancery_domain::Comment::parse("incident 7").unwrap());
         let fates = operator.revoke_many(asked.clone(), RevocationReason::CessationOfOperation, why.clone()).await.unwrap();
         assert_eq!(fates, [Fate::Already, Fate::Unknown, Fate::Revoked, Fate::Already, Fate::Revoked]);
         let again = operator.revoke_many(asked, RevocationReason::Superseded, why).await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_domain::{Identifier, IssuerId, PageRequest, RevocationReason};
+use chancery_domain::{Comment, Identifier, IssuerId, PageRequest, RevocationReason};
 use chancery_pki::{
     Certificate, Crl, CrlContents, CrlScope, Issuer, KeptCrl, KeyAlgorithm, PrivateKey, RevokedCertificate, Serial,
     ServerCertificate, SubscriberKey, Validity, server_certificate,
@@ -114,7 +114,7 @@ on_both_databases! {
         assert_eq!((trail(&world, "certificate.recover").await, listed(&world).await), (1, Vec::new()));
 
         let which = || CertificateRef::Serial(serial(&first));
-        let done = operator.revoke(which(), RevocationReason::Superseded, Some("why".to_owned())).await.unwrap();
+        let done = operator.revoke(which(), RevocationReason::Superseded, Some(Comment::parse("why").unwrap())).await.unwrap();
         assert!(!done.already);
         assert!(matches!(done.what, RevokedWhat::Recovered { names, .. } if names == ["lost-1.test"]));
         let since = world.services.now();

@@ -4,7 +4,7 @@ mod many;
 
 use std::path::PathBuf;
 
-use chancery_domain::{CertificateId, CertificateRecord, OrderId, Revocation, RevocationReason};
+use chancery_domain::{CertificateId, CertificateRecord, Comment, OrderId, Revocation, RevocationReason};
 use chancery_service::operator::{CertificateRef, RevokedWhat};
 use clap::Args;
 
@@ -21,8 +21,8 @@ pub struct RevokeArgs {
     #[arg(long, default_value = "unspecified")]
     reason: RevocationReason,
     /// A note, which nobody but you and the reseller sees
-    #[arg(long, value_parser = comment)]
-    comment: Option<String>,
+    #[arg(long, value_parser = Comment::parse)]
+    comment: Option<Comment>,
 }
 
 /// One of these.
@@ -123,11 +123,6 @@ fn serial(text: &str) -> Result<String, String> {
         return Err("a serial number is written in hexadecimal".to_owned());
     }
     Ok(digits.to_ascii_lowercase())
-}
-
-fn comment(text: &str) -> Result<String, String> {
-    let fits = (1..=1000).contains(&text.chars().count()) && !text.chars().any(char::is_control);
-    if fits { Ok(text.to_owned()) } else { Err("a comment is 1 to 1000 characters, in one line".to_owned()) }
 }
 
 #[cfg(test)]

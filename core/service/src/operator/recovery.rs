@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{Revocation, RevocationReason, Timestamp};
+use chancery_domain::{Comment, Revocation, RevocationReason, Timestamp};
 use chancery_pki::{Certificate, KeptCrl};
 use chancery_store::{RecoveredRow, Tx};
 
@@ -61,7 +61,7 @@ impl Operator {
         &self,
         certificates: Vec<Certificate>,
         reason: RevocationReason,
-        comment: Option<String>,
+        comment: Option<Comment>,
     ) -> Result<Vec<Fate>, ServiceError> {
         let me = self.clone();
         let revoke = move |tx: &mut Tx<'_>, cas: &OurCas, row: &RecoveredRow| {
@@ -156,7 +156,7 @@ impl Operator {
         cas: &OurCas,
         row: &RecoveredRow,
         reason: RevocationReason,
-        comment: Option<String>,
+        comment: Option<Comment>,
     ) -> Result<Fate, ServiceError> {
         // A chain has CAs in it, which are not to be revoked along with a certificate.
         if recovery::is_of_ca(row) {

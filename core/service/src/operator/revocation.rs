@@ -1,4 +1,4 @@
-use chancery_domain::{CertificateId, CertificateRecord, OrderId, Revocation, RevocationReason};
+use chancery_domain::{CertificateId, CertificateRecord, Comment, OrderId, Revocation, RevocationReason};
 use chancery_store::Tx;
 
 use super::Operator;
@@ -63,7 +63,7 @@ impl Operator {
         &self,
         serials: Vec<String>,
         reason: RevocationReason,
-        comment: Option<String>,
+        comment: Option<Comment>,
     ) -> Result<Vec<Fate>, ServiceError> {
         debug_assert!(serials.len() <= MANY, "the caller has cut them into pieces");
         let me = self.clone();
@@ -78,9 +78,10 @@ impl Operator {
         tx: &mut Tx<'_>,
         serial: &str,
         reason: RevocationReason,
-        comment: Option<String>,
+        comment: Option<Comment>,
     ) -> Result<Fate, ServiceError> {
-        let (actor, revocation) = (self.as_actor(), Revocation { at: self.kernel.now(), reason, comment });
+        let (actor, revocation) =
+            (self.as_actor(), Revocation { at: self.kernel.now(), reason, comment: comment.map(Into::into) });
         let by = (&actor, &self.origin);
         if let Some(certificate) = tx.certificate_by_serial(serial)?.filter(|known| !known.is_cancelled()) {
             return Ok(match revoke(&self.kernel, tx, by, certificate, revocation)? {
@@ -105,13 +106,13 @@ impl Operator {
         &self,
         which: CertificateRef,
         reason: RevocationReason,
-        comment: Option<String>,
+        comment: Option<Comment>,
     ) -> Result<OperatorRevocation, ServiceError> {
         let me = self.clone();
         self.kernel
             .store
             .write(move |tx| {
-                let revocation = Revocation { at: me.kernel.now(), reason, comment: comment.clone() };
+                let revocation = Revocation { at: me.kernel.now(), reason, comment: comment.clone().map(Into::into) };
                 let found = find(tx, &which);
                 if let CertificateRef::Serial(serial) = &which
                     && found.as_ref().map_or(true, CertificateRecord::is_cancelled)

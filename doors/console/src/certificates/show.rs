@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use chancery_domain::{CertificateId, RevocationReason, Scope, Timestamp};
+use chancery_domain::{CertificateId, Comment, RevocationReason, Scope, Timestamp};
 use chancery_http::Door;
 use chancery_service::{Caller, CertificateDetails, Download, Noun, ServiceError};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -79,7 +79,8 @@ pub(crate) async fn revoke(
     if change.form.text("sure") != "yes" {
         return Err(Refused::incomplete("Tick the box to revoke the certificate."));
     }
-    let comment = change.form.filled("comment").map(|text| text.chars().take(500).collect());
+    let comment = change.form.filled("comment").map(Comment::parse).transpose();
+    let comment = comment.map_err(|error| Refused::incomplete(format!("The note {error}.")))?;
     door.services.certificates.revoke(&change.caller, details.certificate.order, reason, comment).await?;
     Ok(see_other(&format!("/console/certificates/{id}?done=revoked")))
 }

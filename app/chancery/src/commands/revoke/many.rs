@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use chancery_domain::RevocationReason;
+use chancery_domain::{Comment, RevocationReason};
 use chancery_pki::Kept;
 use chancery_service::operator::{Fate, MANY};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub fn by_serial(
     target: &Target,
     file: &Path,
     reason: RevocationReason,
-    comment: Option<String>,
+    comment: Option<Comment>,
 ) -> Result<(), Failure> {
     let input: Box<dyn BufRead> = match file.to_str() {
         Some("-") => Box::new(io::stdin().lock()),
@@ -56,7 +56,12 @@ pub fn by_serial(
 }
 
 /// Those that are in a file themselves.
-pub fn brought(target: &Target, file: &Path, reason: RevocationReason, comment: Option<String>) -> Result<(), Failure> {
+pub fn brought(
+    target: &Target,
+    file: &Path,
+    reason: RevocationReason,
+    comment: Option<Comment>,
+) -> Result<(), Failure> {
     let mut tally = Tally::default();
     let mut certificates = Vec::new();
     for (kept, place) in Kept::read(&recover::read(file)?).into_iter().zip(1..) {
