@@ -23,11 +23,14 @@ pub mod revoke;
 mod revoked;
 pub mod setup;
 
-use chancery_domain::ScopeSet;
+use chancery_domain::{Scope, ScopeSet};
 
 /// Reads scopes as OAuth writes them, naming what there is when one is unknown.
 fn scopes(text: &str) -> Result<ScopeSet, String> {
     let scopes: ScopeSet =
         text.parse().map_err(|unknown| format!("there is no scope {unknown}; there are: {}", ScopeSet::all()))?;
-    if scopes.is_empty() { Err("name at least one scope".to_owned()) } else { Ok(scopes) }
+    match scopes.contains(Scope::Reseller) {
+        true => Ok(scopes),
+        false => Err(format!("the scope {} must be among them: nothing can be done without it", Scope::Reseller)),
+    }
 }

@@ -129,18 +129,11 @@ impl Folder {
         write(&self.state_path(), &text, 0o600)
     }
 
-    /// Remembers which database to use, so that the folder alone finds it later.
+    /// Remembers which database was opened, so that the folder alone finds it later.
     pub fn remember_database(&self, url: Option<&str>) -> Result<(), Failure> {
         let mut state = self.state()?;
         if let Some(url) = url {
-            state.database_url = Some(match url.parse::<DatabaseUrl>().map_err(Failure::from)? {
-                DatabaseUrl::Sqlite(path) => {
-                    let path = std::path::absolute(&path).map_err(|error| unwritable("find", &path, &error))?;
-                    DatabaseUrl::Sqlite(path).to_string()
-                }
-                // As it was given: shown, a URL lacks its password.
-                DatabaseUrl::Postgres(_) => url.to_owned(),
-            });
+            state.database_url = Some(from_anywhere(url)?);
         }
         self.save(&state)
     }
@@ -150,7 +143,8 @@ impl Folder {
         let listen = wishes.listen.or_else(|| self.listening()).unwrap_or_else(usual_addresses);
         let urls = urls(&listen);
         let state = self.state()?;
-        let known = state.database_url.map(|url| url.parse().map_err(Failure::from)).transpose()?;
+        let asked = wishes.database_url.as_deref().map(from_anywhere).transpose()?;
+        let known = asked.or(state.database_url).map(|url| url.parse().map_err(Failure::from)).transpose()?;
         let database = match known.unwrap_or_else(|| DatabaseUrl::Sqlite(self.0.join("chancery.db"))) {
             DatabaseUrl::Sqlite(path) => DatabaseUrl::Sqlite(behind_links(&path)),
             server @ DatabaseUrl::Postgres(_) => server,
@@ -257,6 +251,18 @@ pub fn url(scheme: &str, address: SocketAddr) -> String {
         ip => ip,
     };
     format!("{scheme}://{}", SocketAddr::new(ip, address.port()))
+}
+
+/// The address of a database as it can be read from any folder.
+fn from_anywhere(url: &str) -> Result<String, Failure> {
+    Ok(match url.parse::<DatabaseUrl>().map_err(Failure::from)? {
+        DatabaseUrl::Sqlite(path) => {
+            let path = std::path::absolute(&path).map_err(|error| unwritable("find", &path, &error))?;
+            DatabaseUrl::Sqlite(path).to_string()
+        }
+        // As it was given: shown, a URL lacks its password.
+        DatabaseUrl::Postgres(_) => url.to_owned(),
+    })
 }
 
 fn urls(listen: &Addresses) -> PublicUrls {

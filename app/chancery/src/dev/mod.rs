@@ -59,10 +59,10 @@ pub struct DevArgs {
     #[arg(long, value_name = "ADDR", value_parser = server)]
     dns: Option<SocketAddr>,
     /// Look for http-01 answers on this port
-    #[arg(long, value_name = "PORT", default_value_t = 5002)]
+    #[arg(long, value_name = "PORT", default_value_t = 5002, value_parser = clap::value_parser!(u16).range(1..))]
     http01_port: u16,
     /// Look for tls-alpn-01 answers on this port; redirects to HTTPS may lead there as well
-    #[arg(long, value_name = "PORT", default_value_t = 5001)]
+    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     tls_alpn01_port: u16,
     /// Offer the challenges that are drafts as well: dns-account-01 and dns-persist-01
     #[arg(long)]
@@ -82,6 +82,7 @@ pub struct DevArgs {
 impl DevArgs {
     fn wishes(&self, listen: Addresses, environment: &Environment) -> Wishes {
         Wishes {
+            database_url: self.database_url.clone(),
             listen: Some(listen),
             limits: self.limits,
             dns: self.dns,
@@ -127,7 +128,7 @@ pub fn find(folder: &Path) -> Result<Installation, Failure> {
     Folder::find(folder)?.installation(&Wishes::default())
 }
 
-/// The same, in a folder that is made if it is not there.
+/// The installation in the folder of a `dev`, which is made if it is not there.
 pub fn find_or_make(folder: &Path) -> Result<Installation, Failure> {
     let folder = Folder::make(folder)?;
     folder.remember_database(None)?;
@@ -154,7 +155,6 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     let _held = folder.hold()?;
     // It is there only while a server is ready: who waits for it must not find the one of the last time.
     folder.remove_dev_json()?;
-    folder.remember_database(args.database_url.as_deref())?;
 
     let threads = Threads::start()?;
     let addresses = Addresses { api: args.listen, http: args.http_listen, admin: args.admin_listen };
@@ -171,6 +171,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
     tls::ensure(&folder, &args.listening_on(), now)?;
     threads.run(async {
         let mut assembled = installation.assemble(store, keyring).await?;
+        folder.remember_database(args.database_url.as_deref())?;
         assembled.services.troubles = log.troubles.clone();
         let hierarchy = assembled.services.operator.init_hierarchy(hierarchy()).await?;
         chains::ensure(&folder, &assembled.services.operator, &hierarchy, now).await?;

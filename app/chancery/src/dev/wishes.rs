@@ -16,6 +16,8 @@ pub const CA_DOMAIN: &str = "chancery.test";
 
 /// What was asked for.
 pub struct Wishes {
+    /// That of the last time where none is given.
+    pub database_url: Option<String>,
     /// The usual addresses where none are given.
     pub listen: Option<Addresses>,
     pub limits: bool,
@@ -37,6 +39,7 @@ pub struct Wishes {
 impl Default for Wishes {
     fn default() -> Self {
         Self {
+            database_url: None,
             listen: None,
             limits: false,
             dns: None,

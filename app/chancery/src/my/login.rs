@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::ask;
 use super::credentials::{Credentials, Login, USUAL, flag};
-use super::session::{Session, SessionArgs, read_ca, unusable, variable};
+use super::session::{CLIENT_VARIABLE, Session, SessionArgs, URL_VARIABLE, read_ca, unusable, variable};
 use super::show::{Listed, OrTrouble};
 use super::table::Column;
 use super::token_cache;
@@ -155,7 +155,7 @@ fn of_dev(folder: &Path) -> Result<Login, Failure> {
 
 /// From flags, variables, the service itself, and whoever is there.
 async fn asked(args: &SessionArgs, login: &LoginArgs, profile: &str) -> Result<Login, Failure> {
-    let url = match login.url.clone().or_else(|| variable("CHANCERY_URL")) {
+    let url = match login.url.clone().or_else(|| variable(URL_VARIABLE)) {
         Some(url) => url,
         None => ask_for("--url", "URL of the service")?,
     };
@@ -164,7 +164,7 @@ async fn asked(args: &SessionArgs, login: &LoginArgs, profile: &str) -> Result<L
         None => None,
     };
     let (auth_url, audience) = find_out(&url, ca_file.as_deref(), login, profile).await?;
-    let client_id = match login.client_id.clone().or_else(|| variable("CHANCERY_CLIENT_ID")) {
+    let client_id = match login.client_id.clone().or_else(|| variable(CLIENT_VARIABLE)) {
         Some(id) => id,
         None => ask_for("--client-id", "Client id")?,
     };

@@ -1,11 +1,13 @@
 //! The rules of a policy, from a file or from flags.
 
+use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use chancery_client::wire::{IssuancePolicy, IssuancePolicyRecord};
 use clap::Args;
 use clap::builder::BoolishValueParser;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::table::{Cell, details};
@@ -27,10 +29,10 @@ pub struct RuleArgs {
     #[arg(long = "deny-domain", value_name = "PATTERN", value_delimiter = ',')]
     deny_domains: Vec<String>,
     /// Whether wildcard names may be ordered
-    #[arg(long, value_name = "yes|no", value_parser = BoolishValueParser::new())]
+    #[arg(long, value_name = "yes|no", value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     wildcards: Option<bool>,
     /// Whether IP addresses may be ordered
-    #[arg(long, value_name = "yes|no", value_parser = BoolishValueParser::new())]
+    #[arg(long, value_name = "yes|no", value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     ip_addresses: Option<bool>,
     /// Only these certificate profiles
     #[arg(long = "cert-profile", value_name = "NAME", value_delimiter = ',')]
@@ -57,7 +59,7 @@ pub struct RuleArgs {
     #[arg(long, value_name = "NUMBER")]
     max_active: Option<u32>,
     /// `no` stops all issuance
-    #[arg(long, value_name = "yes|no", value_parser = BoolishValueParser::new())]
+    #[arg(long, value_name = "yes|no", value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     issuance: Option<bool>,
 }
 
@@ -98,7 +100,8 @@ pub fn read(path: &Path) -> Result<IssuancePolicy, Failure> {
         true => toml::from_str(&text).map_err(|error: toml::de::Error| error.message().to_owned()),
         false => serde_json::from_str(&text).map_err(|error| error.to_string()),
     };
-    let read = read.and_then(|value| serde_json::from_value(as_request(value)).map_err(|error| error.to_string()));
+    let read = read.and_then(as_request);
+    let read = read.and_then(|request| serde_json::from_value(request).map_err(|error| error.to_string()));
     read.map_err(|reason| {
         Failure::usage(format!("{shown} is not a policy: {reason}"))
             .advise("`chancery my policy show POLICY --json` writes one that can be edited")
@@ -106,15 +109,45 @@ pub fn read(path: &Path) -> Result<IssuancePolicy, Failure> {
 }
 
 /// A record of the API is taken for a request as well, so that what was shown can be edited and given back: other names,
-/// and without what only the service says.
-fn as_request(value: Value) -> Value {
-    let Value::Object(members) = value else { return value };
+/// and without what only the service says. Nothing may be said twice: which one was meant is not for us to guess.
+fn as_request(Members(members): Members) -> Result<Value, String> {
     let only_shown = ["lookup", "assignedGroups", "createdAt", "updatedAt"];
-    let kept = members.into_iter().filter(|(name, _)| !only_shown.contains(&name.as_str()));
-    let mut request: Map<_, _> = kept.map(|(name, value)| (snake_case(&name), value)).collect();
+    let mut request = Map::new();
+    for (name, value) in members.into_iter().filter(|(name, _)| !only_shown.contains(&name.as_str())) {
+        if request.insert(snake_case(&name), value).is_some() {
+            return Err(format!("{} is there twice", snake_case(&name)));
+        }
+    }
     // The command line may have it instead.
     request.entry("name").or_insert_with(|| "".into());
-    Value::Object(request)
+    Ok(Value::Object(request))
+}
+
+/// The members of an object as they are written, also those that are written twice.
+struct Members(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object with the rules of a policy")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(InOrder)
+    }
 }
 
 fn snake_case(name: &str) -> String {
@@ -128,7 +161,7 @@ fn snake_case(name: &str) -> String {
     text
 }
 
-/// The same rules as a request has them.
+/// The rules of a policy that was read, as a request has them.
 pub fn request(record: IssuancePolicyRecord) -> IssuancePolicy {
     IssuancePolicy {
         name: record.name,
@@ -150,7 +183,11 @@ pub fn request(record: IssuancePolicyRecord) -> IssuancePolicy {
 }
 
 pub fn shown(policy: &IssuancePolicyRecord) -> String {
-    let list = |items: &Option<Vec<String>>| items.as_ref().map_or_else(Cell::default, Cell::list);
+    let list = |items: &Option<Vec<String>>| match items {
+        Some(none) if none.is_empty() => "none at all".into(),
+        Some(items) => Cell::list(items),
+        None => Cell::default(),
+    };
     let number = |number: Option<u32>| number.map_or_else(Cell::default, |number| number.to_string().into());
     let yes = |yes: Option<bool>| match yes {
         Some(true) => "yes".into(),
@@ -162,7 +199,7 @@ pub fn shown(policy: &IssuancePolicyRecord) -> String {
         ("name", policy.name.as_str().into()),
         ("description", Cell::maybe(policy.description.as_ref())),
         ("allowed domains", list(&policy.allowed_domains)),
-        ("denied domains", list(&policy.denied_domains)),
+        ("denied domains", policy.denied_domains.as_ref().map_or_else(Cell::default, Cell::list)),
         ("wildcards", yes(policy.allow_wildcards)),
         ("IP addresses", yes(policy.allow_ip_addresses)),
         ("certificate profiles", list(&policy.allowed_profiles)),
@@ -190,9 +227,12 @@ mod tests {
         let times = json!({"createdAt": "x", "updatedAt": "y", "lookup": "pol_1", "assignedGroups": []});
         let mut shown = rules.as_object().unwrap().clone();
         shown.extend(times.as_object().unwrap().clone());
-        let read: IssuancePolicy = serde_json::from_value(as_request(Value::Object(shown))).unwrap();
+        let of = |file: Value| {
+            serde_json::from_value::<IssuancePolicy>(as_request(serde_json::from_value(file).unwrap()).unwrap())
+        };
+        let read = of(Value::Object(shown)).unwrap();
         assert_eq!((read.max_names, read.allow_wildcards), (Some(3), Some(false)));
-        let unknown = serde_json::from_value::<IssuancePolicy>(as_request(json!({"max_name": 3})));
+        let unknown = of(json!({"max_name": 3}));
         assert!(unknown.unwrap_err().to_string().contains("max_name"));
     }
 

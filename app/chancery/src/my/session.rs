@@ -14,6 +14,8 @@ use crate::failure::Failure;
 
 const HEADING: &str = "Which service";
 /// The variables that stand in for a profile, in pipelines that keep no files.
+pub const URL_VARIABLE: &str = "CHANCERY_URL";
+pub const CLIENT_VARIABLE: &str = "CHANCERY_CLIENT_ID";
 const SECRET_VARIABLE: &str = "CHANCERY_CLIENT_SECRET";
 const LONGEST_CALL: Duration = Duration::from_secs(30);
 
@@ -73,8 +75,12 @@ impl Session {
             return Self::with(environment(secret)?, None, args, None);
         }
         let credentials = Credentials::read()?;
+        let is_meant = named.is_some();
         let profile = named.or_else(|| credentials.default.clone()).unwrap_or_else(|| USUAL.to_owned());
         let login = credentials.find(&profile)?.clone();
+        if !is_meant {
+            require_same(&login, &profile)?;
+        }
         let kept = token_cache::find(&profile, &login);
         Self::with(login, Some(profile), args, kept)
     }
@@ -123,6 +129,20 @@ pub fn unusable(error: BuildError) -> Failure {
 }
 
 /// The login of a pipeline.
+/// That the environment, which has no secret, does not mean another service or client than the profile: a pipeline whose
+/// secret is missing must not be let loose on what somebody once signed in to.
+fn require_same(login: &Login, profile: &str) -> Result<(), Failure> {
+    for (name, own) in [(URL_VARIABLE, &login.url), (CLIENT_VARIABLE, &login.client_id)] {
+        if let Some(other) = variable(name).filter(|other| other.trim_end_matches('/') != own.trim_end_matches('/')) {
+            let said =
+                format!("{name} is {other}, {SECRET_VARIABLE} is not set, and the profile {profile} is of {own}");
+            let advice = format!("set {SECRET_VARIABLE}, or choose the profile by --profile, or unset {name}");
+            return Err(Failure::usage(said).advise(advice));
+        }
+    }
+    Ok(())
+}
+
 fn environment(client_secret: String) -> Result<Login, Failure> {
     let needed = |name: &str| {
         variable(name).ok_or_else(|| {
@@ -130,7 +150,7 @@ fn environment(client_secret: String) -> Result<Login, Failure> {
                 .advise(format!("set both, or unset {SECRET_VARIABLE} to use a profile"))
         })
     };
-    let (url, client_id) = (needed("CHANCERY_URL")?, needed("CHANCERY_CLIENT_ID")?);
+    let (url, client_id) = (needed(URL_VARIABLE)?, needed(CLIENT_VARIABLE)?);
     let auth_url = variable("CHANCERY_AUTH_URL").unwrap_or_else(|| url.clone());
     let audience = variable("CHANCERY_AUDIENCE").unwrap_or_else(|| url.clone());
     Ok(Login { url, auth_url, audience, client_id, client_secret, ca_file: None })

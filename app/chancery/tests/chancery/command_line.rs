@@ -52,6 +52,8 @@ fn a_mistake_is_told_in_one_line_with_the_code_of_a_mistake() {
         (&["reseller", "create", "--name", "x"], "--code"),
         (&["reseller", "create", "--code", "low", "--name", "x"], "2 to 32 capital letters"),
         (&["client", "create", "--reseller", "X", "--scope", "admin"], "there is no scope admin"),
+        (&["client", "create", "--reseller", "X", "--scope", "read:order"], "the scope reseller must be among them"),
+        (&["dev", "--http01-port", "0"], "0"),
         (&["client", "disable", "key_123"], "not a lookup of this kind"),
         (&["audit", "--since", "yesterday"], "a time is like"),
         (&["dev", "--listen", "nowhere"], "nowhere"),

@@ -275,3 +275,16 @@ fn it_runs_on_postgresql_as_well() {
     let second = Dev::start(place.path());
     assert_eq!(second.curl("/v1/account", &[]).json()["items"][0]["email"], "a@example.com");
 }
+
+#[test]
+fn a_database_that_could_not_be_opened_is_not_remembered() {
+    let place = folder();
+    Dev::start(place.path()).process.stop();
+    let data = place.path().to_str().unwrap();
+    let mut dev = chancery();
+    dev.args(["dev", "--data-dir", data, "--database-url", "postgres://nobody@127.0.0.1:1/nothing"]);
+    let failed = outcome(free_ports(&mut dev));
+    assert!(failed.code != 0 && failed.stderr.contains("127.0.0.1:1"), "{failed:?}");
+    let resellers = json_in(place.path(), &["reseller", "list"]);
+    assert_eq!(resellers[0]["code"], "DEMO", "{resellers}");
+}

@@ -153,3 +153,19 @@ fn a_pipeline_needs_no_files() {
     let said: Value = serde_json::from_str(&outcome(&mut command).stderr).unwrap();
     assert!(said["error"]["message"].as_str().unwrap().contains("CHANCERY_CLIENT_ID is not"), "{said}");
 }
+
+#[test]
+fn a_pipeline_without_its_secret_does_not_speak_to_whoever_was_signed_in_to() {
+    let shop = Shop::open();
+    let whoami = |variables: &[(&str, &str)], more: &[&str]| {
+        let mut command = shop.command(&[&["whoami"], more].concat());
+        outcome(command.envs(variables.iter().copied()))
+    };
+    let (url, other) = (shop.dev.value("base_url"), "https://127.0.0.1:1");
+    let said = whoami(&[("CHANCERY_URL", other), ("CHANCERY_CLIENT_ID", "x"), ("CHANCERY_CLIENT_SECRET", "")], &[]);
+    assert!(said.line(2).contains("CHANCERY_CLIENT_SECRET is not set"), "{}", said.stderr);
+    assert!(whoami(&[("CHANCERY_CLIENT_ID", "x")], &[]).line(2).contains("CHANCERY_CLIENT_ID is x"));
+    // Those of the login itself, as they are set for `login`, mean nothing else; and a profile that is named is meant.
+    whoami(&[("CHANCERY_URL", &format!("{url}/"))], &[]).ok();
+    whoami(&[("CHANCERY_URL", other)], &["--profile", "default"]).ok();
+}

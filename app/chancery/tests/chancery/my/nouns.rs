@@ -161,6 +161,11 @@ fn policies_from_flags_and_from_files() {
     fs::write(&file, shown.replace("\"maxNames\": 2", "\"maxNames\": 7")).unwrap();
     let changed = shop.json(&["policy", "update", "Ours", "--file", "policy.json"]);
     assert_eq!((&changed["maxNames"], &changed["maxValidityDays"]), (&7.into(), &30.into()));
+    for twice in [r#"{"max_names": 1, "max_names": 50}"#, r#"{"maxNames": 1, "max_names": 50}"#] {
+        fs::write(shop.at_home("twice.json"), twice).unwrap();
+        let refused = shop.my(&["policy", "update", "Ours", "--file", "twice.json"]);
+        assert!(refused.line(2).contains("max_names is there twice"), "{}", refused.stderr);
+    }
     let changed = shop.json(&["policy", "update", "Ours", "--max-names", "8", "--name", "Still ours"]);
     assert_eq!((&changed["maxNames"], &changed["maxValidityDays"]), (&8.into(), &30.into()));
 
