@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::id::{AuditId, IdError};
+use crate::text::cut;
 
 /// Writes the enum, its names and what each means from one place.
 macro_rules! events {
@@ -64,7 +65,9 @@ impl FromStr for EventType {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.iter().copied().find(|kind| kind.as_str() == text);
-        found.ok_or_else(|| "is not a type of event; the documentation at /docs lists them".to_owned())
+        found.ok_or_else(|| {
+            format!("{:?} is not a type of event; the documentation at /docs lists them", cut(text, 100))
+        })
     }
 }
 

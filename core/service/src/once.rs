@@ -70,18 +70,26 @@ impl Kernel {
         T: Send + 'static,
         F: FnMut(&mut Tx<'_>) -> Result<T, ServiceError> + Send + 'static,
     {
-        let (kernel, reseller, now) = (self.clone(), caller.reseller, self.now());
-        self.store
-            .write(move |tx| {
-                let Some(once) = &once else { return unit(tx).map(Outcome::Fresh) };
-                if let Some(answer) = kernel.find_answer(tx, reseller, &once.key, &once.fingerprint, now)? {
-                    return Ok(Outcome::Replayed(answer));
-                }
-                let made = unit(tx)?;
-                kernel.keep_answer(tx, reseller, &once.key, &once.fingerprint, &(once.render)(&made), now)?;
-                Ok(Outcome::Fresh(made))
-            })
-            .await
+        let (kernel, reseller) = (self.clone(), caller.reseller);
+        self.store.write(move |tx| kernel.do_once(tx, reseller, once.as_ref(), &mut unit)).await
+    }
+
+    /// Does something within a unit of work, once per idempotency key where there is one.
+    pub(crate) fn do_once<T>(
+        &self,
+        tx: &mut Tx<'_>,
+        reseller: ResellerId,
+        once: Option<&Once<T>>,
+        mut unit: impl FnMut(&mut Tx<'_>) -> Result<T, ServiceError>,
+    ) -> Result<Outcome<T>, ServiceError> {
+        let Some(once) = once else { return unit(tx).map(Outcome::Fresh) };
+        let now = self.now();
+        if let Some(answer) = self.find_answer(tx, reseller, &once.key, &once.fingerprint, now)? {
+            return Ok(Outcome::Replayed(answer));
+        }
+        let made = unit(tx)?;
+        self.keep_answer(tx, reseller, &once.key, &once.fingerprint, &(once.render)(&made), now)?;
+        Ok(Outcome::Fresh(made))
     }
 
     fn find_answer(

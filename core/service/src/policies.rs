@@ -132,12 +132,14 @@ impl Policies {
         self.kernel.read_list(&list, read).await
     }
 
-    /// Replaces the policy whole: a rule that is left out is gone.
+    /// Replaces the policy whole: a rule that is left out is gone. Where it is said which version was `seen`, another one is
+    /// not replaced.
     pub async fn replace(
         &self,
         caller: &Caller,
         id: PolicyId,
         input: PolicyInput,
+        seen: Option<i64>,
     ) -> Result<PolicyDetails, ServiceError> {
         caller.require(Scope::WriteAccount)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
@@ -145,6 +147,9 @@ impl Policies {
             .store
             .write(move |tx| {
                 let before = claim(tx, &caller, id)?;
+                if seen.is_some_and(|version| version != before.version) {
+                    return Err(ServiceError::Overtaken("the policy was changed since it was shown".to_owned()));
+                }
                 if tx.policy_by_name(caller.reseller, &input.name)?.is_some_and(|other| other.id != id) {
                     return Err(ServiceError::NameInUse(Noun::Policy, input.name.to_string()));
                 }

@@ -8,12 +8,14 @@ use maud::{DOCTYPE, Markup, html};
 
 use crate::assets;
 use crate::form::Fields;
+use crate::once::FORM;
 use crate::theme::Theme;
 
 /// Who looks at a page, and how.
 pub(crate) struct Context {
     whose: Whose,
     pub(crate) csrf: String,
+    form: String,
     theme: Theme,
     path: String,
     notice: Option<&'static str>,
@@ -52,6 +54,7 @@ const OPERATOR: &[(&str, &str, &str)] = &[
 const NOTICES: &[(&str, &str)] = &[
     ("saved", "Saved."),
     ("created", "Created."),
+    ("twice", "That form was sent before: what it made is here, and its secret was shown then."),
     ("deleted", "Deleted."),
     ("suspended", "Suspended. Nothing is issued until you resume."),
     ("resumed", "Resumed."),
@@ -71,11 +74,11 @@ const NOTICES: &[(&str, &str)] = &[
 ];
 
 impl Context {
-    pub(crate) fn new(whose: Whose, csrf: String, parts: &Parts) -> Self {
+    pub(crate) fn new(whose: Whose, csrf: String, form: String, parts: &Parts) -> Self {
         let said = Fields::parse(parts.uri.query().unwrap_or_default());
         let notice = NOTICES.iter().find(|(key, _)| *key == said.text("done")).map(|(_, text)| *text);
         let theme = Theme::of(&parts.headers);
-        Self { whose, csrf, theme, path: parts.uri.path().to_owned(), notice }
+        Self { whose, csrf, form, theme, path: parts.uri.path().to_owned(), notice }
     }
 
     /// A whole page of this title.
@@ -126,7 +129,7 @@ impl Context {
         document(title, self.theme, content).into_response()
     }
 
-    /// The same, with a status of its own.
+    /// A whole page of this title, with a status of its own.
     pub(crate) fn page_as(&self, status: StatusCode, title: &str, body: Markup) -> Response {
         let mut response = self.page(title, body);
         *response.status_mut() = status;
@@ -136,6 +139,11 @@ impl Context {
     /// What every form brings along.
     pub(crate) fn token(&self) -> Markup {
         html! { input type="hidden" name="csrf" value=(self.csrf); }
+    }
+
+    /// What a form brings along besides that must not be sent twice.
+    pub(crate) fn once(&self) -> Markup {
+        html! { input type="hidden" name=(FORM) value=(self.form); }
     }
 
     fn is_at(&self, path: &str) -> bool {

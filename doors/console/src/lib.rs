@@ -11,6 +11,7 @@ mod customers;
 mod form;
 mod groups;
 mod layout;
+mod once;
 mod operator;
 mod orders;
 mod overview;
@@ -39,6 +40,7 @@ pub const PATH: &str = "/console";
 /// Every page and form.
 pub fn router(door: Door) -> Router {
     let pages: Router<Door> = Router::new()
+        .route("/console/", get(async || session::see_other(PATH)))
         .route("/console/sign-in", get(sign_in::form).merge(post(sign_in::enter)))
         .route("/console/sign-in/with/{provider}", get(with_provider::depart))
         .route("/console/sign-in/with/{provider}/return", get(with_provider::come_back))

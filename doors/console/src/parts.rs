@@ -53,7 +53,7 @@ pub(crate) fn columns(names: &[&str]) -> Markup {
     html! { thead { tr { @for name in names { th scope="col" { (name) } } } } }
 }
 
-/// The same, with a last column for buttons that needs no name for those who see them.
+/// The heads of a table's columns, with a last one for buttons that needs no name for those who see them.
 pub(crate) fn columns_and_actions(names: &[&str]) -> Markup {
     html! { thead { tr { @for name in names { th scope="col" { (name) } } th scope="col" { span.hidden { "Actions" } } } } }
 }
@@ -95,7 +95,7 @@ pub(crate) fn confirmed(words: &str, body: Markup) -> Markup {
     }
 }
 
-/// The same for what does no harm.
+/// A part of the page that can be opened, for what does no harm.
 pub(crate) fn opened(words: &str, open: bool, body: Markup) -> Markup {
     html! {
         details.confirm open[open] {
@@ -121,6 +121,10 @@ impl Complaints {
             ServiceError::EmailInUse(_) => Ok(of_field("email", &error)),
             ServiceError::ExternalIdInUse(_) | ServiceError::OrderExternalIdInUse(_) => {
                 Ok(of_field("external_id", &error))
+            }
+            ServiceError::Overtaken(_) => {
+                let again = "It was changed since this page was opened. Open it again, and see what it is now.";
+                Ok(Self(vec![("seen".to_owned(), again.to_owned())]))
             }
             other => Err(other),
         }

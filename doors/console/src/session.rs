@@ -13,6 +13,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::header::{COOKIE, HOST, LOCATION, ORIGIN};
 use http::request::Parts;
+use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
 use crate::form::Fields;
@@ -170,8 +171,8 @@ async fn resume_session(parts: &mut Parts, door: &Door) -> Result<(Session, Stri
         false => door.services.console.resume(&token, origin(parts)).await.map_err(Refused::service)?,
     };
     let Some(session) = session else {
-        let back = if parts.method == http::Method::GET { parts.uri.path() } else { "" };
-        let back = if back == "/console" { "" } else { back };
+        let asked = parts.uri.path_and_query().filter(|_| parts.method == http::Method::GET);
+        let back = asked.map(PathAndQuery::as_str).filter(|path| *path != "/console").unwrap_or_default();
         return Err(Refused::redirect(&link("/console/sign-in", &[("next", back)])));
     };
     if let Person::Client { caller, .. } | Person::External { caller, .. } = &session.person {
@@ -234,7 +235,7 @@ impl Context {
             }
             Person::Operator { name, .. } => Whose::Operator { name: name.to_string() },
         };
-        Self::new(whose, session.csrf.clone(), parts)
+        Self::new(whose, session.csrf.clone(), session.form.clone(), parts)
     }
 }
 

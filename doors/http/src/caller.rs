@@ -95,6 +95,7 @@ fn refuse(error: AuthError) -> ApiError {
         // RFC 6750 section 3: no error code where no credentials were sent.
         AuthError::Missing => ApiError::unauthorized(message, "Bearer realm=\"chancery\""),
         AuthError::Malformed
+        | AuthError::ApiKeysOff
         | AuthError::Token(_)
         | AuthError::Claim(_)
         | AuthError::ClientDisabled(_)

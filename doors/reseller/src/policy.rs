@@ -87,7 +87,7 @@ async fn replace(
     caller.require(Scope::WriteAccount)?;
     let policy = find(&door, &caller, &lookup).await?.policy;
     let input = body?.read(|request| read_policy(request, &door.services.settings))?;
-    Ok(Json(view(&door.services.policies.replace(&caller, policy.id, input).await?)))
+    Ok(Json(view(&door.services.policies.replace(&caller, policy.id, input, None).await?)))
 }
 
 /// Deletes a policy and takes it off its groups

@@ -132,3 +132,36 @@ fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
+
+/// What a browser would send of the form that leads to `action`, as it is filled when the page is opened.
+pub(crate) fn form_of(page: &str, action: &str) -> Vec<(String, String)> {
+    let start = page.find(&format!("action=\"{action}\"")).unwrap_or_else(|| panic!("no form for {action}: {page}"));
+    let form = &page[start..start + page[start..].find("</form>").unwrap()];
+    let mut fields = Vec::new();
+    for (at, _) in form.match_indices('<') {
+        let end = at + form[at..].find('>').unwrap();
+        let (tag, behind) = (&form[at..end], &form[end + 1..]);
+        let attribute = |name: &str| {
+            let from = tag.find(&format!(" {name}=\""))? + name.len() + 3;
+            Some(plain(&tag[from..from + tag[from..].find('"')?]))
+        };
+        let Some(name) = attribute("name").filter(|name| name != "csrf") else { continue };
+        if tag.starts_with("<textarea") {
+            fields.push((name, plain(&behind[..behind.find("</textarea>").unwrap()])));
+        } else if tag.starts_with("<select") {
+            let options = &behind[..behind.find("</select>").unwrap()];
+            let chosen =
+                options.split("<option").find(|option| option.split('>').next().unwrap().contains(" selected"));
+            let value = chosen.and_then(|option| option.split("value=\"").nth(1)?.split('"').next());
+            fields.push((name, plain(value.unwrap_or_default())));
+        } else if attribute("type").as_deref() != Some("checkbox") || tag.contains(" checked") {
+            fields.push((name, attribute("value").unwrap_or_default()));
+        }
+    }
+    fields
+}
+
+/// Text without what HTML writes for signs of its own.
+fn plain(html: &str) -> String {
+    html.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
+}

@@ -2,7 +2,7 @@
 
 use chancery_tests::{World, lookup, on_both_databases};
 
-use crate::browser::Browser;
+use crate::browser::{Browser, form_of};
 
 on_both_databases! {
     async fn a_customer_is_created_changed_suspended_and_terminated(world: World) {
@@ -105,6 +105,76 @@ on_both_databases! {
         assert_eq!(browser.get(&format!("/console/groups/{group}")).await.status, 404);
     }
 
+    async fn a_form_that_is_sent_twice_makes_one_client_or_key(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let id = lookup(&tenant.make_account("anna@example.com").await);
+        let mut browser = Browser::of(&world, &tenant).await;
+        let mut operator = Browser::of_operator(&world).await;
+        let customer = format!("/console/customers/{id}");
+        let clients = "/console/operator/resellers/NORTH";
+        let key = form_of(&browser.look(&customer).await, &format!("{customer}/credentials"));
+        let own = form_of(&browser.look("/console/clients/new").await, "/console/clients");
+        let other = form_of(&operator.look(clients).await, &format!("{clients}/clients"));
+        let filled = |form: &[(String, String)], more: &[(&str, &str)]| {
+            let kept = form.iter().filter(|(name, _)| !more.iter().any(|(given, _)| given == name)).cloned();
+            kept.chain(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))).collect::<Vec<_>>()
+        };
+        let (secret, current) = (tenant.client_secret.clone(), "current");
+        let forms = [
+            (&mut browser, format!("{customer}/credentials"), filled(&key, &[("label", "mail")])),
+            (&mut operator, format!("{clients}/clients"), filled(&other, &[("name", "Laptop")])),
+        ];
+        for (who, action, fields) in forms {
+            let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            assert_eq!(who.post(&action, &fields).await.status, 200, "{action}");
+            let to = who.done(&action, &fields).await;
+            assert!(who.look(&to).await.contains("was sent before"), "{to}");
+        }
+        let fields = filled(&own, &[("name", "Robot"), (current, &secret)]);
+        let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(browser.post("/console/clients", &fields).await.status, 200);
+        let to = browser.done("/console/clients", &fields).await;
+        let page = browser.look(&to).await;
+        assert!(page.contains("was sent before"), "{page}");
+        for name in ["Robot", "Laptop"] {
+            assert_eq!(page.matches(&format!(">{name}<")).count(), 1, "{name}: {page}");
+        }
+        let keys = tenant.get(&format!("/v1/account/{id}/eab-credential")).await.expect(200);
+        assert_eq!(keys["items"].as_array().unwrap().len(), 2, "the first one, and one more: {keys}");
+    }
+
+    async fn a_policy_that_is_saved_as_it_is_shown_stays_as_it_is(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        let all = serde_json::json!({
+            "description": "Two\nlines", "allowed_domains": ["*.example.com", "example.org"], "denied_domains": ["a.example.com"],
+            "allow_wildcards": false, "allow_ip_addresses": true, "allowed_profiles": ["TLS-90d"],
+            "allowed_key_types": ["ec-p256"], "allowed_challenge_types": ["http-01", "dns-01"], "max_names": 3,
+            "max_validity_days": 30, "max_certificates_per_day": 0, "max_certificates_per_week": 7,
+            "max_active_certificates": 9, "issuance_enabled": true,
+        });
+        let nothing = serde_json::json!({
+            "allowed_domains": [], "allowed_profiles": [], "allowed_key_types": [], "allowed_challenge_types": [],
+        });
+        for (name, rules) in [("All", all), ("Nothing", nothing), ("None", serde_json::json!({}))] {
+            let policy = tenant.make_policy(name, rules).await;
+            let (shown, edit) = (format!("/console/policies/{policy}"), format!("/console/policies/{policy}/edit"));
+            let mut before = tenant.get(&format!("/v1/policy/{policy}")).await.expect(200);
+            let form = form_of(&browser.look(&shown).await, &edit);
+            let fields: Vec<_> = form.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            browser.done(&edit, &fields).await;
+            let after = tenant.get(&format!("/v1/policy/{policy}")).await.expect(200);
+            before["updatedAt"] = after["updatedAt"].clone();
+            assert_eq!(after, before);
+            // By now it is another one than the page showed.
+            let late = browser.post(&edit, &fields).await;
+            assert!(late.status == 400 && late.text().contains("changed since this page was opened"), "{}", late.text());
+        }
+        let both = [("name", "Both"), ("allowed_key_types", "ec-p256"), ("nothing", "allowed_key_types")];
+        let refused = browser.post("/console/policies", &both).await;
+        assert!(refused.status == 400 && refused.text().contains("annot allow nothing and something"), "{}", refused.text());
+    }
+
     async fn a_policy_that_nobody_has_is_tried_by_itself(world: World) {
         let tenant = world.tenant("NORTH").await;
         let mut browser = Browser::of(&world, &tenant).await;
@@ -161,6 +231,8 @@ on_both_databases! {
         let at = format!("/console/certificates/{certificate}/revoke");
         assert_eq!(browser.post(&at, &[("reason", "superseded")]).await.status, 400, "nobody is sure");
         assert_eq!(browser.post(&at, &[("reason", "because"), ("sure", "yes")]).await.status, 400);
+        let unprintable = browser.post(&at, &[("reason", "superseded"), ("sure", "yes"), ("comment", "a\u{0}b")]).await;
+        assert!(unprintable.status == 400 && unprintable.text().contains("The note must not contain"), "{}", unprintable.text());
         browser.done(&at, &[("reason", "superseded"), ("sure", "yes"), ("comment", "replaced")]).await;
         let page = browser.look(&format!("/console/certificates/{certificate}")).await;
         assert!(page.contains("superseded") && page.contains("replaced"), "{page}");

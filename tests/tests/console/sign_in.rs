@@ -30,8 +30,13 @@ on_both_databases! {
         let mut browser = Browser::new(&world);
         let asked = browser.get("/console/customers").await;
         assert_eq!(asked.header("location"), Some("/console/sign-in?next=%2Fconsole%2Fcustomers"));
+        let asked = browser.get("/console/certificates?status=issued&q=a").await;
+        let back = "/console/sign-in?next=%2Fconsole%2Fcertificates%3Fstatus%3Dissued%26q%3Da";
+        assert_eq!(asked.header("location"), Some(back));
+        assert_eq!(browser.get("/console/").await.header("location"), Some("/console"));
         for (next, to) in [
             ("/console/customers", "/console/customers"),
+            ("/console/certificates?status=issued", "/console/certificates?status=issued"),
             ("//evil.test", "/console"),
             ("https://evil.test/console", "/console"),
             ("/console\\@evil.test", "/console"),

@@ -8,6 +8,7 @@ use crate::browser::Browser;
 
 /// What strangers need to sign in, and to see the page for it.
 const OPEN: &[&str] = &[
+    "/console/",
     "/console/sign-in",
     "/console/sign-in/with/x",
     "/console/sign-in/with/x/return",

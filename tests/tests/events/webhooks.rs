@@ -280,6 +280,9 @@ on_both_databases! {
             let refused = tenant.post("/v1/webhook", body).await.expect(400);
             assert_eq!(refused["errors"][0]["field"], field, "{refused}");
         }
+        let unknown = json!({"url": "https://example.com", "types": ["order.gone", "order.lost"]});
+        let told = tenant.post("/v1/webhook", unknown).await.expect(400)["errors"].to_string();
+        assert!(told.contains("order.gone") && told.contains("order.lost"), "{told}");
         let webhook = tenant.post("/v1/webhook", json!({"url": "https://example.com"})).await.expect(201);
         let path = format!("/v1/webhook/{}", lookup(&webhook));
         tenant.send(Method::PATCH, &path, &[], Some(&json!({}))).await.expect(400);

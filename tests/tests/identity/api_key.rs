@@ -41,6 +41,7 @@ on_both_databases! {
         let reply = strict.stranger().with_authorization(made.text.reveal()).get("/v1/account").await;
         assert_eq!(reply.status, 401);
         assert!(reply.header("www-authenticate").unwrap().starts_with("Bearer "));
+        assert!(reply.text().contains("API keys are not taken here"), "{}", reply.text());
         strict.hears(&tenant).get("/v1/account").await.expect(200);
     }
 

@@ -10,6 +10,7 @@ use super::{Console, Person, Session, ShutOut};
 use crate::caller::Caller;
 use crate::error::{Noun, ServiceError};
 use crate::identity::{NewClient, NewSecret, draw_secret, hash_secret};
+use crate::once::{Once, Outcome};
 
 /// Who has no secret of ours to show again must have signed in so lately.
 const FRESH: Duration = Duration::from_secs(15 * 60);
@@ -40,33 +41,32 @@ impl Console {
         session: &Session,
         current: &Secret,
         new: NewClient,
-    ) -> Result<NewSecret, ServiceError> {
+        once: Option<Once<NewSecret>>,
+    ) -> Result<Outcome<NewSecret>, ServiceError> {
         let by = self.maker(session, current)?;
-        let (me, now) = (self.clone(), self.kernel.now());
-        self.kernel
-            .store
-            .write(move |tx| {
-                let latest = by.prove(tx, now)?;
-                within(&by.caller, &new.scopes, "scope")?;
-                let expires_at = new.expires_at(now);
-                if let Some(end) = latest.filter(|end| expires_at.is_none_or(|own| own > *end)) {
-                    return Err(refusal("days", format!("must end by {end}, as what you signed in with allows")));
-                }
-                let (live, ever) = tx.count_clients(by.caller.reseller, now)?;
-                if live >= MOST {
-                    return Err(refusal("client", format!("there are {MOST} clients already; revoke some first")));
-                }
-                if ever >= MOST_EVER {
-                    let why = format!("there have been {MOST_EVER} clients already; renew one, or ask the operator");
-                    return Err(refusal("client", why));
-                }
-                let made = new.draw(by.caller.reseller, &me.kernel);
-                tx.insert_client(&made.client)?;
-                let detail = json!({"name": new.name.as_str(), "scope": new.scopes.to_string(), "via": "console"});
-                me.kernel.audit(tx, &by.caller, "client.create", made.client.id, &detail)?;
-                Ok(made)
-            })
-            .await
+        let (me, now, caller) = (self.clone(), self.kernel.now(), by.caller.clone());
+        let create = move |tx: &mut Tx<'_>| {
+            let latest = by.prove(tx, now)?;
+            within(&by.caller, &new.scopes, "scope")?;
+            let expires_at = new.expires_at(now);
+            if let Some(end) = latest.filter(|end| expires_at.is_none_or(|own| own > *end)) {
+                return Err(refusal("days", format!("must end by {end}, as what you signed in with allows")));
+            }
+            let (live, ever) = tx.count_clients(by.caller.reseller, now)?;
+            if live >= MOST {
+                return Err(refusal("client", format!("there are {MOST} clients already; revoke some first")));
+            }
+            if ever >= MOST_EVER {
+                let why = format!("there have been {MOST_EVER} clients already; renew one, or ask the operator");
+                return Err(refusal("client", why));
+            }
+            let made = new.draw(by.caller.reseller, &me.kernel);
+            tx.insert_client(&made.client)?;
+            let detail = json!({"name": new.name.as_str(), "scope": new.scopes.to_string(), "via": "console"});
+            me.kernel.audit(tx, &by.caller, "client.create", made.client.id, &detail)?;
+            Ok(made)
+        };
+        self.kernel.write_once(&caller, once, create).await
     }
 
     /// Adds a second secret to a client.

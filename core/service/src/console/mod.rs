@@ -52,6 +52,8 @@ pub struct Session {
     pub person: Person,
     /// What every change has to bring along.
     pub csrf: String,
+    /// What forms of this page are called: one that is sent twice is known by it.
+    pub form: String,
     pub signed_in_at: Timestamp,
     holder: Holder,
 }
@@ -102,7 +104,8 @@ impl Console {
                 tracing::warn!(%error, "could not note that a session of the console is in use");
             }
         }
-        Ok(Some(Session { person, csrf: csrf_of(token), signed_in_at: created_at, holder }))
+        let form = BASE64URL_NOPAD.encode(&self.kernel.entropy.bytes::<16>());
+        Ok(Some(Session { person, csrf: csrf_of(token), form, signed_in_at: created_at, holder }))
     }
 
     /// Ends one session.

@@ -159,6 +159,7 @@ fn not_vouched(slug: &str, error: AuthError) -> SignInRefusal {
         AuthError::Claim(_) | AuthError::UnknownReseller => SignInRefusal::NoAccess,
         AuthError::Missing
         | AuthError::Malformed
+        | AuthError::ApiKeysOff
         | AuthError::Token(_)
         | AuthError::ClientDisabled(_)
         | AuthError::ApiKey(_)

@@ -24,6 +24,9 @@ pub enum AuthError {
     /// Neither a bearer token nor an API key.
     #[error("the Authorization header is neither `Bearer <access token>` nor an API key")]
     Malformed,
+    /// An API key, where none are taken.
+    #[error("API keys are not taken here: send `Authorization: Bearer <access token>`; get a token at /oauth/token")]
+    ApiKeysOff,
     /// The token is not good.
     #[error("the access token is not valid: {0}")]
     Token(TokenError),
@@ -58,6 +61,7 @@ impl AuthError {
             Self::Suspended(caller) => Some(caller),
             Self::Missing
             | Self::Malformed
+            | Self::ApiKeysOff
             | Self::Token(_)
             | Self::Claim(_)
             | Self::UnknownReseller
@@ -158,10 +162,10 @@ impl Identity {
     }
 
     async fn by_api_key(&self, text: &str, origin: Origin) -> Result<Caller, AuthError> {
-        if !self.kernel.settings.api_keys {
-            return Err(AuthError::Malformed);
-        }
         let id = api_key_id(text).ok_or(AuthError::Malformed)?;
+        if !self.kernel.settings.api_keys {
+            return Err(AuthError::ApiKeysOff);
+        }
         let (key, reseller) = self.cache.api_key(&self.kernel, id).await?.ok_or(AuthError::ApiKey(None))?;
         if !key.hash.matches(&hash_secret(text)) {
             return Err(AuthError::ApiKey(None));

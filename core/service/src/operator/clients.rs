@@ -6,6 +6,7 @@ use super::{Operator, reseller_by_code};
 use crate::console::ShutOut;
 use crate::error::{Noun, ServiceError};
 use crate::identity::{NewClient, NewSecret, api_key_text, draw_secret, hash_secret};
+use crate::once::{Once, Outcome};
 
 /// An API key and its only showing.
 #[derive(Clone)]
@@ -16,18 +17,32 @@ pub struct NewApiKey {
 
 impl Operator {
     pub async fn create_client(&self, reseller: &str, new: NewClient) -> Result<NewSecret, ServiceError> {
+        match self.create_client_once(reseller, new, None).await? {
+            Outcome::Fresh(made) => Ok(made),
+            Outcome::Replayed(_) => {
+                Err(ServiceError::internal("a client was made before, without a key to know it by"))
+            }
+        }
+    }
+
+    pub async fn create_client_once(
+        &self,
+        reseller: &str,
+        new: NewClient,
+        once: Option<Once<NewSecret>>,
+    ) -> Result<Outcome<NewSecret>, ServiceError> {
         let (me, code) = (self.clone(), reseller.to_owned());
-        self.kernel
-            .store
-            .write(move |tx| {
-                let reseller = reseller_by_code(tx, &code)?;
+        let create = move |tx: &mut Tx<'_>| {
+            let reseller = reseller_by_code(tx, &code)?;
+            me.kernel.do_once(tx, reseller.id, once.as_ref(), |tx| {
                 let made = new.draw(reseller.id, &me.kernel);
                 tx.insert_client(&made.client)?;
                 let detail = json!({"name": new.name.as_str(), "scope": new.scopes.to_string()});
                 me.record(tx, Some(reseller.id), "client.create", made.client.id, &detail)?;
                 Ok(made)
             })
-            .await
+        };
+        self.kernel.store.write(create).await
     }
 
     /// The clients of a reseller, newest first.

@@ -5,15 +5,16 @@ use axum::response::Response;
 use chancery_domain::{Client, Name, Problems, Scope, ScopeSet};
 use chancery_http::Door;
 use chancery_service::identity::NewClient;
-use chancery_service::{Caller, ServiceError};
+use chancery_service::{Caller, Outcome, ServiceError};
 use maud::{Markup, html};
 
 use super::{current, proof, revealed};
 use crate::form::Fields;
 use crate::layout::Context;
+use crate::once::once;
 use crate::parts::{Complaints, Field, heading, trail};
 use crate::refused::Refused;
-use crate::session::{Signed, SignedIn};
+use crate::session::{Signed, SignedIn, see_other};
 
 pub(crate) async fn form(State(_): State<Door>, who: SignedIn) -> Result<Response, Refused> {
     who.caller.require(Scope::WriteAccount)?;
@@ -23,11 +24,14 @@ pub(crate) async fn form(State(_): State<Door>, who: SignedIn) -> Result<Respons
 
 pub(crate) async fn create(State(door): State<Door>, signed: Signed) -> Result<Response, Refused> {
     let made = match read(&signed.form) {
-        Ok(new) => door.services.console.create_client(&signed.session, &current(&signed.form), new).await,
+        Ok(new) => {
+            door.services.console.create_client(&signed.session, &current(&signed.form), new, once(&signed.form)).await
+        }
         Err(error) => Err(error),
     };
     match made {
-        Ok(made) => {
+        Ok(Outcome::Replayed(_)) => Ok(see_other("/console/clients?done=twice")),
+        Ok(Outcome::Fresh(made)) => {
             let (name, id) = (made.client.name.as_str(), made.client.id.to_string());
             Ok(revealed(&signed.context, name, "Its secret is shown only now.", &id, &made.secret))
         }
@@ -42,16 +46,15 @@ pub(crate) async fn create(State(door): State<Door>, signed: Signed) -> Result<R
 }
 
 fn read(form: &Fields) -> Result<NewClient, ServiceError> {
-    // Nothing is done without this one.
-    new_client(form, &format!("{} {}", Scope::Reseller, form.all("scope").join(" ")))
+    new_client(form, &form.all("scope").join(" "))
 }
 
-/// Reads what a new client is to be, with these scopes.
+/// Reads what a new client is to be, with these scopes and the one without which nothing can be done.
 pub(crate) fn new_client(form: &Fields, scopes: &str) -> Result<NewClient, ServiceError> {
     let mut problems = Problems::default();
     let name = problems.take("name", Name::parse(form.text("name").trim()));
     let expires_in_days = form.number("days", Client::MAX_DAYS, &mut problems);
-    let scopes = problems.take("scope", scopes.parse::<ScopeSet>());
+    let scopes = problems.take("scope", format!("{} {scopes}", Scope::Reseller).parse::<ScopeSet>());
     match (name, scopes) {
         (Some(name), Some(scopes)) if problems.is_empty() => Ok(NewClient { name, scopes, expires_in_days }),
         _ => Err(ServiceError::Invalid(problems)),
@@ -69,6 +72,7 @@ fn body(context: &Context, caller: &Caller, asks: bool, form: &Fields, complaint
         section.card {
             form.form method="post" action="/console/clients" {
                 (context.token())
+                (context.once())
                 (field("name", "Name", "Of the program or person that will use it.").line("text", true))
                 fieldset.checks.columns {
                     legend { "What it may do" span.needed { " (no more than you may do yourself)" } }

@@ -10,6 +10,7 @@ use maud::{Markup, html};
 use super::create::once;
 use super::show::{self, Part, Wrong};
 use crate::form::Fields;
+use crate::once::once as sent_once;
 use crate::parts::{Complaints, copyable, heading, trail};
 use crate::refused::Refused;
 use crate::session::{Change, see_other};
@@ -31,12 +32,12 @@ pub(crate) async fn create(
     let account: AccountId = id.parse().map_err(|_| ServiceError::not_found(Noun::Account))?;
     let now = door.services.now();
     let made = match read(&form, now) {
-        Ok(terms) => door.services.credentials.create(&caller, account, terms, None).await,
+        Ok(terms) => door.services.credentials.create(&caller, account, terms, sent_once(&form)).await,
         Err(error) => Err(error),
     };
     let CreatedCredential { credential, account, hmac_key, profiles } = match made {
         Ok(Outcome::Fresh(made)) => made,
-        Ok(Outcome::Replayed(_)) => return Ok(see_other(&format!("/console/customers/{id}"))),
+        Ok(Outcome::Replayed(_)) => return Ok(see_other(&format!("/console/customers/{id}?done=twice"))),
         Err(error) => {
             let wrong = Wrong { what: Part::NewKey, complaints: Complaints::of(error)?, form };
             return show::shown(&door, &caller, &context, account, Some(wrong)).await;

@@ -199,6 +199,7 @@ fn new_key(context: &Context, account: &Account, wrong: Option<Wrong>) -> Markup
         html! {
             form method="post" action={ "/console/customers/" (account.id) "/credentials" } {
                 (context.token())
+                (context.once())
                 (complaints.others(&["label", "days", "max_bindings"]))
                 (field("label", "Label", "Such as the name of a server.").line("text", false))
                 (field("days", "Ends after days", "Empty: it does not end by itself.").line("number", false))

@@ -5,13 +5,14 @@ use axum::response::Response;
 use chancery_domain::{ClientId, ScopeSet};
 use chancery_http::Door;
 use chancery_service::identity::{NewClient, NewSecret};
-use chancery_service::{Noun, ServiceError};
+use chancery_service::{Noun, Outcome, ServiceError};
 use maud::html;
 
 use super::resellers::shown;
 use crate::clients::new_client;
 use crate::form::Fields;
 use crate::layout::Context;
+use crate::once::once;
 use crate::parts::{Complaints, copyable, heading, trail};
 use crate::refused::Refused;
 use crate::session::{OperatorChange, see_other};
@@ -22,11 +23,12 @@ pub(crate) async fn create(
     change: OperatorChange,
 ) -> Result<Response, Refused> {
     let made = match read(&change.form) {
-        Ok(new) => change.operator.create_client(&code, new).await,
+        Ok(new) => change.operator.create_client_once(&code, new, once(&change.form)).await,
         Err(error) => Err(error),
     };
     match made {
-        Ok(made) => Ok(revealed(&change.context, &code, &made, &door.services.settings.audience)),
+        Ok(Outcome::Replayed(_)) => Ok(done(&code, "twice")),
+        Ok(Outcome::Fresh(made)) => Ok(revealed(&change.context, &code, &made, &door.services.settings.audience)),
         Err(error) => {
             let complaints = Complaints::of(error)?;
             shown(&door, &change.operator, &change.context, &code, Some((complaints, change.form))).await

@@ -192,12 +192,13 @@ fn new_client(context: &Context, action: &str, wrong: Option<(Complaints, Fields
         (opened("New client", open, html! {
             form method="post" action=(action) {
                 (context.token())
+                (context.once())
                 (complaints.others(&["name", "days"]))
                 (field("name", "Name", "What it is for.").line("text", true))
                 (field("days", "Ends after days", "Empty: it does not end by itself.").line("number", false))
                 fieldset.checks.columns {
                     legend { "Scopes" span.needed { " (none ticked: all)" } }
-                    @for scope in Scope::ALL {
+                    @for scope in Scope::ALL.iter().filter(|scope| **scope != Scope::Reseller) {
                         div.check {
                             input type="checkbox" id={ "scope-" (scope) } name="scope" value=(scope) checked[chosen.contains(&scope.to_string())];
                             label for={ "scope-" (scope) } { (scope) }

@@ -11,7 +11,7 @@ use super::pauses;
 use crate::form::Fields;
 use crate::parts::{columns, empty, heading, names, pager, pill};
 use crate::query::{Query, link};
-use crate::refused::Refused;
+use crate::refused::{Refused, sentence};
 use crate::session::SignedIn;
 use crate::text::moment;
 
@@ -20,7 +20,8 @@ const PATH: &str = "/console/orders";
 
 pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let now = door.services.now();
-    let status = query.filled("status").and_then(|status| status.parse().ok());
+    let status = query.filled("status").map(str::parse).transpose();
+    let status = status.map_err(|why: String| Refused::incomplete(sentence(&why)))?;
     let external_id = query.filled("q").map(str::to_owned);
     let account = query.filled("customer").map(AccountLookup::parse);
     let filter = OrderFilter { account: None, status, external_id, now };

@@ -5,7 +5,7 @@ use axum::response::Response;
 use chancery_http::Door;
 use chancery_service::Outcome;
 
-use super::form::read;
+use super::form::{SEEN, read};
 use super::list::form_page;
 use super::{read_id, show};
 use crate::parts::Complaints;
@@ -31,7 +31,10 @@ pub(crate) async fn edit(
 ) -> Result<Response, Refused> {
     let policy = read_id(&id)?;
     let changed = match read(&change.form).and_then(|draft| draft.read(&door.services.settings)) {
-        Ok(input) => door.services.policies.replace(&change.caller, policy, input).await,
+        Ok(input) => {
+            let seen = change.form.filled(SEEN).map(|text| text.parse().unwrap_or_default());
+            door.services.policies.replace(&change.caller, policy, input, seen).await
+        }
         Err(error) => Err(error),
     };
     match changed {

@@ -1,4 +1,5 @@
-//! The form of a policy, between its fields and its rules. An empty field is no rule.
+//! The form of a policy, between its fields and its rules. An empty field is no rule; a list that allows nothing is one,
+//! and has a box of its own.
 
 use chancery_domain::{ChallengeType, KeyType, Policy, Problems};
 use chancery_service::{PolicyDraft, ServiceError, Settings};
@@ -16,13 +17,27 @@ const NUMBERS: [(&str, &str, &str); 5] = [
 ];
 const SWITCHES: [(&str, &str); 3] =
     [("issuance_enabled", "Issuance"), ("allow_wildcards", "Wildcards"), ("allow_ip_addresses", "IP addresses")];
+/// The version of the policy that the form was filled from.
+pub(super) const SEEN: &str = "seen";
+/// The boxes that say which lists allow nothing.
+const NOTHING: &str = "nothing";
 const LISTS: [(&str, &str); 3] =
     [("allowed_profiles", "Profiles"), ("allowed_key_types", "Key types"), ("allowed_challenge_types", "Challenges")];
 
 pub(super) fn read(form: &Fields) -> Result<PolicyDraft, ServiceError> {
     let mut problems = Problems::default();
-    let texts = |name: &str| Some(form.entries(name)).filter(|list| !list.is_empty());
-    let ticked = |name: &str| Some(form.all(name)).filter(|list| !list.is_empty());
+    let nothing = form.all(NOTHING);
+    let mut allowed = |name: &str, list: Vec<String>| match (list.is_empty(), nothing.iter().any(|of| of == name)) {
+        (true, false) => None,
+        (empty, true) => {
+            let both = "cannot allow nothing and something; choose one";
+            problems.take(name, if empty { Ok(list) } else { Err(both) })
+        }
+        (false, false) => Some(list),
+    };
+    let allowed_domains = allowed("allowed_domains", form.entries("allowed_domains"));
+    let [allowed_profiles, allowed_key_types, allowed_challenge_types] =
+        LISTS.map(|(name, _)| allowed(name, form.all(name)));
     let switch = |name: &str| match form.text(name) {
         "yes" => Some(true),
         "no" => Some(false),
@@ -36,13 +51,13 @@ pub(super) fn read(form: &Fields) -> Result<PolicyDraft, ServiceError> {
     let draft = PolicyDraft {
         name: form.text("name").trim().to_owned(),
         description: form.filled("description").map(str::to_owned),
-        allowed_domains: texts("allowed_domains"),
-        denied_domains: texts("denied_domains"),
+        allowed_domains,
+        denied_domains: Some(form.entries("denied_domains")).filter(|list| !list.is_empty()),
         allow_wildcards: switch("allow_wildcards"),
         allow_ip_addresses: switch("allow_ip_addresses"),
-        allowed_profiles: ticked("allowed_profiles"),
-        allowed_key_types: ticked("allowed_key_types"),
-        allowed_challenge_types: ticked("allowed_challenge_types"),
+        allowed_profiles,
+        allowed_key_types,
+        allowed_challenge_types,
         max_names,
         max_validity_days,
         max_certificates_per_day,
@@ -58,6 +73,7 @@ pub(super) fn read(form: &Fields) -> Result<PolicyDraft, ServiceError> {
 pub(super) fn filled(policy: &Policy) -> Fields {
     let rules = &policy.rules;
     let mut fields = Fields::default()
+        .with(SEEN, policy.version.to_string())
         .with("name", policy.name.to_string())
         .with("description", policy.description.as_ref().map(ToString::to_string).unwrap_or_default());
     let lines = |list: &Option<Vec<chancery_domain::policy::DomainPattern>>| {
@@ -88,6 +104,15 @@ pub(super) fn filled(policy: &Policy) -> Fields {
     for ((name, ..), value) in NUMBERS.iter().zip(numbers) {
         fields = fields.with(name, value.map(|number| number.to_string()).unwrap_or_default());
     }
+    let nothing = [
+        ("allowed_domains", rules.allowed_domains.as_ref().is_some_and(Vec::is_empty)),
+        ("allowed_profiles", rules.allowed_profiles.as_ref().is_some_and(Vec::is_empty)),
+        ("allowed_key_types", rules.allowed_key_types.as_ref().is_some_and(Vec::is_empty)),
+        ("allowed_challenge_types", rules.allowed_challenge_types.as_ref().is_some_and(Vec::is_empty)),
+    ];
+    for (name, _) in nothing.into_iter().filter(|(_, empty)| *empty) {
+        fields = fields.and(NOTHING, name);
+    }
     for name in rules.allowed_profiles.iter().flatten() {
         fields = fields.and("allowed_profiles", name.as_str());
     }
@@ -111,14 +136,27 @@ pub(super) fn fields(form: &Fields, complaints: &Complaints, settings: &Settings
         .into_iter()
         .chain(NUMBERS.iter().map(|(name, ..)| *name))
         .collect();
+    let nothing = form.all(NOTHING);
+    let box_of_nothing = |name: &str, label: &str| {
+        html! {
+            div.check {
+                input type="checkbox" id={ "nothing-" (name) } name=(NOTHING) value=(name) checked[nothing.iter().any(|of| of == name)];
+                label for={ "nothing-" (name) } { (label) }
+            }
+        }
+    };
     html! {
         (complaints.others(&beside))
+        @if let Some(version) = form.filled(SEEN) { input type="hidden" name=(SEEN) value=(version); }
         div.grid {
             (field("name", "Name", "").line("text", true))
-            (field("description", "Description", "").line("text", false))
+            (field("description", "Description", "").lines(1, false))
         }
         div.grid {
-            (field("allowed_domains", "Allowed domains", "One on a line: example.com, *.example.com for all below it, ** for all. Empty: all.").lines(4, false))
+            div {
+                (field("allowed_domains", "Allowed domains", "One on a line: example.com, *.example.com for all below it, ** for all. Empty: all.").lines(4, false))
+                (box_of_nothing("allowed_domains", "No domain at all"))
+            }
             (field("denied_domains", "Denied domains", "What is denied is denied, whatever is allowed.").lines(4, false))
         }
         div.grid.three {
@@ -132,12 +170,14 @@ pub(super) fn fields(form: &Fields, complaints: &Complaints, settings: &Settings
             @let chosen = form.all(name);
             fieldset.checks.columns {
                 legend { (label) span.needed { " (none ticked: all)" } }
-                @for kind in known {
+                // One that is not offered any more still holds, and is taken off only by whoever unticks it.
+                @for kind in known.iter().chain(chosen.iter().filter(|kind| !known.contains(kind))) {
                     div.check {
                         input type="checkbox" id={ (name) "-" (kind) } name=(name) value=(kind) checked[chosen.contains(kind)];
                         label for={ (name) "-" (kind) } { (kind) }
                     }
                 }
+                (box_of_nothing(name, "None at all"))
             }
         }
         div.grid.three { @for (name, label, hint) in NUMBERS { (field(name, label, hint).line("number", false)) } }

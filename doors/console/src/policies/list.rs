@@ -83,11 +83,12 @@ fn told(rules: &PolicyRules) -> Markup {
     let mut list = |what: &str, texts: Option<Vec<String>>| {
         if let Some(texts) = texts {
             let shown = texts.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+            let shown = if texts.is_empty() { "none at all" } else { shown.as_str() };
             words.push(format!("{what} {shown}{}", if texts.len() > 3 { ", …" } else { "" }));
         }
     };
     list("only", texts(rules.allowed_domains.as_deref()));
-    list("not", texts(rules.denied_domains.as_deref()));
+    list("not", texts(rules.denied_domains.as_deref()).filter(|denied| !denied.is_empty()));
     list("profiles", texts(rules.allowed_profiles.as_deref()));
     list("keys", texts(rules.allowed_key_types.as_deref()));
     list("by", texts(rules.allowed_challenge_types.as_deref()));
