@@ -5,6 +5,7 @@
 
 mod account;
 mod acme_account;
+mod action;
 mod attempts;
 mod authorization;
 mod certificate;
@@ -39,6 +40,7 @@ mod webhook;
 
 pub use account::{Account, AccountChange, AccountError, AccountNumber, AccountStatus};
 pub use acme_account::{AcmeAccount, AcmeAccountError, AcmeAccountState, Contact, ContactError};
+pub use action::Action;
 pub use authorization::{Authorization, AuthorizationError, AuthorizationState, Validation, Verification};
 pub use certificate::{CertificateRecord, CertificateState, Issued, Revocation, RevocationReason};
 pub use challenge::{Challenge, ChallengeState};

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chancery_domain::{
-    Account, AccountChange, AccountError, AccountId, EabCredential, EabTerms, EmailAddress, ExternalId, Group, GroupId,
-    Kid, Metadata, Order, Page, PageRequest, Scope, Secret, Timestamp,
+    Account, AccountChange, AccountError, AccountId, Action, EabCredential, EabTerms, EmailAddress, ExternalId, Group,
+    GroupId, Kid, Metadata, Order, Page, PageRequest, Scope, Secret, Timestamp,
 };
 use chancery_store::{AccountFilter, OrdersOf, Tx};
 use serde_json::{Value, json};
@@ -153,7 +153,7 @@ impl Accounts {
                 refuse_conflict(tx, &after)?;
                 tx.save_account(&after)?;
                 let detail = json!({"before": describe(&before), "after": describe(&after)});
-                kernel.audit(tx, &caller, "account.change", id, &detail)?;
+                kernel.audit(tx, &caller, Action::AccountChange, id, &detail)?;
                 Ok(after)
             })
             .await
@@ -198,7 +198,7 @@ impl Accounts {
                     "cancelledOrders": ended.cancelled + cancelled.len(),
                     "revokedCertificates": revoked,
                 });
-                kernel.audit(tx, &by, "account.terminate", id, &detail)?;
+                kernel.audit(tx, &by, Action::AccountTerminate, id, &detail)?;
                 Ok::<_, ServiceError>(cancelled)
             })
             .await?;
@@ -246,7 +246,7 @@ fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewAccount) -
         }
     }
     let detail = json!({"after": describe(&account), "groups": new.groups});
-    kernel.audit(tx, caller, "account.create", id, &detail)?;
+    kernel.audit(tx, caller, Action::AccountCreate, id, &detail)?;
     Ok(CreatedAccount { account, hmac_key })
 }
 

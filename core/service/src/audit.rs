@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{AuditId, Page, PageRequest, ResellerId, Scope};
+use chancery_domain::{Action, AuditId, Page, PageRequest, ResellerId, Scope};
 use chancery_store::{AuditFilter, AuditRecord, Outcome, Tx};
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ impl Kernel {
         &self,
         tx: &mut Tx<'_>,
         caller: &Caller,
-        action: &str,
+        action: Action,
         subject: impl ToString,
         detail: &Value,
     ) -> Result<(), ServiceError> {
@@ -57,11 +57,11 @@ impl Kernel {
         reseller: Option<ResellerId>,
         actor: &Actor,
         origin: &Origin,
-        action: &str,
+        action: Action,
         subject: String,
         detail: &Value,
     ) -> Result<(), ServiceError> {
-        Ok(tx.append_audit(&self.audit_line(reseller, actor, origin, action, subject, detail))?)
+        Ok(tx.append_audit(&self.audit_line(reseller, actor, origin, action.as_str(), subject, detail))?)
     }
 
     /// Writes down a change that the service makes by itself, within its unit of work.
@@ -69,7 +69,7 @@ impl Kernel {
         &self,
         tx: &mut Tx<'_>,
         reseller: Option<ResellerId>,
-        action: &str,
+        action: Action,
         subject: impl ToString,
         detail: &Value,
     ) -> Result<(), ServiceError> {

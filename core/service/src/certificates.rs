@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    Account, AccountId, CertificateId, CertificateRecord, CertificateState, ChallengeType, Comment, Identifier,
+    Account, AccountId, Action, CertificateId, CertificateRecord, CertificateState, ChallengeType, Comment, Identifier,
     OrderId, Page, Problem, Problems, Profile, ProfileName, Revocation, RevocationReason, Scope, Timestamp, Via,
 };
 use chancery_pki::{Certificate, SubscriberKey};
@@ -291,18 +291,18 @@ pub(crate) fn revoke(
         Some(hash) => tx.block_key(hash, reason.as_str(), now)?,
         None => false,
     };
-    let mut write_down = |action: &str, detail: Value| {
+    let mut write_down = |action: Action, detail: Value| {
         let (reseller, subject) = (Some(certificate.reseller), certificate.id.to_string());
         kernel.audit_as(tx, reseller, actor, origin, action, subject, &detail)
     };
     if let Some(revoked) = revoked {
-        write_down("certificate.revoke", revocation_detail(&revoked))?;
+        write_down(Action::CertificateRevoke, revocation_detail(&revoked))?;
         return Ok(Revoking::Done(revoked));
     }
     if is_blocked_now {
         let mut detail = revocation_detail(&certificate);
         detail["reason"] = reason.as_str().into();
-        write_down("certificate.block_key", detail)?;
+        write_down(Action::CertificateBlockKey, detail)?;
     }
     Ok(match was_active {
         true => Revoking::Nothing { certificate, key_is_blocked: compromised.is_some() },

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chancery_domain::{
-    Account, AccountId, AcmeAccountId, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, ProfileName, Scope,
-    Secret,
+    Account, AccountId, AcmeAccountId, Action, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, ProfileName,
+    Scope, Secret,
 };
 use chancery_store::Tx;
 use data_encoding::BASE64;
@@ -68,7 +68,7 @@ impl Credentials {
             let Minted { credential, sealed, hmac_key } = mint(&kernel, tx, &by, account.id, terms.clone(), false)?;
             tx.insert_credential(&credential, &sealed)?;
             let detail = json!({"account": account.id.to_string(), "after": describe(&credential)});
-            kernel.audit(tx, &by, "eab_credential.create", credential.kid, &detail)?;
+            kernel.audit(tx, &by, Action::EabCredentialCreate, credential.kid, &detail)?;
             let profiles = usable_profiles(&kernel.settings, tx, account.id)?;
             Ok(CreatedCredential { credential, account, hmac_key, profiles })
         };
@@ -150,7 +150,7 @@ impl Credentials {
                 }
                 tx.save_credential(&after)?;
                 let detail = json!({"account": id, "before": describe(&before), "after": describe(&after)});
-                kernel.audit(tx, &caller, "eab_credential.revoke", kid, &detail)
+                kernel.audit(tx, &caller, Action::EabCredentialRevoke, kid, &detail)
             })
             .await
     }

@@ -1,6 +1,6 @@
 //! Names whose validation fails again and again: held to a rate, and paused in the end.
 
-use chancery_domain::{AccountId, Authorization, Failure, Identifier, PauseId, ProblemKind, ValidationProblem};
+use chancery_domain::{AccountId, Action, Authorization, Failure, Identifier, PauseId, ProblemKind, ValidationProblem};
 use chancery_store::Tx;
 use serde_json::json;
 
@@ -77,7 +77,7 @@ pub(crate) fn count(
     if paused && !already {
         tx.pause(id, now)?;
         let detail = json!({"account": account.to_string(), "name": name.to_string(), "failures": failures});
-        kernel.audit_own(tx, Some(authorization.reseller), "pause.begin", id, &detail)?;
+        kernel.audit_own(tx, Some(authorization.reseller), Action::PauseBegin, id, &detail)?;
     }
     Ok(Some(Failed { account, name, paused: paused.then_some(id) }))
 }
@@ -88,7 +88,7 @@ pub(crate) fn forgive(kernel: &Kernel, tx: &mut Tx<'_>, authorization: &Authoriz
     let Some(pause) = tx.any_pause(id)? else { return Ok(()) };
     // Somebody else may have lifted it meanwhile: that is as good.
     if tx.lift_pause(id)? {
-        kernel.audit_own(tx, Some(pause.reseller), "pause.lift", id, &describe(&pause))?;
+        kernel.audit_own(tx, Some(pause.reseller), Action::PauseLift, id, &describe(&pause))?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chancery_domain::{Description, Group, GroupId, Name, Page, PolicyId, Scope};
+use chancery_domain::{Action, Description, Group, GroupId, Name, Page, PolicyId, Scope};
 use chancery_store::Tx;
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ impl Groups {
             if !tx.insert_group(&group)? {
                 return Err(ServiceError::NameInUse(Noun::Group, group.name.to_string()));
             }
-            kernel.audit(tx, &by, "account_group.create", group.id, &json!({"after": describe(&group)}))?;
+            kernel.audit(tx, &by, Action::AccountGroupCreate, group.id, &json!({"after": describe(&group)}))?;
             Ok(GroupDetails { group, policies: Vec::new() })
         };
         self.kernel.write_once(caller, once, unit).await
@@ -105,7 +105,7 @@ impl Groups {
                 let after = Group { name, description, updated_at: kernel.now(), ..before.clone() };
                 tx.save_group(&after)?;
                 let detail = json!({"before": describe(&before), "after": describe(&after)});
-                kernel.audit(tx, &caller, "account_group.replace", id, &detail)?;
+                kernel.audit(tx, &caller, Action::AccountGroupReplace, id, &detail)?;
                 Ok(GroupDetails { policies: tx.policies_of_group(id)?, group: after })
             })
             .await
@@ -122,14 +122,14 @@ impl Groups {
                 let policies: Vec<_> = tx.policies_of_group(id)?.iter().map(|(policy, _)| policy.to_string()).collect();
                 tx.delete_group(id)?;
                 let detail = json!({"before": describe(&before), "members": before.member_count, "policies": policies});
-                kernel.audit(tx, &caller, "account_group.delete", id, &detail)
+                kernel.audit(tx, &caller, Action::AccountGroupDelete, id, &detail)
             })
             .await
     }
 
     /// Assigns a policy to the group; doing it twice is fine.
     pub async fn assign_policy(&self, caller: &Caller, id: GroupId, policy: PolicyId) -> Result<(), ServiceError> {
-        self.change_policy(caller, id, policy, "account_group.assign_policy", |kernel, tx, id, policy| {
+        self.change_policy(caller, id, policy, Action::AccountGroupAssignPolicy, |kernel, tx, id, policy| {
             let new = tx.assign_policy(id, policy, kernel.now())?;
             if new && tx.policies_of_group_up_to(id, MOST_POLICIES + 1)? > i64::from(MOST_POLICIES) {
                 let message =
@@ -143,7 +143,7 @@ impl Groups {
 
     /// Takes a policy off the group; one that is not assigned is not found.
     pub async fn unassign_policy(&self, caller: &Caller, id: GroupId, policy: PolicyId) -> Result<(), ServiceError> {
-        self.change_policy(caller, id, policy, "account_group.unassign_policy", |_, tx, id, policy| {
+        self.change_policy(caller, id, policy, Action::AccountGroupUnassignPolicy, |_, tx, id, policy| {
             if tx.unassign_policy(id, policy)? { Ok(true) } else { Err(ServiceError::not_found(Noun::Policy)) }
         })
         .await
@@ -154,7 +154,7 @@ impl Groups {
         caller: &Caller,
         id: GroupId,
         policy: PolicyId,
-        action: &'static str,
+        action: Action,
         change: fn(&Kernel, &mut Tx<'_>, GroupId, PolicyId) -> Result<bool, ServiceError>,
     ) -> Result<(), ServiceError> {
         caller.require(Scope::WriteAccount)?;

@@ -151,11 +151,12 @@ pub(crate) fn as_problem(error: &ServiceError) -> Option<ValidationProblem> {
         ServiceError::Account(_) | ServiceError::AcmeAccount(_) | ServiceError::CredentialRevoked(_) => {
             ProblemKind::Unauthorized
         }
-        ServiceError::PolicyViolation(_) | ServiceError::Invalid(_) => ProblemKind::RejectedIdentifier,
+        ServiceError::PolicyViolation(_) | ServiceError::QuotaExceeded { .. } | ServiceError::Invalid(_) => {
+            ProblemKind::RejectedIdentifier
+        }
         ServiceError::Internal(_) => ProblemKind::ServerInternal,
-        // What the database, a token, logs or the load did, what puts an order back, and what only requests are told.
-        ServiceError::QuotaExceeded { .. }
-        | ServiceError::Store(_)
+        // What the database, a token, logs or the load did, and what only requests are told.
+        ServiceError::Store(_)
         | ServiceError::Overtaken(_)
         | ServiceError::Signer(_)
         | ServiceError::Logs(_)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chancery_domain::{Account, AccountId, GroupId, Page, Scope};
+use chancery_domain::{Account, AccountId, Action, GroupId, Page, Scope};
 use chancery_store::Tx;
 use serde_json::json;
 
@@ -39,7 +39,7 @@ impl Groups {
         group: GroupId,
         accounts: Vec<String>,
     ) -> Result<usize, ServiceError> {
-        self.change_members(caller, "account_group.add_members", None, Some(group), accounts).await
+        self.change_members(caller, Action::AccountGroupAddMembers, None, Some(group), accounts).await
     }
 
     /// Removes accounts; one that is not in the group is not found, and then none is removed.
@@ -49,7 +49,7 @@ impl Groups {
         group: GroupId,
         accounts: Vec<String>,
     ) -> Result<usize, ServiceError> {
-        self.change_members(caller, "account_group.remove_members", Some(group), None, accounts).await
+        self.change_members(caller, Action::AccountGroupRemoveMembers, Some(group), None, accounts).await
     }
 
     /// Moves accounts from one group to another; one that is not in the first is not found, and then none is moved.
@@ -60,13 +60,13 @@ impl Groups {
         to: GroupId,
         accounts: Vec<String>,
     ) -> Result<usize, ServiceError> {
-        self.change_members(caller, "account_group.move_members", Some(from), Some(to), accounts).await
+        self.change_members(caller, Action::AccountGroupMoveMembers, Some(from), Some(to), accounts).await
     }
 
     async fn change_members(
         &self,
         caller: &Caller,
-        action: &'static str,
+        action: Action,
         from: Option<GroupId>,
         to: Option<GroupId>,
         names: Vec<String>,

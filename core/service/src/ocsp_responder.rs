@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use chancery_domain::{IssuerId, Timestamp};
+use chancery_domain::{Action, IssuerId, Timestamp};
 use chancery_pki::{
     CaName, Issuer, KeyAlgorithm, PrivateKey, Responder, ResponderCertificate, Serial, Signer, Validity,
 };
@@ -116,7 +116,7 @@ impl Responders {
         let ends = Timestamp::from_secs(responder.certificate().not_after());
         let detail = json!({"serial": serial.to_string(), "notAfter": ends.to_string()});
         let record =
-            move |tx: &mut chancery_store::Tx<'_>| kernel.audit_own(tx, None, "ocsp.delegate", issuer, &detail);
+            move |tx: &mut chancery_store::Tx<'_>| kernel.audit_own(tx, None, Action::OcspDelegate, issuer, &detail);
         self.kernel.store.write(record).await?;
         tracing::info!(%issuer, %serial, "delegated OCSP to a new key");
         Ok(responder)

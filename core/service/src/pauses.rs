@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use chancery_domain::{AccountId, Identifier, Page, Pause, PauseId, Scope};
+use chancery_domain::{AccountId, Action, Identifier, Page, Pause, PauseId, Scope};
 use chancery_store::Tx;
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ impl Pauses {
         let unit = move |tx: &mut Tx<'_>| {
             let pause = tx.any_pause(id)?.filter(|pause| pause.reseller == by.reseller);
             let pause = lift(tx, pause)?;
-            kernel.audit(tx, &by, "pause.lift", id, &describe(&pause))?;
+            kernel.audit(tx, &by, Action::PauseLift, id, &describe(&pause))?;
             Ok::<_, ServiceError>(pause)
         };
         let pause = self.kernel.store.write(unit).await?;

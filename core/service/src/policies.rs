@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use chancery_domain::policy::{Request, Verdict};
 use chancery_domain::{
-    AccountId, ChallengeType, Description, Group, Identifier, KeyType, Name, Page, Policy, PolicyId, PolicyRules,
-    ProfileName, Scope,
+    AccountId, Action, ChallengeType, Description, Group, Identifier, KeyType, Name, Page, Policy, PolicyId,
+    PolicyRules, ProfileName, Scope,
 };
 use chancery_store::Tx;
 use serde_json::{Map, Value, json};
@@ -105,7 +105,7 @@ impl Policies {
             if !tx.insert_policy(&policy)? {
                 return Err(ServiceError::NameInUse(Noun::Policy, policy.name.to_string()));
             }
-            kernel.audit(tx, &by, "policy.create", policy.id, &json!({"after": describe(&policy)}))?;
+            kernel.audit(tx, &by, Action::PolicyCreate, policy.id, &json!({"after": describe(&policy)}))?;
             Ok(PolicyDetails { policy, groups: Vec::new() })
         };
         self.kernel.write_once(caller, once, unit).await
@@ -157,7 +157,7 @@ impl Policies {
                 let after = Policy { name, description, rules, updated_at: kernel.now(), ..before.clone() };
                 tx.save_policy(&after)?;
                 let detail = json!({"before": describe(&before), "after": describe(&after)});
-                kernel.audit(tx, &caller, "policy.replace", id, &detail)?;
+                kernel.audit(tx, &caller, Action::PolicyReplace, id, &detail)?;
                 Ok(PolicyDetails { groups: tx.groups_of_policy(id)?, policy: after })
             })
             .await
@@ -174,7 +174,7 @@ impl Policies {
                 let groups: Vec<_> = tx.groups_of_policy(id)?.iter().map(|group| group.id.to_string()).collect();
                 tx.delete_policy(id)?;
                 let detail = json!({"before": describe(&before), "takenOff": groups});
-                kernel.audit(tx, &caller, "policy.delete", id, &detail)
+                kernel.audit(tx, &caller, Action::PolicyDelete, id, &detail)
             })
             .await
     }

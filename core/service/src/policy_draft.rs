@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use chancery_domain::policy::DomainPattern;
-use chancery_domain::{Description, Name, PolicyRules, Problems, ProfileName};
+use chancery_domain::{Description, Name, Policy, PolicyRules, Problems, ProfileName};
 
 use crate::error::ServiceError;
 use crate::policies::PolicyInput;
@@ -35,6 +35,13 @@ pub struct PolicyDraft {
 impl PolicyDraft {
     /// The policy, or everything that is wrong with it.
     pub fn read(self, settings: &Settings) -> Result<PolicyInput, ServiceError> {
+        self.read_over(settings, None)
+    }
+
+    /// The policy that is to replace another, or everything that is wrong with it. A profile that is not configured any more
+    /// may stay where it was.
+    pub fn read_over(self, settings: &Settings, before: Option<&Policy>) -> Result<PolicyInput, ServiceError> {
+        let kept = before.and_then(|policy| policy.rules.allowed_profiles.as_deref()).unwrap_or_default();
         let mut problems = Problems::default();
         let name = problems.take("name", Name::parse(&self.name));
         let description = self.description.as_deref();
@@ -45,7 +52,7 @@ impl PolicyDraft {
             allow_wildcards: self.allow_wildcards,
             allow_ip_addresses: self.allow_ip_addresses,
             allowed_profiles: each(&mut problems, "allowed_profiles", self.allowed_profiles, |text| {
-                known_profile(text, settings)
+                known_profile(text, settings, kept)
             }),
             allowed_key_types: each(&mut problems, "allowed_key_types", self.allowed_key_types, str::parse),
             allowed_challenge_types: each(
@@ -69,11 +76,11 @@ impl PolicyDraft {
 }
 
 /// A rule that allows a profile nobody has is a mistake, and one that would stop all issuance.
-fn known_profile(text: &str, settings: &Settings) -> Result<ProfileName, String> {
+fn known_profile(text: &str, settings: &Settings, kept: &[ProfileName]) -> Result<ProfileName, String> {
     let name = ProfileName::parse(text).map_err(|error| error.to_string())?;
-    match settings.profile(&name) {
-        Some(_) => Ok(name),
-        None => {
+    match settings.profile(&name).is_some() || kept.contains(&name) {
+        true => Ok(name),
+        false => {
             let known: Vec<_> = settings.profiles.iter().map(|profile| profile.name.as_str()).collect();
             Err(format!("there is no profile {text:?}; known are {}", known.join(", ")))
         }

@@ -5,7 +5,7 @@
 //! kept and answered for: OCSP knows it, and it can be revoked. It belongs to no order and no reseller.
 
 use aws_lc_rs::digest::{SHA256, digest};
-use chancery_domain::{CertificateRecord, IssuerId, Revocation, RevocationReason, Timestamp};
+use chancery_domain::{Action, CertificateRecord, IssuerId, Revocation, RevocationReason, Timestamp};
 use chancery_pki::{Certificate, KeptCrl, RevokedCertificate, Serial};
 use chancery_store::{IssuerKind, IssuerRecord, PrecertificateRow, RecoveredCertificate, RecoveredRow, Tx};
 use serde_json::json;
@@ -175,7 +175,7 @@ pub(crate) fn keep(
     let names = row.found.as_ref().map(|found| names_of(&found.der));
     let reason = row.revoked.map(|(_, reason)| reason.as_str());
     let detail = json!({"serial": row.serial, "issuer": row.issuer.to_string(), "names": names, "reason": reason});
-    kernel.audit_as(tx, None, actor, origin, "certificate.recover", row.serial.clone(), &detail)?;
+    kernel.audit_as(tx, None, actor, origin, Action::CertificateRecover, row.serial.clone(), &detail)?;
     // A list may have said before that its key is compromised, and which key that is comes with the certificate.
     let told = tx.recovered(&row.serial)?.and_then(|kept| Some((kept.revoked?, kept.found?)));
     if let Some(((_, reason), found)) = told {
@@ -230,7 +230,7 @@ fn revoke_precertificate(
     if block_if_compromised(kernel, tx, Some(&shown.key_hash), *reason)? || new {
         let detail = json!({"serial": shown.serial, "reason": reason.as_str()});
         let (reseller, order) = (Some(shown.reseller), shown.order.to_string());
-        kernel.audit_as(tx, reseller, actor, origin, "precertificate.revoke", order, &detail)?;
+        kernel.audit_as(tx, reseller, actor, origin, Action::PrecertificateRevoke, order, &detail)?;
     }
     Ok(if new { UnorderedFate::Revoked } else { UnorderedFate::Already })
 }
@@ -255,7 +255,7 @@ fn revoke_recovered(
     if block_if_compromised(kernel, tx, key_hash, *reason)? || fate == UnorderedFate::Revoked {
         let names = row.found.as_ref().map(|found| names_of(&found.der));
         let detail = json!({"serial": row.serial, "names": names, "reason": reason.as_str(), "comment": comment});
-        kernel.audit_as(tx, None, actor, origin, "recovered.revoke", row.serial.clone(), &detail)?;
+        kernel.audit_as(tx, None, actor, origin, Action::RecoveredRevoke, row.serial.clone(), &detail)?;
     }
     Ok(fate)
 }
@@ -280,7 +280,7 @@ pub(crate) fn blame_expired(
     let Some(found) = &row.found else { return Ok(()) };
     if block_if_compromised(kernel, tx, Some(&found.key_hash), reason)? {
         let detail = json!({"serial": row.serial, "names": names_of(&found.der), "reason": reason.as_str()});
-        kernel.audit_as(tx, None, actor, origin, "certificate.block_key", row.serial.clone(), &detail)?;
+        kernel.audit_as(tx, None, actor, origin, Action::CertificateBlockKey, row.serial.clone(), &detail)?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chancery_domain::{AccountId, Identifier, Order, OrderId, Problem, ProfileName, ResellerId};
+use chancery_domain::{AccountId, Action, Identifier, Order, OrderId, Problem, ProfileName, ResellerId};
 use chancery_store::{AuditRecord, Outcome, Tx};
 use serde_json::{Value, json};
 
@@ -114,7 +114,8 @@ fn record(
     account: AccountId,
     detail: &Value,
 ) -> AuditRecord {
-    let line = kernel.audit_line(Some(reseller), actor, origin, "order.refuse", account.to_string(), detail);
+    let line =
+        kernel.audit_line(Some(reseller), actor, origin, Action::OrderRefuse.as_str(), account.to_string(), detail);
     AuditRecord { outcome: Outcome::Refused, ..line }
 }
 

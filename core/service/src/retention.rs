@@ -8,7 +8,7 @@ mod trust;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chancery_domain::Timestamp;
+use chancery_domain::{Action, Timestamp};
 use chancery_store::{EndedAfter, EndedOrder, Kept, StoreError, Tx};
 use serde_json::json;
 
@@ -311,6 +311,9 @@ impl Sweeper {
             "orders": orders, "certificates": certificates, "precertificates": precertificates, "authorizations": authorizations, "audit": audit, "counts": counts,
             "auditKeptFrom": until(kept.audit), "refusalsKeptFrom": until(kept.refusals),
         });
-        self.kernel.store.write(move |tx| kernel.audit_own(tx, None, "retention.delete", "database", &detail)).await
+        self.kernel
+            .store
+            .write(move |tx| kernel.audit_own(tx, None, Action::RetentionDelete, "database", &detail))
+            .await
     }
 }

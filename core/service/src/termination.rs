@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chancery_domain::{AccountId, Order, RevocationReason};
+use chancery_domain::{AccountId, Action, Order, RevocationReason};
 use chancery_store::{OrdersOf, Tx};
 
 use crate::accounts::{Ending, claim_live};
@@ -33,10 +33,10 @@ pub(crate) const fn because(whose: OrdersOf) -> &'static str {
 }
 
 /// Why orders end that belonged to somebody, for the audit trail.
-const fn action(whose: OrdersOf) -> &'static str {
+const fn action(whose: OrdersOf) -> Action {
     match whose {
-        OrdersOf::Account(_) => "account.terminate",
-        OrdersOf::AcmeAccount(_) => "acme_account.deactivate",
+        OrdersOf::Account(_) => Action::AccountTerminate,
+        OrdersOf::AcmeAccount(_) => Action::AcmeAccountDeactivate,
     }
 }
 
@@ -102,7 +102,13 @@ pub(crate) fn cancel(
     let mut cancelled = Vec::with_capacity(orders.len());
     for order in orders {
         let order = cancel_order(tx, order, kernel.now())?;
-        kernel.audit(tx, caller, "order.cancel", order.id, &describe_with(&order, "because", action(whose)))?;
+        kernel.audit(
+            tx,
+            caller,
+            Action::OrderCancel,
+            order.id,
+            &describe_with(&order, "because", action(whose).as_str()),
+        )?;
         cancelled.push(order);
     }
     Ok(cancelled)
@@ -120,8 +126,8 @@ pub(crate) fn revoke(
     let revoked = tx.revoke_some(id, REASON, kernel.now(), most)?;
     for certificate in &revoked {
         let mut detail = revocation_detail(certificate);
-        detail["because"] = "account.terminate".into();
-        kernel.audit(tx, caller, "certificate.revoke", certificate.id, &detail)?;
+        detail["because"] = Action::AccountTerminate.as_str().into();
+        kernel.audit(tx, caller, Action::CertificateRevoke, certificate.id, &detail)?;
     }
     Ok(revoked.len())
 }

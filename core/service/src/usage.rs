@@ -95,7 +95,11 @@ impl Usage {
             let read = move |tx: &mut Tx<'_>| Ok::<_, ServiceError>(tx.resellers(&page)?);
             let page = self.kernel.store.read(read).await?;
             for reseller in &page.items {
-                counted = counted.and(self.roll_up_one(reseller.id).await);
+                counted = match self.roll_up_one(reseller.id).await {
+                    // Nobody else could be counted either.
+                    Err(error) if error.is_transient() => return Err(error),
+                    one => counted.and(one),
+                };
             }
             after = page.next;
             if after.is_none() {

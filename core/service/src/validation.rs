@@ -4,8 +4,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use chancery_domain::{
-    Attempt, Authorization, AuthorizationStatus, CaaEvidence, Challenge, ChallengeId, ChallengeState, ChallengeType,
-    Identifier, Order, OrderId, OrderState, OrderStatus, Timestamp, ValidationProblem, Verification,
+    Action, Attempt, Authorization, AuthorizationStatus, CaaEvidence, Challenge, ChallengeId, ChallengeState,
+    ChallengeType, Identifier, Order, OrderId, OrderState, OrderStatus, Timestamp, ValidationProblem, Verification,
 };
 use chancery_store::{JobKind, Tx};
 use serde_json::{Value, json};
@@ -237,7 +237,7 @@ pub(crate) fn conclude(
         Some(order) => tell_order(tx, order, &authorization, &others, report, &mut detail, now)?,
         None => None,
     };
-    kernel.audit_own(tx, Some(authorization.reseller), "challenge.validate", id, &detail)?;
+    kernel.audit_own(tx, Some(authorization.reseller), Action::ChallengeValidate, id, &detail)?;
     let method = authorization.challenge(id).map(|challenge| challenge.kind);
     Ok(method.map(|method| Decided { authorization, method, ends_order, given_up, failed }))
 }

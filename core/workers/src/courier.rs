@@ -8,15 +8,16 @@ use std::time::{Duration, Instant};
 use chancery_domain::{Clock, WebhookId};
 use chancery_fair::FairPlaces;
 use chancery_publish::{Post, Publisher};
-use chancery_service::{Message, Sent, ServiceError, Services, Signatory};
+use chancery_service::{Message, Round, Sent, ServiceError, Services, Signatory};
 use tokio::sync::watch;
 use tokio::task::{Id, JoinSet};
 
 /// How often to look for events that are to be delivered.
 const LOOK: Duration = Duration::from_millis(500);
-/// Messages that are on their way at a time, and those of one reseller, which may have fewer webhooks than that.
+/// Messages that are on their way at a time.
 const AT_ONCE: usize = 128;
-const OF_ONE_RESELLER: usize = 16;
+/// Who has waited so long for a turn makes sure that the webhook is still theirs: much less than a lease lasts.
+const LONG: Duration = Duration::from_secs(20);
 
 #[derive(Clone)]
 pub struct Courier {
@@ -28,7 +29,7 @@ pub struct Courier {
 
 impl Courier {
     pub fn new(services: Services, publisher: Publisher, clock: Arc<dyn Clock>) -> Self {
-        Self { services, publisher, clock, places: FairPlaces::with_share(AT_ONCE, OF_ONE_RESELLER) }
+        Self { services, publisher, clock, places: FairPlaces::new(AT_ONCE) }
     }
 
     /// Looks and delivers until told to stop. What is under way then is given up, and told again by whoever comes next,
@@ -100,9 +101,8 @@ impl Courier {
         let dispatch = &self.services.dispatch;
         while let Some(round) = dispatch.begin(webhook).await? {
             let mut go_on = !round.messages.is_empty();
-            let whose = round.reseller.to_string();
             for message in &round.messages {
-                let Some(sent) = self.send_unless(halted, &whose, message, &round.signatory).await else {
+                let Some(sent) = self.send_unless(halted, message, &round).await? else {
                     go_on = false;
                     break;
                 };
@@ -118,22 +118,28 @@ impl Courier {
         Ok(())
     }
 
-    /// Sends a message when it is its turn; nothing is known of it where the process stops before there is an answer.
+    /// Sends a message when it is its turn; nothing is known of it where the process stops before there is an answer, or the
+    /// webhook became another's.
     async fn send_unless(
         &self,
         halted: &mut watch::Receiver<bool>,
-        whose: &str,
         message: &Message,
-        signatory: &Signatory,
-    ) -> Option<Sent> {
+        round: &Round,
+    ) -> Result<Option<Sent>, ServiceError> {
         tokio::select! {
             biased;
-            () = raised(halted) => None,
-            sent = async {
-                let _place = self.places.acquire(whose).await;
-                self.send(message, signatory).await
-            } => Some(sent),
+            () = raised(halted) => Ok(None),
+            sent = self.send_in_turn(message, round) => sent,
         }
+    }
+
+    async fn send_in_turn(&self, message: &Message, round: &Round) -> Result<Option<Sent>, ServiceError> {
+        let asked = Instant::now();
+        let _place = self.places.acquire(&round.reseller.to_string()).await;
+        if asked.elapsed() > LONG && !self.services.dispatch.keep(round.webhook).await? {
+            return Ok(None);
+        }
+        Ok(Some(self.send(message, &round.signatory).await))
     }
 
     /// Signs and sends a message. Those before it may have taken minutes, and receivers refuse what was signed so long ago.

@@ -54,7 +54,6 @@ const OPERATOR: &[(&str, &str, &str)] = &[
 const NOTICES: &[(&str, &str)] = &[
     ("saved", "Saved."),
     ("created", "Created."),
-    ("twice", "That form was sent before: what it made is here, and its secret was shown then."),
     ("deleted", "Deleted."),
     ("suspended", "Suspended. Nothing is issued until you resume."),
     ("resumed", "Resumed."),

@@ -147,7 +147,7 @@ pub(crate) fn form_of(page: &str, action: &str) -> Vec<(String, String)> {
         };
         let Some(name) = attribute("name").filter(|name| name != "csrf") else { continue };
         if tag.starts_with("<textarea") {
-            fields.push((name, plain(&behind[..behind.find("</textarea>").unwrap()])));
+            fields.push((name, plain(&behind[..behind.find("</textarea>").unwrap()]).replace('\n', "\r\n")));
         } else if tag.starts_with("<select") {
             let options = &behind[..behind.find("</select>").unwrap()];
             let chosen =

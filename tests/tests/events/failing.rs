@@ -132,17 +132,19 @@ on_both_databases! {
         let patient = PublisherConfig { timeout: Duration::from_secs(60), ..PublisherConfig::new(true, true) };
         let courier = Courier::new(world.services.clone(), Publisher::new(patient), world.clock.clone());
         tokio::spawn(courier.run(std::future::pending()));
-        let mut arrived = 0;
-        while arrived < 128 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            arrived += silent.take().len();
-        }
+        let arrive = async |mut arrived: usize, all: usize| {
+            let began = Instant::now();
+            while arrived < all {
+                assert!(began.elapsed() < Duration::from_secs(100), "{arrived} of {all}");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                arrived += silent.take().len();
+            }
+            arrived
+        };
+        let arrived = arrive(0, 128).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(arrived + silent.take().len(), 128);
-        while arrived < resellers * each {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            arrived += silent.take().len();
-        }
+        arrive(arrived, resellers * each).await;
     }
 
     /// A name may lead inside; that is found out when it is looked up, and nothing is sent.

@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use chancery_domain::Clock;
+use chancery_domain::{Action, Clock};
 use chancery_machine::SystemClock;
 use chancery_store::{DatabaseUrl, Options, Store, StoreError};
 use clap::Args;
@@ -42,7 +42,7 @@ pub fn run(target: &Target, args: &BackupArgs) -> Result<(), Failure> {
     let bytes = fs::metadata(&args.to).map(|metadata| metadata.len()).unwrap_or(0);
     let file = args.to.display().to_string();
     if let Some(store) = &store {
-        let noted = note(store, "backup.create", file.clone(), json!({"bytes": bytes}));
+        let noted = note(store, Action::BackupCreate, file.clone(), json!({"bytes": bytes}));
         Threads::start()?.run(noted).map_err(|error| untold(&format!("wrote {file}"), &error))?;
     }
     let kek = match &installation.kek {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use chancery_domain::{Clock, Timestamp};
+use chancery_domain::{Action, Clock, Timestamp};
 use chancery_machine::SystemClock;
 use chancery_seal::{KeyInfo, Keyring, key_id};
 use chancery_store::{SEALED_COLUMNS, Tx};
@@ -69,7 +69,7 @@ fn list(context: &Context) -> Result<(), Failure> {
 fn prepare(context: &Context) -> Result<(), Failure> {
     let path = keyring_file(context)?;
     let prepared = Keyring::prepare(&path, SystemClock.now().as_secs()).map_err(Failure::failed)?;
-    let noted = note(&context.kernel.store, "kek.prepare", prepared.clone(), json!({}));
+    let noted = note(&context.kernel.store, Action::KekPrepare, prepared.clone(), json!({}));
     context.wait(noted).map_err(|error| untold(&format!("added {prepared}"), &error))?;
     let sentence = format!(
         "{prepared} is in {} and seals nothing yet. Copy the file to every node, and then run `chancery kek rotate`.",
@@ -102,7 +102,7 @@ fn prune(context: &Context) -> Result<(), Failure> {
     let dropped = Keyring::prune(&path, &keep).map_err(Failure::failed)?;
     if !dropped.is_empty() {
         let primary = context.kernel.keyring.primary_id();
-        let noted = note(&context.kernel.store, "kek.prune", primary, json!({"dropped": dropped}));
+        let noted = note(&context.kernel.store, Action::KekPrune, primary, json!({"dropped": dropped}));
         context.wait(noted).map_err(|error| untold(&format!("dropped {}", dropped.join(", ")), &error))?;
     }
     let kept: Vec<_> = context.kernel.keyring.keys().into_iter().map(|key| key.id).collect();

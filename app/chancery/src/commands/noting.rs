@@ -1,6 +1,6 @@
 //! Notes in the audit trail what a command did that is not a change to the database.
 
-use chancery_domain::{AuditId, Clock};
+use chancery_domain::{Action, AuditId, Clock};
 use chancery_machine::{SystemClock, SystemEntropy};
 use chancery_store::{AuditRecord, Outcome, Store, StoreError};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use super::context::person;
 use crate::failure::Failure;
 
 /// As the operator at the keyboard. It needs no keys, as a backup needs none.
-pub async fn note(store: &Store, action: &str, subject: String, detail: Value) -> Result<(), StoreError> {
+pub async fn note(store: &Store, action: Action, subject: String, detail: Value) -> Result<(), StoreError> {
     let now = SystemClock.now();
     let record = AuditRecord {
         id: AuditId::new(now, &SystemEntropy),
@@ -19,7 +19,7 @@ pub async fn note(store: &Store, action: &str, subject: String, detail: Value) -
         actor: person(),
         address: "local".to_owned(),
         request_id: String::new(),
-        action: action.to_owned(),
+        action: action.as_str().to_owned(),
         subject,
         outcome: Outcome::Done,
         detail: detail.to_string(),

@@ -128,7 +128,6 @@ pub fn unusable(error: BuildError) -> Failure {
     Failure::usage(error)
 }
 
-/// The login of a pipeline.
 /// That the environment, which has no secret, does not mean another service or client than the profile: a pipeline whose
 /// secret is missing must not be let loose on what somebody once signed in to.
 fn require_same(login: &Login, profile: &str) -> Result<(), Failure> {
@@ -143,6 +142,7 @@ fn require_same(login: &Login, profile: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The login of a pipeline.
 fn environment(client_secret: String) -> Result<Login, Failure> {
     let needed = |name: &str| {
         variable(name).ok_or_else(|| {

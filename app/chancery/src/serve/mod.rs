@@ -184,7 +184,7 @@ pub async fn run(
         () = signals.until_stop(certificate.as_deref()) => None,
         name = lasting.one_ends() => Some(name),
         // They are told to stop only below.
-        Some(_) = doors.join_next() => Some("listeners"),
+        Some(_) = doors.join_next() => Some("a listener"),
         _ = &mut admin => Some("the admin listener"),
     };
     tracing::info!("stopping: finishing what is in flight");

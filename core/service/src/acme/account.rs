@@ -1,7 +1,7 @@
 //! ACME accounts: registered, changed, given another key, ended.
 
 use chancery_domain::{
-    AccountError, AcmeAccount, AcmeAccountId, Contact, EabCredential, Kid, OrderId, Page, Timestamp,
+    AccountError, AcmeAccount, AcmeAccountId, Action, Contact, EabCredential, Kid, OrderId, Page, Timestamp,
 };
 use chancery_jose::{Jwk, Jws};
 use chancery_pki::{KeyProblem, SubscriberKey};
@@ -90,7 +90,7 @@ impl Acme {
                 after.updated_at = kernel.now();
                 tx.save_acme_account(&after)?;
                 let detail = json!({"before": describe(&before), "after": describe(&after)});
-                kernel.audit(tx, &caller, "acme_account.change", after.id, &detail)?;
+                kernel.audit(tx, &caller, Action::AcmeAccountChange, after.id, &detail)?;
                 Ok(after)
             })
             .await
@@ -121,7 +121,7 @@ impl Acme {
                 let rest = tx.lock_open_orders(whose, now, u32::MAX)?;
                 let cancelled = termination::cancel(&kernel, tx, &caller, rest, whose)?;
                 let detail = json!({"cancelledOrders": before + cancelled.len()});
-                kernel.audit(tx, &caller, "acme_account.deactivate", id, &detail)?;
+                kernel.audit(tx, &caller, Action::AcmeAccountDeactivate, id, &detail)?;
                 Ok::<_, ServiceError>((account, cancelled))
             })
             .await?;
@@ -153,7 +153,7 @@ impl Acme {
                 let detail = json!({"before": account.thumbprint, "after": thumbprint});
                 let account = account.roll_over(new.to_canonical_json(), thumbprint, kernel.now())?;
                 tx.save_acme_account(&account)?;
-                kernel.audit(tx, &caller, "acme_account.change_key", account.id, &detail)?;
+                kernel.audit(tx, &caller, Action::AcmeAccountChangeKey, account.id, &detail)?;
                 Ok(account)
             })
             .await
@@ -210,7 +210,7 @@ fn register(
     let actor = Actor::Acme(account.id.to_string());
     let detail = json!({"after": describe(&account), "firstUse": bindings == 1});
     let reseller = Some(account.reseller);
-    kernel.audit_as(tx, reseller, &actor, origin, "acme_account.create", account.id.to_string(), &detail)?;
+    kernel.audit_as(tx, reseller, &actor, origin, Action::AcmeAccountCreate, account.id.to_string(), &detail)?;
     Ok(Registered::Created(account))
 }
 

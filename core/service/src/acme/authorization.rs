@@ -1,7 +1,8 @@
 //! Challenges that ACME clients answer, and authorizations they give up.
 
 use chancery_domain::{
-    Authorization, AuthorizationId, AuthorizationState, ChallengeId, Order, ProblemKind, Timestamp, ValidationProblem,
+    Action, Authorization, AuthorizationId, AuthorizationState, ChallengeId, Order, ProblemKind, Timestamp,
+    ValidationProblem,
 };
 use chancery_store::Tx;
 use serde_json::json;
@@ -112,7 +113,7 @@ impl Acme {
                     failed.push((order.id, problem.clone()));
                     fail_order(tx, order, problem, now)?;
                 }
-                kernel.audit(tx, &caller, "authorization.deactivate", id, &detail)?;
+                kernel.audit(tx, &caller, Action::AuthorizationDeactivate, id, &detail)?;
                 for order in others {
                     let other = order.id;
                     failed.extend(fail_if_hopeless(&kernel, tx, &caller, order, now)?.map(|problem| (other, problem)));

@@ -20,15 +20,6 @@ impl Acme {
     /// Asks for the certificate (RFC 8555 section 7.4), and waits a little for it: most are there at once. Asking again
     /// with the same CSR gives the order as it is; with another, the client would think that its key was used.
     pub async fn finalize(&self, by: &AcmeCaller, id: OrderId, csr: Vec<u8>) -> Result<Order, ServiceError> {
-        let order = self.try_to_finalize(by, id, csr.clone()).await?;
-        match order.state {
-            // It was put back, and clients would wait for it in vain: asked again, they are told why.
-            OrderState::Ready => self.try_to_finalize(by, id, csr).await,
-            _ => Ok(order),
-        }
-    }
-
-    async fn try_to_finalize(&self, by: &AcmeCaller, id: OrderId, csr: Vec<u8>) -> Result<Order, ServiceError> {
         by.require_active()?;
         let ended = self.kernel.ended.watch(id);
         let known = self.orders.glimpse(&by.caller, id).await?;

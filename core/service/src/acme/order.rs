@@ -2,7 +2,8 @@
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    AcmeAccountId, AuthorizationId, Identifier, Metadata, Order, OrderId, Problems, Profile, ProfileName, Timestamp,
+    AcmeAccountId, Action, AuthorizationId, Identifier, Metadata, Order, OrderId, Problems, Profile, ProfileName,
+    Timestamp,
 };
 use chancery_store::{Party, Tx};
 use serde_json::json;
@@ -168,7 +169,7 @@ fn pre_authorize(
     require_worth_trying(kernel, std::slice::from_ref(&authorization))?;
     tx.insert_authorization(&authorization, 0)?;
     let detail = json!({"name": name.to_string()});
-    kernel.audit(tx, caller, "authorization.create", authorization.id, &detail)?;
+    kernel.audit(tx, caller, Action::AuthorizationCreate, authorization.id, &detail)?;
     Ok(AuthorizationDetails { authorization, thumbprint: Some(who.acme_account.thumbprint) })
 }
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    Account, Authorization, AuthorizationError, AuthorizationId, AuthorizationState, AuthorizationStatus, Challenge,
-    ChallengeId, ChallengeState, ChallengeType, Identifier, Order, OrderError, OrderState, Profile, Scope, Timestamp,
+    Account, Action, Authorization, AuthorizationError, AuthorizationId, AuthorizationState, AuthorizationStatus,
+    Challenge, ChallengeId, ChallengeState, ChallengeType, Identifier, Order, OrderError, OrderState, Profile, Scope,
+    Timestamp,
 };
 use chancery_jose::SigningKey;
 use chancery_store::{Job, JobKind, Tx};
@@ -104,7 +105,7 @@ impl Authorizations {
                 let authorization = with_codes(&kernel, tx, authorization, &order)?;
                 tx.save_authorization(&authorization)?;
                 let count = authorization.challenges.len();
-                kernel.audit(tx, &by, "authorization.generate_challenges", id, &json!({"challenges": count}))?;
+                kernel.audit(tx, &by, Action::AuthorizationGenerateChallenges, id, &json!({"challenges": count}))?;
                 Ok(AuthorizationDetails { authorization, thumbprint })
             })
             .await;
@@ -187,7 +188,7 @@ impl Authorizations {
                 let cancelled = match order.filter(|order| order.is_open(now)) {
                     Some(open) => {
                         detail["orderBecame"] = "cancelled".into();
-                        detail["orderDetail"] = describe_with(&open, "because", "challenge.deactivate");
+                        detail["orderDetail"] = describe_with(&open, "because", Action::ChallengeDeactivate.as_str());
                         Some(cancel_order(tx, open, now)?)
                     }
                     None => {
@@ -195,7 +196,7 @@ impl Authorizations {
                         None
                     }
                 };
-                kernel.audit(tx, &by, "challenge.deactivate", id, &detail)?;
+                kernel.audit(tx, &by, Action::ChallengeDeactivate, id, &detail)?;
                 let authorization = own(tx, &by, id.authorization())?;
                 let thumbprint = shown_thumbprint(tx, &by, &authorization)?;
                 Ok((AuthorizationDetails { authorization, thumbprint }, cancelled))
@@ -294,7 +295,7 @@ fn audit_choice(
     id: ChallengeId,
     chosen: &Authorization,
 ) -> Result<(), ServiceError> {
-    kernel.audit(tx, by, "challenge.choose", id, &json!({"name": chosen.identifier.to_string()}))
+    kernel.audit(tx, by, Action::ChallengeChoose, id, &json!({"name": chosen.identifier.to_string()}))
 }
 
 fn challenge(tx: &mut Tx<'_>, caller: &Caller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {

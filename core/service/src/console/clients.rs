@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_domain::{Client, ClientId, Scope, ScopeSet, Secret, SecretHash, Timestamp};
+use chancery_domain::{Action, Client, ClientId, Scope, ScopeSet, Secret, SecretHash, Timestamp};
 use chancery_store::Tx;
 use serde_json::json;
 
@@ -60,10 +60,10 @@ impl Console {
                 let why = format!("there have been {MOST_EVER} clients already; renew one, or ask the operator");
                 return Err(refusal("client", why));
             }
-            let made = new.draw(by.caller.reseller, &me.kernel);
+            let made = new.draw(by.caller.reseller, now, me.kernel.entropy.as_ref());
             tx.insert_client(&made.client)?;
             let detail = json!({"name": new.name.as_str(), "scope": new.scopes.to_string(), "via": "console"});
-            me.kernel.audit(tx, &by.caller, "client.create", made.client.id, &detail)?;
+            me.kernel.audit(tx, &by.caller, Action::ClientCreate, made.client.id, &detail)?;
             Ok(made)
         };
         self.kernel.write_once(&caller, once, create).await
@@ -80,7 +80,7 @@ impl Console {
         let (now, fresh) = (self.kernel.now(), hash_secret(secret.reveal()));
         let change =
             move |client: Client| client.begin_rotation(fresh.clone(), now).map_err(|error| refusal("rotation", error));
-        self.change(session, current, id, Change::Renew("client.rotate"), change).await?;
+        self.change(session, current, id, Change::Renew(Action::ClientRotate), change).await?;
         Ok(secret)
     }
 
@@ -96,7 +96,7 @@ impl Console {
             }
             client.finish_rotation(now).map_err(|error| refusal("rotation", error))
         };
-        self.change(session, current, id, Change::Renew("client.finish_rotation"), change).await
+        self.change(session, current, id, Change::Renew(Action::ClientFinishRotation), change).await
     }
 
     /// Ends a client, its tokens and its sessions. Only the operator can enable it again.
@@ -134,7 +134,7 @@ impl Console {
                         }
                         action
                     }
-                    Change::Revoke => "client.revoke",
+                    Change::Revoke => Action::ClientRevoke,
                 };
                 let after = change(before)?;
                 tx.save_client(&after)?;
@@ -173,7 +173,7 @@ struct Maker {
 /// What is done to a client: a secret is given or taken, or it is ended.
 #[derive(Clone, Copy)]
 enum Change {
-    Renew(&'static str),
+    Renew(Action),
     Revoke,
 }
 

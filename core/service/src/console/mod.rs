@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use aws_lc_rs::hmac;
 use chancery_domain::{
-    Client, ClientId, Name, OperatorKey, OperatorKeyId, Reseller, ScopeSet, Secret, SecretHash, Timestamp,
+    Action, Client, ClientId, Name, OperatorKey, OperatorKeyId, Reseller, ScopeSet, Secret, SecretHash, Timestamp,
 };
 use chancery_store::{ConsoleSession, ExternalSession, SessionHolder, Tx};
 use data_encoding::BASE64URL_NOPAD;
@@ -119,7 +119,7 @@ impl Console {
                     Holder::Key(_) => tx.delete_console_session(&hash)?,
                     Holder::External { .. } => tx.end_external_session(&hash, now)?,
                 };
-                by.record(&me.kernel, tx, "console.sign_out", &json!({}))
+                by.record(&me.kernel, tx, Action::ConsoleSignOut, &json!({}))
             })
             .await
     }
@@ -135,7 +135,7 @@ impl Console {
                     Holder::Key(holder) => tx.delete_console_sessions(*holder, u32::MAX)?,
                     Holder::External { issuer, subject } => tx.end_external_sessions(issuer, subject, now)?,
                 };
-                by.record(&me.kernel, tx, "console.sign_out_everywhere", &json!({"sessions": ended}))?;
+                by.record(&me.kernel, tx, Action::ConsoleSignOutEverywhere, &json!({"sessions": ended}))?;
                 Ok(ended)
             })
             .await
@@ -310,7 +310,7 @@ impl Trace {
         &self,
         kernel: &Kernel,
         tx: &mut Tx<'_>,
-        action: &str,
+        action: Action,
         detail: &serde_json::Value,
     ) -> Result<(), ServiceError> {
         kernel.audit_as(tx, self.reseller, &self.actor, &self.origin, action, self.subject.clone(), detail)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_domain::{Scope, Secret};
+use chancery_domain::{Action, Scope, Secret};
 use chancery_store::{ExternalSession, Tx};
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::json;
@@ -122,7 +122,7 @@ impl Console {
             }
             let (name, scopes) = (vouched.name.clone(), vouched.scopes.clone());
             let person = Person::of_external(&issuer, &vouched.subject, name, scopes, reseller, origin.clone());
-            person.trace().record(&me.kernel, tx, "console.sign_in", &via)?;
+            person.trace().record(&me.kernel, tx, Action::ConsoleSignIn, &via)?;
             Ok(())
         };
         self.kernel.store.write(unit).await?;

@@ -1,6 +1,6 @@
 //! Signing in: with a client's id and secret, or with an operator's key.
 
-use chancery_domain::{ClientId, Secret, SecretHash};
+use chancery_domain::{Action, ClientId, Secret, SecretHash};
 use chancery_store::{ConsoleSession, SessionHolder, Tx};
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::json;
@@ -81,7 +81,7 @@ impl Console {
                 expires_at: now.plus(LONGEST),
             })
             .map_err(ServiceError::from)?;
-            person.trace().record(&me.kernel, tx, "console.sign_in", &json!({}))?;
+            person.trace().record(&me.kernel, tx, Action::ConsoleSignIn, &json!({}))?;
             Ok::<_, SignInRefusal>(())
         };
         self.kernel.store.write(unit).await?;

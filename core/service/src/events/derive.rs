@@ -1,7 +1,7 @@
 //! Events as they are read from the audit trail: a change is written down once, in its own unit of work, and what
 //! resellers are told of it follows from the record. Only what is named here is told.
 
-use chancery_domain::{ChallengeId, EventId, EventType, Timestamp};
+use chancery_domain::{Action, ChallengeId, EventId, EventType, Timestamp};
 use chancery_store::{AuditRecord, Outcome};
 use serde_json::{Map, Value, json};
 
@@ -75,65 +75,66 @@ impl Told<'_> {
     fn done(&mut self) {
         let (detail, subject) = (self.detail, self.record.subject.as_str());
         let account = text(detail, "account");
-        match self.record.action.as_str() {
-            "account.create" => self.account(EventType::AccountCreated),
-            "account.change" => changed(detail).into_iter().for_each(|kind| self.account(kind)),
-            "account.terminate" => self.account(EventType::AccountTerminated),
-            "eab_credential.create" => {
+        let Ok(action) = self.record.action.parse::<Action>() else { return };
+        match action {
+            Action::AccountCreate => self.account(EventType::AccountCreated),
+            Action::AccountChange => changed(detail).into_iter().for_each(|kind| self.account(kind)),
+            Action::AccountTerminate => self.account(EventType::AccountTerminated),
+            Action::EabCredentialCreate => {
                 self.tell(EventType::EabCredentialCreated, account, subject, pick(&detail["after"], CREDENTIAL));
             }
-            "eab_credential.revoke" => {
+            Action::EabCredentialRevoke => {
                 self.tell(EventType::EabCredentialRevoked, account, subject, pick(&detail["after"], CREDENTIAL));
             }
-            "acme_account.create" if detail["firstUse"] == true => {
+            Action::AcmeAccountCreate if detail["firstUse"] == true => {
                 let (account, kid) = (text(&detail["after"], "account"), text(&detail["after"], "kid"));
                 let data = Map::from_iter([("acmeAccount".to_owned(), subject.into())]);
                 self.tell(EventType::EabCredentialFirstUsed, account, kid.unwrap_or_default(), data);
             }
-            "order.create" => {
+            Action::OrderCreate => {
                 self.tell(EventType::OrderCreated, account, subject, pick(detail, ORDER));
                 if detail["ready"] == true {
                     self.tell(EventType::OrderReady, account, subject, pick(detail, ORDER));
                 }
             }
-            "order.put_back" => self.tell(EventType::OrderReady, account, subject, pick(detail, ORDER)),
-            "order.cancel" => self.tell(EventType::OrderCancelled, account, subject, pick(detail, ORDER)),
-            "order.fail" => self.tell(EventType::OrderInvalid, account, subject, pick(detail, ORDER)),
-            "challenge.validate" => {
+            Action::OrderPutBack => self.tell(EventType::OrderReady, account, subject, pick(detail, ORDER)),
+            Action::OrderCancel => self.tell(EventType::OrderCancelled, account, subject, pick(detail, ORDER)),
+            Action::OrderFail => self.tell(EventType::OrderInvalid, account, subject, pick(detail, ORDER)),
+            Action::ChallengeValidate => {
                 let kind = match detail["shown"] == true {
                     true => EventType::AuthorizationValid,
                     false => EventType::AuthorizationInvalid,
                 };
                 self.authorization(kind);
             }
-            "challenge.deactivate" | "authorization.deactivate" => {
+            Action::ChallengeDeactivate | Action::AuthorizationDeactivate => {
                 self.authorization(EventType::AuthorizationDeactivated);
             }
-            "certificate.issue" => {
+            Action::CertificateIssue => {
                 let certificate = text(detail, "certificate").unwrap_or_default();
                 let mut data = pick(detail, CERTIFICATE);
                 data.insert("order".to_owned(), subject.into());
                 self.tell(EventType::CertificateIssued, account, certificate, data);
                 self.tell(EventType::OrderValid, account, subject, pick(detail, ORDER));
             }
-            "certificate.revoke" => {
+            Action::CertificateRevoke => {
                 self.tell(EventType::CertificateRevoked, account, subject, pick(detail, CERTIFICATE));
             }
-            "certificate.expire_soon" => {
+            Action::CertificateExpireSoon => {
                 self.tell(EventType::CertificateExpiring, account, subject, pick(detail, CERTIFICATE));
             }
-            "webhook.disable" => {
+            Action::WebhookDisable => {
                 self.tell(EventType::WebhookDisabled, None, subject, pick(detail, &["url", "failingSince"]));
             }
-            "webhook.test" => self.tell(EventType::WebhookTest, None, subject, pick(detail, &["url"])),
+            Action::WebhookTest => self.tell(EventType::WebhookTest, None, subject, pick(detail, &["url"])),
             _ => {}
         }
     }
 
     fn refused(&mut self) {
-        let kind = match self.record.action.as_str() {
-            "order.refuse" if self.detail["quota"] == true => EventType::QuotaExceeded,
-            "order.refuse" => EventType::PolicyRefused,
+        let kind = match self.record.action.parse() {
+            Ok(Action::OrderRefuse) if self.detail["quota"] == true => EventType::QuotaExceeded,
+            Ok(Action::OrderRefuse) => EventType::PolicyRefused,
             _ => return,
         };
         let account = self.record.subject.as_str();

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{CertificateRecord, Timestamp};
+use chancery_domain::{Action, CertificateRecord, Timestamp};
 use chancery_store::{Expiring, Tx};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ const BATCH: u32 = 200;
 const DAY: u64 = 86_400;
 /// By how much the clocks of nodes may differ that are both right.
 const SKEW: Duration = Duration::from_secs(60);
-const ACTION: &str = "certificate.expire_soon";
+const ACTION: Action = Action::CertificateExpireSoon;
 
 #[derive(Clone)]
 pub struct Expiry {
@@ -141,7 +141,7 @@ fn believed(tx: &mut Tx<'_>, looked: i64, to: Timestamp, now: Timestamp) -> Resu
 /// Whether this notice was given before, as a look that went back may find. What a clock that was ahead has told has a time
 /// that is still to come, and does not count.
 fn is_told(kernel: &Kernel, tx: &mut Tx<'_>, certificate: &CertificateRecord, days: u32) -> Result<bool, ServiceError> {
-    let told = tx.details_of(certificate.id, ACTION, kernel.now().plus(SKEW))?;
+    let told = tx.details_of(certificate.id, ACTION.as_str(), kernel.now().plus(SKEW))?;
     let mut details = told.iter().filter_map(|detail| serde_json::from_str::<Value>(detail).ok());
     Ok(details.any(|detail| detail["daysLeft"] == days))
 }

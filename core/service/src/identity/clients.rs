@@ -1,9 +1,8 @@
 //! A new API client, whoever makes it.
 
-use chancery_domain::{Client, ClientId, ClientSecret, Name, ResellerId, ScopeSet, Secret, Timestamp};
+use chancery_domain::{Client, ClientId, ClientSecret, Entropy, Name, ResellerId, ScopeSet, Secret, Timestamp};
 
 use super::{draw_secret, hash_secret};
-use crate::kernel::Kernel;
 
 /// What a new client is to be.
 #[derive(Clone, Debug)]
@@ -27,8 +26,7 @@ impl NewClient {
     }
 
     /// Draws its id and its first secret. Nothing is stored yet.
-    pub(crate) fn draw(&self, reseller: ResellerId, kernel: &Kernel) -> NewSecret {
-        let (now, entropy) = (kernel.now(), kernel.entropy.as_ref());
+    pub(crate) fn draw(&self, reseller: ResellerId, now: Timestamp, entropy: &dyn Entropy) -> NewSecret {
         let secret = draw_secret(entropy);
         let client = Client {
             id: ClientId::new(now, entropy),

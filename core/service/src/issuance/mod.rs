@@ -16,8 +16,8 @@ mod transparency;
 use std::sync::Arc;
 
 use chancery_domain::{
-    AccountError, AuthorizationId, AuthorizationState, CaaEvidence, ChallengeType, Identifier, IssuanceProof, Issued,
-    Order, OrderId, OrderState, ProblemKind, ProofError, Timestamp, ValidationProblem,
+    AccountError, Action, AuthorizationId, AuthorizationState, CaaEvidence, ChallengeType, Identifier, IssuanceProof,
+    Issued, Order, OrderId, OrderState, ProblemKind, ProofError, Timestamp, ValidationProblem, Via,
 };
 use chancery_pki::{
     Certificate, CertificateRequest, Draft, IssuerUrls, Signed, SubscriberKey, SubscriberProfile, Terms,
@@ -258,7 +258,7 @@ impl Issuance {
                 error.iter().try_for_each(|error| refused::write_end(&me.kernel, tx, &order, error))?;
                 let order = fail_order(tx, order, problem.clone(), me.kernel.now())?;
                 let detail = describe_with(&order, "problem", problem.to_string());
-                me.kernel.audit_own(tx, Some(order.reseller), "order.fail", id, &detail)?;
+                me.kernel.audit_own(tx, Some(order.reseller), Action::OrderFail, id, &detail)?;
                 Ok::<_, ServiceError>(true)
             })
             .await;
@@ -287,7 +287,8 @@ impl Issuance {
     }
 
     /// Puts an order back to where it can be finalized again, since account or reseller are suspended or others have used up
-    /// a quota; unless the account has ended since, which cancelled its open orders and found this one at work.
+    /// a quota; unless the account has ended since, which cancelled its open orders and found this one at work. A quota ends
+    /// orders of ACME: their clients wait for a certificate or for an end, and would finalize nothing twice.
     async fn put_back(&self, id: OrderId, because: &'static str, error: ServiceError) -> Result<(), ServiceError> {
         let (me, why) = (self.clone(), error.clone());
         let back = self
@@ -296,17 +297,22 @@ impl Issuance {
             .write(move |tx| {
                 let Some(order) = me.claim(tx, id)? else { return Ok(false) };
                 Parties::hold(tx, &order)?.require_alive()?;
+                if order.via == Via::Acme && matches!(error, ServiceError::QuotaExceeded { .. }) {
+                    return Err(error.clone());
+                }
                 refused::write_end(&me.kernel, tx, &order, &error)?;
                 let (reseller, mut detail) = (order.reseller, describe_with(&order, "because", because));
                 let dropped = put_back_order(tx, order, me.kernel.now())?;
                 detail["droppedSerial"] = json!(dropped);
-                me.kernel.audit_own(tx, Some(reseller), "order.put_back", id, &detail)?;
+                me.kernel.audit_own(tx, Some(reseller), Action::OrderPutBack, id, &detail)?;
                 Ok::<_, ServiceError>(true)
             })
             .await;
-        if let Err(gone @ ServiceError::Account(AccountError::Terminated(_))) = back {
-            let problem = as_problem(&gone).ok_or_else(|| gone.clone())?;
-            return self.end(id, problem, Some(gone)).await;
+        if let Err(end @ (ServiceError::Account(AccountError::Terminated(_)) | ServiceError::QuotaExceeded { .. })) =
+            back
+        {
+            let problem = as_problem(&end).ok_or_else(|| end.clone())?;
+            return self.end(id, problem, Some(end)).await;
         }
         self.announce(id);
         if back? {
@@ -418,7 +424,7 @@ impl Issuance {
         detail["fingerprint"] = issued.fingerprint.as_str().into();
         detail["notBefore"] = issued.not_before.to_string().into();
         detail["notAfter"] = issued.not_after.to_string().into();
-        kernel.audit_own(tx, Some(order.reseller), "certificate.issue", id, &detail)?;
+        kernel.audit_own(tx, Some(order.reseller), Action::CertificateIssue, id, &detail)?;
         fault::reached(Step::Keeping);
         Ok(Some(order))
     }

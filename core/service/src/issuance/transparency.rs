@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use chancery_domain::{OrderId, Timestamp};
+use chancery_domain::{Action, OrderId, Timestamp};
 use chancery_pki::{CurrentLogs, Draft, LogEntry, LogList, Precertificate, Sct, Validity};
 use chancery_store::{DraftRow, OpenPrecertificate, PrecertificateFate, PrecertificateRow, Tx};
 use serde_json::json;
@@ -125,7 +125,7 @@ impl Issuance {
             let mut detail = describe_with(&order, "serial", serial);
             detail["fingerprint"] = hex(&signed.sha256()).into();
             detail["notAfter"] = kept.not_after.to_string().into();
-            self.kernel.audit_own(tx, Some(order.reseller), "precertificate.sign", id, &detail)?;
+            self.kernel.audit_own(tx, Some(order.reseller), Action::PrecertificateSign, id, &detail)?;
         }
         Ok(Some(kept))
     }
@@ -171,7 +171,7 @@ impl Issuance {
         };
         let mut detail = describe_with(&order, "serial", serial);
         detail["logs"] = scts.iter().map(said).collect();
-        self.kernel.audit_own(tx, Some(order.reseller), "precertificate.log", id, &detail)
+        self.kernel.audit_own(tx, Some(order.reseller), Action::PrecertificateLog, id, &detail)
     }
 
     /// Revokes the precertificates that no certificate will come of, and forgets those whose certificate is there; says how
@@ -214,7 +214,7 @@ fn end_all(kernel: &Kernel, tx: &mut Tx<'_>, ended: &[OpenPrecertificate]) -> Re
     let revoked = tx.give_up_precertificates(&given_up, kernel.now())?;
     for open in ended.iter().filter(|open| revoked.contains(&open.serial)) {
         let detail = json!({"serial": open.serial, "because": "no certificate has its serial number, nor will have"});
-        kernel.audit_own(tx, Some(open.reseller), "precertificate.revoke", open.order, &detail)?;
+        kernel.audit_own(tx, Some(open.reseller), Action::PrecertificateRevoke, open.order, &detail)?;
     }
     Ok(revoked)
 }

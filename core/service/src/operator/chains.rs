@@ -1,6 +1,6 @@
 //! Further chains of an issuing CA: others vouch for it, and clients may prefer their roots.
 
-use chancery_domain::{IssuerId, Timestamp};
+use chancery_domain::{Action, IssuerId, Timestamp};
 use chancery_pki::{Certificate, IssuerChain, request_to_pem};
 use chancery_store::{ChainRecord, IssuerKind, IssuerRecord, Tx};
 use serde_json::json;
@@ -42,7 +42,7 @@ impl Operator {
         let made = tokio::task::spawn_blocking(move || issuer.request()).await.map_err(ServiceError::internal)?;
         let request = made.and_then(|der| request_to_pem(&der)).map_err(unsigned)?;
         let (me, id, detail) = (self.clone(), record.id, json!({"name": record.name}));
-        self.kernel.store.write(move |tx| me.record(tx, None, "issuer.request", id, &detail)).await?;
+        self.kernel.store.write(move |tx| me.record(tx, None, Action::IssuerRequest, id, &detail)).await?;
         Ok(request)
     }
 
@@ -109,7 +109,7 @@ impl Operator {
         }
         let made = details(&record)?;
         let detail = json!({"name": issuer.name, "number": number, "root": made.root()});
-        self.record(tx, None, "issuer.add_chain", issuer.id, &detail)?;
+        self.record(tx, None, Action::IssuerAddChain, issuer.id, &detail)?;
         Ok(made)
     }
 
@@ -146,7 +146,7 @@ impl Operator {
         }
         let root = chain.map(ChainDetails::root);
         let detail = json!({"name": issuer.name, "number": number.unwrap_or(0), "root": root});
-        self.record(tx, None, "issuer.prefer_chain", issuer.id, &detail)
+        self.record(tx, None, Action::IssuerPreferChain, issuer.id, &detail)
     }
 
     /// Removes one: it is not offered any more, nor is its number given to another, which clients would take for it.
@@ -171,7 +171,7 @@ impl Operator {
                 tx.keep_chain_number(issuer.id, number)?;
                 tx.delete_chain(issuer.id, number)?;
                 let detail = json!({"name": issuer.name, "number": number, "root": removed.root()});
-                me.record(tx, None, "issuer.remove_chain", issuer.id, &detail)?;
+                me.record(tx, None, Action::IssuerRemoveChain, issuer.id, &detail)?;
                 Ok(removed)
             })
             .await

@@ -1,4 +1,4 @@
-use chancery_domain::{ApiKey, ApiKeyId, Client, ClientError, ClientId, Name, ResellerId, ScopeSet, Secret};
+use chancery_domain::{Action, ApiKey, ApiKeyId, Client, ClientError, ClientId, Name, ResellerId, ScopeSet, Secret};
 use chancery_store::Tx;
 use serde_json::json;
 
@@ -35,10 +35,10 @@ impl Operator {
         let create = move |tx: &mut Tx<'_>| {
             let reseller = reseller_by_code(tx, &code)?;
             me.kernel.do_once(tx, reseller.id, once.as_ref(), |tx| {
-                let made = new.draw(reseller.id, &me.kernel);
+                let made = new.draw(reseller.id, me.kernel.now(), me.kernel.entropy.as_ref());
                 tx.insert_client(&made.client)?;
                 let detail = json!({"name": new.name.as_str(), "scope": new.scopes.to_string()});
-                me.record(tx, Some(reseller.id), "client.create", made.client.id, &detail)?;
+                me.record(tx, Some(reseller.id), Action::ClientCreate, made.client.id, &detail)?;
                 Ok(made)
             })
         };
@@ -61,22 +61,23 @@ impl Operator {
     pub async fn begin_rotation(&self, id: ClientId) -> Result<NewSecret, ServiceError> {
         let secret = draw_secret(self.kernel.entropy.as_ref());
         let (hash, now) = (hash_secret(secret.reveal()), self.kernel.now());
-        let client =
-            self.change_client(id, "client.rotate", move |client| client.begin_rotation(hash.clone(), now)).await?;
+        let client = self
+            .change_client(id, Action::ClientRotate, move |client| client.begin_rotation(hash.clone(), now))
+            .await?;
         Ok(NewSecret { client, secret })
     }
 
     /// Drops the first secret.
     pub async fn finish_rotation(&self, id: ClientId) -> Result<Client, ServiceError> {
         let now = self.kernel.now();
-        self.change_client(id, "client.finish_rotation", move |client| client.finish_rotation(now)).await
+        self.change_client(id, Action::ClientFinishRotation, move |client| client.finish_rotation(now)).await
     }
 
     /// Disables a client, or enables it again: its tokens follow within seconds on every node. Its sessions at the console
     /// end for good.
     pub async fn set_client_disabled(&self, id: ClientId, disabled: bool) -> Result<Client, ServiceError> {
         let now = self.kernel.now();
-        let action = if disabled { "client.disable" } else { "client.enable" };
+        let action = if disabled { Action::ClientDisable } else { Action::ClientEnable };
         self.change_client(id, action, move |client| Ok(client.with_disabled(disabled, now))).await
     }
 
@@ -105,7 +106,7 @@ impl Operator {
                 };
                 tx.insert_api_key(&key)?;
                 let detail = json!({"name": key.name.as_str(), "scope": key.scopes.to_string()});
-                me.record(tx, Some(reseller.id), "api_key.create", id, &detail)?;
+                me.record(tx, Some(reseller.id), Action::ApiKeyCreate, id, &detail)?;
                 Ok(NewApiKey { key, text })
             })
             .await
@@ -134,12 +135,12 @@ impl Operator {
                     return Err(missing());
                 }
                 tx.advance_identity_epoch()?;
-                me.record(tx, Some(key.reseller), "api_key.revoke", id, &json!({"name": key.name.as_str()}))
+                me.record(tx, Some(key.reseller), Action::ApiKeyRevoke, id, &json!({"name": key.name.as_str()}))
             })
             .await
     }
 
-    async fn change_client<F>(&self, id: ClientId, action: &'static str, change: F) -> Result<Client, ServiceError>
+    async fn change_client<F>(&self, id: ClientId, action: Action, change: F) -> Result<Client, ServiceError>
     where
         F: Fn(Client) -> Result<Client, ClientError> + Send + 'static,
     {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::thread;
 
-use chancery_domain::{IssuerId, Timestamp};
+use chancery_domain::{Action, IssuerId, Timestamp};
 use chancery_pki::{
     CaName, CaPolicy, Certificate, CertificateInfo, Issuer, IssuerChain, IssuingCa, KeyAlgorithm, KeyError, PkiError,
     PolicyId, Purpose, Serial, SubscriberProfile, Validity, ValidityError, issuing, root,
@@ -108,7 +108,7 @@ impl Operator {
                 if first {
                     for issuer in &made {
                         tx.insert_issuer(issuer)?;
-                        me.record(tx, None, "issuer.create", issuer.id, &json!({"name": issuer.name}))?;
+                        me.record(tx, None, Action::IssuerCreate, issuer.id, &json!({"name": issuer.name}))?;
                     }
                 }
                 Ok::<_, ServiceError>(first)

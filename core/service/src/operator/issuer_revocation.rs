@@ -1,6 +1,6 @@
 //! A CA is revoked by its parent: it issues no more, and stands on the parent's list for good.
 
-use chancery_domain::{KeyType, ProfileName, RevocationReason, Timestamp};
+use chancery_domain::{Action, KeyType, ProfileName, RevocationReason, Timestamp};
 use chancery_store::{IssuerKind, IssuerRecord, IssuerRevocation};
 use serde_json::json;
 
@@ -65,7 +65,7 @@ impl Operator {
                     if let Some(replaced) = replaced {
                         detail["replaced"] = replaced.as_str().into();
                     }
-                    me.record(tx, None, "issuer.revoke", *id, &detail)?;
+                    me.record(tx, None, Action::IssuerRevoke, *id, &detail)?;
                 }
                 let gaps = gaps(&me.candidates(&after), &me.kernel.settings.issuing);
                 let revoked = RevokedIssuer { issuer, already: !revoked, replaced, gaps, unlisted: None };

@@ -1,6 +1,6 @@
 //! The life of issuing CAs: one is made, takes over from another, is retired, comes back.
 
-use chancery_domain::{IssuerId, KeyType, ProfileName, Timestamp};
+use chancery_domain::{Action, IssuerId, KeyType, ProfileName, Timestamp};
 use chancery_pki::{CaName, KeyAlgorithm, SubscriberProfile};
 use chancery_store::{IssuerKind, IssuerRecord, IssuerState, Tx};
 use serde_json::json;
@@ -86,7 +86,7 @@ impl Operator {
                 let before = tx.claim_issuers()?;
                 before.iter().filter(|record| record.id == old).try_for_each(require_no_preference)?;
                 me.add(tx, &before, &new, &json!({"name": new.name, "succeeds": old.to_string()}))?;
-                let old = me.change(tx, &before, old, IssuerState::Retired, "issuer.retire")?;
+                let old = me.change(tx, &before, old, IssuerState::Retired, Action::IssuerRetire)?;
                 Ok(RotatedIssuer { old, new: details(&new)? })
             })
             .await;
@@ -95,12 +95,12 @@ impl Operator {
 
     /// Stops a CA from issuing. What it issued is still served, and it still signs revocations.
     pub async fn retire_issuer(&self, which: &str) -> Result<IssuerDetails, ServiceError> {
-        self.move_issuer(which, IssuerState::Retired, "issuer.retire").await
+        self.move_issuer(which, IssuerState::Retired, Action::IssuerRetire).await
     }
 
     /// Lets a retired CA issue again.
     pub async fn activate_issuer(&self, which: &str) -> Result<IssuerDetails, ServiceError> {
-        self.move_issuer(which, IssuerState::Active, "issuer.activate").await
+        self.move_issuer(which, IssuerState::Active, Action::IssuerActivate).await
     }
 
     /// The profiles whose certificates a CA signs, now.
@@ -112,7 +112,7 @@ impl Operator {
         &self,
         which: &str,
         state: IssuerState,
-        action: &'static str,
+        action: Action,
     ) -> Result<IssuerDetails, ServiceError> {
         let (me, which) = (self.clone(), which.to_owned());
         self.kernel
@@ -132,7 +132,7 @@ impl Operator {
         before: &[IssuerRecord],
         id: IssuerId,
         state: IssuerState,
-        action: &str,
+        action: Action,
     ) -> Result<IssuerDetails, ServiceError> {
         let missing = || ServiceError::NotFound(Noun::Issuer, vec![id.to_string()]);
         let record = before.iter().find(|record| record.id == id).ok_or_else(missing)?;
@@ -173,7 +173,7 @@ impl Operator {
         if !tx.insert_issuer(made)? {
             return Err(ServiceError::NameInUse(Noun::Issuer, made.name.clone()));
         }
-        self.record(tx, None, "issuer.create", made.id, detail)
+        self.record(tx, None, Action::IssuerCreate, made.id, detail)
     }
 
     async fn make_below(

@@ -1,6 +1,6 @@
 //! The keys by which people sign in to the console as the operator.
 
-use chancery_domain::{Name, OperatorKey, OperatorKeyId, Secret};
+use chancery_domain::{Action, Name, OperatorKey, OperatorKeyId, Secret};
 use chancery_store::SessionHolder;
 use serde_json::json;
 
@@ -27,7 +27,7 @@ impl Operator {
                 let hash = hash_secret(text.reveal());
                 let key = OperatorKey { id, name: name.clone(), hash, revoked_at: None, created_at: now };
                 tx.insert_operator_key(&key)?;
-                me.record(tx, None, "operator_key.create", id, &json!({"name": key.name.as_str()}))?;
+                me.record(tx, None, Action::OperatorKeyCreate, id, &json!({"name": key.name.as_str()}))?;
                 Ok(NewOperatorKey { key, text })
             })
             .await
@@ -51,7 +51,7 @@ impl Operator {
                 }
                 let ended = tx.delete_console_sessions(SessionHolder::Operator(id), u32::MAX)?;
                 let detail = json!({"name": key.name.as_str(), "sessions": ended});
-                me.record(tx, None, "operator_key.revoke", id, &detail)
+                me.record(tx, None, Action::OperatorKeyRevoke, id, &detail)
             })
             .await
     }

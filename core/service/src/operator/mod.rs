@@ -16,7 +16,7 @@ pub(crate) mod secrets;
 
 use std::sync::Arc;
 
-use chancery_domain::{Reseller, ResellerId};
+use chancery_domain::{Action, Reseller, ResellerId};
 use chancery_store::Tx;
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ impl Operator {
         &self,
         tx: &mut Tx<'_>,
         reseller: Option<ResellerId>,
-        action: &str,
+        action: Action,
         subject: impl ToString,
         detail: &Value,
     ) -> Result<(), ServiceError> {

@@ -1,4 +1,4 @@
-use chancery_domain::{PageRequest, Pause, PauseId};
+use chancery_domain::{Action, PageRequest, Pause, PauseId};
 use chancery_store::Tx;
 
 use super::{Operator, reseller_by_code};
@@ -22,7 +22,7 @@ impl Operator {
         let unit = move |tx: &mut Tx<'_>| {
             let pause = tx.any_pause(id)?;
             let pause = lift(tx, pause)?;
-            me.record(tx, Some(pause.reseller), "pause.lift", id, &describe(&pause))?;
+            me.record(tx, Some(pause.reseller), Action::PauseLift, id, &describe(&pause))?;
             Ok(pause)
         };
         self.kernel.store.write(unit).await

@@ -1,5 +1,6 @@
 //! Sealing every secret anew after the key-encryption key was rotated.
 
+use chancery_domain::Action;
 use chancery_seal::key_id;
 use chancery_store::{SEALED_COLUMNS, SealedColumn, Tx};
 use serde_json::json;
@@ -32,8 +33,9 @@ impl Operator {
             if pass.resealed == 0 {
                 total.already = pass.already.saturating_sub(total.resealed);
                 let (me, detail) = (self.clone(), json!({"resealed": total.resealed}));
-                let note =
-                    move |tx: &mut Tx<'_>| me.record(tx, None, "kek.reseal", me.kernel.keyring.primary_id(), &detail);
+                let note = move |tx: &mut Tx<'_>| {
+                    me.record(tx, None, Action::KekReseal, me.kernel.keyring.primary_id(), &detail)
+                };
                 self.kernel.store.write(note).await?;
                 return Ok(total);
             }

@@ -1,4 +1,4 @@
-use chancery_domain::{Name, PageRequest, Reseller, ResellerCode, ResellerId};
+use chancery_domain::{Action, Name, PageRequest, Reseller, ResellerCode, ResellerId};
 use serde_json::json;
 
 use super::{Operator, reseller_by_code};
@@ -25,7 +25,7 @@ impl Operator {
                     return Err(ServiceError::NameInUse(Noun::Reseller, code.to_string()));
                 }
                 let detail = json!({"code": reseller.code.as_str(), "name": reseller.name.as_str()});
-                me.record(tx, Some(reseller.id), "reseller.create", reseller.id, &detail)?;
+                me.record(tx, Some(reseller.id), Action::ResellerCreate, reseller.id, &detail)?;
                 Ok(reseller)
             })
             .await
@@ -68,7 +68,7 @@ impl Operator {
                 let after = before.with_suspended(suspended, now);
                 tx.save_reseller(&after)?;
                 tx.advance_identity_epoch()?;
-                let action = if suspended { "reseller.suspend" } else { "reseller.resume" };
+                let action = if suspended { Action::ResellerSuspend } else { Action::ResellerResume };
                 me.record(tx, Some(after.id), action, after.id, &json!({"code": after.code.as_str()}))?;
                 let more = shut_out && ShutOut::Reseller(after.id).end_some(tx, now)?;
                 Ok::<_, ServiceError>((after, more))

@@ -13,7 +13,7 @@
 //! - *Numbers of accounts* that were given since are left out.
 //! - *Positions of events* likewise: whoever follows the feed, and had come further than the copy, misses nothing new.
 
-use chancery_domain::Timestamp;
+use chancery_domain::{Action, Timestamp};
 use chancery_store::Tx;
 use serde_json::json;
 
@@ -64,7 +64,7 @@ impl Operator {
                 };
                 tx.restart_epochs(now)?;
                 let detail = json!({"copyOf": copy_of.map(|at| at.to_string()), "droppedSerials": dropped});
-                me.record(tx, None, "database.restore", "database", &detail)?;
+                me.record(tx, None, Action::DatabaseRestore, "database", &detail)?;
                 Ok(restored)
             })
             .await

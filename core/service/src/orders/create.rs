@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    Account, AcmeAccount, CertificateId, CertificateRecord, CertificateState, DnsName, EabCredential, ExternalId,
-    Identifier, Metadata, Order, OrderId, OrderState, Problems, Profile, ProfileName, Scope, Timestamp, Via,
+    Account, AcmeAccount, Action, CertificateId, CertificateRecord, CertificateState, DnsName, EabCredential,
+    ExternalId, Identifier, Metadata, Order, OrderId, OrderState, Problems, Profile, ProfileName, Scope, Timestamp,
+    Via,
 };
 use chancery_pki::{CertificateRequest, SubscriberProfile, ceiling_days};
 use chancery_store::Tx;
@@ -315,7 +316,7 @@ impl Draft<'_> {
         tx.insert_certificate(&self.certificate(&order), order.external_id.as_ref().map(ExternalId::as_str))?;
         order.authorizations = authorizations.iter().map(|authorization| authorization.id).collect();
         let detail = describe_with(&order, "ready", order.state == OrderState::Ready);
-        self.kernel.audit(tx, self.caller, "order.create", order.id, &detail)?;
+        self.kernel.audit(tx, self.caller, Action::OrderCreate, order.id, &detail)?;
         let thumbprint = match self.acme {
             Some(account) => Some(account.thumbprint.clone()),
             None => tx.account_thumbprint(order.account)?,

@@ -1,7 +1,7 @@
 //! How an order ends without a certificate.
 
 use chancery_domain::{
-    Authorization, AuthorizationState, AuthorizationStatus, Order, ProblemKind, Timestamp, ValidationProblem,
+    Action, Authorization, AuthorizationState, AuthorizationStatus, Order, ProblemKind, Timestamp, ValidationProblem,
 };
 use chancery_pki::Draft;
 use chancery_store::{JobKind, Tx};
@@ -50,7 +50,7 @@ pub(crate) fn fail_if_hopeless(
 ) -> Result<Option<ValidationProblem>, ServiceError> {
     let Some(problem) = hopeless(&tx.authorizations(order.id)?, now) else { return Ok(None) };
     let order = fail_order(tx, order, problem.clone(), now)?;
-    kernel.audit(tx, by, "order.fail", order.id, &describe_with(&order, "problem", problem.to_string()))?;
+    kernel.audit(tx, by, Action::OrderFail, order.id, &describe_with(&order, "problem", problem.to_string()))?;
     Ok(Some(problem))
 }
 

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chancery_domain::{
-    AccountError, AccountId, AcmeAccountId, Authorization, AuthorizationStatus, ExternalId, Finalization, Order,
-    OrderError, OrderId, OrderState, OrderStatus, Page, Problem, Scope, Timestamp,
+    AccountError, AccountId, AcmeAccountId, Action, Authorization, AuthorizationStatus, ExternalId, Finalization,
+    Order, OrderError, OrderId, OrderState, OrderStatus, Page, Problem, Scope, Timestamp,
 };
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
@@ -195,7 +195,7 @@ impl Orders {
                 }
                 tx.save_order(&order)?;
                 kernel.enqueue(tx, JobKind::Issue, order.id)?;
-                kernel.audit(tx, &by, "order.finalize", order.id, &describe(&order))?;
+                kernel.audit(tx, &by, Action::OrderFinalize, order.id, &describe(&order))?;
                 Ok(Ok(Finalized::Accepted(tell(tx, order, Some(found))?)))
             })
             .await;
@@ -227,7 +227,7 @@ impl Orders {
                     Err(gone @ AccountError::Terminated(_)) => return Err(gone.into()),
                 }
                 let order = cancel_order(tx, order, kernel.now())?;
-                kernel.audit(tx, &by, "order.cancel", order.id, &describe(&order))?;
+                kernel.audit(tx, &by, Action::OrderCancel, order.id, &describe(&order))?;
                 details(tx, order)
             })
             .await;

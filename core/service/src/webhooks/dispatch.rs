@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_lc_rs::hmac;
-use chancery_domain::{Attempted, Delivery, DeliveryState, ResellerId, Timestamp, Webhook, WebhookId, WebhookState};
+use chancery_domain::{
+    Action, Attempted, Delivery, DeliveryState, ResellerId, Timestamp, Webhook, WebhookId, WebhookState,
+};
 use chancery_store::{Place, Tx};
 use serde_json::json;
 
@@ -78,6 +80,13 @@ impl Dispatch {
         let goes_on = self.kernel.store.write(move |tx| conclude(&kernel, tx, &delivery, version, &sent)).await?;
         metrics::counter!("chancery_webhook_attempts_total", "outcome" => outcome).increment(1);
         Ok(goes_on)
+    }
+
+    /// Holds on to the webhook; `false` where it is another node's by now, or is not to be sent to any more.
+    pub async fn keep(&self, id: WebhookId) -> Result<bool, ServiceError> {
+        let kernel = self.kernel.clone();
+        let keep = move |tx: &mut Tx<'_>| tx.renew_webhook(id, &kernel.node, kernel.now().plus(LEASE));
+        Ok(self.kernel.store.write(keep).await?.is_some())
     }
 
     /// Lets the webhook go.
@@ -204,5 +213,5 @@ fn disable(kernel: &Kernel, tx: &mut Tx<'_>, webhook: Webhook, since: Timestamp)
     tx.save_webhook(&disabled)?;
     let detail = json!({"url": disabled.url.shown(), "failingSince": since.to_string()});
     tracing::warn!(webhook = %disabled.id, "a webhook has failed for long and is disabled");
-    kernel.audit_own(tx, Some(disabled.reseller), "webhook.disable", disabled.id, &detail)
+    kernel.audit_own(tx, Some(disabled.reseller), Action::WebhookDisable, disabled.id, &detail)
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{
-    Delivery, DeliveryId, DeliveryState, Description, EventId, EventType, Page, Scope, Secret, Timestamp, Webhook,
-    WebhookId, WebhookSecretId, WebhookState, WebhookUrl,
+    Action, Delivery, DeliveryId, DeliveryState, Description, EventId, EventType, Page, Scope, Secret, Timestamp,
+    Webhook, WebhookId, WebhookSecretId, WebhookState, WebhookUrl,
 };
 use chancery_store::{Place, Tx, WebhookSecret};
 use data_encoding::BASE64;
@@ -93,7 +93,7 @@ impl Webhooks {
             };
             tx.insert_webhook(&webhook, &Place { position: horizon, id: String::new() })?;
             let (secret, others_end) = (draw_secret(&kernel, tx, webhook.id)?, now);
-            kernel.audit(tx, &by, "webhook.create", webhook.id, &json!({"after": describe(&webhook)}))?;
+            kernel.audit(tx, &by, Action::WebhookCreate, webhook.id, &json!({"after": describe(&webhook)}))?;
             Ok(NewWebhookSecret { webhook, secret, others_end })
         };
         self.kernel.write_once(caller, once, unit).await
@@ -142,7 +142,7 @@ impl Webhooks {
                 };
                 tx.save_webhook(&after)?;
                 let detail = json!({"before": describe(&before), "after": describe(&after)});
-                kernel.audit(tx, &caller, "webhook.change", id, &detail)?;
+                kernel.audit(tx, &caller, Action::WebhookChange, id, &detail)?;
                 Ok(after)
             })
             .await
@@ -157,7 +157,7 @@ impl Webhooks {
             .write(move |tx| {
                 let before = own(tx, &caller, id)?;
                 tx.delete_webhook(id)?;
-                kernel.audit(tx, &caller, "webhook.delete", id, &json!({"before": describe(&before)}))
+                kernel.audit(tx, &caller, Action::WebhookDelete, id, &json!({"before": describe(&before)}))
             })
             .await
     }
@@ -173,7 +173,7 @@ impl Webhooks {
                 // A new version: whoever sends to it now goes on with the new secret.
                 tx.save_webhook(&webhook)?;
                 let secret = draw_secret(&kernel, tx, id)?;
-                kernel.audit(tx, &caller, "webhook.rotate_secret", id, &json!({}))?;
+                kernel.audit(tx, &caller, Action::WebhookRotateSecret, id, &json!({}))?;
                 Ok(NewWebhookSecret { webhook, secret, others_end: kernel.now().plus(OVERLAP) })
             })
             .await
@@ -189,7 +189,8 @@ impl Webhooks {
                 let webhook = own(tx, &caller, id)?;
                 let detail = json!({"url": webhook.url.shown()});
                 let (reseller, actor, origin) = (Some(caller.reseller), &caller.actor, &caller.origin);
-                let line = kernel.audit_line(reseller, actor, origin, "webhook.test", id.to_string(), &detail);
+                let line =
+                    kernel.audit_line(reseller, actor, origin, Action::WebhookTest.as_str(), id.to_string(), &detail);
                 tx.append_audit(&line)?;
                 let event = EventId { record: line.id, place: 0 };
                 let delivery = new_delivery(&kernel, &webhook, event, EventType::WebhookTest);
@@ -233,7 +234,7 @@ impl Webhooks {
                 let again = found.again(kernel.now());
                 tx.save_delivery(&again)?;
                 let detail = json!({"delivery": delivery.to_string(), "event": again.event.to_string()});
-                kernel.audit(tx, &caller, "webhook.redeliver", id, &detail)?;
+                kernel.audit(tx, &caller, Action::WebhookRedeliver, id, &detail)?;
                 Ok(again)
             })
             .await

@@ -5,16 +5,16 @@ use axum::response::Response;
 use chancery_domain::{Client, Name, Problems, Scope, ScopeSet};
 use chancery_http::Door;
 use chancery_service::identity::NewClient;
-use chancery_service::{Caller, Outcome, ServiceError};
+use chancery_service::{Caller, ServiceError};
 use maud::{Markup, html};
 
-use super::{current, proof, revealed};
+use super::{current, proof, revealed, told};
 use crate::form::Fields;
 use crate::layout::Context;
-use crate::once::once;
+use crate::once::{once, shown};
 use crate::parts::{Complaints, Field, heading, trail};
 use crate::refused::Refused;
-use crate::session::{Signed, SignedIn, see_other};
+use crate::session::{Signed, SignedIn};
 
 pub(crate) async fn form(State(_): State<Door>, who: SignedIn) -> Result<Response, Refused> {
     who.caller.require(Scope::WriteAccount)?;
@@ -25,15 +25,16 @@ pub(crate) async fn form(State(_): State<Door>, who: SignedIn) -> Result<Respons
 pub(crate) async fn create(State(door): State<Door>, signed: Signed) -> Result<Response, Refused> {
     let made = match read(&signed.form) {
         Ok(new) => {
-            door.services.console.create_client(&signed.session, &current(&signed.form), new, once(&signed.form)).await
+            let (current, once) = (current(&signed.form), once(&signed.form, told));
+            door.services.console.create_client(&signed.session, &current, new, once).await
         }
         Err(error) => Err(error),
     };
     match made {
-        Ok(Outcome::Replayed(_)) => Ok(see_other("/console/clients?done=twice")),
-        Ok(Outcome::Fresh(made)) => {
-            let (name, id) = (made.client.name.as_str(), made.client.id.to_string());
-            Ok(revealed(&signed.context, name, "Its secret is shown only now.", &id, &made.secret))
+        Ok(made) => {
+            let made = shown(&made, told);
+            let (name, id, secret) = (made.text("name"), made.text("id"), made.text("secret"));
+            Ok(revealed(&signed.context, name, "Its secret is shown only now.", id, secret))
         }
         Err(error) => {
             let complaints = Complaints::of(error)?;

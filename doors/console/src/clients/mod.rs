@@ -8,7 +8,9 @@ use axum::Router;
 use chancery_domain::{Client, Secret, Timestamp};
 use chancery_http::Door;
 use chancery_http::routing::{get, post};
+use chancery_service::identity::NewSecret;
 use maud::{Markup, html};
+use serde_json::{Value, json};
 
 use crate::form::Fields;
 use crate::layout::Context;
@@ -56,15 +58,21 @@ fn proof(asks: bool, verb: &str, label: &str) -> Markup {
     }
 }
 
+/// What is shown of a new client.
+pub(crate) fn told(made: &NewSecret) -> Value {
+    let NewSecret { client, secret } = made;
+    json!({"name": client.name.as_str(), "id": client.id.to_string(), "secret": secret.reveal()})
+}
+
 /// The page that shows a secret, once.
-fn revealed(context: &Context, title: &str, about: &str, id: &str, secret: &Secret) -> axum::response::Response {
+fn revealed(context: &Context, title: &str, about: &str, id: &str, secret: &str) -> axum::response::Response {
     let body = html! {
         (trail("/console/clients", "API clients"))
         (heading(title, html! { (about) }, html! {}))
         section.card {
             p.caution { "Keep it now: only its hash stays here, and nobody can show it again." }
             h2 { "Client id" } (copyable("the client id", id))
-            h2 { "Client secret" } (copyable("the client secret", secret.reveal()))
+            h2 { "Client secret" } (copyable("the client secret", secret))
         }
     };
     context.page(title, body)

@@ -29,7 +29,7 @@ pub(crate) async fn rotate(
     match door.services.console.begin_rotation(&signed.session, &current(&signed.form), id).await {
         Ok(secret) => {
             let about = "Both secrets work now. Put this one everywhere, then drop the old one.";
-            Ok(revealed(&signed.context, "New secret", about, &id.to_string(), &secret))
+            Ok(revealed(&signed.context, "New secret", about, &id.to_string(), secret.reveal()))
         }
         Err(error) => again(&door, &signed, id, error).await,
     }

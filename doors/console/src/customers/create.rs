@@ -42,7 +42,7 @@ pub(crate) async fn create(State(door): State<Door>, change: Change) -> Result<R
                 (heading(account.email.as_str(), html! { "The customer is created. Its ACME key is shown only now." }, html! {
                     a.button href={ "/console/customers/" (account.id) } { "To the customer" }
                 }))
-                (once(&pasted))
+                (shown_once(&pasted))
             };
             Ok(context.page("New customer", body))
         }
@@ -59,7 +59,7 @@ pub(crate) async fn create(State(door): State<Door>, change: Change) -> Result<R
 }
 
 /// A key, where it is seen once.
-pub(crate) fn once(pasted: &Pasted) -> Markup {
+pub(crate) fn shown_once(pasted: &Pasted) -> Markup {
     html! {
         section.card {
             p.caution { "Keep the HMAC key now: only a sealed copy stays here, and nobody can show it again." }

@@ -2,15 +2,16 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use chancery_domain::{AccountId, EabTerms, Kid, Label, Problems, Timestamp};
+use chancery_domain::{AccountId, EabTerms, Kid, Label, Problems, ProfileName, Timestamp};
 use chancery_http::Door;
-use chancery_service::{CreatedCredential, Noun, Outcome, ServiceError};
+use chancery_service::{CreatedCredential, Noun, ServiceError};
 use maud::{Markup, html};
+use serde_json::{Value, json};
 
-use super::create::once;
+use super::create::shown_once;
 use super::show::{self, Part, Wrong};
 use crate::form::Fields;
-use crate::once::once as sent_once;
+use crate::once::{once, shown};
 use crate::parts::{Complaints, copyable, heading, trail};
 use crate::refused::Refused;
 use crate::session::{Change, see_other};
@@ -32,30 +33,36 @@ pub(crate) async fn create(
     let account: AccountId = id.parse().map_err(|_| ServiceError::not_found(Noun::Account))?;
     let now = door.services.now();
     let made = match read(&form, now) {
-        Ok(terms) => door.services.credentials.create(&caller, account, terms, sent_once(&form)).await,
+        Ok(terms) => door.services.credentials.create(&caller, account, terms, once(&form, told)).await,
         Err(error) => Err(error),
     };
-    let CreatedCredential { credential, account, hmac_key, profiles } = match made {
-        Ok(Outcome::Fresh(made)) => made,
-        Ok(Outcome::Replayed(_)) => return Ok(see_other(&format!("/console/customers/{id}?done=twice"))),
+    let made = match made {
+        Ok(made) => shown(&made, told),
         Err(error) => {
             let wrong = Wrong { what: Part::NewKey, complaints: Complaints::of(error)?, form };
             return show::shown(&door, &caller, &context, account, Some(wrong)).await;
         }
     };
-    let profile = profiles.first().unwrap_or(&door.services.settings.default_profile);
+    let profile = Some(made.text("profile")).filter(|profile| !profile.is_empty());
     let pasted = Pasted {
-        directory: door.urls.acme_directory(profile.as_str()),
-        kid: credential.kid.to_string(),
-        hmac: hmac_key.reveal().to_owned(),
-        email: account.email.to_string(),
+        directory: door.urls.acme_directory(profile.unwrap_or(door.services.settings.default_profile.as_str())),
+        kid: made.text("kid").to_owned(),
+        hmac: made.text("hmac").to_owned(),
+        email: made.text("email").to_owned(),
     };
     let body = html! {
-        (trail(&format!("/console/customers/{}", account.id), account.email.as_str()))
-        (heading("New ACME key", html! { "For " (account.email) ". It is shown only now." }, html! {}))
-        (once(&pasted))
+        (trail(&format!("/console/customers/{account}"), &pasted.email))
+        (heading("New ACME key", html! { "For " (pasted.email) ". It is shown only now." }, html! {}))
+        (shown_once(&pasted))
     };
     Ok(context.page("New ACME key", body))
+}
+
+/// What is shown of a new credential.
+fn told(made: &CreatedCredential) -> Value {
+    let CreatedCredential { credential, account, hmac_key, profiles } = made;
+    let profile = profiles.first().map(ProfileName::as_str);
+    json!({"kid": credential.kid.to_string(), "hmac": hmac_key.reveal(), "email": account.email.as_str(), "profile": profile})
 }
 
 pub(crate) async fn revoke(

@@ -4,15 +4,15 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chancery_domain::{ClientId, ScopeSet};
 use chancery_http::Door;
-use chancery_service::identity::{NewClient, NewSecret};
+use chancery_service::identity::NewClient;
 use chancery_service::{Noun, Outcome, ServiceError};
 use maud::html;
 
-use super::resellers::shown;
-use crate::clients::new_client;
+use super::resellers::shown as page;
+use crate::clients::{new_client, told};
 use crate::form::Fields;
 use crate::layout::Context;
-use crate::once::once;
+use crate::once::{Shown, once, shown};
 use crate::parts::{Complaints, copyable, heading, trail};
 use crate::refused::Refused;
 use crate::session::{OperatorChange, see_other};
@@ -23,15 +23,17 @@ pub(crate) async fn create(
     change: OperatorChange,
 ) -> Result<Response, Refused> {
     let made = match read(&change.form) {
-        Ok(new) => change.operator.create_client_once(&code, new, once(&change.form)).await,
+        Ok(new) => change.operator.create_client_once(&code, new, once(&change.form, told)).await,
         Err(error) => Err(error),
     };
     match made {
-        Ok(Outcome::Replayed(_)) => Ok(done(&code, "twice")),
-        Ok(Outcome::Fresh(made)) => Ok(revealed(&change.context, &code, &made, &door.services.settings.audience)),
+        Ok(made) => {
+            let audience = &door.services.settings.audience;
+            Ok(revealed(&change.context, &code, &shown(&made, told), audience))
+        }
         Err(error) => {
             let complaints = Complaints::of(error)?;
-            shown(&door, &change.operator, &change.context, &code, Some((complaints, change.form))).await
+            page(&door, &change.operator, &change.context, &code, Some((complaints, change.form))).await
         }
     }
 }
@@ -42,6 +44,7 @@ pub(crate) async fn rotate(
     change: OperatorChange,
 ) -> Result<Response, Refused> {
     let made = change.operator.begin_rotation(read_id(&id)?).await?;
+    let made = shown(&Outcome::Fresh(made), told);
     Ok(revealed(&change.context, &code, &made, &door.services.settings.audience))
 }
 
@@ -78,14 +81,14 @@ fn read_id(id: &str) -> Result<ClientId, ServiceError> {
     id.parse().map_err(|_| ServiceError::not_found(Noun::Client))
 }
 
-fn revealed(context: &Context, code: &str, made: &NewSecret, audience: &str) -> Response {
+fn revealed(context: &Context, code: &str, made: &Shown, audience: &str) -> Response {
     let body = html! {
         (trail(&format!("/console/operator/resellers/{code}"), code))
-        (heading(made.client.name.as_str(), html! { "Its secret is shown only now." }, html! {}))
+        (heading(made.text("name"), html! { "Its secret is shown only now." }, html! {}))
         section.card {
             p.caution { "Hand it over safely: only its hash stays here, and nobody can show it again." }
-            h2 { "Client id" } (copyable("the client id", &made.client.id.to_string()))
-            h2 { "Client secret" } (copyable("the client secret", made.secret.reveal()))
+            h2 { "Client id" } (copyable("the client id", made.text("id")))
+            h2 { "Client secret" } (copyable("the client secret", made.text("secret")))
             h2 { "Audience" } (copyable("the audience", audience))
         }
     };

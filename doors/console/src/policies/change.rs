@@ -30,10 +30,12 @@ pub(crate) async fn edit(
     change: Change,
 ) -> Result<Response, Refused> {
     let policy = read_id(&id)?;
-    let changed = match read(&change.form).and_then(|draft| draft.read(&door.services.settings)) {
+    let before = door.services.policies.show(&change.caller, policy).await?.policy;
+    let changed = match read(&change.form).and_then(|draft| draft.read_over(&door.services.settings, Some(&before))) {
         Ok(input) => {
-            let seen = change.form.filled(SEEN).map(|text| text.parse().unwrap_or_default());
-            door.services.policies.replace(&change.caller, policy, input, seen).await
+            // A form that says nothing is older than this release, and may lack rules.
+            let seen = change.form.text(SEEN).parse().unwrap_or_default();
+            door.services.policies.replace(&change.caller, policy, input, Some(seen)).await
         }
         Err(error) => Err(error),
     };
