@@ -3,60 +3,36 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::documented::documented;
 use crate::id::{AuditId, IdError};
 use crate::text::cut;
 
-/// Writes the enum, its names and what each means from one place.
-macro_rules! events {
-    ($($variant:ident = $name:literal: $text:literal;)*) => {
-        /// What has happened.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum EventType { $(#[doc = $text] $variant,)* }
-
-        impl EventType {
-            pub const ALL: &'static [EventType] = &[$(EventType::$variant,)*];
-
-            pub const fn as_str(self) -> &'static str {
-                match self { $(EventType::$variant => $name,)* }
-            }
-
-            /// One sentence for the documentation.
-            pub const fn describe(self) -> &'static str {
-                match self { $(EventType::$variant => $text,)* }
-            }
-        }
-    };
-}
-
-events! {
-    AccountCreated = "account.created": "An account was created, with its first EAB credential.";
-    AccountUpdated = "account.updated": "The e-mail address, external id or metadata of an account changed.";
-    AccountSuspended = "account.suspended": "An account was suspended.";
-    AccountResumed = "account.resumed": "A suspended account was let go on.";
-    AccountTerminated = "account.terminated": "An account ended, and with it its credentials and open orders.";
-    EabCredentialCreated = "eab_credential.created": "A further EAB credential was created.";
-    EabCredentialRevoked = "eab_credential.revoked": "An EAB credential was revoked.";
-    EabCredentialFirstUsed = "eab_credential.first_used": "An EAB credential bound its first ACME account.";
-    OrderCreated = "order.created": "An order was created, through this interface or through ACME.";
-    OrderReady = "order.ready": "Every name of an order is authorized: it can be finalized.";
-    OrderValid = "order.valid": "The certificate of an order was issued.";
-    OrderInvalid = "order.invalid": "An order has failed; `data.problem` says why.";
-    OrderCancelled = "order.cancelled": "An order was cancelled.";
-    AuthorizationValid = "authorization.valid": "Control of a name was shown.";
-    AuthorizationInvalid = "authorization.invalid": "Control of a name was not shown; `data.problem` says why.";
-    AuthorizationDeactivated = "authorization.deactivated": "The permission for a name was given up.";
-    CertificateIssued = "certificate.issued": "A certificate was issued.";
-    CertificateExpiring = "certificate.expiring": "A certificate ends in `data.daysLeft` days, and no newer one of its account has all of its names.";
-    CertificateRevoked = "certificate.revoked": "A certificate was revoked.";
-    PolicyRefused = "policy.refused": "The rules of a policy refused an order, an authorization or a challenge.";
-    QuotaExceeded = "quota.exceeded": "An order or an authorization was refused because a quota is used up.";
-    WebhookDisabled = "webhook.disabled": "A webhook failed for so long that nothing is sent to it any more.";
-    WebhookTest = "webhook.test": "Somebody asked for a test of a webhook. Sent to that webhook alone.";
-}
-
-impl fmt::Display for EventType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+documented! {
+    /// What has happened.
+    EventType {
+        AccountCreated = "account.created": "An account was created, with its first EAB credential.";
+        AccountUpdated = "account.updated": "The e-mail address, external id or metadata of an account changed.";
+        AccountSuspended = "account.suspended": "An account was suspended.";
+        AccountResumed = "account.resumed": "A suspended account was let go on.";
+        AccountTerminated = "account.terminated": "An account ended, and with it its credentials and open orders.";
+        EabCredentialCreated = "eab_credential.created": "A further EAB credential was created.";
+        EabCredentialRevoked = "eab_credential.revoked": "An EAB credential was revoked.";
+        EabCredentialFirstUsed = "eab_credential.first_used": "An EAB credential bound its first ACME account.";
+        OrderCreated = "order.created": "An order was created, through this interface or through ACME.";
+        OrderReady = "order.ready": "Every name of an order is authorized: it can be finalized.";
+        OrderValid = "order.valid": "The certificate of an order was issued.";
+        OrderInvalid = "order.invalid": "An order has failed; `data.problem` says why.";
+        OrderCancelled = "order.cancelled": "An order was cancelled.";
+        AuthorizationValid = "authorization.valid": "Control of a name was shown.";
+        AuthorizationInvalid = "authorization.invalid": "Control of a name was not shown; `data.problem` says why.";
+        AuthorizationDeactivated = "authorization.deactivated": "The permission for a name was given up.";
+        CertificateIssued = "certificate.issued": "A certificate was issued.";
+        CertificateExpiring = "certificate.expiring": "A certificate ends in `data.daysLeft` days, and no newer one of its account has all of its names.";
+        CertificateRevoked = "certificate.revoked": "A certificate was revoked.";
+        PolicyRefused = "policy.refused": "The rules of a policy refused an order, an authorization or a challenge.";
+        QuotaExceeded = "quota.exceeded": "An order or an authorization was refused because a quota is used up.";
+        WebhookDisabled = "webhook.disabled": "A webhook failed for so long that nothing is sent to it any more.";
+        WebhookTest = "webhook.test": "Somebody asked for a test of a webhook. Sent to that webhook alone.";
     }
 }
 
@@ -64,8 +40,7 @@ impl FromStr for EventType {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.iter().copied().find(|kind| kind.as_str() == text);
-        found.ok_or_else(|| {
+        Self::named(text).ok_or_else(|| {
             format!("{:?} is not a type of event; the documentation at /docs lists them", cut(text, 100))
         })
     }

@@ -12,6 +12,7 @@ mod certificate;
 mod challenge;
 mod client;
 mod credential;
+mod documented;
 mod email;
 mod entropy;
 mod event;
