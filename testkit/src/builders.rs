@@ -133,7 +133,7 @@ impl Builders {
             external_id: None,
             metadata: Metadata::default(),
             suspended: false,
-            deleted_at: None,
+            terminated_at: None,
             created_at: now,
             updated_at: now,
             version: 1,

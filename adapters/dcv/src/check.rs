@@ -1,8 +1,7 @@
 //! What is asked of a validator, and what it answers.
 
-use std::sync::{Mutex, PoisonError};
-
 use chancery_domain::{Attempt, ChallengeType, Identifier, ProblemKind, Timestamp, ValidationProblem};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// A challenge to look at.
@@ -49,11 +48,11 @@ impl Looks {
     /// Waits for a look after which another is going to follow, and gives all so far.
     pub async fn next(&self) -> Vec<Attempt> {
         self.more.notified().await;
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.seen.lock().clone()
     }
 
     pub(crate) fn tell(&self, so_far: &[Attempt]) {
-        so_far.clone_into(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+        so_far.clone_into(&mut self.seen.lock());
         self.more.notify_one();
     }
 }

@@ -1,12 +1,13 @@
 //! The keys in use, and who may fetch them anew and when.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use chancery_jose::JwkSet;
 use chancery_service::identity::KeySource;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
 use crate::FetcherError;
@@ -73,11 +74,11 @@ impl JwksFetcher {
 #[async_trait]
 impl KeySource for JwksFetcher {
     fn keys(&self) -> Option<Arc<JwkSet>> {
-        self.shared.keys.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.keys.read().clone()
     }
 
     async fn refresh(&self) -> Outcome {
-        let next = self.shared.progress().next(self.shared.min_interval);
+        let next = self.shared.progress.lock().next(self.shared.min_interval);
         let mut outcome = match next {
             Next::Known(outcome) => return outcome,
             Next::Wait(outcome) => outcome,
@@ -111,7 +112,7 @@ impl Shared {
             }
             Err(error) => Err(self.failure(&error.to_string())),
         };
-        let mut progress = self.progress();
+        let mut progress = self.progress.lock();
         *progress = Progress { last: Some((Instant::now(), outcome.clone())), under_way: None };
         announce.send_replace(Some(outcome));
     }
@@ -121,15 +122,11 @@ impl Shared {
         if keys.keys.is_empty() {
             tracing::warn!(url = %self.fetch.endpoint, "the provider publishes no key that can be used");
         }
-        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(keys));
+        *self.keys.write() = Some(Arc::new(keys));
     }
 
     fn failure(&self, reason: &str) -> String {
         format!("fetching keys from {}: {reason}", self.fetch.endpoint)
-    }
-
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

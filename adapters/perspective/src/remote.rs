@@ -1,11 +1,12 @@
 //! One perspective, as it is asked from here.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_client::{BuildError, Client, Error, Method, RawRequest, Response, StatusCode, TransportError};
 use chancery_dcv::{CaaCheck, Check, Verified};
 use chancery_domain::{CaaEvidence, Secret, ValidationProblem};
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep, timeout};
@@ -95,7 +96,7 @@ impl Remote {
 
     /// Whether it could not be reached when it was last tried.
     pub fn is_away(&self) -> bool {
-        self.state().is_away
+        self.state.lock().is_away
     }
 
     /// Whether the challenge is met, as seen from there.
@@ -150,7 +151,7 @@ impl Remote {
             sleep(pause).await;
             pause = (pause * 2).min(LONGEST_WATCH);
             if timeout(CONNECTING, self.describe()).await.is_ok_and(|answer| answer.is_ok()) {
-                self.state().is_watched = false;
+                self.state.lock().is_watched = false;
                 self.note(None);
                 return;
             }
@@ -159,7 +160,7 @@ impl Remote {
 
     /// Tells in the log what has changed, but not every time where it goes to and fro.
     fn note(&self, failed: Option<&Unreachable>) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.is_away = failed.is_some();
         if state.is_away && !state.is_watched {
             state.is_watched = true;
@@ -177,10 +178,6 @@ impl Remote {
             Some(why) => tracing::warn!(perspective = self.name, %why, "a perspective cannot be asked"),
             None => tracing::info!(perspective = self.name, "a perspective can be asked again"),
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use chancery_domain::Entropy;
+use data_encoding::HEXLOWER;
 use x509_cert::serial_number::SerialNumber;
 
 use crate::error::PkiError;
@@ -42,7 +43,7 @@ impl Serial {
 /// 40 hexadecimal digits in lower case.
 impl fmt::Display for Serial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&HEXLOWER.encode(&self.0))
     }
 }
 

@@ -59,9 +59,18 @@ impl Contents {
 pub(crate) fn sign(tbs: &[u8], signer: &dyn Signer) -> Result<Vec<u8>, PkiError> {
     let signature = signer.sign(tbs)?;
     verify(signer.spki(), tbs, &signature)?;
+    put_behind(tbs, signer, &signature)
+}
+
+/// As [`sign`], without a check: for what is good for nothing unless somebody else has checked it.
+pub(crate) fn sign_unchecked(tbs: &[u8], signer: &dyn Signer) -> Result<Vec<u8>, PkiError> {
+    put_behind(tbs, signer, &signer.sign(tbs)?)
+}
+
+fn put_behind(tbs: &[u8], signer: &dyn Signer, signature: &[u8]) -> Result<Vec<u8>, PkiError> {
     let signed = || {
         let tbs = AnyRef::from_der(tbs)?;
-        let signature = BitStringRef::from_bytes(&signature)?;
+        let signature = BitStringRef::from_bytes(signature)?;
         Signed { tbs, algorithm: signer.algorithm().signature_algorithm(), signature }.to_der()
     };
     signed().map_err(PkiError::Encoding)

@@ -107,17 +107,8 @@ pub(crate) fn run(url: &DatabaseUrl, options: &Options) -> Result<Vec<Applied>, 
 
 /// Says whether the schema is the one this program knows, without touching it.
 pub(crate) fn check(url: &DatabaseUrl, options: &Options) -> Result<(), StoreError> {
-    let (found, needed) = match url {
-        DatabaseUrl::Sqlite(path) => {
-            let connection = sqlite_open(path)?;
-            let number = |sql: &str, params: &[i64]| -> Result<i64, StoreError> {
-                Ok(connection.query_row(sql, rusqlite::params_from_iter(params), |row| row.get(0))?)
-            };
-            let marked = number("SELECT COUNT(*) FROM sqlite_master WHERE name = 'schema_migrations'", &[])? == 1;
-            let found = if marked { number(NEWEST, &[])? } else { 0 };
-            let told = marked && number(HAS_COLUMN_SQLITE, &[])? == 1;
-            (found, if told { number(NEEDED, &[newest()])? } else { found })
-        }
+    let Schema { found, needed } = match url {
+        DatabaseUrl::Sqlite(path) => schema_of_sqlite(&sqlite_open(path)?)?,
         DatabaseUrl::Postgres(address) => schema_of_postgres(&mut open(address, options)?)?,
     };
     match missing(found, needed)? {
@@ -214,14 +205,34 @@ fn try_step(session: &mut Session) -> Result<Option<&'static Migration>, Refusal
     Ok(Some(step))
 }
 
-/// The newest step that was done to a PostgreSQL database, and what those that this program does not know need of one.
-pub(crate) fn schema_of_postgres(session: &mut Session) -> Result<(i64, i64), StoreError> {
+/// Which steps were done to a database.
+#[derive(Default)]
+pub(crate) struct Schema {
+    /// The newest of them.
+    pub(crate) found: i64,
+    /// The newest that a program must know, for the sake of those that this one does not know.
+    pub(crate) needed: i64,
+}
+
+pub(crate) fn schema_of_sqlite(connection: &rusqlite::Connection) -> Result<Schema, StoreError> {
+    let number = |sql: &str, params: &[i64]| -> Result<i64, StoreError> {
+        Ok(connection.query_row(sql, rusqlite::params_from_iter(params), |row| row.get(0))?)
+    };
+    if number("SELECT COUNT(*) FROM sqlite_master WHERE name = 'schema_migrations'", &[])? == 0 {
+        return Ok(Schema::default());
+    }
+    let found = number(NEWEST, &[])?;
+    let told = number(HAS_COLUMN_SQLITE, &[])? == 1;
+    Ok(Schema { found, needed: if told { number(NEEDED, &[newest()])? } else { found } })
+}
+
+pub(crate) fn schema_of_postgres(session: &mut Session) -> Result<Schema, StoreError> {
     if number(session, "SELECT COUNT(to_regclass('schema_migrations'))", &[])? == 0 {
-        return Ok((0, 0));
+        return Ok(Schema::default());
     }
     let found = number(session, NEWEST, &[])?;
     let told = number(session, HAS_COLUMN_POSTGRES, &[])? == 1;
-    Ok((found, if told { number(session, NEEDED, params![newest()])? } else { found }))
+    Ok(Schema { found, needed: if told { number(session, NEEDED, params![newest()])? } else { found } })
 }
 
 fn open(address: &PostgresAddress, options: &Options) -> Result<Session, StoreError> {

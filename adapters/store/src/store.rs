@@ -211,6 +211,15 @@ impl Store {
         sqlite_copy::close(path)
     }
 
+    /// Brings all that was written into the one file of a SQLite database, so that whoever copies it has everything; an error
+    /// where somebody else has it open and that is not possible. On PostgreSQL there is nothing to do.
+    pub fn empty_log(&self) -> Result<(), StoreError> {
+        match self.backend.as_ref() {
+            Backend::Sqlite(pool) => pool.empty_log(),
+            Backend::Postgres(_) => Ok(()),
+        }
+    }
+
     /// What can be said of a database without changing anything.
     pub fn facts(url: &DatabaseUrl, options: &Options) -> Result<Facts, StoreError> {
         facts::facts(url, options)

@@ -1,7 +1,7 @@
 //! Puts the parts of an installation together: keys, store, use cases.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt};
 use std::sync::Arc;
 
 use chancery_dcv::Validator;
@@ -102,6 +102,22 @@ impl Installation {
             taken.advise("stop it; several nodes need PostgreSQL")
         });
         held.map(Some)
+    }
+
+    /// That a SQLite database has no second name by a hard link: its log is kept beside the name that it was opened by, and two
+    /// services with a log each would overwrite what the other has written.
+    pub fn require_one_name(&self) -> Result<(), Failure> {
+        let DatabaseUrl::Sqlite(path) = &self.database else { return Ok(()) };
+        // What cannot be looked at is told when it is opened.
+        let Some(names) = fs::metadata(path).ok().map(|file| file.nlink()).filter(|names| *names > 1) else {
+            return Ok(());
+        };
+        let failure = Failure::usage(format!("{} has {names} names, by hard links", path.display()));
+        let left = beside(path, ".restoring");
+        Err(failure.advise(match left.exists() {
+            true => format!("remove {}, which a restore has left that was cut off", left.display()),
+            false => "remove the others; `chancery backup` makes copies".to_owned(),
+        }))
     }
 
     /// Says why a database could not be opened, and what to do.

@@ -33,7 +33,7 @@ pub struct Account {
     pub external_id: Option<ExternalId>,
     pub metadata: Metadata,
     pub suspended: bool,
-    pub deleted_at: Option<Timestamp>,
+    pub terminated_at: Option<Timestamp>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub version: i64,
@@ -84,26 +84,30 @@ impl AccountChange {
 
 impl Account {
     pub fn status(&self) -> AccountStatus {
-        match (self.deleted_at, self.suspended) {
+        match (self.terminated_at, self.suspended) {
             (Some(_), _) => AccountStatus::Terminated,
             (None, true) => AccountStatus::Suspended,
             (None, false) => AccountStatus::Active,
         }
     }
 
-    /// Whether anything may be ordered or signed for it now.
+    pub fn is_terminated(&self) -> bool {
+        self.terminated_at.is_some()
+    }
+
+    /// That it has not ended; it may be suspended.
+    pub fn require_alive(&self) -> Result<(), AccountError> {
+        self.terminated_at.map_or(Ok(()), |at| Err(AccountError::Terminated(at)))
+    }
+
+    /// That something may be ordered or signed for it now.
     pub fn require_active(&self) -> Result<(), AccountError> {
-        match self.deleted_at {
-            Some(at) => Err(AccountError::Terminated(at)),
-            None if self.suspended => Err(AccountError::Suspended),
-            None => Ok(()),
-        }
+        self.require_alive()?;
+        if self.suspended { Err(AccountError::Suspended) } else { Ok(()) }
     }
 
     pub fn change(mut self, change: AccountChange, now: Timestamp) -> Result<Self, AccountError> {
-        if let Some(at) = self.deleted_at {
-            return Err(AccountError::Terminated(at));
-        }
+        self.require_alive()?;
         let AccountChange { email, suspended, external_id, metadata } = change;
         self.email = email.unwrap_or(self.email);
         self.suspended = suspended.unwrap_or(self.suspended);
@@ -115,10 +119,8 @@ impl Account {
 
     /// Ends the account for good.
     pub fn terminate(self, now: Timestamp) -> Result<Self, AccountError> {
-        match self.deleted_at {
-            Some(at) => Err(AccountError::Terminated(at)),
-            None => Ok(Self { deleted_at: Some(now), updated_at: now, ..self }),
-        }
+        self.require_alive()?;
+        Ok(Self { terminated_at: Some(now), updated_at: now, ..self })
     }
 }
 
@@ -140,7 +142,7 @@ mod tests {
             external_id: None,
             metadata: Metadata::default(),
             suspended: false,
-            deleted_at: None,
+            terminated_at: None,
             created_at: at,
             updated_at: at,
             version: 1,

@@ -18,7 +18,8 @@ pub struct Order {
     pub account: AccountId,
     /// The credential it was ordered with; the account's first one where none was named.
     pub kid: Kid,
-    /// That the credential was revoked already: the account's first one, ordered for by another of the account's names.
+    /// Whether that credential was revoked when the order was made. Only the account's first one may be: who names the
+    /// account by its id or e-mail address orders with it, whatever became of it.
     pub kid_was_revoked: bool,
     pub via: Via,
     /// Who ordered it, where that came through ACME.

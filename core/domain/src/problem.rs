@@ -10,11 +10,18 @@ pub struct Problem {
     pub message: String,
     /// The policy whose rule was broken, where one was.
     pub policy: Option<String>,
+    /// The place of the name that it is about among those that were asked for, where it is about one.
+    pub name: Option<usize>,
 }
 
 impl Problem {
     pub fn new(field: impl Into<String>, code: &'static str, message: impl fmt::Display) -> Self {
-        Self { field: field.into(), code, message: message.to_string(), policy: None }
+        Self { field: field.into(), code, message: message.to_string(), policy: None, name: None }
+    }
+
+    /// Something that is wrong with the name at this place.
+    pub fn of_name(place: usize, code: &'static str, message: impl fmt::Display) -> Self {
+        Self { name: Some(place), ..Self::new(format!("identifiers[{place}]"), code, message) }
     }
 }
 

@@ -57,9 +57,7 @@ impl AccountLookup {
             Self::Kid(kid) => tx.account_by_kid(reseller, *kid)?,
             Self::Email(email) => tx.account_by_email(reseller, email.key())?,
             Self::Credential(kid) => return of_credential(tx, reseller, *kid),
-            Self::NoCredential => {
-                return Err(ServiceError::NotFound(Noun::Account, vec!["with such an EAB credential".to_owned()]));
-            }
+            Self::NoCredential => return Err(ServiceError::not_found(Noun::Credential)),
             Self::Nothing(_) => None,
         };
         found.ok_or_else(|| ServiceError::not_found(Noun::Account))
@@ -83,7 +81,7 @@ impl AccountLookup {
     ) -> Result<Account, ServiceError> {
         let account = self.find(tx, reseller)?;
         if let Self::Credential(kid) = self
-            && account.deleted_at.is_none()
+            && !account.is_terminated()
             && let Some(credential) = tx.credential(reseller, *kid)?
             && credential.terms.expires_at.is_some_and(|end| end <= now)
         {
@@ -99,7 +97,7 @@ fn of_credential(tx: &mut Tx<'_>, reseller: ResellerId, kid: Kid) -> Result<Acco
     let account = tx.account(reseller, credential.account)?;
     let account = account.ok_or_else(|| ServiceError::internal("a credential without its account"))?;
     match credential.revoked_at {
-        Some(_) if account.deleted_at.is_none() => Err(ServiceError::CredentialRevoked(kid)),
+        Some(_) if !account.is_terminated() => Err(ServiceError::CredentialRevoked(kid)),
         _ => Ok(account),
     }
 }

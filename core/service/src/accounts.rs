@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chancery_domain::{
-    Account, AccountChange, AccountError, AccountId, Action, EabCredential, EabTerms, EmailAddress, ExternalId, Group,
-    GroupId, Kid, Metadata, Order, Page, PageRequest, Scope, Secret, Timestamp,
+    Account, AccountChange, AccountId, Action, EabCredential, EabTerms, EmailAddress, ExternalId, Group, GroupId, Kid,
+    Metadata, Order, Page, PageRequest, Scope, Secret, Timestamp,
 };
 use chancery_store::{AccountFilter, OrdersOf, Tx};
 use serde_json::{Value, json};
@@ -79,6 +79,12 @@ impl Accounts {
         caller.require_either(Scope::ReadAccount, Scope::WriteAccount)?;
         let reseller = caller.reseller;
         self.kernel.store.read(move |tx| lookup.find(tx, reseller)).await
+    }
+
+    /// The account that goes by this name, to be changed or added to: one that was terminated is not there any more.
+    pub async fn find_live(&self, caller: &Caller, lookup: AccountLookup) -> Result<Account, ServiceError> {
+        let found = self.find(caller, lookup).await?;
+        if found.is_terminated() { Err(ServiceError::not_found(Noun::Account)) } else { Ok(found) }
     }
 
     /// The account that goes by this name, where there is one.
@@ -209,7 +215,7 @@ impl Accounts {
 
 /// An account that has not been terminated; one that has is not there to be changed.
 pub(crate) fn claim_live(tx: &mut Tx<'_>, caller: &Caller, id: AccountId) -> Result<Account, ServiceError> {
-    let account = tx.claim_account(caller.reseller, id)?.filter(|account| account.deleted_at.is_none());
+    let account = tx.claim_account(caller.reseller, id)?.filter(|account| !account.is_terminated());
     account.ok_or_else(|| ServiceError::not_found(Noun::Account))
 }
 
@@ -228,7 +234,7 @@ fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewAccount) -
         external_id: new.external_id.clone(),
         metadata: new.metadata.clone(),
         suspended: false,
-        deleted_at: None,
+        terminated_at: None,
         created_at: now,
         updated_at: now,
         version: 1,
@@ -237,7 +243,7 @@ fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewAccount) -
     if !tx.insert_account(&account)? {
         // Somebody else's came in between the question and the insertion: now it is there to be seen.
         refuse_conflict(tx, &account)?;
-        return Err(ServiceError::EmailInUse(account.email.to_string()));
+        return Err(ServiceError::AccountInUse { email: Some(account.email.to_string()), external_id: None });
     }
     tx.insert_credential(&credential, &sealed)?;
     for group in &groups {
@@ -264,16 +270,18 @@ fn claim_groups(tx: &mut Tx<'_>, caller: &Caller, names: &[String]) -> Result<BT
 }
 
 fn refuse_conflict(tx: &mut Tx<'_>, account: &Account) -> Result<(), ServiceError> {
-    let others = |found: Option<Account>| found.filter(|other| other.id != account.id && other.deleted_at.is_none());
-    if others(tx.account_by_email(account.reseller, account.email.key())?).is_some() {
-        return Err(ServiceError::EmailInUse(account.email.to_string()));
+    let others = |found: Option<Account>| found.filter(|other| other.id != account.id && !other.is_terminated());
+    let email = others(tx.account_by_email(account.reseller, account.email.key())?).map(|_| account.email.to_string());
+    let external_id = match &account.external_id {
+        Some(wanted) => {
+            others(tx.account_by_external_id(account.reseller, wanted.as_str())?).map(|_| wanted.to_string())
+        }
+        None => None,
+    };
+    match (&email, &external_id) {
+        (None, None) => Ok(()),
+        _ => Err(ServiceError::AccountInUse { email, external_id }),
     }
-    if let Some(external_id) = &account.external_id
-        && others(tx.account_by_external_id(account.reseller, external_id.as_str())?).is_some()
-    {
-        return Err(ServiceError::ExternalIdInUse(external_id.to_string()));
-    }
-    Ok(())
 }
 
 fn describe(account: &Account) -> Value {
@@ -301,10 +309,7 @@ pub(crate) fn credential_with_account(
 /// An account that can have something new: not terminated, and held so until the unit of work ends.
 pub(crate) fn hold_live(tx: &mut Tx<'_>, caller: &Caller, id: AccountId) -> Result<Account, ServiceError> {
     let account = tx.hold_account(caller.reseller, id)?.ok_or_else(|| ServiceError::not_found(Noun::Account))?;
-    match account.require_active() {
-        Ok(()) | Err(AccountError::Suspended) => Ok(account),
-        Err(AccountError::Terminated(_)) => Err(ServiceError::not_found(Noun::Account)),
-    }
+    if account.is_terminated() { Err(ServiceError::not_found(Noun::Account)) } else { Ok(account) }
 }
 
 /// The account of an order: it is there as long as the order is.
@@ -342,7 +347,7 @@ pub(crate) fn account_for_order(
     let credential = tx.hold_credential(caller.reseller, kid)?;
     let credential = credential.ok_or_else(|| ServiceError::not_found(Noun::Credential))?;
     // Asked again now that nobody can revoke it in between.
-    if named && credential.revoked_at.is_some() && account.deleted_at.is_none() {
+    if named && credential.revoked_at.is_some() && !account.is_terminated() {
         return Err(ServiceError::CredentialRevoked(kid));
     }
     Ok(Orderer { account, credential })

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{Action, AuditId, Page, PageRequest, ResellerId, Scope};
+use chancery_domain::{Action, AuditId, PAGE_LIMIT_MAX, Page, PageRequest, ResellerId, Scope};
 use chancery_store::{AuditFilter, AuditRecord, Outcome, Tx};
 use serde_json::{Value, json};
 
@@ -155,7 +155,7 @@ impl Audit {
         let (mut lines, limit, mut after) = (Vec::new(), page.limit, page.after);
         loop {
             let left = limit.saturating_sub(u32::try_from(lines.len()).unwrap_or(limit));
-            let (filter, page) = (filter.clone(), PageRequest { limit: left, after });
+            let (filter, page) = (filter.clone(), PageRequest { limit: left.min(PAGE_LIMIT_MAX), after });
             let found = self.kernel.store.read(move |tx| tx.audit(&filter, &page)).await?;
             lines.extend(found.items);
             after = found.next;

@@ -1,12 +1,13 @@
 //! The CAs that sign, opened and ready.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{IssuerId, KeyType, OrderId, ProfileName};
 use chancery_pki::{CrlShards, Issuer, IssuerUrls, KeyAlgorithm, SubscriberProfile};
 use chancery_store::{ChainRecord, IssuerKind, IssuerRecord, IssuerStanding, IssuerState, Tx};
+use parking_lot::RwLock;
 
 use crate::chains::{Chains, preferred};
 use crate::error::ServiceError;
@@ -198,12 +199,12 @@ impl Authority {
         let issuing = records.iter().filter(|record| record.kind == IssuerKind::Issuing);
         let open = |record: &IssuerRecord| Ok((record.id, Arc::new(self.open(record, chains)?)));
         let loaded = issuing.map(open).collect::<Result<_, ServiceError>>()?;
-        *self.issuers.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded);
+        *self.issuers.write() = Arc::new(loaded);
         Ok(())
     }
 
     fn loaded(&self) -> Arc<Loaded> {
-        self.issuers.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.issuers.read().clone()
     }
 
     fn open(&self, record: &IssuerRecord, chains: &[ChainRecord]) -> Result<Signing, ServiceError> {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{Attempt, CaaReport, ChallengeType, Identifier, Problem};
-use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
+
+use crate::few::few_at_a_time;
 
 /// Names of one CSR that are asked about at a time.
 const AT_ONCE: usize = 4;
@@ -46,36 +47,21 @@ pub(crate) struct Question {
 
 /// What CAA has against each name, whichever of the methods is used: a name that one of them is allowed for is fine.
 pub(crate) async fn objections(asker: &Arc<dyn CaaAsker>, question: Question, patience: Duration) -> Vec<Problem> {
-    let end = Instant::now() + patience;
     let question = Arc::new(question);
-    let mut waiting = 0..question.names.len();
-    let mut answered = vec![false; question.names.len()];
-    let mut objections = Vec::new();
-    let mut asked = JoinSet::new();
-    loop {
-        while asked.len() < AT_ONCE
-            && let Some(place) = waiting.next()
-        {
-            let (asker, question) = (asker.clone(), question.clone());
-            asked.spawn(async move {
-                let Question { whose, names, account_uri, methods } = &*question;
-                (place, asker.ask(whose, &names[place], account_uri, methods).await)
-            });
+    let ask = |place: usize| {
+        let (asker, question) = (asker.clone(), question.clone());
+        async move {
+            let Question { whose, names, account_uri, methods } = &*question;
+            asker.ask(whose, &names[place], account_uri, methods).await
         }
-        match timeout_at(end, asked.join_next()).await {
-            Ok(Some(Ok((place, answer)))) => {
-                answered[place] = true;
-                objections.extend(answer.problem.map(|problem| Problem::new("csr", "caa", problem.detail)));
-            }
-            Ok(Some(Err(error))) => tracing::error!(%error, "a question about CAA did not end"),
-            // All are told, or there is no time left: what is still under way ends with the set.
-            Ok(None) | Err(_) => break,
-        }
-    }
-    let unasked = question.names.iter().zip(answered).filter(|(_, answered)| !answered);
-    objections.extend(unasked.map(|(name, _)| {
-        Problem::new("csr", "caa", format!("CAA could not be asked in time about {name}; try again"))
-    }));
+    };
+    let answers = few_at_a_time(AT_ONCE, Instant::now() + patience, (0..question.names.len()).map(ask)).await;
+    let objection = |(name, answer): (&Identifier, Option<CaaReport>)| match answer {
+        Some(answer) => answer.problem.map(|problem| problem.detail),
+        None => Some(format!("CAA could not be asked in time about {name}; try again")),
+    };
+    let objections = question.names.iter().zip(answers).filter_map(objection);
+    let mut objections: Vec<_> = objections.map(|detail| Problem::new("csr", "caa", detail)).collect();
     objections.sort_by(|one, other| one.message.cmp(&other.message));
     objections
 }

@@ -18,6 +18,7 @@ use crate::caller::{Actor, Caller, Origin};
 use crate::csr::{self, JudgedCsr};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
+use crate::failures;
 use crate::kernel::Kernel;
 use crate::orders::{OrderDetails, Standing, details, rules};
 
@@ -242,7 +243,7 @@ fn judge_csr(
     // Of a key that is refused anyway it would be told as what it is not: one of 1024 bits is of no type that there is.
     let key = request.key().ok().filter(|key| key.weaknesses().is_empty());
     let key_type = key.map(SubscriberKey::key_type);
-    let asked = Request { profile, identifiers: &names, key_type, challenge_type: None, validity_days: None };
+    let asked = Request { key_type, ..Request::of(profile, &names) };
     let standing = Standing::of(tx, account.id)?;
     match standing.judge(tx, settings, account.id, &asked, kernel.now()) {
         Ok(_) => {}
@@ -251,6 +252,8 @@ fn judge_csr(
         }
         Err(other) => return Err(other),
     }
+    problems.extend(standing.unshowable_without_acme(settings, &asked));
+    problems.extend(failures::paused(kernel, account.id, &names));
     let ask = Ask { account: account.id, names, methods: profile.challenge_types.clone() };
     Ok(Judged { problems, ask: Some(ask) })
 }
@@ -311,8 +314,7 @@ pub(crate) fn revoke(
 }
 
 fn nothing_to_revoke(certificate: &CertificateRecord, key_is_blocked: bool, now: Timestamp) -> ServiceError {
-    let why = why_nothing(certificate, key_is_blocked, now);
-    ServiceError::NotFound(Noun::Certificate, vec![format!("to revoke: {why}")])
+    ServiceError::NothingToRevoke(why_nothing(certificate, key_is_blocked, now))
 }
 
 /// Why there is nothing of a certificate to revoke, and what was done all the same.

@@ -4,7 +4,7 @@
 
 use chancery_domain::{IssuerId, Timestamp};
 use chancery_pki::{Certificate, IssuerChain, chain_to_pem, chain_to_pkcs7};
-use chancery_store::{ChainRecord, IssuerRecord, PreferredChain};
+use chancery_store::{ChainMark, ChainRecord, IssuerRecord, PreferredChain};
 
 use crate::error::ServiceError;
 
@@ -82,8 +82,13 @@ impl Chains {
     }
 
     /// What each further chain is known by, to find out whether the database has others by now.
-    pub(crate) fn marks(&self, issuer: IssuerId) -> impl Iterator<Item = (IssuerId, u32, String)> {
-        self.further.iter().map(move |further| (issuer, further.number, further.fingerprint.clone()))
+    pub(crate) fn marks(&self, issuer: IssuerId) -> impl Iterator<Item = ChainMark> {
+        let mark = move |further: &Further| ChainMark {
+            issuer,
+            number: further.number,
+            fingerprint: further.fingerprint.clone(),
+        };
+        self.further.iter().map(mark)
     }
 }
 

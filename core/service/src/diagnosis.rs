@@ -5,13 +5,14 @@ use std::sync::Arc;
 use chancery_domain::policy::Request;
 use chancery_domain::{Account, Attempt, CaaReport, ChallengeType, Identifier, Problem, ProfileName, Scope};
 use chancery_store::Tx;
-use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use crate::account_lookup::AccountLookup;
 use crate::caa::{CaaAsker, PATIENCE};
 use crate::caller::Caller;
 use crate::error::ServiceError;
+use crate::failures;
+use crate::few::few_at_a_time;
 use crate::kernel::Kernel;
 use crate::limits::Limit;
 use crate::orders::Standing;
@@ -114,19 +115,20 @@ fn judge(
         _ => Vec::new(),
     };
     let (mut objections, mut unfit) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
-    for name in names {
+    for (place, name) in names.iter().enumerate() {
         let one = std::slice::from_ref(name);
+        // It was judged by itself, and is one of several.
+        let placed = |problem: Problem| match problem.name {
+            Some(_) => Problem { name: Some(place), field: format!("identifiers[{place}]"), ..problem },
+            None => problem,
+        };
         let problem = |problem: &dyn std::fmt::Display| Problem::new("name", "not_acceptable", problem);
         let mut found: Vec<_> = rules.problems(one).iter().map(|each| problem(each)).collect();
         unfit.push(!found.is_empty());
         if let (Some(account), Some(standing)) = (account, &standing) {
-            let asked =
-                Request { profile, identifiers: one, key_type: None, challenge_type: None, validity_days: None };
-            found.extend(standing.verdict(settings, &asked).violations);
+            found.extend(standing.verdict(settings, &Request::of(profile, one)).violations.into_iter().map(placed));
             found.extend(full.iter().cloned());
-            if let Some(pause) = kernel.pauses.of(account.id, name) {
-                found.push(Problem::new("name", "paused", format!("new orders are paused until {pause} is lifted")));
-            }
+            found.extend(failures::paused(kernel, account.id, one).into_iter().map(placed));
         }
         objections.push(found);
     }
@@ -140,31 +142,21 @@ async fn see(
     whose: &str,
     account_uri: &str,
     methods: &[ChallengeType],
-    mut found: Vec<&mut Diagnosis>,
+    found: Vec<&mut Diagnosis>,
 ) {
-    let end = Instant::now() + PATIENCE;
-    let mut waiting = found.iter().map(|each| each.name.clone()).enumerate().collect::<Vec<_>>().into_iter();
-    found.iter_mut().for_each(|each| each.out_of_time = true);
-    let mut looks = JoinSet::new();
-    loop {
-        while looks.len() < AT_ONCE
-            && let Some((place, name)) = waiting.next()
-        {
-            let (asker, whose, uri, methods) =
-                (asker.clone(), whose.to_owned(), account_uri.to_owned(), methods.to_vec());
-            looks.spawn(async move {
-                let web = async { if name.is_wildcard() { None } else { Some(asker.probe(&whose, &name).await) } };
-                let (caa, web) = tokio::join!(asker.ask(&whose, &name, &uri, &methods), web);
-                (place, caa, web)
-            });
+    let look = |name: Identifier| {
+        let (asker, whose, uri, methods) = (asker.clone(), whose.to_owned(), account_uri.to_owned(), methods.to_vec());
+        async move {
+            let web = async { if name.is_wildcard() { None } else { Some(asker.probe(&whose, &name).await) } };
+            tokio::join!(asker.ask(&whose, &name, &uri, &methods), web)
         }
-        match timeout_at(end, looks.join_next()).await {
-            Ok(Some(Ok((place, caa, web)))) => {
-                let each = &mut found[place];
-                (each.caa, each.web, each.out_of_time) = (Some(caa), web, false);
-            }
-            Ok(Some(Err(error))) => tracing::error!(%error, "a look at a name did not end"),
-            Ok(None) | Err(_) => return,
+    };
+    let names: Vec<_> = found.iter().map(|each| each.name.clone()).collect();
+    let looks = few_at_a_time(AT_ONCE, Instant::now() + PATIENCE, names.into_iter().map(look)).await;
+    for (each, look) in found.into_iter().zip(looks) {
+        match look {
+            Some((caa, web)) => (each.caa, each.web) = (Some(caa), web),
+            None => each.out_of_time = true,
         }
     }
 }

@@ -21,6 +21,9 @@ pub enum ServiceError {
     /// There is no such thing, or it is somebody else's: the caller cannot tell which.
     #[error("{}", not_found(*.0, .1))]
     NotFound(Noun, Vec<String>),
+    /// There is a certificate, and nothing of it to revoke.
+    #[error("there is no certificate to revoke: {0}")]
+    NothingToRevoke(String),
     /// The account is suspended or terminated.
     #[error(transparent)]
     Account(#[from] AccountError),
@@ -42,12 +45,9 @@ pub enum ServiceError {
     /// Another thing of the reseller has this name.
     #[error("another {0} named {1:?} exists already; choose another name")]
     NameInUse(Noun, String),
-    /// Another live account has this e-mail address.
-    #[error("an account with the e-mail address {0} exists already")]
-    EmailInUse(String),
-    /// Another live account has this external id.
-    #[error("an account with the external id {0:?} exists already")]
-    ExternalIdInUse(String),
+    /// Other live accounts have this e-mail address, this external id, or both.
+    #[error("{}", in_use(.email.as_deref(), .external_id.as_deref()))]
+    AccountInUse { email: Option<String>, external_id: Option<String> },
     /// The order cannot do this in its state.
     #[error(transparent)]
     Order(#[from] OrderError),
@@ -77,8 +77,8 @@ pub enum ServiceError {
         last: Decision,
     },
     /// There are as many as there may be.
-    #[error("{0}")]
-    TooMany(String),
+    #[error("{}", .0.reached(*.1))]
+    TooMany(Cap, u32),
     /// More was begun than is finished in some seconds.
     #[error("the service has more to do than it can at the moment; try again")]
     Busy,
@@ -91,9 +91,6 @@ pub enum ServiceError {
     /// The certificate of an order cannot be issued.
     #[error("the certificate cannot be issued: {0}")]
     Unissuable(ValidationProblem),
-    /// There are as many as there may be.
-    #[error("there are {0} webhooks already, and no more may be; delete one first")]
-    TooManyWebhooks(u32),
     /// The cursor was altered, or made for another list or filter.
     #[error("the cursor does not belong to this list and filter; start again without it")]
     BadCursor,
@@ -161,6 +158,30 @@ pub enum Noun {
     Delivery,
     OperatorKey,
     Pause,
+}
+
+/// What there may be so many of and not more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cap {
+    OpenOrders,
+    Policies,
+    PoliciesOfGroup,
+    Webhooks,
+}
+
+impl Cap {
+    fn reached(self, most: u32) -> String {
+        match self {
+            Self::OpenOrders => format!(
+                "the account has {most} orders that wait to be finalized; finalize or cancel some of them first"
+            ),
+            Self::Policies => format!("there are {most} policies, and no more are kept; delete some first"),
+            Self::PoliciesOfGroup => {
+                format!("the group has {most} policies, and no more are looked at for one order")
+            }
+            Self::Webhooks => format!("there are {most} webhooks already, and no more may be; delete one first"),
+        }
+    }
 }
 
 fn broken_rules(count: usize) -> String {
@@ -234,6 +255,18 @@ fn not_found(noun: Noun, which: &[String]) -> String {
         [] => format!("there is no such {noun}"),
         [only] => format!("there is no {noun} {only}"),
         several => format!("there are no {} {}", noun.plural(), several.join(", ")),
+    }
+}
+
+fn in_use(email: Option<&str>, external_id: Option<&str>) -> String {
+    match (email, external_id) {
+        (Some(email), None) => format!("an account with the e-mail address {email} exists already"),
+        (None, Some(external_id)) => format!("an account with the external id {external_id:?} exists already"),
+        (email, external_id) => format!(
+            "accounts with the e-mail address {} and the external id {:?} exist already",
+            email.unwrap_or_default(),
+            external_id.unwrap_or_default(),
+        ),
     }
 }
 

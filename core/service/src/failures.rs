@@ -1,7 +1,9 @@
 //! Names whose validation fails again and again: held to a rate, and paused in the end.
 
-use chancery_domain::{AccountId, Action, Authorization, Failure, Identifier, PauseId, ProblemKind, ValidationProblem};
-use chancery_store::Tx;
+use chancery_domain::{
+    AccountId, Action, Authorization, Failure, Identifier, PauseId, Problem, ProblemKind, ValidationProblem,
+};
+use chancery_store::{FailuresInRow, Tx};
 use serde_json::json;
 
 use crate::error::ServiceError;
@@ -30,6 +32,14 @@ pub(crate) fn require_worth_trying(kernel: &Kernel, authorizations: &[Authorizat
         Some(last) => Err(ServiceError::Failing { names, last }),
         None => Ok(()),
     }
+}
+
+/// The pauses that stand against new orders of an account for these names.
+pub(crate) fn paused(kernel: &Kernel, account: AccountId, names: &[Identifier]) -> Vec<Problem> {
+    let paused = names.iter().enumerate().filter_map(|(place, name)| Some((place, kernel.pauses.of(account, name)?)));
+    let told =
+        |(place, pause)| Problem::of_name(place, "paused", format!("new orders are paused until {pause} is lifted"));
+    paused.map(told).collect()
 }
 
 /// A validation that has failed, for what is to be done once that is durable.
@@ -72,11 +82,11 @@ pub(crate) fn count(
         problem: problem.to_string(),
         at: now,
     };
-    let (id, failures, already) = tx.count_failure(&failure, IN_A_ROW)?;
-    let paused = failures >= most;
-    if paused && !already {
+    let FailuresInRow { pause: id, number, is_paused } = tx.count_failure(&failure, IN_A_ROW)?;
+    let paused = number >= most;
+    if paused && !is_paused {
         tx.pause(id, now)?;
-        let detail = json!({"account": account.to_string(), "name": name.to_string(), "failures": failures});
+        let detail = json!({"account": account.to_string(), "name": name.to_string(), "failures": number});
         kernel.audit_own(tx, Some(authorization.reseller), Action::PauseBegin, id, &detail)?;
     }
     Ok(Some(Failed { account, name, paused: paused.then_some(id) }))

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::caller::Caller;
 use crate::cursor::{ListName, ListRequest, Listed};
-use crate::error::{Noun, ServiceError};
+use crate::error::{Cap, Noun, ServiceError};
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
 
@@ -132,9 +132,7 @@ impl Groups {
         self.change_policy(caller, id, policy, Action::AccountGroupAssignPolicy, |kernel, tx, id, policy| {
             let new = tx.assign_policy(id, policy, kernel.now())?;
             if new && tx.policies_of_group_up_to(id, MOST_POLICIES + 1)? > i64::from(MOST_POLICIES) {
-                let message =
-                    format!("the group has {MOST_POLICIES} policies, and no more are looked at for one order");
-                return Err(ServiceError::TooMany(message));
+                return Err(ServiceError::TooMany(Cap::PoliciesOfGroup, MOST_POLICIES));
             }
             Ok(new)
         })

@@ -3,9 +3,10 @@
 //! for it still waits, and when the rush is over so is its work.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use chancery_domain::ResellerId;
+use parking_lot::Mutex;
 
 use crate::error::ServiceError;
 
@@ -30,7 +31,7 @@ pub struct Hand {
 
 impl InHand {
     pub(crate) fn take(&self, reseller: ResellerId) -> Hand {
-        let mut counts = self.counts();
+        let mut counts = self.0.lock();
         counts.all += 1;
         *counts.of.entry(reseller).or_default() += 1;
         Hand { counts: self.clone(), reseller }
@@ -38,7 +39,7 @@ impl InHand {
 
     /// That a reseller may begin something: there is room, or they have less than their fair share.
     pub(crate) fn require_room(&self, reseller: ResellerId) -> Result<(), ServiceError> {
-        let counts = self.counts();
+        let counts = self.0.lock();
         let mine = counts.of.get(&reseller).copied().unwrap_or(0);
         let others = counts.of.len() - usize::from(mine > 0);
         if counts.all < MOST || mine < (MOST / (others + 1)).max(1) {
@@ -47,15 +48,11 @@ impl InHand {
         metrics::counter!("chancery_http_overload_total", "reason" => "backlog").increment(1);
         Err(ServiceError::Busy)
     }
-
-    fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Hand {
     fn drop(&mut self) {
-        let mut counts = self.counts.counts();
+        let mut counts = self.counts.0.lock();
         counts.all -= 1;
         match counts.of.get_mut(&self.reseller) {
             Some(count) if *count > 1 => *count -= 1,
@@ -94,7 +91,7 @@ mod tests {
         drop(hands);
         assert!(in_hand.require_room(noisy).is_ok() && in_hand.require_room(other).is_ok());
         drop(others);
-        let counts = in_hand.counts();
+        let counts = in_hand.0.lock();
         assert_eq!((counts.all, counts.of.len()), (0, 0));
     }
 }

@@ -9,7 +9,7 @@ use chancery_domain::{
     ValidationProblem,
 };
 use chancery_pki::{CertificateRequest, Draft};
-use chancery_store::{Party, StoreError, Tx};
+use chancery_store::{Bar, Party, StoreError, Tx};
 
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
@@ -20,7 +20,7 @@ const CAA_AGE: Duration = Duration::from_secs(8 * 3600);
 
 /// Those on whom an order depends: its customer, credential, ACME account and reseller.
 pub(crate) struct Parties {
-    account: Account,
+    pub(crate) account: Account,
     credential: Option<EabCredential>,
     acme_account: Option<AcmeAccount>,
     reseller: Option<Reseller>,
@@ -59,19 +59,11 @@ impl Parties {
         Ok(Self { account, credential, acme_account: None, reseller })
     }
 
-    /// That the account has not ended; it may be suspended.
-    pub(crate) fn require_alive(&self) -> Result<(), ServiceError> {
-        match self.account.require_active() {
-            Err(gone @ AccountError::Terminated(_)) => Err(gone.into()),
-            Ok(()) | Err(AccountError::Suspended) => Ok(()),
-        }
-    }
-
     /// Nothing is signed for an account that is suspended or gone, nor with a credential that was revoked since it ordered.
     /// One that was revoked before did not order: the account did so under another of its names. What ends the order is told
     /// before what only halts it.
     pub(crate) fn require_standing(&self, order: &Order) -> Result<(), ServiceError> {
-        self.require_alive()?;
+        self.account.require_alive()?;
         let standing = |credential: &EabCredential| credential.revoked_at.is_none() || order.kid_was_revoked;
         if !self.credential.as_ref().is_some_and(standing) {
             return Err(ServiceError::CredentialRevoked(order.kid));
@@ -96,10 +88,12 @@ pub(crate) fn require_unbarred(
     issuer: IssuerId,
 ) -> Result<(), ServiceError> {
     let key = request.key().map_err(ServiceError::internal)?;
-    let (kind, detail) = match tx.bars(key.sha256(), issuer)? {
-        (false, false) => return Ok(()),
-        (true, _) => (ProblemKind::BadCsr, "the key was revoked as compromised"),
-        (false, true) => (ProblemKind::ServerInternal, "the CA that was to sign it was revoked; order again"),
+    let (kind, detail) = match tx.bar_to_signing(key.sha256(), issuer)? {
+        None => return Ok(()),
+        Some(Bar::BlockedKey) => (ProblemKind::BadCsr, "the key was revoked as compromised"),
+        Some(Bar::RevokedIssuer) => {
+            (ProblemKind::ServerInternal, "the CA that was to sign it was revoked; order again")
+        }
     };
     Err(ServiceError::Unissuable(ValidationProblem { kind, detail: detail.to_owned() }))
 }
@@ -164,15 +158,14 @@ pub(crate) fn as_problem(error: &ServiceError) -> Option<ValidationProblem> {
         | ServiceError::RateLimited(_)
         | ServiceError::Failing { .. }
         | ServiceError::Paused(_)
-        | ServiceError::TooMany(_)
-        | ServiceError::TooManyWebhooks(_)
+        | ServiceError::TooMany(..)
         | ServiceError::MissingScope(_)
         | ServiceError::NotFound(..)
+        | ServiceError::NothingToRevoke(_)
         | ServiceError::Acme(_)
         | ServiceError::CredentialExpired(_)
         | ServiceError::NameInUse(..)
-        | ServiceError::EmailInUse(_)
-        | ServiceError::ExternalIdInUse(_)
+        | ServiceError::AccountInUse { .. }
         | ServiceError::OrderExternalIdInUse(_)
         | ServiceError::Order(_)
         | ServiceError::OrderNotReady(_)

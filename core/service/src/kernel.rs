@@ -1,6 +1,6 @@
 //! What all use cases share: the store, the clock, entropy, keys and settings.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_lc_rs::hmac;
@@ -8,6 +8,7 @@ use chancery_domain::{ChallengeId, Clock, Entropy, OrderId, Timestamp};
 use chancery_pki::{KeyBlocklist, Token};
 use chancery_seal::Keyring;
 use chancery_store::{AuditRecord, Job, JobKind, SEALED_COLUMNS, SPANS, SealedColumn, Store, StoreError, Tx};
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tracing::Span;
 
@@ -125,7 +126,7 @@ impl Kernel {
 
     /// The jobs that are to be begun at once; there is one receiver.
     pub fn take_jobs(&self) -> Option<mpsc::UnboundedReceiver<Fresh>> {
-        self.waiting.lock().ok().and_then(|mut waiting| waiting.take())
+        self.waiting.lock().take()
     }
 
     /// Adds a job to a unit of work, leased to this node.

@@ -111,7 +111,7 @@ fn find_all(tx: &mut Tx<'_>, caller: &Caller, names: &[String]) -> Result<Member
     let ids: Vec<_> = found.keys().copied().collect();
     let held = tx.ask_each(&ids, |tx, id| tx.hold_account(caller.reseller, *id))?;
     for (names, account) in found.values().zip(held) {
-        if account.is_none_or(|account| account.deleted_at.is_some()) {
+        if account.is_none_or(|account| account.is_terminated()) {
             missing.extend(names.iter().cloned());
         }
     }

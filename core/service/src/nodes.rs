@@ -13,7 +13,7 @@ use crate::kernel::Kernel;
 const EVERY: Duration = Duration::from_secs(10);
 /// One that has said nothing for so long is told to be silent.
 const SILENT: Duration = Duration::from_secs(35);
-/// And is forgotten after so long.
+/// One that has said nothing for so long is forgotten.
 const FORGOTTEN: Duration = Duration::from_secs(86_400);
 /// So many are listed.
 const MOST: u32 = 500;

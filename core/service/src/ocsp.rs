@@ -5,13 +5,14 @@
 //! with it. What was delegated is in the audit trail.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aws_lc_rs::digest;
 use chancery_domain::{IssuerId, Timestamp};
 use chancery_pki::{CertificateStatus, OcspFailure, OcspRequest, OcspTimes, Responder, Serial};
 use chancery_store::{Standing, StoreError};
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::authority::Authority;
@@ -188,7 +189,7 @@ impl Ocsp {
 
     fn recall(&self, key: &[u8; 32]) -> Option<OcspAnswer> {
         let now = self.kernel.now();
-        let recent = self.recent();
+        let recent = self.recent.lock();
         let known = recent.get(key)?;
         let given = known.answer.cacheable.as_ref()?.this_update;
         // By both clocks: the one that answers are dated by may step, and then what it says of their age is wrong.
@@ -198,16 +199,12 @@ impl Ocsp {
 
     fn remember(&self, key: [u8; 32], answer: &OcspAnswer) {
         if answer.cacheable.is_some() {
-            let mut recent = self.recent();
+            let mut recent = self.recent.lock();
             if recent.len() >= MOST_REMEMBERED {
                 recent.clear();
             }
             recent.insert(key, Remembered { answer: answer.clone(), since: Instant::now() });
         }
-    }
-
-    fn recent(&self) -> MutexGuard<'_, HashMap<[u8; 32], Remembered>> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

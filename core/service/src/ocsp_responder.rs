@@ -1,7 +1,7 @@
 //! The OCSP responders of this process: made when they are first needed, and anew before they end.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chancery_domain::{Action, IssuerId, Timestamp};
@@ -9,6 +9,7 @@ use chancery_pki::{
     CaName, Issuer, KeyAlgorithm, PrivateKey, Responder, ResponderCertificate, Serial, Signer, Validity,
 };
 use chancery_pki::{PkiError, responder_certificate};
+use parking_lot::RwLock;
 use serde_json::json;
 
 use crate::authority::{Authority, Signing};
@@ -63,7 +64,7 @@ impl Responders {
                 };
                 match made {
                     Ok(responder) => {
-                        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+                        let mut all = self.all.write();
                         Arc::make_mut(&mut all).insert(signing.id, responder);
                     }
                     Err(error) => {
@@ -87,7 +88,7 @@ impl Responders {
     }
 
     fn known(&self) -> All {
-        self.all.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.all.read().clone()
     }
 
     /// The issuers that need a new one. Near the end of an issuer it cannot be longer.

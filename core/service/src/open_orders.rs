@@ -2,12 +2,12 @@
 //! done once in a tenth of what is allowed, so that an account may come to have that much more on each node.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use chancery_domain::AccountId;
 use chancery_store::Tx;
+use parking_lot::Mutex;
 
-use crate::error::ServiceError;
+use crate::error::{Cap, ServiceError};
 use crate::kernel::Kernel;
 
 /// Accounts that are kept in mind; when there are more, all are forgotten.
@@ -20,7 +20,7 @@ pub(crate) struct OpenOrders(Mutex<HashMap<AccountId, u32>>);
 impl OpenOrders {
     /// Whether it is time to count the orders of an account, which has one more.
     fn is_due(&self, account: AccountId, most: u32) -> bool {
-        let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut since = self.0.lock();
         if since.len() > MOST_ACCOUNTS {
             since.clear();
         }
@@ -35,7 +35,7 @@ impl OpenOrders {
 
     /// Has the orders of an account counted again next time.
     fn look_again(&self, account: AccountId, most: u32) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(account, most);
+        self.0.lock().insert(account, most);
     }
 }
 
@@ -49,7 +49,5 @@ pub(crate) fn require_room(kernel: &Kernel, tx: &mut Tx<'_>, account: AccountId)
         return Ok(());
     }
     kernel.open_orders.look_again(account, most);
-    let message =
-        format!("the account has {most} orders that wait to be finalized; finalize or cancel some of them first");
-    Err(ServiceError::TooMany(message))
+    Err(ServiceError::TooMany(Cap::OpenOrders, most))
 }

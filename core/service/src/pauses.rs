@@ -3,11 +3,12 @@
 //! Every node keeps them in mind, so that an order costs no question more; it hears of what others do within seconds.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{AccountId, Action, Identifier, Page, Pause, PauseId, Scope};
 use chancery_store::Tx;
+use parking_lot::RwLock;
 use serde_json::{Value, json};
 
 use crate::caller::Caller;
@@ -34,7 +35,7 @@ struct Known {
 
 impl KnownPauses {
     pub(crate) fn of(&self, account: AccountId, name: &Identifier) -> Option<PauseId> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.read();
         if known.all.is_empty() {
             return None;
         }
@@ -42,11 +43,11 @@ impl KnownPauses {
     }
 
     pub(crate) fn add(&self, account: AccountId, name: &Identifier, pause: PauseId) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).all.insert((account, name.clone()), pause);
+        self.0.write().all.insert((account, name.clone()), pause);
     }
 
     fn remove(&self, pause: &Pause) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         known.all.remove(&(pause.account, pause.name.clone()));
     }
 }
@@ -98,14 +99,14 @@ impl Pauses {
 
     /// Reads the pauses anew where they have changed.
     pub async fn look(&self) -> Result<(), ServiceError> {
-        let known = self.kernel.pauses.0.read().unwrap_or_else(PoisonError::into_inner).epoch;
+        let known = self.kernel.pauses.0.read().epoch;
         let changed = move |tx: &mut Tx<'_>| match tx.pauses_epoch()? {
             epoch if epoch == known => Ok::<_, ServiceError>(None),
             epoch => Ok(Some((epoch, tx.all_pauses()?))),
         };
         if let Some((epoch, all)) = self.kernel.store.read(changed).await? {
             let all = all.into_iter().map(|(account, name, pause)| ((account, name), pause)).collect();
-            *self.kernel.pauses.0.write().unwrap_or_else(PoisonError::into_inner) = Known { epoch, all };
+            *self.kernel.pauses.0.write() = Known { epoch, all };
         }
         Ok(())
     }

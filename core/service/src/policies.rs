@@ -13,7 +13,8 @@ use serde_json::{Map, Value, json};
 use crate::account_lookup::AccountLookup;
 use crate::caller::Caller;
 use crate::cursor::{ListName, ListRequest, Listed};
-use crate::error::{Noun, ServiceError};
+use crate::error::{Cap, Noun, ServiceError};
+use crate::failures;
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
 use crate::orders::{Standing, rules};
@@ -98,9 +99,7 @@ impl Policies {
             };
             let most = kernel.limits.settings().caps.policies;
             if most > 0 && tx.policies_up_to(by.reseller, most)? >= i64::from(most) {
-                return Err(ServiceError::TooMany(format!(
-                    "there are {most} policies, and no more are kept; delete some first"
-                )));
+                return Err(ServiceError::TooMany(Cap::Policies, most));
             }
             if !tx.insert_policy(&policy)? {
                 return Err(ServiceError::NameInUse(Noun::Policy, policy.name.to_string()));
@@ -211,10 +210,14 @@ impl Policies {
                     challenge_type: request.challenge_type,
                     validity_days: request.validity_days,
                 };
-                let verdict = match account {
+                let mut verdict = match account {
                     Some(account) => standing.foretell(tx, settings, account, &asked, kernel.now())?,
                     None => standing.verdict(settings, &asked),
                 };
+                verdict.violations.extend(standing.too_long(settings, &asked));
+                if let Some(account) = account {
+                    verdict.violations.extend(failures::paused(&kernel, account, asked.identifiers));
+                }
                 let applied = standing.applied(settings);
                 let applied = applied.iter().map(|policy| (policy.id, policy.name.clone())).collect();
                 Ok(Evaluation { verdict, profile: name.clone(), applied })

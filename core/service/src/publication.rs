@@ -5,7 +5,7 @@
 //! Requests are answered from memory, which the same look keeps up to date.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aws_lc_rs::digest;
@@ -14,6 +14,7 @@ use chancery_pki::{Certificate, Crl, CrlContents, CrlScope, CrlShards, Issuer, R
 use chancery_store::{
     CrlEntry, CrlFacts, CrlHead, CrlRow, IssuerKind, IssuerRecord, IssuerRevocation, IssuerState, StoreError, Tx,
 };
+use parking_lot::RwLock;
 
 use crate::authority::Authority;
 use crate::ca_key::unsigned;
@@ -82,7 +83,7 @@ impl Publication {
 
     /// The newest list that this node knows of; asks nobody.
     pub fn crl(&self, issuer: IssuerId, name: CrlName) -> Option<Arc<PublishedCrl>> {
-        self.memory.read().unwrap_or_else(PoisonError::into_inner).crls.get(&(issuer, name)).cloned()
+        self.memory.read().crls.get(&(issuer, name)).cloned()
     }
 
     /// The certificate of a CA in DER: the one by which others vouch for it, where that is preferred.
@@ -90,7 +91,7 @@ impl Publication {
         if let Some(signing) = self.authority.find(issuer) {
             return signing.chains.get(None, self.kernel.now())?.ders().next().map(Into::into);
         }
-        self.memory.read().unwrap_or_else(PoisonError::into_inner).certificates.get(&issuer).cloned()
+        self.memory.read().certificates.get(&issuer).cloned()
     }
 
     /// Looks again and again, for ever.
@@ -127,7 +128,7 @@ impl Publication {
                 // Its claim ends soon, and then it is tried again.
                 tracing::error!(%error, %issuer, shard, "a revocation list could not be made");
                 if let ServiceError::Signer(_) = error {
-                    let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
+                    let mut memory = self.memory.write();
                     memory.unable.insert(issuer, Instant::now());
                 }
             }
@@ -141,7 +142,7 @@ impl Publication {
 
     /// Tells how old the oldest lists are: past a day, something keeps us from making lists. And when the CAs end.
     fn tell_ages(&self) {
-        let memory = self.memory.read().unwrap_or_else(PoisonError::into_inner);
+        let memory = self.memory.read();
         let age = |oldest: Option<Timestamp>| oldest.map_or(Duration::ZERO, |oldest| self.kernel.now().since(oldest));
         let oldest = age(memory.crls.values().map(|crl| crl.this_update).min());
         metrics::gauge!("chancery_crl_oldest_age_seconds").set(oldest.as_secs_f64());
@@ -162,7 +163,7 @@ impl Publication {
     async fn see(&self) -> Result<(Vec<IssuerRecord>, Vec<CrlHead>), ServiceError> {
         let read = |tx: &mut Tx<'_>| Ok::<_, StoreError>((tx.issuers()?, tx.crl_heads()?));
         let (issuers, heads) = self.kernel.store.read(read).await?;
-        let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = self.memory.write();
         for issuer in &issuers {
             memory.certificates.entry(issuer.id).or_insert_with(|| issuer.certificate.as_slice().into());
             let active = issuer.state == IssuerState::Active;
@@ -178,7 +179,7 @@ impl Publication {
 
     /// Whether its token was away a moment ago: it need not be asked for each of a CA's lists.
     fn is_unable(&self, issuer: IssuerId) -> bool {
-        let memory = self.memory.read().unwrap_or_else(PoisonError::into_inner);
+        let memory = self.memory.read();
         memory.unable.get(&issuer).is_some_and(|since| since.elapsed() < CLAIM)
     }
 
@@ -198,7 +199,7 @@ impl Publication {
     /// The lists without the address that certificates are given today. Until they have it those certificates are in no
     /// list's scope, so it does not wait for tomorrow's.
     fn moved(&self, heads: &[CrlHead]) -> Vec<(IssuerId, i64)> {
-        let memory = self.memory.read().unwrap_or_else(PoisonError::into_inner);
+        let memory = self.memory.read();
         let lacks = |head: &&CrlHead| {
             let known = CrlName::from_column(head.shard).and_then(|name| memory.crls.get(&(head.issuer, name)));
             !head.lacking && known.is_some_and(|crl| crl.number == head.number && !crl.has_address)
@@ -258,7 +259,7 @@ impl Publication {
         let has_address = self.has_address(issuer, name, &der);
         let learnt = PublishedCrl { number, der: der.into(), etag, this_update, next_update, has_address };
         let learnt = Arc::new(learnt);
-        let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = self.memory.write();
         let known = memory.crls.entry((issuer, name)).or_insert_with(|| learnt.clone());
         if known.number < learnt.number {
             *known = learnt;

@@ -1,10 +1,11 @@
 //! What policies and quotas refuse. Resellers are told of it, so it is durable before it is answered: in a unit of work of
 //! its own, since the one that was refused comes to nothing, or in the one that ends an order.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use chancery_domain::{AccountId, Action, Identifier, Order, OrderId, Problem, ProfileName, ResellerId};
 use chancery_store::{AuditRecord, Outcome, Tx};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::acme::AcmeError;
@@ -56,14 +57,14 @@ impl Refused {
     /// Keeps a verdict that refuses, and passes it on.
     pub(crate) fn note<T>(&self, asked: &Asked<'_>, verdict: Result<T, ServiceError>) -> Result<T, ServiceError> {
         let refused = verdict.as_ref().err().and_then(|error| asked.refused(error));
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = refused.map(|detail| (asked.account, detail));
+        *self.0.lock() = refused.map(|detail| (asked.account, detail));
         verdict
     }
 
     /// Writes down what was refused, if it was that by which the unit of work has ended; and gives what is to be answered:
     /// where it cannot be written, nobody is told that it was refused.
     pub(crate) async fn settle(&self, kernel: &Kernel, caller: &Caller, error: ServiceError) -> ServiceError {
-        let refused = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let refused = self.0.lock().take();
         let (Some((account, detail)), true) = (refused, may_be_refusal(&error)) else { return error };
         let record = record(kernel, caller.reseller, &caller.actor, &caller.origin, account, &detail);
         let written = kernel.store.write(move |tx| tx.append_audit(&record)).await;

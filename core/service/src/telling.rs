@@ -191,6 +191,7 @@ fn problem_of(error: &ServiceError) -> Option<&'static str> {
     Some(match error {
         ServiceError::MissingScope(_)
         | ServiceError::NotFound(..)
+        | ServiceError::NothingToRevoke(_)
         | ServiceError::AlreadyTried(_)
         | ServiceError::IdempotencyKeyReused
         | ServiceError::BadCursor => return None,
@@ -220,8 +221,7 @@ fn problem_of(error: &ServiceError) -> Option<&'static str> {
         )
         | ServiceError::Invalid(_)
         | ServiceError::NameInUse(..)
-        | ServiceError::EmailInUse(_)
-        | ServiceError::ExternalIdInUse(_)
+        | ServiceError::AccountInUse { .. }
         | ServiceError::OrderExternalIdInUse(_) => ProblemKind::Malformed.as_str(),
         ServiceError::Acme(AcmeError::OtherCsr)
         | ServiceError::Order(_)
@@ -230,8 +230,7 @@ fn problem_of(error: &ServiceError) -> Option<&'static str> {
         ServiceError::QuotaExceeded { .. }
         | ServiceError::RateLimited(_)
         | ServiceError::Failing { .. }
-        | ServiceError::TooMany(_)
-        | ServiceError::TooManyWebhooks(_) => "rateLimited",
+        | ServiceError::TooMany(..) => "rateLimited",
         ServiceError::Busy => "busy",
         ServiceError::Paused(_) => "paused",
         ServiceError::Unissuable(problem) => problem.kind.as_str(),

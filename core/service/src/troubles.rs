@@ -1,9 +1,10 @@
 //! What this node has warned of and complained about lately: the newest lines of its log, for the operator to look at.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use chancery_domain::Timestamp;
+use parking_lot::Mutex;
 
 /// So many are kept; an older one goes for each that comes.
 pub const KEPT_TROUBLES: usize = 100;
@@ -51,7 +52,7 @@ impl Troubles {
         fields.truncate(MOST_FIELDS);
         let fields = fields.into_iter().map(|(name, value)| (cut(name), cut(value))).collect();
         let trouble = Trouble { at, severity, place: cut(place), message: cut(message), fields };
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.lines.lock();
         if lines.len() >= KEPT_TROUBLES {
             lines.pop_back();
         }
@@ -60,7 +61,7 @@ impl Troubles {
 
     /// Newest first.
     pub fn list(&self) -> Vec<Trouble> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.lines.lock().iter().cloned().collect()
     }
 }
 

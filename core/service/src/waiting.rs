@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 /// Who waits for what in this process.
@@ -26,20 +26,16 @@ impl<K> Default for Waiting<K> {
 impl<K: Copy + Eq + Hash> Waiting<K> {
     pub(crate) fn watch(&self, key: K) -> Watch<'_, K> {
         let (tell, told) = oneshot::channel();
-        self.all().entry(key).or_default().push(tell);
+        self.0.lock().entry(key).or_default().push(tell);
         Watch { waiting: self, key, told }
     }
 
     /// Wakes everybody who waits for this.
     pub(crate) fn tell(&self, key: K) {
-        for waiting in self.all().remove(&key).unwrap_or_default() {
+        for waiting in self.0.lock().remove(&key).unwrap_or_default() {
             // One who has stopped waiting needs no telling.
             let _ = waiting.send(());
         }
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<K, Vec<oneshot::Sender<()>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -54,7 +50,7 @@ impl<K: Copy + Eq + Hash> Watch<'_, K> {
 impl<K: Copy + Eq + Hash> Drop for Watch<'_, K> {
     fn drop(&mut self) {
         self.told.close();
-        let mut all = self.waiting.all();
+        let mut all = self.waiting.0.lock();
         if let Some(waiting) = all.get_mut(&self.key) {
             waiting.retain(|other| !other.is_closed());
             if waiting.is_empty() {
@@ -87,8 +83,8 @@ mod tests {
         let waiting = Waiting::default();
         let (one, two) = (waiting.watch(1), waiting.watch(1));
         drop(one);
-        assert_eq!(waiting.all().get(&1).map(Vec::len), Some(1));
+        assert_eq!(waiting.0.lock().get(&1).map(Vec::len), Some(1));
         drop(two);
-        assert!(waiting.all().is_empty());
+        assert!(waiting.0.lock().is_empty());
     }
 }

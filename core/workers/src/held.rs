@@ -1,9 +1,10 @@
 //! The jobs that this process has, at work or waiting for a place.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use chancery_service::{Job, JobKind};
+use parking_lot::Mutex;
 
 type Key = (JobKind, String);
 
@@ -19,7 +20,7 @@ struct Entry {
 impl Held {
     /// Takes a job in hand and gives it back to be done, unless it is in hand already: then it is noted.
     pub(crate) fn take(&self, job: Job) -> Option<Job> {
-        let mut held = self.held();
+        let mut held = self.0.lock();
         if let Some(entry) = held.get_mut(&key(&job)) {
             entry.again = Some(job);
             return None;
@@ -30,7 +31,7 @@ impl Held {
 
     /// Lets go of a job that has been done; or gives it back, if it came again meanwhile.
     pub(crate) fn release(&self, job: &Job) -> Option<Job> {
-        let mut held = self.held();
+        let mut held = self.0.lock();
         let again = held.get_mut(&key(job)).and_then(|entry| entry.again.take());
         if again.is_none() {
             held.remove(&key(job));
@@ -45,11 +46,7 @@ impl Held {
 
     /// Every job in hand.
     pub(crate) fn all(&self) -> Vec<Job> {
-        self.held().values().map(|entry| entry.job.clone()).collect()
-    }
-
-    fn held(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().values().map(|entry| entry.job.clone()).collect()
     }
 }
 
@@ -61,7 +58,7 @@ pub(crate) struct Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.held.held().remove(&self.key);
+            self.held.0.lock().remove(&self.key);
         }
     }
 }

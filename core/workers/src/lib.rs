@@ -10,22 +10,18 @@ mod corroboration;
 mod courier;
 mod held;
 mod inspector;
+mod issuing;
 mod logs;
+mod validating;
 
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
 pub use caa::Eyes;
-use chancery_dcv::{CaaCheck, Check, Looks, Verified};
-use chancery_domain::{CaaEvidence, ChallengeId, Clock, OrderId, ProblemKind, ResellerId, ValidationProblem};
+use chancery_domain::{CaaEvidence, Clock, ProblemKind, ValidationProblem};
 use chancery_fair::{FairPlaces, Place};
-use chancery_service::{
-    Assignment, Fresh, Job, JobKind, LOOKS_AT_A_TIME, LogAssignment, Looker, Next, Report, SPANS, ServiceError,
-    Services,
-};
+use chancery_service::{Fresh, Job, JobKind, LOOKS_AT_A_TIME, Looker, SPANS, ServiceError, Services};
 pub use corroboration::{Corroborated, Elsewhere, Witness};
 pub use courier::Courier;
 pub use inspector::{CaaVerdict, Inspector, Seen};
@@ -40,8 +36,6 @@ use crate::held::Held;
 const PATROL: Duration = Duration::from_secs(1);
 /// How soon something is tried again that failed because the database was not there.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How soon logs are shown something again that too few of them took; then after twice as long each time.
-const PAUSE_FOR_LOGS: Duration = Duration::from_secs(1);
 /// Jobs at work at a time in this process; the others wait without costing a connection or a thread. Each kind has
 /// places of its own: looks take long, and nobody who waits for a certificate waits for them.
 const VALIDATING: usize = LOOKS_AT_A_TIME;
@@ -52,8 +46,6 @@ const SHOWING: usize = 128;
 const ASSIGNING: usize = 64;
 /// After so many beginnings a job is not going to work.
 const MOST_ATTEMPTS: i64 = 8;
-/// Unless it was a token that did not work, or logs: then it is begun with every lease, for about an hour.
-const MOST_FOR_OTHERS: i64 = 240;
 
 /// The workers of one process.
 #[derive(Clone)]
@@ -227,6 +219,20 @@ impl Workers {
         }
     }
 
+    /// Does something until it succeeds, or fails in a way that does not pass; as long as the job is sure to be ours.
+    async fn persistently<T, F>(&self, job: &Job, work: impl Fn() -> F) -> Result<T, ServiceError>
+    where
+        F: Future<Output = Result<T, ServiceError>>,
+    {
+        let began = Instant::now();
+        loop {
+            match work().await {
+                Err(error) if self.may_try_again(job, began, &error).await => {}
+                done => return done,
+            }
+        }
+    }
+
     /// Waits a little where something failed that may succeed in a moment, and then says that it may be tried again:
     /// whoever waits for it need not wait for the lease to end, too. After that it may be another's. A token that is away
     /// is not waited for here, in a place that others need.
@@ -255,158 +261,8 @@ impl Workers {
         }
     }
 
-    async fn validate(&self, whose: &str, job: &Job) -> Result<(), ServiceError> {
-        let Ok(id) = job.subject.parse::<ChallengeId>() else { return self.services.jobs.drop_unreadable(job).await };
-        let validations = &self.services.validations;
-        let mut began = Instant::now();
-        let begun = loop {
-            match validations.begin(id).await {
-                Err(error) if self.may_try_again(job, began, &error).await => {}
-                begun => break begun?,
-            }
-        };
-        let Some(assignment) = begun else { return Ok(()) };
-        let report = match job.attempts > MOST_ATTEMPTS {
-            true => Report::new(Err(gave_up())),
-            false => self.look_for(whose, &assignment).await,
-        };
-        // What was seen is kept until it can be written: applicants are not asked anew for our sake.
-        began = Instant::now();
-        loop {
-            match validations.conclude(id, report.clone()).await {
-                Err(error) if self.may_try_again(job, began, &error).await => {}
-                concluded => return concluded,
-            }
-        }
-    }
-
-    async fn look_for(&self, whose: &str, assignment: &Assignment) -> Report {
-        let Some(inspector) = &self.inspector else {
-            return Report::new(Ok(self.nothing_found()));
-        };
-        let Assignment { identifier, place, kind, token, key_authorization, account_uri, .. } = assignment;
-        let check = Check {
-            identifier: place.clone(),
-            kind: *kind,
-            token: token.clone(),
-            key_authorization: key_authorization.clone(),
-            account_uri: account_uri.clone(),
-        };
-        let began = Instant::now();
-        let span = tracing::trace_span!(target: SPANS, "validation.look", method = kind.as_str());
-        let looks = Looks::default();
-        let Verified { attempts, outcome, until, agreed } = tokio::select! {
-            verified = inspector.verify(whose, &check, &looks).instrument(span) => verified,
-            never = self.note_looks(assignment.challenge, &looks) => match never {},
-        };
-        metrics::histogram!("chancery_validation_seconds", "method" => kind.as_str()).record(began.elapsed());
-        let outcome = match outcome {
-            Ok(()) => {
-                let span = tracing::trace_span!(target: SPANS, "validation.caa");
-                inspector.caa(whose, CaaCheck { identifier, account_uri, method: *kind }).instrument(span).await
-            }
-            Err(problem) => Err(problem),
-        };
-        Report { attempts, outcome, until, agreed }
-    }
-
-    /// Has those who wonder see what was seen so far, for ever. Without it nothing is lost but that.
-    async fn note_looks(&self, challenge: ChallengeId, looks: &Looks) -> Infallible {
-        loop {
-            let so_far = looks.next().await;
-            if let Err(error) = self.services.validations.note_looks(challenge, so_far).await {
-                tracing::debug!(%error, %challenge, "could not note the looks so far");
-            }
-        }
-    }
-
-    /// Issues an order. `place` is its slot among those that are issued at a time, which others get while logs are asked.
-    async fn issue(&self, whose: &str, job: &Job, mut place: Option<Place>) -> Result<(), ServiceError> {
-        let Ok(id) = job.subject.parse::<OrderId>() else { return self.services.jobs.drop_unreadable(job).await };
-        let issuance = &self.services.issuance;
-        let tried_often = job.attempts > MOST_ATTEMPTS;
-        if tried_often && (job.attempts > MOST_FOR_OTHERS || !issuance.needs_others(id).await?) {
-            return issuance.fail(id, gave_up()).await;
-        }
-        let mut began = Instant::now();
-        loop {
-            let issued = match issuance.issue(id).await {
-                Ok(Next::Done) => return Ok(()),
-                Ok(Next::AskCaa(names)) => self.ask_caa(whose, id, names).await,
-                Ok(Next::ShowLogs(assignment)) => {
-                    // Logs may take their time, in which others can be issued.
-                    let had_place = place.take().is_some();
-                    let shown = self.show_logs_in_turn(whose, job, &assignment, had_place).await;
-                    if had_place {
-                        place = Some(self.places.issuing.acquire(whose).await);
-                    }
-                    began = Instant::now();
-                    shown
-                }
-                Err(error) => Err(error),
-            };
-            match issued {
-                Err(error) if self.may_try_again(job, began, &error).await => {}
-                Err(away @ (ServiceError::Signer(_) | ServiceError::Logs(_))) => return Err(away),
-                Err(passing) if passing.is_transient() => return Err(passing),
-                Err(_) if tried_often => return issuance.fail(id, gave_up()).await,
-                issued => issued?,
-            }
-        }
-    }
-
-    /// What logs have promised is kept until it can be written: they are not asked anew for our sake. Where they fail for a
-    /// moment, and `patiently`, whoever waits for it need not wait for the lease to end, too.
-    async fn show_logs_in_turn(
-        &self,
-        whose: &str,
-        job: &Job,
-        assignment: &LogAssignment,
-        patiently: bool,
-    ) -> Result<(), ServiceError> {
-        let (mut began, mut pause) = (Instant::now(), PAUSE_FOR_LOGS);
-        let scts = loop {
-            let place = self.places.showing.acquire(whose).await;
-            match self.show_logs(assignment).await {
-                Err(ServiceError::Logs(_))
-                    if patiently && began.elapsed() + pause < self.services.jobs.lease_time() =>
-                {
-                    drop(place);
-                    tokio::time::sleep(pause).await;
-                    pause *= 2;
-                }
-                shown => break shown?,
-            }
-        };
-        began = Instant::now();
-        loop {
-            match self.services.issuance.note_promises(assignment, scts.clone()).await {
-                Err(error) if self.may_try_again(job, began, &error).await => {}
-                noted => return noted,
-            }
-        }
-    }
-
     fn nothing_found(&self) -> CaaEvidence {
         CaaEvidence::no_records(self.clock.now())
-    }
-}
-
-#[async_trait]
-impl Looker for Workers {
-    async fn look(&self, whose: ResellerId, assignment: &Assignment) -> Report {
-        let whose = whose.to_string();
-        let _place = self.places.validating.acquire(&whose).await;
-        self.look_for(&whose, assignment).await
-    }
-
-    fn hold(&self, job: &Job) {
-        self.held.take(job.clone());
-    }
-
-    fn let_go(&self, job: &Job) {
-        // Where it came again meanwhile there is nothing more to do: it has its verdict.
-        while self.held.release(job).is_some() {}
     }
 }
 

@@ -1,20 +1,18 @@
 //! Shows logs what is going to be issued, until enough of them have promised to show it to everybody.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use chancery_domain::Clock;
 use chancery_pki::{Lacks, Log, LogId, Sct};
 use chancery_publish::{LogClient, LogError};
-use chancery_service::{LogAssignment, SPANS, ServiceError};
+use chancery_service::LogAssignment;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use parking_lot::{Mutex, RwLock};
 use tokio::time::{Instant, timeout_at};
-use tracing::Instrument;
-
-use crate::Workers;
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +22,7 @@ const SLOW: Duration = Duration::from_secs(2);
 /// Whoever failed is not asked for so long, and twice as long after each time that it fails again, up to a limit.
 const FIRST_REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(30);
-/// Or for as long as it says, up to a limit.
+/// A log that says when to come again is not asked until then, but for no longer than this.
 const LONGEST_WISH: Duration = Duration::from_secs(300);
 /// How far the clock of a log may be behind ours.
 const BEHIND: Duration = Duration::from_secs(300);
@@ -67,11 +65,11 @@ impl Logs {
 
     /// Asks these from now on; what is under way ends with those there were.
     pub fn replace(&self, keepers: Vec<(Log, Arc<dyn LogKeeper>)>) {
-        *self.keepers.write().unwrap_or_else(PoisonError::into_inner) = all(keepers);
+        *self.keepers.write() = all(keepers);
     }
 
     fn keepers(&self) -> Arc<[Kept]> {
-        self.keepers.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.keepers.read().clone()
     }
 
     /// What enough logs have promised; or why they have not.
@@ -152,7 +150,7 @@ impl<'a> Asking<'a> {
         let first = turn % left.len().max(1);
         left.rotate_left(first);
         let resting = left.extract_if(.., |kept| kept.rests());
-        let troubles = resting.map(|kept| kept.failing().told(&kept.name)).collect();
+        let troubles = resting.map(|kept| kept.failing.lock().told(&kept.name)).collect();
         Self { assignment, left, silent: Vec::new(), waited_for: Vec::new(), promised: Vec::new(), troubles }
     }
 
@@ -265,18 +263,18 @@ impl Kept {
     }
 
     fn rests(&self) -> bool {
-        self.failing().rests.is_some_and(|until| until > Instant::now())
+        self.failing.lock().rests.is_some_and(|until| until > Instant::now())
     }
 
     fn succeeds(&self) {
         self.count("promised", 1);
-        *self.failing() = Failing::default();
+        *self.failing.lock() = Failing::default();
     }
 
     /// Notes it, and tells the first of several in the log.
     fn fails(&self, outcome: &'static str, why: &str, retry_after: Option<Duration>) -> String {
         self.count(outcome, 1);
-        let mut failing = self.failing();
+        let mut failing = self.failing.lock();
         let rest = (FIRST_REST * 2_u32.pow(failing.times.min(8))).min(LONGEST_REST);
         failing.rests = Some(Instant::now() + rest.max(retry_after.unwrap_or_default().min(LONGEST_WISH)));
         failing.times += 1;
@@ -291,10 +289,6 @@ impl Kept {
     fn count(&self, outcome: &'static str, answers: u64) {
         let labels = [("log", self.name.clone()), ("outcome", outcome.to_owned())];
         metrics::counter!("chancery_log_answers_total", &labels).increment(answers);
-    }
-
-    fn failing(&self) -> MutexGuard<'_, Failing> {
-        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -312,12 +306,4 @@ fn fewest(assignment: &LogAssignment, mut promised: Vec<Sct>) -> Vec<Sct> {
         }
     }
     promised
-}
-
-impl Workers {
-    /// Shows logs what is going to be issued.
-    pub(crate) async fn show_logs(&self, assignment: &LogAssignment) -> Result<Vec<Sct>, ServiceError> {
-        let span = tracing::trace_span!(target: SPANS, "issuance.logs");
-        self.logs.gather(assignment).instrument(span).await.map_err(ServiceError::Logs)
-    }
 }

@@ -1,10 +1,10 @@
 //! Which profile an order is of, so that answers about its authorizations lead back to the right directory.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use chancery_domain::{Authorization, OrderId, ProfileName};
 use chancery_service::acme::AcmeCaller;
+use parking_lot::Mutex;
 
 use crate::mount::Door;
 
@@ -17,7 +17,7 @@ pub(crate) struct OrderProfiles(Mutex<HashMap<OrderId, ProfileName>>);
 
 impl OrderProfiles {
     pub(crate) fn note(&self, order: OrderId, profile: &ProfileName) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         if known.len() >= MOST {
             known.clear();
         }
@@ -25,7 +25,7 @@ impl OrderProfiles {
     }
 
     fn of(&self, order: OrderId) -> Option<ProfileName> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&order).cloned()
+        self.0.lock().get(&order).cloned()
     }
 }
 

@@ -14,7 +14,7 @@ impl From<ServiceError> for Problem {
     fn from(error: ServiceError) -> Self {
         let message = error.to_string();
         match error {
-            ServiceError::NotFound(..) => Self::not_found(message),
+            ServiceError::NotFound(..) | ServiceError::NothingToRevoke(_) => Self::not_found(message),
             ServiceError::Account(AccountError::Suspended) => {
                 Self::unauthorized("the customer's account is suspended; ask your certificate provider")
             }
@@ -54,7 +54,7 @@ impl From<ServiceError> for Problem {
             ServiceError::Busy | ServiceError::Overtaken(_) | ServiceError::Signer(_) | ServiceError::Logs(_) => {
                 Self::unavailable()
             }
-            ServiceError::TooMany(_) => {
+            ServiceError::TooMany(..) => {
                 Self::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, message).retry_after(3600)
             }
             // Waiting does not help, but it does no harm either: clients know what to do with this one.
@@ -72,11 +72,9 @@ impl From<ServiceError> for Problem {
             ServiceError::Unissuable(_)
             | ServiceError::Invalid(_)
             | ServiceError::NameInUse(..)
-            | ServiceError::EmailInUse(_)
-            | ServiceError::ExternalIdInUse(_)
+            | ServiceError::AccountInUse { .. }
             | ServiceError::OrderExternalIdInUse(_)
             | ServiceError::IdempotencyKeyReused
-            | ServiceError::TooManyWebhooks(_)
             | ServiceError::BadCursor => Self::malformed(message),
             ServiceError::Store(error) => store(&error),
             // An ACME account has every scope.

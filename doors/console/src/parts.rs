@@ -118,8 +118,8 @@ impl Complaints {
             | ServiceError::PolicyViolation(problems)
             | ServiceError::QuotaExceeded { problems, .. } => Ok(Self::from_problems(problems)),
             ServiceError::NameInUse(..) => Ok(of_field("name", &error)),
-            ServiceError::EmailInUse(_) => Ok(of_field("email", &error)),
-            ServiceError::ExternalIdInUse(_) | ServiceError::OrderExternalIdInUse(_) => {
+            ServiceError::AccountInUse { email: Some(_), .. } => Ok(of_field("email", &error)),
+            ServiceError::AccountInUse { email: None, .. } | ServiceError::OrderExternalIdInUse(_) => {
                 Ok(of_field("external_id", &error))
             }
             ServiceError::Overtaken(_) => {

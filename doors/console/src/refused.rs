@@ -73,7 +73,7 @@ impl Refused {
                 "Not allowed",
                 format!("You are signed in with a client that does not have the scope {scope}."),
             ),
-            ServiceError::NotFound(..) => Self::not_found(message),
+            ServiceError::NotFound(..) | ServiceError::NothingToRevoke(_) => Self::not_found(message),
             ServiceError::Account(AccountError::Suspended) => {
                 Self::incomplete("The customer is suspended. Resume it first.")
             }
@@ -84,8 +84,7 @@ impl Refused {
             | ServiceError::Acme(_)
             | ServiceError::Invalid(_)
             | ServiceError::NameInUse(..)
-            | ServiceError::EmailInUse(_)
-            | ServiceError::ExternalIdInUse(_)
+            | ServiceError::AccountInUse { .. }
             | ServiceError::Order(_)
             | ServiceError::OrderNotReady(_)
             | ServiceError::Authorization(_)
@@ -96,14 +95,14 @@ impl Refused {
             | ServiceError::Unissuable(_)
             | ServiceError::IdempotencyKeyReused => Self::incomplete(message),
             ServiceError::RateLimited(decision) => Self::too_many(decision.retry_seconds()),
-            ServiceError::TooMany(_)
-            | ServiceError::TooManyWebhooks(_)
-            | ServiceError::Failing { .. }
-            | ServiceError::Paused(_)
-            | ServiceError::Busy
-            | ServiceError::Overtaken(_)
-            | ServiceError::Signer(_)
-            | ServiceError::Logs(_) => Self::incomplete(message),
+            ServiceError::TooMany(..) | ServiceError::Failing { .. } | ServiceError::Paused(_) => {
+                Self::incomplete(message)
+            }
+            ServiceError::Busy | ServiceError::Overtaken(_) => Self::one_moment(),
+            ServiceError::Signer(_) | ServiceError::Logs(_) => {
+                tracing::warn!(reason = message, "it could not be done now");
+                Self::one_moment()
+            }
             ServiceError::BadCursor => Self::incomplete("This page of the list is gone. Start again at its beginning."),
             ServiceError::Store(error) => Self::store(&error),
             ServiceError::Internal(reason) => Self::internal(&reason),
@@ -128,6 +127,11 @@ impl Refused {
             return Self::internal(error);
         }
         tracing::warn!(%error, "the store could not do it now");
+        Self::one_moment()
+    }
+
+    /// What may pass by itself.
+    fn one_moment() -> Self {
         let message = "The service cannot do this at the moment. Try again.";
         Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "One moment", message) }
     }

@@ -1,4 +1,68 @@
-//! Fields of comma-separated lists (RFC 4180), as the doors that have such lists write them.
+//! Comma-separated lists (RFC 4180) that are as long as they are, as the doors that have such lists write them.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use chancery_domain::ResellerId;
+use chancery_service::{Limit, Limits, ServiceError};
+use futures_util::{StreamExt, stream};
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+
+/// Rows that are read at a time.
+pub const CSV_PAGE: u32 = 1000;
+/// How often a page waits for the request rate before the list is given up.
+const MOST_WAITS: u32 = 60;
+
+/// What is asked for next.
+pub struct CsvAsk {
+    /// Where it begins; nowhere where that is the beginning, which is of the request itself.
+    pub cursor: Option<String>,
+    /// Whether as many rows as a page may have were written since something counted last.
+    pub counts: bool,
+}
+
+/// A part of a list.
+pub struct CsvPage {
+    pub rows: Vec<String>,
+    /// Where the next part begins.
+    pub next: Option<String>,
+}
+
+/// A list of certificates, written page by page as it is read. One that breaks off in the middle ends the connection, so that
+/// nobody takes a part of it for the whole.
+pub fn csv_response<F>(header: &'static str, page: impl Fn(CsvAsk) -> F + Send + 'static) -> Response
+where
+    F: Future<Output = Result<CsvPage, ServiceError>> + Send + 'static,
+{
+    let header = stream::once(std::future::ready(Ok(header.to_owned())));
+    let first = Some((None, 0));
+    let pages = stream::try_unfold(first, move |part: Option<(Option<String>, usize)>| {
+        let part = part.map(|(cursor, written)| {
+            let counts = written >= CSV_PAGE as usize;
+            (page(CsvAsk { cursor, counts }), if counts { written - CSV_PAGE as usize } else { written })
+        });
+        async move {
+            let Some((page, written)) = part else { return Ok::<_, ServiceError>(None) };
+            let CsvPage { rows, next } = page.await.inspect_err(|error| tracing::warn!(%error, "a list breaks off"))?;
+            Ok(Some((rows.concat(), next.map(|next| (Some(next), written + rows.len())))))
+        }
+    });
+    let headers =
+        [(CONTENT_TYPE, "text/csv; charset=utf-8"), (CONTENT_DISPOSITION, "attachment; filename=certificates.csv")];
+    (headers, Body::from_stream(header.chain(pages))).into_response()
+}
+
+/// Counts so many further rows as the request that they are as good as. Where there were too many it waits, since a list that breaks off
+/// is of no use to anybody.
+pub async fn count_rows(limits: &Limits, reseller: ResellerId) -> Result<(), ServiceError> {
+    for _ in 0..MOST_WAITS {
+        let decision = limits.take(Limit::Requests, &reseller.to_string()).await;
+        let Some(refused) = decision.filter(|decision| !decision.allowed()) else { return Ok(()) };
+        tokio::time::sleep(Duration::from_secs(refused.retry_seconds().unwrap_or(1).clamp(1, 5))).await;
+    }
+    Err(ServiceError::Internal("the request rate left no room for a list".to_owned()))
+}
 
 /// A text as one field. A spreadsheet takes what begins like a formula for one; it is told that this is text.
 pub fn csv_field(text: &str) -> String {
@@ -11,7 +75,26 @@ pub fn csv_field(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use http_body_util::BodyExt;
+
     use super::*;
+
+    #[tokio::test]
+    async fn rows_count_and_not_pages() {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let asks = Arc::clone(&asked);
+        let response = csv_response("header\r\n", move |CsvAsk { cursor, counts }| {
+            let page: u32 = cursor.map_or(0, |cursor| cursor.parse().unwrap());
+            asks.lock().unwrap().push(counts);
+            let next = (page < 5).then(|| (page + 1).to_string());
+            async move { Ok(CsvPage { rows: vec!["row\r\n".to_owned(); 400], next }) }
+        });
+        let list = response.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(list.iter().filter(|byte| **byte == b'\n').count(), 1 + 6 * 400);
+        assert_eq!(*asked.lock().unwrap(), [false, false, false, true, false, true]);
+    }
 
     #[test]
     fn a_field_is_text_and_stays_one_field() {

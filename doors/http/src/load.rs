@@ -6,10 +6,11 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chancery_domain::ResellerId;
+use parking_lot::Mutex;
 
 use crate::error::ApiError;
 use crate::room::Room;
@@ -60,7 +61,7 @@ impl Load {
     /// a request costs a place, and cannot have all of them. Who begins something is turned away once resellers have a quarter
     /// of the places; one of them alone, or strangers, cannot bring that about.
     pub(crate) fn begin(&self, from: Option<IpAddr>, something_new: bool) -> Result<Arc<Place>, ApiError> {
-        let mut state = self.state();
+        let mut state = self.inner.state.lock();
         if state.all >= self.inner.most {
             return Err(refused("full"));
         }
@@ -80,7 +81,7 @@ impl Load {
 
     /// Something new was begun, and it took so long.
     pub(crate) fn learn(&self, took: Duration) {
-        self.state().room.learn(took, Instant::now());
+        self.inner.state.lock().room.learn(took, Instant::now());
     }
 
     /// Counts one more of a holder, unless that has its share already and others want theirs: from half of the places on,
@@ -98,22 +99,18 @@ impl Load {
 
     #[cfg(test)]
     pub(crate) fn has_learnt(&self) -> bool {
-        self.state().room.has_learnt()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.state.lock().room.has_learnt()
     }
 }
 
 impl Place {
     /// Notes whose it is; from then on it is no stranger's.
     pub(crate) fn claim(&self, reseller: ResellerId) -> Result<(), ApiError> {
-        let mut holder = self.holder.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut holder = self.holder.lock();
         if *holder == Holder::Reseller(reseller) {
             return Ok(());
         }
-        let mut state = self.load.state();
+        let mut state = self.load.inner.state.lock();
         if self.something_new {
             state.require_room_for(reseller)?;
         }
@@ -125,14 +122,14 @@ impl Place {
 
     /// That it would be the reseller's turn, if it is theirs: asked before that is known for sure, which takes time.
     pub(crate) fn require_turn(&self, reseller: ResellerId) -> Result<(), ApiError> {
-        if self.something_new { self.load.state().require_room_for(reseller) } else { Ok(()) }
+        if self.something_new { self.load.inner.state.lock().require_room_for(reseller) } else { Ok(()) }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let holder = *self.holder.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let mut state = self.load.state();
+        let holder = *self.holder.get_mut();
+        let mut state = self.load.inner.state.lock();
         state.all -= 1;
         state.leave(holder);
         if state.resellers.is_empty() {
@@ -263,7 +260,7 @@ mod tests {
         assert!((25..=40).contains(&second), "{second}");
         assert!(enter(noisy).is_err() && enter(third).is_ok());
         held.clear();
-        let state = load.state();
+        let state = load.inner.state.lock();
         assert!(state.resellers.is_empty() && state.strangers.is_empty() && state.all == 0);
     }
 
@@ -300,8 +297,11 @@ mod tests {
             place.claim(if number % 2 == 0 { one } else { two }).unwrap();
             held.push(place);
         }
-        assert!(load.state().strangers.is_empty());
-        assert_eq!(load.state().resellers.values().sum::<usize>(), 60);
-        assert!(held[0].claim(one).is_ok() && load.state().resellers[&one] == 30, "said twice, it counts once");
+        assert!(load.inner.state.lock().strangers.is_empty());
+        assert_eq!(load.inner.state.lock().resellers.values().sum::<usize>(), 60);
+        assert!(
+            held[0].claim(one).is_ok() && load.inner.state.lock().resellers[&one] == 30,
+            "said twice, it counts once"
+        );
     }
 }

@@ -125,7 +125,7 @@ impl Server {
             connections.spawn(async move {
                 let open = metrics::gauge!(OPEN);
                 open.increment(1);
-                let _leave = Leave(open, place, share);
+                let _leave = Leave { open, _place: place, _share: share };
                 let refused = match announce && peers.trusts(peer.ip()) {
                     true => attendant.attend_announced(stream, peer, &peers, stopping).await,
                     false => attendant.attend(stream, peer, stopping).await,
@@ -156,11 +156,15 @@ async fn drain(mut connections: JoinSet<()>, longest: Duration) -> Drained {
 }
 
 /// Gives back what a connection held, however it ends.
-struct Leave(metrics::Gauge, #[allow(dead_code)] tokio::sync::OwnedSemaphorePermit, #[allow(dead_code)] peers::Share);
+struct Leave {
+    open: metrics::Gauge,
+    _place: tokio::sync::OwnedSemaphorePermit,
+    _share: peers::Share,
+}
 
 impl Drop for Leave {
     fn drop(&mut self) {
-        self.0.decrement(1);
+        self.open.decrement(1);
     }
 }
 

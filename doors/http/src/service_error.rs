@@ -1,7 +1,7 @@
 //! The words of the reseller API for what the use cases refuse.
 
 use chancery_domain::{AccountError, Identifier, OrderError, PauseId, Problem, Problems};
-use chancery_service::{Decision, Noun, ServiceError, StoreError};
+use chancery_service::{Cap, Decision, Noun, ServiceError, StoreError};
 use chancery_wire::{ErrorCode, FieldProblem};
 
 use crate::document::MAX_PROBLEMS;
@@ -14,6 +14,7 @@ impl From<ServiceError> for ApiError {
         match error {
             ServiceError::MissingScope(_) => Self::forbidden(message),
             ServiceError::NotFound(noun, _) => Self::not_found(not_found(noun), message),
+            ServiceError::NothingToRevoke(_) => Self::not_found(ErrorCode::CertificateNotFound, message),
             ServiceError::Account(AccountError::Terminated(_)) => Self::gone(ErrorCode::AccountTerminated, message),
             ServiceError::CredentialRevoked(_) | ServiceError::CredentialExpired(_) => {
                 Self::gone(ErrorCode::EabCredentialGone, message)
@@ -25,10 +26,12 @@ impl From<ServiceError> for ApiError {
             ServiceError::Invalid(problems) => invalid(problems),
             ServiceError::NameInUse(..) => Self::bad_request(ErrorCode::NameInUse, message)
                 .with_errors(vec![FieldProblem::new("name", "in_use", "is taken")]),
-            ServiceError::EmailInUse(_) => Self::conflict(ErrorCode::AccountConflict, message)
-                .with_errors(vec![FieldProblem::new("customer_email", "in_use", "is taken")]),
-            ServiceError::ExternalIdInUse(_) => Self::conflict(ErrorCode::ExternalIdInUse, message)
-                .with_errors(vec![FieldProblem::new("external_id", "in_use", "is taken")]),
+            ServiceError::AccountInUse { email, external_id } => {
+                let code = if email.is_some() { ErrorCode::AccountConflict } else { ErrorCode::ExternalIdInUse };
+                let taken = |field: &'static str| FieldProblem::new(field, "in_use", "is taken");
+                let (email, external_id) = (email.map(|_| "customer_email"), external_id.map(|_| "external_id"));
+                Self::conflict(code, message).with_errors(email.into_iter().chain(external_id).map(taken).collect())
+            }
             ServiceError::Order(error) => order(&error, message),
             ServiceError::OrderNotReady(problems) => Self::bad_request(ErrorCode::OrderNotReady, message)
                 .with_errors(problems.into_iter().map(problem).collect()),
@@ -58,7 +61,7 @@ impl From<ServiceError> for ApiError {
             ServiceError::Signer(_) | ServiceError::Logs(_) => {
                 Self::unavailable("The CA cannot sign at the moment; try again.", 5)
             }
-            ServiceError::TooMany(_) => Self::bad_request(ErrorCode::TooMany, message),
+            ServiceError::TooMany(cap, _) => Self::bad_request(too_many(cap), message),
             ServiceError::Paused(names) => {
                 let told = |(name, pause): (_, PauseId)| {
                     FieldProblem::new("identifiers", "paused", format!("{name}: lift {pause}"))
@@ -69,7 +72,6 @@ impl From<ServiceError> for ApiError {
             ServiceError::OrderExternalIdInUse(_) => Self::bad_request(ErrorCode::ExternalIdInUse, message)
                 .with_errors(vec![FieldProblem::new("external_id", "in_use", "is taken")]),
             ServiceError::Unissuable(_) => Self::bad_request(ErrorCode::InvalidRequest, message),
-            ServiceError::TooManyWebhooks(_) => Self::bad_request(ErrorCode::TooManyWebhooks, message),
             ServiceError::BadCursor => Self::bad_request(ErrorCode::InvalidCursor, message),
             ServiceError::IdempotencyKeyReused => Self::unprocessable(ErrorCode::IdempotencyKeyReused, message),
             ServiceError::Store(error) => store(&error),
@@ -87,7 +89,7 @@ fn invalid(mut problems: Problems) -> ApiError {
 
 /// One problem of the input, as it stands in a body.
 pub fn problem(problem: Problem) -> FieldProblem {
-    let Problem { field, code, message, policy } = problem;
+    let Problem { field, code, message, policy, .. } = problem;
     FieldProblem { policy, ..FieldProblem::new(field, code, message) }
 }
 
@@ -107,6 +109,13 @@ fn not_found(noun: Noun) -> ErrorCode {
         Noun::Pause => ErrorCode::PauseNotFound,
         // The operator's nouns: no caller of a door can ask for them.
         Noun::Issuer | Noun::Reseller | Noun::Client | Noun::ApiKey | Noun::OperatorKey => ErrorCode::NotFound,
+    }
+}
+
+fn too_many(cap: Cap) -> ErrorCode {
+    match cap {
+        Cap::OpenOrders | Cap::Policies | Cap::PoliciesOfGroup => ErrorCode::TooMany,
+        Cap::Webhooks => ErrorCode::TooManyWebhooks,
     }
 }
 

@@ -3,10 +3,11 @@
 use std::{
     fmt, fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
+use parking_lot::{Mutex, RwLock};
 use rustls::{
     ServerConfig,
     crypto::{CryptoProvider, aws_lc_rs},
@@ -77,9 +78,9 @@ impl ReloadingCertificate {
     /// Reads the files again, changed or not. On an error the pair served so far stays.
     pub fn reload(&self) -> Result<(), CertificateError> {
         // Taken before reading: what is written meanwhile then looks like another change.
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = [stamp(&self.chain), stamp(&self.key)];
+        *self.seen.lock() = [stamp(&self.chain), stamp(&self.key)];
         let pair = read_pair(&self.chain, &self.key, &self.provider)?;
-        *self.served.write().unwrap_or_else(PoisonError::into_inner) = pair;
+        *self.served.write() = pair;
         Ok(())
     }
 
@@ -101,7 +102,7 @@ impl ReloadingCertificate {
 
     fn reload_if_changed(&self) -> Option<Result<(), CertificateError>> {
         let now = [stamp(&self.chain), stamp(&self.key)];
-        let changed = *self.seen.lock().unwrap_or_else(PoisonError::into_inner) != now;
+        let changed = *self.seen.lock() != now;
         changed.then(|| self.reload())
     }
 
@@ -111,7 +112,7 @@ impl ReloadingCertificate {
     }
 
     fn current(&self) -> Arc<CertifiedKey> {
-        self.served.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.served.read().clone()
     }
 }
 

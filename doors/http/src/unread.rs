@@ -10,7 +10,7 @@
 use std::{
     mem,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -20,6 +20,7 @@ use bytes::Bytes;
 use http::{Version, header::EXPECT};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt;
+use parking_lot::Mutex;
 
 /// Most bytes that are thrown away for a connection: beyond it, a new one is cheaper.
 const MOST: u64 = 64 * 1024;
@@ -81,11 +82,7 @@ struct Left(Mutex<Option<Body>>);
 
 impl Left {
     fn take(&self) -> Option<Body> {
-        self.body().take()
-    }
-
-    fn body(&self) -> MutexGuard<'_, Option<Body>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().take()
     }
 }
 
@@ -123,7 +120,7 @@ impl HttpBody for Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         let rest = mem::take(&mut self.body);
-        *self.left.body() = Some(rest);
+        *self.left.0.lock() = Some(rest);
     }
 }
 

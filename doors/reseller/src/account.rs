@@ -6,7 +6,7 @@ use axum::response::Response;
 use chancery_domain::{Account, AccountChange, EmailAddress, ExternalId, Metadata, Problems, Scope, Timestamp};
 use chancery_http::{ApiError, Authenticated, Door, FilterQuery, JsonBody, RequestKey, StrictPath, StrictQuery};
 use chancery_service::{
-    AccountDetails, AccountFilter, AccountLookup, Caller, CreatedAccount, Ending, NewAccount, Noun, ServiceError,
+    AccountDetails, AccountFilter, AccountLookup, Caller, CreatedAccount, Ending, NewAccount, ServiceError,
 };
 use chancery_wire as wire;
 use http::StatusCode;
@@ -144,10 +144,7 @@ async fn terminate(
 ) -> Result<Json<wire::SuccessResponse>, ApiError> {
     caller.require(Scope::WriteAccount)?;
     let accounts = &door.services.accounts;
-    let account = accounts.find(&caller, AccountLookup::parse(&lookup)).await?;
-    if account.deleted_at.is_some() {
-        return Err(ServiceError::not_found(Noun::Account).into());
-    }
+    let account = accounts.find_live(&caller, AccountLookup::parse(&lookup)).await?;
     unasked.refuse()?;
     let mut problems = Problems::default();
     let revoke_certificates = flag("revoke_certificates", query?.0.revoke_certificates, &mut problems);
@@ -171,10 +168,7 @@ async fn change(
 ) -> Result<Json<wire::SuccessResponse>, ApiError> {
     caller.require(Scope::WriteAccount)?;
     let accounts = &door.services.accounts;
-    let account = accounts.find(&caller, AccountLookup::parse(&lookup)).await?;
-    if account.deleted_at.is_some() {
-        return Err(ServiceError::not_found(Noun::Account).into());
-    }
+    let account = accounts.find_live(&caller, AccountLookup::parse(&lookup)).await?;
     accounts.change(&caller, account.id, body?.read(read_change)?).await?;
     Ok(Json(wire::SuccessResponse::new(format!("The account {} is changed.", account.id))))
 }
@@ -239,7 +233,7 @@ pub(crate) fn view(account: &Account, caller: &Caller) -> wire::Account {
         reseller_code: caller.code.to_string(),
         email: account.email.to_string(),
         revoked: account.root_revoked,
-        deleted: account.deleted_at.is_some(),
+        deleted: account.is_terminated(),
         suspended: account.suspended,
         status: account.status().as_str().to_owned(),
         hmac_key: None,

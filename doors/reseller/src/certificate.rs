@@ -1,22 +1,24 @@
 //! `/v1/certificates`: listed and revoked.
 
-use axum::Json;
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use chancery_domain::{
-    CertificateStatus, Comment, EmailAddress, Identifier, Problems, RevocationReason, Scope, Timestamp,
+    CertificateStatus, Comment, EmailAddress, Identifier, Problems, RevocationReason, Scope, Secret, Timestamp,
 };
-use chancery_http::{ApiError, Authenticated, Door, FilterQuery, JsonBody, StrictPath};
+use chancery_http::{ApiError, Authenticated, Door, FilterQuery, JsonBody, Place, StrictPath};
 use chancery_service::{AccountLookup, CertificateDetails, CertificateFilter, Noun, Revoked, ServiceError};
 use chancery_wire as wire;
-use http::header::ACCEPT;
+use http::header::{ACCEPT, AUTHORIZATION};
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::certificate_csv;
+use crate::certificate_csv::{self, Reader};
 use crate::openapi::{BadBody, NoCertificate, Refused};
 use crate::order::read_order_id;
 use crate::order_view;
@@ -58,7 +60,8 @@ struct ListQuery {
 
 /// Lists certificates
 ///
-/// With `Accept: text/csv` the whole filtered list is streamed, with a header line. With filters a page may have fewer
+/// With `Accept: text/csv` the whole filtered list is streamed, with a header line; every thousand lines count as a request,
+/// and the list breaks off where the caller is not let in any more. With filters a page may have fewer
 /// certificates than `limit`, or none, and a `nextCursor`: the list ends where there is none.
 #[utoipa::path(get, path = "/v1/certificates", tag = "Certificates", operation_id = "listCertificates",
     params(ListQuery), security(("OAuth2Reseller" = ["reseller", "read:certificate"])),
@@ -69,6 +72,7 @@ async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     query: FilterQuery<ListQuery>,
+    place: Option<Extension<Arc<Place>>>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     caller.require(Scope::ReadCertificate)?;
@@ -81,7 +85,9 @@ async fn list(
     };
     let (filter, request) = query.read(page, |query| read_filter(query, as_csv, now))?;
     if as_csv {
-        return Ok(certificate_csv::stream(door, caller, filter, now));
+        let authorization = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let (authorization, place) = (Secret::new(authorization.to_owned()), place.map(|Extension(place)| place));
+        return Ok(certificate_csv::stream(Reader { door, caller, authorization, _place: place }, filter, now));
     }
     let Some((account, filter)) = filter else {
         return Ok(Json(wire::CertificateSummaryList { items: Vec::new(), next_cursor: None }).into_response());

@@ -1,49 +1,64 @@
 //! The list of certificates as CSV (RFC 4180): streamed page by page, however long it is.
 
-use axum::body::Body;
-use axum::response::{IntoResponse, Response};
-use chancery_domain::Timestamp;
-use chancery_http::{Door, csv_field};
+use std::sync::Arc;
+
+use axum::response::Response;
+use chancery_domain::{Secret, Timestamp};
+use chancery_http::{CSV_PAGE, CsvAsk, CsvPage, Door, Place, count_rows, csv_field, csv_response};
+use chancery_service::identity::AuthError;
 use chancery_service::{Caller, ListRequest, ServiceError};
 use chancery_wire as wire;
-use futures_util::stream::try_unfold;
-use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
 use crate::certificate::{Asked, metadata};
 
 const HEADER: &str = "lookup,orderLookup,accountLookup,eabKid,customerEmail,profile,status,names,serialNumber,subject,\
 issuer,keyType,notBefore,notAfter,sha256Fingerprint,revokedAt,revocationReason,requestedVia,createdAt,updatedAt\r\n";
-/// Rows that are read at a time.
-const PAGE: u32 = 1000;
 
-enum Next {
-    Header,
-    Page(Option<String>),
-    Done,
+/// Who gets the list, for as long as it takes.
+pub(crate) struct Reader {
+    pub(crate) door: Door,
+    pub(crate) caller: Caller,
+    /// What they have shown who they are with.
+    pub(crate) authorization: Secret,
+    /// The place of the request among those of its reseller: it is not over when its answer begins.
+    pub(crate) _place: Option<Arc<Place>>,
 }
 
-/// Every certificate that was asked for. A list that breaks off in the middle ends the connection, so that nobody takes
-/// a part of it for the whole.
-pub(crate) fn stream(door: Door, caller: Caller, asked: Option<Asked>, now: Timestamp) -> Response {
-    let pages = try_unfold(Next::Header, move |next| {
-        let (door, caller, asked) = (door.clone(), caller.clone(), asked.clone());
+/// Every certificate that was asked for.
+pub(crate) fn stream(reader: Reader, asked: Option<Asked>, now: Timestamp) -> Response {
+    let reader = Arc::new(reader);
+    csv_response(HEADER, move |CsvAsk { cursor, counts }| {
+        let (reader, asked) = (reader.clone(), asked.clone());
         async move {
-            let cursor = match next {
-                Next::Header => return Ok(Some((HEADER.to_owned(), Next::Page(None)))),
-                Next::Page(cursor) => cursor,
-                Next::Done => return Ok(None),
-            };
-            let Some((account, filter)) = asked else { return Ok::<_, ServiceError>(None) };
-            let request = ListRequest { limit: PAGE, cursor };
-            let page = door.services.certificates.list(&caller, account, filter, &request).await?;
-            let rows: String = page.items.iter().map(|details| row(&metadata(details, now))).collect();
-            let next = page.next_cursor.map_or(Next::Done, |cursor| Next::Page(Some(cursor)));
-            Ok(Some((rows, next)))
+            let Some((account, filter)) = asked else { return Ok(CsvPage { rows: Vec::new(), next: None }) };
+            // The first page is that of the request itself.
+            if cursor.is_some() {
+                reader.ask_again(counts).await?;
+            }
+            let request = ListRequest { limit: CSV_PAGE, cursor };
+            let page = reader.door.services.certificates.list(&reader.caller, account, filter, &request).await?;
+            let rows = page.items.iter().map(|details| row(&metadata(details, now))).collect();
+            Ok(CsvPage { rows, next: page.next_cursor })
         }
-    });
-    let headers =
-        [(CONTENT_TYPE, "text/csv; charset=utf-8"), (CONTENT_DISPOSITION, "attachment; filename=certificates.csv")];
-    (headers, Body::from_stream(pages)).into_response()
+    })
+}
+
+impl Reader {
+    /// For every page: who asked must still be let in, as the same, with the same scopes; and so many rows count as a request.
+    async fn ask_again(&self, counts: bool) -> Result<(), ServiceError> {
+        let (services, origin) = (&self.door.services, self.caller.origin.clone());
+        match services.identity.authenticate(Some(self.authorization.reveal()), origin).await {
+            Ok(caller) if caller.reseller == self.caller.reseller && caller.scopes == self.caller.scopes => {}
+            Err(AuthError::Service(error)) => return Err(error),
+            Ok(_) | Err(_) => {
+                return Err(ServiceError::Internal("a caller was shut out while a list was downloaded".to_owned()));
+            }
+        }
+        match counts {
+            true => count_rows(&services.limits, self.caller.reseller).await,
+            false => Ok(()),
+        }
+    }
 }
 
 fn row(of: &wire::CertificateMetadata) -> String {

@@ -44,8 +44,8 @@ struct ChainQuery {
     responses(
         (status = 200, content(
             (String = "application/pem-certificate-chain"),
-            (Vec<u8> = "application/pkix-cert"),
-            (Vec<u8> = "application/pkcs7-mime"),
+            (inline(wire::Binary) = "application/pkix-cert"),
+            (inline(wire::Binary) = "application/pkcs7-mime"),
             (wire::CertificateWithChain = "application/json"))),
         (status = 202, body = wire::Order), NotAcceptable, Refused, NoCertificate, CertificateGone))]
 async fn download(
@@ -97,8 +97,8 @@ async fn download(
     responses(
         (status = 200, content(
             (String = "application/pem-certificate-chain"),
-            (Vec<u8> = "application/pkix-cert"),
-            (Vec<u8> = "application/pkcs7-mime"),
+            (inline(wire::Binary) = "application/pkix-cert"),
+            (inline(wire::Binary) = "application/pkcs7-mime"),
             (wire::CertificateWithChain = "application/json"))),
         (status = 202, body = wire::Order), NotAcceptable, Refused, NoCertificate, CertificateGone))]
 async fn poll(

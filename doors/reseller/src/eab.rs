@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use chancery_domain::{Account, EabTerms, Kid, Label, Problems, Scope, Timestamp};
+use chancery_domain::{EabTerms, Kid, Label, Problems, Scope, Timestamp};
 use chancery_http::{
     ApiError, Authenticated, Door, OptionalJsonBody, PublicUrls, RequestKey, StrictPath, StrictQuery, list_request,
 };
@@ -55,16 +55,20 @@ async fn create(
     body: Result<OptionalJsonBody<wire::EabCredentialRequest>, ApiError>,
 ) -> Result<Response, ApiError> {
     caller.require(Scope::WriteAccount)?;
+    let find = || door.services.accounts.find_live(&caller, AccountLookup::parse(&lookup));
     let (key, body) = match (key, body) {
         (Ok(key), Ok(body)) => (key, body),
-        (Err(error), _) | (_, Err(error)) => return Err(live(&door, &caller, &lookup).await.err().unwrap_or(error)),
+        (Err(error), _) | (_, Err(error)) => {
+            find().await?;
+            return Err(error);
+        }
     };
     let (by, urls) = (caller.clone(), door.urls.clone());
     let view = move |made: &CreatedCredential| authorization(made, &by, &urls);
     let bytes = body.bytes.clone();
     // What was made under the key is told again even where the account has been terminated since.
     key.answer(&door, &caller, &bytes, StatusCode::CREATED, view, async |once| {
-        let account = live(&door, &caller, &lookup).await?;
+        let account = find().await?;
         let once = once?;
         let terms = body.read(|request| read_terms(request, door.services.now()))?;
         Ok(door.services.credentials.create(&caller, account.id, terms, once).await?)
@@ -117,15 +121,6 @@ async fn revoke(
     caller.require(Scope::WriteAccount)?;
     door.services.credentials.revoke(&caller, read_kid(&kid)?).await?;
     Ok(Json(wire::SuccessResponse::new(format!("The EAB credential {kid} is revoked."))))
-}
-
-/// The account, unless it is terminated: then there is nothing to be added to.
-async fn live(door: &Door, caller: &Caller, lookup: &str) -> Result<Account, ApiError> {
-    let account = door.services.accounts.find(caller, AccountLookup::parse(lookup)).await?;
-    if account.deleted_at.is_some() {
-        return Err(ServiceError::not_found(Noun::Account).into());
-    }
-    Ok(account)
 }
 
 fn read_kid(text: &str) -> Result<Kid, ServiceError> {

@@ -1,9 +1,11 @@
 //! `/v1/policy`: issuance policies.
 
+use std::collections::BTreeSet;
+
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use chancery_domain::{Name, PolicyId, Problems, ProfileName, Scope};
+use chancery_domain::{Name, PolicyId, Problem, Problems, ProfileName, Scope};
 use chancery_http::{
     ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request, problem,
 };
@@ -153,6 +155,12 @@ fn read_evaluation(request: wire::PolicyEvaluationRequest) -> Result<EvaluationR
         problems.add("identifiers", "out_of_range", "must have 1 to 1000 entries");
     }
     let identifiers = read_identifiers(&request.identifiers, &mut problems);
+    // The places of names are those in the request where all of them could be read.
+    if identifiers.len() == request.identifiers.len() {
+        let mut seen = BTreeSet::new();
+        let repeated = identifiers.iter().enumerate().filter(|(_, name)| !seen.insert(*name));
+        problems.0.extend(repeated.map(|(place, _)| Problem::of_name(place, "duplicate_name", "is named before")));
+    }
     if request.validity_days == Some(0) {
         problems.add("validity_days", "out_of_range", "must be at least 1");
     }

@@ -96,6 +96,11 @@ pub struct CertificateMetadata {
     pub updated_at: String,
 }
 
+/// What is sent as it is, octet by octet: a certificate in DER, or several in PKCS #7.
+#[derive(Debug, Clone, PartialEq, Eq, ToSchema)]
+#[schema(value_type = String, format = Binary)]
+pub struct Binary(pub Vec<u8>);
+
 /// A certificate with its metadata and the chain above it, in PEM.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

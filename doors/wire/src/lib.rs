@@ -23,8 +23,8 @@ mod webhook;
 
 pub use account::{Account, AccountList, AccountWithGroups, ResellerAccountRequest, ResellerUpdateAccountRequest};
 pub use certificate::{
-    CertificateMetadata, CertificateSummaryList, CertificateWithChain, ReasonInput, ResellerRevokeCertificateRequest,
-    ResellerValidateCsrRequest,
+    Binary, CertificateMetadata, CertificateSummaryList, CertificateWithChain, ReasonInput,
+    ResellerRevokeCertificateRequest, ResellerValidateCsrRequest,
 };
 pub use diagnosis::{CaaFinding, Diagnosis, DiagnosisReport, DiagnosisRequest, HttpFinding};
 pub use eab::{EabAuthorization, EabCredentialList, EabCredentialRequest};

@@ -83,13 +83,13 @@ policy! {
     #[schema(nullable = false, minimum = 1, maximum = 825)]
     max_validity_days: u32,
     /// Most certificates a day, for each account.
-    #[schema(nullable = false)]
+    #[schema(nullable = false, format = Int64, maximum = 4_294_967_295_u32)]
     max_certificates_per_day: u32,
     /// Most certificates in seven days, for each account.
-    #[schema(nullable = false)]
+    #[schema(nullable = false, format = Int64, maximum = 4_294_967_295_u32)]
     max_certificates_per_week: u32,
     /// Most certificates at a time that are neither expired nor revoked, for each account.
-    #[schema(nullable = false)]
+    #[schema(nullable = false, format = Int64, maximum = 4_294_967_295_u32)]
     max_active_certificates: u32,
     /// `false` stops all issuance.
     #[schema(nullable = false)]

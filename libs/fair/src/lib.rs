@@ -1,8 +1,9 @@
 //! Places for many parties, of which none can crowd out the others.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 /// A number of places. A party has at most its share of them at a time, and those that wait are let in by turns, one of each
@@ -53,7 +54,7 @@ impl FairPlaces {
     }
 
     fn queue_up(&self, whose: &str, sender: oneshot::Sender<Place>) {
-        let mut state = self.state();
+        let mut state = self.0.state.lock();
         if !state.waiting.contains_key(whose) {
             state.turns.push_back(whose.to_owned());
         }
@@ -62,7 +63,7 @@ impl FairPlaces {
 
     fn let_in(&self) {
         let mut let_in = Vec::new();
-        let mut state = self.state();
+        let mut state = self.0.state.lock();
         let mut passed_over = 0;
         while state.free > 0 && passed_over < state.turns.len() {
             let Some(whose) = state.turns.pop_front() else { break };
@@ -92,15 +93,11 @@ impl FairPlaces {
             drop(sender.send(place));
         }
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut state = self.places.state();
+        let mut state = self.places.0.state.lock();
         state.free += 1;
         if let Some(taken) = state.taken.get_mut(&self.whose) {
             *taken -= 1;
@@ -178,7 +175,7 @@ mod tests {
         }
         drop(held);
         assert!(at_once(&places, "c").await.is_some());
-        let state = places.state();
+        let state = places.0.state.lock();
         assert!(state.free == 1 && state.taken.is_empty() && state.waiting.is_empty() && state.turns.is_empty());
     }
 

@@ -1,10 +1,10 @@
 //! An ACME account: signs requests, and keeps the nonces of answers for the next ones.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use chancery_client::Response;
 use chancery_jose::{Algorithm, HmacKey, KeyError, SigningKey, base64url, jws};
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::server::{LoadError, Server, accepted};
@@ -92,7 +92,7 @@ impl Account {
     }
 
     async fn nonce(&self) -> Result<String, LoadError> {
-        let kept = self.nonces().pop();
+        let kept = self.nonces.lock().pop();
         if let Some(kept) = kept {
             return Ok(kept);
         }
@@ -103,11 +103,7 @@ impl Account {
     }
 
     fn keep_nonce(&self, response: &Response) {
-        self.nonces().extend(response.header("replay-nonce").map(str::to_owned));
-    }
-
-    fn nonces(&self) -> MutexGuard<'_, Vec<String>> {
-        self.nonces.lock().unwrap_or_else(PoisonError::into_inner)
+        self.nonces.lock().extend(response.header("replay-nonce").map(str::to_owned));
     }
 
     fn binding(&self, credential: &Credential, url: &str) -> Result<Value, LoadError> {

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -57,16 +58,12 @@ impl Responder {
 
     /// Answers this token from now on.
     pub fn publish(&self, token: &str, key_authorization: &str) {
-        self.published().insert(token.to_owned(), key_authorization.to_owned());
+        self.published.lock().insert(token.to_owned(), key_authorization.to_owned());
     }
 
     /// Forgets this token.
     pub fn withdraw(&self, token: &str) {
-        self.published().remove(token);
-    }
-
-    fn published(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        self.published.lock().unwrap_or_else(PoisonError::into_inner)
+        self.published.lock().remove(token);
     }
 
     async fn listen(self, listener: TcpListener) {
@@ -93,7 +90,7 @@ impl Responder {
         }
         let text = String::from_utf8_lossy(&request);
         let token = text.split(' ').nth(1).and_then(|path| path.rsplit('/').next()).unwrap_or_default();
-        let body = self.published().get(token).cloned();
+        let body = self.published.lock().get(token).cloned();
         let (status, body) = body.map_or(("404 Not Found", String::new()), |body| ("200 OK", body));
         let answer = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
         // Whoever does not wait for the answer does not get it.

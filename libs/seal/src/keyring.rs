@@ -2,9 +2,10 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock},
+    sync::Arc,
 };
 
+use parking_lot::RwLock;
 use zeroize::Zeroizing;
 
 use crate::{
@@ -114,13 +115,13 @@ impl Keyring {
     pub fn reload(&self) -> Result<(), KeyringError> {
         if let Some(path) = &self.shared.path {
             let loaded = Arc::new(Loaded::read(path)?);
-            *self.shared.loaded.write().unwrap_or_else(PoisonError::into_inner) = loaded;
+            *self.shared.loaded.write() = loaded;
         }
         Ok(())
     }
 
     fn loaded(&self) -> Arc<Loaded> {
-        self.shared.loaded.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.loaded.read().clone()
     }
 
     /// The keys as the file has them now, or as it had them when it was last readable.

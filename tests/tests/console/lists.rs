@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use chancery_http::{Door, Edge, account_for, finish};
 use chancery_service::{Limit, LimitSettings, Rate, Settings};
@@ -119,13 +120,44 @@ async fn every_page_of_a_long_download_counts_as_a_request() {
     let rate = Rate::per_second(number(1), number(50));
     let (world, tenant) = furnished(LimitSettings::none().with(Limit::Requests, Some(rate)), MANY).await;
     let mut browser = Browser::of(&world, &tenant).await;
-    let left = |reply: &Reply| -> u32 {
-        let header = reply.header("ratelimit").unwrap().to_owned();
-        header.split(';').find_map(|part| part.strip_prefix("r=")).unwrap().parse().unwrap()
-    };
-    let before = left(&browser.get("/console/calendar").await);
+    let before = requests_left(&browser.get("/console/calendar").await);
     browser.look("/console/certificates.csv").await;
-    assert_eq!(before - left(&browser.get("/console/calendar").await), 4, "three pages, and the calendar");
+    let counted = before - requests_left(&browser.get("/console/calendar").await);
+    assert_eq!(counted, 4, "three pages, and the calendar");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_download_by_the_api_ends_with_its_client_and_counts() {
+    let number = |number| NonZeroU32::new(number).unwrap();
+    let rate = Rate::per_second(number(1), number(50));
+    let (world, tenant) = furnished(LimitSettings::none().with(Limit::Requests, Some(rate)), MANY).await;
+    let csv = [("accept", "text/csv")];
+    let before = requests_left(&tenant.get("/v1/limits").await);
+    let whole = tenant.send(http::Method::GET, "/v1/certificates", &csv, None).await;
+    assert_eq!(whole.text().lines().count(), MANY as usize + 2);
+    let counted = before - requests_left(&tenant.get("/v1/limits").await);
+    assert_eq!(counted, 4, "three pages, and the limits");
+
+    let request = http::Request::get("/v1/certificates").header("accept", "text/csv");
+    let request = request.header("authorization", tenant.authorization.as_deref().unwrap());
+    let reply = world.router.clone().oneshot(request.body(axum::body::Body::empty()).unwrap()).await.unwrap();
+    let mut frames = reply.into_body().into_data_stream();
+    let header = frames.next().await.unwrap().unwrap();
+    assert!(header.starts_with(b"lookup,"));
+    let client = tenant.client_id.parse().unwrap();
+    world.services.operator.set_client_disabled(client, true).await.unwrap();
+    let began = Instant::now();
+    while tenant.get("/v1/limits").await.status != 401 {
+        assert!(began.elapsed() < Duration::from_secs(10), "a disabled client is let in");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(frames.next().await.unwrap().is_ok(), "what was asked for when it was let in");
+    assert!(frames.next().await.unwrap().is_err(), "a list that breaks off, and does not end");
+}
+
+fn requests_left(reply: &Reply) -> u32 {
+    let header = reply.header("ratelimit").unwrap().to_owned();
+    header.split(';').find_map(|part| part.strip_prefix("r=")).unwrap().parse().unwrap()
 }
 
 /// A reseller with an order, and with so many certificates that were cancelled.

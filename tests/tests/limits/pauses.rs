@@ -40,6 +40,13 @@ on_both_databases! {
         let refused = order(&tenant, &account, &["broken.test", "sound.test"]).await;
         assert_eq!(refused.refusal(400), "name_paused");
         assert!(refused.text().contains(&lookup(pause)) && refused.text().contains("DELETE /v1/pause/"), "{}", refused.text());
+        // Who asks before is told the same.
+        let csr = csr(&["broken.test", "sound.test"]);
+        let judged = tenant.post("/v1/validate-csr", json!({"csr": csr, "account_lookup": account})).await;
+        assert!(judged.status == 400 && judged.text().contains(&lookup(pause)), "{}", judged.text());
+        let asked = json!({"account_lookup": account, "identifiers": ["sound.test", "broken.test"]});
+        let foretold = tenant.post("/v1/policy/evaluate", asked).await.expect(200);
+        assert_eq!((&foretold["allowed"], &foretold["violations"][0]["field"]), (&json!(false), &json!("identifiers[1]")));
         let acme = client.post(&client.url("newOrder"), &json!({"identifiers": identifiers(&["broken.test"])})).await;
         assert_eq!((acme.status.as_u16(), &acme.json()["type"]), (429, &json!("urn:ietf:params:acme:error:rateLimited")));
         assert!(acme.text().contains(&lookup(pause)) && acme.header("retry-after").is_some(), "{}", acme.text());

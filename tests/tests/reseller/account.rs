@@ -198,6 +198,10 @@ on_both_databases! {
         let reply = tenant.post("/v1/account", body("b@example.com", "K-1")).await;
         assert_eq!(reply.refusal(409), "external_id_in_use");
         assert_eq!(reply.json()["errors"][0]["field"], "external_id");
+        let both = tenant.post("/v1/account", body("a@example.com", "K-1")).await;
+        assert_eq!(both.refusal(409), "account_conflict");
+        let fields: Vec<_> = both.json()["errors"].as_array().unwrap().iter().map(|each| each["field"].clone()).collect();
+        assert_eq!(fields, ["customer_email", "external_id"], "everything that is taken is told at once");
         tenant.post("/v1/account", body("b@example.com", "k-1")).await.expect(201);
         other.post("/v1/account", body("a@example.com", "K-1")).await.expect(201);
 

@@ -39,6 +39,40 @@ async fn under(tenant: &Tenant, name: &str, rules: Value) -> (String, String) {
 }
 
 on_both_databases! {
+    async fn what_cannot_be_shown_is_not_allowed(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let account = lookup(&tenant.make_account("a@example.com").await);
+        let long = format!("*.{}.test", vec!["a".repeat(59); 4].join("."));
+        for (names, way, told) in [
+            (json!(["a.test", "*.a.test"]), Some("http-01"), &["identifiers[1] allowed_challenge_types"][..]),
+            (json!(["198.51.100.9"]), Some("dns-01"), &["identifiers[0] allowed_challenge_types"]),
+            (json!(["*.a.test"]), Some("dns-01"), &[]),
+            (json!(["198.51.100.9"]), Some("http-01"), &[]),
+            (json!([long]), None, &["identifiers[0] allowed_challenge_types"]),
+        ] {
+            let question = match way {
+                Some(way) => json!({"identifiers": names, "challenge_type": way}),
+                None => json!({"identifiers": names}),
+            };
+            assert_eq!(broken(&verdict(&tenant, &account, question).await), told, "{names}");
+        }
+        let csr = chancery_tests::csr(&[&long]);
+        let judged = tenant.post("/v1/validate-csr", json!({"csr": csr, "account_lookup": account})).await;
+        assert!(judged.status == 400 && judged.text().contains("too long"), "{}", judged.text());
+        let twice = json!({"account_lookup": account, "identifiers": ["a.test", "b.test", "A.test"]});
+        assert_eq!(problems(&ask(&tenant, twice).await), ["identifiers[2] duplicate_name"]);
+    }
+
+    async fn who_denies_everything_denies_addresses_too(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let (account, _) = under(&tenant, "nothing", json!({"denied_domains": ["**"]})).await;
+        let question = json!({"identifiers": ["a.test", "192.0.2.7"]});
+        let told = ["identifiers[0] denied_domains", "identifiers[1] denied_domains"];
+        assert_eq!(broken(&verdict(&tenant, &account, question).await), told);
+        let order = json!({"account_lookup": account, "csr": chancery_tests::csr(&["192.0.2.7"])});
+        assert_eq!(tenant.post("/v1/order", order).await.refusal(400), "policy_violation");
+    }
+
     async fn without_a_policy_the_operators_own_is_asked(world: World) {
         let tenant = world.tenant("DEMO").await;
         let account = lookup(&tenant.make_account("a@example.com").await);
@@ -76,7 +110,12 @@ on_both_databases! {
             (json!({"allowed_domains": []}), json!({}), vec!["identifiers[0] allowed_domains"]),
             (
                 json!({"allowed_domains": ["bücher.example"]}),
-                names(&["xn--bcher-kva.example", "BÜCHER.example"]),
+                names(&["xn--bcher-kva.example"]),
+                vec![],
+            ),
+            (
+                json!({"allowed_domains": ["bücher.example"]}),
+                names(&["BÜCHER.example"]),
                 vec![],
             ),
             (
@@ -231,7 +270,7 @@ on_both_databases! {
             (json!({"customer_email": "no address"}), "account_not_found"),
             (json!({"customer_email": me}), "account_not_found"),
             (json!({"eab_kid": other["kid"]}), "eab_credential_not_found"),
-            (json!({"eab_kid": "me@example.com"}), "account_not_found"),
+            (json!({"eab_kid": "me@example.com"}), "eab_credential_not_found"),
         ] {
             let reply = with(ways.clone()).await;
             assert_eq!(reply.refusal(404), code, "{ways}");

@@ -41,19 +41,20 @@ const OF_A_CA: [ObjectIdentifier; 5] = [
     ID_CE_SUBJECT_KEY_IDENTIFIER,
 ];
 
-/// A PKCS #10 request (RFC 2986) in DER for these names, which stand in the subject alternative names alone.
+/// A PKCS #10 request (RFC 2986) in DER for these names, which stand in the subject alternative names alone. Whoever gets it checks
+/// its signature.
 pub fn make_request(key: &dyn Signer, names: &[Identifier]) -> Result<Vec<u8>, PkiError> {
     let names: BTreeSet<_> = names.iter().collect();
     if names.is_empty() {
         return Err(NameError::NoNames.into());
     }
-    sign_request(key, &der(&RdnSequence::default())?, &[extensions::names(names, false)?])
+    tbs::sign_unchecked(&wish(key, &der(&RdnSequence::default())?, &[extensions::names(names, false)?])?, key)
 }
 
 /// One for a CA that has a certificate already, with the same subject.
 pub(crate) fn make_ca_request(key: &dyn Signer, certificate: &Certificate) -> Result<Vec<u8>, PkiError> {
     let wanted = certificate.extensions().iter().filter(|extension| OF_A_CA.contains(&extension.extn_id));
-    sign_request(key, &der(certificate.subject())?, &wanted.cloned().collect::<Vec<_>>())
+    tbs::sign(&wish(key, &der(certificate.subject())?, &wanted.cloned().collect::<Vec<_>>())?, key)
 }
 
 /// One PEM block, ending in a newline.
@@ -61,12 +62,12 @@ pub fn request_to_pem(der: &[u8]) -> Result<String, PkiError> {
     pem::encode_string(LABEL, LineEnding::LF, der).map_err(|_| PkiError::Pem("it cannot be written"))
 }
 
-fn sign_request(key: &dyn Signer, subject: &[u8], wanted: &[Extension]) -> Result<Vec<u8>, PkiError> {
+/// What is signed (`CertificationRequestInfo`).
+fn wish(key: &dyn Signer, subject: &[u8], wanted: &[Extension]) -> Result<Vec<u8>, PkiError> {
     let wanted = wanted.iter().map(der).collect::<Result<Vec<_>, _>>()?.concat();
     let extensions = tlv(SEQUENCE, &[&wanted])?;
     let attribute = tlv(SEQUENCE, &[&der(&EXTENSION_REQUEST)?, &tlv(SET, &[&extensions])?])?;
-    let info = tlv(SEQUENCE, &[INTEGER_ZERO, subject, key.spki(), &tlv(CONTEXT_0, &[&attribute])?])?;
-    tbs::sign(&info, key)
+    tlv(SEQUENCE, &[INTEGER_ZERO, subject, key.spki(), &tlv(CONTEXT_0, &[&attribute])?])
 }
 
 fn der(value: &impl Encode) -> Result<Vec<u8>, PkiError> {

@@ -1,7 +1,5 @@
 //! The way into a token: its module, its slot, its PIN.
 
-use std::sync::{Mutex, PoisonError};
-
 use chancery_domain::Secret;
 use cryptoki::{
     context::Pkcs11,
@@ -10,6 +8,7 @@ use cryptoki::{
     slot::{Slot, TokenInfo},
     types::AuthPin,
 };
+use parking_lot::Mutex;
 
 use super::{
     TokenChoice,
@@ -75,7 +74,7 @@ impl Login {
     /// All sessions of a process are logged in when one is.
     fn log_in(&self, session: &Session, token: &TokenInfo) -> Result<(), KeyError> {
         let (pin, label) = ((self.choice.pin)().map_err(KeyError::Token)?, &self.choice.label);
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refused = self.refused.lock();
         if refused.as_ref().is_some_and(|refused| refused.reveal() == pin.reveal()) {
             return Err(KeyError::Token(format!(
                 "the token {label:?} has refused the PIN, which is not tried again: put the right one into its file, or \

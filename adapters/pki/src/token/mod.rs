@@ -32,7 +32,7 @@ pub type ReadPin = Arc<dyn Fn() -> Result<Secret, String> + Send + Sync>;
 
 /// How long one waits for a signature.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// And for a new key: slow ones take a minute for RSA.
+/// How long one waits for a new key: slow tokens take a minute for RSA.
 const PATIENCE_FOR_KEYS: Duration = Duration::from_secs(180);
 
 /// A token that holds keys. Nothing is asked of it before a key is needed, and nobody waits for it for ever.

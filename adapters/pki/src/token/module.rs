@@ -3,13 +3,13 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 
 use cryptoki::{
     context::{CInitializeArgs, CInitializeFlags, Pkcs11},
     error::{Error, RvError},
 };
+use parking_lot::Mutex;
 
 use crate::error::KeyError;
 
@@ -18,7 +18,7 @@ static LOADED: Mutex<BTreeMap<PathBuf, (Pkcs11, bool)>> = Mutex::new(BTreeMap::n
 
 /// The library at this path. One that could not begin is asked again.
 pub(super) fn load(path: &Path) -> Result<Pkcs11, KeyError> {
-    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut loaded = LOADED.lock();
     let failed =
         |error: &Error| KeyError::Token(format!("cannot load the PKCS #11 module {}: {}", path.display(), said(error)));
     if !loaded.contains_key(path) {

@@ -3,7 +3,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     thread::{self, JoinHandle},
@@ -11,6 +11,7 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use parking_lot::Mutex;
 
 use super::session::KeptSession;
 use crate::error::KeyError;
@@ -64,7 +65,7 @@ impl TokenThreads {
         work: impl FnOnce(&mut Option<KeptSession>) -> Result<T, KeyError> + Send + 'static,
         undo: impl FnOnce(T) + Send + 'static,
     ) -> Result<T, KeyError> {
-        if lock(&self.silent).is_some_and(|since| since.elapsed() < SILENCE) {
+        if self.silent.lock().is_some_and(|since| since.elapsed() < SILENCE) {
             return Err(KeyError::Token("the token did not answer a moment ago".to_owned()));
         }
         let (tell, told) = bounded(1);
@@ -75,7 +76,7 @@ impl TokenThreads {
                 return;
             }
             let answer = work(session);
-            *lock(&silent) = None;
+            *silent.lock() = None;
             if let Err(late) = tell.send(answer)
                 && let Ok(done) = late.into_inner()
             {
@@ -96,9 +97,9 @@ impl TokenThreads {
                 }
             }
         }
-        *lock(&self.silent) = Some(Instant::now());
+        *self.silent.lock() = Some(Instant::now());
         let seconds = patience.as_secs();
-        Err(KeyError::Token(match self.idle.load(Ordering::SeqCst) == 0 && lock(&self.threads).len() >= MOST {
+        Err(KeyError::Token(match self.idle.load(Ordering::SeqCst) == 0 && self.threads.lock().len() >= MOST {
             true => {
                 format!("the token does not answer within {seconds} s, and {MOST} calls hang: restart when it is back")
             }
@@ -107,7 +108,7 @@ impl TokenThreads {
     }
 
     fn start_one_if_needed(&self) -> Result<(), KeyError> {
-        let mut threads = lock(&self.threads);
+        let mut threads = self.threads.lock();
         // One that a broken module took along.
         threads.retain(|thread| !thread.is_finished());
         // In this order: who is not idle any more has taken a question away before.
@@ -133,7 +134,7 @@ impl Drop for TokenThreads {
     fn drop(&mut self) {
         self.ask = None;
         let began = Instant::now();
-        for thread in std::mem::take(&mut *lock(&self.threads)) {
+        for thread in std::mem::take(&mut *self.threads.lock()) {
             while !thread.is_finished() && began.elapsed() < FAREWELL {
                 thread::sleep(Duration::from_millis(1));
             }
@@ -157,10 +158,6 @@ fn attend(asked: &Receiver<Question>, idle: &AtomicUsize) {
     }
 }
 
-fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
-    what.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
@@ -172,7 +169,7 @@ mod tests {
 
     /// As if that was long ago.
     fn forget_silence(threads: &TokenThreads) {
-        *lock(&threads.silent) = None;
+        *threads.silent.lock() = None;
     }
 
     fn why(answer: Result<(), KeyError>) -> String {
@@ -187,7 +184,7 @@ mod tests {
         for number in 1..=MOST {
             let held = held.clone();
             let said = threads.ask(SOON, move |_| {
-                let _ = held.lock().unwrap().recv();
+                let _ = held.lock().recv();
                 Ok(())
             });
             assert_eq!(why(said).contains("restart"), number == MOST);
@@ -207,7 +204,7 @@ mod tests {
             assert!(began.elapsed() < LATE);
         }
         assert!(beginning.try_recv().is_err(), "what nobody waits for is not begun");
-        assert_eq!(lock(&threads.threads).len(), MOST);
+        assert_eq!(threads.threads.lock().len(), MOST);
     }
 
     #[test]
@@ -219,7 +216,7 @@ mod tests {
                 thread::yield_now();
             }
         }
-        assert_eq!(lock(&threads.threads).len(), 1);
+        assert_eq!(threads.threads.lock().len(), 1);
     }
 
     #[test]
@@ -246,7 +243,7 @@ mod tests {
             assert!(why(said).contains("broke down"));
             assert!(began.elapsed() < LATE / 2);
             // Its thread is still ending.
-            while lock(&threads.threads).iter().any(|thread| !thread.is_finished()) {
+            while threads.threads.lock().iter().any(|thread| !thread.is_finished()) {
                 thread::yield_now();
             }
         }

@@ -1,11 +1,9 @@
 //! The logs as they are now: lists of them are published anew while certificates are issued.
 
-use std::{
-    fmt,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::{fmt, sync::Arc};
 
 use super::LogList;
+use parking_lot::RwLock;
 
 /// The logs of a profile. Clones are the same: whoever replaces the list does so for all.
 #[derive(Clone)]
@@ -18,11 +16,11 @@ impl CurrentLogs {
 
     /// Those of this moment. What is decided together is decided by one list: the next may be another.
     pub fn now(&self) -> Arc<LogList> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.read().clone()
     }
 
     pub fn replace(&self, list: LogList) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(list);
+        *self.0.write() = Arc::new(list);
     }
 }
 

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::sqlite::settle;
 use super::{DatabaseUrl, postgres_open, tls::Connector};
 use crate::error::StoreError;
-use crate::migrate::{HAS_COLUMN_SQLITE, NEEDED, NEWEST, newest, schema_of_postgres};
+use crate::migrate::{Schema, newest, schema_of_postgres, schema_of_sqlite};
 use crate::protocol::PostgresAddress;
 use crate::store::Options;
 
@@ -65,18 +65,13 @@ pub(crate) fn open_untouched(path: &Path) -> Result<Connection, StoreError> {
 
 fn of_sqlite(path: &Path) -> Result<Facts, StoreError> {
     let connection = open_untouched(path)?;
-    let marked = connection.prepare("SELECT 1 FROM sqlite_master WHERE name = 'schema_migrations'")?.exists([])?;
-    let number = |sql: &str, params: &[i64]| -> Result<i64, StoreError> {
-        Ok(connection.query_row(sql, rusqlite::params_from_iter(params), |row| row.get(0))?)
-    };
-    let schema = if marked { number(NEWEST, &[])? } else { 0 };
-    let told = marked && number(HAS_COLUMN_SQLITE, &[])? == 1;
+    let Schema { found, needed } = schema_of_sqlite(&connection)?;
     Ok(Facts {
         software: format!("SQLite {}", rusqlite::version()),
         server_release: None,
-        schema,
+        schema: found,
         known_schema: newest(),
-        needed_schema: if told { number(NEEDED, &[newest()])? } else { schema },
+        needed_schema: needed,
         time: None,
         unsafe_settings: Vec::new(),
         standby: false,
@@ -85,7 +80,7 @@ fn of_sqlite(path: &Path) -> Result<Facts, StoreError> {
 
 fn of_postgres(address: &PostgresAddress, options: &Options) -> Result<Facts, StoreError> {
     let mut session = postgres_open(address, &Connector::new(options.postgres_ca.as_deref())?)?;
-    let (schema, needed_schema) = schema_of_postgres(&mut session)?;
+    let Schema { found: schema, needed: needed_schema } = schema_of_postgres(&mut session)?;
     let row = session.question(SERVER, &[])?;
     let mut row = row.cursor();
     let version = row.text()?;

@@ -1,11 +1,12 @@
 //! PostgreSQL: threads with a connection each; a unit of work is a transaction.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+use parking_lot::Mutex;
 
 use crate::error::StoreError;
 use crate::marks::{Marks, is_conflict, is_unknown};
@@ -39,11 +40,7 @@ pub(crate) struct Refused(Mutex<Option<Instant>>);
 
 impl Refused {
     fn note(&self) {
-        *self.last() = Some(Instant::now());
-    }
-
-    fn last(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock() = Some(Instant::now());
     }
 }
 
@@ -72,12 +69,12 @@ impl Pool {
 
     /// When something could not be written last, if it is not known that it can be by now.
     pub(crate) fn refused_at(&self) -> Option<Instant> {
-        *self.refused.last()
+        *self.refused.0.lock()
     }
 
     /// It was found that things can be written; unless something was refused since.
     pub(crate) fn forgive(&self, refused_at: Instant) {
-        let mut last = self.refused.last();
+        let mut last = self.refused.0.lock();
         *last = last.filter(|last| *last != refused_at);
     }
 

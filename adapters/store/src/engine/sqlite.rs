@@ -1,10 +1,13 @@
 //! SQLite: one writer that commits many units of work with one fsync, and a few readers.
 
+use std::cell::Cell;
 use std::num::NonZero;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use rusqlite::config::DbConfig;
@@ -18,14 +21,21 @@ use crate::unit::{Errand, Kind, Settled, Unit};
 
 use super::enqueue;
 use super::facts::open_untouched;
+use super::sqlite_copy;
 use super::trouble::{Told, Trouble};
 
 /// What the writer keeps in memory of the file.
 const WRITER_CACHE_KIB: i64 = 16 * 1024;
-/// How long the log grows before it is copied into the file: 8 MiB.
-const LOG_PAGES: i64 = 2048;
+/// How long the log grows before it is copied into the file: 32 MiB. Most of its pages are written again and again, and copied
+/// but once.
+const LOG_PAGES: i64 = 8192;
 /// How long a group that has begun is open for others.
 const GATHERS_FOR: Duration = Duration::from_millis(5);
+/// How long more are waited for, at most, where many come: what all of them change is written once less for each commit that is
+/// saved.
+const WAITS_FOR: Duration = Duration::from_millis(2);
+/// So many units in one commit are many. Where there are fewer, whoever waited would wait for nobody.
+const MANY: usize = 8;
 
 /// Threads with connections of their own. They end when the pool is dropped, after what was queued is done.
 pub(crate) struct Pool {
@@ -34,6 +44,8 @@ pub(crate) struct Pool {
     /// Connections for those who read on their own thread, as long as nobody uses them.
     idle: (Sender<Connection>, Receiver<Connection>),
     shared: Arc<Shared>,
+    /// The file, where it may be written to.
+    file: Option<OpenFile>,
 }
 
 /// What the threads of a pool have in common.
@@ -48,7 +60,8 @@ impl Pool {
         let (writes, write_queue) = bounded(options.queue);
         let (reads, read_queue) = bounded(options.queue);
         let shared = Arc::new(Shared::default());
-        let writer = Writer { connection: open_writer(path)?, shared: shared.clone() };
+        let (connection, file) = (open_writer(path)?, OpenFile::of(path)?);
+        let writer = Writer { connection, file: file.clone(), shared: shared.clone(), commit_took: Cell::default() };
         let group = options.group.max(1);
         spawn("store-writer", move || writer.work(&write_queue, group))?;
         for _ in 0..options.connections.max(1) {
@@ -61,7 +74,7 @@ impl Pool {
             // There is room for each, and the other end is here.
             drop(idle.0.send(open_reader(path)?));
         }
-        Ok(Self { writes, reads, idle, shared })
+        Ok(Self { writes, reads, idle, shared, file: Some(file) })
     }
 
     /// What was found to be damaged, if anything was since the start.
@@ -77,7 +90,7 @@ impl Pool {
         let shared = Arc::new(Shared::default());
         let seen = shared.clone();
         spawn("store-reader", move || read_loop(&reader, &queue, &seen))?;
-        Ok(Self { writes, reads, idle: bounded(0), shared })
+        Ok(Self { writes, reads, idle: bounded(0), shared, file: None })
     }
 
     /// Reads at once on this thread; gives the unit back where all connections for that are in use.
@@ -90,6 +103,14 @@ impl Pool {
 
     pub(crate) fn send(&self, errand: Errand, kind: Kind) -> Result<(), StoreError> {
         enqueue(if kind.only_reads() { &self.reads } else { &self.writes }, errand)
+    }
+
+    /// Brings what was written last out of the log into the file, where that is still the one that was opened: another's would
+    /// be spoilt by it.
+    pub(crate) fn empty_log(&self) -> Result<(), StoreError> {
+        let Some(file) = &self.file else { return Ok(()) };
+        file.require_there()?;
+        sqlite_copy::empty_log(&file.path)
     }
 
     pub(crate) fn waiting(&self) -> usize {
@@ -204,19 +225,56 @@ fn on_one_snapshot(connection: &Connection, look: impl FnOnce()) -> rusqlite::Re
 /// The one who writes.
 struct Writer {
     connection: Connection,
+    file: OpenFile,
     shared: Arc<Shared>,
+    /// How long the last commit took.
+    commit_took: Cell<Duration>,
+}
+
+/// The file that is written to, and the name that it must still have: what goes into one that was deleted or moved is not
+/// there when the service is started again.
+#[derive(Clone)]
+struct OpenFile {
+    path: PathBuf,
+    /// The device and the number that the file has on it.
+    identity: (u64, u64),
+}
+
+impl OpenFile {
+    fn of(path: &Path) -> Result<Self, StoreError> {
+        let identity = identity(path).map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        Ok(Self { path: path.to_owned(), identity })
+    }
+
+    fn require_there(&self) -> Result<(), StoreError> {
+        match identity(&self.path) {
+            Ok(found) if found == self.identity => Ok(()),
+            Ok(_) | Err(_) => Err(StoreError::Unavailable(format!(
+                "{} is not the file any more that was opened; put that back, or stop the service and use `chancery restore`",
+                self.path.display()
+            ))),
+        }
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    fs::metadata(path).map(|file| (file.dev(), file.ino()))
 }
 
 impl Writer {
     /// Takes what is waiting, runs it in one transaction, commits once. Under load the group grows by itself, because
-    /// units queue up while the disk is busy with the commit before; alone, a unit waits for nobody.
+    /// units queue up while the disk is busy with the commit before, and where it has grown, more are waited for; alone, or
+    /// among few, a unit waits for nobody.
     fn work(&self, queue: &Receiver<Errand>, most: usize) {
-        let mut told = Told::default();
+        let (mut told, mut before) = (Told::default(), 0);
         while let Ok(first) = queue.recv() {
             let since = Instant::now();
-            let mut group = Group::of(first, queue, most);
+            // No longer than a commit takes, so that nobody waits for more than two of them.
+            let waits = if before < MANY { Duration::ZERO } else { self.commit_took.get().min(WAITS_FOR) };
+            let mut group = Group::of(first, queue, most, since + waits);
             let committed = self.commit_together(&mut group);
             let errands = group.errands;
+            before = errands.len();
             metrics::histogram!("chancery_store_group_commit_units").record(errands.len() as f64);
             told.tell(committed.as_ref().err(), errands.len());
             self.shared.trouble.note(committed.as_ref().err());
@@ -240,7 +298,15 @@ impl Writer {
     /// Commits what `work` has done if it says so, and takes it back otherwise.
     fn in_transaction(&self, work: impl FnOnce() -> Result<bool, StoreError>) -> Result<bool, StoreError> {
         self.run("BEGIN IMMEDIATE")?;
-        let ended = work().and_then(|keep| Ok(self.run(if keep { "COMMIT" } else { "ROLLBACK" }).map(|()| keep)?));
+        let ended = work().and_then(|keep| {
+            let begun = Instant::now();
+            if keep {
+                self.file.require_there()?;
+            }
+            self.run(if keep { "COMMIT" } else { "ROLLBACK" })?;
+            self.commit_took.set(begun.elapsed());
+            Ok(keep)
+        });
         if ended.is_err() && !self.connection.is_autocommit() {
             drop(self.connection.execute_batch("ROLLBACK"));
         }
@@ -299,20 +365,26 @@ struct Group<'q> {
     errands: Vec<Errand>,
     queue: &'q Receiver<Errand>,
     most: usize,
+    /// Until when it is waited for more.
+    waits_until: Instant,
 }
 
 impl<'q> Group<'q> {
     /// The first, and all who wait with it: should the database not let us begin, they all hear of it at once.
-    fn of(first: Errand, queue: &'q Receiver<Errand>, most: usize) -> Self {
+    fn of(first: Errand, queue: &'q Receiver<Errand>, most: usize, waits_until: Instant) -> Self {
         let mut errands = vec![first];
         errands.extend(queue.try_iter().take(most - 1));
-        Self { errands, queue, most }
+        Self { errands, queue, most, waits_until }
     }
 
-    /// The next to run after so many. When all have run, those who came meanwhile join a group that is still open.
+    /// The next to run after so many. When all have run, those who came meanwhile join a group that is still open, and so does
+    /// who comes while it waits.
     fn next_after(&mut self, done: usize, open: bool) -> Option<&mut (dyn Unit + 'static)> {
         if open && done == self.errands.len() {
             self.errands.extend(self.queue.try_iter().take(self.most - done));
+            if done == self.errands.len() && done < self.most {
+                self.errands.extend(self.queue.recv_deadline(self.waits_until));
+            }
         }
         self.errands.get_mut(done).map(|errand| errand.unit.as_mut())
     }
@@ -336,7 +408,7 @@ mod tests {
     fn a_group_takes_who_waits_and_while_it_is_open_who_comes() {
         let (come, queue) = bounded(9);
         come.send(errand()).unwrap();
-        let mut group = Group::of(errand(), &queue, 4);
+        let mut group = Group::of(errand(), &queue, 4, Instant::now());
         assert_eq!(group.errands.len(), 2);
         for _ in 0..3 {
             come.send(errand()).unwrap();
@@ -348,11 +420,27 @@ mod tests {
         assert!(group.next_after(3, true).is_some() && group.next_after(4, true).is_none());
     }
 
+    const HOURS: Duration = Duration::from_secs(7200);
+
+    #[test]
+    fn a_group_that_waits_takes_who_comes_by_then() {
+        let (come, queue) = bounded(9);
+        let mut group = Group::of(errand(), &queue, 4, Instant::now() + HOURS);
+        let late = thread::spawn(move || come.send(errand()).map(|()| come).is_ok());
+        assert!(group.next_after(1, true).is_some(), "it waits for one who is late");
+        assert!(late.join().unwrap());
+        assert!(group.next_after(2, true).is_none(), "it waits for nobody where nobody can come");
+        let (come, queue) = bounded(9);
+        let mut group = Group::of(errand(), &queue, 4, Instant::now() + HOURS);
+        assert!(group.next_after(1, false).is_none(), "it does not wait once it is closed");
+        drop(come);
+    }
+
     #[test]
     fn a_group_of_one_stays_alone() {
         let (come, queue) = bounded(9);
         come.send(errand()).unwrap();
-        let mut group = Group::of(errand(), &queue, 1);
+        let mut group = Group::of(errand(), &queue, 1, Instant::now() + HOURS);
         assert!(group.next_after(0, true).is_some() && group.next_after(1, true).is_none());
         assert_eq!(queue.len(), 1);
     }

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
 use rusqlite::backup::StepResult;
+use rusqlite::{Connection, OpenFlags, Row};
 
 use super::facts::open_untouched;
 use super::sqlite::{open, open_reader};
@@ -71,6 +71,22 @@ pub(crate) fn inspect(path: &Path) -> Result<Vec<String>, StoreError> {
         findings.push(format!("a row of {table} has no {parent}"));
     }
     Ok(findings)
+}
+
+/// Brings what is in the log into the file. It waits for nobody, nor does anybody wait for it: what somebody still reads
+/// otherwise, or another is just copying, stays in the log, and that is an error.
+pub(crate) fn empty_log(path: &Path) -> Result<(), StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(Duration::ZERO)?;
+    let columns = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
+    match connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], columns)? {
+        (0, logged, copied) if logged == copied => Ok(()),
+        (_, logged, copied) => Err(StoreError::Unavailable(format!(
+            "of {logged} pages in the log beside {}, {copied} are in the file; somebody has the database open",
+            path.display()
+        ))),
+    }
 }
 
 /// Waits until nobody else has the database open, and brings all of it into its one file.

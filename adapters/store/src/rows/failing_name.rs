@@ -15,14 +15,19 @@ const COLUMNS: &str =
 /// Pauses that a node keeps in mind.
 const MOST_REMEMBERED: i64 = 100_000;
 
+/// How often a name has failed in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailuresInRow {
+    /// The pause that it has, or is going to have.
+    pub pause: PauseId,
+    pub number: i64,
+    pub is_paused: bool,
+}
+
 impl Tx<'_> {
-    /// Counts a failure, and gives how many there were in a row and whether the name is paused already. A success in
-    /// between, or so long a time without a failure, begins a new row: nothing is written where all goes well.
-    pub fn count_failure(
-        &mut self,
-        failure: &Failure,
-        forgotten: Duration,
-    ) -> Result<(PauseId, i64, bool), StoreError> {
+    /// Counts a failure. A success in between, or so long a time without a failure, begins a new row: nothing is written
+    /// where all goes well.
+    pub fn count_failure(&mut self, failure: &Failure, forgotten: Duration) -> Result<FailuresInRow, StoreError> {
         let anew = "(failing_names.paused_at IS NULL AND (failing_names.last_failed_at < ?8 OR EXISTS (
             SELECT 1 FROM authorizations WHERE authorizations.account_id = ?3 AND identifier = ?4 AND state = 'valid'
                 AND state_at > failing_names.last_failed_at)))";
@@ -38,8 +43,9 @@ impl Tx<'_> {
         let Failure { id, reseller, account, name, problem, at } = failure;
         let params =
             params![*id, *reseller, *account, name.to_string(), 1_i64, problem.as_str(), *at, at.minus(forgotten)];
-        let counted =
-            self.query_one(&sql, params, |row| Ok((row.parsed()?, row.int()?, row.int_or_none()?.is_some())))?;
+        let counted = self.query_one(&sql, params, |row| {
+            Ok(FailuresInRow { pause: row.parsed()?, number: row.int()?, is_paused: row.int_or_none()?.is_some() })
+        })?;
         counted.ok_or_else(|| StoreError::corrupt("failing_names"))
     }
 

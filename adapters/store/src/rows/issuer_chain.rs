@@ -17,6 +17,14 @@ pub struct ChainRecord {
     pub created_at: Timestamp,
 }
 
+/// What a further chain is known by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainMark {
+    pub issuer: IssuerId,
+    pub number: u32,
+    pub fingerprint: String,
+}
+
 impl Tx<'_> {
     /// Adds a chain; `false` when its issuer has one like it, or one with this number.
     pub fn insert_chain(&mut self, chain: &ChainRecord) -> Result<bool, StoreError> {
@@ -59,9 +67,11 @@ impl Tx<'_> {
     }
 
     /// Which further chains there are, cheap enough to be asked every other second.
-    pub fn chain_marks(&mut self) -> Result<Vec<(IssuerId, u32, String)>, StoreError> {
+    pub fn chain_marks(&mut self) -> Result<Vec<ChainMark>, StoreError> {
         let sql = "SELECT issuer_id, number, fingerprint FROM issuer_chains ORDER BY issuer_id, number";
-        self.query(sql, params![], |row| Ok((row.parsed()?, narrow(row.int()?)?, row.text()?)))
+        self.query(sql, params![], |row| {
+            Ok(ChainMark { issuer: row.parsed()?, number: narrow(row.int()?)?, fingerprint: row.text()? })
+        })
     }
 }
 

@@ -9,6 +9,13 @@ use crate::value::{Value, params};
 /// A CA, if it is revoked.
 const REVOKED: &str = "SELECT 1 FROM issuers WHERE id = ?1 AND revoked_at IS NOT NULL";
 
+/// Why nothing may be signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bar {
+    BlockedKey,
+    RevokedIssuer,
+}
+
 impl Tx<'_> {
     /// Blocks a public key for ever, by its hash, and says whether that is new. Waits for who keeps a certificate for it.
     pub fn block_key(&mut self, hash: &[u8], reason: &str, now: Timestamp) -> Result<bool, StoreError> {
@@ -27,7 +34,7 @@ impl Tx<'_> {
         self.query_one("SELECT reason FROM blocked_keys WHERE key_hash = ?1", params![hash], |row| row.text())
     }
 
-    /// Nobody can block the key nor revoke the CA until this unit ends. Ask [`bars`](Self::bars) afterwards.
+    /// Nobody can block the key nor revoke the CA until this unit ends. Ask [`bar_to_signing`](Self::bar_to_signing) afterwards.
     pub fn hold_bars(&mut self, key_hash: &[u8], issuer: IssuerId) -> Result<(), StoreError> {
         // There is no row to hold, of what is not blocked. SQLite has one writer at a time.
         let sql = "SELECT pg_advisory_xact_lock_shared(hashtextextended(encode(?1, 'hex'), 0)),
@@ -46,12 +53,13 @@ impl Tx<'_> {
         }
     }
 
-    /// Whether a key is blocked, and whether a CA is revoked: whatever else was found good, nothing is signed then.
-    pub fn bars(&mut self, key_hash: &[u8], issuer: IssuerId) -> Result<(bool, bool), StoreError> {
+    /// What stands against signing for this key by this CA, whatever else was found good.
+    pub fn bar_to_signing(&mut self, key_hash: &[u8], issuer: IssuerId) -> Result<Option<Bar>, StoreError> {
         self.foresee(|tx| drop(tx.is_revoked_issuer(issuer)));
         let blocked = "SELECT 1 FROM blocked_keys WHERE key_hash = ?1";
         let blocked = self.query_one(blocked, params![key_hash], |_| Ok(()))?.is_some();
-        Ok((blocked, self.is_revoked_issuer(issuer)?))
+        let revoked = self.is_revoked_issuer(issuer)?;
+        Ok(blocked.then_some(Bar::BlockedKey).or(revoked.then_some(Bar::RevokedIssuer)))
     }
 
     /// Whether a CA is revoked.

@@ -1,9 +1,10 @@
 //! Parties as they were read, and at which version: whoever finds the same version need not read them again.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use chancery_domain::AcmeAccountId;
+use parking_lot::Mutex;
 
 use super::party::Party;
 
@@ -26,7 +27,7 @@ const MOST_TEXT: usize = 2_000;
 
 impl KnownParties {
     pub(super) fn get(&self, id: AcmeAccountId, version: &Version) -> Option<Party> {
-        let found = self.all().get(&id).filter(|(at, _)| at == version).map(|(_, party)| party.clone());
+        let found = self.0.lock().get(&id).filter(|(at, _)| at == version).map(|(_, party)| party.clone());
         found.map(Arc::unwrap_or_clone)
     }
 
@@ -35,7 +36,7 @@ impl KnownParties {
         if noted.sum::<usize>() + party.acme_account.jwk.len() > MOST_TEXT {
             return;
         }
-        let mut all = self.all();
+        let mut all = self.0.lock();
         if all.len() >= MOST_KNOWN {
             all.clear();
         }
@@ -44,10 +45,6 @@ impl KnownParties {
 
     /// Forgets all: the next server may have given the same numbers to other rows.
     pub(crate) fn clear(&self) {
-        self.all().clear();
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<AcmeAccountId, (Version, Arc<Party>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().clear();
     }
 }

@@ -25,7 +25,7 @@ pub(crate) async fn keeps_every_field(db: Database) {
         external_id: external("Kunde Nr. 1 – é"),
         metadata: notes(),
         suspended: true,
-        deleted_at: Some(db.make.now()),
+        terminated_at: Some(db.make.now()),
         updated_at: db.make.now(),
         version: 9,
         ..db.make.account(reseller)
@@ -102,7 +102,7 @@ pub(crate) async fn an_address_is_free_again_after_termination(db: Database) {
 
 pub(crate) async fn an_address_finds_the_live_account_or_else_the_one_that_had_it_last(db: Database) {
     let reseller = db.reseller().await.id;
-    let with = |ended| Account { email: email("a@example.com"), deleted_at: ended, ..db.make.account(reseller) };
+    let with = |ended| Account { email: email("a@example.com"), terminated_at: ended, ..db.make.account(reseller) };
     let find = || db.get(move |tx| tx.account_by_email(reseller, "a@example.com"));
     db.account(with(Some(db.make.now()))).await;
     let last = db.account(with(Some(db.make.now()))).await;
@@ -140,7 +140,7 @@ pub(crate) async fn saving_changes_what_may_change_and_nothing_else(db: Database
         external_id: external("new"),
         metadata: notes(),
         suspended: true,
-        deleted_at: Some(db.make.now()),
+        terminated_at: Some(db.make.now()),
         ..db.make.account(another)
     };
     let saved = wanted.clone();
@@ -150,7 +150,7 @@ pub(crate) async fn saving_changes_what_may_change_and_nothing_else(db: Database
         external_id: wanted.external_id,
         metadata: wanted.metadata,
         suspended: true,
-        deleted_at: wanted.deleted_at,
+        terminated_at: wanted.terminated_at,
         updated_at: wanted.updated_at,
         version: before.version + 1,
         ..before

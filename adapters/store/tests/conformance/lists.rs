@@ -67,9 +67,9 @@ pub(crate) async fn accounts_are_filtered_by_every_combination(db: Database) {
     // One address is had by many that were terminated and by one that is live; each kind comes several times.
     for (place, &suspended) in [true, false].iter().cycle().take(16).enumerate() {
         let shared = EmailAddress::parse("shared@example.com").unwrap();
-        let deleted_at = (place % 4 < 2).then(|| db.make.now());
-        let email = if place == 6 || (deleted_at.is_some() && place > 7) { shared } else { db.make.email() };
-        accounts.push(db.account(Account { email, suspended, deleted_at, ..db.make.account(reseller) }).await);
+        let terminated_at = (place % 4 < 2).then(|| db.make.now());
+        let email = if place == 6 || (terminated_at.is_some() && place > 7) { shared } else { db.make.email() };
+        accounts.push(db.account(Account { email, suspended, terminated_at, ..db.make.account(reseller) }).await);
     }
     accounts.reverse();
     for email in [None, Some("shared@example.com"), Some("nobody@example.com")] {
@@ -79,7 +79,7 @@ pub(crate) async fn accounts_are_filtered_by_every_combination(db: Database) {
                 let expected = accounts.iter().filter(|account| {
                     email.is_none_or(|key| account.email.key() == key)
                         && suspended.is_none_or(|wanted| account.suspended == wanted)
-                        && (include_deleted || account.deleted_at.is_none())
+                        && (include_deleted || !account.is_terminated())
                 });
                 assert_eq!(
                     all(&db, reseller, filter.clone()).await,

@@ -51,5 +51,5 @@ pub(crate) async fn none_comes_back_after_termination_or_failure(db: Database) {
     let third = draw(true).await.unwrap();
     assert!(first < second && second < third, "{first}, {second}, {third}");
     // The number is enough to tell what it was given to.
-    assert!(db.get(move |tx| tx.account_by_number(reseller, first.0)).await.unwrap().deleted_at.is_some());
+    assert!(db.get(move |tx| tx.account_by_number(reseller, first.0)).await.unwrap().is_terminated());
 }

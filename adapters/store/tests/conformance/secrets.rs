@@ -1,7 +1,9 @@
 //! What the service keeps for itself: its secrets, the keys that sign tokens, its issuers.
 
 use chancery_domain::Timestamp;
-use chancery_store::{ChainRecord, IssuerKind, IssuerRecord, IssuerStanding, IssuerState, PreferredChain, TokenKey};
+use chancery_store::{
+    ChainMark, ChainRecord, IssuerKind, IssuerRecord, IssuerStanding, IssuerState, PreferredChain, TokenKey,
+};
 
 use crate::common::Database;
 
@@ -140,7 +142,7 @@ pub(crate) async fn an_issuer_has_each_chain_once_until_it_is_removed(db: Databa
     let added = db.put(move |tx| stored.iter().map(|chain| tx.insert_chain(chain)).collect::<Result<Vec<_>, _>>());
     assert_eq!(added.await, [true, true, false, false, true]);
     assert_eq!(db.get(|tx| tx.chains()).await, all);
-    let marks = all.map(|chain| (chain.issuer, chain.number, chain.fingerprint));
+    let marks = all.map(|ChainRecord { issuer, number, fingerprint, .. }| ChainMark { issuer, number, fingerprint });
     assert_eq!(db.get(|tx| tx.chain_marks()).await, marks);
     assert!(db.put(move |tx| tx.delete_chain(one, 1)).await);
     assert!(!db.put(move |tx| tx.delete_chain(one, 1)).await);

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use chancery_domain::{Clock, PAGE_LIMIT_MAX, PageRequest, ResellerId, Timestamp};
+use chancery_domain::{Clock, PageRequest, ResellerId, Timestamp};
 use chancery_machine::SystemClock;
 use chancery_store::{AuditFilter, AuditRecord, Outcome};
 use clap::Args;
@@ -61,25 +61,10 @@ pub fn run(target: &Target, args: AuditArgs) -> Result<(), Failure> {
         since: args.since,
         until: args.until,
     };
-    let records = read(&context, &filter, args.limit)?;
+    let records = context.wait(context.services.audit.list(filter, PageRequest { limit: args.limit, after: None }))?;
     let records: Vec<_> = records.iter().map(|record| shown(record, &codes)).collect();
     let columns = ["at", "outcome", "reseller", "actor", "address", "action", "subject", "detail"];
     context.printer.table(&columns, &records)
-}
-
-fn read(context: &Context, filter: &AuditFilter, limit: u32) -> Result<Vec<AuditRecord>, Failure> {
-    let mut records: Vec<AuditRecord> = Vec::new();
-    while (records.len() as u64) < u64::from(limit) {
-        let left = limit - records.len() as u32;
-        let after = records.last().map(|record| record.id.to_string());
-        let page = PageRequest { limit: left.min(PAGE_LIMIT_MAX), after };
-        let found = context.wait(context.services.audit.list(filter.clone(), page))?;
-        if found.is_empty() {
-            break;
-        }
-        records.extend(found);
-    }
-    Ok(records)
 }
 
 fn shown(record: &AuditRecord, codes: &HashMap<ResellerId, String>) -> Record {

@@ -47,6 +47,14 @@ impl Context {
     }
 }
 
+impl Drop for Context {
+    /// Whoever copies the file of the database next shall have what the command has done; where others have it open, it is
+    /// theirs to see to.
+    fn drop(&mut self) {
+        let _others = self.kernel.store.empty_log();
+    }
+}
+
 /// As the installation says, with as few connections as one command needs.
 pub fn quiet(installation: &Installation) -> Options {
     Options { connections: 1, ..installation.store.clone() }

@@ -16,7 +16,7 @@ pub struct WrittenLog {
     pub key: Vec<u8>,
     /// It takes certificates that end from then on.
     pub from: Option<Timestamp>,
-    /// And before then.
+    /// It takes certificates that end before then.
     pub until: Option<Timestamp>,
 }
 

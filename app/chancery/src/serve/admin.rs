@@ -1,7 +1,7 @@
 //! Health and metrics, on a listener of their own that only the operator reaches.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
@@ -28,7 +28,7 @@ pub struct Health {
     kernel: Arc<Kernel>,
     ready: Arc<AtomicBool>,
     last: Arc<Mutex<Option<Checked>>>,
-    of_token: Arc<std::sync::Mutex<OfToken>>,
+    of_token: Arc<parking_lot::Mutex<OfToken>>,
 }
 
 /// What is known of the token.
@@ -76,13 +76,13 @@ impl Health {
     /// aside, and not too often, for who asks has to log in, and tokens write that down.
     fn token(&self) -> Option<Result<(), String>> {
         let token = self.kernel.ca_keys.token()?.clone();
-        let mut last = self.of_token.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.of_token.lock();
         if last.asked_at.is_none_or(|at| at.elapsed() >= STANDING_OF_TOKEN) {
             last.asked_at = Some(Instant::now());
             let of_token = self.of_token.clone();
             tokio::task::spawn_blocking(move || {
                 let answer = token.check().map_err(|error| error.to_string());
-                of_token.lock().unwrap_or_else(PoisonError::into_inner).answer = answer;
+                of_token.lock().answer = answer;
             });
         }
         Some(last.answer.clone())

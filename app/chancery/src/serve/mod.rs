@@ -131,6 +131,7 @@ pub async fn run(
     additions: &mut dyn Additions,
     ready: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    installation.require_one_name()?;
     let _held = installation.hold_database()?;
     raise_limit();
     let mut signals = Signals::listen()?;
@@ -200,6 +201,12 @@ pub async fn run(
     while tasks.join_next().await.is_some() {}
     if !matches!(tokio::time::timeout(LAST, assembled.services.nodes.leave()).await, Ok(Ok(()))) {
         tracing::warn!("gave up taking this node off the list");
+    }
+    let store = assembled.kernel.store.clone();
+    match tokio::task::spawn_blocking(move || store.empty_log()).await {
+        Ok(Ok(())) => {}
+        // Nothing is lost: the next start finds it there.
+        left => tracing::warn!(?left, "what was written last is still in the log beside the database"),
     }
     tracing::info!("stopped");
     match ended {

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -73,6 +74,36 @@ fn a_second_service_is_kept_from_a_sqlite_database() {
     assert_eq!(configured.run(&["reseller", "list"]).code, 0);
     drop(serving);
     assert_eq!(get(&configured.serve().admin, "/readyz").status, 200);
+}
+
+#[test]
+fn a_database_with_two_names_is_not_served() {
+    let configured = Configured::initialised("");
+    let (database, link) = (configured.folder.path().join("chancery.db"), configured.folder.path().join("other.db"));
+    fs::hard_link(&database, &link).unwrap();
+    let refused = configured.run(&["serve"]);
+    assert!(refused.line(2).contains("has 2 names"), "{refused:?}");
+    fs::remove_file(link).unwrap();
+    assert_eq!(get(&configured.serve().admin, "/readyz").status, 200);
+}
+
+#[test]
+fn nothing_is_taken_for_written_that_goes_into_a_file_which_was_moved() {
+    let configured = Configured::initialised("");
+    let serving = configured.serve();
+    let (database, away) = (configured.folder.path().join("chancery.db"), configured.folder.path().join("away.db"));
+    assert_eq!(get(&serving.admin, "/readyz").status, 200);
+    fs::rename(&database, &away).unwrap();
+    let began = Instant::now();
+    while get(&serving.admin, "/readyz").status == 200 {
+        assert!(began.elapsed() < GENEROUS, "it is still ready");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    fs::rename(&away, &database).unwrap();
+    while get(&serving.admin, "/readyz").status != 200 {
+        assert!(began.elapsed() < GENEROUS, "it is not ready again");
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 #[test]

@@ -46,6 +46,26 @@ fn a_signal_to_stop_lets_requests_in_flight_finish() {
 }
 
 #[test]
+fn once_it_has_stopped_the_file_of_the_database_has_everything() {
+    let configured = Configured::initialised("");
+    let database = configured.folder.path().join("chancery.db");
+    let copy = configured.folder.path().join("copy.db");
+    let resellers = || {
+        // By itself, as somebody has it who copies the one file.
+        std::fs::copy(&database, &copy).unwrap();
+        let connection = rusqlite::Connection::open(&copy).unwrap();
+        connection.query_row("SELECT COUNT(*) FROM resellers", [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    assert_eq!(configured.run(&["reseller", "create", "--code", "ONE", "--name", "One"]).code, 0);
+    assert_eq!(resellers(), 1, "a command by itself");
+    let mut serving = configured.serve();
+    assert_eq!(configured.run(&["reseller", "create", "--code", "TWO", "--name", "Two"]).code, 0);
+    serving.process.signal("TERM");
+    assert_eq!(serving.process.ended().code(), Some(0));
+    assert_eq!(resellers(), 2);
+}
+
+#[test]
 fn a_second_signal_ends_it_at_once() {
     let configured = Configured::initialised("");
     let mut serving = configured.serve();

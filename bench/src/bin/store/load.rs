@@ -71,7 +71,7 @@ pub(crate) async fn load(store: &TestStore, make: Arc<Builders>, accounts: usize
     let (mut units, mut busy, first) = (JoinSet::new(), None, make.now());
     for from in (0..accounts).step_by(CHUNK) {
         let rows: Vec<_> = (from..(from + CHUNK).min(accounts)).map(|place| row(&make, ids, place)).collect();
-        busy = busy.or_else(|| rows.iter().map(|row| &row.account).find(|one| one.deleted_at.is_none()).cloned());
+        busy = busy.or_else(|| rows.iter().map(|row| &row.account).find(|one| !one.is_terminated()).cloned());
         let (store, groups) = ((**store).clone(), Arc::clone(&members));
         if units.len() >= 4 {
             units.join_next().await.unwrap().unwrap();
@@ -116,7 +116,7 @@ fn row(make: &Builders, [reseller, waning]: [ResellerId; 2], place: usize) -> Ro
     let gone = if wanes { !old } else { place.is_multiple_of(10) };
     let mut account = Account {
         suspended: if wanes { old } else { place.is_multiple_of(3) },
-        deleted_at: gone.then(|| make.now()),
+        terminated_at: gone.then(|| make.now()),
         ..make.account(if wanes { waning } else { reseller })
     };
     // One address, had by 60 old accounts that are terminated.

@@ -9,6 +9,11 @@ use crate::text::Name;
 
 use super::{DomainPattern, PolicyRules};
 
+/// The rule about keys, which is told as what is wrong with a CSR and not with its names.
+pub const ALLOWED_KEY_TYPES: &str = "allowed_key_types";
+/// The rule about ways to show control of a name.
+pub const ALLOWED_CHALLENGE_TYPES: &str = "allowed_challenge_types";
+
 /// What is asked for. What is not known yet (a key, a challenge) is not judged yet.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
@@ -18,6 +23,13 @@ pub struct Request<'a> {
     pub challenge_type: Option<ChallengeType>,
     /// A validity that was asked for by name; without one the shortest limit applies silently.
     pub validity_days: Option<u32>,
+}
+
+impl<'a> Request<'a> {
+    /// Names, of which nothing else is known yet.
+    pub fn of(profile: &'a Profile, identifiers: &'a [Identifier]) -> Self {
+        Self { profile, identifiers, key_type: None, challenge_type: None, validity_days: None }
+    }
 }
 
 /// The rules of one policy, and whose they are; the operator's default policy has no id.
@@ -38,6 +50,7 @@ pub struct Verdict {
 /// Judges a request by the profile and by every policy that applies.
 pub fn evaluate(request: &Request<'_>, policies: &[Applied<'_>]) -> Verdict {
     let mut violations = by_profile(request);
+    violations.extend(unfit(request));
     for policy in policies {
         let broken = by_policy(request, policy.rules).into_iter().map(|mut problem| {
             problem.message = format!("{} (policy {:?})", problem.message, policy.name.as_str());
@@ -71,6 +84,17 @@ fn by_profile(request: &Request<'_>) -> Vec<Problem> {
     by_policy(request, &rules).into_iter().map(named).collect()
 }
 
+/// The names that cannot be shown in the way that is asked for, whatever profile and policies say.
+fn unfit(request: &Request<'_>) -> Vec<Problem> {
+    let Some(kind) = request.challenge_type else { return Vec::new() };
+    let unfit = request.identifiers.iter().enumerate().filter(|(_, identifier)| !kind.fits(identifier));
+    let told = |(place, identifier): (usize, &Identifier)| {
+        let message = format!("control of {identifier} cannot be shown by {kind}");
+        Problem::of_name(place, ALLOWED_CHALLENGE_TYPES, message)
+    };
+    unfit.map(told).collect()
+}
+
 fn by_policy(request: &Request<'_>, rules: &PolicyRules) -> Vec<Problem> {
     let mut broken = Vec::new();
     let mut say = |field: &str, rule: &'static str, message: String| broken.push(Problem::new(field, rule, message));
@@ -85,12 +109,12 @@ fn by_policy(request: &Request<'_>, rules: &PolicyRules) -> Vec<Problem> {
     if let (Some(allowed), Some(key)) = (&rules.allowed_key_types, request.key_type)
         && !allowed.contains(&key)
     {
-        say("key_type", "allowed_key_types", format!("keys of type {key} are not allowed"));
+        say("key_type", ALLOWED_KEY_TYPES, format!("keys of type {key} are not allowed"));
     }
     if let (Some(allowed), Some(challenge)) = (&rules.allowed_challenge_types, request.challenge_type)
         && !allowed.contains(&challenge)
     {
-        say("challenge_type", "allowed_challenge_types", format!("{challenge} is not allowed"));
+        say("challenge_type", ALLOWED_CHALLENGE_TYPES, format!("{challenge} is not allowed"));
     }
     if let Some(most) = rules.max_names
         && request.identifiers.len() > most as usize
@@ -107,10 +131,8 @@ fn by_policy(request: &Request<'_>, rules: &PolicyRules) -> Vec<Problem> {
         say("validity_days", "max_validity_days", format!("{asked} days asked for, at most {most} allowed"));
     }
     for (place, identifier) in request.identifiers.iter().enumerate() {
-        let field = format!("identifiers[{place}]");
-        for (rule, message) in by_identifier(identifier, rules) {
-            say(&field, rule, message);
-        }
+        let found = by_identifier(identifier, rules).into_iter();
+        broken.extend(found.map(|(rule, message)| Problem::of_name(place, rule, message)));
     }
     broken
 }
@@ -118,17 +140,23 @@ fn by_policy(request: &Request<'_>, rules: &PolicyRules) -> Vec<Problem> {
 fn by_identifier(identifier: &Identifier, rules: &PolicyRules) -> Vec<(&'static str, String)> {
     let mut broken = Vec::new();
     match identifier {
-        Identifier::Ip(address) => match (rules.allow_ip_addresses, &rules.allowed_domains) {
-            (Some(true), _) | (None, None) => {}
-            (Some(false), _) => {
-                broken.push(("allow_ip_addresses", format!("IP addresses such as {address} are not allowed")));
+        Identifier::Ip(address) => {
+            match (rules.allow_ip_addresses, &rules.allowed_domains) {
+                (Some(true), _) | (None, None) => {}
+                (Some(false), _) => {
+                    broken.push(("allow_ip_addresses", format!("IP addresses such as {address} are not allowed")));
+                }
+                // A list of domains is meant to be the whole list: an address gets in only where a rule says so.
+                (None, Some(_)) => {
+                    let hint = "set allow_ip_addresses to let addresses in";
+                    broken.push(("allowed_domains", format!("{address} is not among the allowed domains; {hint}")));
+                }
             }
-            // A list of domains is meant to be the whole list: an address gets in only where a rule says so.
-            (None, Some(_)) => {
-                let hint = "set allow_ip_addresses to let addresses in";
-                broken.push(("allowed_domains", format!("{address} is not among the allowed domains; {hint}")));
+            // Who denies everything means addresses too.
+            if rules.denied_domains.iter().flatten().any(|pattern| *pattern == DomainPattern::Everything) {
+                broken.push(("denied_domains", format!("{address} is denied by {}", DomainPattern::Everything)));
             }
-        },
+        }
         Identifier::Dns(name) => {
             if name.is_wildcard() && rules.allow_wildcards == Some(false) {
                 broken.push(("allow_wildcards", format!("wildcards such as {name} are not allowed")));
@@ -155,6 +183,14 @@ mod tests {
     use super::*;
 
     fn verdict(names: &[&str], rules: &[PolicyRules]) -> Verdict {
+        judged(names, Some(ChallengeType::Http01), rules)
+    }
+
+    fn without_challenge(names: &[&str], rules: &[PolicyRules]) -> Verdict {
+        judged(names, None, rules)
+    }
+
+    fn judged(names: &[&str], challenge_type: Option<ChallengeType>, rules: &[PolicyRules]) -> Verdict {
         let identifiers: Vec<_> = names.iter().map(|name| Identifier::parse(name).unwrap()).collect();
         let profile = Profile::predefined().remove(0);
         let name = Name::parse("test").unwrap();
@@ -163,7 +199,7 @@ mod tests {
             profile: &profile,
             identifiers: &identifiers,
             key_type: Some(KeyType::EcP256),
-            challenge_type: Some(ChallengeType::Http01),
+            challenge_type,
             validity_days: None,
         };
         evaluate(&request, &applied)
@@ -192,6 +228,25 @@ mod tests {
     }
 
     #[test]
+    fn who_denies_everything_denies_addresses_too() {
+        let none = PolicyRules { denied_domains: patterns(&["**"]), ..PolicyRules::default() };
+        let unless = PolicyRules { allow_ip_addresses: Some(true), ..none.clone() };
+        for rules in [none, unless] {
+            let names = &["a.example", "*.a.example", "192.0.2.7", "2001:db8::1"];
+            assert_eq!(codes(&without_challenge(names, &[rules])), ["denied_domains"; 4]);
+        }
+        let some = PolicyRules { denied_domains: patterns(&["*.example", "a.example"]), ..PolicyRules::default() };
+        assert_eq!(codes(&without_challenge(&["192.0.2.7"], &[some])), [""; 0]);
+    }
+
+    #[test]
+    fn a_way_that_does_not_fit_a_name_is_told() {
+        let told = verdict(&["a.example", "*.a.example", "192.0.2.7"], &[]);
+        let places: Vec<_> = told.violations.iter().map(|problem| (problem.code, problem.name)).collect();
+        assert_eq!(places, [(ALLOWED_CHALLENGE_TYPES, Some(1))], "http-01 fits names and addresses");
+    }
+
+    #[test]
     fn every_broken_rule_is_named() {
         let rules = PolicyRules {
             denied_domains: patterns(&["bad.example"]),
@@ -207,6 +262,8 @@ mod tests {
         assert_eq!(
             codes(&verdict(&["bad.example", "*.good.example", "192.0.2.1"], &[rules])),
             [
+                // By http-01, which shows no wildcard.
+                "allowed_challenge_types",
                 "issuance_enabled",
                 "allowed_profiles",
                 "allowed_key_types",

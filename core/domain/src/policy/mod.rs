@@ -3,7 +3,7 @@
 mod evaluate;
 mod pattern;
 
-pub use evaluate::{Applied, Request, Verdict, evaluate};
+pub use evaluate::{ALLOWED_CHALLENGE_TYPES, ALLOWED_KEY_TYPES, Applied, Request, Verdict, evaluate};
 pub use pattern::{DomainPattern, PatternError};
 
 use crate::id::{PolicyId, ResellerId};

@@ -1,8 +1,6 @@
 //! ACME accounts: registered, changed, given another key, ended.
 
-use chancery_domain::{
-    AccountError, AcmeAccount, AcmeAccountId, Action, Contact, EabCredential, Kid, OrderId, Page, Timestamp,
-};
+use chancery_domain::{AcmeAccount, AcmeAccountId, Action, Contact, EabCredential, Kid, OrderId, Page, Timestamp};
 use chancery_jose::{Jwk, Jws};
 use chancery_pki::{KeyProblem, SubscriberKey};
 use chancery_store::{OrdersOf, Tx};
@@ -224,11 +222,7 @@ fn registered(tx: &mut Tx<'_>, thumbprint: &str, origin: &Origin) -> Result<Opti
 /// That the customer and the reseller of a credential may have new accounts. The customer is held as it is.
 fn require_customer(tx: &mut Tx<'_>, credential: &EabCredential) -> Result<(), ServiceError> {
     let customer = tx.hold_account(credential.reseller, credential.account)?;
-    match customer.map(|customer| customer.require_active()) {
-        Some(Ok(())) => {}
-        Some(Err(refused @ (AccountError::Suspended | AccountError::Terminated(_)))) => return Err(refused.into()),
-        None => return Err(ServiceError::internal("a credential without its account")),
-    }
+    customer.ok_or_else(|| ServiceError::internal("a credential without its account"))?.require_active()?;
     let reseller = tx.reseller(credential.reseller)?;
     require_reseller(&reseller.ok_or_else(|| ServiceError::internal("a credential without its reseller"))?)
 }
@@ -241,7 +235,7 @@ fn require_good_key(key: &Jwk) -> Result<(), ServiceError> {
     key.weaknesses().iter().find(weak).map_or(Ok(()), |problem| Err(unacceptable(problem)))
 }
 
-/// Nor with one that others have found out.
+/// Nobody may sign with a key that others are known to have.
 fn require_uncompromised(tx: &mut Tx<'_>, key: &Jwk) -> Result<(), ServiceError> {
     match SubscriberKey::from_spki(&key.to_spki()) {
         Ok(key) if tx.blocked_key(key.sha256())?.is_some() => Err(unacceptable(&KeyProblem::Compromised)),

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_domain::{
-    Account, AccountError, AccountId, AcmeAccount, AcmeAccountId, Reseller, ResellerId, ScopeSet, Timestamp,
-};
+use chancery_domain::{Account, AccountId, AcmeAccount, AcmeAccountId, Reseller, ResellerId, ScopeSet, Timestamp};
 use chancery_jose::Jwk;
 use chancery_store::{Party, Tx};
 
@@ -99,11 +97,8 @@ pub(super) fn no_such_account() -> AcmeError {
 /// which of them has.
 pub(super) fn standing(party: Party, origin: &Origin) -> Result<AcmeCaller, ServiceError> {
     let Party { acme_account: account, account: customer, credential, reseller } = party;
-    match customer.require_active() {
-        // Told as the reason, before the credential and the ACME account that ended with it.
-        Err(ended @ AccountError::Terminated(_)) => return Err(ended.into()),
-        Ok(()) | Err(AccountError::Suspended) => {}
-    }
+    // Told as the reason, before the credential and the ACME account that ended with it.
+    customer.require_alive()?;
     account.require_active()?;
     if credential.revoked_at.is_some() {
         return Err(ServiceError::CredentialRevoked(account.kid));

@@ -1,8 +1,9 @@
 //! Where nonces are taken that the store remembers: those that wait at the same time are taken together, by one statement.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use chancery_store::{NonceClaim, Redeemed, Store, StoreError, Tx};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 /// So many are taken together.
@@ -28,7 +29,7 @@ struct Waiting {
 impl Counter {
     pub(super) async fn take(&self, store: &Store, claim: NonceClaim) -> Result<Redeemed, StoreError> {
         let (reply, mut answer) = oneshot::channel();
-        let number = self.line().join(claim, reply);
+        let number = self.0.lock().join(claim, reply);
         let (counter, mut served) = (self.clone(), Vec::new());
         let serve = store.alone(move |tx| serve(&counter, number, &mut served, tx));
         let trouble = tokio::select! {
@@ -38,14 +39,10 @@ impl Counter {
             served = serve => served.err(),
         };
         match trouble {
-            Some(trouble) if self.line().leave(number) => Err(trouble),
+            Some(trouble) if self.0.lock().leave(number) => Err(trouble),
             Some(trouble) => answer.await.map_err(|_| trouble),
             None => answer.await.map_err(|_| lost()),
         }
-    }
-
-    fn line(&self) -> MutexGuard<'_, Line> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -87,7 +84,7 @@ impl Line {
 /// Serves all who wait. After a conflict it is run again, for the same ones.
 fn serve(counter: &Counter, number: u64, served: &mut Vec<Waiting>, tx: &mut Tx<'_>) -> Result<(), StoreError> {
     if served.is_empty() {
-        *served = counter.line().next(number);
+        *served = counter.0.lock().next(number);
     }
     if served.is_empty() {
         return Ok(());

@@ -1,6 +1,6 @@
 //! From a ready order and a CSR to a certificate, within the request where that is possible.
 
-use chancery_domain::policy::Request;
+use chancery_domain::policy::{ALLOWED_KEY_TYPES, Request};
 use chancery_domain::{Order, OrderId, OrderState, messages};
 use chancery_pki::{CertificateRequest, SubscriberKey};
 use chancery_store::Tx;
@@ -87,9 +87,6 @@ impl Acme {
     }
 }
 
-/// The rule that names the kinds of keys.
-const KEY_TYPES: &str = "allowed_key_types";
-
 fn bad(why: impl Into<String>) -> ServiceError {
     AcmeError::BadCsr(why.into()).into()
 }
@@ -137,19 +134,15 @@ fn judge(
     if tx.is_account_key(&key.thumbprint())? {
         return Err(bad("the CSR has the key of an ACME account; make another key for the certificate"));
     }
-    let asked = Request {
-        profile,
-        identifiers: &order.identifiers,
-        key_type: Some(SubscriberKey::key_type(key)),
-        challenge_type: None,
-        validity_days: None,
-    };
+    let asked = Request { key_type: Some(SubscriberKey::key_type(key)), ..Request::of(profile, &order.identifiers) };
     let standing = Standing::of(tx, order.account)?;
     let verdict = standing.judge(tx, &kernel.settings, order.account, &asked, kernel.now());
     match refused.note(&Asked::of(order), verdict) {
         Ok(_) => Ok(standing),
         // The names are not what is wrong.
-        Err(ServiceError::PolicyViolation(violations)) if violations.iter().all(|each| each.code == KEY_TYPES) => {
+        Err(ServiceError::PolicyViolation(violations))
+            if violations.iter().all(|each| each.code == ALLOWED_KEY_TYPES) =>
+        {
             Err(bad(messages(&violations)))
         }
         Err(ServiceError::PolicyViolation(violations)) => {

@@ -2,10 +2,10 @@
 //! Whether an account still has that key is for admission to say.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chancery_domain::{AcmeAccountId, ResellerId};
 use chancery_jose::Jwk;
+use parking_lot::Mutex;
 
 /// How many are remembered; when there are more, all are forgotten.
 const MOST: usize = 20_000;
@@ -15,11 +15,11 @@ pub(super) struct KnownKeys(Mutex<HashMap<AcmeAccountId, (Jwk, ResellerId)>>);
 
 impl KnownKeys {
     pub(super) fn get(&self, id: AcmeAccountId) -> Option<(Jwk, ResellerId)> {
-        self.all().get(&id).cloned()
+        self.0.lock().get(&id).cloned()
     }
 
     pub(super) fn keep(&self, id: AcmeAccountId, key: Jwk, of: ResellerId) {
-        let mut all = self.all();
+        let mut all = self.0.lock();
         if all.len() >= MOST {
             all.clear();
         }
@@ -27,10 +27,6 @@ impl KnownKeys {
     }
 
     pub(super) fn forget(&self, id: AcmeAccountId) {
-        self.all().remove(&id);
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<AcmeAccountId, (Jwk, ResellerId)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().remove(&id);
     }
 }

@@ -139,12 +139,8 @@ fn ancestor_of(identifier: &Identifier, text: &str) -> Result<DnsName, AcmeError
 
 /// What policies have against an order, name by name where it is about a name.
 pub(super) fn rejected(violations: Vec<Problem>, names: &[Identifier]) -> AcmeError {
-    let of = |problem: &Problem| {
-        let place = problem.field.strip_prefix("identifiers[")?.strip_suffix(']')?;
-        names.get(place.parse::<usize>().ok()?).cloned()
-    };
     let told = |problem: Problem| RejectedName {
-        name: of(&problem).map(ToldName::Read),
+        name: problem.name.and_then(|place| names.get(place).cloned()).map(ToldName::Read),
         kind: Rejection::Forbidden,
         detail: format!("{} ({})", problem.message, problem.code),
     };

@@ -17,9 +17,11 @@ use crate::error::ServiceError;
 use crate::failures::require_worth_trying;
 use crate::kernel::Kernel;
 use crate::operator::latest_end;
-use crate::orders::{Dates, Draft, Standing, Wanted, rules};
+use crate::orders::{DateNames, Dates, Draft, Standing, Wanted, rules};
 use crate::refused::{Asked, Refused};
 use crate::telling::{self, About};
+
+const DATES: DateNames = DateNames { not_before: "notBefore", not_after: "notAfter" };
 
 /// What is ordered.
 #[derive(Clone, Debug)]
@@ -108,16 +110,14 @@ impl Acme {
         let identifiers = names::read(&kernel.settings, profile, &new.identifiers)?;
         let ancestors = names::ancestors(&kernel.settings, &new.identifiers)?;
         let look = kernel.settings.issuing.certificates.get(&new.profile);
-        let mut problems = Problems::default();
         let mut dates = Dates::of(look, profile.validity_days, now);
         if let (Some(_), Some(look)) = (new.not_after, look) {
             dates.latest_end = latest_end(tx, &kernel.settings.issuing, &new.profile, &look.key_types, now)?;
         }
-        let validity_days = dates.check(new.not_before, new.not_after, now, &mut problems);
-        if !problems.is_empty() {
-            return Err(AcmeError::Malformed(dates_in_acme(&problems)).into());
-        }
-        let asked = Request { profile, identifiers: &identifiers, key_type: None, challenge_type: None, validity_days };
+        let mut problems = Problems::default();
+        let validity_days = dates.check(new.not_before, new.not_after, now, DATES, &mut problems);
+        problems.into_result().map_err(|problems| AcmeError::Malformed(problems.to_string()))?;
+        let asked = Request { validity_days, ..Request::of(profile, &identifiers) };
         let standing = Standing::of(tx, who.account.id)?;
         let verdict = standing.judge(tx, &kernel.settings, who.account.id, &asked, now);
         let about = Asked { account: who.account.id, order: None, profile: &profile.name, names: &identifiers };
@@ -153,7 +153,7 @@ fn pre_authorize(
     let profile = rules::profile(&kernel.settings, profile)?;
     let names = names::read(&kernel.settings, profile, std::slice::from_ref(asked))?;
     let [name] = names.as_slice() else { return Err(ServiceError::internal("one name was read as several")) };
-    let request = Request { profile, identifiers: &names, key_type: None, challenge_type: None, validity_days: None };
+    let request = Request::of(profile, &names);
     let standing = Standing::of(tx, who.account.id)?;
     let verdict = standing.judge(tx, &kernel.settings, who.account.id, &request, now);
     let about = Asked { account: who.account.id, order: None, profile: &profile.name, names: &names };
@@ -199,9 +199,4 @@ fn judged<T>(verdict: Result<T, ServiceError>, names: &[Identifier]) -> Result<T
         ServiceError::PolicyViolation(violations) => names::rejected(violations, names).into(),
         other => other,
     })
-}
-
-/// What the problems say, with the names that ACME has for the dates.
-fn dates_in_acme(problems: &Problems) -> String {
-    problems.to_string().replace("not_before", "notBefore").replace("not_after", "notAfter")
 }

@@ -3,7 +3,7 @@
 //! nobody looks for a choice that would not stand.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,11 +11,13 @@ use chancery_domain::{
     AuthorizationId, AuthorizationState, AuthorizationStatus, ChallengeId, ChallengeState, ResellerId,
 };
 use chancery_store::{Job, JobKind, Tx};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tracing::Instrument;
 
-use super::{Authorizations, ChallengeDetails, audit_choice, choose, judge_method, of_challenge, own, require_open};
+use super::choice::{audit_choice, choose, judge_method, require_open};
+use super::{Authorizations, ChallengeDetails, of_challenge, own};
 use crate::caller::Caller;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
@@ -51,10 +53,6 @@ impl Looking {
             tracing::warn!("somebody else looks already in this process");
         }
     }
-
-    fn at(&self) -> MutexGuard<'_, HashSet<AuthorizationId>> {
-        self.at.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// An authorization in hand.
@@ -67,7 +65,7 @@ struct Taken {
 impl Taken {
     /// Marks an authorization as looked at in this process; none where it is already.
     fn take(kernel: &Arc<Kernel>, whose: ResellerId, id: AuthorizationId) -> Option<Self> {
-        let fresh = kernel.looking.at().insert(id);
+        let fresh = kernel.looking.at.lock().insert(id);
         // Made only where the mark is ours: to drop it takes the mark away.
         fresh.then(|| Self { kernel: kernel.clone(), id, _hand: kernel.in_hand.take(whose) })
     }
@@ -75,7 +73,7 @@ impl Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        self.kernel.looking.at().remove(&self.id);
+        self.kernel.looking.at.lock().remove(&self.id);
     }
 }
 

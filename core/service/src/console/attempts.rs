@@ -2,10 +2,10 @@
 //! try from costing us anything.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chancery_domain::Timestamp;
+use parking_lot::Mutex;
 
 use crate::limits::client_network;
 
@@ -47,7 +47,7 @@ struct Failures {
 impl Attempts {
     /// How long to wait before the next attempt, where there have been too many.
     pub(super) fn wait(&self, address: &str, name: &str, now: Timestamp) -> Option<Duration> {
-        let (network, memory) = (client_network(address), self.memory());
+        let (network, memory) = (client_network(address), self.memory.lock());
         let of = |network: &str, name: &str, most: u32| {
             let found = memory.failures.get(&(network.to_owned(), name.to_owned()))?;
             let left = WINDOW.checked_sub(now.since(found.since)).filter(|left| !left.is_zero())?;
@@ -60,7 +60,7 @@ impl Attempts {
     }
 
     pub(super) fn failed(&self, address: &str, name: &str, now: Timestamp) {
-        let (network, mut memory) = (client_network(address), self.memory());
+        let (network, mut memory) = (client_network(address), self.memory.lock());
         memory.make_room(now);
         if !memory.knows(&network) && memory.is_full() {
             return memory.count(REST, ALL, now);
@@ -70,10 +70,6 @@ impl Attempts {
         if !memory.is_full() || memory.failures.contains_key(&(network.clone(), name.to_owned())) {
             memory.count(&network, name, now);
         }
-    }
-
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -139,7 +135,7 @@ mod tests {
         for number in 0..2 * REMEMBERED {
             attempts.failed("192.0.2.1", &format!("cli_{number}"), now);
         }
-        assert!(attempts.memory().failures.len() <= REMEMBERED + 1);
+        assert!(attempts.memory.lock().failures.len() <= REMEMBERED + 1);
         assert_eq!(attempts.wait("192.0.2.1", "cli_new", now), Some(WINDOW));
     }
 
@@ -150,14 +146,14 @@ mod tests {
         for number in 0..10 * REMEMBERED {
             attempts.failed(&address(number), "cli_1", now);
         }
-        assert!(attempts.memory().failures.len() <= REMEMBERED + 1);
+        assert!(attempts.memory.lock().failures.len() <= REMEMBERED + 1);
         assert_eq!(attempts.wait("192.0.2.9", "cli_2", now), Some(WINDOW), "one of many new addresses");
         assert_eq!(attempts.wait(&address(0), "cli_1", now), None, "one that is known, with one failure");
         // All of it is forgotten in time, and those who are new are told apart again.
         let later = now.plus(WINDOW);
         assert_eq!(attempts.wait("192.0.2.9", "cli_2", later), None);
         attempts.failed("192.0.2.9", "cli_2", later);
-        assert_eq!(attempts.memory().failures.len(), 2);
+        assert_eq!(attempts.memory.lock().failures.len(), 2);
     }
 
     #[test]
@@ -166,7 +162,7 @@ mod tests {
         for number in 0..REMEMBERED {
             attempts.failed(&format!("2001:db8:0:{number:x}::1"), "cli_1", now);
         }
-        let looked_through = || attempts.memory().looked_through;
+        let looked_through = || attempts.memory.lock().looked_through;
         assert_eq!(looked_through(), Some(now));
         attempts.failed("192.0.2.1", "cli_1", now.plus(PAUSE / 2));
         assert_eq!(looked_through(), Some(now));

@@ -33,7 +33,7 @@ use attempts::Attempts;
 
 /// A session ends when nobody has used it for so long.
 const IDLE: Duration = Duration::from_secs(60 * 60);
-/// And after so long whatever happens.
+/// A session ends after so long, however much it is used.
 const LONGEST: Duration = Duration::from_secs(12 * 60 * 60);
 /// That somebody is still there is written down no oftener.
 const TOUCH: Duration = Duration::from_secs(60);

@@ -6,12 +6,13 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chancery_domain::{ApiKey, ApiKeyId, Client, ClientId, Reseller, ResellerCode, ScopeSet};
 use chancery_jose::JwkSet;
 use chancery_store::Tx;
+use parking_lot::Mutex;
 
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
@@ -118,11 +119,11 @@ impl Cache {
     }
 
     pub(crate) fn token(&self, hash: &[u8; 32]) -> Option<VerifiedToken> {
-        self.memory().tokens.get(hash).cloned()
+        self.memory.lock().tokens.get(hash).cloned()
     }
 
     pub(crate) fn remember_token(&self, hash: [u8; 32], token: VerifiedToken) {
-        let mut memory = self.memory();
+        let mut memory = self.memory.lock();
         if memory.tokens.len() >= MOST_TOKENS {
             memory.tokens.clear();
         }
@@ -142,7 +143,7 @@ impl Cache {
         V: Clone + Send + 'static,
     {
         {
-            let mut memory = self.memory();
+            let mut memory = self.memory.lock();
             if memory.confirmed.is_some_and(|at| at.elapsed() < TRUST)
                 && let Some(known) = shelf(&mut memory).get(&key)
             {
@@ -170,7 +171,7 @@ impl Cache {
             kernel.store.read(move |tx| Ok::<_, ServiceError>((read(tx)?, tx.identity_epoch()?))).await?;
         self.settle(epoch, asked);
         if let Some(value) = &found {
-            let mut memory = self.memory();
+            let mut memory = self.memory.lock();
             if memory.epoch == epoch {
                 shelf(&mut memory).insert(key, value.clone());
             }
@@ -181,7 +182,7 @@ impl Cache {
     /// Takes note of an epoch that was read at or after `asked`. An older number than the one we have is an answer
     /// that was overtaken on its way.
     fn settle(&self, epoch: i64, asked: Instant) {
-        let mut memory = self.memory();
+        let mut memory = self.memory.lock();
         if epoch < memory.epoch {
             return;
         }
@@ -191,10 +192,6 @@ impl Cache {
         if memory.confirmed.is_none_or(|before| before < asked) {
             memory.confirmed = Some(asked);
         }
-    }
-
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

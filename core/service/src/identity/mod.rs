@@ -8,10 +8,11 @@ mod keys;
 pub(crate) mod secrets;
 mod token;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chancery_jose::JwkSet;
+use parking_lot::RwLock;
 
 pub use authenticate::AuthError;
 pub use clients::{NewClient, NewSecret};
@@ -82,7 +83,7 @@ impl Identity {
     /// Reads the token keys anew, and replaces the one in use when it is due.
     pub async fn refresh_keys(&self) -> Result<(), ServiceError> {
         let fresh = Arc::new(TokenKeys::load(&self.kernel).await?);
-        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        *self.keys.write() = fresh;
         Ok(())
     }
 
@@ -98,6 +99,6 @@ impl Identity {
     }
 
     fn token_keys(&self) -> Arc<TokenKeys> {
-        self.keys.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.keys.read().clone()
     }
 }

@@ -13,7 +13,8 @@ use chancery_pki::{
 };
 use chancery_store::{DraftRow, Tx};
 
-use super::{CaaAssignment, Issuance, Work, csr_of, hex, profiles, terms};
+use super::signing::terms;
+use super::{CaaAssignment, Issuance, Work, csr_of, profiles};
 use crate::authority::Signing;
 use crate::csr;
 use crate::error::ServiceError;
@@ -190,7 +191,7 @@ impl Issuance {
         let serial = Serial::draw(kernel.entropy.as_ref());
         let draft = Draft::subscriber(&terms, period.validity, serial, request.common_name().as_ref())
             .map_err(ServiceError::internal)?;
-        let row = DraftRow { issuer: signing.id, serial: hex(serial.as_bytes()), tbs: draft.tbs_der().to_vec() };
+        let row = DraftRow { issuer: signing.id, serial: serial.to_string(), tbs: draft.tbs_der().to_vec() };
         tx.store_draft(order.certificate, &row, now)?;
         // Counted with its draft, so that orders side by side cannot all fit under one quota.
         tx.count_issued(order.account, Timestamp::from_secs(period.validity.not_after()), now)?;

@@ -40,7 +40,7 @@ pub struct LogAssignment {
 impl Issuance {
     /// Signs the precertificate and keeps it, or takes up the one that there is.
     pub(super) async fn show(&self, work: Work) -> Result<Next, ServiceError> {
-        let (id, serial) = (work.order.id, hex(work.draft.serial().as_bytes()));
+        let (id, serial) = (work.order.id, work.draft.serial().to_string());
         let Some(logs) = profiles(&self.kernel, &work.order)?.1.logs.as_ref().map(CurrentLogs::now) else {
             return Err(ServiceError::internal("a draft for logs, of a profile that has none"));
         };

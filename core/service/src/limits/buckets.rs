@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chancery_store::{BucketAnswer, BucketWish};
 use data_encoding::HEXLOWER;
+use parking_lot::Mutex;
 
 use super::{Key, Rate};
 
@@ -94,13 +94,13 @@ impl Buckets {
     #[cfg(test)]
     pub(super) fn crowded(shared: bool, mark: u8) -> Self {
         let buckets = Self { most_keys: 0, ..Self::new(shared, mark) };
-        buckets.entries().crowded = true;
+        buckets.entries.lock().crowded = true;
         buckets
     }
 
     /// Takes so many tokens, or none.
     pub(super) fn take(&self, key: Key, tokens: u32, rate: &Rate, now: i64, patient: bool) -> Taken {
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         let (tokens, patient) = (i64::from(tokens), patient && now >= entries.trouble_until);
         let (slot, entry) = self.entry(&mut entries, key, rate, now);
         let taken = match self.shared {
@@ -113,7 +113,7 @@ impl Buckets {
 
     /// How many tokens there are, and how long until there is one.
     pub(super) fn peek(&self, key: Key, rate: &Rate, now: i64) -> (u32, Duration) {
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         let slot = self.slot(&entries, key);
         let Some(entry) = entries.all.get_mut(&slot) else { return (rate.burst.get(), Duration::ZERO) };
         entry.set_right(rate, now, self.nodes());
@@ -121,7 +121,7 @@ impl Buckets {
     }
 
     pub(super) fn charge(&self, key: Key, rate: &Rate, now: i64) {
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         let (slot, entry) = self.entry(&mut entries, key, rate, now);
         match self.shared {
             false => drop(entry.take_alone(1, now)),
@@ -133,7 +133,7 @@ impl Buckets {
     }
 
     pub(super) fn wait(&self, key: Key, tokens: u32) -> Waits<'_> {
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         let (key, tokens) = (self.slot(&entries, key), i64::from(tokens));
         if let Some(entry) = entries.all.get_mut(&key) {
             entry.waiting += tokens;
@@ -152,7 +152,7 @@ impl Buckets {
     /// What is to be settled now, so many at most.
     pub(super) fn wishes(&self, most: usize) -> Vec<BucketWish> {
         let nodes = i64::from(self.nodes());
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         let rest = entries.queue.len().saturating_sub(most);
         let mut wishes = Vec::new();
         for key in entries.queue.split_off(rest) {
@@ -163,12 +163,12 @@ impl Buckets {
 
     /// The database answers again.
     pub(super) fn end_trouble(&self) {
-        self.entries().trouble_until = 0;
+        self.entries.lock().trouble_until = 0;
     }
 
     /// Takes note of what was settled.
     pub(super) fn settle(&self, wishes: &[BucketWish], answers: &[BucketAnswer]) {
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         entries.trouble_until = 0;
         let answers: HashMap<_, _> = answers.iter().map(|answer| (answer.key.as_str(), answer)).collect();
         for wish in wishes {
@@ -191,7 +191,7 @@ impl Buckets {
 
     /// The database did not answer: each is asked for again later, and meanwhile nobody waits.
     pub(super) fn give_up(&self, wishes: &[BucketWish], now: i64) {
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         entries.trouble_until = now + TROUBLE;
         for wish in wishes {
             let Some(key) = read_key(&wish.key) else { continue };
@@ -207,7 +207,7 @@ impl Buckets {
 
     /// Gives back what nobody has use for, and forgets what is full.
     pub(super) fn tidy(&self, now: i64) {
-        let mut entries = self.entries();
+        let mut entries = self.entries.lock();
         let idle = |entry: &Entry| entry.pocket > 0 && now - entry.touched > IDLE;
         let idle: Vec<_> = entries.all.iter().filter(|(_, entry)| idle(entry)).map(|(key, _)| *key).collect();
         for key in idle {
@@ -233,10 +233,6 @@ impl Buckets {
         entry.set_right(rate, now, self.nodes());
         (entry.rate, entry.touched) = (*rate, now);
         (key, entry)
-    }
-
-    fn entries(&self) -> MutexGuard<'_, Entries> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where a key is kept: while it is crowded, those that are not known yet share a few places.
@@ -381,7 +377,7 @@ impl Entry {
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        if let Some(entry) = self.buckets.entries().all.get_mut(&self.key) {
+        if let Some(entry) = self.buckets.entries.lock().all.get_mut(&self.key) {
             entry.waiting = (entry.waiting - self.tokens).max(0);
         }
     }

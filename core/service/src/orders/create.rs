@@ -94,7 +94,7 @@ fn create(
     if let (Some(_), Some(key)) = (new.not_after, key) {
         dates.latest_end = latest_end(tx, &settings.issuing, name, &[key.key_type()], now)?;
     }
-    let validity_days = dates.check(new.not_before, new.not_after, now, &mut problems);
+    let validity_days = dates.check(new.not_before, new.not_after, now, DATES, &mut problems);
     let judged = match judged {
         Ok(judged) => judged,
         Err(ServiceError::Invalid(unreadable)) => {
@@ -168,6 +168,15 @@ fn names(request: &CertificateRequest, named: Option<&[Identifier]>, problems: &
     identifiers
 }
 
+/// What a door calls the two dates.
+#[derive(Clone, Copy)]
+pub(crate) struct DateNames {
+    pub(crate) not_before: &'static str,
+    pub(crate) not_after: &'static str,
+}
+
+const DATES: DateNames = DateNames { not_before: "not_before", not_after: "not_after" };
+
 /// What may be asked for by dates, so that nothing is taken on that is refused when the certificate is drafted.
 pub(crate) struct Dates {
     earliest: Timestamp,
@@ -197,26 +206,28 @@ impl Dates {
         not_before: Option<Timestamp>,
         not_after: Option<Timestamp>,
         now: Timestamp,
+        called: DateNames,
         problems: &mut Problems,
     ) -> Option<u32> {
         let start = not_before.unwrap_or(now);
         if !(self.earliest..=self.latest).contains(&start) {
             let message = format!("must lie from {} to {}", self.earliest, self.latest);
-            problems.add("not_before", "out_of_range", message);
+            problems.add(called.not_before, "out_of_range", message);
         }
         let end = not_after?;
         if end.as_secs() - start.max(now).as_secs() + 1 < 3600 {
-            problems.add("not_after", "out_of_range", "must be at least an hour after not_before, and from now");
+            let message = format!("must be at least an hour after {}, and from now", called.not_before);
+            problems.add(called.not_after, "out_of_range", message);
             return None;
         }
         let days = days_between(start, end);
         if days > self.most_days {
             let latest = start.plus(Duration::from_secs((u64::from(self.most_days) * 86_400).saturating_sub(1)));
             let message = format!("must be {latest} at most: the profile allows {} days", self.most_days);
-            problems.add("not_after", "out_of_range", message);
+            problems.add(called.not_after, "out_of_range", message);
         } else if let Some(latest) = self.latest_end.filter(|latest| end > *latest) {
             let message = format!("must be {latest} at most: no CA that may sign it lasts longer");
-            problems.add("not_after", "out_of_range", message);
+            problems.add(called.not_after, "out_of_range", message);
         }
         Some(days)
     }

@@ -12,15 +12,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chancery_domain::{
-    AccountError, AccountId, AcmeAccountId, Action, Authorization, AuthorizationStatus, ExternalId, Finalization,
-    Order, OrderError, OrderId, OrderState, OrderStatus, Page, Problem, Scope, Timestamp,
+    AccountId, AcmeAccountId, Action, Authorization, AuthorizationStatus, ExternalId, Finalization, Order, OrderError,
+    OrderId, OrderState, OrderStatus, Page, Problem, Scope, Timestamp,
 };
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
 
 pub(crate) use authorize::has_shown;
 pub use create::NewOrder;
-pub(crate) use create::{Dates, Draft, Wanted, days_between};
+pub(crate) use create::{DateNames, Dates, Draft, Wanted, days_between};
 pub(crate) use ending::{cancel_order, fail_if_hopeless, fail_order, hopeless, put_back_order, redraft_order};
 pub(crate) use rules::{Standing, has_room, offered};
 
@@ -222,10 +222,7 @@ impl Orders {
             .store
             .write(move |tx| {
                 let order = lock_own(tx, &by, id)?;
-                match standing_account(tx, &order)?.require_active() {
-                    Ok(()) | Err(AccountError::Suspended) => {}
-                    Err(gone @ AccountError::Terminated(_)) => return Err(gone.into()),
-                }
+                standing_account(tx, &order)?.require_alive()?;
                 let order = cancel_order(tx, order, kernel.now())?;
                 kernel.audit(tx, &by, Action::OrderCancel, order.id, &describe(&order))?;
                 details(tx, order)

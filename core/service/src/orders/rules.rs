@@ -1,6 +1,6 @@
 //! What policies, quotas and profiles say to an order: asked when it is created, and again when it is issued.
 
-use chancery_domain::policy::{Applied, Request, Verdict, evaluate};
+use chancery_domain::policy::{ALLOWED_CHALLENGE_TYPES, Applied, Request, Verdict, evaluate};
 use chancery_domain::{
     AccountId, ChallengeType, Identifier, Policy, PolicyRules, Problem, Profile, ProfileName, Timestamp,
 };
@@ -114,6 +114,23 @@ impl Standing {
         settings: &Settings,
         request: &Request<'_>,
     ) -> Result<(), ServiceError> {
+        none_of(self.unshowable_without_acme(settings, request))
+    }
+
+    /// The names that no way which is allowed has room for, through whichever door they are ordered.
+    pub(crate) fn too_long(&self, settings: &Settings, request: &Request<'_>) -> Vec<Problem> {
+        let applied = self.applied(settings);
+        let is_too_long = |identifier: &Identifier| {
+            let ways = offered(identifier, request.profile, &applied);
+            !ways.is_empty() && !ways.iter().any(|kind| has_room(*kind, identifier))
+        };
+        let long = request.identifiers.iter().enumerate().filter(|(_, identifier)| is_too_long(identifier));
+        let told = |(place, identifier)| Problem::of_name(place, ALLOWED_CHALLENGE_TYPES, too_long(identifier));
+        long.map(told).collect()
+    }
+
+    /// The names of a reseller's order that cannot be shown, though policies allow ways.
+    pub(crate) fn unshowable_without_acme(&self, settings: &Settings, request: &Request<'_>) -> Vec<Problem> {
         let applied = self.applied(settings);
         let mut violations = Vec::new();
         for (place, identifier) in request.identifiers.iter().enumerate() {
@@ -127,9 +144,9 @@ impl Standing {
             } else {
                 continue;
             };
-            violations.push(Problem::new(format!("identifiers[{place}]"), CHALLENGE_TYPES, message));
+            violations.push(Problem::of_name(place, ALLOWED_CHALLENGE_TYPES, message));
         }
-        none_of(violations)
+        violations
     }
 
     /// Judges the ways in which control of names is shown: a policy may have come after the codes were made, or after
@@ -143,18 +160,11 @@ impl Standing {
         let applied = self.applied(settings);
         let mut violations = Vec::new();
         for (place, (identifier, method)) in methods.into_iter().enumerate() {
-            let request = Request {
-                profile,
-                identifiers: &[],
-                key_type: None,
-                challenge_type: Some(method),
-                validity_days: None,
-            };
+            let request = Request { challenge_type: Some(method), ..Request::of(profile, &[]) };
             let broken = evaluate(&request, &applied).violations.into_iter();
-            violations.extend(broken.filter(|problem| problem.code == CHALLENGE_TYPES).map(|problem| Problem {
-                field: format!("identifiers[{place}]"),
-                message: format!("control of {identifier} by {method}: {}", problem.message),
-                ..problem
+            violations.extend(broken.filter(|problem| problem.code == ALLOWED_CHALLENGE_TYPES).map(|problem| {
+                let message = format!("control of {identifier} by {method}: {}", problem.message);
+                Problem { policy: problem.policy, ..Problem::of_name(place, problem.code, message) }
             }));
         }
         none_of(violations)
@@ -247,9 +257,6 @@ fn check_quotas(
     if used_up.is_empty() { Ok(()) } else { Err(ServiceError::QuotaExceeded { problems: used_up, retry_after }) }
 }
 
-/// The rule that names the ways to show control.
-const CHALLENGE_TYPES: &str = "allowed_challenge_types";
-
 /// Names that the policies leave no way to show control of: an order for them could never become ready.
 fn unshowable(request: &Request<'_>, applied: &[Applied<'_>]) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -267,8 +274,8 @@ fn unshowable(request: &Request<'_>, applied: &[Applied<'_>]) -> Vec<Problem> {
             let (ways, name) = (ways.join(" or "), policy.name.as_str());
             let message =
                 format!("control of {identifier} can be shown by {ways} alone, which is not allowed (policy {name:?})");
-            let problem = Problem::new(format!("identifiers[{place}]"), CHALLENGE_TYPES, message);
-            Problem { policy: policy.id.map(|id| id.to_string()), ..problem }
+            let policy = policy.id.map(|id| id.to_string());
+            Problem { policy, ..Problem::of_name(place, ALLOWED_CHALLENGE_TYPES, message) }
         }));
     }
     problems

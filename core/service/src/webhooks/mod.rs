@@ -20,7 +20,7 @@ pub use message::{Message, Signatory};
 
 use crate::caller::Caller;
 use crate::cursor::{ListName, ListRequest, Listed};
-use crate::error::{Noun, ServiceError};
+use crate::error::{Cap, Noun, ServiceError};
 use crate::kernel::{Kernel, sealed_column};
 use crate::once::{Once, Outcome};
 
@@ -77,7 +77,7 @@ impl Webhooks {
             let now = kernel.now();
             let most = kernel.settings.webhooks.most;
             if tx.count_webhooks_alone(by.reseller)? >= most as usize {
-                return Err(ServiceError::TooManyWebhooks(most));
+                return Err(ServiceError::TooMany(Cap::Webhooks, most));
             }
             let webhook = Webhook {
                 id: WebhookId::new(now, kernel.entropy.as_ref()),

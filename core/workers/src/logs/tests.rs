@@ -44,7 +44,7 @@ struct Fake {
 impl LogKeeper for Fake {
     fn show<'a>(&'a self, _: &'a [Vec<u8>]) -> Promised<'a> {
         self.asked.fetch_add(1, Ordering::Relaxed);
-        let takes = *self.takes.lock().unwrap();
+        let takes = *self.takes.lock();
         Box::pin(async move {
             match takes {
                 Some(takes) => sleep(takes).await,
@@ -133,7 +133,7 @@ impl Stage {
     }
 
     fn takes(&self, place: usize, takes: Option<Duration>) {
-        *self.fakes[place].takes.lock().unwrap() = takes;
+        *self.fakes[place].takes.lock() = takes;
     }
 }
 
@@ -178,9 +178,9 @@ async fn where_one_fails_another_is_asked_at_once_and_it_is_left_alone_for_a_whi
         assert_eq!(stage.gather().await.unwrap().len(), 2);
     }
     assert_eq!(stage.asked()[0], 1, "it rests");
-    let rests = |stage: &Stage| stage.logs.keepers()[0].failing().rests.unwrap() - Instant::now();
+    let rests = |stage: &Stage| stage.logs.keepers()[0].failing.lock().rests.unwrap() - Instant::now();
     assert!(rests(&stage) <= FIRST_REST);
-    let wake = |stage: &Stage| stage.logs.keepers()[0].failing().rests = Some(Instant::now());
+    let wake = |stage: &Stage| stage.logs.keepers()[0].failing.lock().rests = Some(Instant::now());
     for _ in 0..9 {
         wake(&stage);
         stage.gather().await.unwrap();
@@ -192,7 +192,7 @@ async fn where_one_fails_another_is_asked_at_once_and_it_is_left_alone_for_a_whi
         stage.gather().await.unwrap();
     }
     let keepers = stage.logs.keepers();
-    let failing = keepers[0].failing();
+    let failing = keepers[0].failing.lock();
     assert_eq!((failing.times, failing.rests), (0, None), "all is forgotten");
 }
 
@@ -202,9 +202,9 @@ async fn one_that_says_for_how_long_it_wants_to_be_left_alone_is() {
     let keepers = stage.logs.keepers();
     let kept = &keepers[0];
     kept.fails("failed", "too many", Some(Duration::from_secs(60)));
-    assert!(kept.failing().rests.unwrap() > Instant::now() + Duration::from_secs(50));
+    assert!(kept.failing.lock().rests.unwrap() > Instant::now() + Duration::from_secs(50));
     kept.fails("failed", "too many", Some(Duration::from_secs(86_400)));
-    assert!(kept.failing().rests.unwrap() <= Instant::now() + LONGEST_WISH);
+    assert!(kept.failing.lock().rests.unwrap() <= Instant::now() + LONGEST_WISH);
     let why = stage.gather().await.unwrap_err();
     assert!(why.contains("a0: too many, and is left alone for"), "{why}");
     assert_eq!(stage.asked(), [0, 0], "the other alone could not be enough, and is not bothered");

@@ -1,18 +1,14 @@
 //! The list for a spreadsheet (RFC 4180), streamed page by page.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Extension;
-use axum::body::Body;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use chancery_domain::{Scope, Secret, Timestamp};
-use chancery_http::{Door, Place, csv_field};
-use chancery_service::{Caller, CertificateDetails, Limit, ListRequest, ServiceError};
-use futures_util::stream::try_unfold;
+use chancery_http::{CSV_PAGE, CsvAsk, CsvPage, Door, Place, count_rows, csv_field, csv_response};
+use chancery_service::{Caller, CertificateDetails, ListRequest, ServiceError};
 use http::HeaderMap;
-use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
 use super::list::asked;
 use crate::query::Query;
@@ -21,15 +17,6 @@ use crate::session::{SESSION, SignedIn, cookie};
 
 const HEADER: &str =
     "lookup,status,names,customer,profile,serial,issuer,notBefore,notAfter,revokedAt,order,createdAt\r\n";
-const PAGE: u32 = 1000;
-/// How often a page waits for the request rate before the list is given up.
-const MOST_WAITS: u32 = 60;
-
-enum Next {
-    Header,
-    Page(Option<String>),
-    Done,
-}
 
 pub(crate) async fn download(
     State(door): State<Door>,
@@ -43,32 +30,24 @@ pub(crate) async fn download(
     let (account, filter) = asked(&query, &who.caller, now)?;
     let caller = who.caller;
     let token = Secret::new(cookie(&headers, SESSION).unwrap_or_default().to_owned());
-    let writer = Arc::new(Writer { door, caller, token, _place: place });
-    let pages = try_unfold(Next::Header, move |next| {
-        let (writer, account, filter) = (writer.clone(), account.clone(), filter.clone());
+    let reader = Arc::new(Reader { door, caller, token, _place: place });
+    Ok(csv_response(HEADER, move |CsvAsk { cursor, counts }| {
+        let (reader, account, filter) = (reader.clone(), account.clone(), filter.clone());
         async move {
-            let cursor = match next {
-                Next::Header => return Ok(Some((HEADER.to_owned(), Next::Page(None)))),
-                Next::Page(cursor) => cursor,
-                Next::Done => return Ok::<_, ServiceError>(None),
-            };
             // The first page is that of the request itself.
             if cursor.is_some() {
-                writer.ask_again().await?;
+                reader.ask_again(counts).await?;
             }
-            let request = ListRequest { limit: PAGE, cursor };
-            let page = writer.door.services.certificates.list(&writer.caller, account, filter, &request).await?;
-            let rows: String = page.items.iter().map(|details| row(details, &writer.caller, now)).collect();
-            Ok(Some((rows, page.next_cursor.map_or(Next::Done, |cursor| Next::Page(Some(cursor))))))
+            let request = ListRequest { limit: CSV_PAGE, cursor };
+            let page = reader.door.services.certificates.list(&reader.caller, account, filter, &request).await?;
+            let rows = page.items.iter().map(|details| row(details, &reader.caller, now)).collect();
+            Ok(CsvPage { rows, next: page.next_cursor })
         }
-    });
-    let headers =
-        [(CONTENT_TYPE, "text/csv; charset=utf-8"), (CONTENT_DISPOSITION, "attachment; filename=certificates.csv")];
-    Ok((headers, Body::from_stream(pages)).into_response())
+    }))
 }
 
 /// Who gets the list, for as long as it takes.
-struct Writer {
+struct Reader {
     door: Door,
     caller: Caller,
     token: Secret,
@@ -76,26 +55,18 @@ struct Writer {
     _place: Option<Extension<Arc<Place>>>,
 }
 
-impl Writer {
-    /// Every page is as good as a request of its own: whoever is signed in must still be, with the same scopes, and it
-    /// counts. Where there were too many it waits, since a list that breaks off is of no use to anybody.
-    async fn ask_again(&self) -> Result<(), ServiceError> {
+impl Reader {
+    /// For every page: whoever is signed in must still be, with the same scopes; and so many rows count as a request.
+    async fn ask_again(&self, counts: bool) -> Result<(), ServiceError> {
         let session = self.door.services.console.resume(self.token.reveal(), self.caller.origin.clone()).await?;
         let same = |caller: &Caller| caller.scopes == self.caller.scopes && caller.reseller == self.caller.reseller;
         if !session.is_some_and(|session| session.person.caller().is_some_and(same)) {
             return Err(ServiceError::Internal("the session ended while a list was downloaded".to_owned()));
         }
-        for _ in 0..MOST_WAITS {
-            let decision = self.door.services.limits.take(Limit::Requests, &self.caller.reseller.to_string()).await;
-            match decision.filter(|decision| !decision.allowed()) {
-                None => return Ok(()),
-                Some(refused) => {
-                    let seconds = refused.retry_seconds().unwrap_or(1).clamp(1, 5);
-                    tokio::time::sleep(Duration::from_secs(seconds)).await;
-                }
-            }
+        match counts {
+            true => count_rows(&self.door.services.limits, self.caller.reseller).await,
+            false => Ok(()),
         }
-        Err(ServiceError::Internal("a list was downloaded faster than the request rate allows".to_owned()))
     }
 }
 

@@ -93,7 +93,7 @@ pub(super) async fn shown(
 
 fn body(door: &Door, context: &Context, known: &Known, wrong: Option<Wrong>) -> Markup {
     let Known { details: AccountDetails { account, credentials, groups }, orders, certificates, now } = known;
-    let alive = account.deleted_at.is_none();
+    let alive = !account.is_terminated();
     let (wrong_change, wrong_key) = match wrong {
         Some(wrong) if wrong.what == Part::NewKey => (None, Some(wrong)),
         other => (other, None),
@@ -172,7 +172,7 @@ fn keys(context: &Context, account: &Account, credentials: &[CredentialDetails],
                             @match credential.terms.expires_at { Some(at) => (on_day(at)), None => span.muted { "never" } }
                         }
                         td.end {
-                            @if credential.revoked_at.is_none() && account.deleted_at.is_none() {
+                            @if credential.revoked_at.is_none() && !account.is_terminated() {
                                 (confirmed("Revoke", html! {
                                     form method="post" action={ "/console/customers/" (account.id) "/credentials/" (credential.kid) "/revoke" } {
                                         (context.token())

@@ -6,7 +6,7 @@
 
 use std::{
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -14,6 +14,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::Version;
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::limits::Limits;
@@ -53,7 +54,7 @@ impl Activity {
 
     /// Judges the connection as it is now.
     pub(super) fn verdict(&self, now: Instant, limits: &Limits) -> Verdict {
-        let state = self.state();
+        let state = self.0.lock();
         let (deadline, otherwise) = match *state {
             // A handler at work is not the client's fault, and reading a body has its own limit.
             State { handling: 1.., .. } => return Verdict::KeepUntil(now + limits.header_read),
@@ -70,7 +71,7 @@ impl Activity {
 
     /// Bytes came from the client.
     pub(super) fn bytes_came(&self) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if state.handling == 0 && state.responding == 0 && state.head_began.is_none() {
             state.head_began = Some(Instant::now());
         }
@@ -78,16 +79,12 @@ impl Activity {
 
     /// A request's head has come whole.
     pub(super) fn begin(self: &Arc<Self>, version: Version) -> Exchange {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         state.handling += 1;
         state.version = Some(version);
         state.head_began = None;
         state.moved = Instant::now();
         Exchange { activity: self.clone(), responding: false }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -100,7 +97,7 @@ pub(super) struct Exchange {
 impl Exchange {
     /// The handler is done: from now on the response must make progress.
     pub(super) fn respond(mut self, body: Body) -> Tracked {
-        let mut state = self.activity.state();
+        let mut state = self.activity.0.lock();
         state.handling -= 1;
         state.responding += 1;
         state.moved = Instant::now();
@@ -112,7 +109,7 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        let mut state = self.activity.state();
+        let mut state = self.activity.0.lock();
         if self.responding {
             state.responding -= 1
         } else {
@@ -138,7 +135,7 @@ impl HttpBody for Tracked {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         // Being asked for more means that what was given has gone.
-        self.exchange.activity.state().moved = Instant::now();
+        self.exchange.activity.0.lock().moved = Instant::now();
         Pin::new(&mut self.body).poll_frame(context)
     }
 

@@ -3,10 +3,11 @@
 use std::{
     collections::HashMap,
     net::{IpAddr, Ipv6Addr},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use crate::proxies::TrustedProxies;
+use parking_lot::Mutex;
 
 /// Counts connections by client, up to a limit for each; trusted proxies are none.
 #[derive(Clone)]
@@ -37,7 +38,7 @@ impl Peers {
     pub(super) fn admit(&self, address: IpAddr) -> Option<Share> {
         let Some(limit) = self.limit.filter(|_| !self.trusts(address)) else { return Some(Share { of: None }) };
         let client = client(address);
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts.lock();
         let count = counts.entry(client).or_default();
         if *count >= limit {
             return None;
@@ -50,7 +51,7 @@ impl Peers {
 impl Drop for Share {
     fn drop(&mut self) {
         let Some((client, counts)) = &self.of else { return };
-        let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = counts.lock();
         match counts.get_mut(client) {
             Some(count) if *count > 1 => *count -= 1,
             _ => drop(counts.remove(client)),
@@ -92,13 +93,13 @@ mod tests {
         assert!(peers.admit(ip("2001:db8::ffff")).is_none());
         assert!(peers.admit(ip("2001:db8:0:1::1")).is_some());
         drop(first);
-        assert!(peers.counts.lock().unwrap().is_empty());
+        assert!(peers.counts.lock().is_empty());
     }
 
     #[test]
     fn without_a_limit_nothing_is_counted() {
         let peers = Peers::new(None, Arc::default());
         let _share = peers.admit(ip("192.0.2.1")).unwrap();
-        assert!(peers.counts.lock().unwrap().is_empty());
+        assert!(peers.counts.lock().is_empty());
     }
 }

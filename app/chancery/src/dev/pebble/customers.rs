@@ -99,7 +99,7 @@ fn caller(reseller: Reseller) -> Caller {
 async fn is_alive(assembled: &Assembled, caller: &Caller, kept: &Kept) -> Result<bool, Failure> {
     let Ok(kid) = kept.kid.parse() else { return Ok(false) };
     match assembled.services.credentials.show(caller, kid).await {
-        Ok(found) => Ok(found.credential.revoked_at.is_none() && found.account.deleted_at.is_none()),
+        Ok(found) => Ok(found.credential.revoked_at.is_none() && !found.account.is_terminated()),
         Err(ServiceError::NotFound(..)) => Ok(false),
         Err(other) => Err(other.into()),
     }
@@ -110,7 +110,7 @@ async fn make(assembled: &Assembled, caller: &Caller, name: &str) -> Result<Kept
     let services = &assembled.services;
     let email = EmailAddress::parse(&format!("pebble-{name}@example.com")).map_err(Failure::failed)?;
     let lookup = AccountLookup::Email(email.clone());
-    let known = services.accounts.find_any(caller, lookup).await?.filter(|account| account.deleted_at.is_none());
+    let known = services.accounts.find_any(caller, lookup).await?.filter(|account| !account.is_terminated());
     let (kid, hmac_key) = match known {
         Some(account) => match services.credentials.create(caller, account.id, EabTerms::default(), None).await? {
             Outcome::Fresh(CreatedCredential { credential, hmac_key, .. }) => (credential.kid, hmac_key),

@@ -2,7 +2,7 @@
 //! it as localhost, and a container beside it as pebble.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -12,6 +12,7 @@ use chancery_http::{Door, PublicUrls, Wording, account_for};
 use http::header::HOST;
 use http::uri::Authority;
 use http::{Uri, request};
+use parking_lot::Mutex;
 use tower::ServiceExt;
 
 /// Hosts that are remembered; for others a router is made each time.
@@ -80,7 +81,7 @@ async fn dispatch(State(by_host): State<Arc<ByHost>>, request: Request) -> Respo
 
 impl ByHost {
     fn router(&self, authority: Authority) -> Router {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.made.lock();
         if let Some(router) = made.get(&authority) {
             return router.clone();
         }

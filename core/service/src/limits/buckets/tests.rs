@@ -61,7 +61,7 @@ fn nor_where_it_is_only_looked_at() {
 fn idle_keys_are_forgotten_and_busy_ones_share_in_the_end() {
     for shared in [false, true] {
         let (buckets, rate) = (Buckets::small(shared, 1000), rate(1, 4));
-        let count = || buckets.entries().all.len();
+        let count = || buckets.entries.lock().all.len();
         for number in 0..100_000 {
             pass(&buckets, number, &rate, 0, 1);
         }
@@ -114,7 +114,7 @@ fn nodes_that_settle_hold_a_limit_together_and_give_back_what_they_do_not_need()
         settle(&nodes, &mut full_at, later);
     }
     assert!(full_at <= later, "{full_at}");
-    assert!(nodes.iter().all(|node| node.entries().all.values().all(|entry| entry.pocket == 0)));
+    assert!(nodes.iter().all(|node| node.entries.lock().all.values().all(|entry| entry.pocket == 0)));
 }
 
 /// What is taken on credit while the database is being asked is paid from what it grants: it is not there to be taken again.
