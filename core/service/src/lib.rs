@@ -99,7 +99,7 @@ pub use orders::{Finalized, NewOrder, OrderDetails, Orders};
 pub use pauses::Pauses;
 pub use policies::{Evaluation, EvaluationRequest, Judges, Policies, PolicyDetails, PolicyInput};
 pub use policy_draft::PolicyDraft;
-pub use publication::{CrlName, Publication, PublishedCrl};
+pub use publication::{CrlName, NoCrl, Publication, PublishedCrl};
 pub use recovery::NotTaken;
 pub use retention::{Retention, Sweeper, Swept};
 pub use settings::{

@@ -5,6 +5,7 @@
 //! Requests are answered from memory, which the same look keeps up to date.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use chancery_store::{
     CrlEntry, CrlFacts, CrlHead, CrlRow, IssuerKind, IssuerRecord, IssuerRevocation, IssuerState, StoreError, Tx,
 };
 use parking_lot::RwLock;
+use tokio::sync::Notify;
 
 use crate::authority::Authority;
 use crate::ca_key::unsigned;
@@ -29,6 +31,8 @@ const SCHEDULE: Duration = Duration::from_secs(86_400);
 const LIFE: Duration = Duration::from_secs(7 * 86_400);
 /// How long a node has for making a list before another tries.
 const CLAIM: Duration = Duration::from_secs(10);
+/// How long a list is waited for that is to come: some looks.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Which of an issuer's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +54,15 @@ pub struct PublishedCrl {
     pub next_update: Timestamp,
     /// Whether it has the address that certificates are given today.
     has_address: bool,
+}
+
+/// Why there is no list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoCrl {
+    /// Nobody is going to make such a list.
+    Unknown,
+    /// It will be there soon: its CA is new, say, or this node has just begun.
+    ToCome,
 }
 
 /// What is given out.
@@ -74,11 +87,43 @@ pub struct Publication {
     kernel: Arc<Kernel>,
     authority: Arc<Authority>,
     memory: Arc<RwLock<Memory>>,
+    /// Told after every look.
+    looked: Arc<Notify>,
 }
 
 impl Publication {
     pub(crate) fn new(kernel: Arc<Kernel>, authority: Arc<Authority>) -> Self {
-        Self { kernel, authority, memory: Arc::default() }
+        Self { kernel, authority, memory: Arc::default(), looked: Arc::default() }
+    }
+
+    /// The newest list that this node knows of. A new CA may have issued before its lists are made, and its certificates name
+    /// them: those are waited for a little.
+    pub async fn expect_crl(&self, issuer: IssuerId, name: CrlName) -> Result<Arc<PublishedCrl>, NoCrl> {
+        let listed = async {
+            loop {
+                let mut looked = pin!(self.looked.notified());
+                // From now on, and not only once it is waited for.
+                looked.as_mut().enable();
+                if let Some(crl) = self.crl(issuer, name) {
+                    return Ok(crl);
+                }
+                if !self.is_to_come(issuer, name) {
+                    return Err(NoCrl::Unknown);
+                }
+                looked.await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, listed).await.unwrap_or(Err(NoCrl::ToCome))
+    }
+
+    /// Whether there is a CA whose list this is. Roots are there from the beginning, and are seen by the first look.
+    fn is_to_come(&self, issuer: IssuerId, name: CrlName) -> bool {
+        match name {
+            CrlName::Shard(shard) => {
+                self.authority.find(issuer).is_some() && shard < self.kernel.settings.issuing.crls(issuer).count()
+            }
+            CrlName::Root => self.memory.read().certificates.is_empty(),
+        }
     }
 
     /// The newest list that this node knows of; asks nobody.
@@ -107,6 +152,12 @@ impl Publication {
 
     /// Makes the lists that are due, and learns of those that others have made.
     pub async fn look(&self) -> Result<(), ServiceError> {
+        let looked = self.look_once().await;
+        self.looked.notify_waiters();
+        looked
+    }
+
+    async fn look_once(&self) -> Result<(), ServiceError> {
         let (issuers, mut heads) = self.see().await?;
         let (missing, moved) = (self.missing(&issuers, &heads), self.moved(&heads));
         if !missing.is_empty() || !moved.is_empty() {

@@ -95,7 +95,7 @@ on_both_databases! {
         look_twice(&moved).await;
         world.services.operator.settle_restored().await.unwrap();
         let restored = world.another_node(moved_to("http://new.test"), Vec::new()).await;
-        assert_eq!(restored.relying_party().get(&held.crl_path()).await.status, 404, "an old list is served");
+        assert_eq!(restored.relying_party().get(&held.crl_path()).await.status, 503, "an old list is served");
         look_twice(&restored).await;
         let list = restored.relying_party().get(&held.crl_path()).await.body;
         let both = ["http://new.test", "http://ca.test"].map(|base| at(base, held.issuer(), held.shard()));

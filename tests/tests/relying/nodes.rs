@@ -49,10 +49,16 @@ on_both_databases! {
         let held = customer.certificate(&world, "a.test").await;
         let other = world.another_node(settings(), Vec::new()).await;
         world.services.publication.look().await.unwrap();
-        assert_eq!(other.relying_party().get(&held.crl_path()).await.status, 404);
-        other.services.publication.look().await.unwrap();
+        let too_soon = other.relying_party().get(&held.crl_path()).await;
+        assert_eq!((too_soon.status.as_u16(), too_soon.header("retry-after")), (503, Some("2")));
+        assert_eq!(too_soon.header("cache-control"), Some("no-store"));
         let here = world.relying_party().get(&held.crl_path()).await.body;
-        assert_eq!(here, other.relying_party().get(&held.crl_path()).await.body);
+        let relying = other.relying_party();
+        let path = held.crl_path();
+        let (waited, looked) = tokio::join!(relying.get(&path), other.services.publication.look());
+        looked.unwrap();
+        assert_eq!((waited.status.as_u16(), &waited.body), (200, &here), "who asked before it was there");
+        assert_eq!(relying.get(&path).await.body, here);
 
         revoke(&other.hears(&customer.tenant), &held, "keyCompromise").await.expect(202);
         other.services.publication.look().await.unwrap();
