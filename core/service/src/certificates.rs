@@ -20,6 +20,7 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::failures;
 use crate::kernel::Kernel;
+use crate::long_lists::LongList;
 use crate::orders::{OrderDetails, Standing, details, rules};
 
 /// A certificate and the name of its issuer.
@@ -56,6 +57,12 @@ pub struct Certificates {
 impl Certificates {
     pub(crate) fn new(kernel: Arc<Kernel>, authority: Arc<Authority>) -> Self {
         Self { kernel, authority, caa: None }
+    }
+
+    /// One of the lists that a reseller may have at a time as a whole, which is read page by page.
+    pub fn begin_long_list(&self, caller: &Caller) -> Result<LongList, ServiceError> {
+        caller.require(Scope::ReadCertificate)?;
+        self.kernel.long_lists.begin(caller.reseller)
     }
 
     /// A page of the reseller's certificates, newest first. An account that does not exist has none.

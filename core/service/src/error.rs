@@ -167,6 +167,7 @@ pub enum Cap {
     Policies,
     PoliciesOfGroup,
     Webhooks,
+    LongLists,
 }
 
 impl Cap {
@@ -179,6 +180,7 @@ impl Cap {
             Self::PoliciesOfGroup => {
                 format!("the group has {most} policies, and no more are looked at for one order")
             }
+            Self::LongLists => format!("{most} lists are on their way already; wait until one of them has been read"),
             Self::Webhooks => format!("there are {most} webhooks already, and no more may be; delete one first"),
         }
     }

@@ -19,6 +19,7 @@ use crate::cursor::Cursors;
 use crate::error::ServiceError;
 use crate::in_hand::InHand;
 use crate::limits::Limits;
+use crate::long_lists::LongLists;
 use crate::open_orders::OpenOrders;
 use crate::pauses::KnownPauses;
 use crate::settings::Settings;
@@ -58,6 +59,7 @@ pub struct Kernel {
     pub(crate) decided: Waiting<ChallengeId>,
     pub(crate) looking: Looking,
     pub(crate) in_hand: InHand,
+    pub(crate) long_lists: LongLists,
     pub(crate) turns: Turns,
     /// This process, as its jobs are leased to.
     pub(crate) node: String,
@@ -115,6 +117,7 @@ impl Kernel {
             decided: Waiting::default(),
             looking: Looking::default(),
             in_hand: InHand::default(),
+            long_lists: LongLists::default(),
             turns,
             node,
             jobs,

@@ -5,7 +5,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::AccountError;
 use chancery_http::{ApiError, RefusalNote, with_readable_path};
-use chancery_service::{ServiceError, StoreError};
+use chancery_service::{Cap, ServiceError, StoreError};
 use http::{HeaderValue, StatusCode};
 use maud::html;
 
@@ -95,6 +95,9 @@ impl Refused {
             | ServiceError::Unissuable(_)
             | ServiceError::IdempotencyKeyReused => Self::incomplete(message),
             ServiceError::RateLimited(decision) => Self::too_many(decision.retry_seconds()),
+            ServiceError::TooMany(Cap::LongLists, _) => {
+                Self { retry_after: Some(5), ..Self::new(StatusCode::TOO_MANY_REQUESTS, "One moment", message) }
+            }
             ServiceError::TooMany(..) | ServiceError::Failing { .. } | ServiceError::Paused(_) => {
                 Self::incomplete(message)
             }

@@ -1,50 +1,118 @@
 //! Comma-separated lists (RFC 4180) that are as long as they are, as the doors that have such lists write them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::ResellerId;
-use chancery_service::{Limit, Limits, ServiceError};
+use chancery_service::{
+    AccountLookup, Caller, CertificateDetails, CertificateFilter, Limit, Limits, ListRequest, Origin, ServiceError,
+    Services,
+};
 use futures_util::{StreamExt, stream};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
+use crate::door::Door;
+use crate::load::Place;
+
 /// Rows that are read at a time.
-pub const CSV_PAGE: u32 = 1000;
+const PAGE: u32 = 1000;
 /// How often a page waits for the request rate before the list is given up.
 const MOST_WAITS: u32 = 60;
 
+/// What a caller has shown who they are with: it is looked at again while they read.
+pub trait Shown: Send + Sync + 'static {
+    /// Who that is by now; nobody where they are not let in any more.
+    fn caller(
+        &self,
+        services: &Services,
+        origin: Origin,
+    ) -> impl Future<Output = Result<Option<Caller>, ServiceError>> + Send;
+}
+
+/// Who gets a list, for as long as it takes.
+pub struct CsvReader<S> {
+    pub door: Door,
+    pub caller: Caller,
+    pub shown: S,
+    /// The place of the request among those of its reseller: it is not over when its answer begins.
+    pub place: Option<Arc<Place>>,
+}
+
+/// The certificates that are meant.
+pub type CsvFilter = (Option<AccountLookup>, CertificateFilter);
+
+impl<S: Shown> CsvReader<S> {
+    /// All certificates that fit a filter; none where there is none.
+    pub fn certificates(
+        self,
+        filter: Option<CsvFilter>,
+        header: &'static str,
+        row: impl Fn(&CertificateDetails, &Caller) -> String + Send + Sync + 'static,
+    ) -> Result<Response, ServiceError> {
+        let list = self.door.services.certificates.begin_long_list(&self.caller)?;
+        let all = Arc::new((self, filter, row, list));
+        Ok(streamed(header, move |ask| {
+            let all = all.clone();
+            async move {
+                let (reader, filter, row, _) = all.as_ref();
+                let Some((account, filter)) = filter.clone() else { return Ok(Page { rows: Vec::new(), next: None }) };
+                let (certificates, caller) = (&reader.door.services.certificates, &reader.caller);
+                reader.require_let_in(&ask).await?;
+                let request = ListRequest { limit: PAGE, cursor: ask.cursor };
+                let page = certificates.list(caller, account, filter, &request).await?;
+                Ok(Page { rows: page.items.iter().map(|one| row(one, caller)).collect(), next: page.next_cursor })
+            }
+        }))
+    }
+
+    /// For every page: who asked must still be let in, as the same, with the same scopes; and so many rows count as a request.
+    async fn require_let_in(&self, ask: &Ask) -> Result<(), ServiceError> {
+        // The first page is that of the request itself.
+        if ask.cursor.is_none() {
+            return Ok(());
+        }
+        let (services, known) = (&self.door.services, &self.caller);
+        let caller = self.shown.caller(services, known.origin.clone()).await?;
+        if caller.is_none_or(|caller| caller.reseller != known.reseller || caller.scopes != known.scopes) {
+            return Err(ServiceError::Internal("a caller was shut out while a list was downloaded".to_owned()));
+        }
+        if ask.counts { count_rows(&services.limits, known.reseller).await } else { Ok(()) }
+    }
+}
+
 /// What is asked for next.
-pub struct CsvAsk {
-    /// Where it begins; nowhere where that is the beginning, which is of the request itself.
-    pub cursor: Option<String>,
+struct Ask {
+    /// Where it begins; nowhere where that is the beginning.
+    cursor: Option<String>,
     /// Whether as many rows as a page may have were written since something counted last.
-    pub counts: bool,
+    counts: bool,
 }
 
 /// A part of a list.
-pub struct CsvPage {
-    pub rows: Vec<String>,
+struct Page {
+    rows: Vec<String>,
     /// Where the next part begins.
-    pub next: Option<String>,
+    next: Option<String>,
 }
 
-/// A list of certificates, written page by page as it is read. One that breaks off in the middle ends the connection, so that
-/// nobody takes a part of it for the whole.
-pub fn csv_response<F>(header: &'static str, page: impl Fn(CsvAsk) -> F + Send + 'static) -> Response
+/// A list, written page by page as it is read. One that breaks off in the middle ends the connection, so that nobody takes a part
+/// of it for the whole.
+fn streamed<F>(header: &'static str, page: impl Fn(Ask) -> F + Send + 'static) -> Response
 where
-    F: Future<Output = Result<CsvPage, ServiceError>> + Send + 'static,
+    F: Future<Output = Result<Page, ServiceError>> + Send + 'static,
 {
     let header = stream::once(std::future::ready(Ok(header.to_owned())));
     let first = Some((None, 0));
     let pages = stream::try_unfold(first, move |part: Option<(Option<String>, usize)>| {
         let part = part.map(|(cursor, written)| {
-            let counts = written >= CSV_PAGE as usize;
-            (page(CsvAsk { cursor, counts }), if counts { written - CSV_PAGE as usize } else { written })
+            let counts = written >= PAGE as usize;
+            (page(Ask { cursor, counts }), if counts { written - PAGE as usize } else { written })
         });
         async move {
             let Some((page, written)) = part else { return Ok::<_, ServiceError>(None) };
-            let CsvPage { rows, next } = page.await.inspect_err(|error| tracing::warn!(%error, "a list breaks off"))?;
+            let Page { rows, next } = page.await.inspect_err(|error| tracing::warn!(%error, "a list breaks off"))?;
             Ok(Some((rows.concat(), next.map(|next| (Some(next), written + rows.len())))))
         }
     });
@@ -55,7 +123,7 @@ where
 
 /// Counts so many further rows as the request that they are as good as. Where there were too many it waits, since a list that breaks off
 /// is of no use to anybody.
-pub async fn count_rows(limits: &Limits, reseller: ResellerId) -> Result<(), ServiceError> {
+async fn count_rows(limits: &Limits, reseller: ResellerId) -> Result<(), ServiceError> {
     for _ in 0..MOST_WAITS {
         let decision = limits.take(Limit::Requests, &reseller.to_string()).await;
         let Some(refused) = decision.filter(|decision| !decision.allowed()) else { return Ok(()) };
@@ -75,7 +143,7 @@ pub fn csv_field(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     use http_body_util::BodyExt;
 
@@ -85,11 +153,11 @@ mod tests {
     async fn rows_count_and_not_pages() {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let asks = Arc::clone(&asked);
-        let response = csv_response("header\r\n", move |CsvAsk { cursor, counts }| {
+        let response = streamed("header\r\n", move |Ask { cursor, counts }| {
             let page: u32 = cursor.map_or(0, |cursor| cursor.parse().unwrap());
             asks.lock().unwrap().push(counts);
             let next = (page < 5).then(|| (page + 1).to_string());
-            async move { Ok(CsvPage { rows: vec!["row\r\n".to_owned(); 400], next }) }
+            async move { Ok(Page { rows: vec!["row\r\n".to_owned(); 400], next }) }
         });
         let list = response.into_body().collect().await.unwrap().to_bytes();
         assert_eq!(list.iter().filter(|byte| **byte == b'\n').count(), 1 + 6 * 400);

@@ -35,7 +35,7 @@ mod unread;
 pub use begun::Begun;
 pub use body::{BodyLimits, is_encoded, read_bounded};
 pub use caller::{Authenticated, origin};
-pub use csv::{CSV_PAGE, CsvAsk, CsvPage, count_rows, csv_field, csv_response};
+pub use csv::{CsvFilter, CsvReader, Shown, csv_field};
 pub use door::{Door, PublicUrls};
 pub use edge::{Edge, Wording, finish};
 pub use error::ApiError;

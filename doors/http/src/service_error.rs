@@ -61,6 +61,7 @@ impl From<ServiceError> for ApiError {
             ServiceError::Signer(_) | ServiceError::Logs(_) => {
                 Self::unavailable("The CA cannot sign at the moment; try again.", 5)
             }
+            ServiceError::TooMany(Cap::LongLists, _) => Self::too_many(ErrorCode::RateLimited, message, 5),
             ServiceError::TooMany(cap, _) => Self::bad_request(too_many(cap), message),
             ServiceError::Paused(names) => {
                 let told = |(name, pause): (_, PauseId)| {
@@ -114,7 +115,7 @@ fn not_found(noun: Noun) -> ErrorCode {
 
 fn too_many(cap: Cap) -> ErrorCode {
     match cap {
-        Cap::OpenOrders | Cap::Policies | Cap::PoliciesOfGroup => ErrorCode::TooMany,
+        Cap::OpenOrders | Cap::Policies | Cap::PoliciesOfGroup | Cap::LongLists => ErrorCode::TooMany,
         Cap::Webhooks => ErrorCode::TooManyWebhooks,
     }
 }

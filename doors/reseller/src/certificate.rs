@@ -8,7 +8,7 @@ use axum::{Extension, Json};
 use chancery_domain::{
     CertificateStatus, Comment, EmailAddress, Identifier, Problems, RevocationReason, Scope, Secret, Timestamp,
 };
-use chancery_http::{ApiError, Authenticated, Door, FilterQuery, JsonBody, Place, StrictPath};
+use chancery_http::{ApiError, Authenticated, CsvFilter, CsvReader, Door, FilterQuery, JsonBody, Place, StrictPath};
 use chancery_service::{AccountLookup, CertificateDetails, CertificateFilter, Noun, Revoked, ServiceError};
 use chancery_wire as wire;
 use http::header::{ACCEPT, AUTHORIZATION};
@@ -18,7 +18,7 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::certificate_csv::{self, Reader};
+use crate::certificate_csv::{self, Authorization};
 use crate::openapi::{BadBody, NoCertificate, Refused};
 use crate::order::read_order_id;
 use crate::order_view;
@@ -86,8 +86,9 @@ async fn list(
     let (filter, request) = query.read(page, |query| read_filter(query, as_csv, now))?;
     if as_csv {
         let authorization = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let (authorization, place) = (Secret::new(authorization.to_owned()), place.map(|Extension(place)| place));
-        return Ok(certificate_csv::stream(Reader { door, caller, authorization, _place: place }, filter, now));
+        let (shown, place) =
+            (Authorization(Secret::new(authorization.to_owned())), place.map(|Extension(place)| place));
+        return Ok(certificate_csv::answer(CsvReader { door, caller, shown, place }, filter, now)?);
     }
     let Some((account, filter)) = filter else {
         return Ok(Json(wire::CertificateSummaryList { items: Vec::new(), next_cursor: None }).into_response());
@@ -130,11 +131,8 @@ fn weighed(one: &str) -> (&str, f32) {
     (media_type, weight.and_then(|text| text.parse().ok()).unwrap_or(1.0))
 }
 
-/// What is asked for: of which account, and how it is narrowed.
-pub(crate) type Asked = (Option<AccountLookup>, CertificateFilter);
-
 /// The filter; none where nothing can fit it, by its form alone.
-fn read_filter(query: ListQuery, as_csv: bool, now: Timestamp) -> Result<Option<Asked>, ServiceError> {
+fn read_filter(query: ListQuery, as_csv: bool, now: Timestamp) -> Result<Option<CsvFilter>, ServiceError> {
     let mut problems = Problems::default();
     for (field, given) in [("limit", &query.limit), ("cursor", &query.cursor)] {
         if as_csv && given.is_some() {

@@ -115,6 +115,35 @@ async fn a_download_is_under_way_until_it_is_read() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reseller_has_eight_downloads_at_a_time_by_whichever_door() {
+    let (world, tenant) = furnished(LimitSettings::none(), 10).await;
+    let browser = Browser::of(&world, &tenant).await;
+    let cookie = format!("__Host-chancery-session={}", browser.cookie("__Host-chancery-session").unwrap());
+    let by_console = async || {
+        let request = http::Request::get("/console/certificates.csv").header("host", "ca.test");
+        let request = request.header("cookie", &cookie).body(axum::body::Body::empty()).unwrap();
+        world.router.clone().oneshot(request).await.unwrap()
+    };
+    let by_api = async |tenant: &Tenant| {
+        let request = http::Request::get("/v1/certificates").header("accept", "text/csv");
+        let request = request.header("authorization", tenant.authorization.as_deref().unwrap());
+        world.router.clone().oneshot(request.body(axum::body::Body::empty()).unwrap()).await.unwrap()
+    };
+    let mut unread = Vec::new();
+    for _ in 0..4 {
+        unread.extend([by_console().await, by_api(&tenant).await]);
+    }
+    assert!(unread.iter().all(|reply| reply.status() == 200));
+    for refused in [by_console().await, by_api(&tenant).await] {
+        assert_eq!((refused.status().as_u16(), &refused.headers()["retry-after"]), (429, &"5".parse().unwrap()));
+    }
+    assert_eq!(tenant.get("/v1/certificates").await.status, 200, "a page is no list as a whole");
+    assert_eq!(by_api(&world.tenant("SOUTH").await).await.status(), 200);
+    unread.pop();
+    assert_eq!(by_console().await.status(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_page_of_a_long_download_counts_as_a_request() {
     let number = |number| NonZeroU32::new(number).unwrap();
     let rate = Rate::per_second(number(1), number(50));

@@ -6,8 +6,8 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{Scope, Secret, Timestamp};
-use chancery_http::{CSV_PAGE, CsvAsk, CsvPage, Door, Place, count_rows, csv_field, csv_response};
-use chancery_service::{Caller, CertificateDetails, ListRequest, ServiceError};
+use chancery_http::{CsvReader, Door, Place, Shown, csv_field};
+use chancery_service::{Caller, CertificateDetails, Origin, ServiceError, Services};
 use http::HeaderMap;
 
 use super::list::asked;
@@ -27,46 +27,20 @@ pub(crate) async fn download(
 ) -> Result<Response, Refused> {
     let now = door.services.now();
     who.caller.require(Scope::ReadCertificate)?;
-    let (account, filter) = asked(&query, &who.caller, now)?;
-    let caller = who.caller;
-    let token = Secret::new(cookie(&headers, SESSION).unwrap_or_default().to_owned());
-    let reader = Arc::new(Reader { door, caller, token, _place: place });
-    Ok(csv_response(HEADER, move |CsvAsk { cursor, counts }| {
-        let (reader, account, filter) = (reader.clone(), account.clone(), filter.clone());
-        async move {
-            // The first page is that of the request itself.
-            if cursor.is_some() {
-                reader.ask_again(counts).await?;
-            }
-            let request = ListRequest { limit: CSV_PAGE, cursor };
-            let page = reader.door.services.certificates.list(&reader.caller, account, filter, &request).await?;
-            let rows = page.items.iter().map(|details| row(details, &reader.caller, now)).collect();
-            Ok(CsvPage { rows, next: page.next_cursor })
-        }
-    }))
+    let asked = asked(&query, &who.caller, now)?;
+    let shown = Session(Secret::new(cookie(&headers, SESSION).unwrap_or_default().to_owned()));
+    let (caller, place) = (who.caller, place.map(|Extension(place)| place));
+    let reader = CsvReader { door, caller, shown, place };
+    reader.certificates(Some(asked), HEADER, move |details, caller| row(details, caller, now)).map_err(Refused::service)
 }
 
-/// Who gets the list, for as long as it takes.
-struct Reader {
-    door: Door,
-    caller: Caller,
-    token: Secret,
-    /// The place of the request among those of its reseller: it is not over when its answer begins.
-    _place: Option<Extension<Arc<Place>>>,
-}
+/// The session's token.
+struct Session(Secret);
 
-impl Reader {
-    /// For every page: whoever is signed in must still be, with the same scopes; and so many rows count as a request.
-    async fn ask_again(&self, counts: bool) -> Result<(), ServiceError> {
-        let session = self.door.services.console.resume(self.token.reveal(), self.caller.origin.clone()).await?;
-        let same = |caller: &Caller| caller.scopes == self.caller.scopes && caller.reseller == self.caller.reseller;
-        if !session.is_some_and(|session| session.person.caller().is_some_and(same)) {
-            return Err(ServiceError::Internal("the session ended while a list was downloaded".to_owned()));
-        }
-        match counts {
-            true => count_rows(&self.door.services.limits, self.caller.reseller).await,
-            false => Ok(()),
-        }
+impl Shown for Session {
+    async fn caller(&self, services: &Services, origin: Origin) -> Result<Option<Caller>, ServiceError> {
+        let session = services.console.resume(self.0.reveal(), origin).await?;
+        Ok(session.and_then(|session| session.person.caller().cloned()))
     }
 }
 
