@@ -7,7 +7,8 @@ use chancery_tests::{START, Tenant, World, csr, lookup, on_both_databases, setti
 use serde_json::{Value, json};
 
 use crate::common::{
-    certificate_path, days, fail_validation, finalize_path, finalized, later, order_path, revocation_path, stage, text,
+    certificate_path, challenge_paths, days, fail_validation, finalize_path, finalized, later, order_path,
+    revocation_path, stage, text,
 };
 
 /// An order whose draft is stored, as a node leaves it that dies before it signs.
@@ -131,10 +132,32 @@ on_both_databases! {
         assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "valid");
     }
 
+    /// Being issued it cannot be cancelled, and an account that is suspended would have it put back to be finalized again.
+    async fn an_order_whose_permission_was_given_up_is_not_put_back(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let kept = world.make_ready(&tenant, &account, &["a.test"]).await;
+        let order = world.make_ready(&tenant, &account, &["b.test"]).await;
+        for each in [&kept, &order] {
+            tenant.post_empty(&finalize_path(each)).await.expect(202);
+            draft(&world, each).await;
+        }
+        let shown = challenge_paths(&tenant, &order, 0).await.remove(0);
+        tenant.delete(&shown).await.expect(200);
+        assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "processing");
+        tenant.patch(&format!("/v1/account/{account}"), json!({"suspended": true})).await.expect(200);
+        world.work(None).await;
+        assert_eq!(tenant.get(&order_path(&kept)).await.expect(200)["status"], "ready", "only the account is suspended");
+        let ended = tenant.get(&order_path(&order)).await.expect(200);
+        assert_eq!(ended["status"], "invalid");
+        assert!(text(&ended["error"], "detail").contains("given up"), "{ended}");
+        tenant.patch(&format!("/v1/account/{account}"), json!({"suspended": false})).await.expect(200);
+        assert_eq!(tenant.post_empty(&finalize_path(&order)).await.refusal(410), "order_gone");
+    }
+
     async fn choosing_for_an_order_that_has_ended_tells_how_it_ended(world: World) {
         let (tenant, account) = stage(&world).await;
         let order = tenant.make_order(&account, &["a.test", "b.test"]).await;
-        let other = crate::common::challenge_paths(&tenant, &order, 1).await.remove(0);
+        let other = challenge_paths(&tenant, &order, 1).await.remove(0);
         fail_validation(&world, &tenant, &order).await;
         let refused = tenant.post_empty(&other).await;
         assert_eq!(refused.refusal(410), "order_gone");
