@@ -17,11 +17,11 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// The rounds as the program tells them, or nothing where the server has stopped answering.
-    pub(crate) fn load(&self, binary: &Path, in_flight: &[&str], until: &str, number: &str) -> Option<Vec<Value>> {
+    /// A round as the program tells of it, or nothing where the server has stopped answering.
+    pub(crate) fn load(&self, binary: &Path, in_flight: &str, until: &str, number: &str) -> Option<Value> {
         let mut command = Command::new(binary);
         command.args(["bench", "acme", "--json", "--directory", &self.directory, "--ca-file"]).arg(&self.ca_file);
-        command.args(["--accounts", &in_flight.join(","), &format!("--{until}"), number]);
+        command.args(["--accounts", in_flight, &format!("--{until}"), number]);
         command.args(["--http01-port", &self.http01_port.to_string(), "--process", &self.process.to_string()]);
         if let Some((kid, hmac_key)) = &self.credential {
             command.args(["--eab-kid", kid, "--eab-hmac-key", hmac_key]);
@@ -39,7 +39,8 @@ impl Target {
             std::thread::sleep(Duration::from_millis(50));
         }
         let output = child.wait_with_output().unwrap();
-        output.status.success().then(|| serde_json::from_slice(&output.stdout).unwrap())
+        let rounds = output.status.success().then(|| serde_json::from_slice::<Vec<Value>>(&output.stdout).unwrap());
+        rounds.map(|mut rounds| rounds.remove(0))
     }
 }
 

@@ -1,103 +1,84 @@
-//! Measures full issuance by ACME, this service beside Debian's pebble: certificates a second, how long each took, what
-//! CPU time and memory the server used.
+//! Measures full issuance by ACME, this service beside Debian's pebble and step-ca: certificates a second, how long each took,
+//! what CPU time and memory the server used.
 //!
-//! `cargo build --release && cargo run --release -p chancery-bench --bin acme -- [--quick] [--memory]
-//! [--sqlite | --postgres | --pebble] [--binary PATH]`
+//! `cargo build --release && cargo run --release -p chancery-bench --bin acme -- [--quick] [--memory | --turns N]
+//! [--sqlite | --postgres | --pebble | --step-ca] [--binary PATH]`
 //!
 //! The load comes from `chancery bench acme` in a process of its own. PostgreSQL where `CHANCERY_TEST_POSTGRES` names a
-//! server, pebble where it is installed. `--memory` gets 10,000 certificates twice and tells what they left in memory.
+//! server, pebble and step-ca where they are installed. `--memory` gets 10,000 certificates twice and tells what they left in
+//! memory; `--turns` has everybody work in turns, where each is at its best.
 
 #![allow(clippy::unwrap_used, reason = "what fails here ends the measurement")]
 
+mod around;
+mod contender;
 mod load;
 mod pebble;
+mod step_ca;
+mod turns;
 
 use std::path::PathBuf;
 
-use chancery_bench::{Server, print_table};
-use chancery_client::wire::ResellerAccountRequest;
+use chancery_bench::print_table;
 use chancery_testkit::postgres::TestDatabase;
 use serde_json::Value;
 
-use load::{Target, free_port};
-use pebble::Pebble;
+use contender::Contender;
 
 struct Plan {
     seconds: u64,
     memory: bool,
-    sqlite: bool,
-    postgres: bool,
-    pebble: bool,
+    turns: Option<u32>,
+    only: Option<String>,
     binary: PathBuf,
 }
 
 fn main() {
     let Some(plan) = Plan::from_arguments(std::env::args().skip(1)) else {
-        eprintln!("usage: acme [--quick] [--memory] [--sqlite | --postgres | --pebble] [--binary PATH]");
+        eprintln!(
+            "usage: acme [--quick] [--memory | --turns N] [--sqlite | --postgres | --pebble | --step-ca] [--binary PATH]"
+        );
         std::process::exit(2);
     };
     // Made and dropped outside of the runtime: its driver blocks.
-    let database = if plan.postgres { TestDatabase::create() } else { None };
+    let database = if plan.has("--postgres") { TestDatabase::create() } else { None };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    if plan.sqlite {
-        runtime.block_on(measure("SQLite", &plan, None));
-    }
-    if let Some(database) = &database {
-        runtime.block_on(measure("PostgreSQL", &plan, Some(database.url())));
-    }
-    if plan.pebble {
-        runtime.block_on(measure_pebble(&plan));
-    }
-}
-
-async fn measure(name: &str, plan: &Plan, database: Option<&str>) {
-    let http01_port = free_port();
-    let server = Server::start(&plan.binary, http01_port, database).await;
-    let request = ResellerAccountRequest { customer_email: "load@example.com".to_owned(), ..Default::default() };
-    let account = server.client.accounts().create(&request).await.unwrap();
-    let target = Target {
-        directory: format!("{}/acme/TLS-90d/directory", server.fact("acme_url")),
-        ca_file: server.fact("ca_bundle").into(),
-        credential: Some((account.kid, account.hmac_key.unwrap())),
-        http01_port,
-        process: server.id(),
-    };
-    if plan.memory {
-        let rounds =
-            ["1000", "10000", "10000"].map(|number| target.load(&plan.binary, &["64"], "certificates", number));
-        show(&format!("chancery, {name}: memory"), rounds.into_iter().flatten().flatten());
-        return;
-    }
-    let rounds = target.load(&plan.binary, &["1", "16", "64"], "seconds", &plan.seconds.to_string());
-    show(&format!("chancery, {name}: EAB, durable commits, audit"), rounds.into_iter().flatten());
-}
-
-async fn measure_pebble(plan: &Plan) {
-    let (http01_port, beside) = (free_port(), free_port());
-    // For the certificate of its HTTPS, which pebble has none of its own.
-    let server = Server::start(&plan.binary, beside, None).await;
-    let Some(pebble) = Pebble::start(server.folder(), http01_port).await else {
-        println!("pebble is not installed (Debian: apt-get install pebble)\n");
-        return;
-    };
-    let target = Target {
-        directory: pebble.directory.clone(),
-        ca_file: server.fact("ca_bundle").into(),
-        credential: None,
-        http01_port,
-        process: pebble.id(),
-    };
-    let mut rounds = Vec::new();
-    for in_flight in ["1", "2", "16", "64"] {
-        match target.load(&plan.binary, &[in_flight], "seconds", &plan.seconds.to_string()) {
-            Some(round) => rounds.extend(round),
-            None => {
-                println!("pebble came to a standstill at {in_flight} in flight");
-                break;
-            }
+    let ours = |name, database| runtime.block_on(Contender::ours(name, &plan.binary, database));
+    let begin: [(&str, &dyn Fn() -> Option<Contender>); 4] = [
+        ("--sqlite", &|| Some(ours("SQLite", None))),
+        ("--postgres", &|| database.as_ref().map(|database| ours("PostgreSQL", Some(database.url())))),
+        ("--pebble", &pebble::pebble),
+        ("--step-ca", &step_ca::step_ca),
+    ];
+    let contenders = begin.iter().filter(|(option, _)| plan.has(option)).filter_map(|(option, begin)| {
+        let contender = begin();
+        if contender.is_none() {
+            println!("{}: not here, see bench/README.md\n", option.trim_start_matches('-'));
         }
+        contender
+    });
+    match plan.turns {
+        Some(turns) => turns::take_turns(&contenders.collect::<Vec<_>>(), &plan.binary, turns),
+        None => contenders.for_each(|contender| measure(&plan, &contender)),
     }
-    show("pebble: no EAB, in memory, no nonces rejected, no sleeping before validation", rounds.into_iter());
+}
+
+fn measure(plan: &Plan, contender: &Contender) {
+    let Contender { name, how, target, in_flight, .. } = contender;
+    if plan.memory {
+        let rounds = ["1000", "10000", "10000"].map(|number| target.load(&plan.binary, "64", "certificates", number));
+        show(&format!("{name}: memory"), rounds.into_iter().flatten());
+        return;
+    }
+    let mut rounds = Vec::new();
+    for in_flight in *in_flight {
+        let Some(round) = contender.round(&plan.binary, in_flight, plan.seconds) else {
+            println!("{name} came to a standstill at {in_flight} in flight");
+            break;
+        };
+        rounds.push(round);
+    }
+    show(&format!("{name}: {how}"), rounds.into_iter());
 }
 
 fn show(title: &str, rounds: impl Iterator<Item = Value>) {
@@ -124,18 +105,23 @@ fn show(title: &str, rounds: impl Iterator<Item = Value>) {
 impl Plan {
     fn from_arguments(mut arguments: impl Iterator<Item = String>) -> Option<Self> {
         let beside = std::env::current_exe().ok()?.with_file_name("chancery");
-        let mut plan = Self { seconds: 15, memory: false, sqlite: true, postgres: true, pebble: true, binary: beside };
+        let mut plan = Self { seconds: 15, memory: false, turns: None, only: None, binary: beside };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--quick" => plan.seconds = 2,
-                "--memory" => (plan.memory, plan.pebble) = (true, false),
-                "--sqlite" => (plan.postgres, plan.pebble) = (false, false),
-                "--postgres" => (plan.sqlite, plan.pebble) = (false, false),
-                "--pebble" => (plan.sqlite, plan.postgres) = (false, false),
+                "--memory" => plan.memory = true,
+                "--turns" => plan.turns = Some(arguments.next()?.parse().ok().filter(|turns| *turns > 0)?),
+                "--sqlite" | "--postgres" | "--pebble" | "--step-ca" => plan.only = Some(argument),
                 "--binary" => plan.binary = arguments.next()?.into(),
                 _ => return None,
             }
         }
         Some(plan)
+    }
+
+    /// Whether somebody takes part; peers have nothing to tell of their memory.
+    fn has(&self, contender: &str) -> bool {
+        let ours = matches!(contender, "--sqlite" | "--postgres");
+        self.only.as_deref().map_or(ours || !self.memory, |only| only == contender)
     }
 }

@@ -1,67 +1,48 @@
-//! Debian's pebble, and the DNS server for tests that comes with it.
+//! Debian's pebble.
 
-use std::net::TcpStream;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 use serde_json::json;
 
-use crate::load::free_port;
+use crate::around::{Around, Running, local};
+use crate::contender::Contender;
+use crate::load::{Target, free_port};
 
-pub(crate) struct Pebble {
-    pub(crate) directory: String,
-    pebble: Child,
-    dns: Child,
-}
-
-impl Pebble {
-    /// With the HTTPS certificate of a `chancery dev`; nothing where it is not installed.
-    pub(crate) async fn start(dev: &Path, http01_port: u16) -> Option<Self> {
-        let (listen, management, dns_port, dns_management) = (free_port(), free_port(), free_port(), free_port());
-        let at = |port: u16| format!("127.0.0.1:{port}");
-        let config = json!({"pebble": {
-            "listenAddress": at(listen),
-            "managementListenAddress": at(management),
-            "certificate": dev.join("tls/server.pem"),
-            "privateKey": dev.join("tls/server-key.pem"),
-            "httpPort": http01_port,
-            "tlsPort": free_port(),
-            "externalAccountBindingRequired": false,
-        }});
-        let file = dev.join("pebble.json");
-        std::fs::write(&file, config.to_string()).unwrap();
-        let dns = Command::new("pebble-challtestsrv")
-            .args(["-defaultIPv4", "127.0.0.1", "-defaultIPv6", "", "-dns01", &at(dns_port), "-http01", "", "-https01"])
-            .args(["", "-tlsalpn01", "", "-management", &at(dns_management)])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .ok()?;
-        let pebble = Command::new("pebble")
-            .args(["-dnsserver", &at(dns_port), "-config"])
-            .arg(&file)
-            .envs([("PEBBLE_VA_NOSLEEP", "1"), ("PEBBLE_WFE_NONCEREJECT", "0")])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .ok()?;
-        while TcpStream::connect(at(listen)).is_err() {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        Some(Self { directory: format!("https://localhost:{listen}/dir"), pebble, dns })
+/// Nothing where it is not installed.
+pub(crate) fn pebble() -> Option<Contender> {
+    let around = Around::make()?;
+    let (listen, http01_port) = (free_port(), free_port());
+    let config = json!({"pebble": {
+        "listenAddress": local(listen),
+        "managementListenAddress": local(free_port()),
+        "certificate": around.certificate("https"),
+        "privateKey": around.key("https"),
+        "httpPort": http01_port,
+        "tlsPort": free_port(),
+        "externalAccountBindingRequired": false,
+    }});
+    let file = around.folder().join("pebble.json");
+    std::fs::write(&file, config.to_string()).unwrap();
+    let mut command = Command::new("pebble");
+    command.args(["-dnsserver", &around.resolver, "-config"]).arg(&file);
+    let mut process = Running::start(command.envs([("PEBBLE_VA_NOSLEEP", "1"), ("PEBBLE_WFE_NONCEREJECT", "0")]))?;
+    if !process.listens(&local(listen)) {
+        return None;
     }
-
-    pub(crate) fn id(&self) -> u32 {
-        self.pebble.id()
-    }
-}
-
-impl Drop for Pebble {
-    fn drop(&mut self) {
-        for process in [&mut self.pebble, &mut self.dns] {
-            let _ = process.kill();
-            let _ = process.wait();
-        }
-    }
+    let target = Target {
+        directory: format!("https://localhost:{listen}/dir"),
+        ca_file: around.certificate("root"),
+        credential: None,
+        http01_port,
+        process: process.id(),
+    };
+    Some(Contender {
+        name: "pebble",
+        how: "no EAB, in memory, no nonces rejected, no sleeping before validation",
+        target,
+        // More than two, and it comes to a standstill.
+        in_flight: &["1", "2", "16", "64"],
+        best_at: "2",
+        _held: Box::new((process, around)),
+    })
 }
