@@ -67,6 +67,7 @@ impl Installation {
         if !options.migrate {
             self.require_database()?;
         }
+        self.require_one_name()?;
         self.make_private();
         Store::open(&self.database, options).map_err(|error| self.not_opened(error))
     }
@@ -104,9 +105,9 @@ impl Installation {
         held.map(Some)
     }
 
-    /// That a SQLite database has no second name by a hard link: its log is kept beside the name that it was opened by, and two
-    /// services with a log each would overwrite what the other has written.
-    pub fn require_one_name(&self) -> Result<(), Failure> {
+    /// That a SQLite database has no second name by a hard link: its log is kept beside the name that it was opened by, and who
+    /// opens it by the other knows nothing of that log, and overwrites what is in it.
+    fn require_one_name(&self) -> Result<(), Failure> {
         let DatabaseUrl::Sqlite(path) = &self.database else { return Ok(()) };
         // What cannot be looked at is told when it is opened.
         let Some(names) = fs::metadata(path).ok().map(|file| file.nlink()).filter(|names| *names > 1) else {

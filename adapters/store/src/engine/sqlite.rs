@@ -2,12 +2,10 @@
 
 use std::cell::Cell;
 use std::num::NonZero;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
-use std::{fs, io};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use rusqlite::config::DbConfig;
@@ -21,6 +19,7 @@ use crate::unit::{Errand, Kind, Settled, Unit};
 
 use super::enqueue;
 use super::facts::open_untouched;
+use super::open_file::OpenFile;
 use super::sqlite_copy;
 use super::trouble::{Told, Trouble};
 
@@ -110,7 +109,7 @@ impl Pool {
     pub(crate) fn empty_log(&self) -> Result<(), StoreError> {
         let Some(file) = &self.file else { return Ok(()) };
         file.require_there()?;
-        sqlite_copy::empty_log(&file.path)
+        sqlite_copy::empty_log(file.path())
     }
 
     pub(crate) fn waiting(&self) -> usize {
@@ -231,40 +230,10 @@ struct Writer {
     commit_took: Cell<Duration>,
 }
 
-/// The file that is written to, and the name that it must still have: what goes into one that was deleted or moved is not
-/// there when the service is started again.
-#[derive(Clone)]
-struct OpenFile {
-    path: PathBuf,
-    /// The device and the number that the file has on it.
-    identity: (u64, u64),
-}
-
-impl OpenFile {
-    fn of(path: &Path) -> Result<Self, StoreError> {
-        let identity = identity(path).map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        Ok(Self { path: path.to_owned(), identity })
-    }
-
-    fn require_there(&self) -> Result<(), StoreError> {
-        match identity(&self.path) {
-            Ok(found) if found == self.identity => Ok(()),
-            Ok(_) | Err(_) => Err(StoreError::Unavailable(format!(
-                "{} is not the file any more that was opened; put that back, or stop the service and use `chancery restore`",
-                self.path.display()
-            ))),
-        }
-    }
-}
-
-fn identity(path: &Path) -> io::Result<(u64, u64)> {
-    fs::metadata(path).map(|file| (file.dev(), file.ino()))
-}
-
 impl Writer {
     /// Takes what is waiting, runs it in one transaction, commits once. Under load the group grows by itself, because
-    /// units queue up while the disk is busy with the commit before, and where it has grown, more are waited for; alone, or
-    /// among few, a unit waits for nobody.
+    /// units queue up while the disk is busy with the commit before, and where it has grown, more are waited for the next
+    /// time; among few, a unit waits for nobody.
     fn work(&self, queue: &Receiver<Errand>, most: usize) {
         let (mut told, mut before) = (Told::default(), 0);
         while let Ok(first) = queue.recv() {
@@ -310,7 +279,22 @@ impl Writer {
         if ended.is_err() && !self.connection.is_autocommit() {
             drop(self.connection.execute_batch("ROLLBACK"));
         }
+        if ended.is_err() && self.file.lacks_log() {
+            return Err(self.rescue_log());
+        }
         ended
+    }
+
+    /// Who opens the database anew finds what is in its file. What was only in a log that was deleted is still seen by those
+    /// who had it open.
+    fn rescue_log(&self) -> StoreError {
+        let log = self.file.log().display();
+        StoreError::Unavailable(match sqlite_copy::copy_log(&self.connection) {
+            Ok(()) => {
+                format!("{log} is gone; all that was in it is in the file of the database now: start the service again")
+            }
+            Err(error) => format!("{log} is gone, and not all that was in it could be kept yet: {error}"),
+        })
     }
 
     /// Runs units one after the other, and those that have come meanwhile; `false` once one of them has left something

@@ -73,18 +73,22 @@ pub(crate) fn inspect(path: &Path) -> Result<Vec<String>, StoreError> {
     Ok(findings)
 }
 
-/// Brings what is in the log into the file. It waits for nobody, nor does anybody wait for it: what somebody still reads
-/// otherwise, or another is just copying, stays in the log, and that is an error.
+/// Brings what is in the log into the file, by a connection of its own.
 pub(crate) fn empty_log(path: &Path) -> Result<(), StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(Duration::ZERO)?;
+    copy_log(&connection)
+}
+
+/// Brings what is in the log into the file. It waits for nobody, nor does anybody wait for it: what somebody still reads
+/// otherwise, or another is just copying, stays in the log, and that is an error.
+pub(super) fn copy_log(connection: &Connection) -> Result<(), StoreError> {
     let columns = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
     match connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], columns)? {
         (0, logged, copied) if logged == copied => Ok(()),
         (_, logged, copied) => Err(StoreError::Unavailable(format!(
-            "of {logged} pages in the log beside {}, {copied} are in the file; somebody has the database open",
-            path.display()
+            "of {logged} pages in the log of the database {copied} are in its file; somebody has it open"
         ))),
     }
 }

@@ -57,7 +57,7 @@ pub struct IssuerRevocation {
     pub reason: RevocationReason,
 }
 
-/// Whether it signs CAs, the service's own TLS certificates, or subscribers' certificates.
+/// Whether it signs CAs, or subscribers' certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IssuerKind {
     Root,

@@ -17,6 +17,7 @@ mod idempotency;
 mod jobs;
 mod lists;
 mod migrations;
+mod moved;
 mod neighbours;
 mod numbers;
 mod parties;

@@ -131,7 +131,6 @@ pub async fn run(
     additions: &mut dyn Additions,
     ready: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    installation.require_one_name()?;
     let _held = installation.hold_database()?;
     raise_limit();
     let mut signals = Signals::listen()?;
@@ -205,8 +204,8 @@ pub async fn run(
     let store = assembled.kernel.store.clone();
     match tokio::task::spawn_blocking(move || store.empty_log()).await {
         Ok(Ok(())) => {}
-        // Nothing is lost: the next start finds it there.
-        left => tracing::warn!(?left, "what was written last is still in the log beside the database"),
+        // Nothing is lost: the next start finds it there, where the log is.
+        left => tracing::warn!(?left, "what was written last was left in the log beside the database"),
     }
     tracing::info!("stopped");
     match ended {

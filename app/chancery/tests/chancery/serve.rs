@@ -83,6 +83,8 @@ fn a_database_with_two_names_is_not_served() {
     fs::hard_link(&database, &link).unwrap();
     let refused = configured.run(&["serve"]);
     assert!(refused.line(2).contains("has 2 names"), "{refused:?}");
+    let refused = configured.run(&["reseller", "create", "--code", "OTHER", "--name", "Other"]);
+    assert!(refused.line(2).contains("has 2 names"), "{refused:?}");
     fs::remove_file(link).unwrap();
     assert_eq!(get(&configured.serve().admin, "/readyz").status, 200);
 }
