@@ -1,7 +1,10 @@
 //! Orders and authorizations.
 
+use std::time::Duration;
+
 use chancery_domain::AuthorizationId;
 use chancery_store::Tx;
+use chancery_testkit::Address;
 use chancery_tests::{AcmeClient, World, csr, csr_der, identifiers, lookup, on_both_databases};
 use serde_json::{Value, json};
 
@@ -21,6 +24,33 @@ async fn lose(world: &World, authorization: &str) {
         tx.save_authorization(&authorization.deactivate(now).unwrap())
     };
     world.store.write(unit).await.unwrap();
+}
+
+/// The rows of ACME accounts, held so that nobody may change them.
+struct Held {
+    holder: ::postgres::Client,
+    watcher: ::postgres::Client,
+}
+
+impl Held {
+    fn all(database: String) -> Self {
+        let connect = || ::postgres::Client::connect(&database, ::postgres::NoTls).unwrap();
+        let (mut holder, watcher) = (connect(), connect());
+        holder.batch_execute("BEGIN; SELECT 1 FROM acme_accounts FOR SHARE").unwrap();
+        Self { holder, watcher }
+    }
+
+    fn until_somebody_waits(mut self) -> Self {
+        let waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+        while self.watcher.query(waiting, &[]).unwrap().is_empty() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self
+    }
+
+    fn let_go(mut self) {
+        self.holder.batch_execute("COMMIT").unwrap();
+    }
 }
 
 fn kinds(authorization: &Value) -> Vec<&str> {
@@ -186,6 +216,27 @@ on_both_databases! {
         let told: Vec<_> = events["items"].as_array().unwrap().iter().map(|event| text(&event["subject"]).to_owned()).collect();
         assert_eq!(told.len(), 2, "{events}");
         assert!([&pending, &ready].iter().all(|url| told.contains(&last(url).to_owned())), "{events}");
+    }
+
+    /// With one writer nothing can come in between.
+    async fn an_order_fails_too_that_came_while_its_permission_was_being_given_up(world: World) {
+        let Address::Postgres(database) = world.store.address() else { return };
+        world.start_workers();
+        let (_, _, client) = stage(&world).await;
+        let (_, first) = client.issue(&["a.test"]).await;
+        let held = tokio::task::spawn_blocking(|| Held::all(database)).await.unwrap();
+        let deactivated = json!({"status": "deactivated"});
+        let giving_up = client.post(text(&first["authorizations"][0]), &deactivated);
+        let ordering = async {
+            let held = tokio::task::spawn_blocking(|| held.until_somebody_waits()).await.unwrap();
+            let (url, order) = client.order(&["a.test"]).await;
+            assert_eq!(order["status"], "ready");
+            tokio::task::spawn_blocking(|| held.let_go()).await.unwrap();
+            url
+        };
+        let (given_up, url) = tokio::join!(giving_up, ordering);
+        given_up.expect(200);
+        assert_eq!(client.read(&url).await.expect(200)["status"], "invalid");
     }
 
     async fn an_order_that_has_lost_a_name_fails_when_the_last_of_the_others_is_shown(world: World) {

@@ -76,10 +76,12 @@ impl Acme {
             .kernel
             .store
             .write(move |tx| {
-                let Locked { authorization, order, others } = Locked::of(tx, &caller, id, kernel.now())?;
+                // Orders before accounts, as everybody does; and once more when no order can come to stand on it any more.
+                Locked::of(tx, &caller, id, kernel.now())?;
                 // Claimed, not held: an order that uses this permission as well is issued before, or not at all.
                 tx.claim_acme_account(acme_account)?;
                 require_still(tx, &caller)?;
+                let Locked { authorization, order, others } = Locked::of(tx, &caller, id, kernel.now())?;
                 let (now, thumbprint) = (kernel.now(), Some(thumbprint.clone()));
                 let was_valid = match &authorization.state {
                     AuthorizationState::Pending => false,
