@@ -80,6 +80,14 @@ ids! {
     PauseId = "pau";
 }
 
+impl IssuerId {
+    /// When it was given, as it says itself: whoever makes one up may say anything.
+    pub fn given_at(self) -> Option<Timestamp> {
+        let (seconds, nanoseconds) = self.0.get_timestamp()?.to_unix();
+        Some(Timestamp::from_millis(i64::try_from(seconds).ok()? * 1000 + i64::from(nanoseconds / 1_000_000)))
+    }
+}
+
 /// The low bits of an authorization's id are free: they number its challenges. The first kinds have the lowest two;
 /// the later ones have a bit each, which authorizations from before there were any do not leave free, nor need.
 const FIRST_CHALLENGES: u128 = 0b11;

@@ -78,6 +78,7 @@ struct Memory {
 /// A CA, for those who watch.
 struct Ca {
     name: String,
+    kind: IssuerKind,
     active: bool,
     not_after: i64,
 }
@@ -107,23 +108,37 @@ impl Publication {
                 if let Some(crl) = self.crl(issuer, name) {
                     return Ok(crl);
                 }
-                if !self.is_to_come(issuer, name) {
+                if !self.is_to_come(issuer, name) && !self.may_be_new(issuer) {
                     return Err(NoCrl::Unknown);
                 }
                 looked.await;
             }
         };
-        tokio::time::timeout(PATIENCE, listed).await.unwrap_or(Err(NoCrl::ToCome))
+        let listed = tokio::time::timeout(PATIENCE, listed).await;
+        listed.unwrap_or_else(|_| Err(if self.is_to_come(issuer, name) { NoCrl::ToCome } else { NoCrl::Unknown }))
     }
 
-    /// Whether there is a CA whose list this is. Roots are there from the beginning, and are seen by the first look.
+    /// Whether there is a CA whose list this is. Before the first look nobody can tell.
     fn is_to_come(&self, issuer: IssuerId, name: CrlName) -> bool {
-        match name {
-            CrlName::Shard(shard) => {
-                self.authority.find(issuer).is_some() && shard < self.kernel.settings.issuing.crls(issuer).count()
+        let memory = self.memory.read();
+        let kind = match memory.cas.get(&issuer) {
+            Some(ca) => Some(ca.kind),
+            None => self.authority.find(issuer).map(|_| IssuerKind::Issuing),
+        };
+        match (name, kind) {
+            (CrlName::Shard(shard), Some(IssuerKind::Issuing)) => {
+                shard < self.kernel.settings.issuing.crls(issuer).count()
             }
-            CrlName::Root => self.memory.read().certificates.is_empty(),
+            (CrlName::Root, Some(IssuerKind::Root)) => true,
+            (_, Some(_)) => false,
+            (_, None) => memory.cas.is_empty(),
         }
+    }
+
+    /// Whether another node may have made the CA so lately that this one has not heard of it.
+    fn may_be_new(&self, issuer: IssuerId) -> bool {
+        let age = |given: Timestamp| self.kernel.now().as_secs().abs_diff(given.as_secs());
+        issuer.given_at().is_some_and(|given| age(given) <= PATIENCE.as_secs())
     }
 
     /// The newest list that this node knows of; asks nobody.
@@ -221,7 +236,8 @@ impl Publication {
             if let Some(known) = memory.cas.get_mut(&issuer.id) {
                 known.active = active;
             } else if let Ok(certificate) = Certificate::from_der(&issuer.certificate) {
-                let ca = Ca { name: issuer.name.clone(), active, not_after: certificate.not_after() };
+                let ca =
+                    Ca { name: issuer.name.clone(), kind: issuer.kind, active, not_after: certificate.not_after() };
                 memory.cas.insert(issuer.id, ca);
             }
         }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use chancery_domain::{IssuerId, Timestamp};
-use chancery_store::{CrlFacts, CrlRow};
+use chancery_pki::KeyAlgorithm;
+use chancery_store::{CrlFacts, CrlRow, Tx};
+use chancery_testkit::SeededEntropy;
 use chancery_tests::{World, on_both_databases, settings};
 
 use crate::customer::{Customer, revoke};
@@ -66,6 +68,38 @@ on_both_databases! {
         assert_eq!(world.relying_party().get(&held.crl_path()).await.body, here);
         world.services.publication.look().await.unwrap();
         assert!(fetch(&world.relying_party(), &held.crl_path()).await.has(&held));
+    }
+
+    async fn a_list_of_a_ca_that_another_node_has_made_is_waited_for(world: World) {
+        let other = world.another_node(settings(), Vec::new()).await;
+        other.services.publication.look().await.unwrap();
+        let made = world.services.operator.create_issuer(KeyAlgorithm::EcP256).await.unwrap().id;
+        world.services.publication.look().await.unwrap();
+        let (relying, path) = (other.relying_party(), format!("/crl/{made}/0.crl"));
+        let (waited, looked) = tokio::join!(relying.get(&path), other.services.publication.look());
+        looked.unwrap();
+        assert_eq!(waited.status, 200);
+        // One that nobody has heard of after a while is none.
+        let unknown = IssuerId::new(other.services.now(), &SeededEntropy::new(7));
+        assert_eq!(relying.get(&format!("/crl/{unknown}/0.crl")).await.status, 404);
+        world.advance(DAY);
+        assert_eq!(relying.get(&format!("/crl/{unknown}/0.crl")).await.status, 404);
+    }
+
+    async fn a_list_of_a_root_that_cannot_be_made_yet_is_to_come(world: World) {
+        let root = world.services.operator.issuers().await.unwrap()[0].id;
+        let (now, until) = (world.services.now(), world.services.now().plus(Duration::from_secs(10)));
+        // Somebody is at it, and does not come to an end.
+        let claim = move |tx: &mut Tx<'_>| {
+            tx.want_crl(root, -1)?;
+            tx.claim_crl(root, -1, now.minus(DAY), now, until)
+        };
+        assert!(world.store.write(claim).await.unwrap().is_some());
+        world.services.publication.look().await.unwrap();
+        let relying = world.relying_party();
+        let waited = relying.get(&format!("/crl/{root}/root.crl")).await;
+        assert_eq!((waited.status.as_u16(), waited.header("retry-after")), (503, Some("2")));
+        assert_eq!(relying.get(&format!("/crl/{root}/0.crl")).await.status, 404, "a root has no such list");
     }
 
     async fn a_revocation_is_published_though_its_node_died(world: World) {
