@@ -203,7 +203,7 @@ impl Order {
         }
     }
 
-    /// Takes the asking back, since whoever asked is suspended: it can be asked again from where it stood. Anything but
+    /// Takes the asking back, where whoever asked may ask again later: they are suspended, say. Anything but
     /// an order that is being issued stays as it is.
     pub fn put_back(mut self, now: Timestamp) -> Self {
         match self.state {

@@ -21,7 +21,7 @@ use crate::error::{Noun, ServiceError};
 use crate::failures;
 use crate::kernel::Kernel;
 use crate::long_lists::LongList;
-use crate::orders::{OrderDetails, Standing, details, rules};
+use crate::orders::{OrderDetails, Reuse, Standing, details, rules};
 
 /// A certificate and the name of its issuer.
 #[derive(Clone, Debug)]
@@ -260,7 +260,8 @@ fn judge_csr(
         Err(other) => return Err(other),
     }
     problems.extend(standing.unshowable_without_acme(settings, &asked));
-    problems.extend(failures::paused(kernel, account.id, &names));
+    let reuse = Reuse { settings, account: account.id, acme: None, profile, now: kernel.now() };
+    problems.extend(failures::paused(kernel, tx, &reuse, &standing, &names)?);
     let ask = Ask { account: account.id, names, methods: profile.challenge_types.clone() };
     Ok(Judged { problems, ask: Some(ask) })
 }

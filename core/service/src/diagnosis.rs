@@ -15,8 +15,8 @@ use crate::failures;
 use crate::few::few_at_a_time;
 use crate::kernel::Kernel;
 use crate::limits::Limit;
-use crate::orders::Standing;
 use crate::orders::rules;
+use crate::orders::{Reuse, Standing};
 
 /// Names that are looked at at a time, of one request.
 const AT_ONCE: usize = 4;
@@ -128,7 +128,8 @@ fn judge(
         if let (Some(account), Some(standing)) = (account, &standing) {
             found.extend(standing.verdict(settings, &Request::of(profile, one)).violations.into_iter().map(placed));
             found.extend(full.iter().cloned());
-            found.extend(failures::paused(kernel, account.id, one).into_iter().map(placed));
+            let reuse = Reuse { settings, account: account.id, acme: None, profile, now: kernel.now() };
+            found.extend(failures::paused(kernel, tx, &reuse, standing, one)?.into_iter().map(placed));
         }
         objections.push(found);
     }

@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::limits::Limit;
+use crate::orders::{Reuse, Standing};
 use crate::pauses::{IN_A_ROW, describe};
 
 /// That nothing stands against validating what these authorizations still have to show.
@@ -34,12 +35,24 @@ pub(crate) fn require_worth_trying(kernel: &Kernel, authorizations: &[Authorizat
     }
 }
 
-/// The pauses that stand against new orders of an account for these names.
-pub(crate) fn paused(kernel: &Kernel, account: AccountId, names: &[Identifier]) -> Vec<Problem> {
-    let paused = names.iter().enumerate().filter_map(|(place, name)| Some((place, kernel.pauses.of(account, name)?)));
-    let told =
-        |(place, pause)| Problem::of_name(place, "paused", format!("new orders are paused until {pause} is lifted"));
-    paused.map(told).collect()
+/// The pauses that stand against a new order for these names: against those of them that it would have to show.
+pub(crate) fn paused(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    reuse: &Reuse<'_>,
+    standing: &Standing,
+    names: &[Identifier],
+) -> Result<Vec<Problem>, ServiceError> {
+    let mut paused = Vec::new();
+    for (place, name) in names.iter().enumerate() {
+        if let Some(pause) = kernel.pauses.of(reuse.account, name)
+            && !reuse.has_shown(tx, standing, name)?
+        {
+            let message = format!("new orders for {name} are paused until {pause} is lifted");
+            paused.push(Problem::of_name(place, "paused", message));
+        }
+    }
+    Ok(paused)
 }
 
 /// A validation that has failed, for what is to be done once that is durable.

@@ -17,7 +17,7 @@ use crate::error::{Cap, Noun, ServiceError};
 use crate::failures;
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
-use crate::orders::{Standing, rules};
+use crate::orders::{Reuse, Standing, rules};
 use crate::settings::Settings;
 
 /// What a policy is to be.
@@ -216,7 +216,9 @@ impl Policies {
                 };
                 verdict.violations.extend(standing.too_long(settings, &asked));
                 if let Some(account) = account {
-                    verdict.violations.extend(failures::paused(&kernel, account, asked.identifiers));
+                    let reuse = Reuse { settings, account, acme: None, profile, now: kernel.now() };
+                    let paused = failures::paused(&kernel, tx, &reuse, &standing, asked.identifiers)?;
+                    verdict.violations.extend(paused);
                 }
                 let applied = standing.applied(settings);
                 let applied = applied.iter().map(|policy| (policy.id, policy.name.clone())).collect();

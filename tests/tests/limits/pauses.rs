@@ -103,6 +103,32 @@ on_both_databases! {
         assert_eq!(pauses(&tenant).await, Vec::<Value>::new(), "three failures, and a success among them");
     }
 
+    async fn a_name_that_need_not_be_shown_is_not_concerned_whoever_asks(world: World) {
+        let (mut tenant, account, _) = stage(&world).await;
+        let mut late = Vec::new();
+        for _ in 0..FAILURES {
+            late.push(tenant.make_order(&account, &["kept.test"]).await);
+        }
+        world.make_ready(&tenant, &account, &["kept.test"]).await;
+        world.advance(Duration::from_secs(1));
+        for order in &late {
+            fail_all(&world.services, &tenant, order).await;
+        }
+        assert_eq!(pauses(&tenant).await.len(), 1);
+        let request = json!({"csr": csr(&["kept.test"]), "account_lookup": account});
+        let asked = json!({"account_lookup": account, "identifiers": ["kept.test"]});
+        assert_eq!(tenant.post("/v1/validate-csr", request.clone()).await.status, 200);
+        assert_eq!(tenant.post("/v1/policy/evaluate", asked.clone()).await.expect(200)["allowed"], true);
+        assert_eq!(order(&tenant, &account, &["kept.test"]).await.expect(201)["status"], "ready");
+        // Until it would have to be shown again.
+        world.advance(Duration::from_secs(400 * 86_400));
+        tenant.sign_in().await;
+        let refused = tenant.post("/v1/validate-csr", request).await;
+        assert!(refused.status == 400 && refused.text().contains("new orders for kept.test are paused"), "{}", refused.text());
+        assert_eq!(tenant.post("/v1/policy/evaluate", asked).await.expect(200)["allowed"], false);
+        assert_eq!(order(&tenant, &account, &["kept.test"]).await.refusal(400), "name_paused");
+    }
+
     async fn a_success_of_what_was_under_way_lifts_a_pause(world: World) {
         let (tenant, account, _) = stage(&world).await;
         let open = tenant.make_order(&account, &["broken.test"]).await;

@@ -42,13 +42,17 @@ on_both_databases! {
     async fn what_cannot_be_shown_is_not_allowed(world: World) {
         let tenant = world.tenant("DEMO").await;
         let account = lookup(&tenant.make_account("a@example.com").await);
-        let long = format!("*.{}.test", vec!["a".repeat(59); 4].join("."));
+        let long_base = format!("{}.test", vec!["a".repeat(59); 4].join("."));
+        let long = format!("*.{long_base}");
         for (names, way, told) in [
             (json!(["a.test", "*.a.test"]), Some("http-01"), &["identifiers[1] allowed_challenge_types"][..]),
             (json!(["198.51.100.9"]), Some("dns-01"), &["identifiers[0] allowed_challenge_types"]),
             (json!(["*.a.test"]), Some("dns-01"), &[]),
             (json!(["198.51.100.9"]), Some("http-01"), &[]),
             (json!([long]), None, &["identifiers[0] allowed_challenge_types"]),
+            (json!([long_base]), Some("dns-01"), &["identifiers[0] allowed_challenge_types"]),
+            (json!([long_base]), Some("http-01"), &[]),
+            (json!([long_base]), None, &[]),
         ] {
             let question = match way {
                 Some(way) => json!({"identifiers": names, "challenge_type": way}),

@@ -7,7 +7,7 @@
 //!
 //! Where certificates are shown to logs there is a signature and a draft more between the two: `transparency` tells.
 //!
-//! Whatever goes wrong ends the order with a reason; only for those who are suspended it is put back, to be finalized
+//! Whatever goes wrong ends the order with a reason; only where somebody is suspended or a quota used up it is put back, to be finalized
 //! again.
 
 mod draft;

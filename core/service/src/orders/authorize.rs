@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 
 use chancery_domain::{
-    AcmeAccount, AcmeAccountId, Authorization, AuthorizationId, AuthorizationState, CaaEvidence, Challenge,
-    ChallengeId, ChallengeState, ChallengeType, DnsName, Identifier, Order, OrderId, Timestamp, Validation,
+    Authorization, AuthorizationId, AuthorizationState, CaaEvidence, Challenge, ChallengeId, ChallengeState,
+    ChallengeType, DnsName, Identifier, Order, OrderId, Timestamp,
 };
-use chancery_pki::is_owned_with;
-use chancery_store::{ASKED_AT_A_TIME, StoreError, Tx};
+use chancery_store::{ASKED_AT_A_TIME, Tx};
 use data_encoding::BASE64URL_NOPAD;
 
 use super::create::Draft;
-use super::rules::{has_room, offered, too_long};
+use super::reuse::Reuse;
+use super::rules::{has_room, too_long};
 use crate::acme::{AcmeError, RejectedName, Rejection, ToldName};
 use crate::error::ServiceError;
-use crate::settings::Settings;
 
 impl Draft<'_> {
     /// A new authorization, born valid where the account has shown control of the name lately, or of a namespace it is in.
@@ -28,9 +27,8 @@ impl Draft<'_> {
         order_end: Timestamp,
     ) -> Result<Authorization, ServiceError> {
         let settings = &self.kernel.settings;
-        let acme = self.acme.map(|account| account.id);
-        let mut allowed = offered(identifier, self.profile, &self.standing.applied(settings));
-        allowed.retain(|kind| self.has_use_for(*kind, order));
+        let (reuse, acme) = (self.reuse(), self.acme.map(|account| account.id));
+        let allowed = reuse.allowed(self.standing, identifier, order.is_some());
         let of_namespaces: Vec<_> = allowed.iter().copied().filter(|kind| kind.shows_namespaces()).collect();
         let can_be_shown = |wish: &&DnsName| {
             let place = Identifier::Dns((*wish).clone());
@@ -53,7 +51,7 @@ impl Draft<'_> {
             updated_at: self.now,
             version: 1,
         };
-        let Some((earlier, mut validation)) = self.earned(tx, &fresh, &allowed)? else {
+        let Some((earlier, mut validation)) = reuse.earned(tx, &fresh, &allowed)? else {
             let mut kinds = match (acme, &fresh.namespace) {
                 (None, _) => Vec::new(),
                 (Some(_), None) => allowed,
@@ -84,53 +82,9 @@ impl Draft<'_> {
         Ok(Authorization { state, challenges: vec![shown], expires_at, namespace: earlier.namespace, ..fresh })
     }
 
-    /// A permission that was earned earlier and covers what a new one is for.
-    fn earned(
-        &self,
-        tx: &mut Tx<'_>,
-        fresh: &Authorization,
-        allowed: &[ChallengeType],
-    ) -> Result<Option<(Authorization, Validation)>, ServiceError> {
-        let settings = &self.kernel.settings;
-        if settings.issuing.reuse.is_zero() {
-            return Ok(None);
-        }
-        for earlier in self.candidates(tx, fresh)? {
-            let Some(validation) = earlier.proven().cloned() else { continue };
-            // It may hold longer for its own order, policies may have come since, and whoever earned it may have given
-            // it up.
-            let source = tx.any_authorization(validation.source)?;
-            let reuse = settings.issuing.reuse_of(&self.profile.name, self.now);
-            let holds = self.now < validation.at.plus(reuse)
-                && validation.method.counts_later()
-                && settings.issuing.quorum.is_met_by(&validation.agreed)
-                && allowed.contains(&validation.method)
-                && source.is_some_and(|source| source.validation().is_some());
-            if holds && has_one_owner(&earlier, &fresh.identifier) {
-                return Ok(Some((earlier, validation)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Those for the very name, and then those for what it is in. Ahead of an order a namespace is shown as such.
-    fn candidates(&self, tx: &mut Tx<'_>, fresh: &Authorization) -> Result<Vec<Authorization>, ServiceError> {
-        let (account, acme) = (fresh.account, fresh.acme_account);
-        let mut candidates = match (&fresh.order, &fresh.namespace) {
-            (None, Some(namespace)) => {
-                tx.valid_authorizations(account, acme, None, std::slice::from_ref(namespace), self.now)?
-            }
-            (None, None) => tx.valid_authorizations(account, acme, Some(&fresh.identifier), &[], self.now)?,
-            (Some(_), _) => self.valid_for(tx, &fresh.identifier)?,
-        };
-        candidates.retain(|found| counts(&self.kernel.settings, found));
-        Ok(candidates)
-    }
-
-    fn valid_for(&self, tx: &mut Tx<'_>, identifier: &Identifier) -> Result<Vec<Authorization>, StoreError> {
-        let acme = self.acme.map(|account| account.id);
-        let namespaces = namespaces_of(&self.kernel.settings, acme, identifier);
-        tx.valid_authorizations(self.account.id, acme, Some(identifier), &namespaces, self.now)
+    fn reuse(&self) -> Reuse<'_> {
+        let (settings, profile, now) = (&*self.kernel.settings, self.profile, self.now);
+        Reuse { settings, account: self.account.id, acme: self.acme.map(|account| account.id), profile, now }
     }
 
     /// The authorizations of a new order, for each of its names.
@@ -141,10 +95,10 @@ impl Draft<'_> {
         ancestors: &BTreeMap<Identifier, DnsName>,
     ) -> Result<Vec<Authorization>, ServiceError> {
         let mut authorizations = Vec::with_capacity(order.identifiers.len());
-        let reuses = !self.kernel.settings.issuing.reuse.is_zero();
+        let reuse = self.reuse();
         for some in order.identifiers.chunks(ASKED_AT_A_TIME) {
-            if reuses && some.len() > 1 {
-                tx.foresee(|tx| some.iter().for_each(|identifier| drop(self.valid_for(tx, identifier))));
+            if some.len() > 1 {
+                tx.foresee(|tx| some.iter().for_each(|identifier| drop(reuse.valid_for(tx, identifier))));
             }
             for identifier in some {
                 let ancestor = ancestors.get(identifier);
@@ -152,15 +106,6 @@ impl Draft<'_> {
             }
         }
         Ok(authorizations)
-    }
-
-    /// Whether a way to show control can lead to anything here.
-    fn has_use_for(&self, kind: ChallengeType, order: Option<OrderId>) -> bool {
-        let has_account = self.acme.is_some() || !kind.needs_acme_account();
-        // Ahead of an order all is for later ones.
-        let counts = order.is_some() || kind.counts_later();
-        let has_names = kind != ChallengeType::DnsPersist01 || !self.kernel.settings.acme.caa_identities.is_empty();
-        has_account && counts && has_names
     }
 
     fn challenge(&self, authorization: AuthorizationId, kind: ChallengeType, state: ChallengeState) -> Challenge {
@@ -173,47 +118,6 @@ impl Draft<'_> {
             created_at: self.now,
             updated_at: self.now,
         }
-    }
-}
-
-/// Whether an ACME account has shown control of a name, or of a namespace it is in.
-pub(crate) fn has_shown(
-    settings: &Settings,
-    tx: &mut Tx<'_>,
-    account: &AcmeAccount,
-    identifier: &Identifier,
-    now: Timestamp,
-) -> Result<bool, ServiceError> {
-    let acme = Some(account.id);
-    let namespaces = namespaces_of(settings, acme, identifier);
-    let shown = tx.valid_authorizations(account.account, acme, Some(identifier), &namespaces, now)?;
-    let covers =
-        |found: &Authorization| counts(settings, found) && found.proven().is_some() && has_one_owner(found, identifier);
-    Ok(shown.iter().any(covers))
-}
-
-/// The names above one that can have been shown for it as well, the nearest first. From the public suffix on, they have
-/// other owners.
-fn namespaces_of(settings: &Settings, acme: Option<AcmeAccountId>, identifier: &Identifier) -> Vec<DnsName> {
-    match identifier {
-        Identifier::Dns(name) if settings.acme.subdomains && acme.is_some() && !name.is_wildcard() => {
-            name.above().into_iter().take_while(|above| is_owned_with(name.as_str(), above.as_str())).collect()
-        }
-        Identifier::Dns(_) | Identifier::Ip(_) => Vec::new(),
-    }
-}
-
-/// What was shown of a namespace holds for other names only while that is allowed.
-fn counts(settings: &Settings, found: &Authorization) -> bool {
-    settings.acme.subdomains || found.shown_at() == found.identifier
-}
-
-/// Whether what was shown of a namespace, where it was of one, can be of this name.
-fn has_one_owner(earlier: &Authorization, identifier: &Identifier) -> bool {
-    match (&earlier.namespace, identifier) {
-        (None, _) => true,
-        (Some(namespace), Identifier::Dns(name)) => is_owned_with(name.as_str(), namespace.as_str()),
-        (Some(_), Identifier::Ip(_)) => false,
     }
 }
 

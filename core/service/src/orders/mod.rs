@@ -6,6 +6,7 @@
 mod authorize;
 mod create;
 mod ending;
+mod reuse;
 pub(crate) mod rules;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,10 +19,10 @@ use chancery_domain::{
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
 
-pub(crate) use authorize::has_shown;
 pub use create::NewOrder;
 pub(crate) use create::{DateNames, Dates, Draft, Wanted, days_between};
 pub(crate) use ending::{cancel_order, fail_if_hopeless, fail_order, hopeless, put_back_order, redraft_order};
+pub(crate) use reuse::{Reuse, has_shown};
 pub(crate) use rules::{Standing, has_room, offered};
 
 use crate::account_lookup::AccountLookup;

@@ -117,11 +117,12 @@ impl Standing {
         none_of(self.unshowable_without_acme(settings, request))
     }
 
-    /// The names that no way which is allowed has room for, through whichever door they are ordered.
+    /// The names that no way which is allowed, and asked about, has room for, through whichever door they are ordered.
     pub(crate) fn too_long(&self, settings: &Settings, request: &Request<'_>) -> Vec<Problem> {
         let applied = self.applied(settings);
         let is_too_long = |identifier: &Identifier| {
-            let ways = offered(identifier, request.profile, &applied);
+            let mut ways = offered(identifier, request.profile, &applied);
+            ways.retain(|kind| request.challenge_type.is_none_or(|asked| asked == *kind));
             !ways.is_empty() && !ways.iter().any(|kind| has_room(*kind, identifier))
         };
         let long = request.identifiers.iter().enumerate().filter(|(_, identifier)| is_too_long(identifier));
