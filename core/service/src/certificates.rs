@@ -62,7 +62,7 @@ impl Certificates {
     /// One of the lists that a reseller may have at a time as a whole, which is read page by page.
     pub fn begin_long_list(&self, caller: &Caller) -> Result<LongList, ServiceError> {
         caller.require(Scope::ReadCertificate)?;
-        self.kernel.long_lists.begin(caller.reseller)
+        self.kernel.long_lists.begin(caller.reseller, self.kernel.limits.settings().caps.downloads)
     }
 
     /// A page of the reseller's certificates, newest first. An account that does not exist has none.

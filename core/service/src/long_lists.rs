@@ -9,9 +9,6 @@ use parking_lot::Mutex;
 
 use crate::error::{Cap, ServiceError};
 
-/// So many at a time, for each reseller and process.
-const MOST: u32 = 8;
-
 #[derive(Clone, Default)]
 pub(crate) struct LongLists(Arc<Mutex<HashMap<ResellerId, u32>>>);
 
@@ -22,11 +19,12 @@ pub struct LongList {
 }
 
 impl LongLists {
-    pub(crate) fn begin(&self, reseller: ResellerId) -> Result<LongList, ServiceError> {
+    /// One more, where the reseller has not so many already; 0 for any number.
+    pub(crate) fn begin(&self, reseller: ResellerId, most: u32) -> Result<LongList, ServiceError> {
         let mut lists = self.0.lock();
         let mine = lists.entry(reseller).or_default();
-        if *mine >= MOST {
-            return Err(ServiceError::TooMany(Cap::LongLists, MOST));
+        if most > 0 && *mine >= most {
+            return Err(ServiceError::TooMany(Cap::LongLists, most));
         }
         *mine += 1;
         Ok(LongList { lists: self.clone(), reseller })

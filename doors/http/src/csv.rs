@@ -23,12 +23,8 @@ const MOST_WAITS: u32 = 60;
 
 /// What a caller has shown who they are with: it is looked at again while they read.
 pub trait Shown: Send + Sync + 'static {
-    /// Who that is by now; nobody where they are not let in any more.
-    fn caller(
-        &self,
-        services: &Services,
-        origin: Origin,
-    ) -> impl Future<Output = Result<Option<Caller>, ServiceError>> + Send;
+    /// Who that is by now, or why they are not let in any more.
+    fn caller(&self, services: &Services, origin: Origin) -> impl Future<Output = Result<Caller, ServiceError>> + Send;
 }
 
 /// Who gets a list, for as long as it takes.
@@ -75,8 +71,8 @@ impl<S: Shown> CsvReader<S> {
         }
         let (services, known) = (&self.door.services, &self.caller);
         let caller = self.shown.caller(services, known.origin.clone()).await?;
-        if caller.is_none_or(|caller| caller.reseller != known.reseller || caller.scopes != known.scopes) {
-            return Err(ServiceError::Internal("a caller was shut out while a list was downloaded".to_owned()));
+        if caller.reseller != known.reseller || caller.scopes != known.scopes {
+            return Err(ServiceError::Internal("the caller's scopes are others by now".to_owned()));
         }
         if ask.counts { count_rows(&services.limits, known.reseller).await } else { Ok(()) }
     }
@@ -86,7 +82,7 @@ impl<S: Shown> CsvReader<S> {
 struct Ask {
     /// Where it begins; nowhere where that is the beginning.
     cursor: Option<String>,
-    /// Whether as many rows as a page may have were written since something counted last.
+    /// Whether as many rows as a page may have were written, or looked through in vain, since something counted last.
     counts: bool,
 }
 
@@ -113,7 +109,9 @@ where
         async move {
             let Some((page, written)) = part else { return Ok::<_, ServiceError>(None) };
             let Page { rows, next } = page.await.inspect_err(|error| tracing::warn!(%error, "a list breaks off"))?;
-            Ok(Some((rows.concat(), next.map(|next| (Some(next), written + rows.len())))))
+            // A page that is empty and not the last has looked through as much as one that is full.
+            let looked = if rows.is_empty() { PAGE as usize } else { rows.len() };
+            Ok(Some((rows.concat(), next.map(|next| (Some(next), written + looked)))))
         }
     });
     let headers =
@@ -162,6 +160,19 @@ mod tests {
         let list = response.into_body().collect().await.unwrap().to_bytes();
         assert_eq!(list.iter().filter(|byte| **byte == b'\n').count(), 1 + 6 * 400);
         assert_eq!(*asked.lock().unwrap(), [false, false, false, true, false, true]);
+    }
+
+    #[tokio::test]
+    async fn pages_without_rows_count() {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let asks = Arc::clone(&asked);
+        let response = streamed("header\r\n", move |Ask { cursor, counts }| {
+            asks.lock().unwrap().push(counts);
+            let next = cursor.is_none_or(|cursor| cursor.len() < 3).then(|| "x".repeat(asks.lock().unwrap().len()));
+            async move { Ok(Page { rows: Vec::new(), next }) }
+        });
+        response.into_body().collect().await.unwrap();
+        assert_eq!(*asked.lock().unwrap(), [false, true, true, true]);
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Exchange {
         let _already = self.caller.set(caller.clone());
     }
 
-    /// Notes that the place of this request is the reseller's, until its answer is read; refuses where others have to have it.
+    /// Notes that the place of this request is the reseller's, until it is answered, or its list read; refuses where others have to have it.
     pub fn claim_place(&self, extensions: &Extensions, reseller: ResellerId) -> Result<(), ApiError> {
         extensions.get::<Arc<Place>>().map_or(Ok(()), |place| place.claim(reseller))
     }

@@ -47,7 +47,7 @@ pub use paging::list_request;
 pub use path::{StrictPath, with_readable_path};
 pub use proxies::{Network, ProxyHeader, TrustedProxies};
 pub use query::{FilterQuery, StrictQuery};
-pub use rate::{apply_rate, or_refuse};
+pub use rate::{DOWNLOADS, apply_rate, or_refuse};
 pub use request_id::{RequestId, RequestIdSource, X_REQUEST_ID};
 pub use server::{Drained, Limits, OverTls, PeerAddr, Server};
 pub use service_error::problem;

@@ -11,6 +11,9 @@ const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy")
 /// What is left of it (the same: `r` requests, for the next `t` seconds).
 const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
+/// The lists that a reseller reads at a time, as the limit is called.
+pub const DOWNLOADS: &str = "downloads-at-a-time";
+
 /// Puts `RateLimit-Policy` and `RateLimit` on a response that has none, and `Retry-After` on a refusal.
 pub fn apply_rate(decision: &Decision, headers: &mut HeaderMap) {
     if headers.contains_key(RATELIMIT) {
@@ -44,6 +47,15 @@ pub(crate) fn refused(decision: &Decision) -> ApiError {
     );
     let mut error = ApiError::too_many(ErrorCode::RateLimited, message, seconds);
     apply_rate(decision, &mut error.headers);
+    error
+}
+
+/// 429 `rate_limited` for a reseller who reads so many lists at a time. When one of them ends is the reader's own doing.
+pub(crate) fn too_many_downloads(most: u32, message: String) -> ApiError {
+    let seconds = 5;
+    let mut error = ApiError::too_many(ErrorCode::RateLimited, message, seconds);
+    insert(&mut error.headers, RATELIMIT_POLICY, &format!("\"{DOWNLOADS}\";q={most}"));
+    insert(&mut error.headers, RATELIMIT, &format!("\"{DOWNLOADS}\";r=0;t={seconds}"));
     error
 }
 

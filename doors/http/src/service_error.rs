@@ -6,7 +6,7 @@ use chancery_wire::{ErrorCode, FieldProblem};
 
 use crate::document::MAX_PROBLEMS;
 use crate::error::ApiError;
-use crate::rate::refused;
+use crate::rate::{refused, too_many_downloads};
 
 impl From<ServiceError> for ApiError {
     fn from(error: ServiceError) -> Self {
@@ -61,7 +61,7 @@ impl From<ServiceError> for ApiError {
             ServiceError::Signer(_) | ServiceError::Logs(_) => {
                 Self::unavailable("The CA cannot sign at the moment; try again.", 5)
             }
-            ServiceError::TooMany(Cap::LongLists, _) => Self::too_many(ErrorCode::RateLimited, message, 5),
+            ServiceError::TooMany(Cap::LongLists, most) => too_many_downloads(most, message),
             ServiceError::TooMany(cap, _) => Self::bad_request(too_many(cap), message),
             ServiceError::Paused(names) => {
                 let told = |(name, pause): (_, PauseId)| {

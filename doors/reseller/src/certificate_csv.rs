@@ -16,12 +16,11 @@ issuer,keyType,notBefore,notAfter,sha256Fingerprint,revokedAt,revocationReason,r
 pub(crate) struct Authorization(pub(crate) Secret);
 
 impl Shown for Authorization {
-    async fn caller(&self, services: &Services, origin: Origin) -> Result<Option<Caller>, ServiceError> {
-        match services.identity.authenticate(Some(self.0.reveal()), origin).await {
-            Ok(caller) => Ok(Some(caller)),
-            Err(AuthError::Service(error)) => Err(error),
-            Err(_) => Ok(None),
-        }
+    async fn caller(&self, services: &Services, origin: Origin) -> Result<Caller, ServiceError> {
+        services.identity.authenticate(Some(self.0.reveal()), origin).await.map_err(|error| match error {
+            AuthError::Service(error) => error,
+            shut_out => ServiceError::Internal(shut_out.to_string()),
+        })
     }
 }
 

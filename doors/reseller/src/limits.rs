@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use chancery_domain::Scope;
-use chancery_http::{ApiError, Authenticated, Door};
+use chancery_http::{ApiError, Authenticated, DOWNLOADS, Door};
 use chancery_service::{Caller, Limit, Limits};
 use chancery_wire as wire;
 use utoipa_axum::router::OpenApiRouter;
@@ -34,6 +34,7 @@ async fn show(
         ("open-orders-per-account", caps.open_orders),
         ("policies-per-reseller", caps.policies),
         ("failures-until-a-name-is-paused", caps.failures_to_pause),
+        (DOWNLOADS, caps.downloads),
     ];
     let caps = caps.into_iter().filter(|(_, most)| *most > 0);
     let caps = caps.map(|(name, most)| wire::Cap { name: name.to_owned(), most }).collect();

@@ -137,6 +137,9 @@ async fn a_reseller_has_eight_downloads_at_a_time_by_whichever_door() {
     for refused in [by_console().await, by_api(&tenant).await] {
         assert_eq!((refused.status().as_u16(), &refused.headers()["retry-after"]), (429, &"5".parse().unwrap()));
     }
+    let refused = by_api(&tenant).await;
+    assert_eq!(refused.headers()["ratelimit"], "\"downloads-at-a-time\";r=0;t=5");
+    assert_eq!(refused.headers()["ratelimit-policy"], "\"downloads-at-a-time\";q=8");
     assert_eq!(tenant.get("/v1/certificates").await.status, 200, "a page is no list as a whole");
     assert_eq!(by_api(&world.tenant("SOUTH").await).await.status(), 200);
     unread.pop();

@@ -132,6 +132,7 @@ sections! {
         failures_to_pause: i64 = 100,
         open_orders: i64 = 10_000,
         policies: i64 = 1000,
+        downloads: i64 = 8,
         help_url: Option<String> = None,
         connections: i64 = 10_000,
         requests_at_once: i64 = 4096,

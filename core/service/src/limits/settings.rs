@@ -24,11 +24,13 @@ pub struct Caps {
     pub open_orders: u32,
     /// Policies of a reseller; 0 for any number.
     pub policies: u32,
+    /// Lists as a whole that a reseller may have on their way at a time, on a node; 0 for any number.
+    pub downloads: u32,
 }
 
 impl Default for Caps {
     fn default() -> Self {
-        Self { failures_to_pause: 100, open_orders: 10_000, policies: 1000 }
+        Self { failures_to_pause: 100, open_orders: 10_000, policies: 1000, downloads: 8 }
     }
 }
 

@@ -38,9 +38,10 @@ pub(crate) async fn download(
 struct Session(Secret);
 
 impl Shown for Session {
-    async fn caller(&self, services: &Services, origin: Origin) -> Result<Option<Caller>, ServiceError> {
+    async fn caller(&self, services: &Services, origin: Origin) -> Result<Caller, ServiceError> {
         let session = services.console.resume(self.0.reveal(), origin).await?;
-        Ok(session.and_then(|session| session.person.caller().cloned()))
+        let caller = session.and_then(|session| session.person.caller().cloned());
+        caller.ok_or_else(|| ServiceError::Internal("the session has ended".to_owned()))
     }
 }
 

@@ -47,6 +47,7 @@ fn settle_granted(limits: &types::Limits, check: &mut Check<'_>) -> Option<Limit
     let failures_to_pause = cap("limits.failures_to_pause", limits.failures_to_pause);
     let open_orders = cap("limits.open_orders", limits.open_orders);
     let policies = cap("limits.policies", limits.policies);
+    let downloads = cap("limits.downloads", limits.downloads);
     let rates = [
         (Limit::NewAccountsOfAddress, "new_accounts_per_address", &limits.new_accounts_per_address),
         (Limit::NewAccountsOfCredential, "new_accounts_per_credential", &limits.new_accounts_per_credential),
@@ -68,7 +69,12 @@ fn settle_granted(limits: &types::Limits, check: &mut Check<'_>) -> Option<Limit
     for (limit, rate) in rates.into_iter().collect::<Option<Vec<_>>>()? {
         granted = granted.with(limit, rate);
     }
-    granted.caps = Caps { failures_to_pause: failures_to_pause?, open_orders: open_orders?, policies: policies? };
+    granted.caps = Caps {
+        failures_to_pause: failures_to_pause?,
+        open_orders: open_orders?,
+        policies: policies?,
+        downloads: downloads?,
+    };
     granted.help = help.flatten();
     Some(granted)
 }
