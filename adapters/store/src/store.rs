@@ -220,6 +220,15 @@ impl Store {
         }
     }
 
+    /// Whether nothing is read or written any more, and everything is once the database has been opened anew: the log of a SQLite
+    /// database was deleted, and what was in it is in the file.
+    pub fn ends_with_reopening(&self) -> bool {
+        match self.backend.as_ref() {
+            Backend::Sqlite(pool) => pool.ends_with_reopening(),
+            Backend::Postgres(_) => false,
+        }
+    }
+
     /// What can be said of a database without changing anything.
     pub fn facts(url: &DatabaseUrl, options: &Options) -> Result<Facts, StoreError> {
         facts::facts(url, options)

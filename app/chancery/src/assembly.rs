@@ -107,12 +107,11 @@ impl Installation {
 
     /// That a SQLite database has no second name by a hard link: its log is kept beside the name that it was opened by, and who
     /// opens it by the other knows nothing of that log, and overwrites what is in it.
-    fn require_one_name(&self) -> Result<(), Failure> {
+    pub fn require_one_name(&self) -> Result<(), Failure> {
         let DatabaseUrl::Sqlite(path) = &self.database else { return Ok(()) };
         // What cannot be looked at is told when it is opened.
-        let Some(names) = fs::metadata(path).ok().map(|file| file.nlink()).filter(|names| *names > 1) else {
-            return Ok(());
-        };
+        let names = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| file.nlink());
+        let Some(names) = names.filter(|names| *names > 1) else { return Ok(()) };
         let failure = Failure::usage(format!("{} has {names} names, by hard links", path.display()));
         let left = beside(path, ".restoring");
         Err(failure.advise(match left.exists() {

@@ -19,9 +19,9 @@ use crate::unit::{Errand, Kind, Settled, Unit};
 
 use super::enqueue;
 use super::facts::open_untouched;
-use super::open_file::OpenFile;
+use super::open_file::{Lost, OpenFile};
 use super::sqlite_copy;
-use super::trouble::{Told, Trouble};
+use super::trouble::{Kept, Told, Trouble};
 
 /// What the writer keeps in memory of the file.
 const WRITER_CACHE_KIB: i64 = 16 * 1024;
@@ -33,6 +33,8 @@ const GATHERS_FOR: Duration = Duration::from_millis(5);
 /// How long more are waited for, at most, where many come: what all of them change is written once less for each commit that is
 /// saved.
 const WAITS_FOR: Duration = Duration::from_millis(2);
+/// How long those who read may take to end once the log is lost.
+const READS_END_WITHIN: Duration = Duration::from_secs(5);
 /// So many units in one commit are many. Where there are fewer, whoever waited would wait for nobody.
 const MANY: usize = 8;
 
@@ -108,8 +110,14 @@ impl Pool {
     /// be spoilt by it.
     pub(crate) fn empty_log(&self) -> Result<(), StoreError> {
         let Some(file) = &self.file else { return Ok(()) };
+        self.shared.trouble.require_log()?;
         file.require_there()?;
         sqlite_copy::empty_log(file.path())
+    }
+
+    /// Whether all that is amiss ends when the database is opened anew.
+    pub(crate) fn ends_with_reopening(&self) -> bool {
+        self.shared.trouble.ends_with_reopening()
     }
 
     pub(crate) fn waiting(&self) -> usize {
@@ -174,6 +182,8 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
         Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     settle(&mut connection)?;
     connection.pragma_update(None, "query_only", true)?;
+    // A connection looks for the log when it is first used: by then it could be another.
+    connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
     Ok(connection)
 }
 
@@ -191,6 +201,7 @@ fn read_loop(connection: &Connection, queue: &Receiver<Errand>, shared: &Shared)
 
 /// Runs a unit that reads.
 fn read(connection: &Connection, unit: &mut dyn Unit, kind: Kind, shared: &Shared) -> Result<(), StoreError> {
+    shared.trouble.require_log()?;
     let started = Instant::now();
     let mut look = || {
         let known = Known { parties: &shared.parties, keeps: true };
@@ -266,6 +277,7 @@ impl Writer {
 
     /// Commits what `work` has done if it says so, and takes it back otherwise.
     fn in_transaction(&self, work: impl FnOnce() -> Result<bool, StoreError>) -> Result<bool, StoreError> {
+        self.shared.trouble.require_log()?;
         self.run("BEGIN IMMEDIATE")?;
         let ended = work().and_then(|keep| {
             let begun = Instant::now();
@@ -279,22 +291,46 @@ impl Writer {
         if ended.is_err() && !self.connection.is_autocommit() {
             drop(self.connection.execute_batch("ROLLBACK"));
         }
-        if ended.is_err() && self.file.lacks_log() {
-            return Err(self.rescue_log());
+        if ended.is_err()
+            && let Some(lost) = self.file.lost()
+        {
+            self.shared.trouble.lose(|| self.give_up(lost));
+            self.shared.trouble.require_log()?;
         }
         ended
     }
 
     /// Who opens the database anew finds what is in its file. What was only in a log that was deleted is still seen by those
-    /// who had it open.
-    fn rescue_log(&self) -> StoreError {
-        let log = self.file.log().display();
-        StoreError::Unavailable(match sqlite_copy::copy_log(&self.connection) {
+    /// who had it open: it is brought into the file, as soon as nobody reads any more.
+    fn give_up(&self, lost: Lost) -> (String, Kept) {
+        // Otherwise who closes it last copies what it takes for the log, which may be another's by then.
+        drop(self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true));
+        let path = self.file.path().display();
+        let began = Instant::now();
+        let copied = match lost {
+            Lost::Replaced => Err("others are in their place".to_owned()),
+            Lost::Deleted => loop {
+                match sqlite_copy::copy_log(&self.connection) {
+                    Ok(()) => break Ok(()),
+                    Err(error) if began.elapsed() > READS_END_WITHIN => break Err(error.to_string()),
+                    Err(_) => thread::sleep(Duration::from_millis(10)),
+                }
+            },
+        };
+        match copied {
             Ok(()) => {
-                format!("{log} is gone; all that was in it is in the file of the database now: start the service again")
+                let said =
+                    format!("what lay beside {path} was deleted; all of it is in the file: start the service again");
+                (said, Kept::All)
             }
-            Err(error) => format!("{log} is gone, and not all that was in it could be kept yet: {error}"),
-        })
+            Err(why) => {
+                let said = format!(
+                    "what lay beside {path} was deleted or replaced, and what was written last may be lost: {why}; keep a copy \
+                     of all files that are there, and start the service again or use `chancery restore`"
+                );
+                (said, Kept::Unsure)
+            }
+        }
     }
 
     /// Runs units one after the other, and those that have come meanwhile; `false` once one of them has left something

@@ -1,6 +1,7 @@
 //! Trouble with the file of a database: remembered where it does not pass, and told without filling the log.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::StoreError;
@@ -12,6 +13,16 @@ const AGAIN: Duration = Duration::from_secs(10);
 #[derive(Default)]
 pub(super) struct Trouble {
     damage: OnceLock<String>,
+    /// Raised before it is known what could be kept: who begins to read would be in the way.
+    is_lost: AtomicBool,
+    lost: OnceLock<(String, Kept)>,
+}
+
+/// Whether all that was acknowledged is in the file of a database that has lost its log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    All,
+    Unsure,
 }
 
 impl Trouble {
@@ -24,6 +35,27 @@ impl Trouble {
 
     pub(super) fn damage(&self) -> Option<StoreError> {
         self.damage.get().map(|said| StoreError::Damaged(said.clone()))
+    }
+
+    /// The database has lost its log: nothing is read or written any more, since others see it otherwise. `keep` says what becomes
+    /// of what was in it.
+    pub(super) fn lose(&self, keep: impl FnOnce() -> (String, Kept)) {
+        self.is_lost.store(true, Ordering::Release);
+        let (said, kept) = self.lost.get_or_init(keep);
+        tracing::error!(?kept, "{said}");
+    }
+
+    pub(super) fn require_log(&self) -> Result<(), StoreError> {
+        if !self.is_lost.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let said = self.lost.get().map_or("the log of the database is gone", |(said, _)| said);
+        Err(StoreError::Unavailable(said.to_owned()))
+    }
+
+    /// Whether all is well again once the database is opened anew.
+    pub(super) fn ends_with_reopening(&self) -> bool {
+        self.lost.get().is_some_and(|(_, kept)| *kept == Kept::All)
     }
 }
 

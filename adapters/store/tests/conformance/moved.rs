@@ -29,33 +29,64 @@ async fn what_was_in_a_log_that_was_deleted_is_kept() {
     let store = open(&path);
     add(&store, &before).await.unwrap();
     fs::remove_file(&log).unwrap();
+    // Whoever opens it meanwhile makes an empty one.
+    fs::write(&log, "").unwrap();
+    assert!(has(&store, &before).await && !store.ends_with_reopening());
     for _ in 0..2 {
         let error = add(&store, &refused).await.unwrap_err().to_string();
-        assert!(error.contains("chancery.db-wal is gone; all that was in it is in the file"), "{error}");
+        assert!(error.contains("was deleted; all of it is in the file: start the service again"), "{error}");
     }
-    assert!(has(&store, &before).await);
-    // As a process that ends with what it has open.
-    let copy = folder.path().join("as-it-is.db");
-    fs::copy(&path, &copy).unwrap();
-    let again = open(&copy);
-    assert!(has(&again, &before).await && !has(&again, &refused).await);
+    let error = store.ping().await.unwrap_err().to_string();
+    assert!(error.contains("was deleted") && store.ends_with_reopening(), "nothing is read either: {error}");
+    // Others have it open before this one ends, which must not do any harm to it.
+    let again = open(&path);
+    let after = make.reseller();
+    add(&again, &after).await.unwrap();
+    drop(store);
+    add(&again, &make.reseller()).await.unwrap();
+    let fresh = open(&path);
+    assert!(has(&fresh, &before).await && has(&fresh, &after).await && !has(&fresh, &refused).await);
 }
 
 #[tokio::test]
-async fn nothing_is_written_beside_a_file_or_a_log_that_is_another_or_away() {
+async fn what_was_replaced_is_not_touched() {
+    for (suffix, instead) in [("-wal", "another"), ("-shm", "another"), ("", "another")] {
+        let (folder, make) = (tempfile::tempdir().unwrap(), Builders::seeded(1));
+        let path = folder.path().join("chancery.db");
+        let replaced = folder.path().join(format!("chancery.db{suffix}"));
+        let store = open(&path);
+        add(&store, &make.reseller()).await.unwrap();
+        match suffix {
+            // As `cp` does it: another content, the same file; without a log.
+            "" => {
+                fs::write(&path, instead).unwrap();
+                fs::remove_file(folder.path().join("chancery.db-wal")).unwrap();
+            }
+            _ => {
+                fs::remove_file(&replaced).unwrap();
+                fs::write(&replaced, instead).unwrap();
+            }
+        }
+        let error = add(&store, &make.reseller()).await.unwrap_err().to_string();
+        assert!(error.contains("may be lost: others are in their place"), "{suffix}: {error}");
+        assert!(store.ping().await.is_err() && store.empty_log().is_err() && !store.ends_with_reopening());
+        drop(store);
+        assert_eq!(fs::read(&replaced).unwrap(), instead.as_bytes(), "{suffix}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_written_into_a_file_that_is_away_until_it_is_back() {
     let (folder, make) = (tempfile::tempdir().unwrap(), Builders::seeded(1));
-    let (path, log) = (folder.path().join("chancery.db"), folder.path().join("chancery.db-wal"));
-    let away = folder.path().join("away");
+    let (path, away) = (folder.path().join("chancery.db"), folder.path().join("away"));
     let store = open(&path);
     add(&store, &make.reseller()).await.unwrap();
-    for moved in [&path, &log] {
-        fs::rename(moved, &away).unwrap();
-        fs::write(moved, "another").unwrap();
-        let error = add(&store, &make.reseller()).await.unwrap_err();
-        assert!(error.to_string().contains("are not the files any more that were opened"), "{error}");
-        assert!(store.empty_log().is_err());
-        assert_eq!(fs::read(moved).unwrap(), b"another");
-        fs::rename(&away, moved).unwrap();
-        add(&store, &make.reseller()).await.unwrap();
-    }
+    fs::rename(&path, &away).unwrap();
+    fs::write(&path, "another").unwrap();
+    let error = add(&store, &make.reseller()).await.unwrap_err();
+    assert!(error.to_string().contains("are not the files any more that were opened"), "{error}");
+    assert!(store.empty_log().is_err());
+    assert_eq!(fs::read(&path).unwrap(), b"another");
+    fs::rename(&away, &path).unwrap();
+    add(&store, &make.reseller()).await.unwrap();
 }

@@ -31,6 +31,7 @@ pub fn run(target: &Target, args: &BackupArgs) -> Result<(), Failure> {
             .advise("use pg_dump, or the archiving of your PostgreSQL server, for this one"));
     };
     installation.require_database()?;
+    installation.require_one_name()?;
     let facts = Store::facts(&installation.database, &installation.store);
     let facts = facts.map_err(|error| installation.not_opened(error))?;
     // Before an upgrade is when a backup is needed most; what is of an earlier release cannot be written to, though.

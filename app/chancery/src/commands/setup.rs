@@ -126,6 +126,7 @@ fn refuse_a_second_keyring(installation: &Installation, store: &Store) -> Result
 /// Applies what the database's schema lacks.
 pub fn migrate(target: &Target) -> Result<(), Failure> {
     let installation = target.find()?;
+    installation.require_one_name()?;
     installation.make_private();
     // Opening says more about what is wrong than migrating does.
     let applied =

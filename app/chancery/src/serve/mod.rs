@@ -23,6 +23,7 @@ use chancery_http::tls::{ReloadingCertificate, server_config};
 use chancery_http::{Door, Edge, RequestIdSource, Server, account_for, finish};
 use chancery_publish::{Publisher, PublisherConfig};
 use chancery_service::Services;
+use chancery_store::Store;
 use chancery_workers::{Courier, Eyes, Workers};
 use clap::Args;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -177,6 +178,15 @@ pub async fn run(
     lasting.spawn("webhooks", courier.run(stopped(&stop_last)));
     lasting.spawn("jobs", workers.run(stopped(&stop_last)));
     lasting.spawn("refusals for the audit trail", audit);
+    lasting.spawn("the files of the database", {
+        let (store, stopped) = (assembled.kernel.store.clone(), stopped(&stop_last));
+        async move {
+            tokio::select! {
+                () = stopped => {}
+                () = until_reopening_helps(store) => {}
+            }
+        }
+    });
 
     health.set_ready(true);
     ready()?;
@@ -212,6 +222,13 @@ pub async fn run(
         None => Ok(()),
         // Whoever starts us does so again, and a node that issues nothing must not stay.
         Some(name) => Err(Failure::failed(format!("the work on {name} ended by a fault: see the log"))),
+    }
+}
+
+/// Whoever starts the service again opens the database anew.
+async fn until_reopening_helps(store: Store) {
+    while !store.ends_with_reopening() {
+        tokio::time::sleep(Duration::from_secs(1)).await;
     }
 }
 

@@ -83,8 +83,10 @@ fn a_database_with_two_names_is_not_served() {
     fs::hard_link(&database, &link).unwrap();
     let refused = configured.run(&["serve"]);
     assert!(refused.line(2).contains("has 2 names"), "{refused:?}");
-    let refused = configured.run(&["reseller", "create", "--code", "OTHER", "--name", "Other"]);
-    assert!(refused.line(2).contains("has 2 names"), "{refused:?}");
+    for command in [&["reseller", "create", "--code", "OTHER", "--name", "Other"][..], &["migrate"]] {
+        let refused = configured.run(command);
+        assert!(refused.line(2).contains("has 2 names"), "{refused:?}");
+    }
     fs::remove_file(link).unwrap();
     assert_eq!(get(&configured.serve().admin, "/readyz").status, 200);
 }
@@ -106,6 +108,19 @@ fn nothing_is_taken_for_written_that_goes_into_a_file_which_was_moved() {
         assert!(began.elapsed() < GENEROUS, "it is not ready again");
         std::thread::sleep(Duration::from_millis(100));
     }
+}
+
+#[test]
+fn a_service_whose_log_was_deleted_ends_and_has_everything_when_it_is_started_again() {
+    let configured = Configured::initialised("");
+    let mut serving = configured.serve();
+    let made = configured.run(&["reseller", "create", "--code", "LATE", "--name", "Late"]);
+    assert_eq!(made.code, 0, "{made:?}");
+    fs::remove_file(configured.folder.path().join("chancery.db-wal")).unwrap();
+    assert_eq!(serving.process.ended().code(), Some(1), "whoever starts it is to start it again");
+    assert_eq!(get(&configured.serve().admin, "/readyz").status, 200);
+    let resellers = configured.run(&["reseller", "list"]);
+    assert!(format!("{resellers:?}").contains("LATE"), "{resellers:?}");
 }
 
 #[test]
