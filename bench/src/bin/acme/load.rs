@@ -47,9 +47,11 @@ impl Target {
 
 /// A port that nobody has, and that is given to nobody who asks for any: below those that the system gives out.
 pub(crate) fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(20_000);
+    static TAKEN: AtomicU16 = AtomicU16::new(0);
+    // Those of two runs at a time are not the same.
+    let first = 20_000 + (std::process::id() % 100) as u16 * 100;
     loop {
-        let port = NEXT.fetch_add(1, Ordering::Relaxed);
+        let port = first + TAKEN.fetch_add(1, Ordering::Relaxed);
         if TcpListener::bind(("127.0.0.1", port)).is_ok() {
             return port;
         }

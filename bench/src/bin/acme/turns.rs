@@ -10,16 +10,22 @@ use crate::contender::Contender;
 const SECONDS: u64 = 4;
 
 pub(crate) fn take_turns(contenders: &[Contender], binary: &Path, turns: u32) {
-    // Once without counting: accounts are made, files grow to their size, caches fill.
-    let turn = || -> Vec<Value> {
-        let round = |contender: &Contender| contender.round(binary, contender.best_at, SECONDS);
-        contenders
-            .iter()
-            .map(|contender| round(contender).unwrap_or_else(|| panic!("{} came to a standstill", contender.name)))
-            .collect()
+    let turn = || -> Option<Vec<Value>> {
+        let round = |contender: &Contender| {
+            let round = contender.round(binary, contender.best_at, SECONDS);
+            if round.is_none() {
+                println!("{} came to a standstill", contender.name);
+            }
+            round
+        };
+        contenders.iter().map(round).collect()
     };
-    turn();
-    let turns: Vec<Vec<Value>> = (0..turns).map(|_| turn()).collect();
+    // Once without counting: accounts are made, files grow to their size, caches fill.
+    let warm = turn();
+    let turns: Vec<Vec<Value>> = warm.into_iter().flat_map(|_| (0..turns).map_while(|_| turn())).collect();
+    if turns.is_empty() {
+        return;
+    }
     let of = |which: usize, column: &str| turns.iter().map(|turn| number(&turn[which], column)).collect::<Vec<_>>();
     println!(
         "In turns of {SECONDS} s, the middle of {}; how many times as fast as the others, the middle of each turn's",
