@@ -16,7 +16,7 @@ use chancery_store::{
     CrlEntry, CrlFacts, CrlHead, CrlRow, IssuerKind, IssuerRecord, IssuerRevocation, IssuerState, StoreError, Tx,
 };
 use parking_lot::RwLock;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::authority::Authority;
 use crate::ca_key::unsigned;
@@ -33,6 +33,8 @@ const LIFE: Duration = Duration::from_secs(7 * 86_400);
 const CLAIM: Duration = Duration::from_secs(10);
 /// How long a list is waited for that is to come: some looks.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// So many wait at a time.
+const WAITING: usize = 256;
 
 /// Which of an issuer's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,17 +92,21 @@ pub struct Publication {
     memory: Arc<RwLock<Memory>>,
     /// Told after every look.
     looked: Arc<Notify>,
+    /// Room for those who wait for one.
+    waiting: Arc<Semaphore>,
 }
 
 impl Publication {
     pub(crate) fn new(kernel: Arc<Kernel>, authority: Arc<Authority>) -> Self {
-        Self { kernel, authority, memory: Arc::default(), looked: Arc::default() }
+        let waiting = Arc::new(Semaphore::new(WAITING));
+        Self { kernel, authority, memory: Arc::default(), looked: Arc::default(), waiting }
     }
 
     /// The newest list that this node knows of. A new CA may have issued before its lists are made, and its certificates name
     /// them: those are waited for a little.
     pub async fn expect_crl(&self, issuer: IssuerId, name: CrlName) -> Result<Arc<PublishedCrl>, NoCrl> {
         let listed = async {
+            let mut place = None;
             loop {
                 let mut looked = pin!(self.looked.notified());
                 // From now on, and not only once it is waited for.
@@ -108,14 +114,18 @@ impl Publication {
                 if let Some(crl) = self.crl(issuer, name) {
                     return Ok(crl);
                 }
-                if !self.is_to_come(issuer, name) && !self.may_be_new(issuer) {
+                if !self.is_to_come(issuer, name) {
                     return Err(NoCrl::Unknown);
+                }
+                // Many who wait for what is never going to be there must not keep others out.
+                place = place.or_else(|| self.waiting.try_acquire().ok());
+                if place.is_none() {
+                    return Err(NoCrl::ToCome);
                 }
                 looked.await;
             }
         };
-        let listed = tokio::time::timeout(PATIENCE, listed).await;
-        listed.unwrap_or_else(|_| Err(if self.is_to_come(issuer, name) { NoCrl::ToCome } else { NoCrl::Unknown }))
+        tokio::time::timeout(PATIENCE, listed).await.unwrap_or(Err(NoCrl::ToCome))
     }
 
     /// Whether there is a CA whose list this is. Before the first look nobody can tell.
@@ -131,14 +141,14 @@ impl Publication {
             }
             (CrlName::Root, Some(IssuerKind::Root)) => true,
             (_, Some(_)) => false,
-            (_, None) => memory.cas.is_empty(),
+            (_, None) => memory.cas.is_empty() || self.may_be_new(issuer),
         }
     }
 
     /// Whether another node may have made the CA so lately that this one has not heard of it.
     fn may_be_new(&self, issuer: IssuerId) -> bool {
         let age = |given: Timestamp| self.kernel.now().as_secs().abs_diff(given.as_secs());
-        issuer.given_at().is_some_and(|given| age(given) <= PATIENCE.as_secs())
+        issuer.given_at().is_some_and(|given| age(given) <= (CLAIM + PATIENCE).as_secs())
     }
 
     /// The newest list that this node knows of; asks nobody.
