@@ -49,24 +49,24 @@ impl<S: Shown> CsvReader<S> {
     ) -> Result<Response, ServiceError> {
         let list = self.door.services.certificates.begin_long_list(&self.caller)?;
         let all = Arc::new((self, filter, row, list));
-        Ok(streamed(header, move |ask| {
+        Ok(streamed(header, move |cursor| {
             let all = all.clone();
             async move {
                 let (reader, filter, row, _) = all.as_ref();
                 let Some((account, filter)) = filter.clone() else { return Ok(Page { rows: Vec::new(), next: None }) };
                 let (certificates, caller) = (&reader.door.services.certificates, &reader.caller);
-                reader.require_let_in(&ask).await?;
-                let request = ListRequest { limit: PAGE, cursor: ask.cursor };
+                reader.require_let_in(cursor.is_some()).await?;
+                let request = ListRequest { limit: PAGE, cursor };
                 let page = certificates.list(caller, account, filter, &request).await?;
                 Ok(Page { rows: page.items.iter().map(|one| row(one, caller)).collect(), next: page.next_cursor })
             }
         }))
     }
 
-    /// For every page: who asked must still be let in, as the same, with the same scopes; and so many rows count as a request.
-    async fn require_let_in(&self, ask: &Ask) -> Result<(), ServiceError> {
-        // The first page is that of the request itself.
-        if ask.cursor.is_none() {
+    /// For every further page: who asked must still be let in, as the same, with the same scopes; and as many rows as are looked
+    /// through for a page count as a request.
+    async fn require_let_in(&self, further: bool) -> Result<(), ServiceError> {
+        if !further {
             return Ok(());
         }
         let (services, known) = (&self.door.services, &self.caller);
@@ -74,16 +74,8 @@ impl<S: Shown> CsvReader<S> {
         if caller.reseller != known.reseller || caller.scopes != known.scopes {
             return Err(ServiceError::Internal("the caller's scopes are others by now".to_owned()));
         }
-        if ask.counts { count_rows(&services.limits, known.reseller).await } else { Ok(()) }
+        count_page(&services.limits, known.reseller).await
     }
-}
-
-/// What is asked for next.
-struct Ask {
-    /// Where it begins; nowhere where that is the beginning.
-    cursor: Option<String>,
-    /// Whether as many rows as a page may have were written, or looked through in vain, since something counted last.
-    counts: bool,
 }
 
 /// A part of a list.
@@ -95,23 +87,17 @@ struct Page {
 
 /// A list, written page by page as it is read. One that breaks off in the middle ends the connection, so that nobody takes a part
 /// of it for the whole.
-fn streamed<F>(header: &'static str, page: impl Fn(Ask) -> F + Send + 'static) -> Response
+fn streamed<F>(header: &'static str, page: impl Fn(Option<String>) -> F + Send + 'static) -> Response
 where
     F: Future<Output = Result<Page, ServiceError>> + Send + 'static,
 {
     let header = stream::once(std::future::ready(Ok(header.to_owned())));
-    let first = Some((None, 0));
-    let pages = stream::try_unfold(first, move |part: Option<(Option<String>, usize)>| {
-        let part = part.map(|(cursor, written)| {
-            let counts = written >= PAGE as usize;
-            (page(Ask { cursor, counts }), if counts { written - PAGE as usize } else { written })
-        });
+    let pages = stream::try_unfold(Some(None), move |place: Option<Option<String>>| {
+        let part = place.map(&page);
         async move {
-            let Some((page, written)) = part else { return Ok::<_, ServiceError>(None) };
-            let Page { rows, next } = page.await.inspect_err(|error| tracing::warn!(%error, "a list breaks off"))?;
-            // A page that is empty and not the last has looked through as much as one that is full.
-            let looked = if rows.is_empty() { PAGE as usize } else { rows.len() };
-            Ok(Some((rows.concat(), next.map(|next| (Some(next), written + looked)))))
+            let Some(part) = part else { return Ok::<_, ServiceError>(None) };
+            let Page { rows, next } = part.await.inspect_err(|error| tracing::warn!(%error, "a list breaks off"))?;
+            Ok(Some((rows.concat(), next.map(Some))))
         }
     });
     let headers =
@@ -119,9 +105,9 @@ where
     (headers, Body::from_stream(header.chain(pages))).into_response()
 }
 
-/// Counts so many further rows as the request that they are as good as. Where there were too many it waits, since a list that breaks off
-/// is of no use to anybody.
-async fn count_rows(limits: &Limits, reseller: ResellerId) -> Result<(), ServiceError> {
+/// Counts a further page as the request that it is as good as. Where there were too many it waits, since a list that breaks off is of
+/// no use to anybody.
+async fn count_page(limits: &Limits, reseller: ResellerId) -> Result<(), ServiceError> {
     for _ in 0..MOST_WAITS {
         let decision = limits.take(Limit::Requests, &reseller.to_string()).await;
         let Some(refused) = decision.filter(|decision| !decision.allowed()) else { return Ok(()) };
@@ -141,39 +127,7 @@ pub fn csv_field(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
-    use http_body_util::BodyExt;
-
     use super::*;
-
-    #[tokio::test]
-    async fn rows_count_and_not_pages() {
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let asks = Arc::clone(&asked);
-        let response = streamed("header\r\n", move |Ask { cursor, counts }| {
-            let page: u32 = cursor.map_or(0, |cursor| cursor.parse().unwrap());
-            asks.lock().unwrap().push(counts);
-            let next = (page < 5).then(|| (page + 1).to_string());
-            async move { Ok(Page { rows: vec!["row\r\n".to_owned(); 400], next }) }
-        });
-        let list = response.into_body().collect().await.unwrap().to_bytes();
-        assert_eq!(list.iter().filter(|byte| **byte == b'\n').count(), 1 + 6 * 400);
-        assert_eq!(*asked.lock().unwrap(), [false, false, false, true, false, true]);
-    }
-
-    #[tokio::test]
-    async fn pages_without_rows_count() {
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let asks = Arc::clone(&asked);
-        let response = streamed("header\r\n", move |Ask { cursor, counts }| {
-            asks.lock().unwrap().push(counts);
-            let next = cursor.is_none_or(|cursor| cursor.len() < 3).then(|| "x".repeat(asks.lock().unwrap().len()));
-            async move { Ok(Page { rows: Vec::new(), next }) }
-        });
-        response.into_body().collect().await.unwrap();
-        assert_eq!(*asked.lock().unwrap(), [false, true, true, true]);
-    }
 
     #[test]
     fn a_field_is_text_and_stays_one_field() {
