@@ -33,8 +33,8 @@ const LIFE: Duration = Duration::from_secs(7 * 86_400);
 const CLAIM: Duration = Duration::from_secs(10);
 /// How long a list is waited for that is to come: some looks.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// So many wait at a time.
-const WAITING: usize = 256;
+/// So many wait at a time for lists of CAs that nobody knows of.
+const STRANGERS: usize = 256;
 
 /// Which of an issuer's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -92,14 +92,14 @@ pub struct Publication {
     memory: Arc<RwLock<Memory>>,
     /// Told after every look.
     looked: Arc<Notify>,
-    /// Room for those who wait for one.
-    waiting: Arc<Semaphore>,
+    /// Room for those who wait for a list of a CA that nobody knows of.
+    strangers: Arc<Semaphore>,
 }
 
 impl Publication {
     pub(crate) fn new(kernel: Arc<Kernel>, authority: Arc<Authority>) -> Self {
-        let waiting = Arc::new(Semaphore::new(WAITING));
-        Self { kernel, authority, memory: Arc::default(), looked: Arc::default(), waiting }
+        let strangers = Arc::new(Semaphore::new(STRANGERS));
+        Self { kernel, authority, memory: Arc::default(), looked: Arc::default(), strangers }
     }
 
     /// The newest list that this node knows of. A new CA may have issued before its lists are made, and its certificates name
@@ -117,10 +117,9 @@ impl Publication {
                 if !self.is_to_come(issuer, name) {
                     return Err(NoCrl::Unknown);
                 }
-                // Many who wait for what is never going to be there must not keep others out.
-                place = place.or_else(|| self.waiting.try_acquire().ok());
-                if place.is_none() {
-                    return Err(NoCrl::ToCome);
+                // Many who wait for what nobody knows of must not keep others out.
+                if place.is_none() && self.kind(issuer).is_none() {
+                    place = Some(self.strangers.try_acquire().map_err(|_| NoCrl::ToCome)?);
                 }
                 looked.await;
             }
@@ -130,19 +129,20 @@ impl Publication {
 
     /// Whether there is a CA whose list this is. Before the first look nobody can tell.
     fn is_to_come(&self, issuer: IssuerId, name: CrlName) -> bool {
-        let memory = self.memory.read();
-        let kind = match memory.cas.get(&issuer) {
-            Some(ca) => Some(ca.kind),
-            None => self.authority.find(issuer).map(|_| IssuerKind::Issuing),
-        };
-        match (name, kind) {
+        match (name, self.kind(issuer)) {
             (CrlName::Shard(shard), Some(IssuerKind::Issuing)) => {
                 shard < self.kernel.settings.issuing.crls(issuer).count()
             }
             (CrlName::Root, Some(IssuerKind::Root)) => true,
             (_, Some(_)) => false,
-            (_, None) => memory.cas.is_empty() || self.may_be_new(issuer),
+            (_, None) => self.memory.read().cas.is_empty() || self.may_be_new(issuer),
         }
+    }
+
+    /// Of a CA that this node knows of.
+    fn kind(&self, issuer: IssuerId) -> Option<IssuerKind> {
+        let known = self.memory.read().cas.get(&issuer).map(|ca| ca.kind);
+        known.or_else(|| self.authority.find(issuer).map(|_| IssuerKind::Issuing))
     }
 
     /// Whether another node may have made the CA so lately that this one has not heard of it.
