@@ -1,6 +1,7 @@
 //! The two databases: threads that own connections and run units of work on them.
 
 pub(crate) mod facts;
+mod lost_log;
 mod open_file;
 mod postgres;
 mod sqlite;

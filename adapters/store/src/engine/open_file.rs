@@ -1,6 +1,6 @@
 //! The files of a SQLite database as they were opened, and whether they still have their names.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -20,12 +20,14 @@ pub(super) struct OpenFile {
 /// The device and the number that a file has on it.
 type Identity = (u64, u64);
 
-/// What has become of the log and its index.
+/// What was lost beside a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lost {
-    /// Nobody has written to the database since: all that was in the log can be kept.
-    Deleted,
-    /// Others are in their place, or the file is another's now.
+    /// The log, and there is no other: what was in it can be brought into the file.
+    Log,
+    /// The index of the log alone, which is made anew by whoever opens the database next.
+    Index,
+    /// The log, and another's is in its place, or the file is another's.
     Replaced,
 }
 
@@ -54,24 +56,21 @@ impl OpenFile {
         )))
     }
 
-    /// Whether the log or its index is lost; while the file itself is away, that is not known.
+    /// What is lost; while the file itself is away, that is not known.
     pub(super) fn lost(&self) -> Option<Lost> {
         if !self.has_its_name() {
             return None;
         }
-        let mut lost = None;
-        for (path, known) in &self.beside {
-            match fs::metadata(path) {
-                Ok(found) if (found.dev(), found.ino()) == *known => {}
-                // Whoever opens a database without a log makes an empty one, and may come no further.
-                Ok(found) if found.len() == 0 => lost = lost.or(Some(Lost::Deleted)),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => lost = lost.or(Some(Lost::Deleted)),
-                Ok(_) | Err(_) => lost = Some(Lost::Replaced),
+        let [(log, known), (index, known_index)] = &self.beside;
+        match fs::metadata(log) {
+            Ok(found) if identity_of(&found) == *known => {
+                let is_there = identity(index).is_ok_and(|found| found == *known_index);
+                (!is_there).then_some(Lost::Index)
             }
-        }
-        match lost {
-            Some(Lost::Deleted) if !self.has_log() => Some(Lost::Replaced),
-            lost => lost,
+            Ok(found) if found.len() > 0 => Some(Lost::Replaced),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Some(Lost::Replaced),
+            // Whoever opens a database without a log makes an empty one, and changes nothing by that.
+            Ok(_) | Err(_) => Some(if self.has_log() { Lost::Log } else { Lost::Replaced }),
         }
     }
 
@@ -95,5 +94,9 @@ impl OpenFile {
 }
 
 fn identity(path: &Path) -> io::Result<Identity> {
-    fs::metadata(path).map(|file| (file.dev(), file.ino()))
+    fs::metadata(path).map(|file| identity_of(&file))
+}
+
+fn identity_of(file: &Metadata) -> Identity {
+    (file.dev(), file.ino())
 }

@@ -19,9 +19,10 @@ use crate::unit::{Errand, Kind, Settled, Unit};
 
 use super::enqueue;
 use super::facts::open_untouched;
-use super::open_file::{Lost, OpenFile};
+use super::lost_log;
+use super::open_file::OpenFile;
 use super::sqlite_copy;
-use super::trouble::{Kept, Told, Trouble};
+use super::trouble::{Told, Trouble};
 
 /// What the writer keeps in memory of the file.
 const WRITER_CACHE_KIB: i64 = 16 * 1024;
@@ -33,8 +34,6 @@ const GATHERS_FOR: Duration = Duration::from_millis(5);
 /// How long more are waited for, at most, where many come: what all of them change is written once less for each commit that is
 /// saved.
 const WAITS_FOR: Duration = Duration::from_millis(2);
-/// How long those who read may take to end once the log is lost.
-const READS_END_WITHIN: Duration = Duration::from_secs(5);
 /// So many units in one commit are many. Where there are fewer, whoever waited would wait for nobody.
 const MANY: usize = 8;
 
@@ -277,9 +276,13 @@ impl Writer {
 
     /// Commits what `work` has done if it says so, and takes it back otherwise.
     fn in_transaction(&self, work: impl FnOnce() -> Result<bool, StoreError>) -> Result<bool, StoreError> {
-        self.shared.trouble.require_log()?;
-        self.run("BEGIN IMMEDIATE")?;
-        let ended = work().and_then(|keep| {
+        let trouble = &self.shared.trouble;
+        if trouble.require_log().is_err() {
+            lost_log::keep(&self.connection, &self.file, trouble);
+            trouble.require_log()?;
+        }
+        let begun = self.run("BEGIN IMMEDIATE").map_err(StoreError::from);
+        let ended = begun.and_then(|()| work()).and_then(|keep| {
             let begun = Instant::now();
             if keep {
                 self.file.require_there()?;
@@ -291,46 +294,11 @@ impl Writer {
         if ended.is_err() && !self.connection.is_autocommit() {
             drop(self.connection.execute_batch("ROLLBACK"));
         }
-        if ended.is_err()
-            && let Some(lost) = self.file.lost()
-        {
-            self.shared.trouble.lose(|| self.give_up(lost));
-            self.shared.trouble.require_log()?;
+        if ended.is_err() && self.file.lost().is_some() {
+            lost_log::keep(&self.connection, &self.file, trouble);
+            trouble.require_log()?;
         }
         ended
-    }
-
-    /// Who opens the database anew finds what is in its file. What was only in a log that was deleted is still seen by those
-    /// who had it open: it is brought into the file, as soon as nobody reads any more.
-    fn give_up(&self, lost: Lost) -> (String, Kept) {
-        // Otherwise who closes it last copies what it takes for the log, which may be another's by then.
-        drop(self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true));
-        let path = self.file.path().display();
-        let began = Instant::now();
-        let copied = match lost {
-            Lost::Replaced => Err("others are in their place".to_owned()),
-            Lost::Deleted => loop {
-                match sqlite_copy::copy_log(&self.connection) {
-                    Ok(()) => break Ok(()),
-                    Err(error) if began.elapsed() > READS_END_WITHIN => break Err(error.to_string()),
-                    Err(_) => thread::sleep(Duration::from_millis(10)),
-                }
-            },
-        };
-        match copied {
-            Ok(()) => {
-                let said =
-                    format!("what lay beside {path} was deleted; all of it is in the file: start the service again");
-                (said, Kept::All)
-            }
-            Err(why) => {
-                let said = format!(
-                    "what lay beside {path} was deleted or replaced, and what was written last may be lost: {why}; keep a copy \
-                     of all files that are there, and start the service again or use `chancery restore`"
-                );
-                (said, Kept::Unsure)
-            }
-        }
     }
 
     /// Runs units one after the other, and those that have come meanwhile; `false` once one of them has left something

@@ -4,6 +4,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
+
 use crate::error::StoreError;
 
 /// How often the same trouble is told.
@@ -13,15 +15,16 @@ const AGAIN: Duration = Duration::from_secs(10);
 #[derive(Default)]
 pub(super) struct Trouble {
     damage: OnceLock<String>,
-    /// Raised before it is known what could be kept: who begins to read would be in the way.
+    /// Raised before it is known what can be kept: who begins to read would be in the way.
     is_lost: AtomicBool,
-    lost: OnceLock<(String, Kept)>,
+    loss: Mutex<Option<(String, Kept)>>,
 }
 
 /// Whether all that was acknowledged is in the file of a database that has lost its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
     All,
+    NotYet,
     Unsure,
 }
 
@@ -37,25 +40,36 @@ impl Trouble {
         self.damage.get().map(|said| StoreError::Damaged(said.clone()))
     }
 
-    /// The database has lost its log: nothing is read or written any more, since others see it otherwise. `keep` says what becomes
-    /// of what was in it.
-    pub(super) fn lose(&self, keep: impl FnOnce() -> (String, Kept)) {
+    /// The database has lost its log: nothing is read or written any more, since others see it otherwise.
+    pub(super) fn lose(&self) {
         self.is_lost.store(true, Ordering::Release);
-        let (said, kept) = self.lost.get_or_init(keep);
-        tracing::error!(?kept, "{said}");
+    }
+
+    /// Says what has become of what was in it.
+    pub(super) fn tell_loss(&self, said: String, kept: Kept) {
+        let mut loss = self.loss.lock();
+        if loss.as_ref().is_none_or(|(told, _)| *told != said) {
+            tracing::error!("{said}");
+        }
+        *loss = Some((said, kept));
+    }
+
+    /// Whether more can be kept than has been.
+    pub(super) fn may_keep_more(&self) -> bool {
+        self.loss.lock().as_ref().is_none_or(|(_, kept)| *kept == Kept::NotYet)
     }
 
     pub(super) fn require_log(&self) -> Result<(), StoreError> {
         if !self.is_lost.load(Ordering::Acquire) {
             return Ok(());
         }
-        let said = self.lost.get().map_or("the log of the database is gone", |(said, _)| said);
-        Err(StoreError::Unavailable(said.to_owned()))
+        let said = self.loss.lock().as_ref().map(|(said, _)| said.clone());
+        Err(StoreError::Unavailable(said.unwrap_or_else(|| "the log of the database is gone".to_owned())))
     }
 
     /// Whether all is well again once the database is opened anew.
     pub(super) fn ends_with_reopening(&self) -> bool {
-        self.lost.get().is_some_and(|(_, kept)| *kept == Kept::All)
+        self.loss.lock().as_ref().is_some_and(|(_, kept)| *kept == Kept::All)
     }
 }
 

@@ -34,7 +34,7 @@ async fn what_was_in_a_log_that_was_deleted_is_kept() {
     assert!(has(&store, &before).await && !store.ends_with_reopening());
     for _ in 0..2 {
         let error = add(&store, &refused).await.unwrap_err().to_string();
-        assert!(error.contains("was deleted; all of it is in the file: start the service again"), "{error}");
+        assert!(error.contains("was deleted; all that was in it is in the file: start the service again"), "{error}");
     }
     let error = store.ping().await.unwrap_err().to_string();
     assert!(error.contains("was deleted") && store.ends_with_reopening(), "nothing is read either: {error}");
@@ -49,29 +49,60 @@ async fn what_was_in_a_log_that_was_deleted_is_kept() {
 }
 
 #[tokio::test]
-async fn what_was_replaced_is_not_touched() {
-    for (suffix, instead) in [("-wal", "another"), ("-shm", "another"), ("", "another")] {
+async fn what_was_in_a_log_that_was_deleted_is_kept_once_nobody_reads_any_more() {
+    let (folder, make) = (tempfile::tempdir().unwrap(), Builders::seeded(1));
+    let (path, log) = (folder.path().join("chancery.db"), folder.path().join("chancery.db-wal"));
+    let before = make.reseller();
+    let store = open(&path);
+    let reader = rusqlite::Connection::open(&path).unwrap();
+    reader.execute_batch("BEGIN; SELECT * FROM resellers").unwrap();
+    add(&store, &before).await.unwrap();
+    fs::remove_file(&log).unwrap();
+    let error = add(&store, &make.reseller()).await.unwrap_err().to_string();
+    assert!(error.contains("do not stop the service before") && !store.ends_with_reopening(), "{error}");
+    reader.execute_batch("COMMIT").unwrap();
+    assert!(add(&store, &make.reseller()).await.is_err() && store.ends_with_reopening());
+    drop((store, reader));
+    assert!(has(&open(&path), &before).await);
+}
+
+#[tokio::test]
+async fn an_index_that_was_deleted_is_made_anew() {
+    for instead in [None, Some("another")] {
         let (folder, make) = (tempfile::tempdir().unwrap(), Builders::seeded(1));
-        let path = folder.path().join("chancery.db");
-        let replaced = folder.path().join(format!("chancery.db{suffix}"));
+        let (path, index) = (folder.path().join("chancery.db"), folder.path().join("chancery.db-shm"));
+        let before = make.reseller();
+        let store = open(&path);
+        add(&store, &before).await.unwrap();
+        fs::remove_file(&index).unwrap();
+        instead.iter().for_each(|other| fs::write(&index, other).unwrap());
+        let error = add(&store, &make.reseller()).await.unwrap_err().to_string();
+        assert!(error.contains("the index of the log") && store.ends_with_reopening(), "{error}");
+        // As another process finds it: in this one, connections to a file share their index.
+        let elsewhere = tempfile::tempdir().unwrap();
+        for name in ["chancery.db", "chancery.db-wal"] {
+            fs::copy(folder.path().join(name), elsewhere.path().join(name)).unwrap();
+        }
+        drop(store);
+        assert!(has(&open(&elsewhere.path().join("chancery.db")), &before).await);
+    }
+}
+
+#[tokio::test]
+async fn what_was_replaced_is_not_touched() {
+    for replaced in ["chancery.db-wal", "chancery.db"] {
+        let (folder, make) = (tempfile::tempdir().unwrap(), Builders::seeded(1));
+        let (path, log) = (folder.path().join("chancery.db"), folder.path().join("chancery.db-wal"));
         let store = open(&path);
         add(&store, &make.reseller()).await.unwrap();
-        match suffix {
-            // As `cp` does it: another content, the same file; without a log.
-            "" => {
-                fs::write(&path, instead).unwrap();
-                fs::remove_file(folder.path().join("chancery.db-wal")).unwrap();
-            }
-            _ => {
-                fs::remove_file(&replaced).unwrap();
-                fs::write(&replaced, instead).unwrap();
-            }
-        }
+        fs::remove_file(&log).unwrap();
+        // As `cp` does it: another content, and of the database the same file.
+        fs::write(folder.path().join(replaced), "another").unwrap();
         let error = add(&store, &make.reseller()).await.unwrap_err().to_string();
-        assert!(error.contains("may be lost: others are in their place"), "{suffix}: {error}");
+        assert!(error.contains("has another log, or is another database"), "{replaced}: {error}");
         assert!(store.ping().await.is_err() && store.empty_log().is_err() && !store.ends_with_reopening());
         drop(store);
-        assert_eq!(fs::read(&replaced).unwrap(), instead.as_bytes(), "{suffix}");
+        assert_eq!(fs::read(folder.path().join(replaced)).unwrap(), b"another");
     }
 }
 

@@ -212,10 +212,12 @@ pub async fn run(
         tracing::warn!("gave up taking this node off the list");
     }
     let store = assembled.kernel.store.clone();
+    let has_log = !store.ends_with_reopening();
     match tokio::task::spawn_blocking(move || store.empty_log()).await {
         Ok(Ok(())) => {}
-        // Nothing is lost: the next start finds it there, where the log is.
-        left => tracing::warn!(?left, "what was written last was left in the log beside the database"),
+        // Nothing is lost: the next start finds it there.
+        left if has_log => tracing::warn!(?left, "what was written last is still in the log beside the database"),
+        _ => {}
     }
     tracing::info!("stopped");
     match ended {
