@@ -220,6 +220,17 @@ impl Store {
         }
     }
 
+    /// Looks whether a SQLite database still has its files, and keeps what was in a log that was deleted. The sooner that is known,
+    /// the less somebody else has done in between.
+    pub async fn look_after_files(&self) {
+        if let Backend::Sqlite(pool) = self.backend.as_ref()
+            && !pool.has_its_files()
+        {
+            // Whoever writes finds out the rest, and does what can be done.
+            let _refused = self.write(|tx| tx.try_to_write()).await;
+        }
+    }
+
     /// Whether nothing is read or written any more, and everything is once the database has been opened anew: the log of a SQLite
     /// database was deleted, and what was in it is in the file.
     pub fn ends_with_reopening(&self) -> bool {

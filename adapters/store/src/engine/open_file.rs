@@ -4,6 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use crate::error::StoreError;
 
@@ -15,6 +16,8 @@ pub(super) struct OpenFile {
     identity: Identity,
     /// The log and its index.
     beside: [(PathBuf, Identity); 2],
+    /// What the file said of itself when that was asked for, which is done once.
+    has_log: Arc<OnceLock<bool>>,
 }
 
 /// The device and the number that a file has on it.
@@ -41,7 +44,8 @@ impl OpenFile {
             let name = PathBuf::from(name);
             known(&name).map(|identity| (name, identity))
         };
-        Ok(Self { path: path.to_owned(), identity: known(path)?, beside: [beside("-wal")?, beside("-shm")?] })
+        let (identity, beside) = (known(path)?, [beside("-wal")?, beside("-shm")?]);
+        Ok(Self { path: path.to_owned(), identity, beside, has_log: Arc::default() })
     }
 
     pub(super) fn require_there(&self) -> Result<(), StoreError> {
@@ -84,12 +88,14 @@ impl OpenFile {
 
     /// Whether it says of itself that it has a log: a backup that was written over it does not.
     fn has_log(&self) -> bool {
-        let Ok(mut file) = File::open(&self.path) else { return false };
-        let mut head = [0; 20];
-        let read = file.read_exact(&mut head);
-        // To close it would take SQLite's locks away from this process.
-        std::mem::forget(file);
-        read.is_ok() && head[18..] == [2, 2]
+        *self.has_log.get_or_init(|| {
+            let Ok(mut file) = File::open(&self.path) else { return false };
+            let mut head = [0; 20];
+            let read = file.read_exact(&mut head);
+            // To close it would take SQLite's locks away from this process.
+            std::mem::forget(file);
+            read.is_ok() && head[18..] == [2, 2]
+        })
     }
 }
 

@@ -114,6 +114,11 @@ impl Pool {
         sqlite_copy::empty_log(file.path())
     }
 
+    /// Whether the files are those that were opened; there are none where nothing is written.
+    pub(crate) fn has_its_files(&self) -> bool {
+        self.file.as_ref().is_none_or(|file| file.require_there().is_ok())
+    }
+
     /// Whether all that is amiss ends when the database is opened anew.
     pub(crate) fn ends_with_reopening(&self) -> bool {
         self.shared.trouble.ends_with_reopening()

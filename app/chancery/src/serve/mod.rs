@@ -51,6 +51,8 @@ use lasting::Lasting;
 
 /// How long the last things that are to be written may take.
 const LAST: Duration = Duration::from_secs(10);
+/// How often the files of the database are looked after.
+const LOOK: Duration = Duration::from_millis(500);
 
 #[derive(Args, Debug)]
 pub struct ServeArgs {
@@ -230,7 +232,8 @@ pub async fn run(
 /// Whoever starts the service again opens the database anew.
 async fn until_reopening_helps(store: Store) {
     while !store.ends_with_reopening() {
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        tokio::time::sleep(LOOK).await;
+        store.look_after_files().await;
     }
 }
 
