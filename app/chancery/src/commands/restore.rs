@@ -14,7 +14,7 @@ use clap::Args;
 use super::context::{Context, quiet};
 use crate::config::span;
 use crate::failure::Failure;
-use crate::files::{beside, folder_of, private_folder, unwritable};
+use crate::files::{behind_links, beside, folder_of, private_folder, unwritable};
 use crate::installation::{Installation, Kek};
 use crate::print::{Printer, record};
 use crate::target::Target;
@@ -127,10 +127,12 @@ fn prepare(
     draft: &Path,
     trust_clock: bool,
 ) -> Result<Settled, Failure> {
-    // A plain copy needs no more than to read the file. Only where somebody kept a log beside it, that is a part of it.
-    let copied = match beside(from, "-wal").exists() {
-        true => Store::copy_file(from, draft).map_err(|error| error.to_string()),
-        false => fs::copy(from, draft).map(drop).map_err(|error| error.to_string()),
+    // A plain copy needs no more than to read the file. Only where somebody kept a log beside it, that is a part of it; a link
+    // has none, the file that it leads to may.
+    let file = behind_links(from);
+    let copied = match beside(&file, "-wal").exists() {
+        true => Store::copy_file(&file, draft).map_err(|error| error.to_string()),
+        false => fs::copy(&file, draft).map(drop).map_err(|error| error.to_string()),
     };
     copied.map_err(|error| Failure::failed(format!("cannot copy {}: {error}", from.display())))?;
     fs::set_permissions(draft, fs::Permissions::from_mode(0o600))

@@ -341,6 +341,28 @@ fn a_link_to_a_database_that_is_lost_stays_one() {
     assert_eq!(configured.run(&["ca", "list", "--json"]).json().as_array().unwrap().len(), 4);
 }
 
+/// A copy of the files of a database, log and all, is one also where it is named by a link to the first of them.
+#[test]
+fn a_link_to_a_copy_brings_its_log_along() {
+    let configured = Configured::initialised("");
+    let folder = configured.folder.path();
+    let (database, copy, link) = (folder.join("chancery.db"), folder.join("copy.db"), folder.join("latest.db"));
+    assert_eq!(configured.run(&["reseller", "create", "--code", "R", "--name", "in the file"]).code, 0);
+    let connection = rusqlite::Connection::open(&database).unwrap();
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    connection.execute("UPDATE resellers SET name = 'in the log'", []).unwrap();
+    for part in ["", "-wal"] {
+        fs::copy(folder.join(format!("chancery.db{part}")), folder.join(format!("copy.db{part}"))).unwrap();
+    }
+    drop(connection);
+    assert!(fs::metadata(folder.join("copy.db-wal")).unwrap().len() > 0);
+    std::os::unix::fs::symlink(&copy, &link).unwrap();
+    let done = configured.run(&["restore", "--from", link.to_str().unwrap(), "--replace"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let resellers = configured.run(&["reseller", "list", "--json"]).json();
+    assert_eq!(resellers[0]["name"], "in the log");
+}
+
 /// Whatever a database is called, one service has it, and nobody replaces it meanwhile.
 #[test]
 fn a_link_does_not_lead_around_the_lock() {
