@@ -166,6 +166,9 @@ pub enum Cap {
     OpenOrders,
     Policies,
     PoliciesOfGroup,
+    /// Bytes of rules that the policies of a reseller have together.
+    Rules,
+    GroupsOfAccount,
     Webhooks,
     LongLists,
 }
@@ -179,6 +182,13 @@ impl Cap {
             Self::Policies => format!("there are {most} policies, and no more are kept; delete some first"),
             Self::PoliciesOfGroup => {
                 format!("the group has {most} policies, and no more are looked at for one order")
+            }
+            Self::Rules => format!(
+                "the rules of all policies are longer than {} KiB together, and no more are kept; shorten or delete some first",
+                most / 1024
+            ),
+            Self::GroupsOfAccount => {
+                format!("an account would be in more than {most} groups; take it out of some first")
             }
             Self::LongLists => format!("{most} lists are on their way already; wait until one of them has been read"),
             Self::Webhooks => format!("there are {most} webhooks already, and no more may be; delete one first"),

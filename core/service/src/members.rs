@@ -9,9 +9,12 @@ use serde_json::json;
 use crate::account_lookup::AccountLookup;
 use crate::caller::Caller;
 use crate::cursor::{ListName, ListRequest, Listed};
-use crate::error::{Noun, ServiceError};
+use crate::error::{Cap, Noun, ServiceError};
 use crate::groups::{Groups, claim};
 use crate::kernel::Kernel;
+
+/// Each order asks the policies of all groups that its account is in.
+const MOST_GROUPS: u32 = 100;
 
 impl Groups {
     /// A page of the accounts in a group, newest account first.
@@ -135,14 +138,14 @@ fn transfer(
     let (mut left, mut strangers, mut joined) = (Vec::new(), Vec::new(), Vec::new());
     for (member, names) in members {
         match from {
-            Some(from) if tx.remove_member(from, *member)? => left.push(member.to_string()),
+            Some(from) if tx.remove_member(from, *member)? => left.push(*member),
             Some(_) => strangers.extend(names.iter().cloned()),
             None => {}
         }
         if let Some(to) = to
             && tx.add_member(to, *member, now)?
         {
-            joined.push(member.to_string());
+            joined.push(*member);
         }
     }
     if !strangers.is_empty() {
@@ -151,14 +154,22 @@ fn transfer(
     if from == to {
         return Ok(Vec::new());
     }
+    // Whoever has moved is in as many as before.
+    if from.is_none() {
+        let groups = tx.ask_each(&joined, |tx, member| tx.groups_of_account_up_to(*member, MOST_GROUPS + 1))?;
+        if groups.into_iter().any(|groups| groups > i64::from(MOST_GROUPS)) {
+            return Err(ServiceError::TooMany(Cap::GroupsOfAccount, MOST_GROUPS));
+        }
+    }
     for (group, by) in [(from, -size(&left)?), (to, size(&joined)?)] {
         if let Some(group) = group.filter(|_| by != 0) {
             tx.change_member_count(group, by, now)?;
         }
     }
-    Ok(if from.is_some() { left } else { joined })
+    let changed = if from.is_some() { left } else { joined };
+    Ok(changed.iter().map(ToString::to_string).collect())
 }
 
-fn size(list: &[String]) -> Result<i64, ServiceError> {
+fn size(list: &[AccountId]) -> Result<i64, ServiceError> {
     i64::try_from(list.len()).map_err(ServiceError::internal)
 }

@@ -65,6 +65,10 @@ pub struct Evaluation {
     pub applied: Vec<(Option<PolicyId>, Name)>,
 }
 
+/// How long the rules of all policies of a reseller may be together, in bytes: an account may be subject to all of them, and
+/// then each of its orders reads all of them.
+const LONGEST_RULES: u32 = 2 * 1024 * 1024;
+
 #[derive(Clone)]
 pub struct Policies {
     kernel: Arc<Kernel>,
@@ -104,6 +108,7 @@ impl Policies {
             if !tx.insert_policy(&policy)? {
                 return Err(ServiceError::NameInUse(Noun::Policy, policy.name.to_string()));
             }
+            require_room_for_rules(tx, &by, 0)?;
             kernel.audit(tx, &by, Action::PolicyCreate, policy.id, &json!({"after": describe(&policy)}))?;
             Ok(PolicyDetails { policy, groups: Vec::new() })
         };
@@ -154,7 +159,9 @@ impl Policies {
                 }
                 let PolicyInput { name, description, rules } = input.clone();
                 let after = Policy { name, description, rules, updated_at: kernel.now(), ..before.clone() };
+                let length = tx.length_of_rules(caller.reseller)?;
                 tx.save_policy(&after)?;
+                require_room_for_rules(tx, &caller, length)?;
                 let detail = json!({"before": describe(&before), "after": describe(&after)});
                 kernel.audit(tx, &caller, Action::PolicyReplace, id, &detail)?;
                 Ok(PolicyDetails { groups: tx.groups_of_policy(id)?, policy: after })
@@ -247,6 +254,15 @@ pub(crate) fn usable_profiles(
 /// The policy, for this unit of work alone.
 fn claim(tx: &mut Tx<'_>, caller: &Caller, id: PolicyId) -> Result<Policy, ServiceError> {
     tx.claim_policy(caller.reseller, id)?.ok_or_else(|| ServiceError::not_found(Noun::Policy))
+}
+
+/// That the policies of a reseller, as they are by now, can all be asked for each order. If they are longer than that already,
+/// they may at least not grow.
+fn require_room_for_rules(tx: &mut Tx<'_>, caller: &Caller, before: i64) -> Result<(), ServiceError> {
+    match tx.length_of_rules(caller.reseller)? > before.max(LONGEST_RULES.into()) {
+        true => Err(ServiceError::TooMany(Cap::Rules, LONGEST_RULES)),
+        false => Ok(()),
+    }
 }
 
 fn details(tx: &mut Tx<'_>, caller: &Caller, id: PolicyId) -> Result<PolicyDetails, ServiceError> {

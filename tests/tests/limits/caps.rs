@@ -66,6 +66,50 @@ on_both_databases! {
         tenant.assign(&group, &last).await.expect(200);
     }
 
+    async fn an_account_is_in_a_hundred_groups(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let groups = {
+            let mut groups = Vec::new();
+            for number in 0..101 {
+                groups.push(tenant.make_group(&format!("g{number}")).await);
+            }
+            groups
+        };
+        let named = json!({"customer_email": "a@example.com", "account_groups": groups[..100]});
+        let account = lookup(&tenant.post("/v1/account", named).await.expect(201));
+        let members = json!({"accounts": [account]});
+        let one_more = format!("/v1/account-group/{}/member", groups[100]);
+        let refused = tenant.post(&one_more, members.clone()).await;
+        assert_eq!(refused.refusal(400), "too_many");
+        assert_eq!(tenant.get(&one_more).await.expect(200)["items"], json!([]));
+        tenant.post(&format!("/v1/account-group/{}/member", groups[0]), members.clone()).await.expect(200);
+        let moved = format!("/v1/account-group/{}/{}/member", groups[0], groups[100]);
+        tenant.patch(&moved, members).await.expect(200);
+    }
+
+    async fn the_rules_of_all_policies_have_a_length(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        // Some 240 KiB each.
+        let long = |most: usize| {
+            let names: Vec<_> = (0..most).map(|number| format!("n{number}.{}.{}.test", "x".repeat(60), "y".repeat(50))).collect();
+            json!({"allowed_domains": names, "denied_domains": names})
+        };
+        let mut made = Vec::new();
+        for number in 0..8 {
+            made.push(tenant.make_policy(&format!("p{number}"), long(990)).await);
+        }
+        let mut one_more = long(990);
+        one_more["name"] = "one more".into();
+        assert_eq!(tenant.post("/v1/policy", one_more.clone()).await.refusal(400), "too_many");
+        // Nobody else is kept from theirs, and whoever shortens one has room again.
+        world.tenant("OTHER").await.make_policy("p", long(990)).await;
+        tenant.put(&format!("/v1/policy/{}", made[0]), json!({"name": "short"})).await.expect(200);
+        tenant.post("/v1/policy", one_more).await.expect(200);
+        let mut long_again = long(990);
+        long_again["name"] = "short".into();
+        assert_eq!(tenant.put(&format!("/v1/policy/{}", made[0]), long_again).await.refusal(400), "too_many");
+    }
+
     async fn the_certificates_of_an_address_are_those_of_every_account_that_has_or_had_it(world: World) {
         let tenant = world.tenant("DEMO").await;
         let mut expected = Vec::new();

@@ -124,6 +124,12 @@ impl Tx<'_> {
         Ok(added == 1)
     }
 
+    /// In how many groups an account is, counted up to so many.
+    pub fn groups_of_account_up_to(&mut self, account: AccountId, most: u32) -> Result<i64, StoreError> {
+        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM group_members WHERE account_id = ?1 LIMIT ?2) AS counted";
+        Ok(self.query_one(sql, params![account, most], |row| row.int())?.unwrap_or(0))
+    }
+
     /// Takes an account out of a group; `false` when it is not there.
     pub fn remove_member(&mut self, group: GroupId, account: AccountId) -> Result<bool, StoreError> {
         let sql = "DELETE FROM group_members WHERE group_id = ?1 AND account_id = ?2";
