@@ -1,5 +1,7 @@
 //! Whether a request can be granted: every problem, not the first.
 
+use std::collections::HashSet;
+
 use chancery_domain::{Identifier, KeyType};
 use der::asn1::ObjectIdentifier;
 
@@ -187,7 +189,8 @@ impl CertificateRequest {
     }
 
     fn common_name_problems(&self, names: &[Identifier]) -> impl Iterator<Item = CsrProblem> {
-        self.contents.common_names.iter().filter_map(|name| match name {
+        let names: HashSet<_> = names.iter().collect();
+        self.contents.common_names.iter().filter_map(move |name| match name {
             None => Some(CsrProblem::CommonNameNotText),
             Some(text) if Identifier::parse(text).is_ok_and(|name| names.contains(&name)) => None,
             Some(text) => Some(CsrProblem::CommonNameNotInSan(shown(text))),

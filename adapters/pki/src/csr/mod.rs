@@ -45,7 +45,8 @@ impl CertificateRequest {
 
     /// Counts host names that are common names among the names: RFC 8555 section 7.4 has them in either place.
     pub fn with_common_names(mut self) -> Self {
-        let known = self.identifiers();
+        // Looked up by hash: neither names nor common names are few in a request that nobody has judged yet.
+        let known: HashSet<_> = self.identifiers().into_iter().collect();
         let common = self.contents.common_names.iter().flatten().filter(|text| match Identifier::parse(text) {
             Ok(name @ Identifier::Dns(_)) => !known.contains(&name),
             Ok(Identifier::Ip(_)) | Err(_) => false,
