@@ -149,7 +149,8 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
         Some(UnclearHost(why)) => Err(ApiError::bad_request(ErrorCode::InvalidRequest, why)),
         None => edge.load.as_ref().map(|load| load.begin(from, something_new)).transpose(),
     };
-    if let Ok(Some(place)) = &place {
+    let held = place.as_ref().ok().cloned().flatten();
+    if let Some(place) = &held {
         request.extensions_mut().insert(place.clone());
     }
 
@@ -167,7 +168,7 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
         let watch = metrics::Watch::start();
         let answered = async {
             match place {
-                Ok(_place) => next.run(request).await,
+                Ok(_) => next.run(request).await,
                 Err(refusal) => edge.refuse(request.method(), request.uri(), refusal),
             }
         };
@@ -180,6 +181,10 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
         };
         if let (Some(load), Some(Begun(took))) = (&edge.load, response.extensions().get()) {
             load.learn(*took);
+        }
+        if let Some(place) = held {
+            // Until the answer has been taken.
+            response.extensions_mut().insert(place);
         }
         security::apply(response.headers_mut(), tls);
         response.headers_mut().insert(X_REQUEST_ID, id.header_value());
@@ -309,9 +314,24 @@ mod tests {
         let router = finish(router, edge);
         for (path, learnt) in [("/other", false), ("/begin", true)] {
             let request = http::Request::post(path).body(Body::empty()).unwrap();
-            assert_eq!(router.clone().oneshot(request).await.unwrap().status(), 200);
-            assert_eq!(load.has_learnt(), learnt, "{path}");
+            // As long as the answer is on its way: afterwards nothing is, and all is forgotten.
+            let response = router.clone().oneshot(request).await.unwrap();
+            assert_eq!((response.status().as_u16(), load.has_learnt()), (200, learnt), "{path}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_place_is_taken_until_the_answer_has_been() {
+        let router =
+            finish(Router::new().route("/x", get(|| async { "x" })), Edge::new(Arc::new(|| "fresh".into())).at_most(1));
+        let ask = async || {
+            let request = http::Request::get("/x").body(Body::empty()).unwrap();
+            router.clone().oneshot(request).await.unwrap()
+        };
+        let first = ask().await;
+        assert_eq!((first.status().as_u16(), ask().await.status().as_u16()), (200, 503));
+        drop(first);
+        assert_eq!(ask().await.status(), 200);
     }
 
     #[tokio::test]

@@ -18,6 +18,10 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::limits::Limits;
+use crate::load::Place;
+
+/// How much of an answer is handed over at a time. What was handed over counts as gone, though it may still wait here.
+const PIECE: usize = 16 * 1024;
 
 /// What one connection is doing. Shared by its socket, its service and whoever watches it.
 pub(super) struct Activity(Mutex<State>);
@@ -26,13 +30,21 @@ struct State {
     /// Requests that a handler is working on.
     handling: usize,
     /// Responses that are on their way.
-    responding: usize,
-    /// When something last began, ended, or moved on.
+    responding: Vec<Responding>,
+    /// How many responses have been on their way.
+    responded: u64,
+    /// When something last began or ended.
     moved: Instant,
     /// When the first byte came since nothing is in flight.
     head_began: Option<Instant>,
     /// The protocol, once a request has shown it.
     version: Option<Version>,
+}
+
+struct Responding {
+    number: u64,
+    /// Since when the client has been to take what there is; none while there is nothing yet.
+    offered: Option<Instant>,
 }
 
 /// What is to become of a connection.
@@ -48,17 +60,29 @@ pub(super) enum Verdict {
 
 impl Activity {
     pub(super) fn new() -> Self {
-        let state = State { handling: 0, responding: 0, moved: Instant::now(), head_began: None, version: None };
+        let state = State {
+            handling: 0,
+            responding: Vec::new(),
+            responded: 0,
+            moved: Instant::now(),
+            head_began: None,
+            version: None,
+        };
         Self(Mutex::new(state))
     }
 
     /// Judges the connection as it is now.
     pub(super) fn verdict(&self, now: Instant, limits: &Limits) -> Verdict {
         let state = self.0.lock();
+        // Of several answers each has to move on: one that does cannot make up for others that are held.
+        let offered = state.responding.iter().filter_map(|each| each.offered).min();
         let (deadline, otherwise) = match *state {
+            _ if let Some(offered) = offered => (offered + limits.write_stall, Verdict::Cut("response_stalled")),
             // A handler at work is not the client's fault, and reading a body has its own limit.
             State { handling: 1.., .. } => return Verdict::KeepUntil(now + limits.header_read),
-            State { responding: 1.., moved, .. } => (moved + limits.write_stall, Verdict::Cut("response_stalled")),
+            State { ref responding, .. } if !responding.is_empty() => {
+                return Verdict::KeepUntil(now + limits.header_read);
+            }
             State { version: None, moved, .. } => (moved + limits.header_read, Verdict::Cut("header_timeout")),
             State { version: Some(version), head_began: Some(began), .. } if version < Version::HTTP_2 => {
                 (began + limits.header_read, Verdict::Cut("header_timeout"))
@@ -72,7 +96,7 @@ impl Activity {
     /// Bytes came from the client.
     pub(super) fn bytes_came(&self) {
         let mut state = self.0.lock();
-        if state.handling == 0 && state.responding == 0 && state.head_began.is_none() {
+        if state.handling == 0 && state.responding.is_empty() && state.head_began.is_none() {
             state.head_began = Some(Instant::now());
         }
     }
@@ -84,36 +108,47 @@ impl Activity {
         state.version = Some(version);
         state.head_began = None;
         state.moved = Instant::now();
-        Exchange { activity: self.clone(), responding: false }
+        Exchange { activity: self.clone(), version, responding: None }
     }
 }
 
 /// One request and its response; over when dropped.
 pub(super) struct Exchange {
     activity: Arc<Activity>,
-    responding: bool,
+    version: Version,
+    /// The number of the response, once it is on its way.
+    responding: Option<u64>,
 }
 
 impl Exchange {
-    /// The handler is done: from now on the response must make progress.
-    pub(super) fn respond(mut self, body: Body) -> Tracked {
+    /// The handler is done: from now on the client must take the response, whose place is its own until then.
+    pub(super) fn respond(mut self, body: Body, place: Option<Arc<Place>>) -> Tracked {
         let mut state = self.activity.0.lock();
+        let number = state.responded;
         state.handling -= 1;
-        state.responding += 1;
-        state.moved = Instant::now();
+        state.responded += 1;
+        state.responding.push(Responding { number, offered: Some(Instant::now()) });
         drop(state);
-        self.responding = true;
-        Tracked { body, exchange: self }
+        self.responding = Some(number);
+        Tracked { body, rest: Bytes::new(), exchange: self, _place: place }
+    }
+
+    /// There is something for the client to take from now on, or nothing yet.
+    fn offer(&self, something: bool) {
+        let mut state = self.activity.0.lock();
+        let mine = state.responding.iter_mut().find(|each| Some(each.number) == self.responding);
+        if let Some(mine) = mine {
+            mine.offered = something.then(Instant::now);
+        }
     }
 }
 
 impl Drop for Exchange {
     fn drop(&mut self) {
         let mut state = self.activity.0.lock();
-        if self.responding {
-            state.responding -= 1
-        } else {
-            state.handling -= 1
+        match self.responding {
+            Some(number) => state.responding.retain(|each| each.number != number),
+            None => state.handling -= 1,
         }
         state.moved = Instant::now();
         state.head_began = None;
@@ -123,7 +158,21 @@ impl Drop for Exchange {
 /// A response's body that tells when it moves on and when it ends.
 pub(super) struct Tracked {
     body: Body,
+    /// What is left of a frame.
+    rest: Bytes,
     exchange: Exchange,
+    _place: Option<Arc<Place>>,
+}
+
+impl Tracked {
+    /// The next piece of what is left.
+    fn piece(&mut self) -> Frame<Bytes> {
+        // Over HTTP/2 what was handed over waits for the client to make room. The last byte is kept back until there was
+        // room for all before it, so that an answer that nobody takes is not forgotten.
+        let kept_back = usize::from(self.exchange.version >= Version::HTTP_2 && self.rest.len() > 1);
+        let length = PIECE.min(self.rest.len() - kept_back);
+        Frame::data(self.rest.split_to(length))
+    }
 }
 
 impl HttpBody for Tracked {
@@ -134,17 +183,33 @@ impl HttpBody for Tracked {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        // Being asked for more means that what was given has gone.
-        self.exchange.activity.0.lock().moved = Instant::now();
-        Pin::new(&mut self.body).poll_frame(context)
+        if self.rest.is_empty() {
+            let polled = Pin::new(&mut self.body).poll_frame(context);
+            // Being asked for more means that what was given has gone; that there is nothing is nobody's fault but ours.
+            self.exchange.offer(polled.is_ready());
+            match polled {
+                Poll::Ready(Some(Ok(frame))) if frame.data_ref().is_some_and(|data| !data.is_empty()) => {
+                    self.rest = frame.into_data().unwrap_or_default();
+                }
+                other => return other,
+            }
+        } else {
+            self.exchange.offer(true);
+        }
+        Poll::Ready(Some(Ok(self.piece())))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let (mut hint, rest) = (self.body.size_hint(), self.rest.len() as u64);
+        if let Some(upper) = hint.upper() {
+            hint.set_upper(upper + rest);
+        }
+        hint.set_lower(hint.lower() + rest);
+        hint
     }
 }
 
@@ -171,7 +236,7 @@ mod tests {
     #[tokio::test]
     async fn a_kept_alive_connection_may_idle_but_not_trickle() {
         let activity = Arc::new(Activity::new());
-        drop(activity.begin(Version::HTTP_11).respond(Body::empty()));
+        drop(activity.begin(Version::HTTP_11).respond(Body::empty(), None));
         assert!(matches!(after(&activity, 74), Verdict::KeepUntil(_)));
         assert_eq!(after(&activity, 75), Verdict::Retire);
         activity.bytes_came();
@@ -194,10 +259,64 @@ mod tests {
         let activity = Arc::new(Activity::new());
         let exchange = activity.begin(Version::HTTP_11);
         assert!(matches!(after(&activity, 1000), Verdict::KeepUntil(_)));
-        let body = exchange.respond(Body::from("x"));
+        let body = exchange.respond(Body::from("x"), None);
         assert!(matches!(after(&activity, 29), Verdict::KeepUntil(_)));
         assert_eq!(after(&activity, 30), Verdict::Cut("response_stalled"));
         drop(body);
         assert!(matches!(after(&activity, 31), Verdict::KeepUntil(_)));
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_moves_on_does_not_make_up_for_one_that_does_not() {
+        let activity = Arc::new(Activity::new());
+        let held = activity.begin(Version::HTTP_2).respond(Body::from("x"), None);
+        let mut moving = activity.begin(Version::HTTP_2).respond(Body::from(vec![0; 10 * PIECE]), None);
+        let _working = activity.begin(Version::HTTP_2);
+        let last = Instant::now() + LIMITS().write_stall;
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        std::future::poll_fn(|context| Pin::new(&mut moving).poll_frame(context)).await.unwrap().unwrap();
+        assert_eq!(activity.verdict(last, &LIMITS()), Verdict::Cut("response_stalled"));
+        drop(held);
+        assert!(matches!(activity.verdict(last, &LIMITS()), Verdict::KeepUntil(_)));
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_still_to_be_made_is_nobodys_fault() {
+        let activity = Arc::new(Activity::new());
+        let never = Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>());
+        let mut answer = activity.begin(Version::HTTP_11).respond(never, None);
+        std::future::poll_fn(|context| {
+            assert!(Pin::new(&mut answer).poll_frame(context).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        assert!(matches!(after(&activity, 1000), Verdict::KeepUntil(_)));
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_handed_over_piece_by_piece_and_whole() {
+        for (version, length, pieces) in [
+            (Version::HTTP_11, 100, vec![100]),
+            (Version::HTTP_11, PIECE + 1, vec![PIECE, 1]),
+            (Version::HTTP_2, 100, vec![99, 1]),
+            (Version::HTTP_2, PIECE + 1, vec![PIECE, 1]),
+            (Version::HTTP_2, PIECE, vec![PIECE - 1, 1]),
+            (Version::HTTP_2, 1, vec![1]),
+            (Version::HTTP_2, 0, vec![]),
+        ] {
+            let body = Body::from((0..length).map(|number| number as u8).collect::<Vec<_>>());
+            let mut answer = Arc::new(Activity::new()).begin(version).respond(body, None);
+            assert_eq!(answer.size_hint().exact(), Some(length as u64));
+            let (mut seen, mut whole) = (Vec::new(), Vec::new());
+            while !answer.is_end_stream() {
+                let frame = std::future::poll_fn(|context| Pin::new(&mut answer).poll_frame(context)).await;
+                let data = frame.unwrap().unwrap().into_data().unwrap();
+                seen.push(data.len());
+                whole.extend(data);
+                assert_eq!(answer.size_hint().exact(), Some((length - whole.len()) as u64));
+            }
+            assert_eq!((seen, whole.len()), (pieces, length), "{version:?} {length}");
+            assert!(whole.iter().enumerate().all(|(place, byte)| place as u8 == *byte));
+        }
     }
 }

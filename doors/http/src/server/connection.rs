@@ -20,6 +20,8 @@ use tokio_rustls::TlsAcceptor;
 use tower::Service;
 use tracing::debug;
 
+use crate::load::Place;
+
 use super::{
     PEER_LIMIT,
     activity::{Activity, Tracked, Verdict},
@@ -171,7 +173,11 @@ impl Attendant {
             request.extensions_mut().insert(tls);
         }
         let response = self.router.clone().call(request);
-        async move { Ok(response.await?.map(|body| exchange.respond(body))) }
+        async move {
+            let mut response = response.await?;
+            let place = response.extensions_mut().remove::<Arc<Place>>();
+            Ok(response.map(|body| exchange.respond(body, place)))
+        }
     }
 }
 

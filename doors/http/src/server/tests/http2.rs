@@ -86,3 +86,47 @@ async fn an_idle_connection_is_told_to_go() {
     let received = kinds(&closed(&mut stream).await);
     assert!(received.contains(&HEADERS) && received.contains(&GOAWAY), "{received:?}");
 }
+
+/// HTTP/2 SETTINGS_INITIAL_WINDOW_SIZE: so much of each answer may be sent before the client says that there is more room.
+fn opening_with_window(bytes: u32) -> Vec<u8> {
+    let mut setting = 4_u16.to_be_bytes().to_vec();
+    setting.extend(bytes.to_be_bytes());
+    [PREFACE, &frame(SETTINGS, 0, 0, &setting)].concat()
+}
+
+#[tokio::test]
+async fn answers_that_nobody_takes_are_not_kept_for_one_that_goes_on() {
+    for window in [0, 1] {
+        let limits = Limits {
+            write_stall: 2 * SMALL,
+            header_read: 2 * SMALL,
+            linger: SMALL,
+            idle: GENEROUS * 2,
+            ..Limits::default()
+        };
+        let server = Running::plain(limits).await;
+        let mut stream = server.connect().await;
+        stream.write_all(&opening_with_window(window)).await.unwrap();
+        // More is asked for all the while, by fewer requests than there may be at a time.
+        let (mut reading, mut writing) = stream.split();
+        let mut received = Vec::new();
+        let asking = async {
+            for number in 0..60 {
+                let more = frame(HEADERS, END_STREAM | END_HEADERS, 2 * number + 1, GET_ROOT);
+                if writing.write_all(&more).await.is_err() {
+                    return;
+                }
+                tokio::time::sleep(SMALL / 2).await;
+            }
+            panic!("window {window}: all answers are kept");
+        };
+        within(async {
+            tokio::select! {
+                _ = reading.read_to_end(&mut received) => {}
+                () = asking => {}
+            }
+        })
+        .await;
+        assert!(kinds(&received).contains(&HEADERS), "window {window}");
+    }
+}

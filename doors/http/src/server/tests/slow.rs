@@ -102,3 +102,32 @@ async fn a_client_that_does_not_read_its_answer_is_cut_off() {
     .await;
     drop(deaf);
 }
+
+#[tokio::test]
+async fn a_client_that_reads_slowly_gets_all_of_a_long_answer() {
+    const LENGTH: usize = 8 * 1024 * 1024;
+    let router = Router::new().route("/long", get(|| async { vec![b'x'; LENGTH] }));
+    // It takes longer than an idle connection is kept, and than a head may take.
+    let limits = Limits { idle: SMALL, header_read: SMALL, write_stall: 10 * SMALL, ..Limits::default() };
+    let server = Running::start(Server::plain(router).limits(limits)).await;
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(64 * 1024).unwrap();
+    let mut slow = socket.connect(server.address).await.unwrap();
+    slow.write_all(b"GET /long HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    let (mut read, mut buffer) = (0, vec![0; 1024 * 1024]);
+    let began = tokio::time::Instant::now();
+    within(async {
+        while read < LENGTH {
+            match slow.read(&mut buffer).await {
+                Ok(0) | Err(_) => break,
+                Ok(more) => read += more,
+            }
+            if read < LENGTH / 2 {
+                tokio::time::sleep(SMALL / 5).await;
+            }
+        }
+    })
+    .await;
+    assert!(began.elapsed() > 4 * SMALL, "it was not slow");
+    assert!(read >= LENGTH, "{read}");
+}
