@@ -13,7 +13,7 @@ use chancery_store::{Bar, Party, StoreError, Tx};
 
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
-use crate::orders::days_between;
+use crate::orders::{covers, days_between};
 
 /// A CAA look holds for so long (Baseline Requirements section 4.2.2.1).
 const CAA_AGE: Duration = Duration::from_secs(8 * 3600);
@@ -109,8 +109,13 @@ pub(crate) fn require_short(stored: &Draft, most_days: u32) -> Result<(), Servic
     Ok(())
 }
 
-/// The authorizations of an order, but for those taken over from a permission that was given up since.
-pub(crate) fn standing_authorizations(tx: &mut Tx<'_>, order: OrderId) -> Result<Vec<Authorization>, ServiceError> {
+/// The authorizations of an order, but for those taken over from a permission that was given up since, and those of a namespace
+/// that do not count any more.
+pub(crate) fn standing_authorizations(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    order: OrderId,
+) -> Result<Vec<Authorization>, ServiceError> {
     let authorizations = tx.authorizations(order)?;
     let source = |authorization: &Authorization| {
         authorization.validation().map(|validation| validation.source).filter(|source| *source != authorization.id)
@@ -123,7 +128,10 @@ pub(crate) fn standing_authorizations(tx: &mut Tx<'_>, order: OrderId) -> Result
         .filter(|(_, found)| found.as_ref().is_none_or(|found| found.validation().is_none()))
         .map(|(source, _)| source)
         .collect();
-    let stands = |each: &Authorization| source(each).is_none_or(|source| !given_up.contains(&source));
+    let stands = |each: &Authorization| {
+        source(each).is_none_or(|source| !given_up.contains(&source))
+            && covers(&kernel.settings, each, &each.identifier)
+    };
     Ok(authorizations.into_iter().filter(stands).collect())
 }
 

@@ -283,6 +283,9 @@ fn tell_order(
             let all = is_valid(authorization) && others.iter().all(is_valid);
             let shortened = authorization.expires_at < order.expires_at;
             let order = order.end_by(authorization.expires_at, now);
+            if shortened {
+                tx.lapse_earlier(order.certificate, order.expires_at)?;
+            }
             match all {
                 true => {
                     detail["orderBecame"] = "ready".into();

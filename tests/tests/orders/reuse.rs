@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_domain::Timestamp;
+use chancery_domain::{Clock, Timestamp};
 use chancery_pki::SubscriberProfile;
 use chancery_service::{Issuing, Settings};
 use chancery_tests::{csr, lookup, on_both_databases, settings};
@@ -34,6 +34,19 @@ on_both_databases! {
         assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "valid");
         later(&world, &mut tenant, Duration::from_secs(60)).await;
         assert_eq!(tenant.make_order(&account, &["a.test"]).await["status"], "pending");
+    }
+
+    async fn what_a_clock_that_was_ahead_has_dated_serves_no_order(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let right = world.clock.now();
+        world.advance(Duration::from_secs(3600));
+        world.make_ready(&tenant, &account, &["a.test"]).await;
+        world.clock.set(right);
+        let order = tenant.make_order(&account, &["a.test"]).await;
+        assert_eq!(order["status"], "pending", "it would never come to a certificate");
+        world.issue(&tenant, &account, &["a.test"]).await;
+        world.advance(Duration::from_secs(3600));
+        assert_eq!(tenant.make_order(&account, &["a.test"]).await["status"], "ready");
     }
 
     async fn an_order_ends_with_the_first_permission_it_stands_on(world: World) {

@@ -102,8 +102,14 @@ on_both_databases! {
         let authorization = stage.client.read(authorization).await.expect(200);
         assert_eq!(authorization["status"], "valid", "{authorization:#}");
         assert_eq!(authorization["expires"], end.to_string());
+        let listed = async || {
+            let certificates = stage.tenant.get("/v1/certificates").await.expect(200);
+            certificates["items"][0]["status"].clone()
+        };
+        assert_eq!(listed().await, "pending");
         world.advance(Duration::from_secs(601));
         assert_eq!(stage.client.read(&url).await.expect(200)["status"], "invalid");
+        assert_eq!(listed().await, "cancelled", "it ends with its order");
     }
 
     async fn a_record_for_another_account_or_without_wildcards_is_refused(world: World) {

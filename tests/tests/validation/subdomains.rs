@@ -320,6 +320,22 @@ on_both_databases! {
         assert_eq!(ask(&elsewhere.speaking_to(stage.node.stranger())).await, 200);
     }
 
+    async fn what_is_not_allowed_any_more_is_not_issued_either(world: World) {
+        let stage = Stage::open(&world).await;
+        let site = Site::open().await;
+        let (_, ahead) = stage.ahead("example.test").await;
+        stage.show(&site, &ahead, "example.test").await;
+        stage.work(&world, &site).await;
+        let (url, order, _) = stage.order(below("a.example.test", "example.test")).await;
+        assert_eq!(order["status"], "ready");
+        let node = world.another_node(with_subdomains(false), Vec::new()).await;
+        let client = stage.client.speaking_to(node.stranger());
+        client.finalize(&order, &["a.example.test"]).await;
+        node.work(None).await;
+        let ended = client.read(&url).await.expect(200);
+        assert_eq!(ended["status"], "invalid", "{ended:#}");
+    }
+
     async fn policies_are_asked_about_the_name_that_is_ordered(world: World) {
         let stage = Stage::open(&world).await;
         let group = stage.tenant.post("/v1/account-group", json!({"name": "g"})).await.expect(200);

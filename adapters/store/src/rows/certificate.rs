@@ -236,6 +236,13 @@ impl Tx<'_> {
         )
     }
 
+    /// Has a certificate that nobody has asked for yet lapse earlier, as its order does.
+    pub fn lapse_earlier(&mut self, id: CertificateId, until: Timestamp) -> Result<(), StoreError> {
+        let sql =
+            "UPDATE certificates SET pending_until = ?2 WHERE id = ?1 AND state = 'pending' AND pending_until > ?2";
+        self.put(sql, params![id, until])
+    }
+
     /// Notes that the certificate was asked for: without a draft, too, it does not lapse with its order any more.
     pub fn await_certificate(&mut self, id: CertificateId) -> Result<(), StoreError> {
         let sql = "UPDATE certificates SET pending_until = NULL WHERE id = ?1 AND state = 'pending'";

@@ -347,7 +347,7 @@ fn a_link_to_a_copy_brings_its_log_along() {
     let configured = Configured::initialised("");
     let folder = configured.folder.path();
     let (database, copy, link) = (folder.join("chancery.db"), folder.join("copy.db"), folder.join("latest.db"));
-    assert_eq!(configured.run(&["reseller", "create", "--code", "R", "--name", "in the file"]).code, 0);
+    assert_eq!(configured.run(&["reseller", "create", "--code", "ACME2", "--name", "in the file"]).code, 0);
     let connection = rusqlite::Connection::open(&database).unwrap();
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     connection.execute("UPDATE resellers SET name = 'in the log'", []).unwrap();

@@ -5,6 +5,7 @@ use chancery_jose::{Jwk, Jws};
 use chancery_pki::{KeyProblem, SubscriberKey};
 use chancery_store::{OrdersOf, Tx};
 use serde_json::{Value, json};
+use tracing::Instrument;
 
 use super::admission::{AcmeCaller, no_such_account, require_reseller, require_still, standing};
 use super::{Acme, AcmeError, binding};
@@ -60,12 +61,17 @@ impl Acme {
         if let Some(made) = kernel.limits.peek(Limit::NewAccountsOfCredential, &kid).filter(|made| !made.allowed()) {
             return Err(ServiceError::RateLimited(made));
         }
-        let registered = self.kernel.store.write(move |tx| register(&kernel, tx, &new, &origin)).await?;
-        if let Registered::Created(_) = &registered {
-            self.kernel.limits.charge(Limit::NewAccountsOfCredential, &kid);
-            metrics::counter!("chancery_acme_accounts_total").increment(1);
-        }
-        Ok(registered)
+        // Whoever hangs up gets the account all the same, and it is counted.
+        let whole = async move {
+            let unit = kernel.clone();
+            let registered = kernel.store.write(move |tx| register(&unit, tx, &new, &origin)).await?;
+            if let Registered::Created(_) = &registered {
+                kernel.limits.charge(Limit::NewAccountsOfCredential, &kid);
+                metrics::counter!("chancery_acme_accounts_total").increment(1);
+            }
+            Ok(registered)
+        };
+        tokio::spawn(whole.in_current_span()).await.map_err(ServiceError::internal)?
     }
 
     /// Changes contacts, or notes that the terms are agreed to.

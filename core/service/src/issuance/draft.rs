@@ -44,7 +44,7 @@ impl Issuance {
             standing = Standing::of(tx, order.account)?;
         }
         Parties::hold(tx, &order)?.require_standing(&order)?;
-        let authorizations = standing_authorizations(tx, id)?;
+        let authorizations = standing_authorizations(kernel, tx, id)?;
         let proof = match IssuanceProof::build(&order, &authorizations, &evidence_rules(kernel, &order, now), now) {
             Ok(proof) => proof,
             Err(ProofError::StaleCaa(stale)) => {
@@ -111,7 +111,7 @@ impl Issuance {
         if standing.counts(&self.kernel.settings) {
             return Ok(None);
         }
-        let authorizations = standing_authorizations(tx, order.id)?;
+        let authorizations = standing_authorizations(&self.kernel, tx, order.id)?;
         let Ok(proof) = IssuanceProof::build(order, &authorizations, &evidence_rules(&self.kernel, order, now), now)
         else {
             return Ok(None);

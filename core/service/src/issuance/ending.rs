@@ -7,6 +7,7 @@ use serde_json::json;
 use super::Issuance;
 use crate::error::ServiceError;
 use crate::issuance_rules::{Parties, as_problem, standing_authorizations};
+use crate::kernel::Kernel;
 use crate::orders::{describe_with, fail_order, put_back_order};
 use crate::refused;
 
@@ -80,7 +81,7 @@ impl Issuance {
             .write(move |tx| {
                 let Some(order) = me.claim(tx, id)? else { return Ok(false) };
                 Parties::hold(tx, &order)?.account.require_alive()?;
-                require_standing(tx, &order)?;
+                require_standing(&me.kernel, tx, &order)?;
                 if order.via == Via::Acme && matches!(error, ServiceError::QuotaExceeded { .. }) {
                     return Err(error.clone());
                 }
@@ -115,8 +116,8 @@ impl Issuance {
 }
 
 /// That every name is still authorized: whoever finds an order ready may finalize it.
-fn require_standing(tx: &mut Tx<'_>, order: &Order) -> Result<(), ServiceError> {
-    let standing = standing_authorizations(tx, order.id)?;
+fn require_standing(kernel: &Kernel, tx: &mut Tx<'_>, order: &Order) -> Result<(), ServiceError> {
+    let standing = standing_authorizations(kernel, tx, order.id)?;
     if standing.len() == order.authorizations.len() && standing.iter().all(|each| each.validation().is_some()) {
         return Ok(());
     }

@@ -200,7 +200,7 @@ impl Issuance {
         let key = work.request.key().map_err(ServiceError::internal)?;
         tx.hold_bars(key.sha256(), work.signing.id)?;
         require_unbarred(tx, &work.request, work.signing.id)?;
-        let authorizations = standing_authorizations(tx, order.id)?;
+        let authorizations = standing_authorizations(&self.kernel, tx, order.id)?;
         let evidence = evidence_rules(&self.kernel, order, now);
         let proof = IssuanceProof::build(order, &authorizations, &evidence, now).map_err(|error| match error {
             // It became too old since the draft was made: the job is tried again, and asks.

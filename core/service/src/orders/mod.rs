@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 pub use create::NewOrder;
 pub(crate) use create::{DateNames, Dates, Draft, Wanted, days_between};
 pub(crate) use ending::{cancel_order, fail_if_hopeless, fail_order, hopeless, put_back_order, redraft_order};
-pub(crate) use reuse::{Reuse, has_shown};
+pub(crate) use reuse::{Reuse, covers, has_shown};
 pub(crate) use rules::{Standing, has_room, offered};
 
 use crate::account_lookup::AccountLookup;

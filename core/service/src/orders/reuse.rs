@@ -2,7 +2,7 @@
 
 use chancery_domain::{
     AccountId, AcmeAccount, AcmeAccountId, Authorization, ChallengeType, DnsName, Identifier, Profile, Timestamp,
-    Validation,
+    Validation, is_ahead,
 };
 use chancery_pki::is_owned_with;
 use chancery_store::{StoreError, Tx};
@@ -72,12 +72,14 @@ impl Reuse<'_> {
             // it up.
             let source = tx.any_authorization(validation.source)?;
             let reuse = settings.issuing.reuse_of(&self.profile.name, self.now);
+            // What a clock that was ahead has dated would make an order that looks ready, and proves nothing in the end.
             let holds = self.now < validation.at.plus(reuse)
+                && !is_ahead(validation.at, self.now)
                 && validation.method.counts_later()
                 && settings.issuing.quorum.is_met_by(&validation.agreed)
                 && allowed.contains(&validation.method)
                 && source.is_some_and(|source| source.validation().is_some());
-            if holds && counts(settings, &earlier) && has_one_owner(&earlier, identifier) {
+            if holds && covers(settings, &earlier, identifier) {
                 return Ok(Some((earlier, validation)));
             }
         }
@@ -122,9 +124,8 @@ pub(crate) fn has_shown(
     let acme = Some(account.id);
     let namespaces = namespaces_of(settings, acme, identifier);
     let shown = tx.valid_authorizations(account.account, acme, Some(identifier), &namespaces, now)?;
-    let covers =
-        |found: &Authorization| counts(settings, found) && found.proven().is_some() && has_one_owner(found, identifier);
-    Ok(shown.iter().any(covers))
+    let shows = |found: &Authorization| found.proven().is_some() && covers(settings, found, identifier);
+    Ok(shown.iter().any(shows))
 }
 
 /// The names above one that can have been shown for it as well, the nearest first. From the public suffix on, they have
@@ -138,9 +139,14 @@ fn namespaces_of(settings: &Settings, acme: Option<AcmeAccountId>, identifier: &
     }
 }
 
+/// Whether what was shown is of this name, by the settings and the public suffixes of today.
+pub(crate) fn covers(settings: &Settings, found: &Authorization, identifier: &Identifier) -> bool {
+    counts(settings, found) && has_one_owner(found, identifier)
+}
+
 /// What was shown of a namespace holds for other names only while that is allowed.
 fn counts(settings: &Settings, found: &Authorization) -> bool {
-    settings.acme.subdomains || found.shown_at() == found.identifier
+    settings.acme.subdomains || found.namespace.is_none() || found.shown_at() == found.identifier
 }
 
 /// Whether what was shown of a namespace, where it was of one, can be of this name.
