@@ -20,8 +20,12 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::failures;
 use crate::kernel::Kernel;
+use crate::known_keys::block_if_compromised;
 use crate::long_lists::LongList;
 use crate::orders::{OrderDetails, Reuse, Standing, details, rules};
+
+/// A page ends early where its certificates have more names than this.
+const MOST_NAMES: usize = 10_000;
 
 /// A certificate and the name of its issuer.
 #[derive(Clone, Debug)]
@@ -87,7 +91,9 @@ impl Certificates {
                 },
             };
             let filter = CertificateFilter { account, ..filter.clone() };
-            Ok::<Page<_>, ServiceError>(tx.certificates(reseller, &filter, &page)?)
+            let names = |certificate: &CertificateRecord| certificate.identifiers.len();
+            let found = tx.certificates(reseller, &filter, &page)?;
+            Ok::<Page<_>, ServiceError>(found.within(MOST_NAMES, names, |certificate| certificate.id.to_string()))
         };
         let page = self.kernel.read_in_turn(reseller, read).await?.map(|certificate| self.detail(certificate));
         Ok(self.kernel.cursors.close(&list, page))
@@ -294,14 +300,11 @@ pub(crate) fn revoke(
         }
     }
     // A key that others have is one that nobody must use again, even if nothing is left of its certificate to revoke.
-    let compromised = match reason == RevocationReason::KeyCompromise {
-        true => tx.key_hash(certificate.id)?,
-        false => None,
+    let (compromised, signed) = match reason == RevocationReason::KeyCompromise {
+        true => (tx.key_hash(certificate.id)?, tx.signed(certificate.id)?),
+        false => (None, None),
     };
-    let is_blocked_now = match &compromised {
-        Some(hash) => tx.block_key(hash, reason.as_str(), now)?,
-        None => false,
-    };
+    let is_blocked_now = block_if_compromised(kernel, tx, compromised.as_deref(), signed.as_deref(), reason)?;
     let mut write_down = |action: Action, detail: Value| {
         let (reseller, subject) = (Some(certificate.reseller), certificate.id.to_string());
         kernel.audit_as(tx, reseller, actor, origin, action, subject, &detail)

@@ -6,6 +6,7 @@ use chancery_store::Tx;
 
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
+use crate::known_keys;
 use crate::orders::rules;
 use crate::settings::Settings;
 use crate::timed::Timed;
@@ -76,7 +77,7 @@ pub(crate) fn problems_since(
 
 pub(crate) fn is_compromised(tx: &mut Tx<'_>, request: &CertificateRequest) -> Result<bool, ServiceError> {
     match request.key() {
-        Ok(key) => Ok(tx.blocked_key(key.sha256())?.is_some()),
+        Ok(key) => Ok(known_keys::is_blocked(tx, key)?),
         Err(_) => Ok(false),
     }
 }

@@ -13,6 +13,7 @@ use chancery_store::{Bar, Party, StoreError, Tx};
 
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
+use crate::known_keys;
 use crate::orders::{covers, days_between};
 
 /// A CAA look holds for so long (Baseline Requirements section 4.2.2.1).
@@ -88,7 +89,7 @@ pub(crate) fn require_unbarred(
     issuer: IssuerId,
 ) -> Result<(), ServiceError> {
     let key = request.key().map_err(ServiceError::internal)?;
-    let (kind, detail) = match tx.bar_to_signing(key.sha256(), issuer)? {
+    let (kind, detail) = match known_keys::bar(tx, key, issuer)? {
         None => return Ok(()),
         Some(Bar::BlockedKey) => (ProblemKind::BadCsr, "the key was revoked as compromised"),
         Some(Bar::RevokedIssuer) => {

@@ -30,6 +30,7 @@ mod issuance_rules;
 mod issuers;
 mod jobs;
 mod kernel;
+mod known_keys;
 mod limits;
 mod long_lists;
 mod members;

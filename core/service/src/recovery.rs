@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::caller::{Actor, Origin};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
+use crate::known_keys::block_if_compromised;
 use crate::publication::CrlName;
 
 /// Our CAs, to know by their signatures what is theirs.
@@ -179,7 +180,7 @@ pub(crate) fn keep(
     // A list may have said before that its key is compromised, and which key that is comes with the certificate.
     let told = tx.recovered(&row.serial)?.and_then(|kept| Some((kept.revoked?, kept.found?)));
     if let Some(((_, reason), found)) = told {
-        block_if_compromised(kernel, tx, Some(&found.key_hash), reason)?;
+        block_if_compromised(kernel, tx, Some(&found.key_hash), Some(&found.der), reason)?;
     }
     Ok(true)
 }
@@ -227,7 +228,7 @@ fn revoke_precertificate(
 ) -> Result<UnorderedFate, ServiceError> {
     let Revocation { at, reason, .. } = revocation;
     let new = tx.revoke_precertificate(&shown.serial, *reason, *at)?;
-    if block_if_compromised(kernel, tx, Some(&shown.key_hash), *reason)? || new {
+    if block_if_compromised(kernel, tx, Some(&shown.key_hash), Some(&shown.der), *reason)? || new {
         let detail = json!({"serial": shown.serial, "reason": reason.as_str()});
         let (reseller, order) = (Some(shown.reseller), shown.order.to_string());
         kernel.audit_as(tx, reseller, actor, origin, Action::PrecertificateRevoke, order, &detail)?;
@@ -251,8 +252,9 @@ fn revoke_recovered(
         false if tx.revoke_recovered(&row.serial, *reason, *at)? => UnorderedFate::Revoked,
         false => UnorderedFate::Already,
     };
-    let key_hash = row.found.as_ref().map(|found| found.key_hash.as_slice());
-    if block_if_compromised(kernel, tx, key_hash, *reason)? || fate == UnorderedFate::Revoked {
+    let found = row.found.as_ref();
+    let (key_hash, der) = (found.map(|found| found.key_hash.as_slice()), found.map(|found| found.der.as_slice()));
+    if block_if_compromised(kernel, tx, key_hash, der, *reason)? || fate == UnorderedFate::Revoked {
         let names = row.found.as_ref().map(|found| names_of(&found.der));
         let detail = json!({"serial": row.serial, "names": names, "reason": reason.as_str(), "comment": comment});
         kernel.audit_as(tx, None, actor, origin, Action::RecoveredRevoke, row.serial.clone(), &detail)?;
@@ -278,24 +280,11 @@ pub(crate) fn blame_expired(
     reason: RevocationReason,
 ) -> Result<(), ServiceError> {
     let Some(found) = &row.found else { return Ok(()) };
-    if block_if_compromised(kernel, tx, Some(&found.key_hash), reason)? {
+    if block_if_compromised(kernel, tx, Some(&found.key_hash), Some(&found.der), reason)? {
         let detail = json!({"serial": row.serial, "names": names_of(&found.der), "reason": reason.as_str()});
         kernel.audit_as(tx, None, actor, origin, Action::CertificateBlockKey, row.serial.clone(), &detail)?;
     }
     Ok(())
-}
-
-/// Whether the key is blocked now, and was not before.
-fn block_if_compromised(
-    kernel: &Kernel,
-    tx: &mut Tx<'_>,
-    key_hash: Option<&[u8]>,
-    reason: RevocationReason,
-) -> Result<bool, ServiceError> {
-    match (key_hash, reason) {
-        (Some(hash), RevocationReason::KeyCompromise) => Ok(tx.block_key(hash, reason.as_str(), kernel.now())?),
-        _ => Ok(false),
-    }
 }
 
 /// For those who read of it.

@@ -208,6 +208,23 @@ on_both_databases! {
         }
     }
 
+    async fn nor_is_another_key_of_the_same_primes(world: World) {
+        let (tenant, account) = stage(&world).await;
+        world.make_ready(&tenant, &account, &["a.test"]).await;
+        let csr = chancery_tests::csr_with("rsa-2048", &["a.test"]);
+        // Whoever has the primes could sign this; here it is only to be seen what is known of the key.
+        let mut other = der_of(&csr);
+        let exponent = other.windows(5).position(|five| five == [2, 3, 1, 0, 1]).unwrap();
+        other[exponent + 4] = 3;
+        let other = pem_of(&other);
+        assert_eq!(verdict(&tenant, &account, &other).await, ["bad_signature"]);
+        let order = tenant.post("/v1/order", json!({"account_lookup": account, "csr": csr})).await.expect(201);
+        tenant.post_empty(&finalize_path(&order)).await.expect(202);
+        world.work(None).await;
+        tenant.post(&revocation_path(&order), json!({"reason": "keyCompromise"})).await.expect(202);
+        assert_eq!(verdict(&tenant, &account, &other).await, ["bad_signature", "compromised_key"]);
+    }
+
     async fn what_validate_csr_cannot_judge_it_says_in_plain_words(world: World) {
         let (tenant, account) = stage(&world).await;
         let csr = CustomerKey::p256().request("DNS:a.test");

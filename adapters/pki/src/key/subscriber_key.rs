@@ -32,6 +32,7 @@ const ED25519_ALGORITHM: &[u8] = b"\x30\x05\x06\x03\x2b\x65\x70";
 pub struct SubscriberKey {
     spki: Vec<u8>,
     sha256: [u8; 32],
+    modulus_sha256: Option<[u8; 32]>,
     pub(crate) material: Material,
     weaknesses: OnceLock<Vec<KeyProblem>>,
 }
@@ -61,8 +62,13 @@ impl SubscriberKey {
             ED25519_ALGORITHM => return Err(KeyProblem::Invalid("an Ed25519 key has 32 bytes")),
             _ => return Err(KeyProblem::Unsupported(name_of(spki))),
         };
-        let sha256 = digest::digest(&digest::SHA256, spki).as_ref().try_into().expect("SHA-256 has 32 bytes");
-        Ok(Self { spki: spki.to_vec(), sha256, material, weaknesses: OnceLock::new() })
+        let modulus_sha256 = match &material {
+            Material::Rsa { modulus, .. } => {
+                Some(sha256(&[b"RSA modulus ", modulus.to_bytes_be().as_slice()].concat()))
+            }
+            Material::EcP256 | Material::EcP384 | Material::Ed25519 => None,
+        };
+        Ok(Self { spki: spki.to_vec(), sha256: sha256(spki), modulus_sha256, material, weaknesses: OnceLock::new() })
     }
 
     /// The SubjectPublicKeyInfo in DER.
@@ -73,6 +79,16 @@ impl SubscriberKey {
     /// The SHA-256 of the SubjectPublicKeyInfo. The same key always has the same one.
     pub fn sha256(&self) -> &[u8; 32] {
         &self.sha256
+    }
+
+    /// A SHA-256 that all RSA keys with the same modulus have in common, and no other key.
+    pub fn modulus_sha256(&self) -> Option<&[u8; 32]> {
+        self.modulus_sha256.as_ref()
+    }
+
+    /// By what it is found among keys that others have.
+    pub fn hashes(&self) -> impl Iterator<Item = &[u8; 32]> {
+        std::iter::once(&self.sha256).chain(&self.modulus_sha256)
     }
 
     /// The thumbprint that it has as a JWK (RFC 7638), by which ACME accounts are known.
@@ -199,6 +215,10 @@ fn point(
     Ok(material)
 }
 
+fn sha256(bytes: &[u8]) -> [u8; 32] {
+    digest::digest(&digest::SHA256, bytes).as_ref().try_into().expect("SHA-256 has 32 bytes")
+}
+
 fn parsed(spki: &[u8], algorithm: &'static dyn VerificationAlgorithm) -> Result<(), KeyProblem> {
     ParsedPublicKey::new(algorithm, spki).map(|_| ()).map_err(|_| KeyProblem::Invalid("it is not a point on its curve"))
 }
@@ -222,6 +242,23 @@ mod tests {
             assert_eq!(read.weaknesses(), []);
             assert_eq!(read.debian_hash().is_some(), read.is_rsa());
         }
+    }
+
+    #[test]
+    fn keys_of_one_modulus_are_known_by_it() {
+        let key = PrivateKey::generate(KeyAlgorithm::Rsa2048).unwrap();
+        let one = SubscriberKey::from_spki(key.public_key_info()).unwrap();
+        // The exponent comes last: 65537, and then 65539.
+        let mut spki = key.public_key_info().to_vec();
+        assert_eq!(spki[spki.len() - 3..], [1, 0, 1]);
+        *spki.last_mut().unwrap() = 3;
+        let other = SubscriberKey::from_spki(&spki).unwrap();
+        assert_eq!(other.weaknesses(), []);
+        assert_ne!(one.sha256(), other.sha256());
+        assert_eq!(one.modulus_sha256(), other.modulus_sha256());
+        assert_eq!((one.hashes().count(), one.hashes().nth(1)), (2, one.modulus_sha256()));
+        let ec = PrivateKey::generate(KeyAlgorithm::EcP256).unwrap();
+        assert_eq!(SubscriberKey::from_spki(ec.public_key_info()).unwrap().hashes().count(), 1);
     }
 
     #[test]
@@ -255,6 +292,7 @@ mod tests {
         let key = SubscriberKey {
             spki: Vec::new(),
             sha256: [0; 32],
+            modulus_sha256: None,
             material: Material::Rsa { modulus: BigUint::from(0xc5_u32), exponent: BigUint::from(3_u32) },
             weaknesses: OnceLock::new(),
         };

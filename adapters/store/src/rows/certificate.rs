@@ -320,6 +320,13 @@ impl Tx<'_> {
         Ok(self.query_one(sql, params![id], |row| row.bytes_or_none())?.flatten())
     }
 
+    /// A certificate, or what is shown to logs for it, in DER.
+    pub fn signed(&mut self, id: CertificateId) -> Result<Option<Vec<u8>>, StoreError> {
+        let sql = "SELECT COALESCE(der, (SELECT der FROM precertificates
+                   WHERE precertificates.serial = certificates.serial)) FROM certificates WHERE id = ?1";
+        Ok(self.query_one(sql, params![id], |row| row.bytes_or_none())?.flatten())
+    }
+
     /// What is known of a serial number of an issuer. One that was drawn for a draft is not issued, unless logs were shown
     /// what it is to be.
     pub fn standing(&mut self, issuer: IssuerId, serial: &str) -> Result<Standing, StoreError> {

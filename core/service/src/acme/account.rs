@@ -14,7 +14,7 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::limits::Limit;
-use crate::{telling, termination};
+use crate::{known_keys, telling, termination};
 
 /// What a new account is to be.
 #[derive(Clone, Debug)]
@@ -244,7 +244,7 @@ fn require_good_key(key: &Jwk) -> Result<(), ServiceError> {
 /// Nobody may sign with a key that others are known to have.
 fn require_uncompromised(tx: &mut Tx<'_>, key: &Jwk) -> Result<(), ServiceError> {
     match SubscriberKey::from_spki(&key.to_spki()) {
-        Ok(key) if tx.blocked_key(key.sha256())?.is_some() => Err(unacceptable(&KeyProblem::Compromised)),
+        Ok(key) if known_keys::is_blocked(tx, &key)? => Err(unacceptable(&KeyProblem::Compromised)),
         Ok(_) | Err(_) => Ok(()),
     }
 }

@@ -16,6 +16,7 @@ use crate::fault::{self, Step};
 use crate::issuance_rules::{
     Parties, evidence_rules, require_short, require_unbarred, standing_authorizations, unprovable,
 };
+use crate::known_keys;
 use crate::orders::{Standing, describe_with};
 use crate::telling;
 use crate::timed::Timed;
@@ -167,8 +168,8 @@ impl Issuance {
         tx.foresee(|tx| {
             drop(tx.lock_order_and_conclude(id, &kernel.node));
             drop(Parties::hold(tx, &work.order));
-            drop(tx.hold_bars(key.sha256(), work.signing.id));
-            drop(tx.bar_to_signing(key.sha256(), work.signing.id));
+            drop(known_keys::hold(tx, key, work.signing.id));
+            drop(known_keys::bar(tx, key, work.signing.id));
             drop(tx.authorizations(id));
             drop(Standing::of(tx, work.order.account));
         });
@@ -198,7 +199,7 @@ impl Issuance {
     ) -> Result<(), ServiceError> {
         Parties::hold(tx, order)?.require_standing(order)?;
         let key = work.request.key().map_err(ServiceError::internal)?;
-        tx.hold_bars(key.sha256(), work.signing.id)?;
+        known_keys::hold(tx, key, work.signing.id)?;
         require_unbarred(tx, &work.request, work.signing.id)?;
         let authorizations = standing_authorizations(&self.kernel, tx, order.id)?;
         let evidence = evidence_rules(&self.kernel, order, now);
