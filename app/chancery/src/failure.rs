@@ -163,6 +163,7 @@ const fn where_to_look(noun: Noun) -> Option<&'static str> {
         | Noun::Credential
         | Noun::Group
         | Noun::Policy
+        | Noun::AssignedPolicy
         | Noun::Member
         | Noun::Order
         | Noun::Authorization

@@ -145,6 +145,7 @@ pub enum Noun {
     Group,
     Policy,
     Member,
+    AssignedPolicy,
     Order,
     Authorization,
     Challenge,
@@ -210,6 +211,7 @@ impl Noun {
             Self::Policy => "policies".to_owned(),
             Self::Delivery => "deliveries".to_owned(),
             Self::Member => "members of this group".to_owned(),
+            Self::AssignedPolicy => "policies assigned to this group".to_owned(),
             Self::Account
             | Self::Credential
             | Self::Group
@@ -237,6 +239,7 @@ impl fmt::Display for Noun {
             Self::Group => "account group",
             Self::Policy => "policy",
             Self::Member => "member of this group",
+            Self::AssignedPolicy => "policy assigned to this group",
             Self::Order => "order",
             Self::Authorization => "authorization",
             Self::Challenge => "challenge",

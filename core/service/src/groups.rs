@@ -142,7 +142,7 @@ impl Groups {
     /// Takes a policy off the group; one that is not assigned is not found.
     pub async fn unassign_policy(&self, caller: &Caller, id: GroupId, policy: PolicyId) -> Result<(), ServiceError> {
         self.change_policy(caller, id, policy, Action::AccountGroupUnassignPolicy, |_, tx, id, policy| {
-            if tx.unassign_policy(id, policy)? { Ok(true) } else { Err(ServiceError::not_found(Noun::Policy)) }
+            if tx.unassign_policy(id, policy)? { Ok(true) } else { Err(ServiceError::not_found(Noun::AssignedPolicy)) }
         })
         .await
     }

@@ -99,7 +99,7 @@ fn not_found(noun: Noun) -> ErrorCode {
         Noun::Account | Noun::Member => ErrorCode::AccountNotFound,
         Noun::Credential => ErrorCode::EabCredentialNotFound,
         Noun::Group => ErrorCode::GroupNotFound,
-        Noun::Policy => ErrorCode::PolicyNotFound,
+        Noun::Policy | Noun::AssignedPolicy => ErrorCode::PolicyNotFound,
         Noun::Order => ErrorCode::OrderNotFound,
         Noun::Authorization => ErrorCode::AuthorizationNotFound,
         Noun::Challenge => ErrorCode::ChallengeNotFound,

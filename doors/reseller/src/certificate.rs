@@ -11,13 +11,14 @@ use chancery_domain::{
 use chancery_http::{ApiError, Authenticated, CsvFilter, CsvReader, Door, FilterQuery, JsonBody, Place, StrictPath};
 use chancery_service::{AccountLookup, CertificateDetails, CertificateFilter, Noun, Revoked, ServiceError};
 use chancery_wire as wire;
-use http::header::{ACCEPT, AUTHORIZATION};
+use http::header::AUTHORIZATION;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::accept::best_liked;
 use crate::certificate_csv::{self, Authorization};
 use crate::openapi::{BadBody, NoCertificate, Refused};
 use crate::order::read_order_id;
@@ -76,7 +77,7 @@ async fn list(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     caller.require(Scope::ReadCertificate)?;
-    let as_csv = media_types(&headers).find(|one| matches!(*one, "text/csv" | "application/json")) == Some("text/csv");
+    let as_csv = wants_csv(&headers);
     let now = door.services.now();
     // CSV is the whole list: that a page is asked for is a mistake, whichever it is.
     let page = |query: &ListQuery| match as_csv {
@@ -98,37 +99,9 @@ async fn list(
     Ok(Json(wire::CertificateSummaryList { items, next_cursor: page.next_cursor }).into_response())
 }
 
-/// The media types that something here can be had as, as they are written in our code.
-const KNOWN: [&str; 6] = [
-    "application/*",
-    "application/json",
-    "application/pem-certificate-chain",
-    "application/pkcs7-mime",
-    "application/pkix-cert",
-    "text/csv",
-];
-
-/// The media types of `Accept`, the best liked first (RFC 9110 section 12.5.1); anything where nothing is said.
-/// Those we know are spelt as we spell them, for they are the same in capitals (section 8.3.1).
-pub(crate) fn media_types(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    let lines = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let all = lines.flat_map(|line| line.split(',')).map(str::trim).filter(|one| !one.is_empty());
-    let mut liked: Vec<_> = all.map(weighed).collect();
-    if liked.is_empty() {
-        liked.push(("*/*", 1.0));
-    }
-    liked.retain(|(_, weight)| *weight > 0.0);
-    liked.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-    liked.into_iter().map(|(media_type, _)| media_type)
-}
-
-/// A media type and its weight.
-fn weighed(one: &str) -> (&str, f32) {
-    let mut parts = one.split(';').map(str::trim);
-    let media_type = parts.next().unwrap_or_default();
-    let media_type = KNOWN.into_iter().find(|known| known.eq_ignore_ascii_case(media_type)).unwrap_or(media_type);
-    let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
-    (media_type, weight.and_then(|text| text.parse().ok()).unwrap_or(1.0))
+/// Whether a list is wanted as CSV; whoever wants neither that nor JSON gets JSON.
+pub(crate) fn wants_csv(headers: &HeaderMap) -> bool {
+    best_liked(headers, &[("application/json", false), ("text/csv", true)]).unwrap_or(false)
 }
 
 /// The filter; none where nothing can fit it, by its form alone.

@@ -7,14 +7,15 @@ use chancery_domain::{CertificateId, Problems, Scope};
 use chancery_http::{ApiError, Authenticated, Door, StrictPath, StrictQuery};
 use chancery_service::{Download, Noun, ServiceError, Signing};
 use chancery_wire::{self as wire, ErrorCode};
-use http::header::{CONTENT_TYPE, LINK, RETRY_AFTER};
+use http::header::{CONTENT_TYPE, LINK, RETRY_AFTER, VARY};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::certificate::{media_types, metadata};
+use crate::accept::best_liked;
+use crate::certificate::metadata;
 use crate::openapi::{CertificateGone, NoCertificate, NotAcceptable, Refused};
 use crate::order_view;
 
@@ -77,6 +78,7 @@ async fn download(
                 })
                 .into_response(),
             };
+            response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
             link_alternates(response.headers_mut(), &door, id, &signing, number);
             Ok(response)
         }
@@ -158,17 +160,17 @@ impl Form {
         }
     }
 
-    /// The first of the caller's media types that we have.
+    /// The one that the caller likes best.
     fn accepted(headers: &HeaderMap) -> Result<Self, ApiError> {
-        let known = media_types(headers).filter_map(|one| match one {
-            "*/*" | "application/*" | "application/pem-certificate-chain" => Some(Self::Pem),
-            "application/pkix-cert" => Some(Self::Der),
-            "application/pkcs7-mime" => Some(Self::Pkcs7),
-            "application/json" => Some(Self::Json),
-            _ => None,
-        });
+        let offered = [
+            ("application/pem-certificate-chain", Self::Pem),
+            ("application/pkix-cert", Self::Der),
+            ("application/pkcs7-mime", Self::Pkcs7),
+            ("application/json", Self::Json),
+        ];
         let forms =
             "application/pem-certificate-chain, application/pkix-cert, application/pkcs7-mime or application/json";
-        known.into_iter().next().ok_or_else(|| ApiError::not_acceptable(format!("a certificate can be had as {forms}")))
+        best_liked(headers, &offered)
+            .ok_or_else(|| ApiError::not_acceptable(format!("a certificate can be had as {forms}")))
     }
 }

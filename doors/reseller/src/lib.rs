@@ -1,5 +1,6 @@
 //! The reseller API: `/v1/**`, one file a noun. A handler translates; no rule lives here.
 
+mod accept;
 mod account;
 mod authorization;
 mod certificate;

@@ -14,7 +14,7 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::certificate::media_types;
+use crate::certificate::wants_csv;
 use crate::openapi::{NoAccount, Refused};
 
 const DAY: i64 = 86_400;
@@ -60,8 +60,7 @@ async fn count(
 ) -> Result<Response, ApiError> {
     caller.require(Scope::ReadCertificate)?;
     let StrictQuery(query) = query?;
-    let accepted = media_types(&headers).find(|one| matches!(*one, "text/csv" | "application/json"));
-    let as_csv = query.format.as_deref().map_or(accepted == Some("text/csv"), |format| format == "csv");
+    let as_csv = query.format.as_deref().map_or_else(|| wants_csv(&headers), |format| format == "csv");
     let request = read(query, door.services.now())?;
     let (by, (from, to)) = (request.by, request.days);
     let items: Vec<_> = door.services.usage.count(&caller, request).await?.into_iter().map(view).collect();

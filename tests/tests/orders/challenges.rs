@@ -5,7 +5,7 @@ use std::time::Duration;
 use chancery_tests::{lookup, on_both_databases};
 use serde_json::json;
 
-use crate::common::{challenge_paths, fail_validation, finalize_path, finalized, order_path, stage, text};
+use crate::common::{challenge_paths, days, fail_validation, finalize_path, finalized, later, order_path, stage, text};
 
 on_both_databases! {
     async fn codes_are_made_once_and_are_the_same_ever_after(world: World) {
@@ -65,6 +65,44 @@ on_both_databases! {
         assert_eq!(gone["challenge"]["status"], "invalid");
         assert!(paths[0].ends_with(&lookup(&gone["challenge"])));
         assert!(text(&gone["challenge"]["error"], "detail").contains("no such name"));
+    }
+
+    async fn codes_of_an_order_that_has_failed_are_not_made_any_more(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let order = tenant.make_order(&account, &["a.test", "b.test"]).await;
+        fail_validation(&world, &tenant, &order).await;
+        let codes = |place: usize| format!("/v1/authz/{}/challenges", lookup(&order["authorizations"][place]));
+        let gone = tenant.post_empty(&codes(1)).await;
+        assert_eq!(gone.refusal(410), "order_gone");
+        assert!(gone.text().contains("no such name"), "{}", gone.text());
+        // Those that there are tell what became of them.
+        assert_eq!(tenant.post_empty(&codes(0)).await.expect(200)["challenges"][0]["status"], "invalid");
+    }
+
+    async fn whatever_has_ended_is_told_so_though_the_account_is_suspended(world: World) {
+        let (mut tenant, account) = stage(&world).await;
+        let [cancelled, tried, open] = [
+            tenant.make_order(&account, &["a.test"]).await,
+            tenant.make_order(&account, &["b.test"]).await,
+            tenant.make_order(&account, &["c.test"]).await,
+        ];
+        let mut paths = Vec::new();
+        for order in [&cancelled, &tried, &open] {
+            paths.push(challenge_paths(&tenant, order, 0).await.remove(0));
+        }
+        tenant.delete(&order_path(&cancelled)).await.expect(200);
+        tenant.post_empty(&paths[1]).await.expect(200);
+        world.work(None).await;
+        tenant.patch(&format!("/v1/account/{account}"), json!({"suspended": true})).await.expect(200);
+        assert_eq!(tenant.post_empty(&paths[0]).await.refusal(410), "authorization_gone");
+        let gone = tenant.post_empty(&paths[1]).await;
+        assert_eq!((gone.refusal(410), &gone.json()["challenge"]["status"]), ("authorization_gone".to_owned(), &json!("valid")));
+        assert_eq!(tenant.post_empty(&paths[2]).await.status, 403);
+        // Once the order has expired, there is nothing to go on with.
+        later(&world, &mut tenant, days(8)).await;
+        let gone = tenant.post_empty(&paths[1]).await;
+        assert_eq!(gone.status, 410);
+        assert!(gone.text().contains("expired"), "{}", gone.text());
     }
 
     async fn giving_a_challenge_up_deactivates_its_authorization_and_cancels_the_order(world: World) {

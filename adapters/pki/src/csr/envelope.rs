@@ -69,11 +69,12 @@ pub(super) fn open(input: &[u8]) -> Result<Vec<u8>, CsrError> {
 /// The first block, which must be a request and the only one; text before and after it is passed over, as OpenSSL
 /// writes some.
 fn pem(text: &str) -> Result<Vec<u8>, CsrError> {
-    let rest = &text["-----BEGIN ".len()..];
-    let (label, rest) = rest.split_once("-----").ok_or(CsrError::Encoding)?;
-    if label.ends_with("PRIVATE KEY") {
+    // Wherever it stands: a key that was sent is not to be certified.
+    if text.contains("PRIVATE KEY-----") {
         return Err(CsrError::PrivateKey);
     }
+    let rest = &text["-----BEGIN ".len()..];
+    let (label, rest) = rest.split_once("-----").ok_or(CsrError::Encoding)?;
     if !LABELS.contains(&label) {
         return Err(CsrError::OtherPem(label.chars().take(40).collect()));
     }
@@ -144,6 +145,8 @@ mod tests {
         assert_eq!(error(certificate), CsrError::OtherPem("CERTIFICATE".to_owned()));
         assert_eq!(error("-----BEGIN PRIVATE KEY-----\nMAoA\n"), CsrError::PrivateKey);
         assert_eq!(error("-----BEGIN RSA PRIVATE KEY-----\nMAoA\n"), CsrError::PrivateKey);
+        let request = format!("-----BEGIN {LABEL}-----\nMAoA\n-----END {LABEL}-----\n");
+        assert_eq!(error(&format!("{request}-----BEGIN EC PRIVATE KEY-----\nMAoA\n")), CsrError::PrivateKey);
         assert_eq!(open(&vec![0x30; MAX_CSR_BYTES + 1]).unwrap_err(), CsrError::TooLarge);
     }
 

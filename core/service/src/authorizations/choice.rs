@@ -77,10 +77,12 @@ pub(super) fn choose(
     let (authorization, order) = lock_challenge(tx, by, id)?;
     tx.foresee(|tx| drop(Standing::of(tx, authorization.account)));
     let (account, still) = hold_applicant(tx, by, authorization.account)?;
-    account.require_active()?;
     still?;
     let tried = authorization.tried().cloned();
     let now = kernel.now();
+    if let Some(order) = order.as_ref().filter(|order| order.is_expired(now)) {
+        require_open(order, now)?;
+    }
     let authorization = match authorization.choose(id, now) {
         Err(AuthorizationError::AlreadyTried) => return Err(already_tried(tx, by, id, tried)?),
         other => other?,
@@ -88,6 +90,8 @@ pub(super) fn choose(
     if let Some(order) = &order {
         require_open(order, now)?;
     }
+    // Only where a choice would still make a difference: what has ended does not go on when the account does.
+    account.require_active()?;
     if let (Some(chosen), Some(order)) = (authorization.challenge(id), &order) {
         let verdict = judge_method(kernel, tx, order, &authorization.identifier, chosen.kind);
         let names = std::slice::from_ref(&authorization.identifier);

@@ -2,8 +2,8 @@
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    Action, Authorization, AuthorizationId, Challenge, ChallengeId, ChallengeState, ChallengeType, Order, OrderState,
-    Scope,
+    Action, Authorization, AuthorizationId, Challenge, ChallengeId, ChallengeState, ChallengeType, Order, OrderError,
+    OrderState, Scope,
 };
 use chancery_jose::SigningKey;
 use chancery_store::Tx;
@@ -33,13 +33,13 @@ impl Authorizations {
                 let (authorization, order) = lock(tx, &by, id)?;
                 require_alive(&kernel, &authorization, order.as_ref())?;
                 let thumbprint = Some(account_thumbprint(&kernel, tx, &authorization)?);
-                // Those of an order that has failed still tell what became of them.
-                let lacks_codes = |order: &Order| {
-                    authorization.challenges.is_empty() && !matches!(order.state, OrderState::Invalid { .. })
-                };
-                let Some(order) = order.filter(lacks_codes) else {
+                // Those of an order that has failed still tell what became of them, where there are any.
+                let Some(order) = order.filter(|_| authorization.challenges.is_empty()) else {
                     return Ok(AuthorizationDetails { authorization, thumbprint });
                 };
+                if let OrderState::Invalid { problem, .. } = &order.state {
+                    return Err(OrderError::Failed(problem.clone()).into());
+                }
                 let authorization = with_codes(&kernel, tx, authorization, &order)?;
                 tx.save_authorization(&authorization)?;
                 let count = authorization.challenges.len();

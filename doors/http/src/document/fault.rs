@@ -130,6 +130,8 @@ fn kind(found: Unexpected<'_>) -> &'static str {
     match found {
         Unexpected::Bool(_) => "a boolean",
         Unexpected::Unsigned(_) | Unexpected::Signed(_) => "a whole number",
+        // What is a whole number has no other form, and is none that we have where it is larger.
+        Unexpected::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => "one with a point or an exponent",
         Unexpected::Float(number) if number.fract() == 0.0 => "a number of that size",
         Unexpected::Float(_) => "a number with a fraction",
         Unexpected::Str(_) | Unexpected::Char(_) | Unexpected::Bytes(_) => "a string",
