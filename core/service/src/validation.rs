@@ -74,16 +74,20 @@ impl Validations {
         self.kernel.looking.be_done_by(looker);
     }
 
-    /// What to look for, or nothing where the challenge has been decided or given up; then its job is done.
+    /// What to look for, or nothing where the challenge has been decided or given up; then its job is done. Where it has only
+    /// lapsed, by this node's clock, there is nothing to look for either, and the job is tried again: another's may be right.
     pub async fn begin(&self, id: ChallengeId) -> Result<Option<Assignment>, ServiceError> {
         let kernel = self.kernel.clone();
-        let begun = self.kernel.store.glance(move |tx| assignment(&kernel, tx, id)).await?;
-        if begun.is_none() {
-            // Decided or given up for ever: nothing can happen in between that would need the job.
+        let begun = self.kernel.store.glance(move |tx| begun(&kernel, tx, id)).await?;
+        if let Begun::Decided = begun {
+            // For ever: nothing can happen in between that would need the job.
             self.kernel.store.write(move |tx| tx.finish_job(JobKind::Validate, id)).await?;
         }
         fault::reached(Step::ToLook);
-        Ok(begun)
+        match begun {
+            Begun::ToLook(assignment) => Ok(Some(*assignment)),
+            Begun::Decided | Begun::Lapsed => Ok(None),
+        }
     }
 
     /// Keeps the looks so far at a challenge that is still being looked at, for those who wonder why it takes so long.
@@ -131,16 +135,30 @@ impl Validations {
     }
 }
 
-fn assignment(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId) -> Result<Option<Assignment>, ServiceError> {
-    let Some(authorization) = tx.any_authorization(id.authorization())? else { return Ok(None) };
-    let Some(challenge) = authorization.challenge(id) else { return Ok(None) };
-    let processing = matches!(challenge.state, ChallengeState::Processing { .. });
-    if !processing || authorization.status(kernel.now()) != AuthorizationStatus::Pending {
-        return Ok(None);
+/// How a look begins.
+enum Begun {
+    ToLook(Box<Assignment>),
+    Decided,
+    Lapsed,
+}
+
+fn begun(kernel: &Kernel, tx: &mut Tx<'_>, id: ChallengeId) -> Result<Begun, ServiceError> {
+    let Some(authorization) = tx.any_authorization(id.authorization())? else { return Ok(Begun::Decided) };
+    let Some(challenge) = authorization.challenge(id) else { return Ok(Begun::Decided) };
+    if !matches!(challenge.state, ChallengeState::Processing { .. }) {
+        return Ok(Begun::Decided);
+    }
+    match authorization.status(kernel.now()) {
+        AuthorizationStatus::Pending => {}
+        AuthorizationStatus::Expired => return Ok(Begun::Lapsed),
+        AuthorizationStatus::Valid
+        | AuthorizationStatus::Invalid
+        | AuthorizationStatus::Deactivated
+        | AuthorizationStatus::Revoked => return Ok(Begun::Decided),
     }
     let thumbprint = thumbprint(tx, authorization.account, authorization.acme_account)?;
     let thumbprint = thumbprint.ok_or_else(|| ServiceError::internal("a challenge without an account key"))?;
-    Ok(Some(Assignment::of(kernel, &authorization, challenge, &thumbprint)))
+    Ok(Begun::ToLook(Box::new(Assignment::of(kernel, &authorization, challenge, &thumbprint))))
 }
 
 impl Assignment {

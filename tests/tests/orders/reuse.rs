@@ -49,6 +49,20 @@ on_both_databases! {
         assert_eq!(tenant.make_order(&account, &["a.test"]).await["status"], "ready");
     }
 
+    async fn a_look_that_has_lapsed_by_a_clock_that_is_ahead_is_made_once_it_is_right(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let order = tenant.make_order(&account, &["a.test"]).await;
+        let challenge = challenge_paths(&tenant, &order, 0).await.remove(0);
+        tenant.post_empty(&challenge).await.expect(200);
+        let right = world.clock.now();
+        world.advance(days(8));
+        world.work(None).await;
+        world.clock.set(right.plus(Duration::from_secs(60)));
+        assert_eq!(tenant.get(&challenge).await.expect(200)["status"], "processing");
+        world.work(None).await;
+        assert_eq!(tenant.get(&challenge).await.expect(200)["status"], "valid");
+    }
+
     async fn an_order_ends_with_the_first_permission_it_stands_on(world: World) {
         let (mut tenant, account) = stage(&world).await;
         let first = world.issue(&tenant, &account, &["a.test"]).await;

@@ -184,6 +184,10 @@ mod tests {
             found(r#"{"count": 1, "shift": 1.5}"#),
             ["shift wrong_type must be a whole number, not a number with a fraction"]
         );
+        for (text, said) in [("1.0", "one with a point or an exponent"), ("1e30", "a number of that size")] {
+            let wrong = format!("shift wrong_type must be a whole number, not {said}");
+            assert_eq!(found(&format!(r#"{{"count": 1, "shift": {text}}}"#)), [wrong]);
+        }
     }
 
     #[test]

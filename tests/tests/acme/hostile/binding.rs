@@ -130,7 +130,8 @@ async fn single_use_and_terms_are_settings_of_the_operator() {
     let acme =
         AcmeSettings { single_use: true, terms_of_service: Some(terms.clone()), ..AcmeSettings::of("https://ca.test") };
     let world = World::over(TestStore::sqlite(), chancery_service::Settings { acme, ..settings() }, Vec::new()).await;
-    let credential = world.tenant("DEMO").await.make_account("a@example.com").await;
+    let tenant = world.tenant("DEMO").await;
+    let credential = tenant.make_account("a@example.com").await;
     let mut client = AcmeClient::at(world.stranger(), "TLS-90d").await;
     assert_eq!(client.directory["meta"]["termsOfService"], terms);
     // RFC 8555 section 7.3.3.
@@ -143,4 +144,7 @@ async fn single_use_and_terms_are_settings_of_the_operator() {
     assert_eq!(account["termsOfServiceAgreed"], true);
     let mut second = AcmeClient::at(world.stranger(), "TLS-90d").await;
     refused(&second.register(&credential).await, 403, "unauthorized", "all the accounts it may");
+    let path = format!("/v1/account/{}/eab-credential", chancery_tests::lookup(&credential));
+    assert_eq!(tenant.post(&path, json!({"max_bindings": 2})).await.refusal(400), "invalid_request");
+    tenant.post(&path, json!({"max_bindings": 1})).await.expect(201);
 }
