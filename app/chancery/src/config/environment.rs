@@ -36,8 +36,14 @@ pub fn apply(
 fn set_in(table: &mut Table, shape: &Table, path: &[String], text: &str) -> Result<(), String> {
     let (key, rest) = path.split_first().ok_or("is a section; name a setting in it")?;
     let shape = shape.get(key).ok_or_else(|| shape::unknown(key, shape))?;
+    let was_written = table.contains_key(key);
     let place = table.entry(key.clone()).or_insert_with(|| empty_like(shape));
-    set(place, shape, rest, text)
+    let done = set(place, shape, rest, text);
+    if done.is_err() && !was_written {
+        // Nobody wrote what stands there now, so nobody is to be told of it.
+        table.remove(key);
+    }
+    done
 }
 
 fn set(place: &mut Value, shape: &Value, path: &[String], text: &str) -> Result<(), String> {
@@ -153,7 +159,7 @@ mod tests {
 
     #[test]
     fn what_fits_nothing_is_told_by_the_name_of_the_variable() {
-        let (_, problems) = applied(
+        let (written, problems) = applied(
             "",
             &[
                 ("SERVER__LISEN", "x"),
@@ -175,5 +181,6 @@ mod tests {
                 "CHANCERY__SERVER__LISTEN__PORT: is not a setting: it goes on where a value belongs",
             ]
         );
+        assert_eq!(written, "", "nobody wrote anything that could be told of once more");
     }
 }

@@ -8,6 +8,7 @@ mod shape;
 pub mod span;
 mod types;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -47,16 +48,43 @@ pub fn load(path: &Path, database_url: Option<&str>) -> Result<Installation, Con
         ConfigError::Unreadable(failure.advise("name it with --config; chancery.example.toml is one to start from"))
     })?;
     let wrong = |problems| ConfigError::Wrong(path.to_owned(), problems);
-    let config = read(&text, environment::variables(), database_url).map_err(wrong)?;
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    settle::settle(&config, &path).map_err(wrong)
+    read(&text, environment::variables(), database_url).and_then(|read| read.settle(&path)).map_err(wrong)
+}
+
+/// What was written, as far as it has the form of a configuration, and what has not.
+struct Read {
+    config: Config,
+    misfits: Problems,
+    /// The sections in which a value is missing that is no value as it was written.
+    incomplete: BTreeSet<String>,
+}
+
+impl Read {
+    /// What it means; everything that is wrong is told, also of what has the form.
+    fn settle(self, path: &Path) -> Result<Installation, Problems> {
+        let Self { config, mut misfits, incomplete } = self;
+        let settled = settle::settle(&config, path);
+        if misfits.is_empty() {
+            return settled;
+        }
+        // Of an incomplete section more could be told that is not so.
+        let told = settled.err().map(|problems| problems.0).unwrap_or_default();
+        misfits.0.extend(told.into_iter().filter(|problem| !incomplete.contains(section(&problem.setting))));
+        Err(misfits)
+    }
+}
+
+/// The section that a setting is in, by its name in the file or in the environment.
+fn section(setting: &str) -> &str {
+    setting.split('.').next().unwrap_or_default()
 }
 
 fn read(
     text: &str,
     variables: impl Iterator<Item = (String, String)>,
     database_url: Option<&str>,
-) -> Result<Config, Problems> {
+) -> Result<Read, Problems> {
     let mut problems = Problems::default();
     let mut written = parse(text).map_err(|problem| Problems(vec![problem]))?;
     let shape = shape();
@@ -71,14 +99,20 @@ fn read(
             database.insert("url".to_owned(), Value::String(url.to_owned()));
         }
     }
-    shape::compare(&written, &shape, &mut problems);
-    if !problems.is_empty() {
-        return Err(problems);
+    shape::compare(&mut written, &shape, &mut problems);
+    let named = |problem: &Problem| match problem.setting.strip_prefix(PREFIX) {
+        Some(variable) => variable.split("__").next().unwrap_or_default().to_lowercase(),
+        None => section(&problem.setting).to_owned(),
+    };
+    let valueless = problems.0.iter().filter(|problem| !problem.message.starts_with(shape::UNKNOWN));
+    let incomplete = valueless.map(named).collect();
+    match Config::deserialize(Value::Table(written)) {
+        Ok(config) => Ok(Read { config, misfits: problems, incomplete }),
+        Err(error) => {
+            problems.add("configuration", error.message());
+            Err(problems)
+        }
     }
-    Config::deserialize(Value::Table(written)).map_err(|error| {
-        problems.add("configuration", error.message());
-        problems
-    })
 }
 
 fn parse(text: &str) -> Result<Table, Problem> {

@@ -4,8 +4,8 @@ use toml::{Table, Value};
 
 use super::problems::Problems;
 
-/// Notes each name that is no setting and each value of the wrong kind. `shape` has every setting once.
-pub fn compare(written: &Table, shape: &Table, problems: &mut Problems) {
+/// Notes each name that is no setting and each value of the wrong kind, and takes it out. `shape` has every setting once.
+pub fn compare(written: &mut Table, shape: &Table, problems: &mut Problems) {
     compare_table(written, shape, "", problems);
 }
 
@@ -41,37 +41,53 @@ pub fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// "is not a setting", with the nearest name there is.
+/// How what is said of an unknown name begins.
+pub const UNKNOWN: &str = "is not a setting";
+
+/// That something is no setting, with the nearest name there is.
 pub fn unknown(key: &str, shape: &Table) -> String {
     let near = shape.keys().map(|known| (distance(key, known), known)).min().filter(|(distance, _)| *distance <= 3);
     match near {
-        Some((_, known)) => format!("is not a setting; did you mean {known}?"),
-        None => "is not a setting; chancery.example.toml lists all there are".to_owned(),
+        Some((_, known)) => format!("{UNKNOWN}; did you mean {known}?"),
+        None => format!("{UNKNOWN}; chancery.example.toml lists all there are"),
     }
 }
 
-fn compare_table(written: &Table, shape: &Table, path: &str, problems: &mut Problems) {
-    for (key, value) in written {
+fn compare_table(written: &mut Table, shape: &Table, path: &str, problems: &mut Problems) {
+    written.retain(|key, value| {
         let path = join(path, key);
         match shape.get(key) {
             Some(shape) => compare_value(value, shape, &path, problems),
-            None => problems.add(path, unknown(key, shape)),
-        }
-    }
-}
-
-fn compare_value(written: &Value, shape: &Value, path: &str, problems: &mut Problems) {
-    match (written, shape) {
-        (Value::Table(written), Value::Table(shape)) => compare_table(written, shape, path, problems),
-        (Value::Array(written), Value::Array(shape)) => {
-            for (place, value) in written.iter().enumerate() {
-                compare_value(value, &shape[0], &format!("{path}.{place}"), problems);
+            None => {
+                problems.add(path, unknown(key, shape));
+                false
             }
         }
+    });
+}
+
+/// Whether a value can stay.
+fn compare_value(written: &mut Value, shape: &Value, path: &str, problems: &mut Problems) -> bool {
+    match (written, shape) {
+        (Value::Table(written), Value::Table(shape)) => {
+            compare_table(written, shape, path, problems);
+            true
+        }
+        (Value::Array(written), Value::Array(shape)) => {
+            let mut place = 0..;
+            let all = written.iter_mut().zip(&mut place);
+            // Every one is compared. A list that lacks some would be another.
+            all.fold(true, |fit, (value, place)| {
+                compare_value(value, &shape[0], &format!("{path}.{place}"), problems) && fit
+            })
+        }
         // 1 is as good as 1.0.
-        (Value::Integer(_), Value::Float(_)) => {}
-        _ if std::mem::discriminant(written) == std::mem::discriminant(shape) => {}
-        _ => problems.add(path, format!("must be {}, not {}", kind(shape), kind(written))),
+        (Value::Integer(_), Value::Float(_)) => true,
+        (written, shape) if std::mem::discriminant(&*written) == std::mem::discriminant(shape) => true,
+        (written, shape) => {
+            problems.add(path, format!("must be {}, not {}", kind(shape), kind(written)));
+            false
+        }
     }
 }
 
@@ -101,7 +117,7 @@ mod tests {
 
     fn problems(written: &str, shape: &str) -> Vec<String> {
         let mut problems = Problems::default();
-        compare(&written.parse().unwrap(), &shape.parse().unwrap(), &mut problems);
+        compare(&mut written.parse().unwrap(), &shape.parse().unwrap(), &mut problems);
         problems.0.into_iter().map(|problem| format!("{}: {}", problem.setting, problem.message)).collect()
     }
 

@@ -33,7 +33,8 @@ fn uncommented() -> String {
 
 fn config(text: &str) -> Config {
     match read(text, std::iter::empty(), None) {
-        Ok(config) => config,
+        Ok(read) if read.misfits.is_empty() => read.config,
+        Ok(read) => panic!("{}", read.misfits),
         Err(problems) => panic!("{problems}"),
     }
 }
@@ -44,8 +45,8 @@ fn written(config: &Config) -> Table {
 
 /// What is wrong with a configuration in a folder, as `setting: message`.
 fn problems_in(folder: &TempDir, text: &str) -> Vec<String> {
-    let settled = read(text, std::iter::empty(), None)
-        .and_then(|config| settle::settle(&config, &folder.path().join("chancery.toml")));
+    let settled =
+        read(text, std::iter::empty(), None).and_then(|read| read.settle(&folder.path().join("chancery.toml")));
     let problems = settled.err().map(|problems| problems.0).unwrap_or_default();
     problems.into_iter().map(|problem| format!("{}: {}", problem.setting, problem.message)).collect()
 }
@@ -221,6 +222,17 @@ fn a_database_file_needs_its_folder() {
 }
 
 #[test]
+fn what_has_no_form_does_not_hide_what_else_is_wrong() {
+    let found = problems("[server]\nbase_url = 'nope'\nfoo = 1\n[limits]\nbody_bytes = 5");
+    let settings: Vec<_> = found.iter().map(|problem| problem.split(':').next().unwrap()).collect();
+    assert_eq!(settings, ["server.foo", "server.base_url", "limits.body_bytes"], "{found:?}");
+    // Where a value is none, its section is not judged as if it had not been written.
+    let found = problems("[server]\nbase_url = 5\n[limits]\nbody_bytes = 5\nburst = 'x'\n[log]\nlevel = 'loud'");
+    let settings: Vec<_> = found.iter().map(|problem| problem.split(':').next().unwrap()).collect();
+    assert_eq!(settings, ["limits.burst", "server.base_url", "log.level"], "{found:?}");
+}
+
+#[test]
 fn a_key_in_the_file_is_refused_and_one_from_the_environment_taken() {
     let key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
     let found = problems_of(&format!("keys.kek = '{key}'"));
@@ -229,8 +241,8 @@ fn a_key_in_the_file_is_refused_and_one_from_the_environment_taken() {
     let variable = |text: &str| [("CHANCERY__KEYS__KEK".to_owned(), text.to_owned())].into_iter();
     let folder = tempfile::tempdir().unwrap();
     let settle = |text: &str| {
-        let config = read("server.base_url = 'https://ca.example.com'", variable(text), None)?;
-        settle::settle(&config, &folder.path().join("chancery.toml")).map(drop)
+        let read = read("server.base_url = 'https://ca.example.com'", variable(text), None)?;
+        read.settle(&folder.path().join("chancery.toml")).map(drop)
     };
     assert_eq!(settle(key), Ok(()));
     assert_eq!(settle("short").unwrap_err().0[0].setting, "keys.kek");
