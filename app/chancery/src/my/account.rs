@@ -100,7 +100,7 @@ pub async fn run(session: &Session, command: AccountCommand) -> Result<(), Failu
                 customer_email: email,
                 account_groups: Some(lookups).filter(|lookups| !lookups.is_empty()),
                 external_id,
-                metadata: pairs(metadata),
+                metadata: pairs(metadata)?,
             };
             let account = accounts.create(&request).await.or_trouble(&session.trouble)?;
             session.show.thing(&account, || created(&account))?;
@@ -125,7 +125,7 @@ pub async fn run(session: &Session, command: AccountCommand) -> Result<(), Failu
             session.show.thing(&account, || shown(&account))
         }
         AccountCommand::Update { account, email, external_id, metadata } => {
-            let (customer_email, metadata) = (email, pairs(metadata));
+            let (customer_email, metadata) = (email, pairs(metadata)?);
             let request = ResellerUpdateAccountRequest { customer_email, suspended: None, external_id, metadata };
             if request == ResellerUpdateAccountRequest::default() {
                 return Err(Failure::usage("nothing to change was named").advise("--help lists what can be changed"));
@@ -201,8 +201,16 @@ fn shown(whole: &AccountWithGroups) -> String {
     text
 }
 
-fn pairs(pairs: Vec<(String, String)>) -> Option<BTreeMap<String, String>> {
-    if pairs.is_empty() { None } else { Some(pairs.into_iter().collect()) }
+/// None where nothing was said of it; a name that comes twice is not taken with either value.
+fn pairs(pairs: Vec<(String, String)>) -> Result<Option<BTreeMap<String, String>>, Failure> {
+    let mut all = BTreeMap::new();
+    for (name, value) in pairs {
+        if all.contains_key(&name) {
+            return Err(Failure::usage(format!("--metadata {name}=… is there twice")).advise("name each but once"));
+        }
+        all.insert(name, value);
+    }
+    Ok(Some(all).filter(|all| !all.is_empty()))
 }
 
 pub fn pair(text: &str) -> Result<(String, String), String> {

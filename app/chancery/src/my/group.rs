@@ -125,35 +125,20 @@ pub async fn run(session: &Session, command: GroupCommand) -> Result<(), Failure
             session.show.list(&listed, &account::COLUMNS, account::row)
         }
         GroupCommand::Add { group, accounts } => {
-            let accounts = account_lookups(session, accounts).await?;
             let done = groups.add_members(group_lookup(session, &group).await?, accounts).await.or_trouble(trouble)?;
             session.show.done(&done.message)
         }
         GroupCommand::Remove { group, accounts } => {
-            let accounts = account_lookups(session, accounts).await?;
             let done =
                 groups.remove_members(group_lookup(session, &group).await?, accounts).await.or_trouble(trouble)?;
             session.show.done(&done.message)
         }
         GroupCommand::Move { from, to, accounts } => {
-            let accounts = account_lookups(session, accounts).await?;
             let (from, to) = (group_lookup(session, &from).await?, group_lookup(session, &to).await?);
             let done = groups.move_members(from, to, accounts).await.or_trouble(trouble)?;
             session.show.done(&done.message)
         }
     }
-}
-
-/// Members are named by lookups alone; people know the e-mail addresses.
-async fn account_lookups(session: &Session, accounts: Vec<String>) -> Result<Vec<String>, Failure> {
-    let mut lookups = Vec::with_capacity(accounts.len());
-    for account in accounts {
-        lookups.push(match account.starts_with("acc_") {
-            true => account,
-            false => session.client.accounts().get(account).await.or_trouble(&session.trouble)?.account.lookup,
-        });
-    }
-    Ok(lookups)
 }
 
 const COLUMNS: [Column; 4] =

@@ -178,7 +178,7 @@ fn row(policy: &IssuancePolicyRecord) -> Vec<Cell> {
 }
 
 fn told(judged: &PolicyEvaluation) -> String {
-    let answer = if judged.allowed { "it would be issued" } else { "it would be refused" };
+    let answer = if judged.allowed { "the policies allow it" } else { "it would be refused" };
     let mut text = details(&[
         ("answer", answer.into()),
         ("certificate profile", judged.profile.as_str().into()),

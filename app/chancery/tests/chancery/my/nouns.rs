@@ -119,6 +119,10 @@ fn groups_and_who_is_in_them() {
     let changed = shop.json(&["group", "update", "Web hosting", "--name", "Hosting"]);
     assert_eq!((&changed["lookup"], &changed["description"]), (&made["lookup"], &"ours".into()));
     assert!(shop.my(&["group", "show", "Hosting"]).ok().stdout.contains("members      1"));
+    let missing = shop.my(&["group", "add", "Hosting", "admin@customer.example", "nobody@customer.example"]);
+    assert!(missing.code == 5 && missing.stderr.contains("nobody@customer.example"), "{missing:?}");
+    let twice = shop.my(&["account", "update", "admin@customer.example", "--metadata", "a=b", "--metadata", "a=c"]);
+    assert!(twice.code == 2 && twice.stderr.contains("twice"), "{twice:?}");
     assert!(shop.my(&["groups", "list"]).ok().stdout.contains("Hosting"));
     assert_eq!(shop.my(&["group", "delete", "Others"]).code, 2);
     shop.my(&["group", "delete", "Others", "--yes"]).ok();
