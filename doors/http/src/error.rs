@@ -101,6 +101,13 @@ impl ApiError {
         Self { status: StatusCode::FORBIDDEN, headers: HeaderMap::new(), body: Refusal::Text(message.into()) }
     }
 
+    /// 403, a plain string, where the token lacks a scope (RFC 6750 section 3.1).
+    pub fn lacking(message: impl Into<String>, scope: &str) -> Self {
+        let challenge = format!("Bearer realm=\"chancery\", error=\"insufficient_scope\", scope=\"{scope}\"");
+        let challenge = HeaderValue::from_str(&challenge).unwrap_or(HeaderValue::from_static("Bearer"));
+        Self::forbidden(message).with_header(WWW_AUTHENTICATE, challenge)
+    }
+
     /// Adds problems to `errors`. A plain-string refusal has no such list and stays as it is.
     pub fn with_errors(mut self, problems: Vec<FieldProblem>) -> Self {
         match &mut self.body {

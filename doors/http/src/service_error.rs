@@ -12,7 +12,7 @@ impl From<ServiceError> for ApiError {
     fn from(error: ServiceError) -> Self {
         let message = error.to_string();
         match error {
-            ServiceError::MissingScope(_) => Self::forbidden(message),
+            ServiceError::MissingScope(scope) => Self::lacking(message, scope.as_str()),
             ServiceError::NotFound(noun, _) => Self::not_found(not_found(noun), message),
             ServiceError::NothingToRevoke(_) => Self::not_found(ErrorCode::CertificateNotFound, message),
             ServiceError::Account(AccountError::Terminated(_)) => Self::gone(ErrorCode::AccountTerminated, message),

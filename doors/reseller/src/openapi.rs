@@ -62,6 +62,7 @@ macro_rules! refusal {
     (403 plain $description:literal) => {
         RefOr::T(
             plain($description, "this operation needs the scope `write:account`, which the token does not have")
+                .header("WWW-Authenticate", challenge())
                 .build(),
         )
     };

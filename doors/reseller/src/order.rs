@@ -48,7 +48,8 @@ struct ListQuery {
 /// Lists orders
 ///
 /// The `attempts` of challenges are left out here: they are in the order, the authorization and the challenge. With
-/// filters a page may have fewer orders than `limit`, or none, and a `nextCursor`: the list ends where there is none.
+/// filters, or where orders have many names, a page may have fewer orders than `limit`, or none, and a `nextCursor`: the list
+/// ends where there is none.
 #[utoipa::path(get, path = "/v1/order", tag = "Orders", operation_id = "listOrders", params(ListQuery),
     security(("OAuth2Reseller" = ["reseller", "read:order"])),
     responses((status = 200, body = wire::OrderList), Refused))]

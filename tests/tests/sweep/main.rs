@@ -128,6 +128,8 @@ on_both_databases! {
                 for reply in both_ways(&lacking, operation, &things).await {
                     let text = plain(&reply, 403, operation);
                     assert!(text.contains(&format!("`{needed}`")), "{operation}: {text}");
+                    let challenge = format!("{NO_TOKEN}, error=\"insufficient_scope\", scope=\"{needed}\"");
+                    assert_eq!(reply.header("www-authenticate"), Some(challenge.as_str()), "{operation}");
                 }
             }
         }
