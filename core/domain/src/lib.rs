@@ -66,7 +66,7 @@ pub use pause::{Failure, Pause};
 pub use policy::{Policy, PolicyRules};
 pub use problem::{Problem, Problems, messages};
 pub use profile::{Profile, ProfileName};
-pub use proof::{EvidenceRules, IssuanceProof, ProofError, is_ahead};
+pub use proof::{CLOCK_SKEW, EvidenceRules, IssuanceProof, ProofError};
 pub use quorum::{Quorum, Region, Standing, needed_for_public, tolerance};
 pub use reseller::{Reseller, ResellerCode};
 pub use scope::{Scope, ScopeSet};

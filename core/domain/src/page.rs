@@ -33,20 +33,41 @@ impl<T> Page<T> {
         Self { items: rows, next }
     }
 
-    /// Ends before the items together weigh more than this, though not before the first of them: what is left comes with the
-    /// next page.
-    pub fn within(mut self, most: usize, weight: impl Fn(&T) -> usize, key: impl Fn(&T) -> String) -> Self {
-        let mut sum = 0;
-        let fits = self.items.iter().take_while(|item| {
-            sum += weight(item);
-            sum <= most
-        });
-        let fits = fits.count().max(1);
-        if fits < self.items.len() {
-            self.items.truncate(fits);
-            self.next = self.items.last().map(key);
+    /// A page that ends before its items weigh more than `most` together, though not before the first of them; what is left comes
+    /// with the next one. It is read in parts, so that hardly more is read than it holds.
+    pub fn gather<E>(
+        request: &PageRequest,
+        most: usize,
+        weight: impl Fn(&T) -> usize,
+        key: impl Fn(&T) -> String,
+        mut read: impl FnMut(&PageRequest) -> Result<Self, E>,
+    ) -> Result<Self, E> {
+        let (mut page, mut sum) = (Self { items: Vec::new(), next: request.after.clone() }, 0);
+        let limit = request.limit as usize;
+        loop {
+            // As many as fit if they are like those before.
+            let likely = match sum {
+                0 => PAGE_LIMIT_DEFAULT as usize,
+                _ => ((most - sum) * page.items.len() / sum).max(1),
+            };
+            let part = likely.min(limit - page.items.len());
+            let part = PageRequest { limit: u32::try_from(part).unwrap_or(u32::MAX), after: page.next.take() };
+            let Self { items, next } = read(&part)?;
+            // Where there is more behind a part that is not full, so much was looked through and no more is to be.
+            let is_full = items.len() >= part.limit as usize;
+            for item in items {
+                sum += weight(&item);
+                if sum > most && !page.items.is_empty() {
+                    page.next = page.items.last().map(key);
+                    return Ok(page);
+                }
+                page.items.push(item);
+            }
+            page.next = next;
+            if !is_full || page.next.is_none() || page.items.len() >= limit || sum >= most {
+                return Ok(page);
+            }
         }
-        self
     }
 
     pub fn map<U>(self, change: impl FnMut(T) -> U) -> Page<U> {
@@ -58,18 +79,55 @@ impl<T> Page<T> {
 mod tests {
     use super::*;
 
+    /// A page of these weights, the keys of which are their places, and how many were read for it.
+    fn gathered(weights: &[usize], limit: u32, after: Option<&str>) -> (Vec<usize>, Option<String>, usize) {
+        let mut looked_at = 0;
+        let request = PageRequest { limit, after: after.map(str::to_owned) };
+        let read = |part: &PageRequest| {
+            let first = part.after.as_ref().map_or(0, |after| after.parse::<usize>().unwrap() + 1);
+            let rows: Vec<_> = (first..weights.len()).take(part.limit as usize + 1).collect();
+            looked_at += rows.len();
+            Ok::<_, ()>(Page::from_rows(rows, part.limit, ToString::to_string))
+        };
+        let page = Page::gather(&request, 200, |place| weights[*place], ToString::to_string, read).unwrap();
+        (page.items, page.next, looked_at)
+    }
+
     #[test]
     fn a_page_that_is_too_heavy_ends_early_and_says_where_to_go_on() {
-        let page = |items: &[usize], next: Option<&str>| Page { items: items.to_vec(), next: next.map(str::to_owned) };
-        for (items, next, kept, then) in [
-            (&[3, 3, 3][..], Some("x"), &[3, 3, 3][..], Some("x")),
-            (&[3, 3, 4, 1], None, &[3, 3, 4], Some("4")),
-            (&[3, 8, 1], Some("x"), &[3], Some("3")),
-            (&[11, 1], None, &[11], Some("11")),
-            (&[11], None, &[11], None),
-            (&[], None, &[], None),
+        for (weights, limit, kept, next) in [
+            (vec![1; 50], 1000, 50, None),
+            (vec![1; 150], 1000, 150, None),
+            (vec![1; 150], 120, 120, Some("119")),
+            (vec![1; 500], 1000, 200, Some("199")),
+            (vec![50; 150], 1000, 4, Some("3")),
+            (vec![70; 150], 1000, 2, Some("1")),
+            (vec![300, 1], 1000, 1, Some("0")),
+            (vec![300], 1000, 1, None),
+            (vec![], 1000, 0, None),
         ] {
-            assert_eq!(page(items, next).within(10, |item| *item, ToString::to_string), page(kept, then), "{items:?}");
+            let (items, then, _) = gathered(&weights, limit, None);
+            assert_eq!(items, (0..kept).collect::<Vec<_>>(), "{weights:?}");
+            assert_eq!(then.as_deref(), next, "{weights:?}");
         }
+        let (items, next, _) = gathered(&[50; 150], 1000, Some("3"));
+        assert_eq!((items, next.as_deref()), (vec![4, 5, 6, 7], Some("7")));
+    }
+
+    #[test]
+    fn hardly_more_is_read_than_a_page_holds() {
+        assert!(gathered(&[50; 5000], 1000, None).2 <= 101);
+        assert!(gathered(&[1; 5000], 1000, None).2 <= 202);
+    }
+
+    #[test]
+    fn a_part_that_was_cut_short_ends_the_page() {
+        let (request, mut asked) = (PageRequest { limit: 1000, after: None }, 0);
+        let read = |_: &PageRequest| {
+            asked += 1;
+            Ok::<_, ()>(Page { items: vec![1, 2], next: Some("2".to_owned()) })
+        };
+        let page = Page::gather(&request, 200, |_| 1, ToString::to_string, read).unwrap();
+        assert_eq!((page.items, page.next.as_deref(), asked), (vec![1, 2], Some("2"), 1));
     }
 }

@@ -32,8 +32,8 @@ pub struct EvidenceRules<'a> {
     pub quorum: &'a Quorum,
 }
 
-/// Clocks of nodes may differ by so much.
-const CLOCK_SKEW: Duration = Duration::from_secs(60);
+/// Clocks of nodes may differ by so much. What is dated further ahead proves nothing.
+pub const CLOCK_SKEW: Duration = Duration::from_secs(60);
 
 /// Why there is no proof.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -91,8 +91,8 @@ fn valid<'a>(authorization: &'a Authorization, rules: &EvidenceRules<'_>, now: T
     (!too_old && !is_ahead(validation.at, now)).then_some(validation)
 }
 
-/// Whether evidence comes from a clock that was wrong: nobody knows how old it is, and it proves nothing.
-pub fn is_ahead(at: Timestamp, now: Timestamp) -> bool {
+/// Whether evidence comes from a clock that was wrong: nobody knows how old it is.
+fn is_ahead(at: Timestamp, now: Timestamp) -> bool {
     at > now.plus(CLOCK_SKEW)
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use chancery_domain::policy::Request;
 use chancery_domain::{
     Account, AccountId, Action, CertificateId, CertificateRecord, CertificateState, ChallengeType, Comment, Identifier,
-    OrderId, Page, Problem, Problems, Profile, ProfileName, Revocation, RevocationReason, Scope, Timestamp, Via,
+    OrderId, Page, PageRequest, Problem, Problems, Profile, ProfileName, Revocation, RevocationReason, Scope,
+    Timestamp, Via,
 };
 use chancery_pki::{Certificate, SubscriberKey};
 use chancery_store::{CertificateFilter, Downloadable, Tx};
@@ -92,8 +93,9 @@ impl Certificates {
             };
             let filter = CertificateFilter { account, ..filter.clone() };
             let names = |certificate: &CertificateRecord| certificate.identifiers.len();
-            let found = tx.certificates(reseller, &filter, &page)?;
-            Ok::<Page<_>, ServiceError>(found.within(MOST_NAMES, names, |certificate| certificate.id.to_string()))
+            let key = |certificate: &CertificateRecord| certificate.id.to_string();
+            let read = |part: &PageRequest| tx.certificates(reseller, &filter, part);
+            Ok::<Page<_>, ServiceError>(Page::gather(&page, MOST_NAMES, names, key, read)?)
         };
         let page = self.kernel.read_in_turn(reseller, read).await?.map(|certificate| self.detail(certificate));
         Ok(self.kernel.cursors.close(&list, page))

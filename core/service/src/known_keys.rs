@@ -48,10 +48,6 @@ pub(crate) fn hold(tx: &mut Tx<'_>, key: &SubscriberKey, issuer: IssuerId) -> Re
 
 /// What stands against signing for this key by this CA, whatever else was found good.
 pub(crate) fn bar(tx: &mut Tx<'_>, key: &SubscriberKey, issuer: IssuerId) -> Result<Option<Bar>, StoreError> {
-    for hash in key.hashes() {
-        if let Some(bar) = tx.bar_to_signing(hash, issuer)? {
-            return Ok(Some(bar));
-        }
-    }
-    Ok(None)
+    let hashes: Vec<_> = key.hashes().map(<[u8; 32]>::as_slice).collect();
+    tx.bar_to_signing(&hashes, issuer)
 }

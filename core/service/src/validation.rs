@@ -90,6 +90,11 @@ impl Validations {
         }
     }
 
+    /// Gives the job of a look up that has lapsed by every clock that it was tried by.
+    pub async fn forget(&self, id: ChallengeId) -> Result<(), ServiceError> {
+        Ok(self.kernel.store.write(move |tx| tx.finish_job(JobKind::Validate, id)).await?)
+    }
+
     /// Keeps the looks so far at a challenge that is still being looked at, for those who wonder why it takes so long.
     pub async fn note_looks(&self, id: ChallengeId, so_far: Vec<Attempt>) -> Result<(), ServiceError> {
         let so_far = Attempt::kept(so_far);

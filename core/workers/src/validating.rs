@@ -16,10 +16,15 @@ impl Workers {
         let Ok(id) = job.subject.parse::<ChallengeId>() else { return self.services.jobs.drop_unreadable(job).await };
         let validations = &self.services.validations;
         let begun = self.persistently(job, || validations.begin(id)).await?;
-        let report = match begun {
-            _ if job.attempts > MOST_ATTEMPTS => Report::new(Err(gave_up())),
-            Some(assignment) => self.look_for(whose, &assignment).await,
-            None => return Ok(()),
+        let Some(assignment) = begun else {
+            return match job.attempts > MOST_ATTEMPTS {
+                true => self.persistently(job, || validations.forget(id)).await,
+                false => Ok(()),
+            };
+        };
+        let report = match job.attempts > MOST_ATTEMPTS {
+            true => Report::new(Err(gave_up())),
+            false => self.look_for(whose, &assignment).await,
         };
         // What was seen is kept until it can be written: applicants are not asked anew for our sake.
         self.persistently(job, || validations.conclude(id, report.clone())).await

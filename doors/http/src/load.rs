@@ -32,14 +32,22 @@ struct State {
     all: usize,
     strangers: HashMap<IpAddr, usize>,
     resellers: HashMap<ResellerId, usize>,
+    /// Requests of resellers that are not answered yet: what keeps others from beginning something.
+    working: HashMap<ResellerId, usize>,
     room: Room,
 }
 
-/// The place of one request that is under way, until dropped; found in its extensions.
+/// The place of one request that is worked on, until dropped; found in its extensions.
 pub struct Place {
+    held: Arc<Held>,
+    worker: Mutex<Option<ResellerId>>,
+    something_new: bool,
+}
+
+/// What a request takes of the places that there are, until its answer has been taken, too; found in the extensions of that.
+pub(crate) struct Held {
     load: Load,
     holder: Mutex<Holder>,
-    something_new: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,8 +61,14 @@ enum Holder {
 impl Load {
     /// So many at a time.
     pub(crate) fn new(most: usize) -> Self {
-        let (strangers, resellers, room) = (HashMap::new(), HashMap::new(), Room::new((most / 4).max(1)));
-        Self { inner: Arc::new(Inner { most, state: Mutex::new(State { all: 0, strangers, resellers, room }) }) }
+        let state = State {
+            all: 0,
+            strangers: HashMap::new(),
+            resellers: HashMap::new(),
+            working: HashMap::new(),
+            room: Room::new((most / 4).max(1)),
+        };
+        Self { inner: Arc::new(Inner { most, state: Mutex::new(state) }) }
     }
 
     /// Counts one more, unless there are as many as there may be, or the network has its share of strangers: whoever sends half
@@ -76,7 +90,8 @@ impl Load {
             None => Holder::Nobody,
         };
         state.all += 1;
-        Ok(Arc::new(Place { load: self.clone(), holder: Mutex::new(holder), something_new }))
+        let held = Arc::new(Held { load: self.clone(), holder: Mutex::new(holder) });
+        Ok(Arc::new(Place { held, worker: Mutex::default(), something_new }))
     }
 
     /// Something new was begun, and it took so long.
@@ -106,48 +121,67 @@ impl Load {
 impl Place {
     /// Notes whose it is; from then on it is no stranger's.
     pub(crate) fn claim(&self, reseller: ResellerId) -> Result<(), ApiError> {
-        let mut holder = self.holder.lock();
+        let Held { load, holder } = self.held.as_ref();
+        let mut holder = holder.lock();
         if *holder == Holder::Reseller(reseller) {
             return Ok(());
         }
-        let mut state = self.load.inner.state.lock();
+        let mut state = load.inner.state.lock();
         if self.something_new {
             state.require_room_for(reseller)?;
         }
-        self.load.count(state.all, &mut state.resellers, reseller)?;
+        load.count(state.all, &mut state.resellers, reseller)?;
         state.leave(*holder);
         *holder = Holder::Reseller(reseller);
+        *state.working.entry(reseller).or_default() += 1;
+        if let Some(before) = self.worker.lock().replace(reseller) {
+            discount(&mut state.working, before);
+        }
         Ok(())
     }
 
     /// That it would be the reseller's turn, if it is theirs: asked before that is known for sure, which takes time.
     pub(crate) fn require_turn(&self, reseller: ResellerId) -> Result<(), ApiError> {
-        if self.something_new { self.load.inner.state.lock().require_room_for(reseller) } else { Ok(()) }
+        if self.something_new { self.held.load.inner.state.lock().require_room_for(reseller) } else { Ok(()) }
+    }
+
+    /// What stays taken until the answer has been.
+    pub(crate) fn held(&self) -> Arc<Held> {
+        self.held.clone()
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let holder = *self.holder.get_mut();
-        let mut state = self.load.inner.state.lock();
-        state.all -= 1;
-        state.leave(holder);
-        if state.resellers.is_empty() {
+        let mut state = self.held.load.inner.state.lock();
+        if let Some(worker) = self.worker.get_mut() {
+            discount(&mut state.working, *worker);
+        }
+        if state.working.is_empty() {
             state.room.rest();
         }
     }
 }
 
+impl Drop for Held {
+    fn drop(&mut self) {
+        let holder = *self.holder.get_mut();
+        let mut state = self.load.inner.state.lock();
+        state.all -= 1;
+        state.leave(holder);
+    }
+}
+
 impl State {
-    /// How many places resellers have, no more than so many counted of each.
+    /// How many requests of resellers are worked on, no more than so many counted of each.
     fn at_work(&self, most_each: usize) -> usize {
-        self.resellers.values().map(|places| (*places).min(most_each.max(1))).sum()
+        self.working.values().map(|places| (*places).min(most_each.max(1))).sum()
     }
 
     /// That this reseller may begin something.
     fn require_room_for(&self, reseller: ResellerId) -> Result<(), ApiError> {
-        let mine = self.resellers.get(&reseller).copied().unwrap_or(0);
-        if self.room.is_for(mine, self.resellers.values().copied()) { Ok(()) } else { Err(refused("late")) }
+        let mine = self.working.get(&reseller).copied().unwrap_or(0);
+        if self.room.is_for(mine, self.working.values().copied()) { Ok(()) } else { Err(refused("late")) }
     }
 
     fn leave(&mut self, holder: Holder) {
@@ -223,6 +257,23 @@ mod tests {
         assert!(load.begin(None, false).is_ok());
         drop(strangers);
         assert!(load.begin(None, true).is_ok());
+    }
+
+    #[test]
+    fn what_is_answered_has_its_place_until_that_is_taken_and_keeps_nobody_from_beginning() {
+        let (load, [one, two, _]) = (Load::new(8), resellers());
+        let places: Vec<_> = (0..4).map(|_| load.begin(None, true).unwrap()).collect();
+        assert!(places[0].claim(one).is_ok() && places[1].claim(two).is_ok());
+        assert!(load.begin(None, true).is_err());
+        let held: Vec<_> = places.iter().map(|place| place.held()).collect();
+        drop(places);
+        let more: Vec<_> = (0..4).map(|_| load.begin(None, true).unwrap()).collect();
+        assert_eq!(load.begin(None, false).err().unwrap().status(), 503);
+        drop(held);
+        assert!(load.begin(None, false).is_ok());
+        drop(more);
+        let state = load.inner.state.lock();
+        assert!(state.all == 0 && state.resellers.is_empty() && state.working.is_empty());
     }
 
     #[test]

@@ -61,7 +61,7 @@ struct ListQuery {
 
 /// Lists certificates
 ///
-/// With `Accept: text/csv` the whole filtered list is streamed, with a header line; every thousand lines count as a request,
+/// With `Accept: text/csv` the whole filtered list is streamed, with a header line; every thousand lines (or ten thousand names) count as a request,
 /// and the list breaks off where the caller is not let in any more. With filters, or where certificates have many names, a page
 /// may have fewer certificates than `limit`, or none, and a `nextCursor`: the list ends where there is none.
 #[utoipa::path(get, path = "/v1/certificates", tag = "Certificates", operation_id = "listCertificates",

@@ -1,6 +1,6 @@
 use chancery_domain::{
-    AccountId, AcmeAccountId, Authorization, AuthorizationId, AuthorizationState, DnsName, Identifier, OrderId,
-    ResellerId, Timestamp,
+    AccountId, AcmeAccountId, Authorization, AuthorizationId, AuthorizationState, CLOCK_SKEW, DnsName, Identifier,
+    OrderId, ResellerId, Timestamp,
 };
 
 use super::OWN;
@@ -75,13 +75,14 @@ impl Tx<'_> {
     ) -> Result<Vec<Authorization>, StoreError> {
         let names = identifier.map(|identifier| ("identifier", identifier.to_string())).into_iter();
         let names = names.chain(namespaces.iter().map(|namespace| ("namespace", namespace.as_str().to_owned())));
-        let mut params = params![account, until, whose(acme_account)].to_vec();
+        // What a clock that was ahead has dated proves nothing, and is not to stand before what does.
+        let mut params = params![account, until, whose(acme_account), until.plus(CLOCK_SKEW)].to_vec();
         let mut longest = Vec::new();
         for (place, (column, name)) in names.enumerate() {
             params.push(name.into());
             longest.push(format!(
                 "SELECT CAST({place} AS BIGINT) AS place, {COLUMNS} FROM authorizations
-                 WHERE account_id = ?1 AND {column} = ?{} AND state = 'valid' AND expires_at > ?2
+                 WHERE account_id = ?1 AND {column} = ?{} AND state = 'valid' AND expires_at > ?2 AND state_at <= ?4
                  AND COALESCE(acme_account_id, '') = ?3 ORDER BY expires_at DESC LIMIT 1",
                 params.len()
             ));

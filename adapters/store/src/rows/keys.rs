@@ -53,11 +53,12 @@ impl Tx<'_> {
         }
     }
 
-    /// What stands against signing for this key by this CA, whatever else was found good.
-    pub fn bar_to_signing(&mut self, key_hash: &[u8], issuer: IssuerId) -> Result<Option<Bar>, StoreError> {
+    /// What stands against signing for a key with these hashes by this CA, whatever else was found good.
+    pub fn bar_to_signing(&mut self, key_hashes: &[&[u8]], issuer: IssuerId) -> Result<Option<Bar>, StoreError> {
         self.foresee(|tx| drop(tx.is_revoked_issuer(issuer)));
         let blocked = "SELECT 1 FROM blocked_keys WHERE key_hash = ?1";
-        let blocked = self.query_one(blocked, params![key_hash], |_| Ok(()))?.is_some();
+        let ask = |tx: &mut Self, hash: &&[u8]| tx.query_one(blocked, params![*hash], |_| Ok(()));
+        let blocked = self.ask_each(key_hashes, ask)?.iter().any(Option::is_some);
         let revoked = self.is_revoked_issuer(issuer)?;
         Ok(blocked.then_some(Bar::BlockedKey).or(revoked.then_some(Bar::RevokedIssuer)))
     }

@@ -1,18 +1,25 @@
-use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use chancery_domain::{AccountId, Description, GroupId, Name, Page, PageRequest, Policy, PolicyId, ResellerId};
 
 use super::policy_rules::{policy_rules_json, read_rules};
-use super::{NEWEST_FIRST, OWN, bounds};
+use super::{NEWEST_FIRST, OWN, bounds, qualified};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
 
 const COLUMNS: &str = "id, reseller_id, name, description, rules, created_at, updated_at, version";
 
-/// Those of an account, once for each of its groups that has them.
-const OF_ACCOUNT: &str = "SELECT group_policies.policy_id FROM group_members
-    JOIN group_policies ON group_policies.group_id = group_members.group_id WHERE group_members.account_id = ?1";
+/// Each once, however many of the account's groups have it: rules can be long.
+static OF_ACCOUNT: LazyLock<String> = LazyLock::new(|| {
+    let columns = qualified("policies", COLUMNS);
+    format!(
+        "SELECT {columns} FROM (
+             SELECT DISTINCT group_policies.policy_id FROM group_members
+             JOIN group_policies ON group_policies.group_id = group_members.group_id WHERE group_members.account_id = ?1
+         ) AS own JOIN policies ON policies.id = own.policy_id"
+    )
+});
 
 impl Tx<'_> {
     /// Adds a policy; `false` when the name is taken.
@@ -87,14 +94,7 @@ impl Tx<'_> {
     /// Every policy that applies to an account, through any of its groups, once each, by name. Every unit of work of an
     /// order asks: most accounts are in no group, and then it is one look into an index.
     pub fn policies_of_account(&mut self, account: AccountId) -> Result<Vec<Policy>, StoreError> {
-        // Rules can be long: they are read once, however many groups bring them.
-        let ids: BTreeSet<PolicyId> =
-            self.query(OF_ACCOUNT, params![account], |row| row.parsed())?.into_iter().collect();
-        let ids: Vec<_> = ids.into_iter().collect();
-        let sql = format!("SELECT {COLUMNS} FROM policies WHERE id = ?1");
-        let policies = self.ask_each(&ids, |tx, id| tx.query_one(&sql, params![*id], read))?;
-        // One that is gone by now applies no more.
-        let mut policies: Vec<_> = policies.into_iter().flatten().collect();
+        let mut policies = self.query(&OF_ACCOUNT, params![account], read)?;
         policies.sort_by(|one, other| (one.name.as_str(), one.id).cmp(&(other.name.as_str(), other.id)));
         Ok(policies)
     }

@@ -117,15 +117,15 @@ pub(crate) async fn a_key_is_not_blocked_while_a_certificate_for_it_is_kept(db: 
         &db,
         move |tx, gate| {
             tx.hold_bars(b"key", issuer)?;
-            assert_eq!(tx.bar_to_signing(b"key", issuer)?, None);
+            assert_eq!(tx.bar_to_signing(&[b"key"], issuer)?, None);
             gate.pass();
-            assert_eq!(tx.bar_to_signing(b"key", issuer)?, None);
+            assert_eq!(tx.bar_to_signing(&[b"key"], issuer)?, None);
             Ok(())
         },
         move |tx| tx.block_key(b"key", "keyCompromise", now).map(drop),
     )
     .await;
-    assert_eq!(db.get(move |tx| tx.bar_to_signing(b"key", issuer)).await, Some(Bar::BlockedKey));
+    assert_eq!(db.get(move |tx| tx.bar_to_signing(&[b"key"], issuer)).await, Some(Bar::BlockedKey));
 }
 
 pub(crate) async fn a_ca_is_not_revoked_while_a_certificate_of_it_is_kept(db: Database) {
@@ -136,9 +136,9 @@ pub(crate) async fn a_ca_is_not_revoked_while_a_certificate_of_it_is_kept(db: Da
         &db,
         move |tx, gate| {
             tx.hold_bars(b"key", id)?;
-            assert_eq!(tx.bar_to_signing(b"key", id)?, None);
+            assert_eq!(tx.bar_to_signing(&[b"key"], id)?, None);
             gate.pass();
-            assert_eq!(tx.bar_to_signing(b"key", id)?, None);
+            assert_eq!(tx.bar_to_signing(&[b"key"], id)?, None);
             Ok(())
         },
         move |tx| {
@@ -147,7 +147,7 @@ pub(crate) async fn a_ca_is_not_revoked_while_a_certificate_of_it_is_kept(db: Da
         },
     )
     .await;
-    assert_eq!(db.get(move |tx| tx.bar_to_signing(b"key", id)).await, Some(Bar::RevokedIssuer));
+    assert_eq!(db.get(move |tx| tx.bar_to_signing(&[b"key"], id)).await, Some(Bar::RevokedIssuer));
 }
 
 pub(crate) async fn what_is_claimed_can_neither_be_held_nor_claimed(db: Database) {

@@ -75,7 +75,33 @@ impl Read {
     }
 }
 
-/// The section that a setting is in, by its name in the file or in the environment.
+/// The sections that lack what was written without having the form, and those that rest on them.
+fn incomplete(misfits: &Problems) -> BTreeSet<String> {
+    /// What is judged by what stands in another section.
+    const RESTS_ON: [(&str, &str); 5] =
+        [("identity", "server"), ("dcv", "server"), ("profiles", "dcv"), ("profiles", "ct"), ("policy", "profiles")];
+    let lacking = |problem: &Problem| {
+        let written = match problem.setting.strip_prefix(PREFIX) {
+            Some(variable) => variable.split("__").next().unwrap_or_default().to_lowercase(),
+            None => section(&problem.setting).to_owned(),
+        };
+        match shape::meant(&problem.message) {
+            // Nobody can tell what was meant: something that there is not at all, as it seems.
+            Some(None) => None,
+            Some(Some(near)) if written == problem.setting => Some(near.to_owned()),
+            Some(Some(_)) | None => Some(written),
+        }
+    };
+    let mut found: BTreeSet<_> = misfits.0.iter().filter_map(lacking).collect();
+    for (section, other) in RESTS_ON {
+        if found.contains(other) {
+            found.insert(section.to_owned());
+        }
+    }
+    found
+}
+
+/// The section that a setting is in.
 fn section(setting: &str) -> &str {
     setting.split('.').next().unwrap_or_default()
 }
@@ -100,12 +126,7 @@ fn read(
         }
     }
     shape::compare(&mut written, &shape, &mut problems);
-    let named = |problem: &Problem| match problem.setting.strip_prefix(PREFIX) {
-        Some(variable) => variable.split("__").next().unwrap_or_default().to_lowercase(),
-        None => section(&problem.setting).to_owned(),
-    };
-    let valueless = problems.0.iter().filter(|problem| !problem.message.starts_with(shape::UNKNOWN));
-    let incomplete = valueless.map(named).collect();
+    let incomplete = incomplete(&problems);
     match Config::deserialize(Value::Table(written)) {
         Ok(config) => Ok(Read { config, misfits: problems, incomplete }),
         Err(error) => {

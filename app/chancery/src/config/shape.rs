@@ -41,14 +41,21 @@ pub fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// How what is said of an unknown name begins.
-pub const UNKNOWN: &str = "is not a setting";
+/// How what is said of an unknown name begins, and goes on where another is near.
+const UNKNOWN: &str = "is not a setting";
+const NEAR: &str = "; did you mean ";
+
+/// What is said to have been meant by a name that is unknown, if anything; none where something else is said.
+pub fn meant(message: &str) -> Option<Option<&str>> {
+    let rest = message.strip_prefix(UNKNOWN)?;
+    Some(rest.strip_prefix(NEAR).map(|near| near.trim_end_matches('?')))
+}
 
 /// That something is no setting, with the nearest name there is.
 pub fn unknown(key: &str, shape: &Table) -> String {
     let near = shape.keys().map(|known| (distance(key, known), known)).min().filter(|(distance, _)| *distance <= 3);
     match near {
-        Some((_, known)) => format!("{UNKNOWN}; did you mean {known}?"),
+        Some((_, known)) => format!("{UNKNOWN}{NEAR}{known}?"),
         None => format!("{UNKNOWN}; chancery.example.toml lists all there are"),
     }
 }

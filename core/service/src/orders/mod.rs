@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use chancery_domain::{
     AccountId, AcmeAccountId, Action, Authorization, AuthorizationStatus, ExternalId, Finalization, Order, OrderError,
-    OrderId, OrderState, OrderStatus, Page, Problem, Scope, Timestamp,
+    OrderId, OrderState, OrderStatus, Page, PageRequest, Problem, Scope, Timestamp,
 };
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
@@ -106,9 +106,9 @@ impl Orders {
                 },
             };
             let filter = OrderFilter { account, ..filter.clone() };
-            let names = |order: &Order| order.identifiers.len();
-            let found = tx.orders(reseller, &filter, &page)?;
-            let Page { items, next } = found.within(MOST_NAMES, names, |order| order.id.to_string());
+            let (names, key) = (|order: &Order| order.identifiers.len(), |order: &Order| order.id.to_string());
+            let read = |part: &PageRequest| tx.orders(reseller, &filter, part);
+            let Page { items, next } = Page::gather(&page, MOST_NAMES, names, key, read)?;
             Ok::<_, ServiceError>(Page { items: details_of_all(tx, items)?, next })
         };
         self.kernel.read_list(&list, read).await

@@ -2,7 +2,7 @@
 
 use chancery_domain::{
     AccountId, AcmeAccount, AcmeAccountId, Authorization, ChallengeType, DnsName, Identifier, Profile, Timestamp,
-    Validation, is_ahead,
+    Validation,
 };
 use chancery_pki::is_owned_with;
 use chancery_store::{StoreError, Tx};
@@ -72,9 +72,7 @@ impl Reuse<'_> {
             // it up.
             let source = tx.any_authorization(validation.source)?;
             let reuse = settings.issuing.reuse_of(&self.profile.name, self.now);
-            // What a clock that was ahead has dated would make an order that looks ready, and proves nothing in the end.
             let holds = self.now < validation.at.plus(reuse)
-                && !is_ahead(validation.at, self.now)
                 && validation.method.counts_later()
                 && settings.issuing.quorum.is_met_by(&validation.agreed)
                 && allowed.contains(&validation.method)

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::limits::Limits;
-use crate::load::Place;
+use crate::load::Held;
 
 /// How much of an answer is handed over at a time. What was handed over counts as gone, though it may still wait here.
 const PIECE: usize = 16 * 1024;
@@ -52,6 +52,8 @@ struct Responding {
 pub(super) enum Verdict {
     /// It may go on, at least until then.
     KeepUntil(Instant),
+    /// Some of its answers are held, and others go on: nothing more is to begin, and what goes on may end, at least until then.
+    EndBy(Instant),
     /// It has been idle long enough: close it politely.
     Retire,
     /// It is being held: cut it, for this reason.
@@ -74,8 +76,18 @@ impl Activity {
     /// Judges the connection as it is now.
     pub(super) fn verdict(&self, now: Instant, limits: &Limits) -> Verdict {
         let state = self.0.lock();
-        // Of several answers each has to move on: one that does cannot make up for others that are held.
+        // Of several answers each has to move on: one that does cannot make up for others that are held. But those who wait for
+        // the others, through one proxy perhaps, are not to lose theirs.
         let offered = state.responding.iter().filter_map(|each| each.offered).min();
+        let stalls = |offered: Instant| now >= offered + limits.write_stall;
+        let goes_on = |each: &Responding| each.offered.is_none_or(|offered| !stalls(offered));
+        let others = state.handling > 0 || state.responding.iter().any(goes_on);
+        if let Some(offered) = offered.filter(|offered| stalls(*offered))
+            && others
+            && now < offered + 2 * limits.write_stall
+        {
+            return Verdict::EndBy(now + limits.header_read / 2);
+        }
         let (deadline, otherwise) = match *state {
             _ if let Some(offered) = offered => (offered + limits.write_stall, Verdict::Cut("response_stalled")),
             // A handler at work is not the client's fault, and reading a body has its own limit.
@@ -122,7 +134,7 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// The handler is done: from now on the client must take the response, whose place is its own until then.
-    pub(super) fn respond(mut self, body: Body, place: Option<Arc<Place>>) -> Tracked {
+    pub(super) fn respond(mut self, body: Body, held: Option<Arc<Held>>) -> Tracked {
         let mut state = self.activity.0.lock();
         let number = state.responded;
         state.handling -= 1;
@@ -130,7 +142,7 @@ impl Exchange {
         state.responding.push(Responding { number, offered: Some(Instant::now()) });
         drop(state);
         self.responding = Some(number);
-        Tracked { body, rest: Bytes::new(), exchange: self, _place: place }
+        Tracked { body, rest: Bytes::new(), exchange: self, _held: held }
     }
 
     /// There is something for the client to take from now on, or nothing yet.
@@ -161,7 +173,7 @@ pub(super) struct Tracked {
     /// What is left of a frame.
     rest: Bytes,
     exchange: Exchange,
-    _place: Option<Arc<Place>>,
+    _held: Option<Arc<Held>>,
 }
 
 impl Tracked {
@@ -271,10 +283,15 @@ mod tests {
         let activity = Arc::new(Activity::new());
         let held = activity.begin(Version::HTTP_2).respond(Body::from("x"), None);
         let mut moving = activity.begin(Version::HTTP_2).respond(Body::from(vec![0; 10 * PIECE]), None);
-        let _working = activity.begin(Version::HTTP_2);
+        let working = activity.begin(Version::HTTP_2);
         let last = Instant::now() + LIMITS().write_stall;
         tokio::time::sleep(Duration::from_millis(2)).await;
         std::future::poll_fn(|context| Pin::new(&mut moving).poll_frame(context)).await.unwrap().unwrap();
+        // The others are let end, but not for ever.
+        assert!(matches!(activity.verdict(last, &LIMITS()), Verdict::EndBy(_)));
+        let stall = LIMITS().write_stall;
+        assert_eq!(activity.verdict(last + stall, &LIMITS()), Verdict::Cut("response_stalled"));
+        drop((working, moving));
         assert_eq!(activity.verdict(last, &LIMITS()), Verdict::Cut("response_stalled"));
         drop(held);
         assert!(matches!(activity.verdict(last, &LIMITS()), Verdict::KeepUntil(_)));

@@ -20,7 +20,7 @@ use tokio_rustls::TlsAcceptor;
 use tower::Service;
 use tracing::debug;
 
-use crate::load::Place;
+use crate::load::Held;
 
 use super::{
     PEER_LIMIT,
@@ -133,6 +133,10 @@ impl Attendant {
                     retired = Some(now);
                     continue;
                 }
+                (_, Verdict::EndBy(then)) => {
+                    connection.as_mut().graceful_shutdown();
+                    then
+                }
                 (_, Verdict::KeepUntil(then)) => then,
                 (_, Verdict::Cut(reason)) => {
                     debug!(%peer, reason, "connection cut");
@@ -175,8 +179,8 @@ impl Attendant {
         let response = self.router.clone().call(request);
         async move {
             let mut response = response.await?;
-            let place = response.extensions_mut().remove::<Arc<Place>>();
-            Ok(response.map(|body| exchange.respond(body, place)))
+            let held = response.extensions_mut().remove::<Arc<Held>>();
+            Ok(response.map(|body| exchange.respond(body, held)))
         }
     }
 }
