@@ -53,7 +53,9 @@ pub fn meant(message: &str) -> Option<Option<&str>> {
 
 /// That something is no setting, with the nearest name there is.
 pub fn unknown(key: &str, shape: &Table) -> String {
-    let near = shape.keys().map(|known| (distance(key, known), known)).min().filter(|(distance, _)| *distance <= 3);
+    let near = shape.keys().map(|known| (distance(key, known), known)).min();
+    // What has less than half of its letters in common is not near, however short it is.
+    let near = near.filter(|(distance, _)| *distance <= 3 && *distance * 2 <= key.chars().count());
     match near {
         Some((_, known)) => format!("{UNKNOWN}{NEAR}{known}?"),
         None => format!("{UNKNOWN}; chancery.example.toml lists all there are"),

@@ -231,7 +231,7 @@ fn what_has_no_form_does_not_hide_what_else_is_wrong() {
     let settings: Vec<_> = found.iter().map(|problem| problem.split(':').next().unwrap()).collect();
     assert_eq!(settings, ["limits.burst", "server.base_url", "log.level"], "{found:?}");
     // Nor one that rests on it, nor one whose name is mistyped.
-    let found = problems_of("[ct]\nlog_list_file = 5\n[[profiles.list]]\nname = 'x'\ndays = 90\nct = true");
+    let found = problems_of("[ct]\nlog_list_file = 5\n[[profiles.list]]\nname = 'TLS-90d'\nct = true");
     assert!(found.iter().all(|problem| !problem.starts_with("profiles")), "{found:?}");
     let found = problems("[server]\nbase_ulr = 'https://ca.example.com'\n[limits]\nbody_bytes = 5");
     let settings: Vec<_> = found.iter().map(|problem| problem.split(':').next().unwrap()).collect();
