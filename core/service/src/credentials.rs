@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chancery_domain::{
-    Account, AccountId, AcmeAccountId, Action, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, ProfileName,
-    Scope, Secret,
+    Account, AccountId, AcmeAccountId, Action, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, Problem,
+    Problems, ProfileName, Scope, Secret,
 };
 use chancery_store::Tx;
 use data_encoding::BASE64;
@@ -65,6 +65,15 @@ impl Credentials {
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let unit = move |tx: &mut Tx<'_>| {
             let account = hold_live(tx, &by, account)?;
+            // Whatever else it said, it would bind one.
+            if kernel.settings.acme.single_use && terms.max_bindings.is_some_and(|most| most > 1) {
+                let message = "must be 1: credentials here bind one ACME account";
+                return Err(ServiceError::Invalid(Problems(vec![Problem::new(
+                    "max_bindings",
+                    "out_of_range",
+                    message,
+                )])));
+            }
             let Minted { credential, sealed, hmac_key } = mint(&kernel, tx, &by, account.id, terms.clone(), false)?;
             tx.insert_credential(&credential, &sealed)?;
             let detail = json!({"account": account.id.to_string(), "after": describe(&credential)});

@@ -162,20 +162,21 @@ pub enum Noun {
 }
 
 /// What there may be so many of and not more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cap {
     OpenOrders,
     Policies,
     PoliciesOfGroup,
     /// Bytes of rules that the policies of a reseller have together.
     Rules,
-    GroupsOfAccount,
+    /// Of the account that was called so.
+    GroupsOfAccount(String),
     Webhooks,
     LongLists,
 }
 
 impl Cap {
-    fn reached(self, most: u32) -> String {
+    fn reached(&self, most: u32) -> String {
         match self {
             Self::OpenOrders => format!(
                 "the account has {most} orders that wait to be finalized; finalize or cancel some of them first"
@@ -188,8 +189,8 @@ impl Cap {
                 "the rules of all policies are longer than {} KiB together, and no more are kept; shorten or delete some first",
                 most / 1024
             ),
-            Self::GroupsOfAccount => {
-                format!("an account would be in more than {most} groups; take it out of some first")
+            Self::GroupsOfAccount(account) => {
+                format!("{account} would be in more than {most} groups; take it out of some first")
             }
             Self::LongLists => format!("{most} lists are on their way already; wait until one of them has been read"),
             Self::Webhooks => format!("there are {most} webhooks already, and no more may be; delete one first"),

@@ -157,8 +157,10 @@ fn transfer(
     // Whoever has moved is in as many as before.
     if from.is_none() {
         let groups = tx.ask_each(&joined, |tx, member| tx.groups_of_account_up_to(*member, MOST_GROUPS + 1))?;
-        if groups.into_iter().any(|groups| groups > i64::from(MOST_GROUPS)) {
-            return Err(ServiceError::TooMany(Cap::GroupsOfAccount, MOST_GROUPS));
+        let full = joined.iter().zip(groups).find(|(_, groups)| *groups > i64::from(MOST_GROUPS));
+        if let Some((account, _)) = full {
+            let called = members[account].first().cloned().unwrap_or_default();
+            return Err(ServiceError::TooMany(Cap::GroupsOfAccount(called), MOST_GROUPS));
         }
     }
     for (group, by) in [(from, -size(&left)?), (to, size(&joined)?)] {

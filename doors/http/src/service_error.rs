@@ -115,9 +115,12 @@ fn not_found(noun: Noun) -> ErrorCode {
 
 fn too_many(cap: Cap) -> ErrorCode {
     match cap {
-        Cap::OpenOrders | Cap::Policies | Cap::PoliciesOfGroup | Cap::Rules | Cap::GroupsOfAccount | Cap::LongLists => {
-            ErrorCode::TooMany
-        }
+        Cap::OpenOrders
+        | Cap::Policies
+        | Cap::PoliciesOfGroup
+        | Cap::Rules
+        | Cap::GroupsOfAccount(_)
+        | Cap::LongLists => ErrorCode::TooMany,
         Cap::Webhooks => ErrorCode::TooManyWebhooks,
     }
 }

@@ -70,8 +70,7 @@ async fn create(
     key.answer(&door, &caller, &bytes, StatusCode::CREATED, view, async |once| {
         let account = find().await?;
         let once = once?;
-        let terms =
-            body.read(|request| read_terms(request, door.services.settings.acme.single_use, door.services.now()))?;
+        let terms = body.read(|request| read_terms(request, door.services.now()))?;
         Ok(door.services.credentials.create(&caller, account.id, terms, once).await?)
     })
     .await
@@ -128,20 +127,17 @@ fn read_kid(text: &str) -> Result<Kid, ServiceError> {
     text.parse().map_err(|_| ServiceError::not_found(Noun::Credential))
 }
 
-fn read_terms(request: wire::EabCredentialRequest, single_use: bool, now: Timestamp) -> Result<EabTerms, ServiceError> {
+fn read_terms(request: wire::EabCredentialRequest, now: Timestamp) -> Result<EabTerms, ServiceError> {
     let mut problems = Problems::default();
     let label = request.label.and_then(|text| problems.take("label", Label::parse(&text)));
     let mut bounded = |field: &str, value: Option<u32>, most: u32| {
         if value.is_some_and(|value| !(1..=most).contains(&value)) {
-            let message = if most == 1 { "must be 1".to_owned() } else { format!("must be from 1 to {most}") };
-            problems.add(field, "out_of_range", message);
+            problems.add(field, "out_of_range", format!("must be from 1 to {most}"));
         }
         value
     };
     let days = bounded("expires_in_days", request.expires_in_days, EabTerms::MAX_DAYS);
-    // Whatever else it says, a credential of this operator's binds one account.
-    let most_bindings = if single_use { 1 } else { EabTerms::MAX_BINDINGS };
-    let max_bindings = bounded("max_bindings", request.max_bindings, most_bindings);
+    let max_bindings = bounded("max_bindings", request.max_bindings, EabTerms::MAX_BINDINGS);
     let expires_at = days.map(|days| now.plus_days(days));
     problems.into_result().map_err(ServiceError::Invalid).map(|()| EabTerms { label, expires_at, max_bindings })
 }

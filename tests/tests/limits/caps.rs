@@ -81,6 +81,7 @@ on_both_databases! {
         let one_more = format!("/v1/account-group/{}/member", groups[100]);
         let refused = tenant.post(&one_more, members.clone()).await;
         assert_eq!(refused.refusal(400), "too_many");
+        assert!(refused.text().contains(&format!("{account} would be in more than 100")), "{}", refused.text());
         assert_eq!(tenant.get(&one_more).await.expect(200)["items"], json!([]));
         tenant.post(&format!("/v1/account-group/{}/member", groups[0]), members.clone()).await.expect(200);
         let moved = format!("/v1/account-group/{}/{}/member", groups[0], groups[100]);

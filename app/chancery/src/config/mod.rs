@@ -87,12 +87,13 @@ fn incomplete(misfits: &Problems) -> BTreeSet<String> {
         };
         match shape::meant(&problem.message) {
             // Nobody can tell what was meant: something that there is not at all, as it seems.
-            Some(None) => None,
-            Some(Some(near)) if written == problem.setting => Some(near.to_owned()),
-            Some(Some(_)) | None => Some(written),
+            Some(None) => Vec::new(),
+            // A section or what is in one: no section has the name of a setting.
+            Some(Some(near)) => vec![written, near.to_owned()],
+            None => vec![written],
         }
     };
-    let mut found: BTreeSet<_> = misfits.0.iter().filter_map(lacking).collect();
+    let mut found: BTreeSet<_> = misfits.0.iter().flat_map(lacking).collect();
     for (section, other) in RESTS_ON {
         if found.contains(other) {
             found.insert(section.to_owned());

@@ -236,6 +236,12 @@ fn what_has_no_form_does_not_hide_what_else_is_wrong() {
     let found = problems("[server]\nbase_ulr = 'https://ca.example.com'\n[limits]\nbody_bytes = 5");
     let settings: Vec<_> = found.iter().map(|problem| problem.split(':').next().unwrap()).collect();
     assert_eq!(settings, ["server.base_ulr", "limits.body_bytes"], "{found:?}");
+    let sever = ("CHANCERY__SEVER__BASE_URL".to_owned(), "https://ca.example.com".to_owned());
+    let settled =
+        read("", [sever].into_iter(), None).and_then(|read| read.settle(Path::new("chancery.toml")).map(drop));
+    let found = settled.unwrap_err();
+    let settings: Vec<_> = found.0.iter().map(|problem| problem.setting.as_str()).collect();
+    assert_eq!(settings, ["CHANCERY__SEVER__BASE_URL"], "{found:?}");
 }
 
 #[test]

@@ -39,6 +39,9 @@ use crate::telling::{self, About};
 /// A page ends early where its orders have more names than this: each is told with its authorization and all challenges.
 const MOST_NAMES: usize = 2_000;
 
+/// So much of a CSR, which is read with its order, weighs as much as a name.
+const CSR_BYTES_OF_A_NAME: usize = 2048;
+
 /// An order with its authorizations, and what is needed to show their challenges.
 #[derive(Clone, Debug)]
 pub struct OrderDetails {
@@ -106,9 +109,9 @@ impl Orders {
                 },
             };
             let filter = OrderFilter { account, ..filter.clone() };
-            let (names, key) = (|order: &Order| order.identifiers.len(), |order: &Order| order.id.to_string());
+            let (weight, key) = (weight_in_list, |order: &Order| order.id.to_string());
             let read = |part: &PageRequest| tx.orders(reseller, &filter, part);
-            let Page { items, next } = Page::gather(&page, MOST_NAMES, names, key, read)?;
+            let Page { items, next } = Page::gather(&page, MOST_NAMES, weight, key, read)?;
             Ok::<_, ServiceError>(Page { items: details_of_all(tx, items)?, next })
         };
         self.kernel.read_list(&list, read).await
@@ -248,6 +251,10 @@ impl Orders {
 const NO_CSR: &str = "this order came through ACME and gets its CSR there";
 
 /// The caller, if it may look at orders.
+fn weight_in_list(order: &Order) -> usize {
+    order.identifiers.len() + order.csr.as_ref().map_or(0, Vec::len) / CSR_BYTES_OF_A_NAME
+}
+
 fn may_look(caller: &Caller) -> Result<Caller, ServiceError> {
     caller.require_either(Scope::ReadOrder, Scope::WriteOrder)?;
     Ok(caller.clone())

@@ -122,7 +122,7 @@ fn body(door: &Door, context: &Context, known: &Known, wrong: Option<Wrong>) -> 
         section.card {
             div.head { h2 { "ACME keys" } p.muted { "One for each machine or team; revoke one without touching the others." } }
             (keys(context, account, &credentials.items, *now))
-            @if alive { (new_key(context, account, wrong_key)) }
+            @if alive { (new_key(context, account, wrong_key, door.services.settings.acme.single_use)) }
         }
         @if alive {
             section.card {
@@ -189,7 +189,7 @@ fn keys(context: &Context, account: &Account, credentials: &[CredentialDetails],
     }
 }
 
-fn new_key(context: &Context, account: &Account, wrong: Option<Wrong>) -> Markup {
+fn new_key(context: &Context, account: &Account, wrong: Option<Wrong>, binds_one: bool) -> Markup {
     let open = wrong.is_some();
     let (complaints, form) = wrong.map(|wrong| (wrong.complaints, wrong.form)).unwrap_or_default();
     let field = |name, label, hint| Field { name, label, hint, value: form.text(name), complaints: &complaints };
@@ -203,7 +203,9 @@ fn new_key(context: &Context, account: &Account, wrong: Option<Wrong>) -> Markup
                 (complaints.others(&["label", "days", "max_bindings"]))
                 (field("label", "Label", "Such as the name of a server.").line("text", false))
                 (field("days", "Ends after days", "Empty: it does not end by itself.").line("number", false))
-                (field("max_bindings", "How many ACME accounts it may bind", "Empty: as many as come.").line("number", false))
+                @if !binds_one {
+                    (field("max_bindings", "How many ACME accounts it may bind", "Empty: as many as come.").line("number", false))
+                }
                 button.primary type="submit" { "Create key" }
             }
         },

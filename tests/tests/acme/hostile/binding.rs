@@ -145,6 +145,8 @@ async fn single_use_and_terms_are_settings_of_the_operator() {
     let mut second = AcmeClient::at(world.stranger(), "TLS-90d").await;
     refused(&second.register(&credential).await, 403, "unauthorized", "all the accounts it may");
     let path = format!("/v1/account/{}/eab-credential", chancery_tests::lookup(&credential));
-    assert_eq!(tenant.post(&path, json!({"max_bindings": 2})).await.refusal(400), "invalid_request");
+    let beyond = tenant.post(&path, json!({"max_bindings": 2})).await;
+    assert_eq!(beyond.refusal(400), "invalid_request");
+    assert!(beyond.text().contains("bind one ACME account"), "{}", beyond.text());
     tenant.post(&path, json!({"max_bindings": 1})).await.expect(201);
 }
