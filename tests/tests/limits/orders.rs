@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chancery_service::{Limit, Rate};
 use chancery_testkit::TestStore;
-use chancery_tests::{AcmeClient, Reply, World, identifiers};
+use chancery_tests::{AcmeClient, Reply, World, identifiers, lookup};
 use serde_json::json;
 
 use crate::common::{from, hourly, limited, number, worlds};
@@ -92,6 +92,32 @@ async fn a_credential_binds_so_many_in_an_hour_and_nobody_else_can_use_that_up()
         shouted["kid"] = json!(credential["kid"].as_str().unwrap().to_uppercase());
         limited_by(&second.register(&shouted).await, "new-accounts-per-credential");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_account_counts_also_where_the_client_has_hung_up() {
+    let settings = limited(&[(Limit::NewAccountsOfCredential, hourly(1))]);
+    let world = World::over(TestStore::sqlite(), settings, Vec::new()).await;
+    let tenant = world.tenant("DEMO").await;
+    let credential = tenant.make_account("a@example.com").await;
+    let mut impatient = AcmeClient::at(world.stranger(), "TLS-90d").await;
+    // The database has one writer, which is busy until it is let go.
+    let (store, (let_go, busy)) = (chancery_store::Store::clone(&world.store), std::sync::mpsc::channel::<()>());
+    let writer =
+        tokio::spawn(
+            async move { store.write(move |_| Ok::<_, chancery_store::StoreError>(busy.recv().unwrap())).await },
+        );
+    let registering = impatient.register(&credential);
+    assert!(tokio::time::timeout(Duration::from_millis(500), registering).await.is_err(), "it was not kept waiting");
+    let_go.send(()).unwrap();
+    writer.await.unwrap().unwrap();
+    let path = format!("/v1/account/{}/eab-credential", lookup(&credential));
+    while tenant.get(&path).await.expect(200)["items"][0]["boundAccounts"].as_array().is_none_or(Vec::is_empty) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let mut second = AcmeClient::at(world.stranger(), "TLS-90d").await;
+    limited_by(&second.register(&credential).await, "new-accounts-per-credential");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
