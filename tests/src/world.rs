@@ -13,7 +13,7 @@ use chancery_seal::Keyring;
 use chancery_service::identity::External;
 use chancery_service::identity::NewClient;
 use chancery_service::{AcmeSettings, Issuing, LimitSettings, Retention, Services, Settings, WebhookSettings};
-use chancery_store::{Options, Store};
+use chancery_store::{Options, Store, StoreError};
 use chancery_testkit::{FrozenClock, TestStore};
 use chancery_workers::{Logs, Workers};
 
@@ -124,6 +124,17 @@ impl World {
     pub fn start_workers(&self) {
         let workers = Workers::new(self.services.clone(), None, self.clock.clone()).with_logs(self.logs.clone());
         tokio::spawn(workers.run(std::future::pending()));
+    }
+
+    /// Asks for something and hangs up before the database, SQLite, has written it down, which it then does.
+    pub async fn hang_up<T>(&self, asking: impl Future<Output = T>) {
+        let (store, (let_go, busy)) = (Store::clone(&self.store), std::sync::mpsc::channel::<()>());
+        // There is one writer.
+        let writer = tokio::spawn(async move { store.write(move |_| Ok::<_, StoreError>(busy.recv().is_ok())).await });
+        let asked = tokio::time::timeout(Duration::from_millis(500), asking).await;
+        assert!(asked.is_err(), "it was answered though nothing could be written");
+        let_go.send(()).expect("the writer waits");
+        writer.await.expect("it ends").expect("nothing was written");
     }
 
     /// Somebody who has got a certificate of ours to trust or not.

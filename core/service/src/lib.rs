@@ -54,6 +54,7 @@ mod settings;
 mod telling;
 mod termination;
 mod timed;
+mod to_the_end;
 mod troubles;
 mod turns;
 mod usage;

@@ -7,6 +7,7 @@ mod binding;
 mod chains;
 mod common;
 mod hostile;
+mod hung_up;
 mod mounting;
 mod orders;
 mod renewal;

@@ -101,16 +101,7 @@ async fn an_account_counts_also_where_the_client_has_hung_up() {
     let tenant = world.tenant("DEMO").await;
     let credential = tenant.make_account("a@example.com").await;
     let mut impatient = AcmeClient::at(world.stranger(), "TLS-90d").await;
-    // The database has one writer, which is busy until it is let go.
-    let (store, (let_go, busy)) = (chancery_store::Store::clone(&world.store), std::sync::mpsc::channel::<()>());
-    let writer =
-        tokio::spawn(
-            async move { store.write(move |_| Ok::<_, chancery_store::StoreError>(busy.recv().unwrap())).await },
-        );
-    let registering = impatient.register(&credential);
-    assert!(tokio::time::timeout(Duration::from_millis(500), registering).await.is_err(), "it was not kept waiting");
-    let_go.send(()).unwrap();
-    writer.await.unwrap().unwrap();
+    world.hang_up(impatient.register(&credential)).await;
     let path = format!("/v1/account/{}/eab-credential", lookup(&credential));
     while tenant.get(&path).await.expect(200)["items"][0]["boundAccounts"].as_array().is_none_or(Vec::is_empty) {
         tokio::time::sleep(Duration::from_millis(10)).await;

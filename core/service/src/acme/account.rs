@@ -5,7 +5,6 @@ use chancery_jose::{Jwk, Jws};
 use chancery_pki::{KeyProblem, SubscriberKey};
 use chancery_store::{OrdersOf, Tx};
 use serde_json::{Value, json};
-use tracing::Instrument;
 
 use super::admission::{AcmeCaller, no_such_account, require_reseller, require_still, standing};
 use super::{Acme, AcmeError, binding};
@@ -14,6 +13,7 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::limits::Limit;
+use crate::to_the_end::to_the_end;
 use crate::{known_keys, telling, termination};
 
 /// What a new account is to be.
@@ -71,7 +71,7 @@ impl Acme {
             }
             Ok(registered)
         };
-        tokio::spawn(whole.in_current_span()).await.map_err(ServiceError::internal)?
+        to_the_end(whole).await
     }
 
     /// Changes contacts, or notes that the terms are agreed to.

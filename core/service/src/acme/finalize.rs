@@ -4,6 +4,7 @@ use chancery_domain::policy::{ALLOWED_KEY_TYPES, Request};
 use chancery_domain::{Order, OrderId, OrderState, messages};
 use chancery_pki::{CertificateRequest, SubscriberKey};
 use chancery_store::Tx;
+use tokio::task::JoinHandle;
 use tracing::Instrument;
 
 use super::{Acme, AcmeCaller, AcmeError};
@@ -15,6 +16,10 @@ use crate::kernel::Kernel;
 use crate::orders::{Finalized, Standing, rules};
 use crate::refused::{Asked, Refused};
 use crate::telling::About;
+use crate::to_the_end::to_the_end;
+
+/// Ends with the order, where it has its certificate by then.
+type Issuing = JoinHandle<Option<Order>>;
 
 impl Acme {
     /// Asks for the certificate (RFC 8555 section 7.4), and waits a little for it: most are there at once. Asking again
@@ -24,6 +29,33 @@ impl Acme {
         let ended = self.kernel.ended.watch(id);
         let known = self.orders.glimpse(&by.caller, id).await?;
         let judged = read(&self.kernel, &known, &csr);
+        // A client that goes away takes nothing with it.
+        let begun = self.clone().finalize_and_begin(by.caller.clone(), id, csr, judged);
+        let (order, issuing) = to_the_end(begun).await?;
+        let wait = self.kernel.settings.acme.finalize_wait;
+        let OrderState::Processing { .. } = order.state else { return Ok(order) };
+        if wait.is_zero() {
+            return Ok(order);
+        }
+        match issuing {
+            Some(issuing) => {
+                if let Ok(Ok(Some(order))) = tokio::time::timeout(wait, issuing).await {
+                    return Ok(order);
+                }
+            }
+            None => ended.at_most(wait).await,
+        }
+        self.orders.glimpse(&by.caller, id).await
+    }
+
+    /// The order, finalized, and what issues it, where that is not left to a job.
+    async fn finalize_and_begin(
+        self,
+        caller: Caller,
+        id: OrderId,
+        csr: Vec<u8>,
+        judged: Result<JudgedCsr, ServiceError>,
+    ) -> Result<(Order, Option<Issuing>), ServiceError> {
         let refused = Refused::default();
         let noted = refused.clone();
         let complete = move |kernel: &Kernel, tx: &mut Tx<'_>, order: Order| {
@@ -32,11 +64,11 @@ impl Acme {
             let csr = Some(judged.request.as_der().to_vec());
             Ok((Order { csr, ..order }, (judged.request, standing)))
         };
-        let wait = self.kernel.settings.acme.finalize_wait;
+        let nobody_waits = self.kernel.settings.acme.finalize_wait.is_zero();
         let issuance = self.issuance.clone();
         let tell = move |tx: &mut Tx<'_>, order: Order, found: Option<(CertificateRequest, Standing)>| {
             let Some((request, standing)) = found else { return Ok((order, None)) };
-            let work = match wait.is_zero() {
+            let work = match nobody_waits {
                 false => issuance.draft_at_once(tx, &order, &request, &standing)?,
                 true => None,
             };
@@ -45,32 +77,21 @@ impl Acme {
             }
             Ok((order, work))
         };
-        let (order, work) = match self.orders.finalize_with(&by.caller, id, complete, tell).await {
+        match self.orders.finalize_with(&caller, id, complete, tell).await {
             Ok(Finalized::AlreadyAccepted((order, _))) if order.csr.as_deref() != Some(csr.as_slice()) => {
                 let refused = AcmeError::OtherCsr.into();
-                return Err(self.kernel.tell_refused(&by.caller, About::Order(id), "finalize", refused).await);
+                Err(self.kernel.tell_refused(&caller, About::Order(id), "finalize", refused).await)
             }
+            Ok(Finalized::AlreadyAccepted((order, _))) => Ok((order, None)),
             Ok(Finalized::Accepted((order, None))) => {
-                self.orders.begin(&by.caller, id);
-                (order, None)
+                self.orders.begin(&caller, id);
+                Ok((order, None))
             }
-            Ok(Finalized::Accepted(finalized) | Finalized::AlreadyAccepted(finalized)) => finalized,
-            Err(error) => return Err(refused.settle(&self.kernel, &by.caller, error).await),
-        };
-        let OrderState::Processing { .. } = order.state else { return Ok(order) };
-        if wait.is_zero() {
-            return Ok(order);
-        }
-        if let Some(work) = work {
-            // A client that goes away takes nothing with it.
-            let issued = tokio::spawn(self.clone().issue_at_once(by.caller.clone(), work).in_current_span());
-            if let Ok(Ok(Some(order))) = tokio::time::timeout(wait, issued).await {
-                return Ok(order);
+            Ok(Finalized::Accepted((order, Some(work)))) => {
+                Ok((order, Some(tokio::spawn(self.issue_at_once(caller, work).in_current_span()))))
             }
-            return self.orders.glimpse(&by.caller, id).await;
+            Err(error) => Err(refused.settle(&self.kernel, &caller, error).await),
         }
-        ended.at_most(wait).await;
-        self.orders.glimpse(&by.caller, id).await
     }
 
     /// The order with its certificate. What cannot be written in this moment is left to the job, which tries again.

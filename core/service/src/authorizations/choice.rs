@@ -16,6 +16,7 @@ use crate::kernel::Kernel;
 use crate::orders::Standing;
 use crate::refused::{Asked, Refused};
 use crate::telling::About;
+use crate::to_the_end::to_the_end;
 
 /// A challenge that was chosen, and how many names its order has.
 pub(crate) struct Chosen {
@@ -30,10 +31,14 @@ impl Authorizations {
     }
 
     pub(crate) async fn choose_among(&self, caller: &Caller, id: ChallengeId) -> Result<Chosen, ServiceError> {
-        let chosen = self.choose_only(caller, id).await?;
-        let reseller = Some(caller.reseller);
-        self.kernel.start(Job { kind: JobKind::Validate, subject: id.to_string(), attempts: 1, reseller });
-        Ok(chosen)
+        let (me, caller) = (self.clone(), caller.clone());
+        to_the_end(async move {
+            let chosen = me.choose_only(&caller, id).await?;
+            let reseller = Some(caller.reseller);
+            me.kernel.start(Job { kind: JobKind::Validate, subject: id.to_string(), attempts: 1, reseller });
+            Ok(chosen)
+        })
+        .await
     }
 
     /// Records the choice without starting its job.

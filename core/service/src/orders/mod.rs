@@ -35,6 +35,7 @@ use crate::fault::{self, Step};
 use crate::kernel::Kernel;
 use crate::refused::{Asked, Refused};
 use crate::telling::{self, About};
+use crate::to_the_end::to_the_end;
 
 /// A page ends early where its orders have more names than this: each is told with its authorization and all challenges.
 const MOST_NAMES: usize = 2_000;
@@ -139,14 +140,18 @@ impl Orders {
             }
             details(tx, order)
         };
-        match self.finalize_with(caller, id, complete, tell).await {
-            Err(error) => Err(refused.settle(&self.kernel, caller, error).await),
-            Ok(Finalized::Accepted(accepted)) => {
-                self.begin(caller, id);
-                Ok(Finalized::Accepted(accepted))
+        let (me, caller) = (self.clone(), caller.clone());
+        to_the_end(async move {
+            match me.finalize_with(&caller, id, complete, tell).await {
+                Err(error) => Err(refused.settle(&me.kernel, &caller, error).await),
+                Ok(Finalized::Accepted(accepted)) => {
+                    me.begin(&caller, id);
+                    Ok(Finalized::Accepted(accepted))
+                }
+                Ok(already) => Ok(already),
             }
-            Ok(already) => Ok(already),
-        }
+        })
+        .await
     }
 
     /// Has a finalized order issued, behind the answer.
