@@ -15,8 +15,8 @@ use super::follow::{Follow, FollowArgs};
 use super::journal::Journal;
 use super::publish::require_webroot;
 use crate::failure::Failure;
-use crate::files::remove;
 use crate::my::account::pair;
+use crate::my::credentials::flag;
 use crate::my::session::Session;
 use crate::my::whose::Whose;
 
@@ -70,13 +70,13 @@ pub async fn run(session: &Session, args: CreateArgs) -> Result<(), Failure> {
         require_webroot(webroot)?;
     }
     let out = std::path::absolute(&args.out).map_err(Failure::usage)?;
-    let (csr, key) = prepared(&args, &out)?;
+    let (csr, key) = prepared(&args, &out, &flag(&session.trouble.profile))?;
     let order = match place(session, &args, csr).await {
         Ok(order) => order,
         Err(error) => {
             // Nothing was ordered with the new key; where that is not sure, it stays.
             if let (false, Some(key)) = (matches!(error, Error::Transport(_)), &key) {
-                remove(&key.waiting)?;
+                key.give_up()?;
             }
             return Err(session.trouble.explain(error));
         }
@@ -101,7 +101,7 @@ pub async fn run(session: &Session, args: CreateArgs) -> Result<(), Failure> {
 }
 
 /// The CSR, and the key that was made for it.
-fn prepared(args: &CreateArgs, out: &Path) -> Result<(String, Option<NewKey>), Failure> {
+fn prepared(args: &CreateArgs, out: &Path, profile: &str) -> Result<(String, Option<NewKey>), Failure> {
     if let Some(path) = &args.csr {
         let read = std::fs::read_to_string(path);
         return read
@@ -117,7 +117,7 @@ fn prepared(args: &CreateArgs, out: &Path) -> Result<(String, Option<NewKey>), F
         Some(path) => (read_key(path)?, None),
         None => {
             let key = PrivateKey::generate(args.key_type.into()).map_err(Failure::failed)?;
-            let kept = keep_key(out, &args.names[0], &key, args.force)?;
+            let kept = keep_key(out, &args.names[0], &key, args.force, profile)?;
             (key, Some(kept))
         }
     };

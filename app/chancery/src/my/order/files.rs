@@ -1,18 +1,21 @@
 //! The files of an order: the key first and for its owner alone, the chain at the end, and no key is ever lost.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use chancery_domain::Entropy;
+use chancery_machine::SystemEntropy;
 use chancery_pki::PrivateKey;
 use clap::ValueEnum;
+use data_encoding::{BASE64, HEXLOWER};
 use der::pem::LineEnding;
 use serde::{Deserialize, Serialize};
 
 use super::journal::Journal;
 use crate::failure::Failure;
-use crate::files::{unwritable, write};
+use crate::files::{beside, folder_of, remove, unwritable, write};
 
 /// The kinds of keys, as the API calls them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -57,6 +60,8 @@ pub struct NewKey {
     pub place: PathBuf,
     /// Whether a key that is there may be replaced.
     pub replace: bool,
+    /// What tells it from other keys that come to be in these places: its public key, in base64.
+    public_key: String,
 }
 
 /// The place for the certificate of these names.
@@ -64,26 +69,42 @@ pub fn certificate_path(folder: &Path, first_name: &str) -> PathBuf {
     folder.join(format!("{}.pem", file_name(first_name)))
 }
 
-/// Keeps a new key before anything is ordered with it.
-pub fn keep_key(folder: &Path, first_name: &str, key: &PrivateKey, replace: bool) -> Result<NewKey, Failure> {
+/// Keeps a new key before anything is ordered with it. Where keys may be replaced, several orders for a name may be under way,
+/// each of which has its own. `profile` is the flag that names the service in other commands.
+pub fn keep_key(
+    folder: &Path,
+    first_name: &str,
+    key: &PrivateKey,
+    replace: bool,
+    profile: &str,
+) -> Result<NewKey, Failure> {
     let place = folder.join(format!("{}-key.pem", file_name(first_name)));
-    let waiting = folder.join(format!("{}-key.pem.new", file_name(first_name)));
     if place.exists() && !replace {
         return Err(taken(&place));
     }
+    let waiting = match replace {
+        false => beside(&place, ".new"),
+        true => beside(&place, &format!(".new-{}", random_suffix())),
+    };
     let der = key.to_pkcs8().map_err(Failure::failed)?;
     let pem = der::pem::encode_string("PRIVATE KEY", LineEnding::LF, &der).map_err(Failure::failed)?;
-    if replace {
-        write(&waiting, &pem, 0o600)?;
-    } else {
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&waiting);
-        let written = file.and_then(|mut file| file.write_all(pem.as_bytes()).and_then(|()| file.sync_all()));
-        written.map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => under_way(&waiting),
-            _ => unwritable("write", &waiting, &error),
-        })?;
-    }
-    Ok(NewKey { waiting, place, replace })
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&waiting);
+    let written = file.and_then(|mut file| file.write_all(pem.as_bytes()).and_then(|()| file.sync_all()));
+    written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => under_way(&waiting, profile),
+        _ => unwritable("write", &waiting, &error),
+    })?;
+    Ok(NewKey { waiting, place, replace, public_key: public_key(key) })
+}
+
+fn public_key(key: &PrivateKey) -> String {
+    BASE64.encode(key.public_key_info())
+}
+
+fn random_suffix() -> String {
+    let mut random = [0; 4];
+    SystemEntropy.fill(&mut random);
+    HEXLOWER.encode(&random)
 }
 
 /// A key that the customer has already.
@@ -102,8 +123,11 @@ pub fn read_key(path: &Path) -> Result<PrivateKey, Failure> {
 }
 
 impl Files {
-    /// Puts key and certificate in their places.
+    /// Puts key and certificate in their places, with nobody else doing so in between: they belong together.
     pub fn finish(&self, chain: &str) -> Result<(), Failure> {
+        let folder = folder_of(&self.certificate);
+        let turn = File::open(folder).and_then(|folder| folder.lock().map(|()| folder));
+        let _turn = turn.map_err(|error| unwritable("lock", folder, &error))?;
         if let Some(key) = &self.key {
             key.put_in_place()?;
         }
@@ -114,9 +138,9 @@ impl Files {
 impl NewKey {
     /// A key that somebody put there meanwhile is not overwritten either.
     fn put_in_place(&self) -> Result<(), Failure> {
-        if !self.waiting.exists() && self.place.exists() {
+        if !self.is_at(&self.waiting) {
             // An earlier attempt came as far as this.
-            return Ok(());
+            return if self.is_at(&self.place) { Ok(()) } else { Err(self.lost()) };
         }
         if self.replace {
             return fs::rename(&self.waiting, &self.place).map_err(|error| unwritable("write", &self.place, &error));
@@ -126,16 +150,41 @@ impl NewKey {
             ErrorKind::AlreadyExists => taken(&self.place),
             _ => unwritable("write", &self.place, &error),
         })?;
-        fs::remove_file(&self.waiting).map_err(|error| unwritable("remove", &self.waiting, &error))
+        remove(&self.waiting)
+    }
+
+    /// Removes it where no certificate came of it. What others have put there meanwhile stays.
+    pub fn give_up(&self) -> Result<(), Failure> {
+        if self.is_at(&self.waiting) { remove(&self.waiting) } else { Ok(()) }
+    }
+
+    fn is_at(&self, path: &Path) -> bool {
+        read_key(path).is_ok_and(|found| public_key(&found) == self.public_key)
+    }
+
+    fn lost(&self) -> Failure {
+        let waiting = self.waiting.display();
+        Failure::failed(format!(
+            "the key of this order is not in {waiting} any more, and its certificate is of no use without it"
+        ))
+        .advise(
+            "put the key back and resume the order; or revoke the certificate (chancery my revoke), and order again",
+        )
     }
 }
 
-fn under_way(waiting: &Path) -> Failure {
-    let order = Journal::of_key(waiting).unwrap_or_else(|| "ORDER".to_owned());
-    Failure::usage(format!("{} is the key of an order under way", waiting.display())).advise(format!(
-        "go on with that order: chancery my order resume {order}; or give it up: chancery my order cancel {order}; or \
-         drop its key with --force"
-    ))
+fn under_way(waiting: &Path, profile: &str) -> Failure {
+    let shown = waiting.display();
+    match Journal::of_key(waiting) {
+        Some(order) => Failure::usage(format!("{shown} is the key of an order under way")).advise(format!(
+            "go on with that order: chancery my order resume {order}{profile}; or give it up: chancery my order cancel \
+             {order}{profile}; or order beside it with --force"
+        )),
+        None => {
+            Failure::usage(format!("{shown} is a key that was made for an order, which is not known here any more"))
+                .advise("remove it if nothing came of that order, or order beside it with --force")
+        }
+    }
 }
 
 fn taken(path: &Path) -> Failure {
@@ -161,17 +210,17 @@ mod tests {
     #[test]
     fn a_key_is_for_its_owner_alone_and_is_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = keep_key(folder.path(), "*.a.test", &key(), false).unwrap();
+        let kept = keep_key(folder.path(), "*.a.test", &key(), false, "").unwrap();
         assert!(!kept.place.exists());
-        let again = keep_key(folder.path(), "*.a.test", &key(), false).unwrap_err().to_string();
-        assert!(again.contains("under way"), "{again}");
+        let again = keep_key(folder.path(), "*.a.test", &key(), false, "").unwrap_err().to_string();
+        assert!(again.contains("made for an order"), "{again}");
         let files = Files { key: Some(kept.clone()), certificate: certificate_path(folder.path(), "*.a.test") };
         files.finish("chain").unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&kept.place), mode(&files.certificate)), (0o600, 0o644));
         assert!(!kept.waiting.exists() && kept.place.ends_with("_.a.test-key.pem"));
         files.finish("chain").unwrap();
-        let refused = keep_key(folder.path(), "*.a.test", &key(), false).unwrap_err().to_string();
+        let refused = keep_key(folder.path(), "*.a.test", &key(), false, "").unwrap_err().to_string();
         assert!(refused.contains("not overwritten"), "{refused}");
     }
 
@@ -180,16 +229,50 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("a.test-key.pem");
         fs::write(&place, "old").unwrap();
-        let kept = keep_key(folder.path(), "a.test", &key(), true).unwrap();
+        let kept = keep_key(folder.path(), "a.test", &key(), true, "").unwrap();
         assert_eq!(fs::read_to_string(&place).unwrap(), "old");
         Files { key: Some(kept), certificate: certificate_path(folder.path(), "a.test") }.finish("chain").unwrap();
         assert!(read_key(&place).is_ok());
     }
 
     #[test]
+    fn of_several_orders_for_a_name_each_has_its_key_until_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let certificate = certificate_path(folder.path(), "a.test");
+        let [one, two, three] = [1, 2, 3].map(|_| keep_key(folder.path(), "a.test", &key(), true, "").unwrap());
+        for kept in [&two, &one] {
+            Files { key: Some(kept.clone()), certificate: certificate.clone() }.finish("chain").unwrap();
+            assert!(kept.is_at(&kept.place) && !kept.waiting.exists());
+        }
+        three.give_up().unwrap();
+        assert!(one.is_at(&one.place) && !three.waiting.exists());
+        // Of the others nothing is left to be put in place.
+        for gone in [two, three] {
+            let lost = Files { key: Some(gone), certificate: certificate.clone() }
+                .finish("of no key")
+                .unwrap_err()
+                .to_string();
+            assert!(lost.contains("not in"), "{lost}");
+        }
+        assert_eq!(fs::read_to_string(certificate).unwrap(), "chain");
+    }
+
+    #[test]
+    fn a_key_that_another_order_has_put_there_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let mine = keep_key(folder.path(), "a.test", &key(), false, "").unwrap();
+        fs::remove_file(&mine.waiting).unwrap();
+        let theirs = keep_key(folder.path(), "a.test", &key(), false, "").unwrap();
+        let files = Files { key: Some(mine.clone()), certificate: certificate_path(folder.path(), "a.test") };
+        assert!(files.finish("chain").is_err() && !files.certificate.exists());
+        mine.give_up().unwrap();
+        assert!(theirs.is_at(&theirs.waiting));
+    }
+
+    #[test]
     fn a_key_that_came_meanwhile_is_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = keep_key(folder.path(), "a.test", &key(), false).unwrap();
+        let kept = keep_key(folder.path(), "a.test", &key(), false, "").unwrap();
         fs::write(&kept.place, "of somebody else").unwrap();
         let files = Files { key: Some(kept.clone()), certificate: certificate_path(folder.path(), "a.test") };
         assert!(files.finish("chain").is_err());

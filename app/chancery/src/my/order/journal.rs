@@ -54,7 +54,7 @@ impl Journal {
     /// The order has ended without a certificate: a key that was made for it is of no use to anybody.
     pub fn give_up(order: &str) -> Result<(), Failure> {
         if let Some(key) = Self::find(order)?.and_then(|journal| journal.files.key) {
-            remove(&key.waiting)?;
+            key.give_up()?;
         }
         Self::forget(order)
     }

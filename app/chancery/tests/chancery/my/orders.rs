@@ -69,6 +69,19 @@ fn a_key_is_not_overwritten_unless_that_is_wanted() {
     assert_ne!(key(), first);
     assert_eq!(public_key_of_key(&shop), of_certificate(&shop.at_home("a.test.pem")));
     assert_eq!(mode(&shop.at_home("a.test-key.pem")), 0o600);
+    // Each of several that are under way has its own.
+    let left = || shop.json(&["order", "create", "a.test", "--no-wait", "--force", ACCOUNT[0], ACCOUNT[1]]);
+    let lookups = [(); 3].map(|()| left()["order"]["lookup"].as_str().unwrap().to_owned());
+    for lookup in [&lookups[1], &lookups[0]] {
+        shop.my(&["order", "resume", lookup, "--published"]).ok();
+        assert_eq!(public_key_of_key(&shop), of_certificate(&shop.at_home("a.test.pem")));
+    }
+    let kept = key();
+    shop.my(&["order", "cancel", &lookups[2]]).ok();
+    assert_eq!(key(), kept);
+    let waits = |name: &str| name.contains(".pem.new");
+    let files = fs::read_dir(shop.home.path()).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    assert_eq!(files.filter(|name| waits(name)).count(), 0);
     // What is refused leaves no key behind.
     assert_eq!(order(&["--out", "nowhere"]).code, 2);
     fs::create_dir(shop.at_home("empty")).unwrap();
