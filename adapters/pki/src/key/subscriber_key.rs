@@ -60,6 +60,12 @@ impl SubscriberKey {
                 Material::Ed25519
             }
             ED25519_ALGORITHM => return Err(KeyProblem::Invalid("an Ed25519 key has 32 bytes")),
+            // The algorithm alone, whatever follows it.
+            _ if algorithm.get(2..13) == Some(&RSA[2..13]) => {
+                return Err(KeyProblem::Invalid(
+                    "the parameters of rsaEncryption must be NULL, by RFC 3279 section 2.3.1",
+                ));
+            }
             _ => return Err(KeyProblem::Unsupported(name_of(spki))),
         };
         let modulus_sha256 = match &material {
@@ -259,6 +265,19 @@ mod tests {
         assert_eq!((one.hashes().count(), one.hashes().nth(1)), (2, one.modulus_sha256()));
         let ec = PrivateKey::generate(KeyAlgorithm::EcP256).unwrap();
         assert_eq!(SubscriberKey::from_spki(ec.public_key_info()).unwrap().hashes().count(), 1);
+    }
+
+    #[test]
+    fn rsa_without_its_parameters_is_told_what_it_lacks() {
+        let key = PrivateKey::generate(KeyAlgorithm::Rsa2048).unwrap();
+        let spki = key.public_key_info();
+        // Without the NULL, which is the last two bytes of the algorithm: two bytes less in it and in all.
+        let at = spki.windows(RSA.len()).position(|window| window == RSA).unwrap();
+        let mut bare = [&spki[..at], &RSA[..RSA.len() - 2], &spki[at + RSA.len()..]].concat();
+        bare[at + 1] -= 2;
+        bare[at - 1] -= 2;
+        let problem = SubscriberKey::from_spki(&bare).err().unwrap().to_string();
+        assert!(problem.contains("must be NULL"), "{problem}");
     }
 
     #[test]

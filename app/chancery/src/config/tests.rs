@@ -328,7 +328,7 @@ fn profiles_of_the_operator_replace_the_usual_ones() {
         "profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\n[[profiles.list]]\nname = 'a'\nvalidity_days = 0",
     );
     let settings: Vec<_> = twice.iter().filter_map(|problem| problem.split_once(": ")).map(|(name, _)| name).collect();
-    assert_eq!(settings, ["profiles.list.1.validity_days"], "{twice:?}");
+    assert_eq!(settings, ["profiles.list.1.validity_days", "profiles.list.1.name"], "{twice:?}");
 }
 
 fn settled(more: &str) -> Installation {

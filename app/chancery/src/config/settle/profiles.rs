@@ -41,7 +41,7 @@ pub(super) fn settle(list: &[types::Profile], around: &Around<'_>, check: &mut C
     let mut settled = Profiles { list: Vec::new(), certificates: BTreeMap::new(), issuers: BTreeMap::new() };
     for (place, written) in list.iter().enumerate() {
         let setting = |field: &str| format!("profiles.list.{place}.{field}");
-        let Some(profile) = settle_profile(written, &setting, check) else { continue };
+        let profile = settle_profile(written, place, &setting, check);
         let name = profile.name.clone();
         check.problems.require(!is_one_of(&name, &settled.list), setting("name"), format!("{name} is there twice"));
         // The first part of the paths of ACME is either a profile or one of these.
@@ -60,11 +60,13 @@ pub(super) fn settle(list: &[types::Profile], around: &Around<'_>, check: &mut C
     (check.problems.0.len() == before).then_some(settled)
 }
 
+/// Of what is wrong, of which nothing comes, something right stands here: the rest is judged all the same.
 fn settle_profile(
     written: &types::Profile,
+    place: usize,
     setting: &impl Fn(&str) -> String,
     check: &mut Check<'_>,
-) -> Option<Profile> {
+) -> Profile {
     let name = check.problems.take(setting("name"), ProfileName::parse(&written.name));
     let days = check.number(setting("validity_days"), written.validity_days, 1, MAX_VALIDITY_DAYS);
     let names = check.number(setting("max_names"), written.max_names, 1, MAX_NAMES);
@@ -73,16 +75,17 @@ fn settle_profile(
     for (field, list) in [("key_types", &written.key_types), ("challenge_types", &written.challenge_types)] {
         check.problems.require(!list.is_empty(), setting(field), "must have at least one entry");
     }
-    Some(Profile {
-        name: name?,
+    let unnamed = || ProfileName::parse(&format!("profile-{place}")).expect("it is one");
+    Profile {
+        name: name.unwrap_or_else(unnamed),
         description: written.description.clone(),
-        validity_days: days?,
+        validity_days: days.unwrap_or(1),
         key_types,
         challenge_types,
         allow_wildcards: written.allow_wildcards,
         allow_ip_addresses: written.allow_ip_addresses,
-        max_names: names?,
-    })
+        max_names: names.unwrap_or(1),
+    }
 }
 
 /// How the certificates look; a profile that contradicts itself, or the Baseline Requirements, is refused.

@@ -1,6 +1,6 @@
 //! Addresses that others reach us under, or we reach others under.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use http::Uri;
 
@@ -52,7 +52,30 @@ fn parse(text: &str) -> Result<Uri, String> {
     if text.contains(['?', '#']) {
         return Err(format!("must end with its path, without `?` or `#`: {text:?}"));
     }
+    if !text.is_ascii() {
+        return Err(format!("must be in ASCII, anything else in it as %XX: {text:?}"));
+    }
+    let (host, port) = (authority.host(), &authority.as_str()[authority.host().len()..]);
+    if !is_host(host) {
+        return Err(format!("names no host that there can be: {host:?}"));
+    }
+    let has_port = port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
+    if !port.is_empty() && !has_port {
+        return Err(format!("names a port that there cannot be: {text:?}"));
+    }
     Ok(uri)
+}
+
+/// An address, or a name as networks have them: also of one label, and with underscores.
+fn is_host(host: &str) -> bool {
+    if let Some(address) = host.strip_prefix('[') {
+        return address.strip_suffix(']').is_some_and(|address| address.parse::<Ipv6Addr>().is_ok());
+    }
+    let plain = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'-' | b'_');
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len()) && label.bytes().all(plain) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    host.len() <= 253 && host.split('.').all(is_label)
 }
 
 #[cfg(test)]
@@ -61,9 +84,13 @@ mod tests {
 
     #[test]
     fn plain_http_is_for_this_machine_only() {
-        for good in
-            ["https://ca.example.com", "https://ca.example.com:8443/api", "http://localhost:1", "http://[::1]:1"]
-        {
+        for good in [
+            "https://ca.example.com",
+            "https://ca.example.com:8443/api",
+            "http://localhost:1",
+            "http://[::1]:1",
+            "https://my_ca",
+        ] {
             assert_eq!(https(good).as_deref(), Ok(good));
         }
         assert_eq!(https("https://ca.example.com/").as_deref(), Ok("https://ca.example.com"));
@@ -77,6 +104,14 @@ mod tests {
             "https://user:secret@ca.example.com",
             "https://ca.example.com?x=1",
             "https://ca.example.com/#x",
+            "https://ca.example.com:abc",
+            "https://ca.example.com:99999",
+            "https://ca.example.com:0",
+            "https://ca.example.com:",
+            "https://.",
+            "https://-",
+            "https://ca..example.com",
+            "https://ca.example.com/\u{e9}",
             "",
         ] {
             assert!(https(bad).is_err(), "{bad:?}");
