@@ -65,6 +65,8 @@ pub enum AuthorizationError {
     AlreadyTried,
     #[error("the authorization is deactivated")]
     Deactivated,
+    #[error("the account was terminated, and its permissions ended with it")]
+    AccountTerminated,
     #[error("the authorization is not pending any more")]
     NotPending,
     #[error("the authorization has failed; order again")]

@@ -222,6 +222,7 @@ impl Policies {
                     None => standing.verdict(settings, &asked),
                 };
                 verdict.violations.extend(standing.too_long(settings, &asked));
+                verdict.violations.extend(standing.without_keys(settings, &asked));
                 if let Some(account) = account {
                     let reuse = Reuse { settings, account, acme: None, profile, now: kernel.now() };
                     let paused = failures::paused(&kernel, tx, &reuse, &standing, asked.identifiers)?;

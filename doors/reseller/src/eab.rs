@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use chancery_domain::{EabTerms, Kid, Label, Problems, Scope, Timestamp};
+use chancery_domain::{EabTerms, Kid, Label, Problems, ProfileName, Scope, Timestamp};
 use chancery_http::{
     ApiError, Authenticated, Door, OptionalJsonBody, PublicUrls, RequestKey, StrictPath, StrictQuery, list_request,
 };
@@ -63,8 +63,8 @@ async fn create(
             return Err(error);
         }
     };
-    let (by, urls) = (caller.clone(), door.urls.clone());
-    let view = move |made: &CreatedCredential| authorization(made, &by, &urls);
+    let (by, at) = (caller.clone(), door.clone());
+    let view = move |made: &CreatedCredential| authorization(made, &by, &at);
     let bytes = body.bytes.clone();
     // What was made under the key is told again even where the account has been terminated since.
     key.answer(&door, &caller, &bytes, StatusCode::CREATED, view, async |once| {
@@ -147,15 +147,17 @@ fn page_view(page: &Listed<CredentialDetails>, caller: &Caller, urls: &PublicUrl
     wire::EabCredentialList { items, next_cursor: page.next_cursor.clone() }
 }
 
-fn authorization(made: &CreatedCredential, caller: &Caller, urls: &PublicUrls) -> wire::EabAuthorization {
+fn authorization(made: &CreatedCredential, caller: &Caller, door: &Door) -> wire::EabAuthorization {
     let key = made.hmac_key.reveal().to_owned();
     let (credential, account) = (made.credential.clone(), made.account.clone());
     let details = CredentialDetails { credential, account, bound: Vec::new() };
-    let directory = |name: &str| (name.to_owned(), urls.acme_directory(name));
+    let (urls, default) = (&door.urls, &door.services.settings.default_profile);
+    let directory = |name: &ProfileName| urls.acme_directory(name.as_str());
     wire::EabAuthorization {
         account: wire::Account { hmac_key: Some(key.clone()), ..view(&details, caller, urls) },
         hmac_key_url: key,
-        acme_directories: made.profiles.iter().map(|profile| directory(profile.as_str())).collect(),
+        acme_directory: made.profiles.contains(default).then(|| directory(default)),
+        acme_directories: made.profiles.iter().map(|name| (name.to_string(), directory(name))).collect(),
     }
 }
 

@@ -60,6 +60,12 @@ pub(crate) fn progress(
             let detail = "certificate logs are shown it; too few have promised to publish it so far".to_owned();
             Some(step(name, "waiting", None, Some(detail)))
         }
+        (_, None) if name == "sign" && order.state == OrderState::Ready => {
+            // Whether it was put back is not written with it; its events tell.
+            let detail =
+                "the order waits to be finalized; where it was before, its event order.ready says why it was put back";
+            Some(step(name, "waiting", None, Some(detail.to_owned())))
+        }
         (_, None) => Some(step(name, "waiting", None, None)),
     };
     let failure = failed.as_ref().map(|(name, at, why)| step(name, "failed", Some(*at), Some(why.to_string())));

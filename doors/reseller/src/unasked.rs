@@ -76,10 +76,11 @@ impl FromRequest<Door> for Unasked {
 /// There are clients that always send an empty object, and proxies that cannot tell beforehand how long a body is going to be:
 /// that is as good as none.
 fn not_taken(body: &[u8]) -> Option<ApiError> {
-    if matches!(body.trim_ascii(), b"" | b"{}") {
+    let members = serde_json::from_slice::<Map<String, Value>>(body);
+    if body.trim_ascii().is_empty() || members.as_ref().is_ok_and(Map::is_empty) {
         return None;
     }
-    let members = serde_json::from_slice::<Map<String, Value>>(body).unwrap_or_default();
+    let members = members.unwrap_or_default();
     let unknown = |name| FieldProblem::new(name, "unknown_field", "is not known here: the operation takes no body");
     let problems: Vec<_> = members.into_iter().take(MOST_NAMED).map(|(name, _)| unknown(name)).collect();
     let code = if problems.is_empty() { ErrorCode::InvalidRequest } else { ErrorCode::UnknownField };

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::list::{NamedReference, list};
+use crate::metadata::{all_pairs, pairs};
 
 /// Creates a root account.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -17,7 +18,7 @@ pub struct ResellerAccountRequest {
     pub customer_email: String,
     /// Lookups of the account groups to put the account into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, max_items = 100)]
     pub account_groups: Option<Vec<String>>,
     /// Your own reference, unique among your accounts that are not deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,7 +26,7 @@ pub struct ResellerAccountRequest {
     pub external_id: Option<String>,
     /// At most 16 pairs of your own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(schema_with = pairs)]
     pub metadata: Option<BTreeMap<String, String>>,
 }
 
@@ -45,9 +46,9 @@ pub struct ResellerUpdateAccountRequest {
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, min_length = 1, max_length = 255)]
     pub external_id: Option<String>,
-    /// Replaces all pairs.
+    /// Replaces all pairs; at most 16.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(schema_with = all_pairs)]
     pub metadata: Option<BTreeMap<String, String>>,
 }
 

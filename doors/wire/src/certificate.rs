@@ -10,6 +10,7 @@ use crate::list::list;
 #[serde(deny_unknown_fields)]
 pub struct ResellerValidateCsrRequest {
     /// A PKCS #10 request: PEM, or base64 of DER.
+    #[schema(max_length = 65536)]
     pub csr: String,
     /// Judges by the rules of this profile; by the operator's default where it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -36,6 +36,10 @@ pub struct EabAuthorization {
     pub account: Account,
     /// The HMAC key as base64url: the same text as `hmacKey`.
     pub hmac_key_url: String,
+    /// The ACME directory of the service's default profile, if the account may use that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub acme_directory: Option<String>,
     /// The ACME directory of each profile that the account may use.
     pub acme_directories: BTreeMap<String, String>,
 }

@@ -13,6 +13,7 @@ mod event;
 mod group;
 mod limits;
 mod list;
+mod metadata;
 mod order;
 mod pause;
 mod policy;

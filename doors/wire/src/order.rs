@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::list::list;
+use crate::metadata::pairs;
 use crate::policy::{IdentifierInput, TypedIdentifier};
 
 /// Orders a certificate. Names exactly one of the three ways to an account.
@@ -29,6 +30,7 @@ pub struct ResellerOrderRequest {
     #[schema(nullable = false, example = "TLS-90d")]
     pub profile: Option<String>,
     /// A PKCS #10 request: PEM, or base64 of DER.
+    #[schema(max_length = 65536)]
     pub csr: String,
     /// The names; must be those of the CSR, and are taken from it where this is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,7 +50,7 @@ pub struct ResellerOrderRequest {
     pub external_id: Option<String>,
     /// At most 16 pairs of your own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(schema_with = pairs)]
     pub metadata: Option<BTreeMap<String, String>>,
 }
 

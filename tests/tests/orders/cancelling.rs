@@ -68,6 +68,11 @@ on_both_databases! {
         assert_eq!(refused.refusal(400), "order_not_cancellable");
         assert!(refused.text().contains("revoke"));
         assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "valid");
+        // Once its permission is given up, that is why.
+        let challenge = challenge_paths(&tenant, &order, 0).await.remove(0);
+        tenant.delete(&challenge).await.expect(200);
+        assert_eq!(tenant.delete(&order_path(&order)).await.refusal(410), "authorization_gone");
+        assert_eq!(tenant.get(&order_path(&order)).await.expect(200)["status"], "valid");
     }
 
     async fn an_order_that_has_ended_otherwise_cannot_be_cancelled(world: World) {
@@ -91,7 +96,11 @@ on_both_databases! {
         let open = tenant.make_order(&account, &["a.test"]).await;
         let issued = world.issue(&tenant, &account, &["b.test"]).await;
         let processing = finalized(&world, &tenant, &account, &["c.test"]).await;
+        let challenge = challenge_paths(&tenant, &processing, 0).await.remove(0);
         tenant.delete(&format!("/v1/account/{account}")).await.expect(200);
+        let gone = tenant.delete(&challenge).await;
+        assert_eq!(gone.refusal(410), "authorization_gone");
+        assert!(gone.text().contains("account was terminated"), "{}", gone.text());
         for order in [&open, &issued, &processing] {
             assert_eq!(tenant.delete(&order_path(order)).await.status, 410);
         }

@@ -25,6 +25,7 @@ on_both_databases! {
             "lookup": made["lookup"], "id": 2, "kid": made["kid"], "resellerCode": "DEMO", "email": "A@example.com",
             "revoked": false, "deleted": false, "suspended": false, "status": "unused", "parent": root["lookup"],
             "hmacKey": made["hmacKey"], "hmacKeyUrl": made["hmacKey"], "boundAccounts": [],
+            "acmeDirectory": "https://ca.test/acme/TLS-90d/directory",
             "acmeDirectories": {
                 "TLS-90d": "https://ca.test/acme/TLS-90d/directory",
                 "TLS-199d": "https://ca.test/acme/TLS-199d/directory",
@@ -39,7 +40,7 @@ on_both_databases! {
         assert_ne!((&made["kid"], &made["hmacKey"]), (&root["kid"], &root["hmacKey"]));
 
         let mut shown = expected;
-        for once in ["hmacKey", "hmacKeyUrl", "acmeDirectories"] {
+        for once in ["hmacKey", "hmacKeyUrl", "acmeDirectory", "acmeDirectories"] {
             shown.as_object_mut().unwrap().remove(once);
         }
         let path = format!("/v1/eab-credential/{}", made["kid"].as_str().unwrap());
@@ -120,6 +121,8 @@ on_both_databases! {
         let (one, two) = (tenant.make_group("one").await, tenant.make_group("two").await);
         let profiles = async || {
             let made = tenant.post_empty(CREDENTIALS).await.expect(201);
+            let usual = made["acmeDirectories"].get("TLS-90d");
+            assert_eq!(made.get("acmeDirectory"), usual);
             made["acmeDirectories"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
         };
         let policies = [

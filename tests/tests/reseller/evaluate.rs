@@ -146,9 +146,9 @@ on_both_databases! {
                 vec!["key_type allowed_key_types"],
             ),
             (json!({"allowed_key_types": ["ec-p384"]}), json!({"key_type": "ec-p384"}), vec![]),
-            // What is not said is not judged yet.
-            (json!({"allowed_key_types": []}), json!({}), vec![]),
-            // But a name that nothing could show is.
+            // What is not said is judged where nothing that could be said would do: of keys, and of ways to show a name.
+            (json!({"allowed_key_types": ["ec-p384"]}), json!({}), vec![]),
+            (json!({"allowed_key_types": []}), json!({}), vec!["key_type allowed_key_types"]),
             (json!({"allowed_challenge_types": []}), json!({}), vec!["identifiers[0] allowed_challenge_types"]),
             (
                 json!({"allowed_challenge_types": ["http-01"]}),
@@ -230,6 +230,28 @@ on_both_databases! {
         // A policy cannot lengthen what the profile gives.
         assert_eq!(verdict(&tenant, &free, json!({})).await["validityDays"], 90);
         assert_eq!(broken(&verdict(&tenant, &free, days(91)).await), ["validity_days max_validity_days"]);
+    }
+
+    async fn what_policies_leave_nothing_of_together_is_told_with_each(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let (account, _) = under(&tenant, "RSA", json!({"allowed_key_types": ["rsa-2048"]})).await;
+        let group = tenant.make_group("more").await;
+        tenant.add_members(&group, std::slice::from_ref(&account)).await.expect(200);
+        assert_eq!(broken(&verdict(&tenant, &account, json!({})).await), Vec::<String>::new());
+        let rules = json!({"allowed_key_types": ["ec-p256"], "allowed_challenge_types": ["http-01"]});
+        let other = tenant.make_policy("EC", rules).await;
+        tenant.assign(&group, &other).await.expect(200);
+        let both = ["key_type allowed_key_types"; 2];
+        assert_eq!(broken(&verdict(&tenant, &account, json!({})).await), both);
+        assert_eq!(broken(&verdict(&tenant, &account, json!({"key_type": "ec-p256"})).await), both[..1]);
+        let way = tenant.make_policy("DNS", json!({"allowed_challenge_types": ["dns-01"]})).await;
+        tenant.assign(&group, &way).await.expect(200);
+        let told = verdict(&tenant, &account, json!({"key_type": "rsa-2048"})).await;
+        let messages: Vec<_> = told["violations"].as_array().unwrap().iter().map(|each| each["message"].to_string()).collect();
+        for (kind, policy) in [("http-01", "EC"), ("dns-01", "DNS")] {
+            let says = |message: &&String| message.contains(&format!("of which {kind} alone")) && message.contains(policy);
+            assert_eq!(messages.iter().filter(says).count(), 1, "{messages:?}");
+        }
     }
 
     async fn an_account_is_named_in_exactly_one_way(world: World) {

@@ -45,6 +45,8 @@ pub struct Applied<'a> {
 pub struct Verdict {
     pub violations: Vec<Problem>,
     pub validity_days: u32,
+    /// How long the profile and the policies allow at most, whatever was asked for.
+    pub most_days: u32,
 }
 
 /// Judges a request by the profile and by every policy that applies.
@@ -61,7 +63,8 @@ pub fn evaluate(request: &Request<'_>, policies: &[Applied<'_>]) -> Verdict {
     }
     let limits = policies.iter().filter_map(|policy| policy.rules.max_validity_days);
     let ceiling = limits.fold(request.profile.validity_days, u32::min);
-    Verdict { violations, validity_days: request.validity_days.unwrap_or(ceiling).min(ceiling) }
+    let validity_days = request.validity_days.unwrap_or(ceiling).min(ceiling);
+    Verdict { violations, validity_days, most_days: ceiling }
 }
 
 fn by_profile(request: &Request<'_>) -> Vec<Problem> {
@@ -215,7 +218,8 @@ mod tests {
 
     #[test]
     fn without_policies_the_profile_decides() {
-        assert_eq!(verdict(&["example.com", "192.0.2.1"], &[]), Verdict { violations: vec![], validity_days: 90 });
+        let allowed = Verdict { violations: vec![], validity_days: 90, most_days: 90 };
+        assert_eq!(verdict(&["example.com", "192.0.2.1"], &[]), allowed);
     }
 
     #[test]
@@ -223,7 +227,7 @@ mod tests {
         let narrow = PolicyRules { allowed_domains: patterns(&["*.example.com"]), ..PolicyRules::default() };
         let short = PolicyRules { max_validity_days: Some(30), ..PolicyRules::default() };
         let good = verdict(&["www.example.com"], &[narrow.clone(), short.clone()]);
-        assert_eq!(good, Verdict { violations: vec![], validity_days: 30 });
+        assert_eq!(good, Verdict { violations: vec![], validity_days: 30, most_days: 30 });
         assert_eq!(codes(&verdict(&["example.org"], &[short, narrow])), ["allowed_domains"]);
     }
 

@@ -104,7 +104,7 @@ fn give_up(
     let now = kernel.now();
     // Claimed, not held: an order that uses this permission as well is issued before, or not at all.
     if claim_account_of(tx, &authorization)?.is_terminated() {
-        return Err(AuthorizationError::Deactivated.into());
+        return Err(AuthorizationError::AccountTerminated.into());
     }
     if authorization.status(now) == AuthorizationStatus::Expired {
         return Err(AuthorizationError::Expired(authorization.expires_at).into());

@@ -153,7 +153,7 @@ impl Issuance {
         let verdict = standing.judge_rules(settings, &asked)?;
         let shown = authorizations.iter().filter_map(|each| Some((&each.identifier, each.validation()?.method)));
         standing.judge_methods(settings, domain_profile, shown)?;
-        Ok(verdict.validity_days)
+        Ok(verdict.most_days)
     }
 
     /// Draws a serial number, and stores what is to be signed. None where the CA was revoked and this process has not heard

@@ -113,10 +113,11 @@ fn create(
     let named = new.identifiers.as_deref().unwrap_or(&identifiers);
     let asked = Request { profile, identifiers: named, key_type, challenge_type: None, validity_days };
     let standing = Standing::of(tx, account.id)?;
-    let verdict = standing.judge(tx, settings, account.id, &asked, now).map_err(in_terms_of_an_order);
+    let in_terms_of_it = |error| in_terms_of_an_order(error, new.identifiers.is_some());
+    let verdict = standing.judge(tx, settings, account.id, &asked, now).map_err(in_terms_of_it);
     let about = Asked { account: account.id, order: None, profile: &profile.name, names: &identifiers };
     refused.note(&about, verdict)?;
-    refused.note(&about, standing.require_ways_without_acme(settings, &asked))?;
+    refused.note(&about, standing.require_ways_without_acme(settings, &asked).map_err(in_terms_of_it))?;
     let draft = Draft {
         kernel,
         caller,
@@ -139,13 +140,16 @@ fn create(
     draft.store(tx, order)
 }
 
-/// Policies speak of `key_type` and `validity_days`; what the caller sent is `csr` and `not_after`.
-fn in_terms_of_an_order(error: ServiceError) -> ServiceError {
+/// Policies speak of `key_type`, `validity_days` and places among the names; what the caller sent is `csr` and `not_after`,
+/// and names only where they are named beside the CSR.
+fn in_terms_of_an_order(error: ServiceError, names_are_named: bool) -> ServiceError {
     let ServiceError::PolicyViolation(mut violations) = error else { return error };
     for violation in &mut violations {
         match violation.field.as_str() {
             "key_type" => "csr".clone_into(&mut violation.field),
             "validity_days" => "not_after".clone_into(&mut violation.field),
+            "identifiers" if !names_are_named => "csr".clone_into(&mut violation.field),
+            _ if violation.name.is_some() && !names_are_named => "csr".clone_into(&mut violation.field),
             _ => {}
         }
     }

@@ -13,8 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chancery_domain::{
-    AccountId, AcmeAccountId, Action, Authorization, AuthorizationStatus, ExternalId, Finalization, Order, OrderError,
-    OrderId, OrderState, OrderStatus, Page, PageRequest, Problem, Scope, Timestamp,
+    AccountId, AcmeAccountId, Action, Authorization, AuthorizationError, AuthorizationState, AuthorizationStatus,
+    ExternalId, Finalization, Order, OrderError, OrderId, OrderState, OrderStatus, Page, PageRequest, Problem, Scope,
+    Timestamp,
 };
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
@@ -237,7 +238,12 @@ impl Orders {
             .write(move |tx| {
                 let order = lock_own(tx, &by, id)?;
                 standing_account(tx, &order)?.require_alive()?;
-                let order = cancel_order(tx, order, kernel.now())?;
+                let order = match cancel_order(tx, order, kernel.now()) {
+                    Err(ServiceError::Order(OrderError::NotCancellable)) if has_given_up(tx, id)? => {
+                        return Err(AuthorizationError::Deactivated.into());
+                    }
+                    cancelled => cancelled?,
+                };
                 kernel.audit(tx, &by, Action::OrderCancel, order.id, &describe(&order))?;
                 details(tx, order)
             })
@@ -250,6 +256,12 @@ impl Orders {
             Err(error) => Err(self.kernel.tell_refused(caller, About::Order(id), "cancellation", error).await),
         }
     }
+}
+
+/// Whether a permission of the order's own was given up, which ends no order that has its certificate.
+fn has_given_up(tx: &mut Tx<'_>, id: OrderId) -> Result<bool, ServiceError> {
+    let given_up = |one: &Authorization| matches!(one.state, AuthorizationState::Deactivated { .. });
+    Ok(tx.authorizations(id)?.iter().any(given_up))
 }
 
 /// Why an order of the other door waits.

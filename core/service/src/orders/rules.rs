@@ -1,8 +1,8 @@
 //! What policies, quotas and profiles say to an order: asked when it is created, and again when it is issued.
 
-use chancery_domain::policy::{ALLOWED_CHALLENGE_TYPES, Applied, Request, Verdict, evaluate};
+use chancery_domain::policy::{ALLOWED_CHALLENGE_TYPES, ALLOWED_KEY_TYPES, Applied, Request, Verdict, evaluate};
 use chancery_domain::{
-    AccountId, ChallengeType, Identifier, Policy, PolicyRules, Problem, Profile, ProfileName, Timestamp,
+    AccountId, ChallengeType, Identifier, KeyType, Policy, PolicyRules, Problem, Profile, ProfileName, Timestamp,
 };
 use chancery_store::{Counted, StoreError, Tx};
 
@@ -128,6 +128,30 @@ impl Standing {
         let long = request.identifiers.iter().enumerate().filter(|(_, identifier)| is_too_long(identifier));
         let told = |(place, identifier)| Problem::of_name(place, ALLOWED_CHALLENGE_TYPES, too_long(identifier));
         long.map(told).collect()
+    }
+
+    /// The policies that leave no type of key among those of the profile, each alone or together: whatever the key is, it
+    /// will be refused. Of a type that is asked about, that is told otherwise.
+    pub(crate) fn without_keys(&self, settings: &Settings, request: &Request<'_>) -> Vec<Problem> {
+        let (profile, applied) = (request.profile, self.applied(settings));
+        let permits = |policy: &Applied<'_>, kind: &KeyType| {
+            policy.rules.allowed_key_types.as_ref().is_none_or(|list| list.contains(kind))
+        };
+        let is_left = |kind: &KeyType| applied.iter().all(|policy| permits(policy, kind));
+        if request.key_type.is_some() || profile.key_types.iter().any(is_left) {
+            return Vec::new();
+        }
+        let narrowing = applied.iter().filter(|policy| !profile.key_types.iter().all(|kind| permits(policy, kind)));
+        let told = |policy: &Applied<'_>| {
+            let message = format!(
+                "the profile {} and all policies together leave no type of key (policy {:?})",
+                profile.name,
+                policy.name.as_str()
+            );
+            let policy = policy.id.map(|id| id.to_string());
+            Problem { policy, ..Problem::new("key_type", ALLOWED_KEY_TYPES, message) }
+        };
+        narrowing.map(told).collect()
     }
 
     /// The names of a reseller's order that cannot be shown, though policies allow ways.
@@ -273,8 +297,15 @@ fn unshowable(request: &Request<'_>, applied: &[Applied<'_>]) -> Vec<Problem> {
         });
         problems.extend(narrowing.map(|policy| {
             let (ways, name) = (ways.join(" or "), policy.name.as_str());
-            let message =
-                format!("control of {identifier} can be shown by {ways} alone, which is not allowed (policy {name:?})");
+            let allowed = |kind: &&ChallengeType| {
+                policy.rules.allowed_challenge_types.as_ref().is_some_and(|list| list.contains(kind))
+            };
+            let left: Vec<_> = possible.iter().filter(allowed).map(|kind| kind.as_str()).collect();
+            let said = match left.join(" or ").as_str() {
+                "" => "which is not allowed".to_owned(),
+                left => format!("of which {left} alone is allowed here, and not by every policy"),
+            };
+            let message = format!("control of {identifier} can be shown by {ways} alone, {said} (policy {name:?})");
             let policy = policy.id.map(|id| id.to_string());
             Problem { policy, ..Problem::of_name(place, ALLOWED_CHALLENGE_TYPES, message) }
         }));
