@@ -41,10 +41,10 @@ pub fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            match json {
-                true => eprintln!("{}", failure.to_json()),
-                false => anstream::eprintln!("chancery: {failure}"),
-            }
+            print::complain(&match json {
+                true => failure.to_json().to_string(),
+                false => format!("chancery: {failure}"),
+            });
             failure.exit_code()
         }
     }

@@ -97,6 +97,11 @@ pub fn out(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Writes a line to standard error, if there is anybody to read it: the exit code tells the same.
+pub fn complain(line: &str) {
+    let _ = writeln!(anstream::stderr(), "{line}");
+}
+
 fn json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
     out(&format!("{text}\n"))

@@ -10,7 +10,7 @@ use chancery_load::{Credential, Load, Outcome, Responder, Until};
 use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
-use crate::print::{Printer, Record, record};
+use crate::print::{Printer, Record, complain, record};
 use crate::threads::Threads;
 use process::Process;
 
@@ -96,7 +96,7 @@ async fn acme(args: AcmeArgs) -> Result<(), Failure> {
         let outcome = load.run(&responder).await.map_err(Failure::failed)?;
         let after = process.as_ref().map(Process::used).transpose()?;
         if let Some(failure) = &outcome.first_failure {
-            anstream::eprintln!("{} orders at {accounts} in flight failed, the first: {failure}", outcome.failed);
+            complain(&format!("{} orders at {accounts} in flight failed, the first: {failure}", outcome.failed));
         }
         rounds.push(shown(accounts, outcome, before.zip(after)));
     }

@@ -13,7 +13,7 @@ use axum::extract::{Path as UrlPath, State};
 use axum::routing::get;
 use chancery_client::wire::{Order, ResellerAccountRequest, ResellerOrderRequest};
 use chancery_client::{Client, ClientCredentials, Fetched};
-use chancery_domain::Identifier;
+use chancery_domain::{ChallengeType, Identifier};
 use chancery_pki::{KeyAlgorithm, PrivateKey, make_request};
 use clap::Args;
 use data_encoding::BASE64;
@@ -48,8 +48,12 @@ pub struct DemoArgs {
 pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let dev = DevJson::read(&args.data_dir)?;
     let names = args.names.iter().map(|name| Identifier::parse(name).map_err(Failure::usage)).collect::<Result<_, _>>();
+    let names: Vec<_> = names?;
+    if let Some(name) = names.iter().find(|name| !ChallengeType::Http01.fits(name)) {
+        return Err(Failure::usage(format!("{name} cannot be shown by a web page")).advise("leave it out of --name"));
+    }
     let folder = args.out.clone().unwrap_or_else(|| args.data_dir.join("demo"));
-    Threads::start()?.run(Demo { dev, names: names?, folder }.run())
+    Threads::start()?.run(Demo { dev, names, folder }.run())
 }
 
 struct Demo {
@@ -108,9 +112,7 @@ impl Demo {
             let codes = client.orders().challenges(&authorization.lookup).await.map_err(Failure::failed)?;
             let http = codes.challenges.into_iter().find(|challenge| challenge.kind == "http-01");
             let name = &authorization.identifier.value;
-            let http = http.ok_or_else(|| {
-                Failure::usage(format!("{name} cannot be shown by a web page")).advise("leave wildcards out of --name")
-            })?;
+            let http = http.ok_or_else(|| Failure::usage(format!("{name} may not be shown by a web page here")))?;
             pages.insert(http.token.clone(), http.key_authorization.clone().unwrap_or_default());
             chosen.push((name.clone(), http));
         }

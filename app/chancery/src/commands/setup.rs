@@ -15,7 +15,7 @@ use crate::config::{self, ConfigError};
 use crate::dev;
 use crate::failure::Failure;
 use crate::installation::{Installation, Kek, Place};
-use crate::print::{Printer, record};
+use crate::print::{Printer, complain, record};
 use crate::target::{ConfigTarget, Target};
 use crate::threads::Threads;
 
@@ -60,7 +60,7 @@ pub fn init(target: &Target, args: &InitArgs) -> Result<(), Failure> {
         && let Kek::File(path) = &context.installation.kek
     {
         let path = path.display();
-        anstream::eprintln!("The key-encryption keys are in {path}: back them up, apart from the database.");
+        complain(&format!("The key-encryption keys are in {path}: back them up, apart from the database."));
     }
     ca::list(&context, &issuers)
 }

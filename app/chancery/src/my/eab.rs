@@ -2,7 +2,7 @@
 
 use chancery_client::PageQuery;
 use chancery_client::wire::{Account, EabAuthorization, EabCredentialRequest};
-use chancery_domain::EabTerms;
+use chancery_domain::{EabTerms, Identifier};
 use clap::Subcommand;
 
 use super::ask;
@@ -27,11 +27,11 @@ pub enum EabCommand {
         /// Let it bind at most so many ACME accounts
         #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=i64::from(EabTerms::MAX_BINDINGS)))]
         max_bindings: Option<u32>,
-        /// The certificate profile in the commands to paste [default: the first]
+        /// The certificate profile in the commands to paste [default: the service's]
         #[arg(long, value_name = "NAME")]
         cert_profile: Option<String>,
         /// The name in the commands to paste
-        #[arg(long, value_name = "NAME", default_value = "www.customer.example")]
+        #[arg(long, value_name = "NAME", default_value = "www.customer.example", value_parser = name)]
         domain: String,
     },
     /// List credentials: all, or those of an account
@@ -63,6 +63,11 @@ pub async fn run(session: &Session, command: EabCommand) -> Result<(), Failure> 
         EabCommand::Create { account, label, expires_in_days, max_bindings, cert_profile, domain } => {
             let request = EabCredentialRequest { label, expires_in_days, max_bindings };
             let made = eab.create_with(account, &request).await.or_trouble(&session.trouble)?;
+            if let Some(name) = &cert_profile
+                && !made.acme_directories.contains_key(name)
+            {
+                return Err(give_up(session, made, name).await);
+            }
             session.show.thing(&made, || created(session, &made, cert_profile.as_deref(), &domain))
         }
         EabCommand::List { account, list } => {
@@ -84,6 +89,26 @@ pub async fn run(session: &Session, command: EabCommand) -> Result<(), Failure> 
             session.show.done(&done.message)
         }
     }
+}
+
+/// A name as certificates have them.
+fn name(text: &str) -> Result<String, String> {
+    Identifier::parse(text).map(|name| name.to_string()).map_err(|wrong| wrong.to_string())
+}
+
+/// Takes back what nobody can use as it was asked for: which profiles an account may use is told with a credential alone.
+async fn give_up(session: &Session, made: EabAuthorization, profile: &str) -> Failure {
+    let known = made.acme_directories.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let known = if known.is_empty() { "none".to_owned() } else { known };
+    let kid = made.account.kid;
+    if let Err(error) = session.client.eab().delete(&*kid).await.or_trouble(&session.trouble) {
+        return error.advise(format!(
+            "the account may not use the certificate profile {profile} (it may use: {known}), and the credential {kid} \
+             that was made could not be revoked"
+        ));
+    }
+    Failure::usage(format!("the account may not use the certificate profile {profile}; it may use: {known}"))
+        .advise(format!("nothing was kept: the credential {kid} is revoked"))
 }
 
 pub const COLUMNS: [Column; 6] = [

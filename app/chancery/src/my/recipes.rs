@@ -8,16 +8,13 @@ use chancery_client::wire::EabAuthorization;
 /// For certbot and for lego, at the directory of one profile; the other directories below.
 pub fn told(made: &EabAuthorization, ca_file: Option<&Path>, profile: Option<&str>, domain: &str) -> String {
     let directories = &made.acme_directories;
+    let usual = || directories.iter().find(|(_, url)| Some(*url) == made.acme_directory.as_ref());
     let chosen = match profile {
         Some(name) => directories.get_key_value(name),
-        None => directories.iter().next(),
+        None => usual().or_else(|| directories.iter().next()),
     };
     let Some((profile, directory)) = chosen else {
-        let known = directories.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-        return match known.as_str() {
-            "" => "The account may use no certificate profile: its policies leave none.\n".to_owned(),
-            known => format!("There is no such certificate profile here; there are: {known}\n"),
-        };
+        return "The account may use no certificate profile: its policies leave none.\n".to_owned();
     };
     let (bold, cyan) = (Style::new().bold(), AnsiColor::Cyan.on_default());
     let command = |name: &str, lines: String| format!("{bold}{name}{bold:#}\n{cyan}{lines}{cyan:#}\n\n");
@@ -34,8 +31,9 @@ pub fn told(made: &EabAuthorization, ca_file: Option<&Path>, profile: Option<&st
 fn certbot(made: &EabAuthorization, ca_file: Option<&Path>, directory: &str, domain: &str) -> String {
     let trust = trust("REQUESTS_CA_BUNDLE", ca_file);
     format!(
-        "{trust}certbot certonly --standalone -d {} --server {} \\\n    --eab-kid {} --eab-hmac-key {} \\\n    \
+        "{trust}certbot certonly {} -d {} --server {} \\\n    --eab-kid {} --eab-hmac-key {} \\\n    \
          --agree-tos --no-eff-email -m {}",
+        if is_wildcard(domain) { "--manual --preferred-challenges dns" } else { "--standalone" },
         quoted(domain),
         quoted(directory),
         quoted(&made.account.kid),
@@ -47,13 +45,19 @@ fn certbot(made: &EabAuthorization, ca_file: Option<&Path>, directory: &str, dom
 fn lego(made: &EabAuthorization, ca_file: Option<&Path>, directory: &str, domain: &str) -> String {
     let trust = trust("LEGO_CA_CERTIFICATES", ca_file);
     format!(
-        "{trust}lego --http -d {} --server {} \\\n    --eab --kid {} --hmac {} \\\n    --accept-tos --email {} run",
+        "{trust}lego {} -d {} --server {} \\\n    --eab --kid {} --hmac {} \\\n    --accept-tos --email {} run",
+        if is_wildcard(domain) { "--dns manual" } else { "--http" },
         quoted(domain),
         quoted(directory),
         quoted(&made.account.kid),
         quoted(&made.hmac_key_url),
         quoted(&made.account.email),
     )
+}
+
+/// Only a record shows control of those; web pages do not.
+fn is_wildcard(domain: &str) -> bool {
+    domain.starts_with("*.")
 }
 
 /// Where the service's own certificate is of a private CA, clients have to be told.

@@ -1,7 +1,5 @@
 //! What commands print: for people, or the API's own JSON for scripts.
 
-use std::io::Write;
-
 use chancery_client::Pages;
 use clap::Args;
 use serde::de::DeserializeOwned;
@@ -11,7 +9,7 @@ use serde_json::json;
 use super::table::{Cell, Column, room, table};
 use super::trouble::Trouble;
 use crate::failure::Failure;
-use crate::print::out;
+use crate::print::{complain, out};
 
 /// The largest page the API gives.
 const LARGEST_PAGE: u32 = 1000;
@@ -94,9 +92,7 @@ impl Show {
     /// Something people should know, beside what was asked for.
     pub fn note(self, text: &str) {
         if !self.json {
-            let mut stderr = anstream::stderr();
-            // Nobody to tell it to where standard error is closed.
-            let _ = writeln!(stderr, "{text}");
+            complain(text);
         }
     }
 }

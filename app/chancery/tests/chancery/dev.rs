@@ -98,6 +98,8 @@ fn i11_no_secret_is_in_the_log() {
     let text = |name: &str| json[name].as_str().unwrap().to_owned();
     let folder = place.path().display().to_string();
     assert_eq!(run(&["demo", "--data-dir", &folder]).code, 0);
+    let wildcard = run(&["demo", "--name", "*.a.test", "--data-dir", &folder]);
+    assert!(wildcard.code == 2 && !wildcard.stdout.contains("account"), "{wildcard:?}");
     let ask = |authorization: &str| {
         let url = format!("{}/v1/account", text("base_url"));
         let body = r#"{"customer_email": "b@example.com"}"#;

@@ -87,7 +87,7 @@ pub async fn run(session: &Session, args: CreateArgs) -> Result<(), Failure> {
     let journal = Journal {
         url: session.login.url.clone(),
         files: files.clone(),
-        challenge: args.follow.challenge.clone(),
+        challenge: args.follow.challenge.map(|kind| kind.to_string()),
         webroot: args.follow.webroot.clone().map(std::path::absolute).transpose().map_err(Failure::usage)?,
     };
     journal.save(&order.lookup)?;
@@ -110,6 +110,7 @@ fn prepared(args: &CreateArgs, out: &Path, profile: &str) -> Result<(String, Opt
     }
     let names = args.names.iter().map(|name| Identifier::parse(name).map_err(Failure::usage));
     let names = names.collect::<Result<Vec<_>, _>>()?;
+    args.follow.require_fit(&names)?;
     if !out.is_dir() {
         return Err(Failure::usage(format!("{} is not a folder", out.display())).advise("make it first"));
     }

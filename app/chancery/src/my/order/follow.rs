@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chancery_client::wire::{CertificateWithChain, Order};
 use chancery_client::{Error, Fetched, StatusCode};
+use chancery_domain::{ChallengeType, Identifier};
 use clap::Args;
 use serde::Serialize;
 use tokio::time::Instant;
@@ -28,7 +29,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 pub struct FollowArgs {
     /// Show control of all names in this way: http-01, dns-01 or tls-alpn-01 [default: http-01, dns-01 for wildcards]
     #[arg(long, value_name = "TYPE")]
-    pub challenge: Option<String>,
+    pub challenge: Option<ChallengeType>,
     /// Publish http-01 pages in this folder, which the web server of the names shows, and remove them afterwards
     #[arg(long, value_name = "DIR")]
     pub webroot: Option<PathBuf>,
@@ -38,6 +39,18 @@ pub struct FollowArgs {
     /// Give up waiting after so many seconds; the order goes on, and can be resumed
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
+}
+
+impl FollowArgs {
+    /// Asked before anything is made or ordered.
+    pub fn require_fit(&self, names: &[Identifier]) -> Result<(), Failure> {
+        let Some(kind) = self.challenge else { return Ok(()) };
+        match names.iter().find(|name| !kind.fits(name)) {
+            None => Ok(()),
+            Some(name) => Err(Failure::usage(format!("control of {name} cannot be shown by {kind}"))
+                .advise("leave --challenge out, and each name is shown as it can be")),
+        }
+    }
 }
 
 /// What became of it, for scripts.
@@ -119,7 +132,7 @@ impl Follow<'_> {
             }
             let asked = self.session.client.orders().challenges(&authorization.lookup).await;
             let offered = asked.or_trouble(&self.session.trouble)?.challenges;
-            let (wanted, resume) = (self.args.challenge.as_deref(), self.resume_command(&order.lookup));
+            let (wanted, resume) = (self.args.challenge, self.resume_command(&order.lookup));
             publications.push(Publication::choose(authorization, offered, wanted, &resume)?);
         }
         Ok(publications)

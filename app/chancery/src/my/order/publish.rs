@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
 use chancery_client::wire::{Authorization, Challenge};
+use chancery_domain::ChallengeType;
 use serde::Serialize;
 
 use super::name;
@@ -29,18 +30,21 @@ impl Publication {
     pub fn choose(
         authorization: &Authorization,
         offered: Vec<Challenge>,
-        wanted: Option<&str>,
+        wanted: Option<ChallengeType>,
         resume: &str,
     ) -> Result<Self, Failure> {
         let name = name(authorization);
         let kinds: Vec<_> = offered.iter().map(|challenge| challenge.kind.clone()).collect();
-        let order = wanted.map_or_else(|| vec!["http-01", "dns-01", "tls-alpn-01"], |wanted| vec![wanted]);
-        let kind = order.into_iter().find(|kind| kinds.iter().any(|offered| offered == kind));
+        let usual = [ChallengeType::Http01, ChallengeType::Dns01, ChallengeType::TlsAlpn01];
+        let order = wanted.map_or_else(|| usual.to_vec(), |wanted| vec![wanted]);
+        let kind =
+            order.into_iter().map(ChallengeType::as_str).find(|kind| kinds.iter().any(|offered| offered == kind));
         let challenge = offered.into_iter().find(|challenge| Some(challenge.kind.as_str()) == kind);
         let challenge = challenge.ok_or_else(|| {
-            let kinds = kinds.join(" or ");
-            Failure::usage(format!("{name} cannot be shown by {}", wanted.unwrap_or("any challenge known here")))
-                .advise(format!("go on with: {resume} --challenge, and {kinds}"))
+            let ways: Vec<_> = kinds.iter().map(|kind| format!("{resume} --challenge {kind}")).collect();
+            let wanted = wanted.map_or("any challenge known here", ChallengeType::as_str);
+            Failure::usage(format!("{name} cannot be shown by {wanted}"))
+                .advise(format!("go on with: {}", ways.join(", or with: ")))
         })?;
         Ok(Self { name, challenge, looked_at: false })
     }

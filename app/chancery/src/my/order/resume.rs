@@ -35,7 +35,8 @@ pub async fn run(session: &Session, mut args: ResumeArgs) -> Result<(), Failure>
     let first = order.identifiers.first().map_or("certificate", |name| name.value.as_str());
     let files = match (journal, out) {
         (Some(journal), out) => {
-            args.follow.challenge = args.follow.challenge.or(journal.challenge);
+            let as_before = journal.challenge.and_then(|kind| kind.parse().ok());
+            args.follow.challenge = args.follow.challenge.or(as_before);
             args.follow.webroot = args.follow.webroot.or(journal.webroot);
             let certificate = out.map(|out| certificate_path(&out, first));
             let certificate = certificate.unwrap_or(journal.files.certificate);

@@ -1,5 +1,7 @@
 //! What goes wrong, and what to do about it.
 
+use std::fs;
+
 use super::shop::Shop;
 use crate::support::*;
 
@@ -15,6 +17,16 @@ fn a_service_that_does_not_answer_is_told_as_such() {
     let error = shop.refused(6, &login);
     assert!(error["message"].as_str().unwrap().starts_with(&nobody), "{error}");
     assert!(shop.my(&["login", "--url", "ftp://x", "--client-id", "x"]).line(2).contains("ftp://x"));
+}
+
+#[test]
+fn the_exit_code_is_the_same_where_nobody_can_read_the_error() {
+    let shop = Shop::open();
+    for json in [&["--json"][..], &[]] {
+        let mut command = shop.command(&[&["policy", "show", "none"][..], json].concat());
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        assert_eq!(command.stderr(full).status().unwrap().code(), Some(5));
+    }
 }
 
 #[test]

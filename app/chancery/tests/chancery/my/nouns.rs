@@ -85,9 +85,11 @@ fn an_eab_credential_comes_with_commands_to_paste() {
     let directory = format!("{}/acme/TLS-90d/directory", shop.dev.value("acme_url"));
     let ca = shop.dev.value("ca_bundle");
     for part in [
-        format!("REQUESTS_CA_BUNDLE={ca} \\\ncertbot certonly --standalone -d '*.b.example' --server {directory} \\\n"),
+        format!(
+            "REQUESTS_CA_BUNDLE={ca} \\\ncertbot certonly --manual --preferred-challenges dns -d '*.b.example' --server {directory} \\\n"
+        ),
         format!("    --eab-kid {kid} --eab-hmac-key "),
-        format!("LEGO_CA_CERTIFICATES={ca} \\\nlego --http -d '*.b.example' --server {directory} \\\n"),
+        format!("LEGO_CA_CERTIFICATES={ca} \\\nlego --dns manual -d '*.b.example' --server {directory} \\\n"),
         "-m admin@customer.example".to_owned(),
     ] {
         assert!(made.contains(&part), "{part}\nis not in\n{made}");
@@ -100,8 +102,27 @@ fn an_eab_credential_comes_with_commands_to_paste() {
     shop.my(&["eab", "revoke", &kid, "--yes"]).ok();
     assert_eq!(shop.json(&["eab", "show", &kid])["status"], "revoked");
     assert!(shop.json(&["eab", "create", &account])["acmeDirectories"]["TLS-90d"].is_string());
-    let unknown = shop.my(&["eab", "create", &account, "--cert-profile", "TLS-1d"]).ok().stdout;
-    assert!(unknown.contains("there are: TLS-199d, TLS-90d"), "{unknown}");
+    // The service's own profile where none is named, and not the first by name.
+    let usual = shop.my(&["eab", "create", &account]).ok().stdout;
+    assert!(
+        usual.contains("lego --http -d www.customer.example --server") && usual.contains("profile TLS-90d."),
+        "{usual}"
+    );
+}
+
+#[test]
+fn no_eab_credential_stays_that_was_asked_for_wrongly() {
+    let shop = Shop::open();
+    let account = shop.account();
+    for json in [&["--json"][..], &[]] {
+        let unknown = shop.my(&[&["eab", "create", &account, "--cert-profile", "TLS-1d"][..], json].concat());
+        assert!(unknown.code == 2 && unknown.stderr.contains("it may use: TLS-199d, TLS-90d"), "{unknown:?}");
+        assert_eq!(unknown.stdout, "");
+    }
+    assert_eq!(shop.my(&["eab", "create", &account, "--domain", "a b"]).code, 2);
+    let kept = shop.json(&["eab", "list", "--account", &account]);
+    let kept: Vec<_> = kept["items"].as_array().unwrap().iter().filter(|one| one["parent"] != Value::Null).collect();
+    assert!(kept.len() == 2 && kept.iter().all(|one| one["status"] == "revoked"), "{kept:?}");
 }
 
 #[test]

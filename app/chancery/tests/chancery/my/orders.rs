@@ -138,12 +138,27 @@ fn what_has_to_be_published_can_be_pasted() {
     assert_eq!(*page.split('.').next().unwrap(), *file.file_name().to_str().unwrap());
     let alpn = [&["order", "create", "q.test", "--no-wait", "--challenge", "tls-alpn-01"][..], &ACCOUNT].concat();
     assert!(shop.my(&alpn).ok().stdout.contains("acme-tls/1"));
-    let wrong = [&["order", "create", "*.r.test", "--challenge", "http-01"][..], &ACCOUNT].concat();
-    let wrong = shop.my(&wrong);
-    assert!(wrong.code == 2 && wrong.stderr.trim_end().ends_with(" --challenge, and dns-01"), "{wrong:?}");
-    let order = wrong.stderr.split("resume ").nth(1).unwrap().split(' ').next().unwrap();
-    let resumed = shop.my(&["order", "resume", order, "--challenge", "dns-01"]);
+    let order = shop.json(&[&["order", "create", "*.r.test", "--no-wait"][..], &ACCOUNT].concat());
+    let order = order["order"]["lookup"].as_str().unwrap();
+    let wrong = shop.my(&["order", "resume", order, "--challenge", "http-01"]);
+    let paste = wrong.stderr.trim_end().split("chancery my ").nth(1).unwrap().split(' ');
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+    let resumed = shop.my(&paste.collect::<Vec<_>>());
     assert!(resumed.code == 3 && resumed.stdout.contains("IN TXT"), "{resumed:?}");
+}
+
+#[test]
+fn nothing_is_ordered_for_a_name_that_cannot_be_shown_as_is_asked_for() {
+    let shop = Shop::open();
+    shop.account();
+    let before = shop.json(&["order", "list"]);
+    for (name, kind) in [("*.r.test", "http-01"), ("192.0.2.1", "dns-01"), ("r.test", "smoke-01")] {
+        let wrong = shop.my(&[&["order", "create", name, "--challenge", kind][..], &ACCOUNT].concat());
+        assert!(wrong.code == 2 && wrong.stderr.contains(kind), "{wrong:?}");
+    }
+    assert_eq!(shop.json(&["order", "list"]), before);
+    let kept = fs::read_dir(shop.at_home("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(kept.filter(|name| name.ends_with(".pem")).collect::<Vec<_>>(), Vec::<String>::new());
 }
 
 fn public_key_of_key(shop: &Shop) -> String {
