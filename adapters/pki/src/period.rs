@@ -121,7 +121,8 @@ impl Period {
     ///
     /// It begins a little before now and lasts as long as the profile says, unless a policy, the Baseline Requirements
     /// or the end of the issuer's certificate shorten it. What the subscriber chose is kept to the second, or refused;
-    /// only a beginning is put off, where the issuer begins later, or where nothing would be left of a shortened period.
+    /// only a beginning is put off, where the issuer begins later, or where nothing would be left of a shortened period. With an
+    /// end alone it begins a little before now as well, as far as the longest period that may be reaches.
     pub fn plan(
         profile: &SubscriberProfile,
         issuer: &Issuer,
@@ -149,7 +150,10 @@ impl Period {
             // With an end of its own the period is as long as it was chosen, whatever the days are.
             Some(wished) if wish.not_after.is_some() => wished.max(issuer_begins),
             Some(wished) => wished.max(usual).max(issuer_begins),
-            None => usual.max(issuer_begins).min(now),
+            None => {
+                let longest = wish.not_after.map(|end| end.saturating_sub(i64::from(days) * DAY - 1));
+                usual.max(issuer_begins).max(longest.unwrap_or(i64::MIN)).min(now)
+            }
         };
 
         let mut not_after = not_before.saturating_add(i64::from(days) * DAY - 1);
@@ -284,6 +288,30 @@ mod tests {
         assert_eq!(week.validity.not_before(), NOW - 2 * DAY);
         let brief = SubscriberProfile { validity_days: 3, ..profile };
         assert_eq!(plan(&brief, NO_WISH, NOW).unwrap().validity.not_before(), NOW - 2 * DAY);
+    }
+
+    #[test]
+    fn with_an_end_alone_it_begins_as_early_as_the_longest_period_reaches() {
+        let begins = |profile: &SubscriberProfile, max_days, end| {
+            let wish = PeriodWish { not_after: Some(end), max_days, ..NO_WISH };
+            let period = plan(profile, wish, NOW)?;
+            assert_eq!((period.validity.not_after(), period.shortened), (end, None));
+            Ok(period.validity.not_before())
+        };
+        // By the profile, by a policy, and by the ceiling of the day.
+        let month = SubscriberProfile { public: false, ..SubscriberProfile::tls(30) };
+        for (profile, max_days, days) in [
+            (&month, None, 30),
+            (&SubscriberProfile::tls(90), Some(30), 30),
+            (&SubscriberProfile::tls(398), Some(398), 200),
+        ] {
+            let end = NOW + days * DAY - 1;
+            assert_eq!(begins(profile, max_days, end), Ok(NOW));
+            assert_eq!(begins(profile, max_days, end - 99), Ok(NOW - 99));
+            assert_eq!(begins(profile, max_days, end - DAY), Ok(NOW - 3600));
+            assert_eq!(begins(profile, max_days, end + 1), Err(PeriodError::TooLong { latest: end }));
+        }
+        assert_eq!(begins(&SubscriberProfile::tls(90), None, NOW + 30 * DAY - 2), Ok(NOW - 3600));
     }
 
     #[test]

@@ -220,14 +220,6 @@ fn beginning(order: &Order, profile: &SubscriberProfile, now: Timestamp) -> Time
 /// The period that was asked for. One that was taken when it was ordered is not refused because time has passed, or
 /// because certificates begin a little before they are signed.
 fn wish(order: &Order, profile: &SubscriberProfile, max_days: u32, now: Timestamp) -> PeriodWish {
-    let not_before = match (order.not_before, order.not_after) {
-        (None, None) => None,
-        (Some(_), _) => Some(beginning(order, profile, now).as_secs()),
-        (None, Some(end)) => {
-            let earliest = now.as_secs() - i64::from(profile.backdate_seconds);
-            let longest = end.as_secs() - i64::from(max_days) * 86_400 + 1;
-            (longest > earliest).then_some(longest.min(now.as_secs()))
-        }
-    };
+    let not_before = order.not_before.map(|_| beginning(order, profile, now).as_secs());
     PeriodWish { not_before, not_after: order.not_after.map(Timestamp::as_secs), max_days: Some(max_days) }
 }
