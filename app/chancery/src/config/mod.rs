@@ -76,7 +76,7 @@ impl Read {
 }
 
 /// The sections that lack what was written without having the form, and those that rest on them.
-fn incomplete(misfits: &Problems) -> BTreeSet<String> {
+fn incomplete(misfits: &Problems, shape: &Table) -> BTreeSet<String> {
     /// What is judged by what stands in another section.
     const RESTS_ON: [(&str, &str); 5] =
         [("identity", "server"), ("dcv", "server"), ("profiles", "dcv"), ("profiles", "ct"), ("policy", "profiles")];
@@ -88,9 +88,9 @@ fn incomplete(misfits: &Problems) -> BTreeSet<String> {
         match shape::meant(&problem.message) {
             // Nobody can tell what was meant: something that there is not at all, as it seems.
             Some(None) => Vec::new(),
-            // A section or what is in one: no section has the name of a setting.
-            Some(Some(near)) => vec![written, near.to_owned()],
-            None => vec![written],
+            // A section was meant.
+            Some(Some(near)) if !shape.contains_key(&written) => vec![written, near.to_owned()],
+            Some(Some(_)) | None => vec![written],
         }
     };
     let mut found: BTreeSet<_> = misfits.0.iter().flat_map(lacking).collect();
@@ -127,7 +127,7 @@ fn read(
         }
     }
     shape::compare(&mut written, &shape, &mut problems);
-    let incomplete = incomplete(&problems);
+    let incomplete = incomplete(&problems, &shape);
     match Config::deserialize(Value::Table(written)) {
         Ok(config) => Ok(Read { config, misfits: problems, incomplete }),
         Err(error) => {

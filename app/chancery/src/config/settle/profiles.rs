@@ -43,7 +43,9 @@ pub(super) fn settle(list: &[types::Profile], around: &Around<'_>, check: &mut C
         let setting = |field: &str| format!("profiles.list.{place}.{field}");
         let profile = settle_profile(written, place, &setting, check);
         let name = profile.name.clone();
-        check.problems.require(!is_one_of(&name, &settled.list), setting("name"), format!("{name} is there twice"));
+        let is_named = name.as_str() == written.name;
+        let twice = is_named && is_one_of(&name, &settled.list);
+        check.problems.require(!twice, setting("name"), format!("{name} is there twice"));
         // The first part of the paths of ACME is either a profile or one of these.
         let free = !RESERVED.contains(&name.as_str());
         check.problems.require(
@@ -124,9 +126,9 @@ fn settle_look(
     let revocable = written.ocsp || written.crl || !written.public;
     let revocation = (!revocable).then_some("public certificates name a revocation list or an OCSP responder");
     for contradiction in look.contradictions().into_iter().chain(revocation) {
-        // Of lists without an entry, or with one that was not understood, enough is said.
+        // Of days that there cannot be, and of lists without an entry or with one that was not understood, enough is said.
         let said = |field| check.problems.0.iter().any(|problem| problem.setting == setting(field));
-        if !(said("key_types") || said("usages") || said("policies")) {
+        if !(said("validity_days") || said("key_types") || said("usages") || said("policies")) {
             check.problems.add(setting("public").replace(".public", ""), contradiction);
         }
     }

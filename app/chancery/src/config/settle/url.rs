@@ -1,6 +1,6 @@
 //! Addresses that others reach us under, or we reach others under.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use http::Uri;
 
@@ -59,14 +59,15 @@ fn parse(text: &str) -> Result<Uri, String> {
     if !is_host(host) {
         return Err(format!("names no host that there can be: {host:?}"));
     }
-    let has_port = port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
+    let is_port = |port: &str| !port.starts_with('+') && port.parse::<u16>().is_ok_and(|port| port > 0);
+    let has_port = port.strip_prefix(':').is_some_and(is_port);
     if !port.is_empty() && !has_port {
         return Err(format!("names a port that there cannot be: {text:?}"));
     }
     Ok(uri)
 }
 
-/// An address, or a name as networks have them: also of one label, and with underscores.
+/// An address, or a name as networks have them: also of one label, with underscores, and with the dot of the root.
 fn is_host(host: &str) -> bool {
     if let Some(address) = host.strip_prefix('[') {
         return address.strip_suffix(']').is_some_and(|address| address.parse::<Ipv6Addr>().is_ok());
@@ -75,7 +76,12 @@ fn is_host(host: &str) -> bool {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len()) && label.bytes().all(plain) && !label.starts_with('-') && !label.ends_with('-')
     };
-    host.len() <= 253 && host.split('.').all(is_label)
+    let name = host.strip_suffix('.').unwrap_or(host);
+    let is_number = name.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
+    match is_number {
+        true => host.parse::<Ipv4Addr>().is_ok(),
+        false => name.len() <= 253 && name.split('.').all(is_label),
+    }
 }
 
 #[cfg(test)]
@@ -90,6 +96,8 @@ mod tests {
             "http://localhost:1",
             "http://[::1]:1",
             "https://my_ca",
+            "https://ca.example.com.",
+            "https://192.0.2.1",
         ] {
             assert_eq!(https(good).as_deref(), Ok(good));
         }
@@ -107,6 +115,9 @@ mod tests {
             "https://ca.example.com:abc",
             "https://ca.example.com:99999",
             "https://ca.example.com:0",
+            "https://ca.example.com:+443",
+            "https://300.1.2.3",
+            "https://ca.300",
             "https://ca.example.com:",
             "https://.",
             "https://-",

@@ -6,7 +6,7 @@ use chancery_client::Error;
 use chancery_client::wire::{Order, ResellerOrderRequest};
 use chancery_domain::{Entropy, Identifier};
 use chancery_machine::SystemEntropy;
-use chancery_pki::{PrivateKey, make_request};
+use chancery_pki::{CertificateRequest, PrivateKey, make_request};
 use clap::Args;
 use data_encoding::{BASE64, HEXLOWER};
 
@@ -104,9 +104,12 @@ pub async fn run(session: &Session, args: CreateArgs) -> Result<(), Failure> {
 fn prepared(args: &CreateArgs, out: &Path, profile: &str) -> Result<(String, Option<NewKey>), Failure> {
     if let Some(path) = &args.csr {
         let read = std::fs::read_to_string(path);
-        return read
-            .map(|csr| (csr, None))
-            .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())));
+        let csr = read.map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+        // What is wrong with one that cannot be read, the service tells.
+        if let Ok(request) = CertificateRequest::parse(&csr) {
+            args.follow.require_fit(&request.with_common_names().identifiers())?;
+        }
+        return Ok((csr, None));
     }
     let names = args.names.iter().map(|name| Identifier::parse(name).map_err(Failure::usage));
     let names = names.collect::<Result<Vec<_>, _>>()?;

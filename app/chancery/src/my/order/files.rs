@@ -1,9 +1,11 @@
 //! The files of an order: the key first and for its owner alone, the chain at the end, and no key is ever lost.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use chancery_domain::Entropy;
 use chancery_machine::SystemEntropy;
@@ -16,6 +18,10 @@ use serde::{Deserialize, Serialize};
 use super::journal::Journal;
 use crate::failure::Failure;
 use crate::files::{beside, folder_of, remove, unwritable, write};
+
+/// Longer than anybody takes who puts two files in place.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The kinds of keys, as the API calls them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -60,13 +66,19 @@ pub struct NewKey {
     pub place: PathBuf,
     /// Whether a key that is there may be replaced.
     pub replace: bool,
-    /// What tells it from other keys that come to be in these places: its public key, in base64.
-    public_key: String,
+    /// What tells it from other keys that come to be in these places: its public key, in base64. Earlier versions did not
+    /// write it down; then any key is taken for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    public_key: Option<String>,
 }
 
 /// The place for the certificate of these names.
 pub fn certificate_path(folder: &Path, first_name: &str) -> PathBuf {
     folder.join(format!("{}.pem", file_name(first_name)))
+}
+
+fn key_path(folder: &Path, first_name: &str) -> PathBuf {
+    folder.join(format!("{}-key.pem", file_name(first_name)))
 }
 
 /// Keeps a new key before anything is ordered with it. Where keys may be replaced, several orders for a name may be under way,
@@ -78,7 +90,7 @@ pub fn keep_key(
     replace: bool,
     profile: &str,
 ) -> Result<NewKey, Failure> {
-    let place = folder.join(format!("{}-key.pem", file_name(first_name)));
+    let place = key_path(folder, first_name);
     if place.exists() && !replace {
         return Err(taken(&place));
     }
@@ -94,7 +106,7 @@ pub fn keep_key(
         ErrorKind::AlreadyExists => under_way(&waiting, profile),
         _ => unwritable("write", &waiting, &error),
     })?;
-    Ok(NewKey { waiting, place, replace, public_key: public_key(key) })
+    Ok(NewKey { waiting, place, replace, public_key: Some(public_key(key)) })
 }
 
 fn public_key(key: &PrivateKey) -> String {
@@ -125,32 +137,72 @@ pub fn read_key(path: &Path) -> Result<PrivateKey, Failure> {
 impl Files {
     /// Puts key and certificate in their places, with nobody else doing so in between: they belong together.
     pub fn finish(&self, chain: &str) -> Result<(), Failure> {
-        let folder = folder_of(&self.certificate);
-        let turn = File::open(folder).and_then(|folder| folder.lock().map(|()| folder));
-        let _turn = turn.map_err(|error| unwritable("lock", folder, &error))?;
+        let _turn = turn_in(folder_of(&self.certificate))?;
         if let Some(key) = &self.key {
             key.put_in_place()?;
         }
         write(&self.certificate, chain, 0o644)
+    }
+
+    /// The same in another folder. Key and certificate belong together.
+    pub fn moved_to(self, folder: &Path, first_name: &str) -> Self {
+        let moved = |key: NewKey| NewKey { place: key_path(folder, first_name), ..key };
+        Self { key: self.key.map(moved), certificate: certificate_path(folder, first_name) }
+    }
+}
+
+/// Waits until nobody else puts files of an order into this folder.
+fn turn_in(folder: &Path) -> Result<File, Failure> {
+    let file = File::open(folder).map_err(|error| unwritable("lock", folder, &error))?;
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(unwritable("lock", folder, &error)),
+            Err(TryLockError::WouldBlock) if Instant::now() < end => sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure::failed(format!("another program holds {} locked", folder.display()))
+                    .advise("resume the order when that is over: its certificate stays where it is"));
+            }
+        }
     }
 }
 
 impl NewKey {
     /// A key that somebody put there meanwhile is not overwritten either.
     fn put_in_place(&self) -> Result<(), Failure> {
-        if !self.is_at(&self.waiting) {
+        if self.public_key.is_some() && self.is_at(&self.place) {
             // An earlier attempt came as far as this.
+            return self.give_up();
+        }
+        if !self.is_at(&self.waiting) {
             return if self.is_at(&self.place) { Ok(()) } else { Err(self.lost()) };
         }
+        if folder_of(&self.waiting) == folder_of(&self.place) {
+            return self.put_from(&self.waiting);
+        }
+        // Perhaps on another disk.
+        let copy = beside(&self.place, &format!(".new-{}", random_suffix()));
+        let pem = fs::read_to_string(&self.waiting).map_err(|error| unwritable("read", &self.waiting, &error))?;
+        write(&copy, &pem, 0o600)?;
+        if let Err(failure) = self.put_from(&copy) {
+            remove(&copy)?;
+            return Err(failure);
+        }
+        remove(&self.waiting)
+    }
+
+    /// From a file beside it.
+    fn put_from(&self, ready: &Path) -> Result<(), Failure> {
         if self.replace {
-            return fs::rename(&self.waiting, &self.place).map_err(|error| unwritable("write", &self.place, &error));
+            return fs::rename(ready, &self.place).map_err(|error| unwritable("write", &self.place, &error));
         }
         // Unlike a rename, a link never replaces anything.
-        fs::hard_link(&self.waiting, &self.place).map_err(|error| match error.kind() {
+        fs::hard_link(ready, &self.place).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => taken(&self.place),
             _ => unwritable("write", &self.place, &error),
         })?;
-        remove(&self.waiting)
+        remove(ready)
     }
 
     /// Removes it where no certificate came of it. What others have put there meanwhile stays.
@@ -159,7 +211,10 @@ impl NewKey {
     }
 
     fn is_at(&self, path: &Path) -> bool {
-        read_key(path).is_ok_and(|found| public_key(&found) == self.public_key)
+        match &self.public_key {
+            Some(known) => read_key(path).is_ok_and(|found| public_key(&found) == *known),
+            None => path.exists(),
+        }
     }
 
     fn lost(&self) -> Failure {
@@ -181,8 +236,9 @@ fn under_way(waiting: &Path, profile: &str) -> Failure {
              {order}{profile}; or order beside it with --force"
         )),
         None => {
-            Failure::usage(format!("{shown} is a key that was made for an order, which is not known here any more"))
-                .advise("remove it if nothing came of that order, or order beside it with --force")
+            Failure::usage(format!("{shown} is a key that was made for an order, which is not known here")).advise(
+                "wait if somebody is just ordering; remove it if nothing came of that order; or order beside it with --force",
+            )
         }
     }
 }
@@ -267,6 +323,52 @@ mod tests {
         assert!(files.finish("chain").is_err() && !files.certificate.exists());
         mine.give_up().unwrap();
         assert!(theirs.is_at(&theirs.waiting));
+    }
+
+    #[test]
+    fn what_was_begun_is_finished_elsewhere_and_after_a_crash() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let mut kept = keep_key(folder.path(), "a.test", &key(), false, "").unwrap();
+        let files = Files { key: Some(kept.clone()), certificate: certificate_path(folder.path(), "a.test") };
+        let moved = files.clone().moved_to(other.path(), "a.test");
+        moved.finish("chain").unwrap();
+        let names = |folder: &tempfile::TempDir| {
+            let mut names: Vec<_> = fs::read_dir(folder.path())
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            names
+        };
+        assert_eq!(
+            (names(&folder), names(&other)),
+            (vec![], vec!["a.test-key.pem".to_owned(), "a.test.pem".to_owned()])
+        );
+        assert!(kept.is_at(&moved.key.as_ref().unwrap().place));
+        // Linked, and not yet removed from where it waited.
+        fs::hard_link(other.path().join("a.test-key.pem"), &kept.waiting).unwrap();
+        fs::hard_link(&kept.waiting, &kept.place).unwrap();
+        files.finish("chain").unwrap();
+        assert_eq!(names(&folder), names(&other));
+        // As earlier versions left it.
+        fs::rename(&kept.place, &kept.waiting).unwrap();
+        kept.public_key = None;
+        let before = Files { key: Some(kept), certificate: files.certificate };
+        let before: Files = serde_json::from_value(serde_json::to_value(&before).unwrap()).unwrap();
+        before.finish("chain").unwrap();
+        before.finish("chain").unwrap();
+        assert_eq!(names(&folder), names(&other));
+    }
+
+    #[test]
+    fn nobody_waits_for_ever_for_a_folder_that_is_locked() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = File::open(folder.path()).unwrap();
+        held.lock().unwrap();
+        let files = Files { key: None, certificate: certificate_path(folder.path(), "a.test") };
+        assert!(files.finish("chain").unwrap_err().to_string().contains("resume"));
+        drop(held);
+        files.finish("chain").unwrap();
     }
 
     #[test]

@@ -28,7 +28,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 #[derive(Args, Debug)]
 pub struct FollowArgs {
     /// Show control of all names in this way: http-01, dns-01 or tls-alpn-01 [default: http-01, dns-01 for wildcards]
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", value_parser = way)]
     pub challenge: Option<ChallengeType>,
     /// Publish http-01 pages in this folder, which the web server of the names shows, and remove them afterwards
     #[arg(long, value_name = "DIR")]
@@ -39,6 +39,14 @@ pub struct FollowArgs {
     /// Give up waiting after so many seconds; the order goes on, and can be resumed
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
+}
+
+fn way(text: &str) -> Result<ChallengeType, String> {
+    let kind: ChallengeType = text.parse()?;
+    match kind.needs_acme_account() {
+        true => Err(format!("{kind} is bound to an ACME account, and can be shown through ACME alone")),
+        false => Ok(kind),
+    }
 }
 
 impl FollowArgs {

@@ -43,8 +43,8 @@ impl Publication {
         let challenge = challenge.ok_or_else(|| {
             let ways: Vec<_> = kinds.iter().map(|kind| format!("{resume} --challenge {kind}")).collect();
             let wanted = wanted.map_or("any challenge known here", ChallengeType::as_str);
-            Failure::usage(format!("{name} cannot be shown by {wanted}"))
-                .advise(format!("go on with: {}", ways.join(", or with: ")))
+            let failure = Failure::usage(format!("{name} cannot be shown by {wanted}"));
+            if ways.is_empty() { failure } else { failure.advise(format!("go on with: {}", ways.join(", or with: "))) }
         })?;
         Ok(Self { name, challenge, looked_at: false })
     }

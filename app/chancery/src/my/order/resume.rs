@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use chancery_domain::Identifier;
 use clap::Args;
 
 use super::files::{Files, certificate_path};
@@ -15,7 +16,7 @@ use crate::my::show::OrTrouble;
 pub struct ResumeArgs {
     /// By lookup
     order: String,
-    /// Put the certificate into this folder [default: as when it was ordered]
+    /// Put the certificate, and the key that was made for it, into this folder [default: as when it was ordered]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -31,6 +32,8 @@ pub async fn run(session: &Session, mut args: ResumeArgs) -> Result<(), Failure>
             .advise("name the profile of that service with --profile"));
     }
     let order = session.client.orders().get(&args.order).await.or_trouble(&session.trouble)?;
+    let names = order.identifiers.iter().filter_map(|name| Identifier::parse(&name.value).ok());
+    args.follow.require_fit(&names.collect::<Vec<_>>())?;
     let out = args.out.as_ref().map(std::path::absolute).transpose().map_err(Failure::usage)?;
     let first = order.identifiers.first().map_or("certificate", |name| name.value.as_str());
     let files = match (journal, out) {
@@ -38,9 +41,10 @@ pub async fn run(session: &Session, mut args: ResumeArgs) -> Result<(), Failure>
             let as_before = journal.challenge.and_then(|kind| kind.parse().ok());
             args.follow.challenge = args.follow.challenge.or(as_before);
             args.follow.webroot = args.follow.webroot.or(journal.webroot);
-            let certificate = out.map(|out| certificate_path(&out, first));
-            let certificate = certificate.unwrap_or(journal.files.certificate);
-            Files { key: journal.files.key, certificate }
+            match out {
+                Some(out) => journal.files.moved_to(&out, first),
+                None => journal.files,
+            }
         }
         (None, out) => {
             session.show.note("The order was not begun here: its key is elsewhere, and only the certificate is saved.");
