@@ -13,9 +13,10 @@ use chancery_seal::Keyring;
 use chancery_service::identity::External;
 use chancery_service::identity::NewClient;
 use chancery_service::{AcmeSettings, Issuing, LimitSettings, Retention, Services, Settings, WebhookSettings};
-use chancery_store::{Options, Store, StoreError};
+use chancery_store::{Options, Store, StoreError, Tx};
 use chancery_testkit::{FrozenClock, TestStore};
 use chancery_workers::{Logs, Workers};
+use tokio::sync::Notify;
 
 use crate::node::{Node, Parts, work};
 use crate::tenant::Tenant;
@@ -129,9 +130,17 @@ impl World {
     /// Asks for something and hangs up before the database, SQLite, has written it down, which it then does.
     pub async fn hang_up<T>(&self, asking: impl Future<Output = T>) {
         let (store, (let_go, busy)) = (Store::clone(&self.store), std::sync::mpsc::channel::<()>());
+        let begins = Arc::new(Notify::new());
+        let begin = begins.clone();
         // There is one writer.
-        let writer = tokio::spawn(async move { store.write(move |_| Ok::<_, StoreError>(busy.recv().is_ok())).await });
-        let asked = tokio::time::timeout(Duration::from_millis(500), asking).await;
+        let hold = move |_: &mut Tx<'_>| {
+            begin.notify_one();
+            Ok::<_, StoreError>(busy.recv().is_ok())
+        };
+        let writer = tokio::spawn(async move { store.write(hold).await });
+        begins.notified().await;
+        // Long enough for what is asked to come as far as that, on a machine that is busy.
+        let asked = tokio::time::timeout(Duration::from_millis(1500), asking).await;
         assert!(asked.is_err(), "it was answered though nothing could be written");
         let_go.send(()).expect("the writer waits");
         writer.await.expect("it ends").expect("nothing was written");

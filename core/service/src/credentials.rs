@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chancery_domain::{
-    Account, AccountId, AcmeAccountId, Action, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, Problem,
-    Problems, ProfileName, Scope, Secret,
+    Account, AccountId, AcmeAccountId, Action, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, ProfileName,
+    Scope, Secret,
 };
 use chancery_store::Tx;
 use data_encoding::BASE64;
@@ -30,6 +30,9 @@ pub struct CreatedCredential {
     /// The profiles that the account may use.
     pub profiles: Vec<ProfileName>,
 }
+
+/// Why a credential that binds one ACME account may not be made to bind more.
+pub const ONE_BINDING: &str = "must be 1: credentials here bind one ACME account";
 
 /// A credential and the account it belongs to.
 #[derive(Clone, Debug)]
@@ -67,12 +70,7 @@ impl Credentials {
             let account = hold_live(tx, &by, account)?;
             // Whatever else it said, it would bind one.
             if kernel.settings.acme.single_use && terms.max_bindings.is_some_and(|most| most > 1) {
-                let message = "must be 1: credentials here bind one ACME account";
-                return Err(ServiceError::Invalid(Problems(vec![Problem::new(
-                    "max_bindings",
-                    "out_of_range",
-                    message,
-                )])));
+                return Err(ServiceError::invalid("max_bindings", "out_of_range", ONE_BINDING));
             }
             let Minted { credential, sealed, hmac_key } = mint(&kernel, tx, &by, account.id, terms.clone(), false)?;
             tx.insert_credential(&credential, &sealed)?;

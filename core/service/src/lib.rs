@@ -80,7 +80,7 @@ pub use chancery_store::{
     SPANS, StoreError, UsageBy, UsageRow,
 };
 pub use console::Console;
-pub use credentials::{CreatedCredential, CredentialDetails, Credentials};
+pub use credentials::{CreatedCredential, CredentialDetails, Credentials, ONE_BINDING};
 pub use cursor::{ListRequest, Listed};
 pub use diagnosis::{Diagnoses, Diagnosis, DiagnosisRequest};
 pub use error::{Cap, Noun, ServiceError};

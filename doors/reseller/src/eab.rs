@@ -7,7 +7,9 @@ use chancery_domain::{EabTerms, Kid, Label, Problems, ProfileName, Scope, Timest
 use chancery_http::{
     ApiError, Authenticated, Door, OptionalJsonBody, PublicUrls, RequestKey, StrictPath, StrictQuery, list_request,
 };
-use chancery_service::{AccountLookup, Caller, CreatedCredential, CredentialDetails, Listed, Noun, ServiceError};
+use chancery_service::{
+    AccountLookup, Caller, CreatedCredential, CredentialDetails, Listed, Noun, ONE_BINDING, ServiceError,
+};
 use chancery_wire as wire;
 use http::StatusCode;
 use utoipa_axum::router::OpenApiRouter;
@@ -70,7 +72,8 @@ async fn create(
     key.answer(&door, &caller, &bytes, StatusCode::CREATED, view, async |once| {
         let account = find().await?;
         let once = once?;
-        let terms = body.read(|request| read_terms(request, door.services.now()))?;
+        let single_use = door.services.settings.acme.single_use;
+        let terms = body.read(|request| read_terms(request, single_use, door.services.now()))?;
         Ok(door.services.credentials.create(&caller, account.id, terms, once).await?)
     })
     .await
@@ -127,7 +130,7 @@ fn read_kid(text: &str) -> Result<Kid, ServiceError> {
     text.parse().map_err(|_| ServiceError::not_found(Noun::Credential))
 }
 
-fn read_terms(request: wire::EabCredentialRequest, now: Timestamp) -> Result<EabTerms, ServiceError> {
+fn read_terms(request: wire::EabCredentialRequest, single_use: bool, now: Timestamp) -> Result<EabTerms, ServiceError> {
     let mut problems = Problems::default();
     let label = request.label.and_then(|text| problems.take("label", Label::parse(&text)));
     let mut bounded = |field: &str, value: Option<u32>, most: u32| {
@@ -138,6 +141,9 @@ fn read_terms(request: wire::EabCredentialRequest, now: Timestamp) -> Result<Eab
     };
     let days = bounded("expires_in_days", request.expires_in_days, EabTerms::MAX_DAYS);
     let max_bindings = bounded("max_bindings", request.max_bindings, EabTerms::MAX_BINDINGS);
+    if single_use && max_bindings.is_some_and(|most| (2..=EabTerms::MAX_BINDINGS).contains(&most)) {
+        problems.add("max_bindings", "out_of_range", ONE_BINDING);
+    }
     let expires_at = days.map(|days| now.plus_days(days));
     problems.into_result().map_err(ServiceError::Invalid).map(|()| EabTerms { label, expires_at, max_bindings })
 }

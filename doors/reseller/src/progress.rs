@@ -61,9 +61,8 @@ pub(crate) fn progress(
             Some(step(name, "waiting", None, Some(detail)))
         }
         (_, None) if name == "sign" && order.state == OrderState::Ready => {
-            // Whether it was put back is not written with it; its events tell.
-            let detail =
-                "the order waits to be finalized; where it was before, its event order.ready says why it was put back";
+            // Whether it was put back is not written with it.
+            let detail = "the order waits to be finalized; if it was before, its events say why it was put back";
             Some(step(name, "waiting", None, Some(detail.to_owned())))
         }
         (_, None) => Some(step(name, "waiting", None, None)),

@@ -1,5 +1,8 @@
 //! Whoever asks for something and hangs up gets it all the same, at once: the clock stands still, so that no lease ends.
 
+use std::time::Duration;
+
+use chancery_service::{AcmeSettings, Settings};
 use chancery_testkit::TestStore;
 use chancery_tests::{World, lookup, settings};
 use serde_json::Value;
@@ -7,7 +10,12 @@ use serde_json::Value;
 use crate::common::stage;
 
 async fn world() -> World {
-    let world = World::over(TestStore::sqlite(), settings(), Vec::new()).await;
+    world_that_waits(AcmeSettings::of("https://ca.test").challenge_wait).await
+}
+
+async fn world_that_waits(challenge_wait: Duration) -> World {
+    let acme = AcmeSettings { challenge_wait, ..AcmeSettings::of("https://ca.test") };
+    let world = World::over(TestStore::sqlite(), Settings { acme, ..settings() }, Vec::new()).await;
     world.start_workers();
     world
 }
@@ -25,11 +33,14 @@ async fn an_order_is_issued_though_the_client_does_not_wait_for_finalize() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_challenge_is_looked_at_though_the_client_does_not_wait_for_its_choice() {
-    let world = world().await;
-    let (_, _, client) = stage(&world).await;
-    let (url, order) = client.order(&["a.test"]).await;
-    world.hang_up(client.answer_all(&order)).await;
-    client.wait_for(&url, "ready").await;
+    // Looked at before it is chosen, and chosen at once.
+    for wait in [Duration::from_secs(1), Duration::ZERO] {
+        let world = world_that_waits(wait).await;
+        let (_, _, client) = stage(&world).await;
+        let (url, order) = client.order(&["a.test"]).await;
+        world.hang_up(client.answer_all(&order)).await;
+        client.wait_for(&url, "ready").await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

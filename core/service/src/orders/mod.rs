@@ -267,11 +267,12 @@ fn has_given_up(tx: &mut Tx<'_>, id: OrderId) -> Result<bool, ServiceError> {
 /// Why an order of the other door waits.
 const NO_CSR: &str = "this order came through ACME and gets its CSR there";
 
-/// The caller, if it may look at orders.
+/// How much of a page an order is: names, and what its CSR weighs against them.
 fn weight_in_list(order: &Order) -> usize {
     order.identifiers.len() + order.csr.as_ref().map_or(0, Vec::len) / CSR_BYTES_OF_A_NAME
 }
 
+/// The caller, if it may look at orders.
 fn may_look(caller: &Caller) -> Result<Caller, ServiceError> {
     caller.require_either(Scope::ReadOrder, Scope::WriteOrder)?;
     Ok(caller.clone())
