@@ -85,7 +85,8 @@ impl Caller {
 
     /// Who may change a thing may look at it.
     pub(crate) fn require_either(&self, read: Scope, write: Scope) -> Result<(), ServiceError> {
-        self.require(read).or_else(|_| self.require(write))
+        // Told is the one that looking takes.
+        self.require(read).or_else(|refused| self.require(write).map_err(|_| refused))
     }
 
     /// Whether something that was ordered by this ACME account, or by none, is the caller's to see: a reseller sees all

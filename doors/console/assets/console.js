@@ -38,13 +38,21 @@ addEventListener('keydown', (event) => {
   }
 });
 
-// A page that waits for something is loaded again, while somebody looks at it. Whoever has opened or shut a part of it is
-// reading: the page stays as it is until that is undone.
+// A page that waits for something is loaded again, while somebody looks at it: for half an hour from when they last did
+// anything, so that a page that was left open keeps nobody signed in. Whoever has opened or shut a part of it is reading: the
+// page stays as it is until that is undone.
 const waiting = document.querySelector('[data-refresh]');
 if (waiting) {
   const parts = [...document.querySelectorAll('details')].map((part) => [part, part.open]);
   const untouched = () => parts.every(([part, open]) => part.open === open);
-  setInterval(() => { if (!document.hidden && untouched()) location.reload(); }, Number(waiting.dataset.refresh) * 1000);
+  const here = () => sessionStorage.setItem('here', Date.now());
+  const reloaded = performance.getEntriesByType('navigation')[0]?.type === 'reload';
+  if (!reloaded || !sessionStorage.getItem('here')) here();
+  for (const sign of ['keydown', 'pointerdown', 'pointermove', 'scroll']) addEventListener(sign, here, { passive: true });
+  const lately = () => Date.now() - Number(sessionStorage.getItem('here')) < 30 * 60 * 1000;
+  setInterval(() => {
+    if (!document.hidden && untouched() && lately()) location.reload();
+  }, Number(waiting.dataset.refresh) * 1000);
 }
 
 // A choice in a filter is shown at once.

@@ -55,6 +55,11 @@ impl Fields {
         ListRequest { limit, cursor: self.filled("cursor").map(str::to_owned) }
     }
 
+    /// All that was said but for these names.
+    pub(crate) fn without(&self, names: &[&str]) -> Vec<&(String, String)> {
+        self.0.iter().filter(|(name, _)| !names.contains(&name.as_str())).collect()
+    }
+
     /// With one more value of a name.
     pub(crate) fn and(mut self, name: &str, value: &str) -> Self {
         self.0.push((name.to_owned(), value.to_owned()));

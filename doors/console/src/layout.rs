@@ -1,14 +1,16 @@
 //! What stands around every page.
 
 use axum::response::{IntoResponse, Response};
-use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{Method, StatusCode};
 use maud::{DOCTYPE, Markup, html};
 
 use crate::assets;
 use crate::form::Fields;
 use crate::once::FORM;
+use crate::parts::Complaints;
 use crate::theme::Theme;
 
 /// Who looks at a page, and how.
@@ -18,6 +20,8 @@ pub(crate) struct Context {
     form: String,
     theme: Theme,
     path: String,
+    /// Where to go on when the colours are chosen; none on the answer to a form, which a browser would have to send again.
+    back: Option<String>,
     notice: Option<&'static str>,
 }
 
@@ -77,7 +81,13 @@ impl Context {
         let said = Fields::parse(parts.uri.query().unwrap_or_default());
         let notice = NOTICES.iter().find(|(key, _)| *key == said.text("done")).map(|(_, text)| *text);
         let theme = Theme::of(&parts.headers);
-        Self { whose, csrf, form, theme, path: parts.uri.path().to_owned(), notice }
+        let path = parts.uri.path().to_owned();
+        let back = match notice {
+            Some(_) => &path,
+            None => parts.uri.path_and_query().map_or(&*path, PathAndQuery::as_str),
+        };
+        let back = (parts.method == Method::GET).then(|| back.to_owned());
+        Self { whose, csrf, form, theme, path, back, notice }
     }
 
     /// A whole page of this title.
@@ -109,7 +119,7 @@ impl Context {
                             }
                             Whose::Operator { name } => p { strong { "Operator" } span.muted { (name) } }
                         }
-                        (themes(self.theme, &self.path))
+                        @if let Some(back) = &self.back { (themes(self.theme, back)) }
                         form.out method="post" action="/console/sign-out" {
                             (self.token())
                             button.quiet type="submit" { "Sign out" }
@@ -128,10 +138,13 @@ impl Context {
         document(title, self.theme, content).into_response()
     }
 
-    /// A whole page of this title, with a status of its own.
-    pub(crate) fn page_as(&self, status: StatusCode, title: &str, body: Markup) -> Response {
+    /// A whole page of this title; where something stands against its form, that is a refusal, and written down as one.
+    pub(crate) fn page_with(&self, complaints: Option<&Complaints>, title: &str, body: Markup) -> Response {
         let mut response = self.page(title, body);
-        *response.status_mut() = status;
+        if let Some(complaints) = complaints.filter(|complaints| !complaints.is_empty()) {
+            *response.status_mut() = StatusCode::BAD_REQUEST;
+            response.extensions_mut().insert(complaints.note());
+        }
         response
     }
 

@@ -6,6 +6,7 @@ mod audit;
 mod calendar;
 mod certificates;
 mod charts;
+mod choices;
 mod clients;
 mod customers;
 mod form;
@@ -59,7 +60,13 @@ pub fn router(door: Door) -> Router {
         .merge(policies::routes())
         .merge(clients::routes())
         .merge(operator::routes());
+    let pages = pages.method_not_allowed_fallback(no_such_method);
     pages.layer(middleware::from_fn(refused::render)).with_state(door)
+}
+
+/// Where forms are sent to, there is no page.
+async fn no_such_method() -> Refused {
+    Refused::no_method()
 }
 
 async fn nothing_here() -> Refused {

@@ -3,18 +3,24 @@
 
 use std::sync::Arc;
 
+use aws_lc_rs::digest::{SHA256, digest};
 use chancery_service::{Answer, IdempotencyKey, Once, Outcome};
-use serde_json::Value;
+use data_encoding::HEXLOWER;
+use serde_json::{Value, json};
 
 use crate::form::Fields;
 
 /// The field with the name of the form.
 pub(crate) const FORM: &str = "form";
 
-/// What a form asks for is done once, and `shown` is kept, sealed, to be shown again. A form without a name was not made by
-/// us, and is done each time.
-pub(crate) fn once<T: 'static>(form: &Fields, shown: fn(&T) -> Value) -> Option<Once<T>> {
-    let key = IdempotencyKey::parse(&format!("console form {}", form.filled(FORM)?))?;
+/// What a form asks for is done once, and `shown` is kept, sealed, to be shown again. Who goes back and writes something else
+/// into it asks for something else, and so does another form of the page: that is about something else. A form without a name was
+/// not made by us, and is done each time.
+pub(crate) fn once<T: 'static>(form: &Fields, about: &str, shown: fn(&T) -> Value) -> Option<Once<T>> {
+    form.filled(FORM)?;
+    let said = json!([about, form.without(&["csrf", "current"])]).to_string();
+    let hash = HEXLOWER.encode(digest(&SHA256, said.as_bytes()).as_ref());
+    let key = IdempotencyKey::parse(&format!("console form {hash}"))?;
     let render = Arc::new(move |made: &T| Answer { status: 200, body: shown(made).to_string().into_bytes() });
     Some(Once { key, fingerprint: [0; 32], render })
 }

@@ -1,8 +1,8 @@
 //! Pieces that pages are made of.
 
 use chancery_domain::{Identifier, Problem, Problems};
+use chancery_http::RefusalNote;
 use chancery_service::ServiceError;
-use http::StatusCode;
 use maud::{Markup, html};
 
 use crate::refused::sentence;
@@ -138,8 +138,10 @@ impl Complaints {
         self.0.is_empty()
     }
 
-    pub(crate) fn status(&self) -> StatusCode {
-        if self.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST }
+    /// For the audit trail; the first of them say enough there.
+    pub(crate) fn note(&self) -> RefusalNote {
+        let told: Vec<_> = self.0.iter().take(3).map(|(field, message)| format!("{field}: {message}")).collect();
+        RefusalNote::new("console", &told.join(" "))
     }
 
     fn about(&self, field: &str) -> Vec<&str> {

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use chancery_domain::AccountError;
 use chancery_http::{ApiError, RefusalNote, with_readable_path};
 use chancery_service::{Cap, ServiceError, StoreError};
+use http::header::ALLOW;
 use http::{HeaderValue, StatusCode};
 use maud::html;
 
@@ -38,6 +39,12 @@ impl Refused {
         Self::not_found("There is no such page.")
     }
 
+    /// An address that forms are sent to, and nothing else.
+    pub(crate) fn no_method() -> Self {
+        let message = "There is no page here: it is where a form is sent to. Open the page with the form again.";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "No page", message)
+    }
+
     pub(crate) fn redirect(to: &str) -> Self {
         Self { to: Some(to.to_owned()), ..Self::new(StatusCode::SEE_OTHER, "", "") }
     }
@@ -61,7 +68,12 @@ impl Refused {
     }
 
     pub(crate) fn api(error: ApiError) -> Self {
-        Self::new(error.status(), "Not accepted", "The form could not be read.")
+        let message = match error.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => "The form is too long.",
+            StatusCode::REQUEST_TIMEOUT => "The form did not arrive in time.",
+            _ => "The form could not be read.",
+        };
+        Self::new(error.status(), "Not accepted", message)
     }
 
     /// What a use case refuses.
@@ -173,7 +185,11 @@ pub(crate) async fn render(request: Request, next: Next) -> Response {
     };
     if let Some(refused) = response.extensions_mut().remove::<Refused>() {
         let note = response.extensions_mut().remove::<RefusalNote>();
+        let allowed = response.headers_mut().remove(ALLOW);
         response = refused.page(theme);
+        if let Some(allowed) = allowed {
+            response.headers_mut().insert(ALLOW, allowed);
+        }
         if let Some(note) = note {
             response.extensions_mut().insert(note);
         }

@@ -175,6 +175,11 @@ async fn resume_session(parts: &mut Parts, door: &Door) -> Result<(Session, Stri
         let back = asked.map(PathAndQuery::as_str).filter(|path| *path != "/console").unwrap_or_default();
         return Err(Refused::redirect(&link("/console/sign-in", &[("next", back)])));
     };
+    if let Person::Operator { name, .. } = &session.person
+        && let Some(exchange) = parts.extensions.get::<Arc<Exchange>>()
+    {
+        exchange.note_operator(name.as_str());
+    }
     if let Person::Client { caller, .. } | Person::External { caller, .. } = &session.person {
         let exchange = parts.extensions.get::<Arc<Exchange>>();
         if let Some(exchange) = exchange {
@@ -216,7 +221,10 @@ pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> 
 pub(crate) fn local(path: &str) -> Option<&str> {
     let plain = path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     let ours = path == "/console" || path.starts_with("/console/") || path.starts_with("/console?");
-    (plain && ours && !path.contains("//")).then_some(path)
+    // Browsers take these out, however they are written (WHATWG URL section 4.4), and with them what is before.
+    let place = path.split('?').next().unwrap_or_default().to_ascii_lowercase().replace("%2e", ".");
+    let leaves = place.split('/').any(|part| part == ".." || part == ".");
+    (plain && ours && !leaves && !path.contains("//")).then_some(path)
 }
 
 pub(crate) fn see_other(path: &str) -> Response {
@@ -245,10 +253,13 @@ mod tests {
 
     #[test]
     fn only_paths_of_the_console_are_gone_back_to() {
-        for good in ["/console", "/console/customers?q=a%20b", "/console?done=x"] {
+        for good in ["/console", "/console/customers?q=a%20b", "/console?done=x", "/console/audit?subject=../x"] {
             assert_eq!(local(good), Some(good));
         }
         for bad in ["", "/", "//evil.test", "/consoles", "https://evil.test/console", "/console//evil", "/console\\x"] {
+            assert_eq!(local(bad), None, "{bad}");
+        }
+        for bad in ["/console/../v1", "/console/a/%2E%2e/x", "/console/.", "/console/.%2e"] {
             assert_eq!(local(bad), None, "{bad}");
         }
     }

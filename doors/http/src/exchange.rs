@@ -21,6 +21,7 @@ use crate::rate::apply_rate;
 #[derive(Default)]
 pub struct Exchange {
     caller: OnceLock<Caller>,
+    operator: OnceLock<String>,
     rate: OnceLock<Decision>,
 }
 
@@ -44,6 +45,11 @@ impl Exchange {
     pub fn note_caller(&self, caller: &Caller) {
         // Only one caller can have authenticated: a second note would be the same.
         let _already = self.caller.set(caller.clone());
+    }
+
+    /// Notes that it is the operator who asks, by the name of their key.
+    pub fn note_operator(&self, name: &str) {
+        let _already = self.operator.set(name.to_owned());
     }
 
     /// Notes that the place of this request is the reseller's, until it is answered, or its list read; refuses where others have to have it.
@@ -85,7 +91,11 @@ async fn around(State(door): State<Door>, request: Request, next: Next) -> Respo
         let note = response.extensions().get::<RefusalNote>().cloned().unwrap_or(RefusalNote::new("", ""));
         door.services.audit.refused(Refusal {
             reseller: caller.map(|caller| caller.reseller),
-            actor: caller.map_or(Actor::Anonymous, |caller| caller.actor.clone()),
+            actor: match (caller, exchange.operator.get()) {
+                (Some(caller), _) => caller.actor.clone(),
+                (None, Some(name)) => Actor::Operator(name.clone()),
+                (None, None) => Actor::Anonymous,
+            },
             origin,
             action: format!("{method} {}", route.as_deref().unwrap_or("unknown path")),
             subject: note.subject.unwrap_or(path),

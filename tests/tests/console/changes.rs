@@ -1,5 +1,7 @@
 //! What the forms do.
 
+use chancery_domain::PageRequest;
+use chancery_store::{AuditFilter, Outcome};
 use chancery_tests::{World, lookup, on_both_databases, settings};
 
 use crate::browser::{Browser, form_of};
@@ -115,6 +117,13 @@ on_both_databases! {
         let key = form_of(&browser.look(&customer).await, &format!("{customer}/credentials"));
         let own = form_of(&browser.look("/console/clients/new").await, "/console/clients");
         let other = form_of(&operator.look(clients).await, &format!("{clients}/clients"));
+        let customers = "/console/customers";
+        let new = form_of(&browser.look(&format!("{customers}/new")).await, customers);
+        let renewal = format!("{clients}/clients/{}/rotate", world.tenant("SOUTH").await.client_id).replace("NORTH", "SOUTH");
+        let renewed = form_of(&operator.look("/console/operator/resellers/SOUTH").await, &renewal);
+        // Of the other reseller, under which it is not.
+        let misplaced = renewal.replace("SOUTH", "NORTH");
+        assert_eq!(operator.post(&misplaced, &[]).await.status, 404);
         let codes = |page: &str| {
             let codes: Vec<_> = page.split("<code>").skip(1).map(|rest| rest.split('<').next().unwrap().to_owned()).collect();
             assert!(codes.len() >= 2, "{page}");
@@ -126,15 +135,22 @@ on_both_databases! {
         };
         let (secret, current) = (tenant.client_secret.clone(), "current");
         let forms = [
-            (&mut browser, format!("{customer}/credentials"), filled(&key, &[("label", "mail")])),
-            (&mut operator, format!("{clients}/clients"), filled(&other, &[("name", "Laptop")])),
+            (false, format!("{customer}/credentials"), filled(&key, &[("label", "mail")])),
+            (false, customers.to_owned(), filled(&new, &[("email", "bert@example.com")])),
+            // Gone back to, and something else written into it: that is another one.
+            (false, customers.to_owned(), filled(&new, &[("email", "cleo@example.com")])),
+            (true, format!("{clients}/clients"), filled(&other, &[("name", "Laptop")])),
+            (true, renewal, renewed),
         ];
-        for (who, action, fields) in forms {
+        let mut seen = std::collections::BTreeSet::new();
+        for (is_operator, action, fields) in forms {
+            let who = if is_operator { &mut operator } else { &mut browser };
             let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
             let [first, again] = [who.post(&action, &fields).await, who.post(&action, &fields).await];
             assert_eq!((first.status.as_u16(), again.status.as_u16()), (200, 200), "{action}");
             // A browser that was clicked in twice shows the second answer alone.
             assert_eq!(codes(&first.text()), codes(&again.text()), "{action}");
+            assert!(seen.insert(codes(&first.text())), "{action}");
         }
         let fields = filled(&own, &[("name", "Robot"), (current, &secret)]);
         let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -148,6 +164,79 @@ on_both_databases! {
         }
         let keys = tenant.get(&format!("/v1/account/{id}/eab-credential")).await.expect(200);
         assert_eq!(keys["items"].as_array().unwrap().len(), 2, "the first one, and one more: {keys}");
+    }
+
+    async fn what_forms_are_refused_for_is_written_down_with_who_sent_them(world: World) {
+        let (tenant, audit) = (world.tenant("NORTH").await, world.services.audit.clone());
+        let writer = tokio::spawn(async move { audit.run(std::future::pending()).await });
+        let mut browser = Browser::of(&world, &tenant).await;
+        let mut operator = Browser::of_operator(&world).await;
+        assert_eq!(browser.post("/console/customers", &[("email", "bad")]).await.status, 400);
+        let guess = [("name", "x"), ("current", "chs_guess")];
+        assert_eq!(browser.post("/console/clients", &guess).await.status, 400);
+        assert_eq!(operator.post("/console/operator/resellers", &[("code", "?"), ("name", "")]).await.status, 400);
+        assert_eq!(operator.post("/console/operator/resellers/NOPE/suspend", &[]).await.status, 404);
+        let refused = async || {
+            let filter = AuditFilter { outcome: Some(Outcome::Refused), ..AuditFilter::default() };
+            world.services.audit.list(filter, PageRequest { limit: 100, after: None }).await.unwrap()
+        };
+        let began = std::time::Instant::now();
+        while refused().await.len() < 4 {
+            assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", refused().await);
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        writer.abort();
+        for record in refused().await {
+            let kind = if record.subject.contains("/operator/") { "operator" } else { "client" };
+            let detail: serde_json::Value = serde_json::from_str(&record.detail).unwrap();
+            let why = detail["message"].as_str().unwrap();
+            assert_eq!(record.actor_kind, kind, "{record:?}");
+            assert!(!record.actor.is_empty() && !why.is_empty() && !why.contains("chs_guess"), "{record:?}");
+        }
+    }
+
+    async fn where_forms_are_sent_to_there_is_no_page_and_no_way_to_one(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let id = lookup(&tenant.make_account("anna@example.com").await);
+        let mut browser = Browser::of(&world, &tenant).await;
+        let edit = format!("/console/customers/{id}/edit");
+        let reply = browser.get(&edit).await;
+        assert_eq!((reply.status.as_u16(), reply.header("allow")), (405, Some("POST")));
+        assert!(reply.text().contains("where a form is sent to"), "{}", reply.text());
+        assert!(reply.header("content-security-policy").is_some());
+        // Whoever chooses colours there would come to it, and lose what was typed.
+        let wrong = browser.post(&edit, &[("email", "bad")]).await;
+        assert!(wrong.status == 400 && !wrong.text().contains("/console/theme"), "{}", wrong.text());
+        let list = browser.get("/console/customers?q=an&status=all").await.text();
+        assert!(list.contains("value=\"/console/customers?q=an&amp;status=all\""), "{list}");
+        let told = browser.get(&format!("/console/customers/{id}?done=saved")).await.text();
+        assert!(told.contains(&format!("name=\"back\" value=\"/console/customers/{id}\"")), "{told}");
+    }
+
+    async fn a_search_and_a_customer_with_many_keys_show_all_there_is_to_see(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut ids = Vec::new();
+        for number in 0..53 {
+            ids.push(lookup(&tenant.make_account(&format!("s{number}@example.com")).await));
+        }
+        for id in &ids[..2] {
+            let path = format!("/v1/account/{id}");
+            tenant.patch(&path, serde_json::json!({"suspended": true})).await.expect(200);
+        }
+        let mut browser = Browser::of(&world, &tenant).await;
+        let all = browser.look("/console/customers?q=s").await;
+        assert!(all.contains("Only the first 50"), "{all}");
+        let suspended = browser.look("/console/customers?q=s&status=suspended").await;
+        assert!(!suspended.contains("Only the first") && suspended.matches("/console/customers/acc_").count() == 2, "{suspended}");
+        let keys = format!("/v1/account/{}/eab-credential", ids[5]);
+        for _ in 0..101 {
+            tenant.post_empty(&keys).await.expect(201);
+        }
+        let page = browser.look(&format!("/console/customers/{}", ids[5])).await;
+        assert!(!page.contains("First key"));
+        let next = page.split("?keys=").nth(1).unwrap().split('"').next().unwrap();
+        let later = browser.look(&format!("/console/customers/{}?keys={next}", ids[5])).await;
+        assert!(later.contains("First key") && later.contains("First page"), "{later}");
     }
 
     async fn a_policy_that_is_saved_as_it_is_shown_stays_as_it_is(world: World) {
@@ -177,6 +266,8 @@ on_both_databases! {
             let late = browser.post(&edit, &fields).await;
             assert!(late.status == 400 && late.text().contains("changed since this page was opened"), "{}", late.text());
         }
+        let neither = browser.post("/console/policies", &[("name", "Neither"), ("allow_wildcards", "maybe")]).await;
+        assert!(neither.status == 400 && neither.text().contains("ust be yes, no or nothing"), "{}", neither.text());
         let both = [("name", "Both"), ("allowed_key_types", "ec-p256"), ("nothing", "allowed_key_types")];
         let refused = browser.post("/console/policies", &both).await;
         assert!(refused.status == 400 && refused.text().contains("annot allow nothing and something"), "{}", refused.text());

@@ -2,7 +2,7 @@
 
 use chancery_tests::on_both_databases;
 
-use crate::browser::Browser;
+use crate::browser::{Browser, form_of};
 
 on_both_databases! {
     async fn a_secret_is_renewed_and_the_old_one_dropped(world: World) {
@@ -23,6 +23,22 @@ on_both_databases! {
         assert_eq!(browser.get("/console").await.status, 303, "signed in with a secret that is gone");
         other.look("/console").await;
         assert_eq!(Browser::new(&world).sign_in(&tenant.client_id, &tenant.client_secret).await.status, 401);
+    }
+
+    async fn a_secret_that_is_asked_for_twice_is_one_and_is_shown_again(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        let own = format!("/console/clients/{}", tenant.client_id);
+        let rotate = format!("{own}/rotate");
+        let form = form_of(&browser.look(&own).await, &rotate);
+        let name = form.iter().find(|(name, _)| name == "form").map(|(_, value)| value.clone()).unwrap();
+        let fields = [("form", name.as_str()), ("current", &tenant.client_secret)];
+        let [first, again] = [browser.post(&rotate, &fields).await, browser.post(&rotate, &fields).await];
+        let secret = |page: &str| page.split("<code>chs_").nth(1).unwrap().split('<').next().unwrap().to_owned();
+        assert_eq!(secret(&first.text()), secret(&again.text()));
+        // Another form is another wish, and there are two secrets already.
+        let other = browser.post(&rotate, &[("form", "other"), ("current", &tenant.client_secret)]).await;
+        assert_eq!(other.status, 400, "{}", other.text());
     }
 
     async fn whoever_may_only_look_renews_nothing(world: World) {

@@ -75,13 +75,19 @@ impl Console {
         session: &Session,
         current: &Secret,
         id: ClientId,
-    ) -> Result<Secret, ServiceError> {
-        let secret = draw_secret(self.kernel.entropy.as_ref());
-        let (now, fresh) = (self.kernel.now(), hash_secret(secret.reveal()));
-        let change =
-            move |client: Client| client.begin_rotation(fresh.clone(), now).map_err(|error| refusal("rotation", error));
-        self.change(session, current, id, Change::Renew(Action::ClientRotate), change).await?;
-        Ok(secret)
+        once: Option<Once<NewSecret>>,
+    ) -> Result<Outcome<NewSecret>, ServiceError> {
+        let (me, by) = (self.clone(), self.maker(session, current)?);
+        let caller = by.caller.clone();
+        let rotate = move |tx: &mut Tx<'_>| {
+            let secret = draw_secret(me.kernel.entropy.as_ref());
+            let (now, fresh) = (me.kernel.now(), hash_secret(secret.reveal()));
+            let begin =
+                |client: Client| client.begin_rotation(fresh.clone(), now).map_err(|error| refusal("rotation", error));
+            let client = me.save_changed(tx, &by, id, Change::Renew(Action::ClientRotate), begin)?;
+            Ok(NewSecret { client, secret })
+        };
+        self.kernel.write_once(&caller, once, rotate).await
     }
 
     /// Drops the first secret, and with it the sessions that were begun with it. Of the client that is signed in, the one
@@ -121,31 +127,42 @@ impl Console {
             .kernel
             .store
             .write(move |tx: &mut Tx<'_>| {
-                let latest = by.prove(tx, now)?;
-                let before = owned(tx, &by.caller, id)?;
-                // A secret of one that may do more, or lasts longer, would make its holder able to.
-                within(&by.caller, &before.scopes, "client")?;
-                let action = match kind {
-                    Change::Renew(action) => {
-                        if latest.is_some_and(|end| before.expires_at.is_none_or(|own| own > end)) {
-                            let why =
-                                "lasts longer than what you signed in with allows; ask somebody whose client does";
-                            return Err(refusal("client", why));
-                        }
-                        action
-                    }
-                    Change::Revoke => Action::ClientRevoke,
-                };
-                let after = change(before)?;
-                tx.save_client(&after)?;
-                tx.advance_identity_epoch()?;
-                let detail = json!({"secrets": after.secrets.len(), "disabled": after.disabled, "via": "console"});
-                me.kernel.audit(tx, &by.caller, action, id, &detail)?;
+                let after = me.save_changed(tx, &by, id, kind, &change)?;
                 Ok::<_, ServiceError>(after.disabled && ShutOut::Client(id).end_some(tx, now)?)
             })
             .await?;
         ShutOut::Client(id).end_rest(&self.kernel, more).await;
         Ok(())
+    }
+
+    fn save_changed(
+        &self,
+        tx: &mut Tx<'_>,
+        by: &Maker,
+        id: ClientId,
+        kind: Change,
+        change: impl Fn(Client) -> Result<Client, ServiceError>,
+    ) -> Result<Client, ServiceError> {
+        let latest = by.prove(tx, self.kernel.now())?;
+        let before = owned(tx, &by.caller, id)?;
+        // A secret of one that may do more, or lasts longer, would make its holder able to.
+        within(&by.caller, &before.scopes, "client")?;
+        let action = match kind {
+            Change::Renew(action) => {
+                if latest.is_some_and(|end| before.expires_at.is_none_or(|own| own > end)) {
+                    let why = "lasts longer than what you signed in with allows; ask somebody whose client does";
+                    return Err(refusal("client", why));
+                }
+                action
+            }
+            Change::Revoke => Action::ClientRevoke,
+        };
+        let after = change(before)?;
+        tx.save_client(&after)?;
+        tx.advance_identity_epoch()?;
+        let detail = json!({"secrets": after.secrets.len(), "disabled": after.disabled, "via": "console"});
+        self.kernel.audit(tx, &by.caller, action, id, &detail)?;
+        Ok(after)
     }
 
     /// Whoever may only look must not be able to take the secret from those who use it.

@@ -59,12 +59,31 @@ impl Operator {
 
     /// Adds a second secret beside the first.
     pub async fn begin_rotation(&self, id: ClientId) -> Result<NewSecret, ServiceError> {
-        let secret = draw_secret(self.kernel.entropy.as_ref());
-        let (hash, now) = (hash_secret(secret.reveal()), self.kernel.now());
-        let client = self
-            .change_client(id, Action::ClientRotate, move |client| client.begin_rotation(hash.clone(), now))
-            .await?;
-        Ok(NewSecret { client, secret })
+        match self.begin_rotation_once(id, None).await? {
+            Outcome::Fresh(made) => Ok(made),
+            Outcome::Replayed(_) => {
+                Err(ServiceError::internal("a secret was made before, without a key to know it by"))
+            }
+        }
+    }
+
+    pub async fn begin_rotation_once(
+        &self,
+        id: ClientId,
+        once: Option<Once<NewSecret>>,
+    ) -> Result<Outcome<NewSecret>, ServiceError> {
+        let me = self.clone();
+        let rotate = move |tx: &mut Tx<'_>| {
+            let before = client(tx, id)?;
+            me.kernel.do_once(tx, before.reseller, once.as_ref(), |tx| {
+                let secret = draw_secret(me.kernel.entropy.as_ref());
+                let (hash, now) = (hash_secret(secret.reveal()), me.kernel.now());
+                let (client, _) =
+                    me.save_changed(tx, id, Action::ClientRotate, |client| client.begin_rotation(hash.clone(), now))?;
+                Ok(NewSecret { client, secret })
+            })
+        };
+        self.kernel.store.write(rotate).await
     }
 
     /// Drops the first secret.
@@ -145,28 +164,37 @@ impl Operator {
         F: Fn(Client) -> Result<Client, ClientError> + Send + 'static,
     {
         let me = self.clone();
-        let (client, more) = self
-            .kernel
-            .store
-            .write(move |tx: &mut Tx<'_>| {
-                let before =
-                    tx.client(id)?.ok_or_else(|| ServiceError::NotFound(Noun::Client, vec![id.to_string()]))?;
-                // When it is enabled too: a sign-in may have been under way when it was disabled.
-                let was_disabled = before.disabled;
-                let after = change(before).map_err(refusal)?;
-                tx.save_client(&after)?;
-                tx.advance_identity_epoch()?;
-                let reseller: ResellerId = after.reseller;
-                let detail = json!({"disabled": after.disabled, "secrets": after.secrets.len()});
-                me.record(tx, Some(reseller), action, id, &detail)?;
-                let shut_out = was_disabled || after.disabled;
-                let more = shut_out && ShutOut::Client(id).end_some(tx, me.kernel.now())?;
-                Ok::<_, ServiceError>((after, more))
-            })
-            .await?;
+        let (client, more) =
+            self.kernel.store.write(move |tx: &mut Tx<'_>| me.save_changed(tx, id, action, &change)).await?;
         ShutOut::Client(id).end_rest(&self.kernel, more).await;
         Ok(client)
     }
+
+    /// The client as it is now, and whether more of its sessions have to be ended.
+    fn save_changed(
+        &self,
+        tx: &mut Tx<'_>,
+        id: ClientId,
+        action: Action,
+        change: impl Fn(Client) -> Result<Client, ClientError>,
+    ) -> Result<(Client, bool), ServiceError> {
+        let before = client(tx, id)?;
+        // When it is enabled too: a sign-in may have been under way when it was disabled.
+        let was_disabled = before.disabled;
+        let after = change(before).map_err(refusal)?;
+        tx.save_client(&after)?;
+        tx.advance_identity_epoch()?;
+        let reseller: ResellerId = after.reseller;
+        let detail = json!({"disabled": after.disabled, "secrets": after.secrets.len()});
+        self.record(tx, Some(reseller), action, id, &detail)?;
+        let shut_out = was_disabled || after.disabled;
+        let more = shut_out && ShutOut::Client(id).end_some(tx, self.kernel.now())?;
+        Ok((after, more))
+    }
+}
+
+fn client(tx: &mut Tx<'_>, id: ClientId) -> Result<Client, ServiceError> {
+    tx.client(id)?.ok_or_else(|| ServiceError::NotFound(Noun::Client, vec![id.to_string()]))
 }
 
 fn refusal(error: ClientError) -> ServiceError {

@@ -25,7 +25,7 @@ pub(crate) async fn form(State(_): State<Door>, who: SignedIn) -> Result<Respons
 pub(crate) async fn create(State(door): State<Door>, signed: Signed) -> Result<Response, Refused> {
     let made = match read(&signed.form) {
         Ok(new) => {
-            let (current, once) = (current(&signed.form), once(&signed.form, told));
+            let (current, once) = (current(&signed.form), once(&signed.form, "new client", told));
             door.services.console.create_client(&signed.session, &current, new, once).await
         }
         Err(error) => Err(error),
@@ -41,7 +41,7 @@ pub(crate) async fn create(State(door): State<Door>, signed: Signed) -> Result<R
             let person = &signed.session.person;
             let caller = person.caller().ok_or_else(Refused::no_page)?;
             let body = body(&signed.context, caller, person.client().is_some(), &signed.form, &complaints);
-            Ok(signed.context.page_as(complaints.status(), "New client", body))
+            Ok(signed.context.page_with(Some(&complaints), "New client", body))
         }
     }
 }

@@ -7,8 +7,9 @@ use chancery_http::Door;
 use chancery_service::{Caller, Noun, ServiceError};
 use maud::{Markup, html};
 
-use super::{current, proof, revealed, scopes, status};
+use super::{current, proof, revealed, scopes, status, told};
 use crate::layout::Context;
+use crate::once::{self, once};
 use crate::parts::{Complaints, confirmed, fact, heading, opened, pill, trail};
 use crate::refused::Refused;
 use crate::session::{Signed, SignedIn, see_other};
@@ -26,10 +27,12 @@ pub(crate) async fn rotate(
     signed: Signed,
 ) -> Result<Response, Refused> {
     let id = read(&id)?;
-    match door.services.console.begin_rotation(&signed.session, &current(&signed.form), id).await {
-        Ok(secret) => {
+    let once = once(&signed.form, &id.to_string(), told);
+    match door.services.console.begin_rotation(&signed.session, &current(&signed.form), id, once).await {
+        Ok(made) => {
             let about = "Both secrets work now. Put this one everywhere, then drop the old one.";
-            Ok(revealed(&signed.context, "New secret", about, &id.to_string(), secret.reveal()))
+            let made = once::shown(&made, told);
+            Ok(revealed(&signed.context, "New secret", about, made.text("id"), made.text("secret")))
         }
         Err(error) => again(&door, &signed, id, error).await,
     }
@@ -64,9 +67,9 @@ async fn again(door: &Door, signed: &Signed, id: ClientId, error: ServiceError) 
     let person = &signed.session.person;
     let caller = person.caller().ok_or_else(Refused::no_page)?;
     let client = door.services.console.client_of(caller, id).await?;
-    let status = complaints.status();
     let shown = Shown { client, own: person.client(), now: door.services.now(), complaints };
-    Ok(signed.context.page_as(status, shown.client.name.as_str(), shown.body(&signed.context, caller)))
+    let body = shown.body(&signed.context, caller);
+    Ok(signed.context.page_with(Some(&shown.complaints), shown.client.name.as_str(), body))
 }
 
 fn read(id: &str) -> Result<ClientId, ServiceError> {
@@ -112,6 +115,7 @@ impl Shown {
             html! {
                 form.form method="post" action={ "/console/clients/" (self.client.id) "/" (verb) } {
                     (context.token())
+                    (context.once())
                     (proof(asks, verb, label))
                     div { (button) }
                 }

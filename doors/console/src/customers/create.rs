@@ -4,58 +4,60 @@ use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{EmailAddress, ExternalId, Metadata, Problems};
 use chancery_http::Door;
-use chancery_service::{CreatedAccount, ListRequest, NewAccount, Outcome, ServiceError};
+use chancery_service::{CreatedAccount, NewAccount, ServiceError};
 use maud::{Markup, html};
+use serde_json::{Value, json};
 
 use super::credentials::{Pasted, paste};
+use crate::choices::Choices;
 use crate::form::Fields;
 use crate::layout::Context;
+use crate::once::{self, once};
 use crate::parts::{Complaints, Field, copyable, heading, trail};
 use crate::refused::Refused;
 use crate::session::{Change, SignedIn};
 
-/// Groups that can be chosen from on one page.
-pub(crate) const GROUPS: ListRequest = ListRequest { limit: 200, cursor: None };
-
 pub(crate) async fn form(State(door): State<Door>, who: SignedIn) -> Result<Response, Refused> {
-    let groups = door.services.groups.list(&who.caller, &GROUPS).await?.items;
-    let groups: Vec<_> = groups.into_iter().map(|of| (of.group.id.to_string(), of.group.name.to_string())).collect();
+    let groups = Choices::groups(&door, &who.caller).await?;
     Ok(shown(&who.context, &Fields::default(), &groups, &Complaints::default()))
 }
 
 pub(crate) async fn create(State(door): State<Door>, change: Change) -> Result<Response, Refused> {
     let Change { caller, context, form } = change;
     let made = match read(&form) {
-        Ok(new) => door.services.accounts.create(&caller, new, None).await,
+        Ok(new) => door.services.accounts.create(&caller, new, once(&form, "new customer", told)).await,
         Err(error) => Err(error),
     };
     match made {
-        Ok(Outcome::Fresh(CreatedAccount { account, hmac_key })) => {
+        Ok(made) => {
+            let made = once::shown(&made, told);
             let pasted = Pasted {
                 directory: door.urls.acme_directory(door.services.settings.default_profile.as_str()),
-                kid: account.kid.to_string(),
-                hmac: hmac_key.reveal().to_owned(),
-                email: account.email.to_string(),
+                kid: made.text("kid").to_owned(),
+                hmac: made.text("hmac").to_owned(),
+                email: made.text("email").to_owned(),
             };
             let body = html! {
                 (trail("/console/customers", "Customers"))
-                (heading(account.email.as_str(), html! { "The customer is created. Its ACME key is shown only now." }, html! {
-                    a.button href={ "/console/customers/" (account.id) } { "To the customer" }
+                (heading(&pasted.email, html! { "The customer is created. Its ACME key is shown only now." }, html! {
+                    a.button href={ "/console/customers/" (made.text("id")) } { "To the customer" }
                 }))
                 (shown_once(&pasted))
             };
             Ok(context.page("New customer", body))
         }
-        // No key was sent along that an answer could have been kept under.
-        Ok(Outcome::Replayed(_)) => Err(Refused::redirect("/console/customers")),
         Err(error) => {
             let complaints = Complaints::of(error)?;
-            let groups = door.services.groups.list(&caller, &GROUPS).await?.items;
-            let groups: Vec<_> =
-                groups.into_iter().map(|of| (of.group.id.to_string(), of.group.name.to_string())).collect();
+            let groups = Choices::groups(&door, &caller).await?;
             Ok(shown(&context, &form, &groups, &complaints))
         }
     }
+}
+
+/// What is shown of a new customer.
+fn told(made: &CreatedAccount) -> Value {
+    let CreatedAccount { account, hmac_key } = made;
+    json!({"id": account.id.to_string(), "kid": account.kid.to_string(), "hmac": hmac_key.reveal(), "email": account.email.as_str()})
 }
 
 /// A key, where it is seen once.
@@ -84,7 +86,7 @@ fn read(form: &Fields) -> Result<NewAccount, ServiceError> {
     }
 }
 
-fn shown(context: &Context, form: &Fields, groups: &[(String, String)], complaints: &Complaints) -> Response {
+fn shown(context: &Context, form: &Fields, groups: &Choices, complaints: &Complaints) -> Response {
     let chosen = form.all("group");
     let body = html! {
         (trail("/console/customers", "Customers"))
@@ -92,23 +94,25 @@ fn shown(context: &Context, form: &Fields, groups: &[(String, String)], complain
         section.card {
             form.form method="post" action="/console/customers" {
                 (context.token())
+                (context.once())
                 (complaints.others(&["email", "external_id"]))
                 (Field { name: "email", label: "E-mail address", hint: "Where the customer is reached.", value: form.text("email"), complaints }.line("email", true))
                 (Field { name: "external_id", label: "Your reference", hint: "Your own number or name for the customer.", value: form.text("external_id"), complaints }.line("text", false))
-                @if !groups.is_empty() {
+                @if !groups.items.is_empty() {
                     fieldset.checks {
                         legend { "Groups" }
-                        @for (id, name) in groups {
+                        @for (id, name) in &groups.items {
                             div.check {
                                 input type="checkbox" id=(id) name="group" value=(id) checked[chosen.contains(id)];
                                 label for=(id) { (name) }
                             }
                         }
+                        (groups.note())
                     }
                 }
                 div { button.primary type="submit" { "Create customer" } }
             }
         }
     };
-    context.page_as(complaints.status(), "New customer", body)
+    context.page_with(Some(complaints), "New customer", body)
 }

@@ -33,7 +33,9 @@ pub(crate) async fn create(
     let account: AccountId = id.parse().map_err(|_| ServiceError::not_found(Noun::Account))?;
     let now = door.services.now();
     let made = match read(&form, now) {
-        Ok(terms) => door.services.credentials.create(&caller, account, terms, once(&form, told)).await,
+        Ok(terms) => {
+            door.services.credentials.create(&caller, account, terms, once(&form, &account.to_string(), told)).await
+        }
         Err(error) => Err(error),
     };
     let made = match made {

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use chancery_domain::{Account, Timestamp};
+use chancery_domain::{Account, AccountStatus, Timestamp};
 use chancery_http::Door;
 use chancery_service::{AccountFilter, Listed};
 use maud::{Markup, html};
@@ -15,13 +15,23 @@ use crate::session::SignedIn;
 use crate::text::moment;
 
 const PAGE: u32 = 50;
+/// As many that a search finds are looked through for those of a status.
+const LOOKED_THROUGH: u32 = 1000;
 const PATH: &str = "/console/customers";
 
 pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let now = door.services.now();
+    let mut cut = false;
     let found = match query.filled("q") {
         Some(text) => {
-            let items = door.services.accounts.search(&who.caller, text, PAGE).await?;
+            let mut items = door.services.accounts.search(&who.caller, text, LOOKED_THROUGH).await?;
+            match query.text("status") {
+                "active" => items.retain(|account| account.status() == AccountStatus::Active),
+                "suspended" => items.retain(|account| account.status() == AccountStatus::Suspended),
+                _ => {}
+            }
+            cut = items.len() > PAGE as usize;
+            items.truncate(PAGE as usize);
             Listed { items, next_cursor: None }
         }
         None => {
@@ -40,6 +50,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
         (heading("Customers", html! { "Everybody you order certificates for." }, new))
         (search(&query))
         (table(&found.items, &query, now))
+        @if cut { p.muted { "Only the first " (PAGE) " are shown: search for more of the address." } }
         (pager(
             found.next_cursor.map(|next| link(PATH, &[("status", query.text("status")), ("cursor", &next)])),
             query.filled("cursor").map(|_| PATH),

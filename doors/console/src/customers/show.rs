@@ -8,7 +8,6 @@ use chancery_service::{
     AccountDetails, AccountLookup, Caller, CertificateDetails, CertificateFilter, CredentialDetails, ListRequest,
     OrderDetails, OrderFilter,
 };
-use http::StatusCode;
 use maud::{Markup, html};
 
 use super::change::read_id;
@@ -17,14 +16,16 @@ use crate::certificates::{self, nothing_asked};
 use crate::form::Fields;
 use crate::layout::Context;
 use crate::orders;
-use crate::parts::{Complaints, Field, columns_and_actions, confirmed, empty, fact, opened, pill, trail};
-use crate::query::link;
+use crate::parts::{Complaints, Field, columns_and_actions, confirmed, empty, fact, opened, pager, pill, trail};
+use crate::query::{Query, link};
 use crate::refused::Refused;
 use crate::session::SignedIn;
 use crate::text::{moment, on_day};
 
 /// As many of each are shown.
 const SHOWN: ListRequest = ListRequest { limit: 10, cursor: None };
+/// Keys on a page.
+const KEYS: u32 = 100;
 
 /// The forms of the page that can be filled in wrongly.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,11 +47,18 @@ struct Known {
     orders: Vec<OrderDetails>,
     certificates: Markup,
     now: Timestamp,
+    /// Whether the keys are not those of the first page.
+    later: bool,
 }
 
-pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Path(id): Path<String>) -> Result<Response, Refused> {
+pub(crate) async fn page(
+    State(door): State<Door>,
+    who: SignedIn,
+    Path(id): Path<String>,
+    Query(query): Query,
+) -> Result<Response, Refused> {
     let id = read_id(&id)?;
-    shown(&door, &who.caller, &who.context, id, None).await
+    with_keys(&door, &who.caller, &who.context, id, query.filled("keys"), None).await
 }
 
 pub(super) async fn shown(
@@ -60,9 +68,25 @@ pub(super) async fn shown(
     id: AccountId,
     wrong: Option<Wrong>,
 ) -> Result<Response, Refused> {
+    with_keys(door, caller, context, id, None, wrong).await
+}
+
+/// With the page of its keys that a cursor names.
+async fn with_keys(
+    door: &Door,
+    caller: &Caller,
+    context: &Context,
+    id: AccountId,
+    cursor: Option<&str>,
+    wrong: Option<Wrong>,
+) -> Result<Response, Refused> {
     let services = &door.services;
     let (lookup, now) = (AccountLookup::Id(id), services.now());
-    let details = services.accounts.show(caller, lookup.clone()).await?;
+    let mut details = services.accounts.show(caller, lookup.clone()).await?;
+    if let Some(cursor) = cursor {
+        let request = ListRequest { limit: KEYS, cursor: Some(cursor.to_owned()) };
+        details.credentials = services.credentials.list_of_account(caller, lookup.clone(), &request).await?;
+    }
     // What a client may not see is left out; the rest of the page is there.
     let orders = match caller.scopes.contains(Scope::ReadOrder) {
         true => {
@@ -85,14 +109,14 @@ pub(super) async fn shown(
         ),
         false => certificates::table(&certificates, caller, now),
     };
-    let status = if wrong.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+    let complaints = wrong.as_ref().map(|wrong| wrong.complaints.clone());
     let title = details.account.email.to_string();
-    let known = Known { details, orders, certificates, now };
-    Ok(context.page_as(status, &title, body(door, context, &known, wrong)))
+    let known = Known { details, orders, certificates, now, later: cursor.is_some() };
+    Ok(context.page_with(complaints.as_ref(), &title, body(door, context, &known, wrong)))
 }
 
 fn body(door: &Door, context: &Context, known: &Known, wrong: Option<Wrong>) -> Markup {
-    let Known { details: AccountDetails { account, credentials, groups }, orders, certificates, now } = known;
+    let Known { details: AccountDetails { account, credentials, groups }, orders, certificates, now, later } = known;
     let alive = !account.is_terminated();
     let (wrong_change, wrong_key) = match wrong {
         Some(wrong) if wrong.what == Part::NewKey => (None, Some(wrong)),
@@ -122,6 +146,8 @@ fn body(door: &Door, context: &Context, known: &Known, wrong: Option<Wrong>) -> 
         section.card {
             div.head { h2 { "ACME keys" } p.muted { "One for each machine or team; revoke one without touching the others." } }
             (keys(context, account, &credentials.items, *now))
+            @let here = format!("/console/customers/{}", account.id);
+            (pager(credentials.next_cursor.as_deref().map(|next| link(&here, &[("keys", next)])), later.then_some(&*here)))
             @if alive { (new_key(context, account, wrong_key, door.services.settings.acme.single_use)) }
         }
         @if alive {

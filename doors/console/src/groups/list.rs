@@ -64,7 +64,7 @@ pub(super) fn form_page(context: &Context, form: &Fields, complaints: &Complaint
         (heading("New group", html! { "Give it a name; members and policies come next." }, html! {}))
         section.card { form.form method="post" action=(PATH) { (context.token()) (fields(form, complaints)) div { button.primary type="submit" { "Create group" } } } }
     };
-    context.page_as(complaints.status(), "New group", body)
+    context.page_with(Some(complaints), "New group", body)
 }
 
 pub(super) fn fields(form: &Fields, complaints: &Complaints) -> Markup {

@@ -5,11 +5,11 @@ use axum::response::Response;
 use chancery_domain::Account;
 use chancery_http::Door;
 use chancery_service::{Caller, GroupDetails, ListRequest, Listed};
-use http::StatusCode;
 use maud::{Markup, html};
 
 use super::list::fields;
 use super::read_id;
+use crate::choices::Choices;
 use crate::form::Fields;
 use crate::layout::Context;
 use crate::parts::{Complaints, Field, columns, confirmed, empty, pager, pill, trail};
@@ -46,26 +46,22 @@ pub(super) async fn shown(
     let details = services.groups.show(caller, id).await?;
     let later = cursor.is_some();
     let members = services.groups.members(caller, id, &ListRequest { limit: 50, cursor }).await?;
-    let few = ListRequest { limit: 200, cursor: None };
-    let policies = services.policies.list(caller, &few).await?.items;
-    let policies = policies.into_iter().map(|of| (of.policy.id.to_string(), of.policy.name.to_string()));
-    let policies: Vec<_> =
-        policies.filter(|(id, _)| details.policies.iter().all(|(known, _)| known.to_string() != *id)).collect();
-    let others = services.groups.list(caller, &few).await?.items.into_iter().filter(|of| of.group.id != id);
-    let others: Vec<_> = others.map(|of| (of.group.id.to_string(), of.group.name.to_string())).collect();
-    let status = if wrong.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+    let policies = Choices::policies(door, caller).await?;
+    let policies = policies.but(|other| details.policies.iter().any(|(known, _)| known.to_string() == other));
+    let others = Choices::groups(door, caller).await?.but(|other| id.to_string() == other);
+    let complaints = wrong.as_ref().map(|wrong| wrong.complaints.clone());
     let title = details.group.name.to_string();
     let known = Known { details, members, policies, others, later };
-    Ok(context.page_as(status, &title, body(context, &known, wrong)))
+    Ok(context.page_with(complaints.as_ref(), &title, body(context, &known, wrong)))
 }
 
 struct Known {
     details: GroupDetails,
     members: Listed<Account>,
     /// Those that can still be assigned.
-    policies: Vec<(String, String)>,
+    policies: Choices,
     /// Where members can be moved to.
-    others: Vec<(String, String)>,
+    others: Choices,
     later: bool,
 }
 
@@ -90,14 +86,15 @@ fn body(context: &Context, known: &Known, wrong: Option<Wrong>) -> Markup {
                     }
                 }
             }
-            @if known.policies.is_empty() {
+            @if known.policies.items.is_empty() {
                 p.muted { a href="/console/policies/new" { "Create another policy" } " to assign it here." }
             } @else {
                 form.inline method="post" action=(at("assign")) {
                     (context.token())
-                    (Field { name: "policy", label: "Assign a policy", hint: "", value: "", complaints: &nothing }.choice(&known.policies))
+                    (Field { name: "policy", label: "Assign a policy", hint: "", value: "", complaints: &nothing }.choice(&known.policies.items))
                     button type="submit" { "Assign" }
                 }
+                (known.policies.note())
             }
         }
         section.card {
@@ -164,9 +161,10 @@ fn members(context: &Context, known: &Known) -> Markup {
             }
             div.row {
                 button type="submit" { "Remove the chosen" }
-                @if !known.others.is_empty() {
+                @if !known.others.items.is_empty() {
                     label for="f-to" { "or move them to" }
-                    select.short id="f-to" name="to" { @for (id, name) in &known.others { option value=(id) { (name) } } }
+                    select.short id="f-to" name="to" { @for (id, name) in &known.others.items { option value=(id) { (name) } } }
+                    (known.others.note())
                     button type="submit" formaction={ "/console/groups/" (group.id) "/move" } { "Move the chosen" }
                 }
             }

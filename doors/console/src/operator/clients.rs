@@ -5,7 +5,7 @@ use axum::response::Response;
 use chancery_domain::{ClientId, ScopeSet};
 use chancery_http::Door;
 use chancery_service::identity::NewClient;
-use chancery_service::{Noun, Outcome, ServiceError};
+use chancery_service::{Noun, ServiceError};
 use maud::html;
 
 use super::resellers::shown as page;
@@ -23,7 +23,7 @@ pub(crate) async fn create(
     change: OperatorChange,
 ) -> Result<Response, Refused> {
     let made = match read(&change.form) {
-        Ok(new) => change.operator.create_client_once(&code, new, once(&change.form, told)).await,
+        Ok(new) => change.operator.create_client_once(&code, new, once(&change.form, &code, told)).await,
         Err(error) => Err(error),
     };
     match made {
@@ -43,16 +43,16 @@ pub(crate) async fn rotate(
     Path((code, id)): Path<(String, String)>,
     change: OperatorChange,
 ) -> Result<Response, Refused> {
-    let made = change.operator.begin_rotation(read_id(&id)?).await?;
-    let made = shown(&Outcome::Fresh(made), told);
-    Ok(revealed(&change.context, &code, &made, &door.services.settings.audience))
+    let id = of(&change, &code, &id).await?;
+    let made = change.operator.begin_rotation_once(id, once(&change.form, &id.to_string(), told)).await?;
+    Ok(revealed(&change.context, &code, &shown(&made, told), &door.services.settings.audience))
 }
 
 pub(crate) async fn finish(
     Path((code, id)): Path<(String, String)>,
     change: OperatorChange,
 ) -> Result<Response, Refused> {
-    change.operator.finish_rotation(read_id(&id)?).await?;
+    change.operator.finish_rotation(of(&change, &code, &id).await?).await?;
     Ok(done(&code, "rotated"))
 }
 
@@ -60,7 +60,7 @@ pub(crate) async fn disable(
     Path((code, id)): Path<(String, String)>,
     change: OperatorChange,
 ) -> Result<Response, Refused> {
-    change.operator.set_client_disabled(read_id(&id)?, true).await?;
+    change.operator.set_client_disabled(of(&change, &code, &id).await?, true).await?;
     Ok(done(&code, "disabled"))
 }
 
@@ -68,7 +68,7 @@ pub(crate) async fn enable(
     Path((code, id)): Path<(String, String)>,
     change: OperatorChange,
 ) -> Result<Response, Refused> {
-    change.operator.set_client_disabled(read_id(&id)?, false).await?;
+    change.operator.set_client_disabled(of(&change, &code, &id).await?, false).await?;
     Ok(done(&code, "enabled"))
 }
 
@@ -77,8 +77,12 @@ fn read(form: &Fields) -> Result<NewClient, ServiceError> {
     new_client(form, &if ticked.is_empty() { ScopeSet::all().to_string() } else { ticked.join(" ") })
 }
 
-fn read_id(id: &str) -> Result<ClientId, ServiceError> {
-    id.parse().map_err(|_| ServiceError::not_found(Noun::Client))
+/// The client of this reseller: the form may be older than the page that it is on claims.
+async fn of(change: &OperatorChange, code: &str, id: &str) -> Result<ClientId, ServiceError> {
+    let missing = || ServiceError::not_found(Noun::Client);
+    let id: ClientId = id.parse().map_err(|_| missing())?;
+    let clients = change.operator.clients(code).await?;
+    clients.iter().any(|client| client.id == id).then_some(id).ok_or_else(missing)
 }
 
 fn revealed(context: &Context, code: &str, made: &Shown, audience: &str) -> Response {

@@ -46,7 +46,7 @@ pub(crate) async fn page(State(door): State<Door>, who: Operator) -> Result<Resp
             a class={ "number" @if due > 0 { " alert" } } href="#jobs" { b { (counted(jobs)) } span { "jobs, " (grouped(due)) " overdue" } }
             a class={ "number" @if stale > 0 { " alert" } } href="/console/operator/authorities" { b { (grouped(fresh)) } span { "revocation lists fresh, " (stale) " not" } }
             a class={ "number" @if unready > 0 { " alert" } } href="/console/operator/authorities" { b { (grouped(ready)) } span { "CAs answered for by OCSP, " (unready) " not" } }
-            a class={ "number" @if silent > 0 { " alert" } } href="/console/operator/nodes" { b { (grouped((nodes.len() - silent) as i64)) } span { "nodes, and " (silent) " silent" } }
+            a class={ "number" @if silent > 0 { " alert" } } href="/console/operator/nodes" { b { (grouped((nodes.len() - silent) as i64)) } span { @if nodes.len() - silent == 1 { "node" } @else { "nodes" } ", and " (silent) " silent" } }
         }
         @if !ending.is_empty() || !gaps.is_empty() {
             section.card {

@@ -5,7 +5,6 @@ use axum::response::Response;
 use chancery_domain::{Client, Name, Problems, Reseller, ResellerCode, Scope, Timestamp};
 use chancery_http::Door;
 use chancery_service::{Operator as Operating, ServiceError};
-use http::StatusCode;
 use maud::{Markup, html};
 
 use crate::clients::status;
@@ -100,7 +99,7 @@ async fn listed(
             }
         }
     };
-    Ok(context.page_as(complaints.status(), "Resellers", body))
+    Ok(context.page_with(Some(complaints), "Resellers", body))
 }
 
 /// The page of a reseller, and what was wrong with the form for a new client.
@@ -114,7 +113,7 @@ pub(super) async fn shown(
     let reseller = operator.reseller(code).await?;
     let clients = operator.clients(code).await?;
     let now = door.services.now();
-    let status = if wrong.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+    let complaints = wrong.as_ref().map(|(complaints, _)| complaints.clone());
     let at = |what: &str| format!("{PATH}/{}/{what}", reseller.code);
     let body = html! {
         (trail(PATH, "Resellers"))
@@ -142,7 +141,7 @@ pub(super) async fn shown(
             }
         }
     };
-    Ok(context.page_as(status, reseller.name.as_str(), body))
+    Ok(context.page_with(complaints.as_ref(), reseller.name.as_str(), body))
 }
 
 fn standing(reseller: &Reseller) -> &'static str {
@@ -169,6 +168,7 @@ fn table(context: &Context, reseller: &Reseller, clients: &[Client], now: Timest
                             (opened("Change…", false, html! {
                                 form method="post" action=(at("rotate")) {
                                     (context.token())
+                                    (context.once())
                                     @if client.disabled { button.small type="submit" formaction=(at("enable")) { "Enable" } }
                                     @else { button.small.bad type="submit" formaction=(at("disable")) { "Disable" } }
                                     button.small type="submit" { "New secret beside the old" }

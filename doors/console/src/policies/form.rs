@@ -38,11 +38,14 @@ pub(super) fn read(form: &Fields) -> Result<PolicyDraft, ServiceError> {
     let allowed_domains = allowed("allowed_domains", form.entries("allowed_domains"));
     let [allowed_profiles, allowed_key_types, allowed_challenge_types] =
         LISTS.map(|(name, _)| allowed(name, form.all(name)));
-    let switch = |name: &str| match form.text(name) {
-        "yes" => Some(true),
-        "no" => Some(false),
-        _ => None,
-    };
+    let [issuance_enabled, allow_wildcards, allow_ip_addresses] =
+        ["issuance_enabled", "allow_wildcards", "allow_ip_addresses"].map(|name| match form.text(name) {
+            "yes" => Some(true),
+            "no" => Some(false),
+            "" => None,
+            // What is no answer must not become one that permits.
+            _ => problems.take(name, Err("must be yes, no or nothing")),
+        });
     let [max_names, max_validity_days, max_certificates_per_day, max_certificates_per_week, max_active_certificates] =
         NUMBERS.map(|(name, ..)| {
             let number = form.filled(name)?.parse::<u32>().map_err(|_| "must be a whole number");
@@ -53,8 +56,8 @@ pub(super) fn read(form: &Fields) -> Result<PolicyDraft, ServiceError> {
         description: form.filled("description").map(str::to_owned),
         allowed_domains,
         denied_domains: Some(form.entries("denied_domains")).filter(|list| !list.is_empty()),
-        allow_wildcards: switch("allow_wildcards"),
-        allow_ip_addresses: switch("allow_ip_addresses"),
+        allow_wildcards,
+        allow_ip_addresses,
         allowed_profiles,
         allowed_key_types,
         allowed_challenge_types,
@@ -63,7 +66,7 @@ pub(super) fn read(form: &Fields) -> Result<PolicyDraft, ServiceError> {
         max_certificates_per_day,
         max_certificates_per_week,
         max_active_certificates,
-        issuance_enabled: switch("issuance_enabled"),
+        issuance_enabled,
     };
     problems.into_result().map_err(ServiceError::Invalid)?;
     Ok(draft)

@@ -71,7 +71,7 @@ pub(super) fn form_page(door: &Door, context: &Context, form: &Fields, complaint
             }
         }
     };
-    context.page_as(complaints.status(), "New policy", body)
+    context.page_with(Some(complaints), "New policy", body)
 }
 
 /// The rules in a few words.

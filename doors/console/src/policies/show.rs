@@ -53,5 +53,5 @@ pub(super) async fn shown(
             }))
         }
     };
-    Ok(context.page_as(complaints.status(), policy.name.as_str(), body))
+    Ok(context.page_with(Some(complaints), policy.name.as_str(), body))
 }

@@ -4,20 +4,16 @@ use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{Identifier, KeyType, PolicyId, Problems, ProfileName};
 use chancery_http::Door;
-use chancery_service::{
-    AccountLookup, Caller, Evaluation, EvaluationRequest, Judges, ListRequest, Noun, ServiceError, Settings,
-};
+use chancery_service::{AccountLookup, Caller, Evaluation, EvaluationRequest, Judges, Noun, ServiceError, Settings};
 use maud::{Markup, html};
 
+use crate::choices::Choices;
 use crate::form::Fields;
 use crate::parts::{Complaints, Field, heading, trail};
 use crate::query::Query;
 use crate::refused::{Refused, sentence};
 use crate::session::SignedIn;
 use crate::text::plural;
-
-/// Policies that can be chosen from on one page; another can be come from.
-const POLICIES: ListRequest = ListRequest { limit: 200, cursor: None };
 
 pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let answer = match query.has("names") {
@@ -44,7 +40,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
         @if let Some(evaluation) = &evaluation { (verdict(evaluation, alone)) }
         section.card { (form(&query, &complaints, &policies, &door.services.settings)) }
     };
-    Ok(who.context.page_as(complaints.status(), "Try on a name", body))
+    Ok(who.context.page_with(Some(&complaints), "Try on a name", body))
 }
 
 fn read(query: &Fields) -> Result<EvaluationRequest, ServiceError> {
@@ -79,9 +75,7 @@ fn read(query: &Fields) -> Result<EvaluationRequest, ServiceError> {
 /// The policies to choose from, by lookup and name; the one that was chosen is among them.
 async fn choices(door: &Door, caller: &Caller, chosen: &str) -> Result<Vec<(String, String)>, ServiceError> {
     let policies = &door.services.policies;
-    let listed = policies.list(caller, &POLICIES).await?.items;
-    let mut found: Vec<_> =
-        listed.into_iter().map(|of| (of.policy.id.to_string(), of.policy.name.to_string())).collect();
+    let mut found = Choices::policies(door, caller).await?.items;
     if let Ok(id) = chosen.trim().parse::<PolicyId>()
         && !found.iter().any(|(known, _)| *known == id.to_string())
     {
