@@ -1,8 +1,11 @@
 //! Why a message did not arrive. Told to the owner of the webhook, so no text repeats its URL.
 
 use std::error::Error;
+use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
+
+use rustls::CertificateError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PostError {
@@ -19,6 +22,10 @@ pub enum PostError {
     /// Of all its addresses.
     #[error("{0} may not be spoken to: it is {1}")]
     Special(IpAddr, &'static str),
+    /// One of the three above, where special addresses are not spoken to. All have this text: whoever tries one name after
+    /// the other would learn from theirs which names there are inside, and where they lead. Which it was is for the operator.
+    #[error("the host has no address that may be spoken to")]
+    Withheld(Box<Self>),
     #[error("cannot connect: {0}")]
     Connect(String),
     #[error("the TLS handshake failed: {0}")]
@@ -29,10 +36,103 @@ pub enum PostError {
     Exchange(String),
 }
 
+impl PostError {
+    /// As it may be told where special addresses are not spoken to.
+    pub(crate) fn withheld(self) -> Self {
+        match self {
+            Self::Lookup(_) | Self::NoAddress | Self::Special(..) => Self::Withheld(Box::new(self)),
+            Self::Url
+            | Self::PlainHttp
+            | Self::Timeout(_)
+            | Self::Withheld(_)
+            | Self::Connect(_)
+            | Self::Handshake(_)
+            | Self::NoRoots
+            | Self::Exchange(_) => self,
+        }
+    }
+}
+
+/// Why a handshake failed. Of some causes the library tells no more than the name they have in its code: that is told in
+/// words.
+pub(crate) fn handshake_failure(error: &io::Error) -> String {
+    let of_tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    let text = match of_tls {
+        Some(rustls::Error::InvalidCertificate(CertificateError::Other(why))) => {
+            format!("invalid peer certificate: {why}")
+        }
+        Some(_) | None => causes(error),
+    };
+    match text.rsplit_once(": ") {
+        Some((what, name)) if is_code_name(name) => format!("{what}: {}", in_words(name)),
+        Some(_) | None => text,
+    }
+}
+
+/// Whether a text is a name such as `UnknownIssuer`.
+fn is_code_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_uppercase()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// `UnknownIssuer` as `unknown issuer`.
+fn in_words(name: &str) -> String {
+    let mut words = String::with_capacity(name.len() + 8);
+    for each in name.chars() {
+        if each.is_ascii_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.push(each.to_ascii_lowercase());
+    }
+    words
+}
+
 /// An error with everything that caused it: libraries often name only the outermost layer.
 pub(crate) fn causes(error: &dyn Error) -> String {
     let chain = std::iter::successors(Some(error), |error| (*error).source());
     let mut texts: Vec<_> = chain.map(ToString::to_string).collect();
     texts.dedup();
     texts.join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rustls::{AlertDescription, OtherError};
+
+    use super::*;
+
+    /// As the library names what it has no words for.
+    #[derive(Debug, thiserror::Error)]
+    #[error("CaUsedAsEndEntity")]
+    struct Unnamed;
+
+    #[test]
+    fn why_a_handshake_failed_is_told_in_words() {
+        let certificate = |error| io::Error::new(io::ErrorKind::InvalidData, rustls::Error::InvalidCertificate(error));
+        let alert = rustls::Error::AlertReceived(AlertDescription::HandshakeFailure);
+        for (error, told) in [
+            (
+                certificate(CertificateError::Other(OtherError(Arc::new(Unnamed)))),
+                "invalid peer certificate: ca used as end entity",
+            ),
+            (certificate(CertificateError::UnknownIssuer), "invalid peer certificate: unknown issuer"),
+            (io::Error::new(io::ErrorKind::InvalidData, alert), "received fatal alert: handshake failure"),
+            (io::Error::new(io::ErrorKind::UnexpectedEof, "tls handshake eof"), "tls handshake eof"),
+            (io::Error::other("it says: No, it does not"), "it says: No, it does not"),
+        ] {
+            assert_eq!(handshake_failure(&error), told);
+        }
+    }
+
+    #[test]
+    fn what_a_name_leads_to_is_withheld_and_nothing_else() {
+        let inside = PostError::Special(IpAddr::from([10, 0, 0, 1]), "for private use (RFC 1918)");
+        let told = PostError::NoAddress.withheld().to_string();
+        for error in [inside, PostError::Lookup("Name or service not known".to_owned())] {
+            assert_eq!(error.withheld().to_string(), told);
+        }
+        let refused = PostError::Connect("1.1.1.1: Connection refused".to_owned());
+        assert_eq!(refused.withheld().to_string(), "cannot connect: 1.1.1.1: Connection refused");
+    }
 }

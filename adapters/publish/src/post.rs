@@ -13,11 +13,12 @@ use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioIo;
 use rustls::RootCertStore;
 use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
 use crate::dial::{Guard, connect};
-use crate::error::{PostError, causes};
+use crate::error::{PostError, causes, handshake_failure};
 use crate::tls;
 
 /// The most that a response's head may take. Its body is not read.
@@ -55,7 +56,7 @@ pub struct Post<'a> {
 #[derive(Clone)]
 pub struct Publisher {
     plain_http: bool,
-    guard: Guard,
+    special_addresses: bool,
     timeout: Duration,
     tls: Option<TlsConnector>,
 }
@@ -63,8 +64,7 @@ pub struct Publisher {
 impl Publisher {
     pub fn new(config: PublisherConfig) -> Self {
         let PublisherConfig { plain_http, special_addresses, timeout, roots } = config;
-        let guard: Guard = if special_addresses { |_| None } else { set_aside };
-        Self { plain_http, guard, timeout, tls: tls::connector(roots) }
+        Self { plain_http, special_addresses, timeout, tls: tls::connector(roots) }
     }
 
     /// Sends a message and gives the status of the answer.
@@ -84,7 +84,7 @@ impl Publisher {
         let host = url.host().ok_or(PostError::Url)?;
         let port = url.port_u16().unwrap_or(if encrypted { 443 } else { 80 });
         let request = request(post, &url)?;
-        let stream = connect(host, port, self.guard, self.timeout / 2).await?;
+        let stream = self.connect(host, port).await?;
         if !encrypted {
             return exchange(TokioIo::new(stream), request).await;
         }
@@ -92,8 +92,14 @@ impl Publisher {
         let name = ServerName::try_from(bare.to_owned()).map_err(|_| PostError::Url)?;
         let connector = self.tls.as_ref().ok_or(PostError::NoRoots)?;
         let handshake: io::Result<_> = connector.connect(name, stream).await;
-        let stream = handshake.map_err(|error| PostError::Handshake(causes(&error)))?;
+        let stream = handshake.map_err(|error| PostError::Handshake(handshake_failure(&error)))?;
         exchange(TokioIo::new(stream), request).await
+    }
+
+    async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, PostError> {
+        let guard: Guard = if self.special_addresses { |_| None } else { set_aside };
+        let connected = connect(host, port, guard, self.timeout / 2).await;
+        connected.map_err(|error| if self.special_addresses { error } else { error.withheld() })
     }
 }
 

@@ -16,12 +16,16 @@ use tokio_rustls::TlsAcceptor;
 
 /// A certificate for `localhost` that vouches for itself, made by OpenSSL.
 fn certificate() -> (CertificateDer<'static>, PrivateKeyDer<'static>) {
+    certificate_with("basicConstraints=critical,CA:FALSE")
+}
+
+fn certificate_with(extension: &str) -> (CertificateDer<'static>, PrivateKeyDer<'static>) {
     let folder = TempDir::new().unwrap();
     let file = |name: &str| folder.path().join(name);
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"])
         .args(["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"])
-        .args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout"])
+        .args(["-addext", extension, "-keyout"])
         .arg(file("key.pem"))
         .arg("-out")
         .arg(file("certificate.pem"))
@@ -59,12 +63,11 @@ async fn post(publisher: &Publisher, url: &str) -> Result<u16, PostError> {
     publisher.post(&Post { url, headers: &headers, body: b"{}" }).await
 }
 
-#[tokio::test]
-async fn a_server_is_believed_by_its_certificate_and_no_other() {
-    let (certificate, key) = certificate();
+/// A server on loopback that says 204 to all who believe it; gives the URL that leads there.
+async fn server(certificate: CertificateDer<'static>, key: PrivateKeyDer<'static>) -> String {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let config = config.with_no_client_auth().with_single_cert(vec![certificate.clone()], key).unwrap();
+    let config = config.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap();
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -76,13 +79,27 @@ async fn a_server_is_believed_by_its_certificate_and_no_other() {
             }
         }
     });
-    let url = format!("https://localhost:{port}/hook");
+    format!("https://localhost:{port}/hook")
+}
+
+#[tokio::test]
+async fn a_server_is_believed_by_its_certificate_and_no_other() {
+    let (certificate, key) = certificate();
+    let url = server(certificate.clone(), key).await;
     assert!(matches!(post(&publisher(Some(trusting(&certificate))), &url).await, Ok(204)));
     let (stranger, _) = self::certificate();
     let refused = post(&publisher(Some(trusting(&stranger))), &url).await;
     assert!(matches!(refused, Err(PostError::Handshake(_))), "{refused:?}");
     let none = post(&publisher(Some(RootCertStore::empty())), &url).await;
     assert!(matches!(none, Err(PostError::NoRoots)), "{none:?}");
+}
+
+#[tokio::test]
+async fn why_a_certificate_is_not_believed_is_told_in_words() {
+    let (certificate, key) = certificate_with("basicConstraints=critical,CA:TRUE");
+    let url = server(certificate.clone(), key).await;
+    let refused = post(&publisher(Some(trusting(&certificate))), &url).await.unwrap_err();
+    assert_eq!(refused.to_string(), "the TLS handshake failed: invalid peer certificate: ca used as end entity");
 }
 
 #[tokio::test]
@@ -144,9 +161,23 @@ async fn i10_guards_hold_for_the_scheme_and_for_addresses() {
     ] {
         let refused = post(&strict, url).await;
         match refused {
-            Err(PostError::Special(..)) => assert!(special, "{url}"),
+            Err(PostError::Withheld(why)) => assert!(special && matches!(*why, PostError::Special(..)), "{url}: {why}"),
             Err(PostError::PlainHttp | PostError::Url) => assert!(!special, "{url}"),
             other => panic!("{url}: {other:?}"),
         }
     }
+}
+
+/// Told apart, they would show name by name what there is inside.
+#[tokio::test]
+async fn i10_a_name_that_leads_inside_and_one_that_is_not_there_are_told_alike() {
+    // No label is that long, so no resolver need be asked.
+    let nowhere = format!("https://{}.test:9/", "a".repeat(64));
+    let strict = Publisher::new(PublisherConfig::new(false, false));
+    for url in ["https://localhost:9/", "https://127.0.0.1:9/", "https://[::1]:9/", &nowhere] {
+        let refused = post(&strict, url).await.unwrap_err();
+        assert_eq!(refused.to_string(), "the host has no address that may be spoken to", "{url}");
+    }
+    let within_a_network = post(&publisher(None), &nowhere).await;
+    assert!(matches!(within_a_network, Err(PostError::Lookup(_))), "{within_a_network:?}");
 }

@@ -72,7 +72,7 @@ documented! {
         WebhookRotateSecret = "webhook.rotate_secret": "A webhook got a new secret.";
         WebhookRedeliver = "webhook.redeliver": "A message to a webhook is to be sent again.";
         WebhookTest = "webhook.test": "A test of a webhook was asked for.";
-        WebhookDisable = "webhook.disable": "A webhook failed for so long that nothing is sent to it any more.";
+        WebhookDisable = "webhook.disable": "A webhook failed for so long, or answered 410, that nothing is sent to it any more.";
         IssuerCreate = "issuer.create": "A CA was made.";
         IssuerRetire = "issuer.retire": "A CA was retired: it issues nothing more.";
         IssuerActivate = "issuer.activate": "A CA issues again, or for the first time.";

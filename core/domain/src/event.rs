@@ -31,7 +31,7 @@ documented! {
         CertificateRevoked = "certificate.revoked": "A certificate was revoked.";
         PolicyRefused = "policy.refused": "The rules of a policy refused an order, an authorization or a challenge.";
         QuotaExceeded = "quota.exceeded": "An order or an authorization was refused because a quota is used up.";
-        WebhookDisabled = "webhook.disabled": "A webhook failed for so long that nothing is sent to it any more.";
+        WebhookDisabled = "webhook.disabled": "A webhook failed for so long, or answered 410, that nothing is sent to it any more.";
         WebhookTest = "webhook.test": "Somebody asked for a test of a webhook. Sent to that webhook alone.";
     }
 }

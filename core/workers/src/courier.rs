@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use chancery_domain::{Clock, WebhookId};
 use chancery_fair::FairPlaces;
-use chancery_publish::{Post, Publisher};
+use chancery_publish::{Post, PostError, Publisher};
 use chancery_service::{Message, Round, Sent, ServiceError, Services, Signatory};
 use tokio::sync::watch;
 use tokio::task::{Id, JoinSet};
@@ -147,8 +147,12 @@ impl Courier {
         let (at, began) = (self.clock.now(), Instant::now());
         let headers = signatory.sign(message, at);
         let post = Post { url: &message.url, headers: &headers, body: &message.body };
-        let answer = self.publisher.post(&post).await.map_err(|error| error.to_string());
+        let answer = self.publisher.post(&post).await;
         let took = began.elapsed();
+        if let Err(PostError::Withheld(why)) = &answer {
+            tracing::debug!(%why, webhook = %message.delivery.webhook, "there is nothing that may be spoken to");
+        }
+        let answer = answer.map_err(|error| error.to_string());
         metrics::histogram!("chancery_webhook_seconds").record(took);
         Sent { at, took, answer }
     }

@@ -2,16 +2,17 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use chancery_domain::{Delivery, DeliveryId, DeliveryState, Scope};
-use chancery_http::{ApiError, Authenticated, Door, StrictPath, StrictQuery, list_request};
+use chancery_http::{ApiError, Authenticated, Door, RequestKey, StrictPath, StrictQuery, list_request};
 use chancery_service::{Noun, ServiceError};
 use chancery_wire as wire;
 use http::StatusCode;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::openapi::{NoDelivery, NoWebhook, PageQuery, Refused};
-use crate::webhook::read_webhook_id;
+use crate::openapi::{KeyReused, NoDelivery, NoWebhook, PageQuery, Refused};
+use crate::webhook::{NO_BODY, find, key_about};
 
 pub(crate) fn routes() -> OpenApiRouter<Door> {
     OpenApiRouter::new().routes(routes!(test)).routes(routes!(list)).routes(routes!(redeliver))
@@ -19,17 +20,23 @@ pub(crate) fn routes() -> OpenApiRouter<Door> {
 
 /// Sends a test message to a webhook, and to no other
 #[utoipa::path(post, path = "/v1/webhook/{webhook_lookup}/test", tag = "Webhooks", operation_id = "testWebhook",
-    params(("webhook_lookup" = String, Path, description = "The webhook")),
+    params(("webhook_lookup" = String, Path, description = "The webhook"), crate::openapi::IdempotencyKey),
     security(("OAuth2Reseller" = ["reseller", "write:webhook"])),
-    responses((status = 202, body = wire::Delivery), Refused, NoWebhook))]
+    responses((status = 202, body = wire::Delivery), Refused, KeyReused, NoWebhook))]
 async fn test(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     StrictPath(lookup): StrictPath<String>,
-) -> Result<(StatusCode, Json<wire::Delivery>), ApiError> {
+    key: Result<RequestKey, ApiError>,
+) -> Result<Response, ApiError> {
     caller.require(Scope::WriteWebhook)?;
-    let delivery = door.services.webhooks.test(&caller, read_webhook_id(&lookup)?).await?;
-    Ok((StatusCode::ACCEPTED, Json(view(&delivery))))
+    let key = key_about(key, &door, &caller, &lookup).await?;
+    key.answer(&door, &caller, NO_BODY, StatusCode::ACCEPTED, view, async |once| {
+        let id = find(&door, &caller, &lookup).await?;
+        let once = once?;
+        Ok(door.services.webhooks.test(&caller, id, once).await?)
+    })
+    .await
 }
 
 /// Lists what was told to a webhook in the last 30 days
@@ -44,10 +51,9 @@ async fn list(
     query: Result<StrictQuery<PageQuery>, ApiError>,
 ) -> Result<Json<wire::DeliveryList>, ApiError> {
     caller.require(Scope::ReadWebhook)?;
-    let webhooks = &door.services.webhooks;
-    let id = webhooks.show(&caller, read_webhook_id(&lookup)?).await?.id;
+    let id = find(&door, &caller, &lookup).await?;
     let StrictQuery(PageQuery { limit, cursor }) = query?;
-    let page = webhooks.deliveries(&caller, id, &list_request(limit, cursor)?).await?;
+    let page = door.services.webhooks.deliveries(&caller, id, &list_request(limit, cursor)?).await?;
     Ok(Json(wire::DeliveryList { items: page.items.iter().map(view).collect(), next_cursor: page.next_cursor }))
 }
 
@@ -64,10 +70,9 @@ async fn redeliver(
     StrictPath((webhook, delivery)): StrictPath<(String, String)>,
 ) -> Result<(StatusCode, Json<wire::Delivery>), ApiError> {
     caller.require(Scope::WriteWebhook)?;
-    let webhooks = &door.services.webhooks;
-    let id = webhooks.show(&caller, read_webhook_id(&webhook)?).await?.id;
+    let id = find(&door, &caller, &webhook).await?;
     let delivery: DeliveryId = delivery.parse().map_err(|_| ServiceError::not_found(Noun::Delivery))?;
-    Ok((StatusCode::ACCEPTED, Json(view(&webhooks.redeliver(&caller, id, delivery).await?))))
+    Ok((StatusCode::ACCEPTED, Json(view(&door.services.webhooks.redeliver(&caller, id, delivery).await?))))
 }
 
 fn view(delivery: &Delivery) -> wire::Delivery {

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{Description, Problems, Scope, Webhook, WebhookId, WebhookUrl, WebhookUrlRules};
 use chancery_http::{ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request};
-use chancery_service::{NewWebhook, NewWebhookSecret, Noun, ServiceError, WebhookChange};
+use chancery_service::{Caller, NewWebhook, NewWebhookSecret, Noun, ServiceError, WebhookChange};
 use chancery_wire as wire;
 use http::StatusCode;
 use utoipa_axum::router::OpenApiRouter;
@@ -24,6 +24,8 @@ pub(crate) fn routes() -> OpenApiRouter<Door> {
 
 /// Types that one webhook may name.
 const MOST_TYPES: usize = 100;
+/// Where a body is passed over, requests under one key are the same whatever it says.
+pub(crate) const NO_BODY: &[u8] = b"";
 
 /// Lists webhooks
 #[utoipa::path(get, path = "/v1/webhook", tag = "Webhooks", operation_id = "listWebhooks", params(PageQuery),
@@ -92,10 +94,9 @@ async fn change(
     body: Result<JsonBody<wire::UpdateWebhookRequest>, ApiError>,
 ) -> Result<Json<wire::Webhook>, ApiError> {
     caller.require(Scope::WriteWebhook)?;
-    let webhooks = &door.services.webhooks;
-    let id = webhooks.show(&caller, read_webhook_id(&lookup)?).await?.id;
+    let id = find(&door, &caller, &lookup).await?;
     let change = body?.read(|request| read_change(request, door.services.settings.webhooks.urls))?;
-    Ok(Json(view(&webhooks.change(&caller, id, change).await?)))
+    Ok(Json(view(&door.services.webhooks.change(&caller, id, change).await?)))
 }
 
 /// Deletes a webhook, with what was told to it
@@ -117,21 +118,47 @@ async fn delete(
 ///
 /// For a day messages are signed with the one before as well: `webhook-signature` has a signature for each.
 #[utoipa::path(post, path = "/v1/webhook/{webhook_lookup}/secret", tag = "Webhooks",
-    operation_id = "rotateWebhookSecret", params(("webhook_lookup" = String, Path, description = "The webhook")),
+    operation_id = "rotateWebhookSecret",
+    params(("webhook_lookup" = String, Path, description = "The webhook"), crate::openapi::IdempotencyKey),
     security(("OAuth2Reseller" = ["reseller", "write:webhook"])),
-    responses((status = 200, body = wire::WebhookWithSecret), Refused, NoWebhook))]
+    responses((status = 200, body = wire::WebhookWithSecret), Refused, KeyReused, NoWebhook))]
 async fn rotate_secret(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     StrictPath(lookup): StrictPath<String>,
-) -> Result<Json<wire::WebhookWithSecret>, ApiError> {
+    key: Result<RequestKey, ApiError>,
+) -> Result<Response, ApiError> {
     caller.require(Scope::WriteWebhook)?;
-    let made = door.services.webhooks.rotate_secret(&caller, read_webhook_id(&lookup)?).await?;
-    Ok(Json(with_secret(&made, Some(made.others_end.to_string()))))
+    let key = key_about(key, &door, &caller, &lookup).await?;
+    let view = |made: &NewWebhookSecret| with_secret(made, Some(made.others_end.to_string()));
+    key.answer(&door, &caller, NO_BODY, StatusCode::OK, view, async |once| {
+        let id = find(&door, &caller, &lookup).await?;
+        let once = once?;
+        Ok(door.services.webhooks.rotate_secret(&caller, id, once).await?)
+    })
+    .await
+}
+
+/// The key of a request about a webhook. That there is no such webhook is told before what is wrong with the key.
+pub(crate) async fn key_about(
+    key: Result<RequestKey, ApiError>,
+    door: &Door,
+    caller: &Caller,
+    lookup: &str,
+) -> Result<RequestKey, ApiError> {
+    if key.is_err() {
+        find(door, caller, lookup).await?;
+    }
+    key
+}
+
+/// The webhook that a path names, if it is there and the caller's.
+pub(crate) async fn find(door: &Door, caller: &Caller, lookup: &str) -> Result<WebhookId, ServiceError> {
+    Ok(door.services.webhooks.show(caller, read_webhook_id(lookup)?).await?.id)
 }
 
 /// A lookup of another kind names no webhook.
-pub(crate) fn read_webhook_id(text: &str) -> Result<WebhookId, ServiceError> {
+fn read_webhook_id(text: &str) -> Result<WebhookId, ServiceError> {
     text.parse().map_err(|_| ServiceError::not_found(Noun::Webhook))
 }
 

@@ -65,6 +65,16 @@ impl Webhooks<'_> {
         self.client.call(RawRequest::post(route!("/v1/webhook/{}/secret", webhook))).await?.json()
     }
 
+    /// As [`rotate_secret`](Self::rotate_secret), but the same key makes one new secret.
+    pub async fn rotate_secret_once(
+        &self,
+        webhook: impl Display,
+        key: &str,
+    ) -> Result<Replayable<WebhookWithSecret>, Error> {
+        let request = RawRequest::post(route!("/v1/webhook/{}/secret", webhook)).idempotency_key(key);
+        self.client.call(request).await?.replayable()
+    }
+
     /// Has a test message sent.
     pub async fn test(&self, webhook: impl Display) -> Result<Delivery, Error> {
         self.client.call(RawRequest::post(route!("/v1/webhook/{}/test", webhook))).await?.json()

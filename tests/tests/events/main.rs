@@ -10,4 +10,5 @@ mod following;
 mod nodes;
 mod receiver;
 mod refusals;
+mod repeated;
 mod webhooks;

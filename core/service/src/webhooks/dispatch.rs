@@ -196,8 +196,9 @@ fn conclude(
         return Ok(true);
     }
     let since = webhook.failing_since.unwrap_or(sent.at);
-    if sent.answer == Ok(GONE) || now.since(since) >= PATIENCE {
-        disable(kernel, tx, webhook, since)?;
+    let is_gone = sent.answer == Ok(GONE);
+    if is_gone || now.since(since) >= PATIENCE {
+        disable(kernel, tx, webhook, since, is_gone)?;
         return Ok(false);
     }
     if webhook.failing_since.is_none() {
@@ -207,11 +208,20 @@ fn conclude(
 }
 
 /// Sends nothing more to a webhook until its owner says so, and tells that in the feed.
-fn disable(kernel: &Kernel, tx: &mut Tx<'_>, webhook: Webhook, since: Timestamp) -> Result<(), ServiceError> {
+fn disable(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    webhook: Webhook,
+    since: Timestamp,
+    is_gone: bool,
+) -> Result<(), ServiceError> {
     let now = kernel.now();
     let disabled = Webhook { state: WebhookState::Disabled, failing_since: Some(since), updated_at: now, ..webhook };
     tx.save_webhook(&disabled)?;
     let detail = json!({"url": disabled.url.shown(), "failingSince": since.to_string()});
-    tracing::warn!(webhook = %disabled.id, "a webhook has failed for long and is disabled");
+    match is_gone {
+        true => tracing::warn!(webhook = %disabled.id, "the receiver of a webhook answered 410, so it is disabled"),
+        false => tracing::warn!(webhook = %disabled.id, "a webhook has failed for long and is disabled"),
+    }
     kernel.audit_own(tx, Some(disabled.reseller), Action::WebhookDisable, disabled.id, &detail)
 }

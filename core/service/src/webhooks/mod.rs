@@ -163,41 +163,47 @@ impl Webhooks {
     }
 
     /// Gives a webhook a new secret. For a day messages are signed with the one before as well, and with none before that.
-    pub async fn rotate_secret(&self, caller: &Caller, id: WebhookId) -> Result<NewWebhookSecret, ServiceError> {
+    pub async fn rotate_secret(
+        &self,
+        caller: &Caller,
+        id: WebhookId,
+        once: Option<Once<NewWebhookSecret>>,
+    ) -> Result<Outcome<NewWebhookSecret>, ServiceError> {
         caller.require(Scope::WriteWebhook)?;
-        let (kernel, caller) = (self.kernel.clone(), caller.clone());
-        self.kernel
-            .store
-            .write(move |tx| {
-                let webhook = Webhook { updated_at: kernel.now(), ..own(tx, &caller, id)? };
-                // A new version: whoever sends to it now goes on with the new secret.
-                tx.save_webhook(&webhook)?;
-                let secret = draw_secret(&kernel, tx, id)?;
-                kernel.audit(tx, &caller, Action::WebhookRotateSecret, id, &json!({}))?;
-                Ok(NewWebhookSecret { webhook, secret, others_end: kernel.now().plus(OVERLAP) })
-            })
-            .await
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let unit = move |tx: &mut Tx<'_>| {
+            let webhook = Webhook { updated_at: kernel.now(), ..own(tx, &by, id)? };
+            // A new version: whoever sends to it now goes on with the new secret.
+            tx.save_webhook(&webhook)?;
+            let secret = draw_secret(&kernel, tx, id)?;
+            kernel.audit(tx, &by, Action::WebhookRotateSecret, id, &json!({}))?;
+            Ok(NewWebhookSecret { webhook, secret, others_end: kernel.now().plus(OVERLAP) })
+        };
+        self.kernel.write_once(caller, once, unit).await
     }
 
     /// Has a test message sent to the webhook, and to no other.
-    pub async fn test(&self, caller: &Caller, id: WebhookId) -> Result<Delivery, ServiceError> {
+    pub async fn test(
+        &self,
+        caller: &Caller,
+        id: WebhookId,
+        once: Option<Once<Delivery>>,
+    ) -> Result<Outcome<Delivery>, ServiceError> {
         caller.require(Scope::WriteWebhook)?;
-        let (kernel, caller) = (self.kernel.clone(), caller.clone());
-        self.kernel
-            .store
-            .write(move |tx| {
-                let webhook = own(tx, &caller, id)?;
-                let detail = json!({"url": webhook.url.shown()});
-                let (reseller, actor, origin) = (Some(caller.reseller), &caller.actor, &caller.origin);
-                let line =
-                    kernel.audit_line(reseller, actor, origin, Action::WebhookTest.as_str(), id.to_string(), &detail);
-                tx.append_audit(&line)?;
-                let event = EventId { record: line.id, place: 0 };
-                let delivery = new_delivery(&kernel, &webhook, event, EventType::WebhookTest);
-                tx.insert_delivery(&delivery)?;
-                Ok(delivery)
-            })
-            .await
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let unit = move |tx: &mut Tx<'_>| {
+            let webhook = own(tx, &by, id)?;
+            let detail = json!({"url": webhook.url.shown()});
+            let (reseller, actor, origin) = (Some(by.reseller), &by.actor, &by.origin);
+            let line =
+                kernel.audit_line(reseller, actor, origin, Action::WebhookTest.as_str(), id.to_string(), &detail);
+            tx.append_audit(&line)?;
+            let event = EventId { record: line.id, place: 0 };
+            let delivery = new_delivery(&kernel, &webhook, event, EventType::WebhookTest);
+            tx.insert_delivery(&delivery)?;
+            Ok(delivery)
+        };
+        self.kernel.write_once(caller, once, unit).await
     }
 
     /// A page of what was told to a webhook, newest first.
