@@ -1,5 +1,6 @@
 //! Names of certification authorities.
 
+use chancery_domain::turns_text_around;
 use der::{
     Tag,
     asn1::{Any, ObjectIdentifier, SetOfVec},
@@ -28,10 +29,22 @@ pub struct CaName {
     common_name: String,
 }
 
+/// What stands in every certificate is read by people.
+fn require_plain(text: &str) -> Result<(), NameError> {
+    if text.chars().any(turns_text_around) { Err(NameError::Text(text.to_owned())) } else { Ok(()) }
+}
+
 impl CaName {
     /// Checks the parts: a country code of two capital letters (`XX` for none in particular), and
     /// 1 to 64 characters without control characters or blanks at the ends.
     pub fn new(country: &str, organization: &str, common_name: &str) -> Result<Self, NameError> {
+        require_plain(organization)?;
+        Self::within(country, organization, common_name)
+    }
+
+    /// The organization may be one that was taken earlier.
+    fn within(country: &str, organization: &str, common_name: &str) -> Result<Self, NameError> {
+        require_plain(common_name)?;
         if country.len() != 2 || !country.bytes().all(|byte| byte.is_ascii_uppercase()) {
             return Err(NameError::Country(country.to_owned()));
         }
@@ -54,7 +67,7 @@ impl CaName {
             let found = other.subject().iter().find(|attribute| attribute.oid == oid);
             found.map(|attribute| String::from_utf8_lossy(attribute.value.value()).into_owned()).unwrap_or_default()
         };
-        Self::new(&part(COUNTRY_NAME), &part(ORGANIZATION_NAME), common_name)
+        Self::within(&part(COUNTRY_NAME), &part(ORGANIZATION_NAME), common_name)
     }
 
     /// The country as PrintableString, the others as UTF8String (RFC 5280 section 4.1.2.4).

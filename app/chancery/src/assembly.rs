@@ -86,6 +86,25 @@ impl Installation {
         }
     }
 
+    /// That something is in it: who serves from a database makes nothing of an empty one, which somebody may be about to fill.
+    pub fn require_filled(&self) -> Result<(), Failure> {
+        let facts = Store::facts(&self.database, &self.store).map_err(|error| self.not_opened(error))?;
+        if facts.schema > 0 {
+            return Ok(());
+        }
+        let place = &self.place;
+        let empty = Failure::usage(format!("{} is empty", self.database));
+        Err(empty.advise(match &self.database {
+            DatabaseUrl::Sqlite(_) => format!(
+                "run `chancery init {place}` for a new one, or remove it and run `chancery restore {place} --from BACKUP`"
+            ),
+            DatabaseUrl::Postgres(_) => format!(
+                "run `chancery init {place}` for a new one, or put a backup back with pg_restore and run `chancery restore \
+                 --in-place {place}`"
+            ),
+        }))
+    }
+
     /// Makes the file of a database that is still to be filled: SQLite would let everybody read what it makes. A path
     /// that cannot be made is told when it is opened.
     pub fn make_private(&self) {

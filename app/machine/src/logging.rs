@@ -1,6 +1,7 @@
 //! The log: readable in a terminal, JSON elsewhere, always on standard error. And traces, where somebody collects them.
 
 mod keep;
+mod stderr;
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::IsTerminal;
@@ -15,6 +16,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt, registry};
 
 use self::keep::Keep;
+use self::stderr::Stderr;
 use crate::telemetry::{self, Sending, Telemetry};
 
 /// The DNS library warns of each answer that it does not like, in full, and whoever orders a certificate can send those;
@@ -120,7 +122,7 @@ fn lines<S>(human: bool, colours: bool) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
-    let lines = fmt::layer().with_writer(std::io::stderr);
+    let lines = fmt::layer().with_writer(Stderr::new(!human));
     match human {
         true => lines.with_ansi(colours).with_target(false).boxed(),
         false => lines.json().flatten_event(true).with_current_span(true).with_span_list(false).boxed(),

@@ -73,7 +73,7 @@ pub use scope::{Scope, ScopeSet};
 pub use secret::Secret;
 pub use special_address::{set_aside, special_use};
 pub use status::{AuthorizationStatus, CertificateStatus, OrderStatus};
-pub use text::{Comment, Description, ExternalId, Label, Name, TextError, cut};
+pub use text::{Comment, Description, ExternalId, Label, Name, TextError, cut, turns_text_around};
 pub use time::{Clock, Timestamp};
 pub use webhook::{
     Attempted, Delivery, DeliveryState, Webhook, WebhookState, WebhookUrl, WebhookUrlError, WebhookUrlRules,

@@ -84,7 +84,8 @@ pub fn cut(text: &str, most: usize) -> &str {
 }
 
 /// Characters that make one name look like another (Unicode bidirectional controls and line separators).
-fn turns_text_around(c: char) -> bool {
+/// Whether a character changes how those around it are shown: what a name says must be what is seen.
+pub fn turns_text_around(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 

@@ -46,10 +46,17 @@ impl Tx<'_> {
     ///
     /// Those in the copy are not served any more: relying parties may have had younger ones, and must not be shown older
     /// ones. They stay, as what tells the next where certificates from before look for it.
-    pub fn restart_crls(&mut self, now: Timestamp) -> Result<u64, StoreError> {
+    /// `other` is the highest number that another database knows of.
+    pub fn restart_crls(&mut self, now: Timestamp, other: i64) -> Result<u64, StoreError> {
         let sql = "UPDATE crls SET drawn = (CASE WHEN drawn > ?1 THEN drawn ELSE ?1 END) + ?2, claimed_until = 0,
                    changes = changes + 1, number = 0";
-        self.execute(sql, params![now, CRL_JUMP])
+        self.execute(sql, params![now.as_millis().max(other), CRL_JUMP])
+    }
+
+    /// The highest number that a revocation list has had.
+    pub fn highest_crl_number(&mut self) -> Result<i64, StoreError> {
+        let highest = self.query_one("SELECT COALESCE(MAX(drawn), 0) FROM crls", params![], |row| row.int())?;
+        Ok(highest.unwrap_or(0))
     }
 
     /// Leaves numbers of accounts out: those that were given since the copy was made are not given again.

@@ -81,7 +81,7 @@ fn settle_in_place(
         let busy = Failure::usage(format!("{others} connections of this service to {database} are open"));
         return Err(busy.advise("stop every node first"));
     }
-    let settled = settle(target, installation, &database.to_string(), trust_clock)?;
+    let settled = settle(target, installation, &database.to_string(), trust_clock, 0)?;
     tell(target, &settled, &format!("Made {database} fit for service"), None)
 }
 
@@ -106,7 +106,8 @@ fn put_back(
     let _ = fs::remove_dir_all(&folder);
     private_folder(&folder)?;
     let draft = folder.join("restored.db");
-    let prepared = prepare(target, installation, from, &draft, args.trust_clock);
+    let replaced = highest_number(path, &installation);
+    let prepared = prepare(target, installation, from, &draft, args.trust_clock, replaced);
     let placed = prepared.and_then(|settled| {
         // A log without its database would be taken for the new one's.
         let aside = if any_part_exists(path) { Some(move_aside(path, settled.now)?) } else { None };
@@ -126,6 +127,7 @@ fn prepare(
     from: &Path,
     draft: &Path,
     trust_clock: bool,
+    replaced: i64,
 ) -> Result<Settled, Failure> {
     // A plain copy needs no more than to read the file. Only where somebody kept a log beside it, that is a part of it; a link
     // has none, the file that it leads to may.
@@ -139,7 +141,7 @@ fn prepare(
         .map_err(|error| unwritable("change the mode of", draft, &error))?;
     require_sound(draft).map_err(|failure| Failure::failed(format!("{}: {failure}", from.display())))?;
     let copy = Installation { database: DatabaseUrl::Sqlite(draft.to_owned()), ..installation };
-    let settled = settle(target, copy, &from.display().to_string(), trust_clock)?;
+    let settled = settle(target, copy, &from.display().to_string(), trust_clock, replaced)?;
     Store::close_file(draft).map_err(|error| Failure::failed(format!("cannot finish {}: {error}", draft.display())))?;
     Ok(settled)
 }
@@ -153,7 +155,13 @@ struct Settled {
 
 /// Checks that the database is one of ours that our keys open, and that the clock is right; then does what follows.
 /// `named` is what the person calls the backup.
-fn settle(target: &Target, installation: Installation, named: &str, trust_clock: bool) -> Result<Settled, Failure> {
+fn settle(
+    target: &Target,
+    installation: Installation,
+    named: &str,
+    trust_clock: bool,
+    replaced: i64,
+) -> Result<Settled, Failure> {
     require_ours(&installation, named)?;
     let keyring = keyring(&installation)?;
     let store = installation.open_store(&Options { migrate: true, ..quiet(&installation) })?;
@@ -172,8 +180,20 @@ fn settle(target: &Target, installation: Installation, named: &str, trust_clock:
              when that was written, add --trust-clock",
         ));
     }
-    let restored = context.wait(context.operator.settle_restored())?;
+    let restored = context.wait(context.operator.settle_restored_after(replaced))?;
     Ok(Settled { restored, secrets: secrets.opened, authorities, now })
+}
+
+/// The highest number of a revocation list in the database that is replaced. It may have been put back itself, with numbers a
+/// day ahead of the clock each time. One that cannot be read any more tells nothing.
+fn highest_number(path: &Path, installation: &Installation) -> i64 {
+    let read = || {
+        let database = DatabaseUrl::Sqlite(path.to_owned());
+        let store = Store::open_untouched(&database, &quiet(installation)).ok()?;
+        let highest = |tx: &mut Tx<'_>| tx.highest_crl_number();
+        Threads::start().ok()?.run(store.read(highest)).ok()
+    };
+    if path.exists() { read().unwrap_or(0) } else { 0 }
 }
 
 /// Whatever SQLite opens, an empty file for one, would become a database of ours by being brought up to date.

@@ -78,6 +78,7 @@ pub fn start(args: &ServeArgs) -> Result<(), Failure> {
     let addresses = listeners.addresses()?;
     let metrics = start_metrics()?;
     installation.require_database()?;
+    installation.require_filled()?;
     let store = installation.open_store(&installation.store)?;
     threads.run(async {
         let mut assembled = installation.assemble(store, keyring).await?;

@@ -49,6 +49,15 @@ fn many_certificates_are_revoked_by_a_file_under_a_running_service() {
     assert_eq!((&again["revoked"], &again["already"], &again["problems"]), (&json!(0), &json!(2), &json!([])));
     let audit = json_in(place.path(), &["audit", "--action", "certificate.revoke"]);
     assert_eq!(audit.as_array().unwrap().len(), 2, "{audit}");
+    // With the CA above it, as clients keep it.
+    fs::write(place.path().join("chain.pem"), &chains[0]).unwrap();
+    let mut command = chancery();
+    command.args(["revoke", "--file"]).arg(place.path().join("chain.pem")).arg("--data-dir").arg(place.path());
+    let chain = outcome(&mut command);
+    assert!(
+        chain.code == 0 && chain.stdout.contains("1 revoked already") && chain.stdout.contains("of a CA"),
+        "{chain:?}"
+    );
     let missing = outcome(&mut revoke(place.path(), "nowhere", &[]));
     assert!(missing.line(2).contains("cannot read nowhere"), "{missing:?}");
 }

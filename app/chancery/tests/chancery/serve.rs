@@ -1,17 +1,19 @@
 //! `chancery serve`: what answers where.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
+use serde_json::Value;
 
 use crate::support::*;
 
@@ -250,4 +252,52 @@ fn serves(address: &str, certificate: &[u8]) -> bool {
     let mut stream = TcpStream::connect(address).unwrap();
     rustls::Stream::new(&mut connection, &mut stream).write_all(b"\r\n").is_ok()
         && connection.peer_certificates().is_some_and(|chain| chain[0].as_ref() == certificate)
+}
+
+#[test]
+fn an_empty_database_stays_empty_until_somebody_fills_it() {
+    let configured = Configured::initialised("");
+    let database = configured.folder.path().join("chancery.db");
+    assert!(database.exists());
+    fs::write(&database, "").unwrap();
+    let refused = configured.run(&["serve"]);
+    assert!(refused.line(2).contains("is empty") && refused.stderr.contains("chancery init"), "{refused:?}");
+    assert_eq!(fs::metadata(&database).unwrap().len(), 0);
+}
+
+#[test]
+fn a_log_that_nobody_reads_keeps_nobody_waiting() {
+    let place = folder();
+    let mut command = chancery();
+    command.args(["dev", "--data-dir"]).arg(place.path());
+    let mut process = free_ports(&mut command).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = process.stderr.take().unwrap();
+    let began = Instant::now();
+    let dev = loop {
+        if let Ok(text) = fs::read_to_string(place.path().join("dev.json")) {
+            break serde_json::from_str::<Value>(&text).unwrap();
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "not ready");
+        sleep(Duration::from_millis(50));
+    };
+    let http = dev["http_url"].as_str().unwrap().strip_prefix("http://").unwrap().to_owned();
+    // Much more than a pipe holds.
+    for _ in 0..400 {
+        assert_eq!(get(&http, "/nope").status, 404);
+    }
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        log.read_to_string(&mut text).unwrap();
+        text
+    });
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(2) {
+        assert_eq!(get(&http, "/nope").status, 404);
+        sleep(Duration::from_millis(50));
+    }
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let text = reader.join().unwrap();
+    let told = text.lines().find(|line| line.contains("lines of the log were left out")).expect("it is told");
+    assert_eq!(serde_json::from_str::<Value>(told).unwrap()["level"], "WARN");
 }

@@ -39,6 +39,12 @@ impl Operator {
 
     /// Makes a database that was put back fit to be served from, in one unit of work. To do it twice does no harm.
     pub async fn settle_restored(&self) -> Result<Restored, ServiceError> {
+        self.settle_restored_after(0).await
+    }
+
+    /// The same for one that takes the place of another, whose highest number of a revocation list is known: it may have been
+    /// put back itself, from a younger copy.
+    pub async fn settle_restored_after(&self, highest: i64) -> Result<Restored, ServiceError> {
         let me = self.clone();
         self.kernel
             .store
@@ -58,7 +64,7 @@ impl Operator {
                 tx.end_console_sessions()?;
                 let restored = Restored {
                     copy_of,
-                    lists: tx.restart_crls(now)?,
+                    lists: tx.restart_crls(now, highest)?,
                     jobs: tx.release_jobs(now)?,
                     drafts: dropped.len(),
                 };

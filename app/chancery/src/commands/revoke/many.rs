@@ -52,7 +52,7 @@ pub fn by_serial(
         Stopped::Unread(error) => unreadable(file, &error),
         Stopped::Failed(failure) => failure.advise(AGAIN),
     })?;
-    tally.outcome("line")
+    tally.outcome("line", 0)
 }
 
 /// Those that are in a file themselves.
@@ -74,18 +74,22 @@ pub fn brought(
         }
     }
     let context = Context::open(target)?;
+    let mut cas = 0;
     let revoked = certificates.chunks(MANY).try_for_each(|batch| {
         let brought = batch.iter().map(|(_, certificate)| certificate.clone()).collect();
         let fates = context.wait(context.operator.revoke_brought(brought, reason, comment.clone()))?;
         for ((place, certificate), fate) in batch.iter().zip(fates) {
             let serial = certificate.info().map(|info| info.serial).unwrap_or_default();
+            cas += usize::from(matches!(fate, Fate::Ca));
             tally.count(*place, &serial, fate);
         }
         Ok::<_, Failure>(())
     });
+    // A certificate often has the chain above it with it.
+    let beside = if tally.revoked + tally.already > 0 { cas } else { 0 };
     tally.tell(&context, "item")?;
     revoked.map_err(|failure| failure.advise(AGAIN))?;
-    tally.outcome("item")
+    tally.outcome("item", beside)
 }
 
 const AGAIN: &str = "run it again: what is revoked stays as it is";
@@ -152,8 +156,9 @@ impl Tally {
         self.told.push((line, wrong.to_owned()));
     }
 
-    fn outcome(&self, unit: &str) -> Result<(), Failure> {
-        match self.told.len() {
+    /// Of what was told, so many are no failure.
+    fn outcome(&self, unit: &str, fine: usize) -> Result<(), Failure> {
+        match self.told.len() - fine {
             0 => Ok(()),
             1 => Err(Failure::failed(format!("1 {unit} named nothing that could be revoked"))),
             many => Err(Failure::failed(format!("{many} {unit}s named nothing that could be revoked"))),
