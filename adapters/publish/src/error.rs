@@ -76,12 +76,19 @@ fn is_code_name(text: &str) -> bool {
 
 /// `UnknownIssuer` as `unknown issuer`.
 fn in_words(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
     let mut words = String::with_capacity(name.len() + 8);
-    for each in name.chars() {
-        if each.is_ascii_uppercase() && !words.is_empty() {
+    for (place, each) in letters.iter().enumerate() {
+        let after_small = place > 0 && !letters[place - 1].is_ascii_uppercase();
+        let before_small = place > 0 && letters.get(place + 1).is_some_and(char::is_ascii_lowercase);
+        // The last capital letter of several begins a word; the others are one of their own, such as CA.
+        if each.is_ascii_uppercase() && (after_small || before_small) {
             words.push(' ');
         }
-        words.push(each.to_ascii_lowercase());
+        let in_acronym = each.is_ascii_uppercase()
+            && (letters.get(place + 1).is_none_or(char::is_ascii_uppercase) && place > 0
+                || place > 0 && letters[place - 1].is_ascii_uppercase() && !before_small);
+        words.push(if in_acronym { *each } else { each.to_ascii_lowercase() });
     }
     words
 }
@@ -115,6 +122,17 @@ mod tests {
             (
                 certificate(CertificateError::Other(OtherError(Arc::new(Unnamed)))),
                 "invalid peer certificate: ca used as end entity",
+            ),
+            (
+                io::Error::new(io::ErrorKind::InvalidData, rustls::Error::AlertReceived(AlertDescription::UnknownCA)),
+                "received fatal alert: unknown CA",
+            ),
+            (
+                io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    rustls::Error::AlertReceived(AlertDescription::UnknownPSKIdentity),
+                ),
+                "received fatal alert: unknown PSK identity",
             ),
             (certificate(CertificateError::UnknownIssuer), "invalid peer certificate: unknown issuer"),
             (io::Error::new(io::ErrorKind::InvalidData, alert), "received fatal alert: handshake failure"),

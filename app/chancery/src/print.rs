@@ -99,7 +99,11 @@ pub fn out(text: &str) -> Result<(), Failure> {
 
 /// Writes a line to standard error, if there is anybody to read it: the exit code tells the same.
 pub fn complain(line: &str) {
-    let _ = writeln!(anstream::stderr(), "{line}");
+    let text = match anstream::stderr().current_choice() {
+        anstream::ColorChoice::Never => anstream::adapter::strip_str(line).to_string(),
+        _ => line.to_owned(),
+    };
+    chancery_machine::tell(&text);
 }
 
 fn json(value: &impl Serialize) -> Result<(), Failure> {

@@ -8,6 +8,6 @@ mod memory;
 mod system;
 mod telemetry;
 
-pub use logging::{Log, LogChoice, LogError, LogFormat, check_level, start_log};
+pub use logging::{Log, LogChoice, LogError, LogFormat, check_level, start_log, tell};
 pub use system::{SystemClock, SystemEntropy};
 pub use telemetry::{Telemetry, collector};

@@ -17,6 +17,7 @@ use tracing_subscriber::{Layer, fmt, registry};
 
 use self::keep::Keep;
 use self::stderr::Stderr;
+pub use self::stderr::tell;
 use crate::telemetry::{self, Sending, Telemetry};
 
 /// The DNS library warns of each answer that it does not like, in full, and whoever orders a certificate can send those;

@@ -83,8 +83,8 @@ pub fn cut(text: &str, most: usize) -> &str {
     text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Characters that make one name look like another (Unicode bidirectional controls and line separators).
-/// Whether a character changes how those around it are shown: what a name says must be what is seen.
+/// Whether a character changes how those around it are shown (Unicode bidirectional controls and line separators): what a
+/// name says must be what is seen.
 pub fn turns_text_around(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }

@@ -48,7 +48,7 @@ if (waiting) {
   const here = () => sessionStorage.setItem('here', Date.now());
   const reloaded = performance.getEntriesByType('navigation')[0]?.type === 'reload';
   if (!reloaded || !sessionStorage.getItem('here')) here();
-  for (const sign of ['keydown', 'pointerdown', 'pointermove', 'scroll']) addEventListener(sign, here, { passive: true });
+  for (const sign of ['keydown', 'pointerdown', 'wheel', 'touchmove']) addEventListener(sign, here, { passive: true });
   const lately = () => Date.now() - Number(sessionStorage.getItem('here')) < 30 * 60 * 1000;
   setInterval(() => {
     if (!document.hidden && untouched() && lately()) location.reload();

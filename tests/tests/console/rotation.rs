@@ -36,6 +36,9 @@ on_both_databases! {
         let [first, again] = [browser.post(&rotate, &fields).await, browser.post(&rotate, &fields).await];
         let secret = |page: &str| page.split("<code>chs_").nth(1).unwrap().split('<').next().unwrap().to_owned();
         assert_eq!(secret(&first.text()), secret(&again.text()));
+        // Only to whoever proves again who they are.
+        let stolen = browser.post(&rotate, &[("form", name.as_str()), ("current", "chs_guess")]).await;
+        assert!(stolen.status == 400 && !stolen.text().contains("<code>chs_"), "{}", stolen.text());
         // Another form is another wish, and there are two secrets already.
         let other = browser.post(&rotate, &[("form", "other"), ("current", &tenant.client_secret)]).await;
         assert_eq!(other.status, 400, "{}", other.text());

@@ -1,5 +1,6 @@
 //! A reseller's own API clients: seen, made, renewed and revoked by whoever is signed in, within what they may do themselves.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{Action, Client, ClientId, Scope, ScopeSet, Secret, SecretHash, Timestamp};
@@ -43,10 +44,9 @@ impl Console {
         new: NewClient,
         once: Option<Once<NewSecret>>,
     ) -> Result<Outcome<NewSecret>, ServiceError> {
-        let by = self.maker(session, current)?;
-        let (me, now, caller) = (self.clone(), self.kernel.now(), by.caller.clone());
-        let create = move |tx: &mut Tx<'_>| {
-            let latest = by.prove(tx, now)?;
+        let maker = Arc::new(self.maker(session, current)?);
+        let (me, now, by) = (self.clone(), self.kernel.now(), maker.clone());
+        let create = move |tx: &mut Tx<'_>, latest: Option<Timestamp>| {
             within(&by.caller, &new.scopes, "scope")?;
             let expires_at = new.expires_at(now);
             if let Some(end) = latest.filter(|end| expires_at.is_none_or(|own| own > *end)) {
@@ -66,7 +66,7 @@ impl Console {
             me.kernel.audit(tx, &by.caller, Action::ClientCreate, made.client.id, &detail)?;
             Ok(made)
         };
-        self.kernel.write_once(&caller, once, create).await
+        self.once_proven(maker, once, create).await
     }
 
     /// Adds a second secret to a client.
@@ -77,17 +77,36 @@ impl Console {
         id: ClientId,
         once: Option<Once<NewSecret>>,
     ) -> Result<Outcome<NewSecret>, ServiceError> {
-        let (me, by) = (self.clone(), self.maker(session, current)?);
-        let caller = by.caller.clone();
-        let rotate = move |tx: &mut Tx<'_>| {
+        let by = Arc::new(self.maker(session, current)?);
+        let (me, maker) = (self.clone(), by.clone());
+        let rotate = move |tx: &mut Tx<'_>, _| {
             let secret = draw_secret(me.kernel.entropy.as_ref());
             let (now, fresh) = (me.kernel.now(), hash_secret(secret.reveal()));
             let begin =
                 |client: Client| client.begin_rotation(fresh.clone(), now).map_err(|error| refusal("rotation", error));
-            let client = me.save_changed(tx, &by, id, Change::Renew(Action::ClientRotate), begin)?;
+            let client = me.save_changed(tx, &maker, id, Change::Renew(Action::ClientRotate), begin)?;
             Ok(NewSecret { client, secret })
         };
-        self.kernel.write_once(&caller, once, rotate).await
+        self.once_proven(by, once, rotate).await
+    }
+
+    /// Does what makes a secret. Also what was made before is shown again to somebody alone who proves who they are: a session
+    /// that was stolen must not see it.
+    async fn once_proven<F>(
+        &self,
+        by: Arc<Maker>,
+        once: Option<Once<NewSecret>>,
+        unit: F,
+    ) -> Result<Outcome<NewSecret>, ServiceError>
+    where
+        F: Fn(&mut Tx<'_>, Option<Timestamp>) -> Result<NewSecret, ServiceError> + Send + 'static,
+    {
+        let kernel = self.kernel.clone();
+        let proven = move |tx: &mut Tx<'_>| {
+            let latest = by.prove(tx, kernel.now())?;
+            kernel.do_once(tx, by.caller.reseller, once.as_ref(), |tx| unit(tx, latest))
+        };
+        self.kernel.store.write(proven).await
     }
 
     /// Drops the first secret, and with it the sessions that were begun with it. Of the client that is signed in, the one

@@ -70,7 +70,7 @@ fn revealed(context: &Context, title: &str, about: &str, id: &str, secret: &str)
         (trail("/console/clients", "API clients"))
         (heading(title, html! { (about) }, html! {}))
         section.card {
-            p.caution { "Keep it now: only its hash stays here, and nobody can show it again." }
+            p.caution { "Keep it now: nobody can look it up here later." }
             h2 { "Client id" } (copyable("the client id", id))
             h2 { "Client secret" } (copyable("the client secret", secret))
         }

@@ -64,7 +64,7 @@ fn told(made: &CreatedAccount) -> Value {
 pub(crate) fn shown_once(pasted: &Pasted) -> Markup {
     html! {
         section.card {
-            p.caution { "Keep the HMAC key now: only a sealed copy stays here, and nobody can show it again." }
+            p.caution { "Keep the HMAC key now: nobody can look it up here later." }
             h2 { "Key id" }
             (copyable("the key id", &pasted.kid))
             h2 { "HMAC key" }

@@ -25,12 +25,13 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
     let found = match query.filled("q") {
         Some(text) => {
             let mut items = door.services.accounts.search(&who.caller, text, LOOKED_THROUGH).await?;
+            cut = items.len() >= LOOKED_THROUGH as usize;
             match query.text("status") {
                 "active" => items.retain(|account| account.status() == AccountStatus::Active),
                 "suspended" => items.retain(|account| account.status() == AccountStatus::Suspended),
                 _ => {}
             }
-            cut = items.len() > PAGE as usize;
+            cut = cut || items.len() > PAGE as usize;
             items.truncate(PAGE as usize);
             Listed { items, next_cursor: None }
         }
@@ -50,7 +51,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
         (heading("Customers", html! { "Everybody you order certificates for." }, new))
         (search(&query))
         (table(&found.items, &query, now))
-        @if cut { p.muted { "Only the first " (PAGE) " are shown: search for more of the address." } }
+        @if cut { p.muted { "There may be more than the " (PAGE) " that are shown at most: search for more of the address." } }
         (pager(
             found.next_cursor.map(|next| link(PATH, &[("status", query.text("status")), ("cursor", &next)])),
             query.filled("cursor").map(|_| PATH),

@@ -90,7 +90,7 @@ fn revealed(context: &Context, code: &str, made: &Shown, audience: &str) -> Resp
         (trail(&format!("/console/operator/resellers/{code}"), code))
         (heading(made.text("name"), html! { "Its secret is shown only now." }, html! {}))
         section.card {
-            p.caution { "Hand it over safely: only its hash stays here, and nobody can show it again." }
+            p.caution { "Hand it over safely: nobody can look it up here later." }
             h2 { "Client id" } (copyable("the client id", made.text("id")))
             h2 { "Client secret" } (copyable("the client secret", made.text("secret")))
             h2 { "Audience" } (copyable("the audience", audience))

@@ -146,7 +146,11 @@ impl Files {
 
     /// The same in another folder. Key and certificate belong together.
     pub fn moved_to(self, folder: &Path, first_name: &str) -> Self {
-        let moved = |key: NewKey| NewKey { place: key_path(folder, first_name), ..key };
+        let moved = |key: NewKey| {
+            let place = key_path(folder, first_name);
+            // It was said of the place that it was ordered for alone that a key may be replaced there.
+            NewKey { replace: key.replace && place == key.place, place, ..key }
+        };
         Self { key: self.key.map(moved), certificate: certificate_path(folder, first_name) }
     }
 }
@@ -345,6 +349,11 @@ mod tests {
             (vec![], vec!["a.test-key.pem".to_owned(), "a.test.pem".to_owned()])
         );
         assert!(kept.is_at(&moved.key.as_ref().unwrap().place));
+        // Nor is one replaced there, though it might have been where it was ordered for.
+        let forced = keep_key(folder.path(), "a.test", &key(), true, "").unwrap();
+        let elsewhere = Files { key: Some(forced.clone()), certificate: certificate_path(folder.path(), "a.test") };
+        assert!(elsewhere.moved_to(other.path(), "a.test").finish("chain").is_err());
+        forced.give_up().unwrap();
         // Linked, and not yet removed from where it waited.
         fs::hard_link(other.path().join("a.test-key.pem"), &kept.waiting).unwrap();
         fs::hard_link(&kept.waiting, &kept.place).unwrap();

@@ -8,6 +8,7 @@ use clap::Args;
 use super::files::{Files, certificate_path};
 use super::follow::{Follow, FollowArgs};
 use super::journal::Journal;
+use super::name;
 use crate::failure::Failure;
 use crate::my::session::Session;
 use crate::my::show::OrTrouble;
@@ -32,17 +33,27 @@ pub async fn run(session: &Session, mut args: ResumeArgs) -> Result<(), Failure>
             .advise("name the profile of that service with --profile"));
     }
     let order = session.client.orders().get(&args.order).await.or_trouble(&session.trouble)?;
-    let names = order.identifiers.iter().filter_map(|name| Identifier::parse(&name.value).ok());
-    args.follow.require_fit(&names.collect::<Vec<_>>())?;
+    let to_show = order.authorizations.iter().filter(|one| one.status == "pending");
+    let to_show = to_show.filter_map(|one| Identifier::parse(&name(one)).ok());
+    args.follow.require_fit(&to_show.collect::<Vec<_>>())?;
     let out = args.out.as_ref().map(std::path::absolute).transpose().map_err(Failure::usage)?;
     let first = order.identifiers.first().map_or("certificate", |name| name.value.as_str());
     let files = match (journal, out) {
         (Some(journal), out) => {
-            let as_before = journal.challenge.and_then(|kind| kind.parse().ok());
+            let as_before = journal.challenge.as_ref().and_then(|kind| kind.parse().ok());
             args.follow.challenge = args.follow.challenge.or(as_before);
-            args.follow.webroot = args.follow.webroot.or(journal.webroot);
+            args.follow.webroot = args.follow.webroot.or(journal.webroot.clone());
             match out {
-                Some(out) => journal.files.moved_to(&out, first),
+                Some(out) if !out.is_dir() => {
+                    return Err(Failure::usage(format!("{} is not a folder", out.display())).advise("make it first"));
+                }
+                Some(out) => {
+                    let files = journal.files.moved_to(&out, first);
+                    let journal =
+                        Journal { files, challenge: args.follow.challenge.map(|kind| kind.to_string()), ..journal };
+                    journal.save(&args.order)?;
+                    journal.files
+                }
                 None => journal.files,
             }
         }
