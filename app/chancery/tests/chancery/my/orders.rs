@@ -4,6 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use super::shop::{Shop, mode};
+use crate::support::csr;
 
 const ACCOUNT: [&str; 2] = ["--account", "admin@customer.example"];
 
@@ -157,23 +158,7 @@ fn nothing_is_ordered_for_a_name_that_cannot_be_shown_as_is_asked_for() {
         let wrong = shop.my(&[&["order", "create", name, "--challenge", kind][..], &ACCOUNT].concat());
         assert!(wrong.code == 2 && wrong.stderr.contains(kind), "{wrong:?}");
     }
-    let (key, csr) = (shop.at_home("own.key"), shop.at_home("own.csr"));
-    let asked = Command::new("openssl")
-        .args([
-            "req",
-            "-new",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-            "-subj",
-            "/CN=*.w.test",
-        ])
-        .args(["-keyout", key.to_str().unwrap(), "-out", csr.to_str().unwrap()])
-        .output()
-        .unwrap();
-    assert!(asked.status.success(), "{}", String::from_utf8_lossy(&asked.stderr));
+    fs::write(shop.at_home("own.csr"), csr("*.w.test")).unwrap();
     let own = ["order", "create", "--csr", "own.csr", "--challenge", "http-01"];
     assert!(shop.my(&[&own[..], &ACCOUNT].concat()).line(2).contains("*.w.test"));
     assert_eq!(shop.json(&["order", "list"]), before);
