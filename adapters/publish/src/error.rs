@@ -74,23 +74,18 @@ fn is_code_name(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_uppercase()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// `UnknownIssuer` as `unknown issuer`.
+/// `UnknownIssuer` as `unknown issuer`; what is short for something, such as `CA`, stays as it is.
 fn in_words(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
-    let mut words = String::with_capacity(name.len() + 8);
-    for (place, each) in letters.iter().enumerate() {
-        let after_small = place > 0 && !letters[place - 1].is_ascii_uppercase();
-        let before_small = place > 0 && letters.get(place + 1).is_some_and(char::is_ascii_lowercase);
-        // The last capital letter of several begins a word; the others are one of their own, such as CA.
-        if each.is_ascii_uppercase() && (after_small || before_small) {
-            words.push(' ');
-        }
-        let in_acronym = each.is_ascii_uppercase()
-            && (letters.get(place + 1).is_none_or(char::is_ascii_uppercase) && place > 0
-                || place > 0 && letters[place - 1].is_ascii_uppercase() && !before_small);
-        words.push(if in_acronym { *each } else { each.to_ascii_lowercase() });
-    }
-    words
+    let is_small = |place: usize| letters.get(place).is_some_and(|letter| !letter.is_ascii_uppercase());
+    // A capital letter begins a word behind a small one, and before one.
+    let begins = |place: &usize| *place > 0 && !is_small(*place) && (is_small(place - 1) || is_small(place + 1));
+    let mut starts = vec![0];
+    starts.extend((0..letters.len()).filter(begins));
+    let ends = starts.iter().skip(1).copied().chain([letters.len()]);
+    let words = starts.iter().zip(ends).map(|(start, end)| letters[*start..end].iter().collect::<String>());
+    let is_short = |word: &str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase());
+    words.map(|word| if is_short(&word) { word } else { word.to_ascii_lowercase() }).collect::<Vec<_>>().join(" ")
 }
 
 /// An error with everything that caused it: libraries often name only the outermost layer.
