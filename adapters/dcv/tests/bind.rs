@@ -83,7 +83,7 @@ impl Bind {
             }
             zones += &format!("zone \"{zone}\" {{ type primary; file \"{file}\"; }};\n");
         }
-        let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        let port = chancery_testkit::free_port();
         let options = format!(
             "options {{ directory \"{0}\"; listen-on port {port} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }}; \
              pid-file none; session-keyfile none; dnssec-validation no; recursion yes; }};\ncontrols {{ }};\n{zones}",

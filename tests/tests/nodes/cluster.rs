@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use chancery_client::{Client, ClientCredentials};
 use chancery_testkit::dns::TestDns;
+use chancery_testkit::free_port;
 use chancery_testkit::tokens::{self, Tokens};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::process::{binary, free_port, get, program, signal};
+use crate::process::{binary, get, program, signal};
 use crate::site::{Site, every_name_here};
 
 /// How long a node may take to start.

@@ -6,10 +6,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use chancery_store::{Options, Store};
+use chancery_testkit::free_port;
 use tempfile::TempDir;
 
 use crate::postgres::{Postgres, execute, number};
-use crate::process::free_port;
 
 const RULES: &str = "local all all trust
 host all postgres 127.0.0.1/32 trust

@@ -7,10 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use chancery_testkit::free_port;
 use postgres::NoTls;
 use tempfile::TempDir;
 
-use crate::process::{free_port, signal, skip};
+use crate::process::{signal, skip};
 
 /// Changed settings make no difference to what is tested, only to how long it takes.
 const SETTINGS: &[&str] = &["listen_addresses=127.0.0.1", "max_connections=100", "timezone=UTC", "fsync=on"];

@@ -1,25 +1,10 @@
 //! What the tests know of processes and ports.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
-
-/// A port that nobody listens on at the moment. Below those that the system hands out for connections, since a server
-/// that is killed must find its port free when it comes back.
-pub(crate) fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    // Tests run side by side as processes: each begins at a place of its own.
-    let first = u16::try_from(std::process::id() % 500).unwrap() * 24;
-    loop {
-        let port = 20000 + (first + NEXT.fetch_add(1, Ordering::Relaxed)) % 12000;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
-}
 
 pub(crate) fn signal(child: &Child, name: &str) {
     let sent = Command::new("kill").args([format!("-{name}"), child.id().to_string()]).status().unwrap();

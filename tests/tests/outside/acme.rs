@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use chancery_testkit::free_port;
 use serde_json::{Value, json};
 
 use crate::answers::Answers;
-use crate::dev_server::{DevServer, free_port};
+use crate::dev_server::DevServer;
 
 /// A server, and where it looks for answers to challenges.
 pub(crate) struct AcmeServer {

@@ -200,7 +200,7 @@ mod slow {
         certbot.does(&Certbot::register(&customer));
         let port = acme.http01.to_string();
         // Nobody answers at the name: certbot says which name, and why.
-        let elsewhere = crate::dev_server::free_port().to_string();
+        let elsewhere = chancery_testkit::free_port().to_string();
         let unshown = certbot.fails(&Certbot::obtain(&elsewhere, &["-d", "a.certbot.test"]));
         assert!(unshown.contains("Domain: a.certbot.test") && unshown.contains("Detail:"), "{unshown}");
         let get = Certbot::obtain(&port, &["-d", "b.certbot.test"]);

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::dev_server::{DevServer, free_port, tool};
+use chancery_testkit::free_port;
+
+use crate::dev_server::{DevServer, tool};
 use crate::served::Served;
 
 mod slow {

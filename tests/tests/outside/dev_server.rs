@@ -84,11 +84,6 @@ impl DevServer {
     }
 }
 
-/// A port that nobody listens on at the moment.
-pub(crate) fn free_port() -> u16 {
-    std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
-}
-
 /// Looks until it is so; panics when half a minute has passed.
 pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);

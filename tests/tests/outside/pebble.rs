@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use chancery_testkit::free_port;
 use serde_json::{Value, json};
 
 use crate::acme::said;
-use crate::dev_server::{DevServer, free_port, installed};
+use crate::dev_server::{DevServer, installed};
 use crate::wire::{Seen, Wire, curl};
 
 /// A server in Pebble's place, on ports of its own.

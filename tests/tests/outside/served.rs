@@ -5,11 +5,12 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use chancery_testkit::free_port;
 use chancery_tests::node_script_with;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::dev_server::{free_port, tool, wait_for};
+use crate::dev_server::{tool, wait_for};
 
 /// The server and the provider, and what `dev.json` says of a `dev`.
 pub(crate) struct Served {

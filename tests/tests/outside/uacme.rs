@@ -65,7 +65,7 @@ impl<'a> Uacme<'a> {
     fn responder(&self) -> Responder {
         let child = Command::new("ualpn")
             .args(["--ipv4", "--bind", &format!("127.0.0.1@{}", self.acme.tls_alpn01)])
-            .args(["--connect", &format!("127.0.0.1@{}", crate::dev_server::free_port())])
+            .args(["--connect", &format!("127.0.0.1@{}", chancery_testkit::free_port())])
             .args(["--num-workers", "1", "--sock"])
             .arg(self.socket())
             .arg("--pidfile")

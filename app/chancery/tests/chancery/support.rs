@@ -9,6 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
+pub use chancery_testkit::free_port;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -208,11 +209,6 @@ impl Dev {
     pub fn admin(&self, path: &str) -> Answer {
         get(self.value("admin_url").strip_prefix("http://").unwrap(), path)
     }
-}
-
-/// A port that nobody listened on a moment ago.
-pub fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// Three ports that are free, whichever they are.

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use chancery_testkit::free_port;
 use tempfile::TempDir;
-
-use crate::load::free_port;
 
 pub(crate) struct Around {
     /// Where the DNS server for tests that comes with pebble listens.

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use chancery_bench::Server;
 use chancery_client::wire::ResellerAccountRequest;
+use chancery_testkit::free_port;
 use serde_json::Value;
 
-use crate::load::{Target, free_port};
+use crate::load::Target;
 
 /// A server that is to be measured; it ends with this.
 pub(crate) struct Contender {

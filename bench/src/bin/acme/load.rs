@@ -1,9 +1,7 @@
 //! The load, from `chancery bench acme`.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -42,18 +40,5 @@ impl Target {
         let output = child.wait_with_output().unwrap();
         let rounds = output.status.success().then(|| serde_json::from_slice::<Vec<Value>>(&output.stdout).unwrap());
         rounds.map(|mut rounds| rounds.remove(0))
-    }
-}
-
-/// A port that nobody has, and that is given to nobody who asks for any: below those that the system gives out.
-pub(crate) fn free_port() -> u16 {
-    static TAKEN: AtomicU16 = AtomicU16::new(0);
-    // Those of two runs at a time are not the same.
-    let first = 20_000 + (std::process::id() % 100) as u16 * 100;
-    loop {
-        let port = first + TAKEN.fetch_add(1, Ordering::Relaxed);
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::process::Command;
 
+use chancery_testkit::free_port;
 use serde_json::json;
 
 use crate::around::{Around, Running, local};
 use crate::contender::Contender;
-use crate::load::{Target, free_port};
+use crate::load::Target;
 
 /// It looks at applicants on this port alone.
 const HTTP01_PORT: u16 = 80;
