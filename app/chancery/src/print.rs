@@ -58,6 +58,11 @@ impl Printer {
         out(&lines)
     }
 
+    /// Something with a secret that is shown only this once; `lost` is what to do where it cannot be.
+    pub fn secret(self, record: &Record, note: &str, lost: impl std::fmt::Display) -> Result<(), Failure> {
+        self.record(record, Some(note)).map_err(|failure| failure.advise(lost))
+    }
+
     /// Many things of one kind. People see the columns named; JSON has everything.
     pub fn table(self, columns: &[&'static str], records: &[Record]) -> Result<(), Failure> {
         let widest = if io::stdout().is_terminal() { WIDEST } else { usize::MAX };

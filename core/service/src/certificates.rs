@@ -294,7 +294,7 @@ pub(crate) fn revoke(
     revocation: Revocation,
 ) -> Result<Revoking, ServiceError> {
     let (now, reason, was_active) = (kernel.now(), revocation.reason, certificate.revocation().is_none());
-    let revoked = certificate.clone().revoke(revocation, now);
+    let revoked = certificate.clone().revoke(revocation.clone(), now);
     if let Some(revoked) = &revoked {
         tx.store_revocation(revoked)?;
         if let (true, Some(issued)) = (was_active, revoked.issued()) {
@@ -312,13 +312,11 @@ pub(crate) fn revoke(
         kernel.audit_as(tx, reseller, actor, origin, action, subject, &detail)
     };
     if let Some(revoked) = revoked {
-        write_down(Action::CertificateRevoke, revocation_detail(&revoked))?;
+        write_down(Action::CertificateRevoke, revocation_detail(&revoked, &revocation))?;
         return Ok(Revoking::Done(revoked));
     }
     if is_blocked_now {
-        let mut detail = revocation_detail(&certificate);
-        detail["reason"] = reason.as_str().into();
-        write_down(Action::CertificateBlockKey, detail)?;
+        write_down(Action::CertificateBlockKey, revocation_detail(&certificate, &revocation))?;
     }
     Ok(match was_active {
         true => Revoking::Nothing { certificate, key_is_blocked: compromised.is_some() },
@@ -347,14 +345,17 @@ pub(crate) fn why_nothing(certificate: &CertificateRecord, key_is_blocked: bool,
 }
 
 /// What the audit trail says of a revocation.
-pub(crate) fn revocation_detail(revoked: &CertificateRecord) -> Value {
-    let reason = revoked.revocation().map(|revocation| revocation.reason.as_str());
-    let names: Vec<_> = revoked.identifiers.iter().map(ToString::to_string).collect();
-    json!({
-        "account": revoked.account.to_string(),
-        "order": revoked.order.to_string(),
+pub(crate) fn revocation_detail(certificate: &CertificateRecord, revocation: &Revocation) -> Value {
+    let names: Vec<_> = certificate.identifiers.iter().map(ToString::to_string).collect();
+    let mut detail = json!({
+        "account": certificate.account.to_string(),
+        "order": certificate.order.to_string(),
         "names": names,
-        "serial": revoked.issued().map(|issued| &issued.serial),
-        "reason": reason,
-    })
+        "serial": certificate.issued().map(|issued| &issued.serial),
+        "reason": revocation.reason.as_str(),
+    });
+    if let Some(comment) = &revocation.comment {
+        detail["comment"] = comment.as_str().into();
+    }
+    detail
 }

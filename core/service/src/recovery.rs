@@ -226,10 +226,10 @@ fn revoke_precertificate(
     shown: &PrecertificateRow,
     revocation: &Revocation,
 ) -> Result<UnorderedFate, ServiceError> {
-    let Revocation { at, reason, .. } = revocation;
+    let Revocation { at, reason, comment } = revocation;
     let new = tx.revoke_precertificate(&shown.serial, *reason, *at)?;
     if block_if_compromised(kernel, tx, Some(&shown.key_hash), Some(&shown.der), *reason)? || new {
-        let detail = json!({"serial": shown.serial, "reason": reason.as_str()});
+        let detail = json!({"serial": shown.serial, "reason": reason.as_str(), "comment": comment});
         let (reseller, order) = (Some(shown.reseller), shown.order.to_string());
         kernel.audit_as(tx, reseller, actor, origin, Action::PrecertificateRevoke, order, &detail)?;
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chancery_domain::{AccountId, Action, Order, RevocationReason};
+use chancery_domain::{AccountId, Action, Order, Revocation, RevocationReason};
 use chancery_store::{OrdersOf, Tx};
 
 use crate::accounts::{Ending, claim_live};
@@ -123,9 +123,10 @@ pub(crate) fn revoke(
     id: AccountId,
     most: u32,
 ) -> Result<usize, ServiceError> {
-    let revoked = tx.revoke_some(id, REASON, kernel.now(), most)?;
+    let revocation = Revocation { at: kernel.now(), reason: REASON, comment: None };
+    let revoked = tx.revoke_some(id, revocation.reason, revocation.at, most)?;
     for certificate in &revoked {
-        let mut detail = revocation_detail(certificate);
+        let mut detail = revocation_detail(certificate, &revocation);
         detail["because"] = Action::AccountTerminate.as_str().into();
         kernel.audit(tx, caller, Action::CertificateRevoke, certificate.id, &detail)?;
     }

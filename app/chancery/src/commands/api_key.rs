@@ -45,7 +45,9 @@ pub fn run(target: &Target, command: ApiKeyCommand) -> Result<(), Failure> {
                 true => "The key is shown only now: keep it safe.",
                 false => "The key is shown only now. It is not taken yet: identity.api_keys is false.",
             };
-            context.printer.record(&record, Some(note))
+            let id = made.key.id;
+            let lost = format!("the key {id} was made, but nobody has it: chancery api-key revoke {id}");
+            context.printer.secret(&record, note, lost)
         }
         ApiKeyCommand::List { reseller } => {
             let keys = context.wait(context.operator.api_keys(&reseller))?;

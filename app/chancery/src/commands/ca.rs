@@ -115,12 +115,11 @@ pub fn run(target: &Target, command: CaCommand) -> Result<(), Failure> {
         CaCommand::Create { kind, name, keys, inactive } => {
             let state = if inactive { IssuerState::Retired } else { IssuerState::Active };
             let made = context.wait(operator.create_issuer(NewIssuer { key: kind, name, place: keys, state }))?;
-            let record = with_home(&context.wait(operator.key_homes())?, &made);
             let sentence = match inactive {
                 true => "It issues nothing before `chancery ca activate`.",
                 false => "It may issue now; every node follows within seconds.",
             };
-            printer.record(&record, Some(sentence))
+            printer.record(&with_key(&context, &made)?, Some(sentence))
         }
         CaCommand::Rotate { ca, keys } => {
             let rotated = context.wait(operator.rotate_issuer(&ca, keys))?;
@@ -137,13 +136,13 @@ pub fn run(target: &Target, command: CaCommand) -> Result<(), Failure> {
         CaCommand::Retire { ca } => {
             let retired = context.wait(operator.retire_issuer(&ca))?;
             let sentence = format!("{} issues no more; every node follows within seconds.", retired.name);
-            printer.say(&sentence, &shown(&retired))
+            printer.say(&sentence, &with_key(&context, &retired)?)
         }
         CaCommand::RevokeIssuer { ca, reason, yes } => revoke(&context, &ca, reason, yes),
         CaCommand::Activate { ca } => {
             let active = context.wait(operator.activate_issuer(&ca))?;
             let sentence = format!("{} may issue; every node follows within seconds.", active.name);
-            printer.say(&sentence, &shown(&active))
+            printer.say(&sentence, &with_key(&context, &active)?)
         }
         CaCommand::Request { ca } => {
             let request = context.wait(operator.request_chain(&ca))?;
@@ -224,7 +223,7 @@ fn revoke(context: &Context, ca: &str, reason: RevocationReason, yes: bool) -> R
             "\nNo active CA may sign {key} certificates of the profile {profile}: see `ca create`."
         ));
     }
-    context.printer.say(&sentence, &shown(&revoked.issuer))
+    context.printer.say(&sentence, &with_key(context, &revoked.issuer).unwrap_or_else(|_| shown(&revoked.issuer)))
 }
 
 /// The CAs, one a line.
@@ -235,6 +234,10 @@ pub fn list(context: &Context, issuers: &[IssuerDetails]) -> Result<(), Failure>
 }
 
 /// A CA, and where its key is.
+fn with_key(context: &Context, issuer: &IssuerDetails) -> Result<Record, Failure> {
+    Ok(with_home(&context.wait(context.operator.key_homes())?, issuer))
+}
+
 fn with_home(homes: &HashMap<IssuerId, KeyHome>, issuer: &IssuerDetails) -> Record {
     let (home, mut record) = (homes.get(&issuer.id), shown(issuer));
     record.0.push(("key_in", home.map(|home| home.place.as_str()).into()));
@@ -275,7 +278,7 @@ fn show(context: &Context, ca: &str, pem: bool) -> Result<(), Failure> {
     if pem {
         return out(&issuer.certificate.to_pem());
     }
-    let mut record = with_home(&context.wait(context.operator.key_homes())?, issuer);
+    let mut record = with_key(context, issuer)?;
     let profiles: Vec<_> =
         context.operator.profiles_of(&issuers, issuer.id).iter().map(|name| name.to_string()).collect();
     record.0.push(("profiles", profiles.into()));

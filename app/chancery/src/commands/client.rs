@@ -1,4 +1,5 @@
-use chancery_domain::{Client, ClientId, Name, ScopeSet};
+use chancery_domain::{Client, ClientId, Clock, Name, ScopeSet};
+use chancery_machine::SystemClock;
 use chancery_service::identity::{NewClient, NewSecret};
 use clap::Subcommand;
 
@@ -57,18 +58,29 @@ pub fn run(target: &Target, command: ClientCommand) -> Result<(), Failure> {
             let scopes = scope.unwrap_or_else(ScopeSet::all);
             let new = NewClient { name, scopes, expires_in_days };
             let made = context.wait(context.operator.create_client(&reseller, new))?;
+            let id = made.client.id;
+            let lost = format!("the client {id} was made, but nobody has its secret: chancery client disable {id}");
             let note = "The secret is shown only now: keep it safe.";
-            context.printer.record(&revealed(&context, &reseller, &made), Some(note))
+            context.printer.secret(&revealed(&context, &reseller, &made), note, lost)
         }
         ClientCommand::List { reseller } => list(&context, reseller),
         ClientCommand::Rotate { client_id, finish: false } => {
             let made = context.wait(context.operator.begin_rotation(client_id))?;
             let reseller = code(&context, &made.client)?;
+            let works = match (made.client.is_live(SystemClock.now()), made.client.disabled) {
+                (true, _) => "Both secrets work now",
+                (false, true) => "Neither secret works now, for the client is disabled",
+                (false, false) => "Neither secret works now, for the client has expired",
+            };
             let note = format!(
-                "Both secrets work now, and this one is shown only now. When it is in use everywhere: \
+                "{works}, and this one is shown only now. When it is in use everywhere: \
                  chancery client rotate {client_id} --finish"
             );
-            context.printer.record(&revealed(&context, &reseller, &made), Some(&note))
+            let lost = format!(
+                "nobody has the second secret of {client_id}, and the first stays as it is: do not finish this rotation, but \
+                 make another client"
+            );
+            context.printer.secret(&revealed(&context, &reseller, &made), &note, lost)
         }
         ClientCommand::Rotate { client_id, finish: true } => {
             let client = context.wait(context.operator.finish_rotation(client_id))?;

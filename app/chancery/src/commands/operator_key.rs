@@ -32,7 +32,9 @@ pub fn run(target: &Target, command: OperatorKeyCommand) -> Result<(), Failure> 
             record.0.extend(shown(&made.key).0.into_iter().filter(|(name, _)| *name != "key_id"));
             let at = format!("{}{}", context.installation.urls.base_url, chancery_console::PATH);
             let note = format!("The key is shown only now: keep it safe. It signs in at {at}.");
-            context.printer.record(&record, Some(&note))
+            let id = made.key.id;
+            let lost = format!("the key {id} was made, but nobody has it: chancery operator-key revoke {id}");
+            context.printer.secret(&record, &note, lost)
         }
         OperatorKeyCommand::List => {
             let keys = context.wait(context.operator.operator_keys())?;

@@ -238,7 +238,9 @@ fn a_revoked_ca_is_shown_as_such_and_doctor_tells() {
     assert_eq!((&done["state"], &done["revocation_reason"]), (&json!("revoked"), &json!("keyCompromise")));
     assert!(configured.run(&revoke).stdout.contains("was revoked already"));
     assert_eq!(configured.run(&["ca", "show", name, "--json"]).json()["state"], "revoked");
+    assert_eq!(done["key_in"], "database");
     assert!(configured.run(&["ca", "activate", name]).line(1).contains("is revoked, for good"));
+    assert!(configured.run(&["ca", "rotate", name]).line(1).contains("is revoked; make a new CA instead"));
     let doctor = configured.run(&["doctor", "--json"]);
     assert!(doctor.stdout.contains(&format!("{name} is revoked since")), "{doctor:?}");
     let noted = configured.run(&["audit", "--action", "issuer.revoke", "--json"]).json();

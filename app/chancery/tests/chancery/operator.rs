@@ -1,5 +1,7 @@
 //! The operator's commands, beside a running service: what they print for scripts, and what they change.
 
+use std::fs::File;
+
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -93,6 +95,18 @@ fn a_client_lives_through_its_commands() {
     dev_until_token(&mut dev, id, second, true);
 
     assert_eq!(json_in(place.path(), &["client", "disable", id])["status"], "disabled");
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let mut rotate = chancery();
+    let unseen = rotate.args(["client", "rotate", id, "--data-dir"]).arg(place.path()).stdout(full).output().unwrap();
+    let told = String::from_utf8(unseen.stderr).unwrap();
+    assert!(
+        unseen.status.code() == Some(1) && told.contains(&format!("nobody has the second secret of {id}")),
+        "{told}"
+    );
+    json_in(place.path(), &["client", "rotate", id, "--finish"]);
+    let neither = outcome(chancery().args(["client", "rotate", id, "--data-dir"]).arg(place.path())).stdout;
+    assert!(neither.contains("Neither secret works now, for the client is disabled"), "{neither}");
+    json_in(place.path(), &["client", "rotate", id, "--finish"]);
     until_status(&mut dev, &bearer, 401);
     assert_eq!(json_in(place.path(), &["client", "enable", id])["status"], "active");
     until_status(&mut dev, &bearer, 200);

@@ -48,7 +48,8 @@ fn many_certificates_are_revoked_by_a_file_under_a_running_service() {
     let again = outcome(revoke(place.path(), "-", &["--json"]).stdin(input)).json();
     assert_eq!((&again["revoked"], &again["already"], &again["problems"]), (&json!(0), &json!(2), &json!([])));
     let audit = json_in(place.path(), &["audit", "--action", "certificate.revoke"]);
-    assert_eq!(audit.as_array().unwrap().len(), 2, "{audit}");
+    let comments: Vec<_> = audit.as_array().unwrap().iter().map(|line| &line["detail"]["comment"]).collect();
+    assert_eq!(comments, ["incident 7"; 2], "{audit}");
     // With the CA above it, as clients keep it.
     fs::write(place.path().join("chain.pem"), &chains[0]).unwrap();
     let mut command = chancery();
@@ -58,6 +59,11 @@ fn many_certificates_are_revoked_by_a_file_under_a_running_service() {
         chain.code == 0 && chain.stdout.contains("1 revoked already") && chain.stdout.contains("of a CA"),
         "{chain:?}"
     );
+    // One that nothing in the file was issued by is not there by the way.
+    let others = json_in(place.path(), &["ca", "show", "Chancery Dev Issuing CA E2"]);
+    fs::write(place.path().join("chain.pem"), chains[0].clone() + others["certificate"].as_str().unwrap()).unwrap();
+    let with_another = outcome(&mut command);
+    assert!(with_another.line(1).contains("1 item named nothing that could be revoked"), "{with_another:?}");
     let missing = outcome(&mut revoke(place.path(), "nowhere", &[]));
     assert!(missing.line(2).contains("cannot read nowhere"), "{missing:?}");
 }

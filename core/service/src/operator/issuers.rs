@@ -70,10 +70,7 @@ impl Operator {
     pub async fn rotate_issuer(&self, which: &str, place: Option<KeyPlace>) -> Result<RotatedIssuer, ServiceError> {
         let records = self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?;
         let old = find_issuing(&records, which)?;
-        if old.state == IssuerState::Retired {
-            return Err(refusal(format!("{} is retired already; make a new CA instead", old.name)));
-        }
-        require_no_preference(old)?;
+        require_rotatable(old)?;
         let root = records.iter().find(|record| Some(record.id) == old.parent);
         let root = root.ok_or_else(|| ServiceError::internal("an issuing CA without a root"))?;
         let key = key_of(&details(old)?).ok_or_else(|| ServiceError::internal("a CA with a strange key"))?;
@@ -84,7 +81,7 @@ impl Operator {
             .store
             .write(move |tx| {
                 let before = tx.claim_issuers()?;
-                before.iter().filter(|record| record.id == old).try_for_each(require_no_preference)?;
+                before.iter().filter(|record| record.id == old).try_for_each(require_rotatable)?;
                 me.add(tx, &before, &new, &json!({"name": new.name, "succeeds": old.to_string()}))?;
                 let old = me.change(tx, &before, old, IssuerState::Retired, Action::IssuerRetire)?;
                 Ok(RotatedIssuer { old, new: details(&new)? })
@@ -231,7 +228,12 @@ fn issues(record: &IssuerRecord) -> bool {
     record.kind == IssuerKind::Issuing && record.state == IssuerState::Active && record.revocation.is_none()
 }
 
-fn require_no_preference(old: &IssuerRecord) -> Result<(), ServiceError> {
+/// That a CA issues, and that a successor can take its place at once.
+fn require_rotatable(old: &IssuerRecord) -> Result<(), ServiceError> {
+    if old.revocation.is_some() || old.state == IssuerState::Retired {
+        let standing = if old.revocation.is_some() { "revoked" } else { "retired already" };
+        return Err(refusal(format!("{} is {standing}; make a new CA instead (`ca create`)", old.name)));
+    }
     let IssuerRecord { name, preferred: Some(preferred), .. } = old else { return Ok(()) };
     Err(refusal(format!(
         "clients of {name} are given chain {}, which a successor does not have yet; make one that does not issue \

@@ -1,11 +1,12 @@
 //! Many at once, by a file of serial numbers or of certificates.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use chancery_domain::{Comment, RevocationReason};
-use chancery_pki::Kept;
+use chancery_pki::{Certificate, Kept};
 use chancery_service::operator::{Fate, MANY};
 use serde_json::{Value, json};
 
@@ -74,22 +75,42 @@ pub fn brought(
         }
     }
     let context = Context::open(target)?;
-    let mut cas = 0;
+    let (mut issuers, mut cas) = (HashSet::new(), Vec::new());
     let revoked = certificates.chunks(MANY).try_for_each(|batch| {
         let brought = batch.iter().map(|(_, certificate)| certificate.clone()).collect();
         let fates = context.wait(context.operator.revoke_brought(brought, reason, comment.clone()))?;
         for ((place, certificate), fate) in batch.iter().zip(fates) {
             let serial = certificate.info().map(|info| info.serial).unwrap_or_default();
-            cas += usize::from(matches!(fate, Fate::Ca));
+            match fate {
+                Fate::Revoked | Fate::Already => drop(issuers.insert(certificate.issuer_text())),
+                Fate::Ca => cas.push(certificate),
+                Fate::Unknown | Fate::NothingToRevoke | Fate::NotTaken(_) => {}
+            }
             tally.count(*place, &serial, fate);
         }
         Ok::<_, Failure>(())
     });
-    // A certificate often has the chain above it with it.
-    let beside = if tally.revoked + tally.already > 0 { cas } else { 0 };
     tally.tell(&context, "item")?;
     revoked.map_err(|failure| failure.advise(AGAIN))?;
-    tally.outcome("item", beside)
+    tally.outcome("item", above(issuers, cas))
+}
+
+/// How many of these CAs are above what these names have issued: a certificate often has its chain with it, and nobody means
+/// to revoke that.
+fn above(mut issuers: HashSet<String>, mut cas: Vec<&Certificate>) -> usize {
+    let all = cas.len();
+    let mut left = usize::MAX;
+    while cas.len() < left {
+        left = cas.len();
+        cas.retain(|ca| {
+            let is_above = issuers.contains(&ca.subject_text());
+            if is_above {
+                issuers.insert(ca.issuer_text());
+            }
+            !is_above
+        });
+    }
+    all - left
 }
 
 const AGAIN: &str = "run it again: what is revoked stays as it is";
@@ -112,7 +133,8 @@ fn in_batches(
         more = input.read_until(b'\n', &mut line).map_err(Stopped::Unread)? > 0;
         number += 1;
         let text = String::from_utf8_lossy(&line);
-        let text = text.split('#').next().unwrap_or_default().trim();
+        // Editors of some systems begin a file with a mark of its encoding.
+        let text = text.trim_start_matches('\u{feff}').split('#').next().unwrap_or_default().trim();
         match (text.is_empty(), serial(text)) {
             (true, _) => {}
             (false, Ok(serial)) => batch.push((number, serial)),
@@ -208,7 +230,7 @@ mod tests {
     #[test]
     fn lines_are_handed_over_in_batches_and_wrong_ones_keep_no_other() {
         let many: String = (0..MANY + 1).map(|number| format!("{number:04x}\n")).collect();
-        let text = format!("# incident 7\n\n{many}xyz\n  4A:0B # the last\r\n00ff");
+        let text = format!("\u{feff}# incident 7\n\n{many}xyz\n  4A:0B # the last\r\n00ff");
         let (mut tally, mut batches) = (Tally::default(), Vec::new());
         let done = in_batches(text.as_bytes(), &mut tally, |serials| {
             let fates = serials.iter().map(|serial| if serial == "00ff" { Fate::Unknown } else { Fate::Revoked });
