@@ -62,7 +62,7 @@ pub struct Kernel {
     pub(crate) long_lists: LongLists,
     pub(crate) turns: Turns,
     /// This process, as its jobs are leased to.
-    pub(crate) node: String,
+    pub node: String,
     jobs: mpsc::UnboundedSender<Fresh>,
     waiting: Mutex<Option<mpsc::UnboundedReceiver<Fresh>>>,
     refusals: mpsc::Sender<AuditRecord>,

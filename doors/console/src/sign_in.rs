@@ -4,8 +4,10 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{ClientId, Secret};
 use chancery_http::{Door, RefusalNote, origin};
+use chancery_service::ServiceError;
 use chancery_service::console::{NewSession, SignInCredentials, SignInRefusal};
 use http::header::{RETRY_AFTER, SET_COOKIE};
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use maud::{Markup, html};
 
@@ -42,7 +44,7 @@ pub(crate) async fn enter(State(door): State<Door>, posted: Posted) -> Result<Re
         None => SignInCredentials::Client { id: id.clone(), secret: secret("client_secret") },
     };
     match door.services.console.sign_in(shown_by, origin(&parts)).await {
-        Ok(session) => Ok(entered(&session, &next)),
+        Ok(session) => Ok(entered(&door, &parts, &session, &next).await),
         Err(SignInRefusal::Service(error)) => Err(error.into()),
         Err(refusal) => {
             let field = if form.has("operator_key") { "operator_key" } else { "client_secret" };
@@ -51,13 +53,25 @@ pub(crate) async fn enter(State(door): State<Door>, posted: Posted) -> Result<Re
     }
 }
 
-/// Goes on with the cookie of a new session.
-pub(crate) fn entered(session: &NewSession, next: &str) -> Response {
+/// Goes on with the cookie of a new session. The one that the browser had ends: nobody could sign out of it any more.
+pub(crate) async fn entered(door: &Door, parts: &Parts, session: &NewSession, next: &str) -> Response {
+    if let Err(error) = end_before(door, parts).await {
+        tracing::warn!(%error, "could not end a session of the console that another took the place of");
+    }
     let NewSession { token, lasts } = session;
     let mut response = see_other(next);
     let age = lasts.as_secs();
     set_cookie(&mut response, &format!("{SESSION}={}; Path=/; Max-Age={age}{FLAGS}", token.reveal()));
     response
+}
+
+async fn end_before(door: &Door, parts: &Parts) -> Result<(), ServiceError> {
+    let console = &door.services.console;
+    let Some(token) = cookie(&parts.headers, SESSION) else { return Ok(()) };
+    match console.resume(token, origin(parts)).await? {
+        Some(before) => console.sign_out(&before, token).await,
+        None => Ok(()),
+    }
 }
 
 pub(crate) async fn leave(State(door): State<Door>, signed: Signed) -> Result<Response, Refused> {

@@ -52,7 +52,7 @@ pub(crate) async fn come_back(
     let ticket = cookie(&parts.headers, TICKET).unwrap_or_default();
     let arrived = door.services.console.arrive(&slug, ticket, answer, origin(&parts)).await;
     let mut response = match arrived {
-        Ok((session, next)) => entered(&session, local(&next).unwrap_or("/console")),
+        Ok((session, next)) => entered(&door, &parts, &session, local(&next).unwrap_or("/console")).await,
         Err(SignInRefusal::Service(error)) => return Err(error.into()),
         Err(refusal) => refused(&door, &refusal, Theme::of(&parts.headers), "/console", "", FIELD),
     };

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use chancery_domain::PageRequest;
+use chancery_store::AuditFilter;
 use chancery_tests::on_both_databases;
 
 use crate::browser::Browser;
@@ -23,6 +25,21 @@ on_both_databases! {
         assert!(page.contains("NORTH") && page.contains("Overview"), "{page}");
         // Whoever is in already goes on.
         assert_eq!(browser.get("/console/sign-in").await.status, 303);
+    }
+
+    async fn a_session_ends_where_another_takes_its_place(world: World) {
+        let (north, south) = (world.tenant("NORTH").await, world.tenant("SOUTH").await);
+        let mut browser = Browser::of(&world, &north).await;
+        let (mut thief, mut elsewhere) = (browser.copy(), Browser::of(&world, &north).await);
+        assert_eq!(browser.sign_in(&south.client_id, "chs_wrong").await.status, 401);
+        assert_eq!(thief.get("/console").await.status, 200);
+        assert_eq!(browser.sign_in(&south.client_id, &south.client_secret).await.status, 303);
+        assert!(browser.look("/console").await.contains("SOUTH"));
+        assert_eq!(thief.get("/console").await.status, 303);
+        assert_eq!(elsewhere.get("/console").await.status, 200);
+        let filter = AuditFilter { action: Some("console.sign_out".to_owned()), ..AuditFilter::default() };
+        let left = world.services.audit.list(filter, PageRequest { limit: 10, after: None }).await.unwrap();
+        assert_eq!(left.iter().map(|line| &line.actor).collect::<Vec<_>>(), [&north.client_id]);
     }
 
     async fn a_page_that_was_asked_for_is_gone_back_to_and_no_other_host(world: World) {

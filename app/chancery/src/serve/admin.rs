@@ -121,7 +121,7 @@ async fn readyz(State(health): State<Health>) -> Response {
     if let Some(token) = health.token() {
         checks["token"] = shown(token);
     }
-    (status, Json(json!({"ready": ready, "checks": checks}))).into_response()
+    (status, Json(json!({"ready": ready, "node": health.kernel.node, "checks": checks}))).into_response()
 }
 
 async fn render(State((health, metrics)): State<(Health, PrometheusHandle)>) -> impl IntoResponse {

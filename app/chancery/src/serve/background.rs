@@ -88,7 +88,7 @@ fn spawn<F>(
 }
 
 /// What this machine is called, for people who look at a list of them.
-fn host_name() -> String {
+pub fn host_name() -> String {
     let said = std::env::var("HOSTNAME").ok().or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());
     let said = said.unwrap_or_default();
     let plain: String = said.trim().chars().filter(|letter| !letter.is_control()).take(100).collect();

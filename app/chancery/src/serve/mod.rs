@@ -191,6 +191,8 @@ pub async fn run(
         }
     });
 
+    // `chancery doctor` looks for it there. Where this fails, it is tried again, and told.
+    let _listed = assembled.services.nodes.announce(&background::host_name(), VERSION, SystemClock.now()).await;
     health.set_ready(true);
     ready()?;
     let ended = tokio::select! {

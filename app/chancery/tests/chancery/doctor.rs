@@ -344,6 +344,14 @@ fn a_port_is_free_or_served_by_us_or_told() {
     assert_eq!(told.wrong(), Vec::new());
     let said = told.json.to_string();
     assert!(said.contains("runs, and is ready") && said.contains("served by the running service"), "{said}");
+    // Of somebody else it is.
+    let stranger = Patient::well();
+    let mut command = stranger.command(&[]);
+    let ports = [("LISTEN", &serving.api), ("ADMIN_LISTEN", &serving.admin)];
+    command.envs(ports.map(|(setting, at)| (format!("CHANCERY__SERVER__{setting}"), at)));
+    let wrong = Told::of(outcome(&mut command)).wrong();
+    let checks: Vec<_> = wrong.iter().map(|(level, check, _)| (level.as_str(), check.as_str())).collect();
+    assert_eq!(checks, [("problem", "service"), ("problem", "ports"), ("problem", "ports")], "{wrong:#?}");
     fs::write(patient.file("kek.json"), "{}").unwrap();
     let wrong = beside().wrong();
     assert!(wrong.iter().any(|(_, check, _)| check == "configuration"), "{wrong:#?}");

@@ -25,13 +25,16 @@ const DAY: Duration = Duration::from_secs(86_400);
 const TOLERANCE: Duration = Duration::from_secs(5);
 const FAR: Duration = Duration::from_secs(60);
 
-/// Gives the roots that are above our CAs, where they can be read.
-pub(super) fn look(
-    installation: &Installation,
-    thorough: bool,
-    now: Timestamp,
-    report: &mut Report,
-) -> Option<Vec<Certificate>> {
+/// What a database says that others have to know.
+pub(super) struct Told {
+    /// Those that are above our CAs.
+    pub(super) roots: Vec<Certificate>,
+    /// The services that run on it, by their ids.
+    pub(super) nodes: Vec<String>,
+}
+
+/// Gives what it says, where it can be read.
+pub(super) fn look(installation: &Installation, thorough: bool, now: Timestamp, report: &mut Report) -> Option<Told> {
     let database = &installation.database;
     if let DatabaseUrl::Sqlite(path) = database
         && !path.exists()
@@ -74,15 +77,16 @@ pub(super) fn look(
     let examined = Threads::start().map_err(|error| error.to_string()).and_then(|threads| {
         let store = Store::open_untouched(database, &quiet(installation)).map_err(|error| error.to_string())?;
         let examination = threads.run(examine(&store, &keyring, &ca_keys)).map_err(|error| error.to_string())?;
-        let read = |tx: &mut Tx<'_>| Ok::<_, StoreError>((tx.issuers()?, tx.chains()?));
-        let (issuers, chains) = threads.run(store.read(read)).map_err(|error| error.to_string())?;
-        Ok((examination, issuers, chains))
+        let read = |tx: &mut Tx<'_>| Ok::<_, StoreError>((tx.issuers()?, tx.chains()?, tx.nodes(u32::MAX)?));
+        let (issuers, chains, nodes) = threads.run(store.read(read)).map_err(|error| error.to_string())?;
+        Ok((examination, issuers, chains, nodes))
     });
     match examined {
-        Ok((examination, issuers, chains)) => {
+        Ok((examination, issuers, chains, nodes)) => {
             judge(installation, &examination, now, report);
             signing::judge(&installation.settings.issuing, &issuers, now, report);
-            Some(roots(&issuers, &chains))
+            let nodes = nodes.into_iter().map(|node| node.id).collect();
+            Some(Told { roots: roots(&issuers, &chains), nodes })
         }
         Err(error) => {
             report.problem("database", format!("cannot be read: {error}"), DAMAGED);

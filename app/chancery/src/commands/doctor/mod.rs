@@ -56,9 +56,9 @@ fn look(mut installation: Installation, args: &DoctorArgs, report: &mut Report) 
         report.warn("configuration", warning, "change what it names, or leave it as it is");
     }
     let asked = installation.find_resolvers(Path::new(resolvers::SYSTEM));
-    let roots = database::look(&installation, args.thorough, now, report);
+    let told = database::look(&installation, args.thorough, now, report);
     machine::look(&installation, now, report);
-    network::look(&installation, asked, now, report);
+    network::look(&installation, asked, told.as_ref().map(|told| &*told.nodes), now, report);
     perspectives::look(&installation, now, report);
-    logs::look(&installation, roots.as_deref(), now, report);
+    logs::look(&installation, told.as_ref().map(|told| &*told.roots), now, report);
 }

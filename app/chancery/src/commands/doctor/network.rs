@@ -12,6 +12,7 @@ use rustls::client::verify_server_name;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::server::ParsedCertificate;
+use serde_json::Value;
 
 use super::finding::Report;
 use crate::config::span::roughly;
@@ -22,8 +23,15 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// A certificate that ends sooner should have been renewed by now.
 const SOON: Duration = Duration::from_secs(14 * 86_400);
 
-pub(super) fn look(installation: &Installation, asked: Result<(), Failure>, now: Timestamp, report: &mut Report) {
-    look_at_ports(installation, report);
+/// `nodes` are the services that run on the database, where that can be read.
+pub(super) fn look(
+    installation: &Installation,
+    asked: Result<(), Failure>,
+    nodes: Option<&[String]>,
+    now: Timestamp,
+    report: &mut Report,
+) {
+    look_at_ports(installation, nodes, report);
     match &installation.tls {
         Some(files) => look_at_certificate(files, &installation.urls.base_url, now, report),
         None => report.well("tls", "ends at a proxy: this service speaks plain HTTP on this machine"),
@@ -39,12 +47,19 @@ pub(super) fn look(installation: &Installation, asked: Result<(), Failure>, now:
     }
 }
 
-fn look_at_ports(installation: &Installation, report: &mut Report) {
+fn look_at_ports(installation: &Installation, nodes: Option<&[String]>, report: &mut Report) {
     let listen = installation.listen;
-    let running = readiness(listen.admin);
+    let (others, running) = match readiness(listen.admin) {
+        Some(one) if one.is_of_others(nodes) => (true, None),
+        running => (false, running),
+    };
     match &running {
-        Some((200, _)) => report.well("service", "runs, and is ready"),
-        Some((_, said)) => {
+        None if others => {
+            let advice = "look at what it was started with, or give this one ports of its own";
+            report.problem("service", format!("the one at {} runs on another database", listen.admin), advice);
+        }
+        Some(Readiness { status: 200, .. }) => report.well("service", "runs, and is ready"),
+        Some(Readiness { said, .. }) => {
             let advice = "see its log; what is red is named here";
             report.problem("service", format!("runs, and is not ready: {said}"), advice);
         }
@@ -72,8 +87,22 @@ fn look_at_ports(installation: &Installation, report: &mut Report) {
     }
 }
 
-/// Status and body of `/readyz`, where it is our service that answers.
-fn readiness(admin: SocketAddr) -> Option<(u16, String)> {
+/// What a service answers at `/readyz`.
+struct Readiness {
+    status: u16,
+    said: String,
+}
+
+impl Readiness {
+    /// Whether it runs, but not on the database with these. One that does not say who it is may be one of them.
+    fn is_of_others(&self, nodes: Option<&[String]>) -> bool {
+        let said: Value = serde_json::from_str(&self.said).unwrap_or_default();
+        said["node"].as_str().zip(nodes).is_some_and(|(node, nodes)| nodes.iter().all(|known| known != node))
+    }
+}
+
+/// What is said of a service that runs, where it is one of ours that answers.
+fn readiness(admin: SocketAddr) -> Option<Readiness> {
     let to = match admin.ip() {
         ip if !ip.is_unspecified() => ip,
         IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -90,7 +119,7 @@ fn readiness(admin: SocketAddr) -> Option<(u16, String)> {
     stream.take(65_536).read_to_string(&mut text).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
-    body.contains("\"ready\"").then(|| (status, body.trim().to_owned()))
+    body.contains("\"ready\"").then(|| Readiness { status, said: body.trim().to_owned() })
 }
 
 fn look_at_certificate(files: &TlsFiles, base_url: &str, now: Timestamp, report: &mut Report) {
