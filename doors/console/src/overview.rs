@@ -15,7 +15,8 @@ use crate::session::SignedIn;
 use crate::text::{ago, counted, moment};
 
 pub(crate) async fn page(State(door): State<Door>, who: SignedIn) -> Result<Response, Refused> {
-    let new = html! { a.button.primary href="/console/customers/new" { "New customer" } };
+    let may = who.caller.scopes.contains(Scope::WriteAccount);
+    let new = html! { @if may { a.button.primary href="/console/customers/new" { "New customer" } } };
     let about = html! { "How your customers' certificates are doing." };
     if !who.caller.scopes.contains(Scope::ReadCertificate) {
         let body = html! {

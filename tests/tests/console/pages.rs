@@ -99,6 +99,33 @@ on_both_databases! {
         assert_eq!(browser.post("/console/customers", &[("email", "b@example.com")]).await.status, 403);
     }
 
+    async fn who_may_only_look_is_shown_no_form(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let (making, paths): (Vec<_>, Vec<_>) =
+            pages(&world, &tenant).await.into_iter().partition(|path| path.ends_with("/new"));
+        let reads: ScopeSet = "reseller read:account read:certificate read:order".parse().unwrap();
+        let reader = world.client_of("NORTH", reads).await;
+        let (mut writes, mut browser) = (Browser::of(&world, &tenant).await, Browser::of(&world, &reader).await);
+        // What stands around every page.
+        let around = |page: &str| page.matches("method=\"post\"").count() - 2;
+        let mut forms = 0;
+        for path in &paths {
+            let (page, all) = (browser.look(path).await, writes.look(path).await);
+            if page.starts_with("<!DOCTYPE html>") {
+                assert_eq!(around(&page), 0, "{path}: {page}");
+                assert!(!making.iter().any(|path| page.contains(&format!("href=\"{path}\""))), "{path}: {page}");
+                forms += around(&all);
+            }
+        }
+        assert!(forms > 10, "{forms}");
+        for path in &making {
+            assert_eq!(browser.get(path).await.status, 403, "{path}");
+        }
+        // The rules can be read all the same.
+        let policy = paths.iter().find(|path| path.starts_with("/console/policies/pol")).unwrap();
+        assert!(browser.look(policy).await.contains("value=\"30\""));
+    }
+
     async fn the_list_for_spreadsheets_has_a_line_for_each_certificate(world: World) {
         let tenant = world.tenant("NORTH").await;
         pages(&world, &tenant).await;

@@ -135,7 +135,7 @@ fn nothing(query: &Fields, more: bool) -> Markup {
         (false, false) => empty(
             "No certificates yet.",
             html! {
-                "Create a customer, and paste its key into an ACME client. " a href="/console/customers/new" { "New customer" } "."
+                "Paste the key of a " a href="/console/customers" { "customer" } " into an ACME client."
             },
         ),
     }

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use chancery_domain::{EmailAddress, ExternalId, Metadata, Problems};
+use chancery_domain::{EmailAddress, ExternalId, Metadata, Problems, Scope};
 use chancery_http::Door;
 use chancery_service::{CreatedAccount, NewAccount, ServiceError};
 use maud::{Markup, html};
@@ -18,6 +18,7 @@ use crate::refused::Refused;
 use crate::session::{Change, SignedIn};
 
 pub(crate) async fn form(State(door): State<Door>, who: SignedIn) -> Result<Response, Refused> {
+    who.caller.require(Scope::WriteAccount)?;
     let groups = Choices::groups(&door, &who.caller).await?;
     Ok(shown(&who.context, &Fields::default(), &groups, &Complaints::default()))
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use chancery_domain::{Account, AccountStatus, Timestamp};
+use chancery_domain::{Account, AccountStatus, Scope, Timestamp};
 use chancery_http::Door;
 use chancery_service::{AccountFilter, Listed};
 use maud::{Markup, html};
@@ -46,11 +46,12 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
             door.services.accounts.list(&who.caller, filter, &query.page(PAGE)).await?
         }
     };
-    let new = html! { a.button.primary href="/console/customers/new" { "New customer" } };
+    let may = who.caller.scopes.contains(Scope::WriteAccount);
+    let new = html! { @if may { a.button.primary href="/console/customers/new" { "New customer" } } };
     let body = html! {
         (heading("Customers", html! { "Everybody you order certificates for." }, new))
         (search(&query))
-        (table(&found.items, &query, now))
+        (table(&found.items, &query, may, now))
         @if cut { p.muted { "There may be more than the " (PAGE) " that are shown at most: search for more of the address." } }
         (pager(
             found.next_cursor.map(|next| link(PATH, &[("status", query.text("status")), ("cursor", &next)])),
@@ -83,7 +84,7 @@ fn search(query: &Fields) -> Markup {
     }
 }
 
-fn table(accounts: &[Account], query: &Fields, now: Timestamp) -> Markup {
+fn table(accounts: &[Account], query: &Fields, may_create: bool, now: Timestamp) -> Markup {
     if accounts.is_empty() && query.filled("q").is_some() {
         return empty(
             "Nobody goes by that name.",
@@ -98,7 +99,7 @@ fn table(accounts: &[Account], query: &Fields, now: Timestamp) -> Markup {
             "No customers yet.",
             html! {
                 "A customer gets an ACME key to paste into certbot, lego, Caddy and others. "
-                a href="/console/customers/new" { "Create the first one" } "."
+                @if may_create { a href="/console/customers/new" { "Create the first one" } "." }
             },
         );
     }

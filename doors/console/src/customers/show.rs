@@ -47,6 +47,8 @@ struct Known {
     orders: Vec<OrderDetails>,
     certificates: Markup,
     now: Timestamp,
+    /// Whether whoever looks may change it.
+    may_change: bool,
     /// Whether the keys are not those of the first page.
     later: bool,
 }
@@ -111,13 +113,14 @@ async fn with_keys(
     };
     let complaints = wrong.as_ref().map(|wrong| wrong.complaints.clone());
     let title = details.account.email.to_string();
-    let known = Known { details, orders, certificates, now, later: cursor.is_some() };
+    let may_change = caller.scopes.contains(Scope::WriteAccount) && !details.account.is_terminated();
+    let known = Known { details, orders, certificates, now, may_change, later: cursor.is_some() };
     Ok(context.page_with(complaints.as_ref(), &title, body(door, context, &known, wrong)))
 }
 
 fn body(door: &Door, context: &Context, known: &Known, wrong: Option<Wrong>) -> Markup {
-    let Known { details: AccountDetails { account, credentials, groups }, orders, certificates, now, later } = known;
-    let alive = !account.is_terminated();
+    let Known { details, orders, certificates, now, may_change, later } = known;
+    let AccountDetails { account, credentials, groups } = details;
     let (wrong_change, wrong_key) = match wrong {
         Some(wrong) if wrong.what == Part::NewKey => (None, Some(wrong)),
         other => (other, None),
@@ -145,12 +148,12 @@ fn body(door: &Door, context: &Context, known: &Known, wrong: Option<Wrong>) -> 
         } }
         section.card {
             div.head { h2 { "ACME keys" } p.muted { "One for each machine or team; revoke one without touching the others." } }
-            (keys(context, account, &credentials.items, *now))
+            (keys(context, account, &credentials.items, *may_change, *now))
             @let here = format!("/console/customers/{}", account.id);
             (pager(credentials.next_cursor.as_deref().map(|next| link(&here, &[("keys", next)])), later.then_some(&*here)))
-            @if alive { (new_key(context, account, wrong_key, door.services.settings.acme.single_use)) }
+            @if *may_change { (new_key(context, account, wrong_key, door.services.settings.acme.single_use)) }
         }
-        @if alive {
+        @if !account.is_terminated() {
             section.card {
                 div.head { h2 { "Set up a client" } p.muted { "Put the key in the place of HMAC: it was shown when it was made." } }
                 (paste(&pasted))
@@ -166,14 +169,20 @@ fn body(door: &Door, context: &Context, known: &Known, wrong: Option<Wrong>) -> 
                 (orders::table(orders, *now))
             }
         }
-        @if alive {
+        @if *may_change {
             section.card { h2 { "Change" } (edit(context, account, wrong_change)) }
             section.card { h2 { "Suspend or end" } (ending(context, account)) }
         }
     }
 }
 
-fn keys(context: &Context, account: &Account, credentials: &[CredentialDetails], now: Timestamp) -> Markup {
+fn keys(
+    context: &Context,
+    account: &Account,
+    credentials: &[CredentialDetails],
+    may_change: bool,
+    now: Timestamp,
+) -> Markup {
     html! {
         table.cards {
             caption.hidden { "ACME keys" }
@@ -198,7 +207,7 @@ fn keys(context: &Context, account: &Account, credentials: &[CredentialDetails],
                             @match credential.terms.expires_at { Some(at) => (on_day(at)), None => span.muted { "never" } }
                         }
                         td.end {
-                            @if credential.revoked_at.is_none() && !account.is_terminated() {
+                            @if credential.revoked_at.is_none() && may_change {
                                 (confirmed("Revoke", html! {
                                     form method="post" action={ "/console/customers/" (account.id) "/credentials/" (credential.kid) "/revoke" } {
                                         (context.token())

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use chancery_domain::Scope;
 use chancery_http::Door;
 use chancery_service::GroupDetails;
 use maud::{Markup, html};
@@ -19,13 +20,14 @@ const PATH: &str = "/console/groups";
 pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let found = door.services.groups.list(&who.caller, &query.page(50)).await?;
     let now = door.services.now();
-    let new = html! { a.button.primary href="/console/groups/new" { "New group" } };
+    let may = who.caller.scopes.contains(Scope::WriteAccount);
+    let new = html! { @if may { a.button.primary href="/console/groups/new" { "New group" } } };
     let body = html! {
         (heading("Groups", html! { "Customers that the same policies hold for." }, new))
         @if found.items.is_empty() {
             (empty("No groups yet.", html! {
                 "Put customers into a group and assign a policy to it to say what they may have. "
-                a href="/console/groups/new" { "Create the first one" } "."
+                @if may { a href="/console/groups/new" { "Create the first one" } "." }
             }))
         } @else {
             table.cards {
@@ -54,8 +56,9 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
     Ok(who.context.page("Groups", body))
 }
 
-pub(crate) async fn new(who: SignedIn) -> Response {
-    form_page(&who.context, &Fields::default(), &Complaints::default())
+pub(crate) async fn new(who: SignedIn) -> Result<Response, Refused> {
+    who.caller.require(Scope::WriteAccount)?;
+    Ok(form_page(&who.context, &Fields::default(), &Complaints::default()))
 }
 
 pub(super) fn form_page(context: &Context, form: &Fields, complaints: &Complaints) -> Response {

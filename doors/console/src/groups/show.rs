@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use chancery_domain::Account;
+use chancery_domain::{Account, Group, Scope};
 use chancery_http::Door;
 use chancery_service::{Caller, GroupDetails, ListRequest, Listed};
 use maud::{Markup, html};
@@ -51,7 +51,8 @@ pub(super) async fn shown(
     let others = Choices::groups(door, caller).await?.but(|other| id.to_string() == other);
     let complaints = wrong.as_ref().map(|wrong| wrong.complaints.clone());
     let title = details.group.name.to_string();
-    let known = Known { details, members, policies, others, later };
+    let may_change = caller.scopes.contains(Scope::WriteAccount);
+    let known = Known { details, members, policies, others, later, may_change };
     Ok(context.page_with(complaints.as_ref(), &title, body(context, &known, wrong)))
 }
 
@@ -63,6 +64,8 @@ struct Known {
     /// Where members can be moved to.
     others: Choices,
     later: bool,
+    /// Whether whoever looks may change it.
+    may_change: bool,
 }
 
 fn body(context: &Context, known: &Known, wrong: Option<Wrong>) -> Markup {
@@ -80,22 +83,15 @@ fn body(context: &Context, known: &Known, wrong: Option<Wrong>) -> Markup {
             @for (id, name) in policies {
                 div.row {
                     a.strong href={ "/console/policies/" (id) } { (name) }
-                    form method="post" action=(at("unassign")) {
-                        (context.token()) input type="hidden" name="policy" value=(id);
-                        button.small type="submit" { "Take off" span.hidden { " " (name) } }
+                    @if known.may_change {
+                        form method="post" action=(at("unassign")) {
+                            (context.token()) input type="hidden" name="policy" value=(id);
+                            button.small type="submit" { "Take off" span.hidden { " " (name) } }
+                        }
                     }
                 }
             }
-            @if known.policies.items.is_empty() {
-                p.muted { a href="/console/policies/new" { "Create another policy" } " to assign it here." }
-            } @else {
-                form.inline method="post" action=(at("assign")) {
-                    (context.token())
-                    (Field { name: "policy", label: "Assign a policy", hint: "", value: "", complaints: &nothing }.choice(&known.policies.items))
-                    button type="submit" { "Assign" }
-                }
-                (known.policies.note())
-            }
+            @if known.may_change { (assign(context, known)) }
         }
         section.card {
             div.head { h2 { "Members" } }
@@ -104,21 +100,48 @@ fn body(context: &Context, known: &Known, wrong: Option<Wrong>) -> Markup {
                 known.members.next_cursor.as_deref().map(|next| link(&format!("/console/groups/{}", group.id), &[("cursor", next)])),
                 known.later.then_some(&*format!("/console/groups/{}", group.id)),
             ))
-            @let wrong = of("add");
-            form.inline method="post" action=(at("add")) {
-                (context.token())
-                (Field { name: "accounts", label: "Add customers", hint: "E-mail addresses or lookups, with commas or on lines of their own.",
-                    value: wrong.map_or("", |wrong| wrong.typed.text("accounts")), complaints: wrong.map_or(&nothing, |wrong| &wrong.complaints) }.lines(2, true))
-                button type="submit" { "Add" }
+            @if known.may_change {
+                @let wrong = of("add");
+                form.inline method="post" action=(at("add")) {
+                    (context.token())
+                    (Field { name: "accounts", label: "Add customers", hint: "E-mail addresses or lookups, with commas or on lines of their own.",
+                        value: wrong.map_or("", |wrong| wrong.typed.text("accounts")), complaints: wrong.map_or(&nothing, |wrong| &wrong.complaints) }.lines(2, true))
+                    button type="submit" { "Add" }
+                }
             }
         }
+        @if known.may_change { (change(context, group, of("edit"))) }
+    }
+}
+
+fn assign(context: &Context, known: &Known) -> Markup {
+    let nothing = Complaints::default();
+    html! {
+        @if known.policies.items.is_empty() {
+            p.muted { a href="/console/policies/new" { "Create another policy" } " to assign it here." }
+        } @else {
+            form.inline method="post" action={ "/console/groups/" (known.details.group.id) "/assign" } {
+                (context.token())
+                (Field { name: "policy", label: "Assign a policy", hint: "", value: "", complaints: &nothing }.choice(&known.policies.items))
+                button type="submit" { "Assign" }
+            }
+            (known.policies.note())
+        }
+    }
+}
+
+fn change(context: &Context, group: &Group, wrong: Option<&Wrong>) -> Markup {
+    let at = |what: &str| format!("/console/groups/{}/{what}", group.id);
+    let description = group.description.as_ref().map(ToString::to_string).unwrap_or_default();
+    let now = Fields::default().with("name", group.name.to_string()).with("description", description);
+    let nothing = Complaints::default();
+    let (typed, complaints) = wrong.map_or((&now, &nothing), |wrong| (&wrong.typed, &wrong.complaints));
+    html! {
         section.card {
             h2 { "Change" }
-            @let typed = Fields::default().with("name", group.name.to_string())
-                .with("description", group.description.as_ref().map(ToString::to_string).unwrap_or_default());
             form.form method="post" action=(at("edit")) {
                 (context.token())
-                @match of("edit") { Some(wrong) => (fields(&wrong.typed, &wrong.complaints)), None => (fields(&typed, &nothing)) }
+                (fields(typed, complaints))
                 div { button.primary type="submit" { "Save" } }
             }
             (confirmed("Delete…", html! {
@@ -136,29 +159,37 @@ fn body(context: &Context, known: &Known, wrong: Option<Wrong>) -> Markup {
 fn members(context: &Context, known: &Known) -> Markup {
     let group = &known.details.group;
     if known.members.items.is_empty() {
-        return empty("Nobody is in this group.", html! { "Add customers below." });
+        return empty("Nobody is in this group.", html! { @if known.may_change { "Add customers below." } });
+    }
+    let table = html! {
+        table.cards {
+            caption.hidden { "Members" }
+            (columns(&["Customer", "Status", "Your reference"]))
+            tbody {
+                @for account in &known.members.items {
+                    tr {
+                        th scope="row" data-label="Customer" {
+                            div.check {
+                                @if known.may_change {
+                                    input type="checkbox" id=(account.id) name="account" value=(account.id) aria-label={ "Choose " (account.email) };
+                                }
+                                a href={ "/console/customers/" (account.id) } { (account.email) }
+                            }
+                        }
+                        td data-label="Status" { (pill(account.status().as_str())) }
+                        td data-label="Your reference" { @match &account.external_id { Some(id) => (id), None => span.muted { "–" } } }
+                    }
+                }
+            }
+        }
+    };
+    if !known.may_change {
+        return table;
     }
     html! {
         form.stack method="post" action={ "/console/groups/" (group.id) "/remove" } {
             (context.token())
-            table.cards {
-                caption.hidden { "Members" }
-                (columns(&["Customer", "Status", "Your reference"]))
-                tbody {
-                    @for account in &known.members.items {
-                        tr {
-                            th scope="row" data-label="Customer" {
-                                div.check {
-                                    input type="checkbox" id=(account.id) name="account" value=(account.id) aria-label={ "Choose " (account.email) };
-                                    a href={ "/console/customers/" (account.id) } { (account.email) }
-                                }
-                            }
-                            td data-label="Status" { (pill(account.status().as_str())) }
-                            td data-label="Your reference" { @match &account.external_id { Some(id) => (id), None => span.muted { "–" } } }
-                        }
-                    }
-                }
-            }
+            (table)
             div.row {
                 button type="submit" { "Remove the chosen" }
                 @if !known.others.items.is_empty() {

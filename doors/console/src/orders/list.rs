@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use chancery_domain::{Order, OrderState, OrderStatus, Timestamp};
+use chancery_domain::{Order, OrderState, OrderStatus, Scope, Timestamp};
 use chancery_http::Door;
 use chancery_service::{AccountLookup, ListRequest, OrderDetails, OrderFilter};
 use maud::{Markup, html};
@@ -41,7 +41,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
     let paused = door.services.pauses.list(&who.caller, &first).await?.items;
     let body = html! {
         (heading("Orders", html! { "How each certificate came about, or why it did not." }, html! {}))
-        (pauses::card(&who.context, &paused, now))
+        (pauses::card(&who.context, &paused, who.caller.scopes.contains(Scope::WriteOrder), now))
         (filters(&query))
         @if found.items.is_empty() {
             (empty("No orders here.", html! { "They come from your customers' ACME clients and from your own calls of the API. " a href=(PATH) { "Show all orders" } "." }))

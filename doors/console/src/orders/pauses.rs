@@ -23,7 +23,7 @@ pub(crate) async fn lift(
     Ok(see_other("/console/orders?done=lifted"))
 }
 
-pub(super) fn card(context: &Context, pauses: &[Pause], now: Timestamp) -> Markup {
+pub(super) fn card(context: &Context, pauses: &[Pause], may_lift: bool, now: Timestamp) -> Markup {
     if pauses.is_empty() {
         return html! {};
     }
@@ -40,8 +40,10 @@ pub(super) fn card(context: &Context, pauses: &[Pause], now: Timestamp) -> Marku
                             td data-label="Failed" { (plural(pause.failures, "time")) span.sub { "last " (moment(pause.last_failed_at, now)) } }
                             td data-label="Why" { (pause.problem.chars().take(200).collect::<String>()) }
                             td.end {
-                                form method="post" action={ "/console/pauses/" (pause.id) "/lift" } {
-                                    (context.token()) button.small type="submit" { "Lift" span.hidden { " the pause of " (pause.name) } }
+                                @if may_lift {
+                                    form method="post" action={ "/console/pauses/" (pause.id) "/lift" } {
+                                        (context.token()) button.small type="submit" { "Lift" span.hidden { " the pause of " (pause.name) } }
+                                    }
                                 }
                             }
                         }

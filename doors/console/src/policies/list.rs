@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use chancery_domain::PolicyRules;
+use chancery_domain::{PolicyRules, Scope};
 use chancery_http::Door;
 use chancery_service::PolicyDetails;
 use maud::{Markup, html};
@@ -21,13 +21,14 @@ const PATH: &str = "/console/policies";
 pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): Query) -> Result<Response, Refused> {
     let found = door.services.policies.list(&who.caller, &query.page(50)).await?;
     let now = door.services.now();
+    let may = who.caller.scopes.contains(Scope::WriteAccount);
     let body = html! {
         (heading("Policies", html! { "What customers may have. Assign them to groups; all that hold for a customer must agree." }, html! {
             a.button href="/console/policies/try" { "Try on a name" }
-            a.button.primary href="/console/policies/new" { "New policy" }
+            @if may { a.button.primary href="/console/policies/new" { "New policy" } }
         }))
         @if found.items.is_empty() {
-            (empty("No policies yet.", html! { "Without one, the operator's default holds. " a href="/console/policies/new" { "Create the first one" } "." }))
+            (empty("No policies yet.", html! { "Without one, the operator's default holds. " @if may { a href="/console/policies/new" { "Create the first one" } "." } }))
         } @else {
             table.cards {
                 caption.hidden { "Policies" }
@@ -55,8 +56,9 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
     Ok(who.context.page("Policies", body))
 }
 
-pub(crate) async fn new(State(door): State<Door>, who: SignedIn) -> Response {
-    form_page(&door, &who.context, &Fields::default(), &Complaints::default())
+pub(crate) async fn new(State(door): State<Door>, who: SignedIn) -> Result<Response, Refused> {
+    who.caller.require(Scope::WriteAccount)?;
+    Ok(form_page(&door, &who.context, &Fields::default(), &Complaints::default()))
 }
 
 pub(super) fn form_page(door: &Door, context: &Context, form: &Fields, complaints: &Complaints) -> Response {

@@ -2,6 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use chancery_domain::Scope;
 use chancery_http::Door;
 use chancery_service::{Caller, PolicyDetails};
 use maud::html;
@@ -29,6 +30,8 @@ pub(super) async fn shown(
 ) -> Result<Response, Refused> {
     let PolicyDetails { policy, groups } = door.services.policies.show(caller, read_id(id)?).await?;
     let form = typed.unwrap_or_else(|| filled(&policy));
+    let rules = fields(&form, complaints, &door.services.settings);
+    let may = caller.scopes.contains(Scope::WriteAccount);
     let body = html! {
         (trail("/console/policies", "Policies"))
         div.title { h1 { (policy.name) } }
@@ -39,18 +42,22 @@ pub(super) async fn shown(
         }
         section.card {
             div.head { h2 { "Rules" } p.muted { "An empty field is no rule: it permits everything." } }
-            form.form.wide method="post" action={ "/console/policies/" (policy.id) "/edit" } {
-                (context.token())
-                (fields(&form, complaints, &door.services.settings))
-                div { button.primary type="submit" { "Save" } }
-            }
-            (confirmed("Delete…", html! {
-                form method="post" action={ "/console/policies/" (policy.id) "/delete" } {
+            @if may {
+                form.form.wide method="post" action={ "/console/policies/" (policy.id) "/edit" } {
                     (context.token())
-                    p { "It is taken off its groups. What was issued stays." }
-                    button.bad type="submit" { "Delete the policy" }
+                    (rules)
+                    div { button.primary type="submit" { "Save" } }
                 }
-            }))
+                (confirmed("Delete…", html! {
+                    form method="post" action={ "/console/policies/" (policy.id) "/delete" } {
+                        (context.token())
+                        p { "It is taken off its groups. What was issued stays." }
+                        button.bad type="submit" { "Delete the policy" }
+                    }
+                }))
+            } @else {
+                div.form.wide { fieldset.whole disabled { (rules) } }
+            }
         }
     };
     Ok(context.page_with(Some(complaints), policy.name.as_str(), body))
