@@ -55,7 +55,7 @@ export class Visitor {
     const context = await this.browser.newContext({ ignoreHTTPSErrors: true, viewport: DESKTOP, reducedMotion: 'reduce', ...options });
     const page = await context.newPage();
     const complaints = [];
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(60_000);
     page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) complaints.push(message.text()); });
     page.on('pageerror', (error) => complaints.push(String(error.stack)));
     return { page, complaints };

@@ -41,7 +41,7 @@ describe('the page at /docs', { skip: missing }, () => {
     const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: DESKTOP, ...options });
     const page = await context.newPage();
     const complaints = [];
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(60_000);
     page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) complaints.push(message.text()); });
     page.on('pageerror', (error) => complaints.push(String(error.stack)));
     await prepare?.(page);

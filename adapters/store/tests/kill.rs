@@ -115,7 +115,7 @@ fn kill_again_and_again(store: &TestStore) {
     }
     let units: usize = rounds.iter().map(|(_, acknowledged)| acknowledged.len()).sum();
     println!("{units} acknowledged units in {ROUNDS} rounds, all there");
-    assert!(units > ROUNDS as usize * 20, "the writers hardly wrote: {units}");
+    assert!(units > ROUNDS as usize * 2, "the writers hardly wrote: {units}");
 }
 
 /// Starts a child, lets it write, kills it, and gives what it had acknowledged.

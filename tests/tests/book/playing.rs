@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use chancery_testkit::free_port;
 use chancery_testkit::log::TestLog;
 use serde_json::{Value, json};
 use yaml_rust2::YamlLoader;
@@ -230,7 +231,11 @@ fn play_blocks(page: &str, played: &[Block]) {
     let (blocks, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let plan = write_plan(played, blocks.path());
     // In seconds, and sooner than nextest ends the test: so what runs beside the page is ended too.
-    let limit = if PAGES.contains(&page) { "170" } else { "500" };
+    let limit = match (PAGES.contains(&page), std::env::var_os("CI")) {
+        (true, None) => "170",
+        (true, Some(_)) => "285",
+        (false, _) => "500",
+    };
     let played = Command::new("timeout")
         .args(["--kill-after=5", limit, "bash"])
         .arg(root().join("tests/tests/book/run"))
@@ -245,6 +250,7 @@ fn play_blocks(page: &str, played: &[Block]) {
         )
         .env("HOME", place.path())
         .env("CHANCERY_TEST_BINARY", binary)
+        .env("PORTS", [(); 12].map(|()| free_port().to_string() + " ").concat())
         .env("LOGS", Value::Array(logs.iter().map(describe).collect()).to_string())
         .output()
         .unwrap();

@@ -34,17 +34,13 @@ beside() {
     echo $! >>"$PLACE/processes"
 }
 
-# ports NAME…: a variable for each, with a port that nobody listens on.
+# ports NAME…: a variable for each, with one of the ports that this page has been given.
 ports() {
-    local numbers name
-    numbers=$(python3 -c '
-import socket, sys
-sockets = [socket.socket() for _ in sys.argv[1:]]
-for each in sockets: each.bind(("127.0.0.1", 0))
-print(*(each.getsockname()[1] for each in sockets))' "$@")
+    local name
     for name in "$@"; do
-        export "$name=${numbers%% *}"
-        numbers=${numbers#* }
+        [ -n "$PORTS" ] || { echo "a page is given no more than these ports" >&2; return 1; }
+        export "$name=${PORTS%% *}"
+        PORTS=${PORTS#* }
     done
 }
 ports WEB_PORT ALPN_PORT

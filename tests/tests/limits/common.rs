@@ -19,9 +19,12 @@ pub(crate) fn hourly(count: u32) -> Rate {
     Rate::new(number(count), Duration::from_secs(3600))
 }
 
+/// The database is waited for, however slow it is: who gives up waiting for it may grant more.
 pub(crate) fn limited(limits: &[(Limit, Rate)]) -> Settings {
     let granted = |all: LimitSettings, (limit, rate): &(Limit, Rate)| all.with(*limit, Some(*rate));
-    Settings { limits: limits.iter().fold(LimitSettings::none(), granted), ..settings() }
+    let mut granted = limits.iter().fold(LimitSettings::none(), granted);
+    granted.patience = Duration::from_secs(30);
+    Settings { limits: granted, ..settings() }
 }
 
 /// The same test on both databases, with these settings.

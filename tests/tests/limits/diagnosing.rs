@@ -34,10 +34,10 @@ impl Site {
             allow_special_addresses: special,
             http01_port: self.web.port(),
             timeouts: Timeouts {
-                look: Duration::from_secs(5),
-                connect: Duration::from_millis(500),
-                dns: Duration::from_millis(500),
-                caa: Duration::from_secs(5),
+                look: Duration::from_secs(20),
+                connect: Duration::from_secs(10),
+                dns: Duration::from_secs(8),
+                caa: Duration::from_secs(20),
             },
             ca_domains: vec!["ca.test".to_owned()],
             ..ValidatorConfig::default()

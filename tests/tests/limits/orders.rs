@@ -106,7 +106,8 @@ async fn an_account_counts_also_where_the_client_has_hung_up() {
     while tenant.get(&path).await.expect(200)["items"][0]["boundAccounts"].as_array().is_none_or(Vec::is_empty) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    // It counts right after it can be seen.
+    tokio::time::sleep(Duration::from_secs(1)).await;
     let mut second = AcmeClient::at(world.stranger(), "TLS-90d").await;
     limited_by(&second.register(&credential).await, "new-accounts-per-credential");
 }

@@ -4,9 +4,10 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
 use chancery_domain::{ChallengeType, ProblemKind};
+use chancery_testkit::free_port;
 use chancery_testkit::web::TestWeb;
 
-use crate::world::{ANY, KEY_AUTHORIZATION, PATH, World, closed_port, refused, shown, validator};
+use crate::world::{ANY, KEY_AUTHORIZATION, PATH, World, refused, shown, validator};
 
 const HTTP: ChallengeType = ChallengeType::Http01;
 
@@ -169,7 +170,7 @@ async fn other_records_of_built_in_names_are_empty_or_those_of_the_resolver() {
 #[tokio::test]
 async fn a_name_without_addresses_says_so() {
     let mut world = World::new().await;
-    world.config.http01_port = closed_port().await;
+    world.config.http01_port = free_port();
     world.dns.empty("empty.test").absent("gone.test").address_of("closed.test", ANY.0);
     for (name, kind, said) in [
         ("empty.test", ProblemKind::Dns, "has no A and no AAAA record"),

@@ -55,7 +55,7 @@ pub(crate) async fn a_neighbour_gets_its_turn_while_the_store_is_busy(db: Databa
         writer.await.unwrap();
     }
     assert!(refused.is_empty(), "{refused:?}");
-    assert!(longest < Duration::from_secs(2), "an operator waited {longest:?}");
+    assert!(longest < Duration::from_secs(5), "an operator waited {longest:?}");
 }
 
 pub(crate) async fn a_handle_sees_what_another_has_written(db: Database) {

@@ -140,7 +140,11 @@ impl World {
         let certificate = files.path().join("certificate.pem");
         let (certificate, port) = (certificate.to_str().unwrap(), web.port());
         let perspectives: Vec<_> = (0..NAMES.len())
-            .map(|place| perspective(place, "127.0.0.1:0", files.path(), dns[place + 1].address(), web.port()))
+            .map(|place| {
+                // Of its own, since it comes back there.
+                let listen = format!("127.0.0.1:{}", free_port());
+                perspective(place, &listen, files.path(), dns[place + 1].address(), web.port())
+            })
             .collect();
         let listed = NAMES.iter().zip(&perspectives).map(|(name, Perspective { address, .. })| {
             let over = if *name == NAMES[0] {

@@ -13,7 +13,6 @@ mod tables;
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
-use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use chancery_domain::{Clock, Timestamp};
@@ -126,9 +125,6 @@ struct Inner {
     settled: watch::Sender<u64>,
 }
 
-/// How long a request waits for the database to say how a bucket stands.
-const PATIENCE: Duration = Duration::from_millis(250);
-
 impl Limits {
     pub(crate) fn new(settings: LimitSettings, store: &Store, clock: Arc<dyn Clock>, node: &str) -> Self {
         let shared = store.is_shared().then(|| (store.clone(), node.to_owned()));
@@ -146,7 +142,7 @@ impl Limits {
     pub async fn take_many(&self, limit: Limit, whom: &str, count: u32) -> Option<Decision> {
         let rate = self.inner.settings.rate(limit)?;
         let (buckets, key) = (self.inner.tables.of(limit), key(limit, whom));
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + self.inner.settings.patience;
         let mut settled = self.inner.settled.subscribe();
         loop {
             settled.mark_unchanged();

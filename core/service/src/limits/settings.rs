@@ -7,10 +7,12 @@ use std::time::Duration;
 use super::{Limit, Rate};
 
 /// The rates and the caps.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitSettings {
     rates: BTreeMap<Limit, Rate>,
     pub caps: Caps,
+    /// How long a request waits for the database to say how a bucket stands.
+    pub patience: Duration,
     /// A page that explains the limits, for those who meet one.
     pub help: Option<String>,
 }
@@ -31,6 +33,12 @@ pub struct Caps {
 impl Default for Caps {
     fn default() -> Self {
         Self { failures_to_pause: 100, open_orders: 10_000, policies: 1000, downloads: 8 }
+    }
+}
+
+impl Default for LimitSettings {
+    fn default() -> Self {
+        Self { rates: BTreeMap::new(), caps: Caps::default(), patience: Duration::from_millis(250), help: None }
     }
 }
 

@@ -110,12 +110,19 @@ impl Stage {
         let fakes: Vec<_> = keys.into_iter().map(fake).collect();
         let keepers = list.into_iter().zip(&fakes).map(|(log, fake)| (log, fake.clone() as Arc<dyn LogKeeper>));
         let mut keepers = Logs::new(keepers.collect(), Arc::new(At(NOW)));
-        keepers.patience = SHORT;
+        keepers.patience = LONGER_THAN_ANY_TEST;
         let order = OrderId::from_uuid((&Constant(5) as &dyn Entropy).uuid_v7(Timestamp::from_secs(NOW)));
         let serial = String::new();
         let (chains, signed_at) = (vec![vec![]], Timestamp::from_secs(NOW));
         let assignment = LogAssignment { order, serial, logs, validity, entry, chains, signed_at };
         Self { fakes, logs: keepers, assignment }
+    }
+
+    /// None is waited for alone for long.
+    fn impatient(operators: &[&str]) -> Self {
+        let mut stage = Self::with(operators, 90);
+        stage.logs.patience = SHORT;
+        stage
     }
 
     async fn gather(&self) -> Result<Vec<LogId>, String> {
@@ -171,8 +178,7 @@ async fn as_many_are_asked_as_are_needed_each_in_its_turn() {
 
 #[tokio::test]
 async fn where_one_fails_another_is_asked_at_once_and_it_is_left_alone_for_a_while() {
-    let mut stage = Stage::with(&["a", "b", "c"], 90);
-    stage.logs.patience = LONGER_THAN_ANY_TEST;
+    let stage = Stage::with(&["a", "b", "c"], 90);
     stage.refuse(0, true);
     for _ in 0..6 {
         assert_eq!(stage.gather().await.unwrap().len(), 2);
@@ -248,13 +254,13 @@ async fn a_log_that_knows_another_root_is_shown_the_way_to_that() {
 
 #[tokio::test]
 async fn one_that_is_slow_is_not_waited_for_alone_and_may_still_be_the_one() {
-    let stage = Stage::with(&["a", "b", "c"], 90);
+    let stage = Stage::impatient(&["a", "b", "c"]);
     stage.takes(0, None);
     assert_eq!(stage.gather().await.unwrap().len(), 2);
     assert_eq!(stage.asked(), [1, 1, 1]);
     assert!(stage.logs.keepers()[0].rests(), "nobody waits for it the next time");
     // All are slow, and two come in the end.
-    let stage = Stage::with(&["a", "b", "c"], 90);
+    let stage = Stage::impatient(&["a", "b", "c"]);
     stage.takes(0, Some(3 * SHORT));
     stage.takes(1, Some(4 * SHORT));
     stage.takes(2, None);
@@ -264,7 +270,7 @@ async fn one_that_is_slow_is_not_waited_for_alone_and_may_still_be_the_one() {
 
 #[tokio::test]
 async fn of_what_is_more_than_enough_the_rest_is_left_out() {
-    let stage = Stage::with(&["a", "a", "b"], 90);
+    let stage = Stage::impatient(&["a", "a", "b"]);
     // Both of a, since the first is slow; it comes in the end, before the one of b.
     stage.takes(0, Some(2 * SHORT));
     stage.takes(2, Some(4 * SHORT));
