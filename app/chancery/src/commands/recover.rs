@@ -35,16 +35,23 @@ struct Tally {
     expired: u64,
     /// Certificates of OCSP responders, which stand beside others in what people keep.
     passed_over: u64,
-    lists: Vec<BroughtList>,
+    lists: Vec<(Place, BroughtList)>,
     /// What was not taken, and why.
-    told: Vec<Told>,
+    told: Vec<(Place, String)>,
 }
 
-struct Told {
+/// Where something was found.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
     file: String,
-    /// Its place in the file, from one on.
+    /// From one on.
     item: usize,
-    why: String,
+}
+
+impl Place {
+    fn new(file: &Path, item: usize) -> Self {
+        Self { file: file.display().to_string(), item }
+    }
 }
 
 pub fn run(target: &Target, args: &RecoverArgs) -> Result<(), Failure> {
@@ -54,7 +61,7 @@ pub fn run(target: &Target, args: &RecoverArgs) -> Result<(), Failure> {
     let done = files.iter().try_for_each(|(file, bytes)| tally.take(&context, file, bytes));
     tally.tell(&context)?;
     done.map_err(|failure| failure.advise("run it again: what is known stays as it is"))?;
-    match tally.told.len() + tally.lists.iter().map(|list| list.failed.len()).sum::<usize>() {
+    match tally.told.len() + tally.lists.iter().map(|(_, list)| list.failed.len()).sum::<usize>() {
         0 => Ok(()),
         1 => Err(Failure::failed("1 was not taken")),
         many => Err(Failure::failed(format!("{many} were not taken"))),
@@ -127,14 +134,14 @@ impl Tally {
     fn take_list(&mut self, context: &Context, file: &Path, item: usize, list: KeptCrl) -> Result<(), Failure> {
         let issuer = list.issuer_text();
         match context.wait(context.operator.recover_list(list))? {
-            Some(brought) => self.lists.push(brought),
+            Some(brought) => self.lists.push((Place::new(file, item), brought)),
             None => self.note(file, item, format!("the list of {issuer}: no CA of this installation has signed it")),
         }
         Ok(())
     }
 
     fn note(&mut self, file: &Path, item: usize, why: String) {
-        self.told.push(Told { file: file.display().to_string(), item, why });
+        self.told.push((Place::new(file, item), why));
     }
 
     fn tell(&mut self, context: &Context) -> Result<(), Failure> {
@@ -145,14 +152,14 @@ impl Tally {
                 self.recovered, self.known, self.expired
             ));
         }
-        lines.extend(self.lists.iter().map(sentence));
+        lines.extend(self.lists.iter().map(|(Place { file, .. }, list)| format!("{file}: {}", sentence(list))));
         // A batch is asked about later than a list that stands behind it.
-        self.told.sort_by(|a, b| (&a.file, a.item).cmp(&(&b.file, b.item)));
-        lines.extend(self.told.iter().take(TOLD).map(|told| format!("{}, {}: {}", told.file, told.item, told.why)));
+        self.told.sort();
+        lines.extend(self.told.iter().take(TOLD).map(|(Place { file, item }, why)| format!("{file}, {item}: {why}")));
         if self.told.len() > TOLD {
             lines.push(format!("and {} more; --json has all", self.told.len() - TOLD));
         }
-        let problem = |told: &Told| json!({"file": told.file, "item": told.item, "problem": told.why});
+        let problem = |(Place { file, item }, why): &_| json!({"file": file, "item": item, "problem": why});
         let record = record! {
             "recovered" => self.recovered,
             "known" => self.known,
@@ -168,7 +175,7 @@ impl Tally {
 fn sentence(list: &BroughtList) -> String {
     let BroughtList { issuer, revoked, recovered, already, expired, strange, is_newer, failed } = list;
     let mut text = format!(
-        "List of {issuer}: {revoked} revoked that were good here, {recovered} revoked that were unknown, {already} revoked \
+        "list of {issuer}: {revoked} revoked that were good here, {recovered} revoked that were unknown, {already} revoked \
          already, {expired} expired."
     );
     if *strange > 0 {
@@ -185,11 +192,11 @@ fn sentence(list: &BroughtList) -> String {
     text
 }
 
-fn list_record(list: &BroughtList) -> Value {
+fn list_record((Place { file, item }, list): &(Place, BroughtList)) -> Value {
     let BroughtList { issuer, revoked, recovered, already, expired, strange, is_newer, failed } = list;
     json!({
-        "issuer": issuer, "revoked": revoked, "recovered": recovered, "already": already, "expired": expired,
-        "strange": strange, "newer": is_newer, "failed": failed,
+        "file": file, "item": item, "issuer": issuer, "revoked": revoked, "recovered": recovered, "already": already,
+        "expired": expired, "strange": strange, "newer": is_newer, "failed": failed,
     })
 }
 
