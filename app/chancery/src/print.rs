@@ -42,6 +42,10 @@ pub struct Printer {
 impl Printer {
     /// One thing, with a sentence for people below it.
     pub fn record(self, record: &Record, note: Option<&str>) -> Result<(), Failure> {
+        out(&self.written(record, note)?)
+    }
+
+    fn written(self, record: &Record, note: Option<&str>) -> Result<String, Failure> {
         if self.json {
             return json(record);
         }
@@ -55,12 +59,12 @@ impl Printer {
         if let Some(note) = note {
             lines.push_str(&format!("\n{note}\n"));
         }
-        out(&lines)
+        Ok(lines)
     }
 
-    /// Something with a secret that is shown only this once; `lost` is what to do where it cannot be.
+    /// Something with a secret that is shown only this once; `lost` is what to do where nobody reads it.
     pub fn secret(self, record: &Record, note: &str, lost: impl std::fmt::Display) -> Result<(), Failure> {
-        self.record(record, Some(note)).map_err(|failure| failure.advise(lost))
+        write(&self.written(record, Some(note))?).map_err(|error| unwritable(&error).advise(lost))
     }
 
     /// Many things of one kind. People see the columns named; JSON has everything.
@@ -76,7 +80,7 @@ impl Printer {
 
     fn table_within(self, widest: usize, columns: &[&'static str], records: &[Record]) -> Result<(), Failure> {
         if self.json {
-            return json(&records);
+            return out(&json(&records)?);
         }
         let cell = |record: &Record, column: &str| {
             let value = record.0.iter().find(|(name, _)| *name == column).map(|(_, value)| shown(value));
@@ -89,17 +93,22 @@ impl Printer {
 
     /// A sentence for people, or a value for scripts.
     pub fn say(self, sentence: &str, record: &Record) -> Result<(), Failure> {
-        if self.json { json(record) } else { out(&format!("{sentence}\n")) }
+        out(&if self.json { json(record)? } else { format!("{sentence}\n") })
     }
 }
 
 /// Writes to standard output, in colours where that is a terminal. A reader that has seen enough (`| head`) is fine.
 pub fn out(text: &str) -> Result<(), Failure> {
-    let mut stdout = anstream::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match write(text) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(unwritable(&error)),
         Ok(()) | Err(_) => Ok(()),
     }
+}
+
+fn write(text: &str) -> io::Result<()> {
+    let mut stdout = anstream::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
 }
 
 /// Writes a line to standard error, if there is anybody to read it: the exit code tells the same.
@@ -111,9 +120,9 @@ pub fn complain(line: &str) {
     chancery_machine::tell(&text);
 }
 
-fn json(value: &impl Serialize) -> Result<(), Failure> {
+fn json(value: &impl Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
-    out(&format!("{text}\n"))
+    Ok(text + "\n")
 }
 
 fn unwritable(error: &io::Error) -> Failure {

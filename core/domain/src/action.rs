@@ -21,7 +21,7 @@ documented! {
         OperatorKeyCreate = "operator_key.create": "A key for the operator's console was created.";
         OperatorKeyRevoke = "operator_key.revoke": "A key for the operator's console was revoked.";
         ConsoleSignIn = "console.sign_in": "Somebody signed in to the console.";
-        ConsoleSignOut = "console.sign_out": "Somebody signed out of the console.";
+        ConsoleSignOut = "console.sign_out": "A session at the console ended: by signing out, or by signing in anew in the same browser.";
         ConsoleSignOutEverywhere = "console.sign_out_everywhere": "Somebody ended all their sessions at the console.";
         AccountCreate = "account.create": "An account was created, with its first EAB credential.";
         AccountChange = "account.change": "An account was changed, suspended or let go on.";

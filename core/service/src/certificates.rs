@@ -347,13 +347,18 @@ pub(crate) fn why_nothing(certificate: &CertificateRecord, key_is_blocked: bool,
 /// What the audit trail says of a revocation.
 pub(crate) fn revocation_detail(certificate: &CertificateRecord, revocation: &Revocation) -> Value {
     let names: Vec<_> = certificate.identifiers.iter().map(ToString::to_string).collect();
-    let mut detail = json!({
+    let detail = json!({
         "account": certificate.account.to_string(),
         "order": certificate.order.to_string(),
         "names": names,
         "serial": certificate.issued().map(|issued| &issued.serial),
         "reason": revocation.reason.as_str(),
     });
+    commented(detail, revocation)
+}
+
+/// With the comment of a revocation, where it has one.
+pub(crate) fn commented(mut detail: Value, revocation: &Revocation) -> Value {
     if let Some(comment) = &revocation.comment {
         detail["comment"] = comment.as_str().into();
     }

@@ -11,6 +11,7 @@ use chancery_store::{IssuerKind, IssuerRecord, PrecertificateRow, RecoveredCerti
 use serde_json::json;
 
 use crate::caller::{Actor, Origin};
+use crate::certificates::commented;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::known_keys::block_if_compromised;
@@ -226,10 +227,10 @@ fn revoke_precertificate(
     shown: &PrecertificateRow,
     revocation: &Revocation,
 ) -> Result<UnorderedFate, ServiceError> {
-    let Revocation { at, reason, comment } = revocation;
+    let Revocation { at, reason, .. } = revocation;
     let new = tx.revoke_precertificate(&shown.serial, *reason, *at)?;
     if block_if_compromised(kernel, tx, Some(&shown.key_hash), Some(&shown.der), *reason)? || new {
-        let detail = json!({"serial": shown.serial, "reason": reason.as_str(), "comment": comment});
+        let detail = commented(json!({"serial": shown.serial, "reason": reason.as_str()}), revocation);
         let (reseller, order) = (Some(shown.reseller), shown.order.to_string());
         kernel.audit_as(tx, reseller, actor, origin, Action::PrecertificateRevoke, order, &detail)?;
     }
@@ -243,7 +244,7 @@ fn revoke_recovered(
     row: &RecoveredRow,
     revocation: &Revocation,
 ) -> Result<UnorderedFate, ServiceError> {
-    let Revocation { at, reason, comment } = revocation;
+    let Revocation { at, reason, .. } = revocation;
     if is_of_ca(row) && *reason == RevocationReason::Unspecified {
         return Ok(UnorderedFate::Unreasoned);
     }
@@ -256,7 +257,8 @@ fn revoke_recovered(
     let (key_hash, der) = (found.map(|found| found.key_hash.as_slice()), found.map(|found| found.der.as_slice()));
     if block_if_compromised(kernel, tx, key_hash, der, *reason)? || fate == UnorderedFate::Revoked {
         let names = row.found.as_ref().map(|found| names_of(&found.der));
-        let detail = json!({"serial": row.serial, "names": names, "reason": reason.as_str(), "comment": comment});
+        let detail = json!({"serial": row.serial, "names": names, "reason": reason.as_str()});
+        let detail = commented(detail, revocation);
         kernel.audit_as(tx, None, actor, origin, Action::RecoveredRevoke, row.serial.clone(), &detail)?;
     }
     Ok(fate)
@@ -277,11 +279,12 @@ pub(crate) fn blame_expired(
     tx: &mut Tx<'_>,
     (actor, origin): (&Actor, &Origin),
     row: &RecoveredRow,
-    reason: RevocationReason,
+    revocation: &Revocation,
 ) -> Result<(), ServiceError> {
-    let Some(found) = &row.found else { return Ok(()) };
+    let (Some(found), reason) = (&row.found, revocation.reason) else { return Ok(()) };
     if block_if_compromised(kernel, tx, Some(&found.key_hash), Some(&found.der), reason)? {
         let detail = json!({"serial": row.serial, "names": names_of(&found.der), "reason": reason.as_str()});
+        let detail = commented(detail, revocation);
         kernel.audit_as(tx, None, actor, origin, Action::CertificateBlockKey, row.serial.clone(), &detail)?;
     }
     Ok(())

@@ -53,7 +53,7 @@ pub(crate) async fn enter(State(door): State<Door>, posted: Posted) -> Result<Re
     }
 }
 
-/// Goes on with the cookie of a new session. The one that the browser had ends: nobody could sign out of it any more.
+/// Goes on with the cookie of a new session. The one that the browser had ends: the browser cannot sign out of it any more.
 pub(crate) async fn entered(door: &Door, parts: &Parts, session: &NewSession, next: &str) -> Response {
     if let Err(error) = end_before(door, parts).await {
         tracing::warn!(%error, "could not end a session of the console that another took the place of");

@@ -231,9 +231,10 @@ fn play_blocks(page: &str, played: &[Block]) {
     let (blocks, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let plan = write_plan(played, blocks.path());
     // In seconds, and sooner than nextest ends the test: so what runs beside the page is ended too.
-    let limit = match (PAGES.contains(&page), std::env::var_os("CI")) {
-        (true, None) => "170",
-        (true, Some(_)) => "285",
+    let profile = std::env::var("NEXTEST_PROFILE").unwrap_or_default();
+    let limit = match (PAGES.contains(&page), profile.as_str()) {
+        (true, "ci") => "285",
+        (true, _) => "170",
         (false, _) => "500",
     };
     let played = Command::new("timeout")

@@ -119,30 +119,29 @@ pub fn run(target: &Target, command: CaCommand) -> Result<(), Failure> {
                 true => "It issues nothing before `chancery ca activate`.",
                 false => "It may issue now; every node follows within seconds.",
             };
-            printer.record(&with_key(&context, &made)?, Some(sentence))
+            printer.record(&with_key(&context, &made), Some(sentence))
         }
         CaCommand::Rotate { ca, keys } => {
             let rotated = context.wait(operator.rotate_issuer(&ca, keys))?;
-            let homes = context.wait(operator.key_homes())?;
             let sentence = format!(
                 "{} ({}) takes over from {}, which still answers for what it issued; every node follows within seconds.",
                 rotated.new.name, rotated.new.id, rotated.old.name
             );
             printer.say(
                 &sentence,
-                &record! { "new" => with_home(&homes, &rotated.new), "old" => with_home(&homes, &rotated.old) },
+                &record! { "new" => with_key(&context, &rotated.new), "old" => with_key(&context, &rotated.old) },
             )
         }
         CaCommand::Retire { ca } => {
             let retired = context.wait(operator.retire_issuer(&ca))?;
             let sentence = format!("{} issues no more; every node follows within seconds.", retired.name);
-            printer.say(&sentence, &with_key(&context, &retired)?)
+            printer.say(&sentence, &with_key(&context, &retired))
         }
         CaCommand::RevokeIssuer { ca, reason, yes } => revoke(&context, &ca, reason, yes),
         CaCommand::Activate { ca } => {
             let active = context.wait(operator.activate_issuer(&ca))?;
             let sentence = format!("{} may issue; every node follows within seconds.", active.name);
-            printer.say(&sentence, &with_key(&context, &active)?)
+            printer.say(&sentence, &with_key(&context, &active))
         }
         CaCommand::Request { ca } => {
             let request = context.wait(operator.request_chain(&ca))?;
@@ -223,7 +222,7 @@ fn revoke(context: &Context, ca: &str, reason: RevocationReason, yes: bool) -> R
             "\nNo active CA may sign {key} certificates of the profile {profile}: see `ca create`."
         ));
     }
-    context.printer.say(&sentence, &with_key(context, &revoked.issuer).unwrap_or_else(|_| shown(&revoked.issuer)))
+    context.printer.say(&sentence, &with_key(context, &revoked.issuer))
 }
 
 /// The CAs, one a line.
@@ -233,11 +232,12 @@ pub fn list(context: &Context, issuers: &[IssuerDetails]) -> Result<(), Failure>
     context.printer.table(&["id", "name", "kind", "state", "key_type", "key_in", "not_after"], &records)
 }
 
-/// A CA, and where its key is.
-fn with_key(context: &Context, issuer: &IssuerDetails) -> Result<Record, Failure> {
-    Ok(with_home(&context.wait(context.operator.key_homes())?, issuer))
+/// A CA, and where its key is, as far as that can be told: what was done to it is done, whatever becomes of the rest.
+fn with_key(context: &Context, issuer: &IssuerDetails) -> Record {
+    with_home(&context.wait(context.operator.key_homes()).unwrap_or_default(), issuer)
 }
 
+/// A CA, and where its key is.
 fn with_home(homes: &HashMap<IssuerId, KeyHome>, issuer: &IssuerDetails) -> Record {
     let (home, mut record) = (homes.get(&issuer.id), shown(issuer));
     record.0.push(("key_in", home.map(|home| home.place.as_str()).into()));
@@ -278,7 +278,7 @@ fn show(context: &Context, ca: &str, pem: bool) -> Result<(), Failure> {
     if pem {
         return out(&issuer.certificate.to_pem());
     }
-    let mut record = with_key(context, issuer)?;
+    let mut record = with_home(&context.wait(context.operator.key_homes())?, issuer);
     let profiles: Vec<_> =
         context.operator.profiles_of(&issuers, issuer.id).iter().map(|name| name.to_string()).collect();
     record.0.push(("profiles", profiles.into()));

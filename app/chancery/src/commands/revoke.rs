@@ -91,7 +91,7 @@ struct Told<'a> {
     serial: &'a str,
     names: Vec<String>,
     certificate: Option<&'a CertificateRecord>,
-    /// None of what is not a certificate of an order: that of the certificate beside it would not be true of it.
+    /// None of a precertificate: that of the certificate beside it would not be true of it.
     revocation: Option<&'a Revocation>,
 }
 
@@ -111,7 +111,9 @@ impl<'a> Told<'a> {
                 let certificate = certificate.as_ref();
                 told("the precertificate ", serial, certificate.map(names).unwrap_or_default(), certificate, None)
             }
-            RevokedWhat::Recovered { serial, names } => told("", serial, names.clone(), None, None),
+            RevokedWhat::Recovered { serial, names, revocation } => {
+                told("", serial, names.clone(), None, revocation.as_ref())
+            }
         }
     }
 }

@@ -40,7 +40,7 @@ fn a_revocation_shows_within_five_seconds() {
         assert!(took < GENEROUS, "{}", dev.process.log());
         std::thread::sleep(Duration::from_millis(100));
     };
-    assert!(took < Duration::from_secs(15), "it takes seconds: {took:?}");
+    assert!(took < Duration::from_secs(5), "{took:?}");
     let bad = openssl(work, &status);
     assert!(bad.contains("leaf.pem: revoked") && bad.contains("Reason: keyCompromise"), "{bad}");
 }

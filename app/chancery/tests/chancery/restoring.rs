@@ -158,6 +158,7 @@ fn what_a_backup_has_lost_is_brought_back_from_what_others_kept() {
         told.contains(serial.trim().trim_start_matches("serial="))
     };
     dev.process.until("the lists", |_| of_both.iter().all(keep).then_some(()));
+    // Both as they are now: the first may have been kept before the second was made.
     assert!(of_both.iter().all(keep));
     files.extend(of_both.map(|(name, _)| at(name)));
     let before = ocsp(&dev, work, &forgotten.chain);
@@ -175,6 +176,7 @@ fn what_a_backup_has_lost_is_brought_back_from_what_others_kept() {
         |member: &str| done["lists"].as_array().unwrap().iter().map(|list| list[member].as_u64().unwrap()).sum::<u64>();
     assert_eq!((&done["recovered"], &done["problems"]), (&json!(1), &json!([])), "{done}");
     assert_eq!(done["known"], 1, "the CA above it: {done}");
+    assert_eq!([&done["lists"][0]["file"], &done["lists"][1]["file"]], [&files[1], &files[2]], "{done}");
     assert_eq!((told("revoked"), told("recovered"), told("already")), (1, 1, if lists == 1 { 2 } else { 0 }), "{done}");
 
     let dev = Dev::start_with(place, &["--skip-validation"]);
@@ -193,6 +195,14 @@ fn what_a_backup_has_lost_is_brought_back_from_what_others_kept() {
     std::thread::sleep(std::time::Duration::from_secs(4));
     let said = ocsp(&dev, work, &lost.chain);
     assert!(said.contains(": revoked"), "{said}");
+    let serial = openssl(work, &["x509", "-in", "lost.pem", "-noout", "-serial"]);
+    let again = json_in(place, &["revoke", "--serial", serial.trim().trim_start_matches("serial=")]);
+    assert_eq!(
+        (&again["already"], &again["recovered"], &again["reason"]),
+        (&json!(true), &json!(true), &json!("unspecified")),
+        "{again}"
+    );
+    assert!(again["revoked_at"].is_string(), "{again}");
 }
 
 #[test]

@@ -166,8 +166,15 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        let ended = self.child.try_wait();
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if thread::panicking() {
+            let log = fs::read_to_string(&self.log).unwrap_or_default();
+            let last = log.lines().count().saturating_sub(50);
+            eprintln!("it had ended: {ended:?}; the end of its log:");
+            log.lines().skip(last).for_each(|line| eprintln!("{line}"));
+        }
     }
 }
 

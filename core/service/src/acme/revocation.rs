@@ -97,15 +97,15 @@ impl Acme {
                 require_believable(right, reason)?;
                 let (actor, origin) = who.by();
                 let by = (&actor, origin);
+                let revocation = Revocation { at: kernel.now(), reason, comment: None };
                 match known {
                     None if recovery::is_over(&kernel, &row) => {
-                        recovery::blame_expired(&kernel, tx, by, &row, reason)?;
+                        recovery::blame_expired(&kernel, tx, by, &row, &revocation)?;
                         return Ok(Err(expired().into()));
                     }
                     None | Some(Known::Recovered(_)) => drop(recovery::keep(&kernel, tx, by, &row)?),
                     Some(_) => {}
                 }
-                let revocation = Revocation { at: kernel.now(), reason, comment: None };
                 Ok::<_, ServiceError>(match recovery::revoke(&kernel, tx, by, &row.serial, &revocation)? {
                     Some((_, UnorderedFate::Revoked)) => Ok(()),
                     Some((_, UnorderedFate::Already)) => Err(AcmeError::AlreadyRevoked.into()),

@@ -115,11 +115,11 @@ impl Console {
         self.kernel
             .store
             .write(move |tx| {
-                match &holder {
+                let ended = match &holder {
                     Holder::Key(_) => tx.delete_console_session(&hash)?,
                     Holder::External { .. } => tx.end_external_session(&hash, now)?,
                 };
-                by.record(&me.kernel, tx, Action::ConsoleSignOut, &json!({}))
+                if ended { by.record(&me.kernel, tx, Action::ConsoleSignOut, &json!({})) } else { Ok(()) }
             })
             .await
     }

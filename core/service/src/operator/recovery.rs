@@ -168,7 +168,8 @@ impl Operator {
             Some(Known::Forged) => return Ok(Fate::NotTaken(NotTaken::StrangeSerial)),
             Some(Known::Ca(_)) => return Ok(Fate::Ca),
             None if recovery::is_over(&self.kernel, row) => {
-                recovery::blame_expired(&self.kernel, tx, by, row, reason)?;
+                let revocation = Revocation { at: self.kernel.now(), reason, comment: comment.map(Into::into) };
+                recovery::blame_expired(&self.kernel, tx, by, row, &revocation)?;
                 return Ok(Fate::NothingToRevoke);
             }
             None | Some(Known::Recovered(_)) => drop(recovery::keep(&self.kernel, tx, by, row)?),

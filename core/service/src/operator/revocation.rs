@@ -35,6 +35,7 @@ pub enum RevokedWhat {
     Recovered {
         serial: String,
         names: Vec<String>,
+        revocation: Option<Revocation>,
     },
 }
 
@@ -158,7 +159,9 @@ impl Operator {
             }
             Unordered::Recovered(row) => {
                 let names = row.found.map(|found| recovery::names_of(&found.der)).unwrap_or_default();
-                RevokedWhat::Recovered { serial, names }
+                let revoked = tx.recovered(&serial)?.and_then(|row| row.revoked);
+                let revocation = revoked.map(|(at, reason)| Revocation { at, reason, comment: None });
+                RevokedWhat::Recovered { serial, names, revocation }
             }
             Unordered::Precertificate(shown) => {
                 RevokedWhat::Precertificate { serial, certificate: tx.any_certificate(shown.certificate)? }

@@ -36,7 +36,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
             a.button href=(export) download { "Download as CSV" }
         }))
         (filters(&query, &profiles))
-        @if found.items.is_empty() { (nothing(&query, found.next_cursor.is_some())) } @else { (table(&found.items, &who.caller, now)) }
+        @if found.items.is_empty() { (nothing(&query, found.next_cursor.is_some(), &who.caller)) } @else { (table(&found.items, &who.caller, now)) }
         (pager(found.next_cursor.as_deref().map(kept), query.filled("cursor").map(|_| PATH)))
     };
     Ok(who.context.page("Certificates", body))
@@ -120,7 +120,7 @@ fn filters(query: &Fields, profiles: &[String]) -> Markup {
     }
 }
 
-fn nothing(query: &Fields, more: bool) -> Markup {
+fn nothing(query: &Fields, more: bool, caller: &Caller) -> Markup {
     let narrowed = CONDITIONS.iter().any(|name| query.filled(name).is_some());
     match (more, narrowed) {
         (true, _) => {
@@ -135,7 +135,11 @@ fn nothing(query: &Fields, more: bool) -> Markup {
         (false, false) => empty(
             "No certificates yet.",
             html! {
-                "Paste the key of a " a href="/console/customers" { "customer" } " into an ACME client."
+                @if caller.scopes.contains(Scope::WriteAccount) {
+                    "Create a customer, and paste its key into an ACME client. " a href="/console/customers/new" { "New customer" } "."
+                } @else {
+                    "They appear here as soon as a customer's client has ordered one."
+                }
             },
         ),
     }

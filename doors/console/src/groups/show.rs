@@ -46,12 +46,15 @@ pub(super) async fn shown(
     let details = services.groups.show(caller, id).await?;
     let later = cursor.is_some();
     let members = services.groups.members(caller, id, &ListRequest { limit: 50, cursor }).await?;
-    let policies = Choices::policies(door, caller).await?;
+    let may_change = caller.scopes.contains(Scope::WriteAccount);
+    let (policies, others) = match may_change {
+        true => (Choices::policies(door, caller).await?, Choices::groups(door, caller).await?),
+        false => Default::default(),
+    };
     let policies = policies.but(|other| details.policies.iter().any(|(known, _)| known.to_string() == other));
-    let others = Choices::groups(door, caller).await?.but(|other| id.to_string() == other);
+    let others = others.but(|other| id.to_string() == other);
     let complaints = wrong.as_ref().map(|wrong| wrong.complaints.clone());
     let title = details.group.name.to_string();
-    let may_change = caller.scopes.contains(Scope::WriteAccount);
     let known = Known { details, members, policies, others, later, may_change };
     Ok(context.page_with(complaints.as_ref(), &title, body(context, &known, wrong)))
 }

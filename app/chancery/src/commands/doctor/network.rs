@@ -49,12 +49,10 @@ pub(super) fn look(
 
 fn look_at_ports(installation: &Installation, nodes: Option<&[String]>, report: &mut Report) {
     let listen = installation.listen;
-    let (others, running) = match readiness(listen.admin) {
-        Some(one) if one.is_of_others(nodes) => (true, None),
-        running => (false, running),
-    };
+    let running = readiness(listen.admin);
+    let is_ours = running.as_ref().is_some_and(|running| !running.is_of_others(nodes));
     match &running {
-        None if others => {
+        Some(_) if !is_ours => {
             let advice = "look at what it was started with, or give this one ports of its own";
             report.problem("service", format!("the one at {} runs on another database", listen.admin), advice);
         }
@@ -70,7 +68,7 @@ fn look_at_ports(installation: &Installation, nodes: Option<&[String]>, report: 
     {
         match TcpListener::bind(address) {
             Ok(_) => report.well("ports", format!("{setting}: {address} is free")),
-            Err(error) if error.kind() == ErrorKind::AddrInUse && running.is_some() => {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && is_ours => {
                 report.well("ports", format!("{setting}: {address} is served by the running service"));
             }
             Err(error) => {
@@ -94,10 +92,12 @@ struct Readiness {
 }
 
 impl Readiness {
-    /// Whether it runs, but not on the database with these. One that does not say who it is may be one of them.
+    /// Whether it runs, but not on the database with these. One that does not say who it is may be one of them, and so may one
+    /// that is not ready: it may be that it could not write itself down.
     fn is_of_others(&self, nodes: Option<&[String]>) -> bool {
         let said: Value = serde_json::from_str(&self.said).unwrap_or_default();
-        said["node"].as_str().zip(nodes).is_some_and(|(node, nodes)| nodes.iter().all(|known| known != node))
+        let is_unknown = |node: &str, nodes: &[String]| nodes.iter().all(|known| known != node);
+        self.status == 200 && said["node"].as_str().zip(nodes).is_some_and(|(node, nodes)| is_unknown(node, nodes))
     }
 }
 
@@ -183,5 +183,23 @@ fn ask(server: SocketAddr) -> std::io::Result<u8> {
     match answer.get(..length) {
         Some([first, second, flags, code, ..]) if [*first, *second] == id && flags & 0x80 != 0 => Ok(code & 0x0f),
         _ => Err(std::io::Error::new(ErrorKind::InvalidData, "what came back is no answer")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_is_well_and_says_another_name_is_of_others() {
+        let (known, nobody) = (["a".to_owned(), "b".to_owned()], []);
+        let of_others = |status, said: &str, nodes| Readiness { status, said: said.to_owned() }.is_of_others(nodes);
+        assert!(of_others(200, r#"{"ready": true, "node": "c"}"#, Some(&known[..])));
+        assert!(of_others(200, r#"{"ready": true, "node": "c"}"#, Some(&nobody[..])));
+        assert!(!of_others(200, r#"{"ready": true, "node": "b"}"#, Some(&known[..])));
+        assert!(!of_others(200, r#"{"ready": true, "node": "c"}"#, None));
+        assert!(!of_others(200, r#"{"ready": true}"#, Some(&known[..])));
+        // It may have started where nothing can be written.
+        assert!(!of_others(503, r#"{"ready": false, "node": "c"}"#, Some(&known[..])));
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use chancery_domain::{Comment, RevocationReason};
 use chancery_pki::{Certificate, Kept};
+use chancery_service::NotTaken;
 use chancery_service::operator::{Fate, MANY};
 use serde_json::{Value, json};
 
@@ -83,7 +84,8 @@ pub fn brought(
             let serial = certificate.info().map(|info| info.serial).unwrap_or_default();
             match fate {
                 Fate::Revoked | Fate::Already => drop(issuers.insert(certificate.issuer_text())),
-                Fate::Ca => cas.push(certificate),
+                // Another root may vouch for one of ours.
+                Fate::Ca | Fate::NotTaken(NotTaken::NotOurs) => cas.push(certificate),
                 Fate::Unknown | Fate::NothingToRevoke | Fate::NotTaken(_) => {}
             }
             tally.count(*place, &serial, fate);
@@ -95,7 +97,7 @@ pub fn brought(
     tally.outcome("item", above(issuers, cas))
 }
 
-/// How many of these CAs are above what these names have issued: a certificate often has its chain with it, and nobody means
+/// How many of these are CAs above what these names have issued: a certificate often has its chain with it, and nobody means
 /// to revoke that.
 fn above(mut issuers: HashSet<String>, mut cas: Vec<&Certificate>) -> usize {
     let all = cas.len();
@@ -103,7 +105,7 @@ fn above(mut issuers: HashSet<String>, mut cas: Vec<&Certificate>) -> usize {
     while cas.len() < left {
         left = cas.len();
         cas.retain(|ca| {
-            let is_above = issuers.contains(&ca.subject_text());
+            let is_above = ca.info().is_ok_and(|info| info.is_ca && issuers.contains(&info.subject));
             if is_above {
                 issuers.insert(ca.issuer_text());
             }
