@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
-use std::net::TcpListener;
+use std::net::{TcpListener, UdpSocket};
 use std::ops::Range;
 
 /// Below those that the system gives to connections, and to who asks for any port.
@@ -24,7 +24,7 @@ pub fn free_port() -> u16 {
     let free = loop {
         let this = port;
         port = if PORTS.contains(&(this + 1)) { this + 1 } else { PORTS.start };
-        if TcpListener::bind(("127.0.0.1", this)).is_ok() {
+        if TcpListener::bind(("127.0.0.1", this)).is_ok() && UdpSocket::bind(("127.0.0.1", this)).is_ok() {
             break this;
         }
     };

@@ -139,12 +139,15 @@ impl World {
         };
         let writer = tokio::spawn(async move { store.write(hold).await });
         begins.notified().await;
-        // What is asked has come as far as that: it waits for the writer, and nothing more comes of it for a while.
+        // Long enough for what is asked to come as far as that; on a machine that is busy, until something waits for the writer.
         let waits = async {
-            while self.store.waiting() == 0 {
-                tokio::time::sleep(Duration::from_millis(20)).await;
+            for _ in 0..20 {
+                tokio::time::sleep(Duration::from_millis(1500)).await;
+                if self.store.waiting() > 0 {
+                    return;
+                }
             }
-            tokio::time::sleep(Duration::from_millis(1500)).await;
+            panic!("nothing was to be written");
         };
         tokio::select! {
             _ = asking => panic!("it was answered though nothing could be written"),

@@ -22,7 +22,8 @@ async fn mended(world: &World, name: &str, kind: ChallengeType, mend: impl Async
         looks.next().await;
         mend().await;
     };
-    let (verified, ()) = tokio::join!(validator.verify_telling("", &request, &looks), mending);
+    let both = async { tokio::join!(validator.verify_telling("", &request, &looks), mending) };
+    let (verified, ()) = tokio::time::timeout(Duration::from_secs(60), both).await.expect("it looks twice");
     assert_eq!(verified.outcome, Ok(()), "{:#?}", verified.attempts);
     assert!(verified.attempts.len() >= 2);
     let (last, missing) = verified.attempts.split_last().unwrap();

@@ -182,12 +182,20 @@ mod tests {
         let (let_go, held) = mpsc::channel::<()>();
         let held = Arc::new(Mutex::new(held));
         for number in 1..=MOST {
-            let held = held.clone();
-            let said = threads.ask(SOON, move |_| {
-                let _ = held.lock().recv();
-                Ok(())
-            });
-            assert_eq!(why(said).contains("restart"), number == MOST);
+            let said = loop {
+                let (held, (begun, begins)) = (held.clone(), mpsc::channel());
+                let said = threads.ask(SOON, move |_| {
+                    begun.send(()).unwrap();
+                    let _ = held.lock().recv();
+                    Ok(())
+                });
+                // On a busy machine a thread may come to it too late, and not begin it.
+                if begins.recv().is_ok() {
+                    break why(said);
+                }
+                forget_silence(&threads);
+            };
+            assert!(said.contains("does not answer") && (number == MOST || !said.contains("restart")), "{said}");
             assert!(why(threads.ask(LATE, |_| Ok(()))).contains("a moment ago"), "others are told at once");
             forget_silence(&threads);
         }
@@ -196,7 +204,7 @@ mod tests {
             begun.send(()).unwrap();
             Ok(())
         });
-        assert!(why(said).contains("does not answer"));
+        assert!(why(said).contains("restart when it is back"));
         drop(let_go);
         // Who answers is asked again.
         let began = Instant::now();
