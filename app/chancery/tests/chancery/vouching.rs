@@ -133,6 +133,11 @@ fn who_trusts_a_root_that_is_kept_elsewhere_needs_no_other() {
     let ask = ["ocsp", "-issuer", "ca.pem", "-cert", "leaf.pem", "-CAfile", "root.pem", "-verify_other", "chain.pem"];
     let told = openssl(files, &[&ask[..], &["-url", url.trim()]].concat());
     assert!(told.contains("leaf.pem: good"), "{told}");
+
+    // It is revoked by its chain, of which the company's CAs are nobody's here to revoke.
+    let leaf = files.join("leaf.pem");
+    let revoked = outcome(chancery().args(["revoke", "--file"]).arg(leaf).arg("--data-dir").arg(place.path()));
+    assert!(revoked.code == 0 && revoked.stdout.starts_with("1 revoked,"), "{revoked:?}");
 }
 
 #[test]
