@@ -281,7 +281,8 @@ pub(crate) fn blame_expired(
     row: &RecoveredRow,
     revocation: &Revocation,
 ) -> Result<(), ServiceError> {
-    let (Some(found), reason) = (&row.found, revocation.reason) else { return Ok(()) };
+    let Some(found) = &row.found else { return Ok(()) };
+    let reason = revocation.reason;
     if block_if_compromised(kernel, tx, Some(&found.key_hash), Some(&found.der), reason)? {
         let detail = json!({"serial": row.serial, "names": names_of(&found.der), "reason": reason.as_str()});
         let detail = commented(detail, revocation);
