@@ -30,13 +30,13 @@ const ARROWS: &[(&str, Reach, &str)] = &[
     ),
     (
         "chancery-http",
-        Only(&["chancery-wire", "chancery-service", "chancery-domain"]),
+        Only(&["chancery-wire", "chancery-service", "chancery-overload", "chancery-domain"]),
         "what doors share knows the use cases, not the adapters",
     ),
     ("chancery-wire", Only(&[]), "JSON shapes are shared with clients, who must not get the server with them"),
     (
         "chancery-reseller",
-        Only(&["chancery-http", "chancery-wire", "chancery-service", "chancery-domain"]),
+        Only(&["chancery-http", "chancery-wire", "chancery-service", "chancery-overload", "chancery-domain"]),
         "a door translates: it calls use cases, never an adapter and never another door",
     ),
     (
@@ -51,18 +51,37 @@ const ARROWS: &[(&str, Reach, &str)] = &[
     ),
     (
         "chancery-acme",
-        Only(&["chancery-http", "chancery-wire", "chancery-service", "chancery-domain", "chancery-jose"]),
+        Only(&[
+            "chancery-http",
+            "chancery-wire",
+            "chancery-service",
+            "chancery-overload",
+            "chancery-domain",
+            "chancery-jose",
+        ]),
         "a door translates: it calls use cases, never an adapter and never another door",
     ),
     (
         "chancery-console",
-        Only(&["chancery-http", "chancery-service", "chancery-domain"]),
+        Only(&["chancery-http", "chancery-service", "chancery-overload", "chancery-domain"]),
         "a door translates: it calls use cases, never an adapter and never another door",
     ),
     ("chancery-domain", Only(&[]), "rules are pure and depend on nothing"),
     (
+        "chancery-overload",
+        Only(&["chancery-domain", "chancery-fair"]),
+        "limits decide and count; they know neither HTTP nor the database",
+    ),
+    (
         "chancery-service",
-        Only(&["chancery-domain", "chancery-store", "chancery-pki", "chancery-jose", "chancery-seal", "chancery-fair"]),
+        Only(&[
+            "chancery-domain",
+            "chancery-overload",
+            "chancery-store",
+            "chancery-pki",
+            "chancery-jose",
+            "chancery-seal",
+        ]),
         "use cases know no door, and reach the outside world only through traits",
     ),
     (
@@ -70,6 +89,7 @@ const ARROWS: &[(&str, Reach, &str)] = &[
         Only(&[
             "chancery-domain",
             "chancery-service",
+            "chancery-overload",
             "chancery-dcv",
             "chancery-perspective",
             "chancery-pki",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{Action, AuditId, PAGE_LIMIT_MAX, Page, PageRequest, ResellerId, Scope};
+use chancery_overload::{LocalRateLimiter, Rate, client_network};
 use chancery_store::{AuditFilter, AuditRecord, Outcome, Tx};
 use serde_json::{Value, json};
 
@@ -12,7 +13,6 @@ use crate::caller::{Actor, Caller, Origin};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
-use crate::limits::{OwnRate, Rate, client_network};
 
 /// Refusals written with one commit.
 const BATCH: usize = 256;
@@ -107,12 +107,12 @@ impl Kernel {
 #[derive(Clone)]
 pub struct Audit {
     kernel: Arc<Kernel>,
-    strangers: Arc<OwnRate>,
+    strangers: Arc<LocalRateLimiter>,
 }
 
 impl Audit {
     pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
-        Self { kernel, strangers: Arc::new(OwnRate::new("audit", OF_STRANGERS)) }
+        Self { kernel, strangers: Arc::new(LocalRateLimiter::new("audit", OF_STRANGERS)) }
     }
 
     /// Notes a refusal; never waits. Of strangers, who can have as many as they like, only some are written down, and not

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use chancery_domain::policy::Request;
 use chancery_domain::{
     Account, AccountId, Action, CertificateId, CertificateRecord, CertificateState, ChallengeType, Comment, Identifier,
-    OrderId, Page, PageRequest, Problem, Problems, Profile, ProfileName, Revocation, RevocationReason, Scope,
-    Timestamp, Via,
+    OrderId, Page, PageRequest, Problem, Problems, Profile, ProfileName, ResellerId, Revocation, RevocationReason,
+    Scope, Timestamp, Via,
 };
+use chancery_overload::KeyedCapGuard;
 use chancery_pki::{Certificate, SubscriberKey};
 use chancery_store::{CertificateFilter, Downloadable, Tx};
 use serde_json::{Value, json};
@@ -18,11 +19,10 @@ use crate::caa::{self, CaaAsker, Question};
 use crate::caller::{Actor, Caller, Origin};
 use crate::csr::{self, JudgedCsr};
 use crate::cursor::{ListName, ListRequest, Listed};
-use crate::error::{Noun, ServiceError};
+use crate::error::{Cap, Noun, ServiceError};
 use crate::failures;
 use crate::kernel::Kernel;
 use crate::known_keys::block_if_compromised;
-use crate::long_lists::LongList;
 use crate::orders::{OrderDetails, Reuse, Standing, details, rules};
 
 /// A page ends early where its certificates have more names than this.
@@ -64,10 +64,13 @@ impl Certificates {
         Self { kernel, authority, caa: None }
     }
 
-    /// One of the lists that a reseller may have at a time as a whole, which is read page by page.
-    pub fn begin_long_list(&self, caller: &Caller) -> Result<LongList, ServiceError> {
+    /// Starts a CSV export, which reads the list page by page until the guard is dropped.
+    pub fn start_export(&self, caller: &Caller) -> Result<KeyedCapGuard<ResellerId>, ServiceError> {
         caller.require(Scope::ReadCertificate)?;
-        self.kernel.long_lists.begin(caller.reseller, self.kernel.limits.settings().caps.downloads)
+        let max = self.kernel.limits.settings().caps.downloads;
+        let unlimited_if_zero = if max == 0 { usize::MAX } else { max as usize };
+        let guard = self.kernel.exports.acquire(caller.reseller, unlimited_if_zero);
+        guard.ok_or(ServiceError::TooMany(Cap::Exports, max))
     }
 
     /// A page of the reseller's certificates, newest first. An account that does not exist has none.

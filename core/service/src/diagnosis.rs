@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chancery_domain::policy::Request;
 use chancery_domain::{Account, Attempt, CaaReport, ChallengeType, Identifier, Problem, ProfileName, Scope};
+use chancery_overload::Limit;
 use chancery_store::Tx;
 use tokio::time::Instant;
 
@@ -14,7 +15,6 @@ use crate::error::ServiceError;
 use crate::failures;
 use crate::few::few_at_a_time;
 use crate::kernel::Kernel;
-use crate::limits::Limit;
 use crate::orders::rules;
 use crate::orders::{Reuse, Standing};
 

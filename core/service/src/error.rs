@@ -6,11 +6,11 @@ use chancery_domain::{
     AccountError, AcmeAccountError, AuthorizationError, ChallengeState, Identifier, Kid, OrderError, PauseId, Problem,
     Problems, Scope, ValidationProblem, messages,
 };
+use chancery_overload::{Decision, Limit};
 use chancery_store::StoreError;
 
 use crate::acme::AcmeError;
 use crate::authorizations::ChallengeDetails;
-use crate::limits::Decision;
 
 /// Why a use case was not carried out.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -67,7 +67,7 @@ pub enum ServiceError {
     #[error("{}", messages(.problems))]
     QuotaExceeded { problems: Vec<Problem>, retry_after: u64 },
     /// Too many of something in too short a time.
-    #[error("too many {}; try again in {} s", .0.limit.what(), .0.retry_seconds().unwrap_or(1))]
+    #[error("too many {}; try again in {} s", .0.limit.label(), .0.retry_seconds().unwrap_or(1))]
     RateLimited(Decision),
     /// Validations of these names have failed too often in too short a time.
     #[error("{}", failing(.names))]
@@ -79,9 +79,9 @@ pub enum ServiceError {
     /// There are as many as there may be.
     #[error("{}", .0.reached(*.1))]
     TooMany(Cap, u32),
-    /// More was begun than is finished in some seconds.
+    /// A limit on load refuses the work for the moment.
     #[error("the service has more to do than it can at the moment; try again")]
-    Busy,
+    Overloaded(Limit),
     /// Validations of names have failed too often: each with the pause that somebody has to lift.
     #[error("{}", paused(.0))]
     Paused(Vec<(Identifier, PauseId)>),
@@ -132,8 +132,50 @@ impl ServiceError {
         }
     }
 
+    /// The limit that refuses, if one does.
+    pub fn limit(&self) -> Option<Limit> {
+        match self {
+            Self::RateLimited(decision) | Self::Failing { last: decision, .. } => Some(decision.limit),
+            Self::Overloaded(limit) => Some(*limit),
+            Self::TooMany(cap, _) => Some(cap.limit()),
+            Self::Paused(_) => Some(Limit::PausedNames),
+            Self::QuotaExceeded { .. } => Some(Limit::CertificateQuota),
+            Self::MissingScope(_)
+            | Self::NotFound(..)
+            | Self::NothingToRevoke(_)
+            | Self::Account(_)
+            | Self::CredentialRevoked(_)
+            | Self::AcmeAccount(_)
+            | Self::Acme(_)
+            | Self::CredentialExpired(_)
+            | Self::Invalid(_)
+            | Self::NameInUse(..)
+            | Self::AccountInUse { .. }
+            | Self::Order(_)
+            | Self::OrderNotReady(_)
+            | Self::Authorization(_)
+            | Self::AlreadyTried(_)
+            | Self::PolicyViolation(_)
+            | Self::OrderExternalIdInUse(_)
+            | Self::Unissuable(_)
+            | Self::BadCursor
+            | Self::IdempotencyKeyReused
+            | Self::Signer(_)
+            | Self::Logs(_)
+            | Self::Overtaken(_)
+            | Self::Store(_)
+            | Self::Internal(_) => None,
+        }
+    }
+
     pub(crate) fn internal(error: impl fmt::Display) -> Self {
         Self::Internal(error.to_string())
+    }
+}
+
+impl From<Limit> for ServiceError {
+    fn from(limit: Limit) -> Self {
+        Self::Overloaded(limit)
     }
 }
 
@@ -172,10 +214,23 @@ pub enum Cap {
     /// Of the account that was called so.
     GroupsOfAccount(String),
     Webhooks,
-    LongLists,
+    Exports,
 }
 
 impl Cap {
+    /// The limit that the cap is.
+    pub fn limit(&self) -> Limit {
+        match self {
+            Self::OpenOrders => Limit::OpenOrders,
+            Self::Policies => Limit::Policies,
+            Self::PoliciesOfGroup => Limit::PoliciesPerGroup,
+            Self::Rules => Limit::PolicyRuleBytes,
+            Self::GroupsOfAccount(_) => Limit::GroupsPerAccount,
+            Self::Webhooks => Limit::Webhooks,
+            Self::Exports => Limit::Exports,
+        }
+    }
+
     fn reached(&self, most: u32) -> String {
         match self {
             Self::OpenOrders => format!(
@@ -192,7 +247,9 @@ impl Cap {
             Self::GroupsOfAccount(account) => {
                 format!("{account} would be in more than {most} groups; take it out of some first")
             }
-            Self::LongLists => format!("{most} lists are on their way already; wait until one of them has been read"),
+            Self::Exports => {
+                format!("{most} CSV exports are in progress already; wait until one of them has been read")
+            }
             Self::Webhooks => format!("there are {most} webhooks already, and no more may be; delete one first"),
         }
     }

@@ -3,12 +3,12 @@
 use chancery_domain::{
     AccountId, Action, Authorization, Failure, Identifier, PauseId, Problem, ProblemKind, ValidationProblem,
 };
+use chancery_overload::Limit;
 use chancery_store::{FailuresInRow, Tx};
 use serde_json::json;
 
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
-use crate::limits::Limit;
 use crate::orders::{Reuse, Standing};
 use crate::pauses::{IN_A_ROW, describe};
 
@@ -25,8 +25,8 @@ pub(crate) fn require_worth_trying(kernel: &Kernel, authorizations: &[Authorizat
     }
     let failing = unshown().filter_map(|authorization| {
         let name = &authorization.identifier;
-        let failed = kernel.limits.peek(Limit::FailedValidations, &whom(authorization.account, name));
-        failed.filter(|failed| !failed.allowed()).map(|failed| (name.clone(), failed))
+        let refusal = kernel.limits.refusal(Limit::FailedValidations, &whom(authorization.account, name));
+        refusal.map(|refusal| (name.clone(), refusal))
     });
     let names: Vec<_> = failing.collect();
     match names.iter().map(|(_, failed)| *failed).max_by_key(|failed| failed.retry_after) {

@@ -163,7 +163,7 @@ pub(crate) fn as_problem(error: &ServiceError) -> Option<ValidationProblem> {
         | ServiceError::Overtaken(_)
         | ServiceError::Signer(_)
         | ServiceError::Logs(_)
-        | ServiceError::Busy
+        | ServiceError::Overloaded(_)
         | ServiceError::RateLimited(_)
         | ServiceError::Failing { .. }
         | ServiceError::Paused(_)

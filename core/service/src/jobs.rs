@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{ChallengeId, ResellerId};
+use chancery_overload::InFlightGuard;
 use chancery_store::{Backlog, Job, JobKind, Tx};
 use tokio::sync::mpsc;
 
 use crate::error::ServiceError;
-use crate::in_hand::Hand;
 use crate::kernel::{Fresh, Kernel};
 
 /// Jobs that a node takes over at a time.
@@ -77,9 +77,9 @@ impl Jobs {
         self.kernel.store.write(give_up).await
     }
 
-    /// Counts a job among what this process has in hand, as long as it has.
-    pub fn in_hand(&self, job: &Job) -> Option<Hand> {
-        job.reseller.map(|reseller| self.kernel.in_hand.take(reseller))
+    /// Counts a job as in flight until the guard is dropped.
+    pub fn start(&self, job: &Job) -> Option<InFlightGuard> {
+        job.reseller.map(|reseller| self.kernel.in_flight.start(reseller))
     }
 
     /// Whose job it is; none where its subject is gone.

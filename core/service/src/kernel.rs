@@ -1,10 +1,12 @@
 //! What all use cases share: the store, the clock, entropy, keys and settings.
 
+use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
 use aws_lc_rs::hmac;
-use chancery_domain::{ChallengeId, Clock, Entropy, OrderId, Timestamp};
+use chancery_domain::{ChallengeId, Clock, Entropy, OrderId, ResellerId, Timestamp};
+use chancery_overload::{FairPermits, InFlight, KeyedCap, RateLimits, SharedBuckets};
 use chancery_pki::{KeyBlocklist, Token};
 use chancery_seal::Keyring;
 use chancery_store::{AuditRecord, Job, JobKind, SEALED_COLUMNS, SPANS, SealedColumn, Store, StoreError, Tx};
@@ -17,13 +19,11 @@ use crate::authorizations::Looking;
 use crate::ca_key::CaKeys;
 use crate::cursor::Cursors;
 use crate::error::ServiceError;
-use crate::in_hand::InHand;
-use crate::limits::Limits;
-use crate::long_lists::LongLists;
 use crate::open_orders::OpenOrders;
 use crate::pauses::KnownPauses;
+use crate::rate_rules::RateRules;
 use crate::settings::Settings;
-use crate::turns::Turns;
+use crate::shared_buckets::DatabaseBuckets;
 use crate::waiting::Waiting;
 
 /// A job that is to be begun at once, and the span that it was begun in.
@@ -51,16 +51,19 @@ pub struct Kernel {
     pub(crate) nonces: Nonces,
     /// By which people who come back from an external provider are known to have left from here.
     pub(crate) sign_in_key: hmac::Key,
-    pub(crate) limits: Limits,
+    pub(crate) limits: RateLimits,
+    pub(crate) rates: RateRules,
     pub(crate) pauses: KnownPauses,
     pub(crate) open_orders: OpenOrders,
     /// Who waits in this process for an order to end, and for a challenge to be decided.
     pub(crate) ended: Waiting<OrderId>,
     pub(crate) decided: Waiting<ChallengeId>,
     pub(crate) looking: Looking,
-    pub(crate) in_hand: InHand,
-    pub(crate) long_lists: LongLists,
-    pub(crate) turns: Turns,
+    /// Validations and issuances of this process.
+    pub(crate) in_flight: InFlight,
+    /// CSV exports in progress.
+    pub(crate) exports: KeyedCap<ResellerId>,
+    pub(crate) list_permits: FairPermits,
     /// This process, as its jobs are leased to.
     pub node: String,
     jobs: mpsc::UnboundedSender<Fresh>,
@@ -91,13 +94,16 @@ impl Kernel {
         };
         let sign_in_key = shared_secret(&store, &keyring, entropy.as_ref(), "sign_in", clock.now()).await?;
         let node = entropy.uuid_v4().to_string();
-        let limits = Limits::new(settings.limits.clone(), &store, clock.clone(), &node);
+        let shared = DatabaseBuckets { store: store.clone(), node: node.clone() };
+        let shared = store.is_shared().then(|| Arc::new(shared) as Arc<dyn SharedBuckets>);
+        let limits = RateLimits::new(settings.limits.clone(), shared, clock.clone());
         let (jobs, receiver) = mpsc::unbounded_channel();
         if store.is_shared() {
             store.write(|tx| tx.settle_positions()).await?;
         }
         let (refusals, unwritten) = mpsc::channel(UNWRITTEN);
-        let turns = Turns::new(store.connections());
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let list_permits = FairPermits::for_list_reads(store.connections(), cores);
         let (settings, waiting) = (Arc::new(settings), Mutex::new(Some(receiver)));
         Ok(Arc::new(Self {
             store,
@@ -110,15 +116,16 @@ impl Kernel {
             cursors,
             nonces,
             sign_in_key: hmac::Key::new(hmac::HMAC_SHA256, &sign_in_key),
+            rates: RateRules::new(limits.clone()),
             limits,
             pauses: KnownPauses::default(),
             open_orders: OpenOrders::default(),
             ended: Waiting::default(),
             decided: Waiting::default(),
             looking: Looking::default(),
-            in_hand: InHand::default(),
-            long_lists: LongLists::default(),
-            turns,
+            in_flight: InFlight::default(),
+            exports: KeyedCap::default(),
+            list_permits,
             node,
             jobs,
             waiting,

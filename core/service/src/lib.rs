@@ -24,15 +24,13 @@ pub mod fault;
 mod few;
 mod groups;
 pub mod identity;
-mod in_hand;
 mod issuance;
 mod issuance_rules;
 mod issuers;
 mod jobs;
 mod kernel;
 mod known_keys;
-mod limits;
-mod long_lists;
+mod list_reads;
 mod members;
 mod nodes;
 mod ocsp;
@@ -47,22 +45,25 @@ mod pauses;
 mod policies;
 mod policy_draft;
 mod publication;
+mod rate_rules;
 mod recovery;
 mod refused;
 mod retention;
 mod settings;
+mod shared_buckets;
 mod telling;
 mod termination;
 mod timed;
 mod to_the_end;
 mod troubles;
-mod turns;
 mod usage;
 mod validation;
 mod waiting;
 mod webhooks;
 
 use std::sync::Arc;
+
+use chancery_overload::{FairPermits, RateLimits};
 
 pub use account_lookup::AccountLookup;
 pub use accounts::{AccountDetails, Accounts, CreatedAccount, Ending, NewAccount};
@@ -88,13 +89,10 @@ pub use events::{Event, EventFilter, Events, Expiry};
 pub use examination::{Examination, ExaminedIssuer, ExaminedList, examine};
 pub use groups::{GroupDetails, GroupInput, Groups};
 pub use identity::Identity;
-pub use in_hand::{Hand, LOOKS_AT_A_TIME};
 pub use issuance::{CaaAssignment, Issuance, LogAssignment, Next, Prepared};
 pub use issuers::{IssuerRef, IssuerRefError, IssuerRules};
 pub use jobs::{Jobs, Queue};
 pub use kernel::{Fresh, Kernel};
-pub use limits::{Caps, Decision, Limit, LimitSettings, Limits, Rate, client_network};
-pub use long_lists::LongList;
 pub use nodes::{NodeSeen, Nodes};
 pub use ocsp::{CacheableAnswer, Ocsp, OcspAnswer};
 pub use once::{Answer, Answers, IdempotencyKey, Once, Outcome};
@@ -104,6 +102,7 @@ pub use pauses::Pauses;
 pub use policies::{Evaluation, EvaluationRequest, Judges, Policies, PolicyDetails, PolicyInput};
 pub use policy_draft::PolicyDraft;
 pub use publication::{CrlName, NoCrl, Publication, PublishedCrl};
+pub use rate_rules::RateRules;
 pub use recovery::NotTaken;
 pub use retention::{Retention, Sweeper, Swept};
 pub use settings::{
@@ -111,7 +110,6 @@ pub use settings::{
     WebhookSettings,
 };
 pub use troubles::{KEPT_TROUBLES, Severity, Trouble, Troubles};
-pub use turns::Turns;
 pub use usage::{Usage, UsageRequest};
 pub use validation::{Assignment, Report, Validations};
 pub use webhooks::{Dispatch, Message, NewWebhook, NewWebhookSecret, Round, Sent, Signatory, WebhookChange, Webhooks};
@@ -143,8 +141,9 @@ pub struct Services {
     pub webhooks: Webhooks,
     pub dispatch: Dispatch,
     pub console: Console,
-    pub limits: Limits,
-    pub turns: Turns,
+    pub limits: RateLimits,
+    pub rates: RateRules,
+    pub list_permits: FairPermits,
     pub usage: Usage,
     pub diagnoses: Diagnoses,
     pub operator: Operator,
@@ -186,7 +185,8 @@ impl Services {
             nodes: Nodes::new(kernel.clone()),
             console: Console::new(kernel.clone(), known),
             limits: kernel.limits.clone(),
-            turns: kernel.turns.clone(),
+            rates: kernel.rates.clone(),
+            list_permits: kernel.list_permits.clone(),
             usage: Usage::new(kernel.clone()),
             diagnoses: Diagnoses::new(kernel.clone()),
             operator: Operator::new(kernel.clone()),

@@ -7,10 +7,10 @@ use chancery_domain::{
     AccountId, AcmeAccountId, IssuerId, Name, PolicyRules, Profile, ProfileName, Quorum, ResellerCode, ScopeSet,
     Timestamp, WebhookUrlRules,
 };
+use chancery_overload::LimitSettings;
 use chancery_pki::{CrlShards, NameRules, SubscriberProfile, reuse_ceiling_days};
 
 use crate::issuers::IssuerRules;
-use crate::limits::LimitSettings;
 use crate::retention::Retention;
 
 /// No setting makes tokens live longer.

@@ -231,7 +231,7 @@ fn problem_of(error: &ServiceError) -> Option<&'static str> {
         | ServiceError::RateLimited(_)
         | ServiceError::Failing { .. }
         | ServiceError::TooMany(..) => "rateLimited",
-        ServiceError::Busy => "busy",
+        ServiceError::Overloaded(_) => "busy",
         ServiceError::Paused(_) => "paused",
         ServiceError::Unissuable(problem) => problem.kind.as_str(),
         ServiceError::Overtaken(_)

@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 pub use caa::Eyes;
 use chancery_domain::{CaaEvidence, Clock, ProblemKind, ValidationProblem};
 use chancery_fair::{FairPlaces, Place};
-use chancery_service::{Fresh, Job, JobKind, LOOKS_AT_A_TIME, Looker, SPANS, ServiceError, Services};
+use chancery_overload::MAX_IN_FLIGHT;
+use chancery_service::{Fresh, Job, JobKind, Looker, SPANS, ServiceError, Services};
 pub use corroboration::{Corroborated, Elsewhere, Witness};
 pub use courier::Courier;
 pub use inspector::{CaaVerdict, Inspector, Seen};
@@ -38,7 +39,7 @@ const PATROL: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(500);
 /// Jobs at work at a time in this process; the others wait without costing a connection or a thread. Each kind has
 /// places of its own: looks take long, and nobody who waits for a certificate waits for them.
-const VALIDATING: usize = LOOKS_AT_A_TIME;
+const VALIDATING: usize = MAX_IN_FLIGHT;
 const ISSUING: usize = 256;
 /// Certificates that logs are shown at a time; while they are, others are issued in their places.
 const SHOWING: usize = 128;
@@ -130,7 +131,7 @@ impl Workers {
                 let me = self.clone();
                 let span = traced(&span, &job);
                 let work = async move {
-                    let (_guard, _hand) = (me.held.guard(&job), me.services.jobs.in_hand(&job));
+                    let (_guard, _in_flight) = (me.held.guard(&job), me.services.jobs.start(&job));
                     let mut next = Some(job);
                     while let Some(job) = next {
                         me.work_in_turn(&job).await;

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use chancery_domain::{AcmeAccount, Contact, ContactError};
 use chancery_jose::{Jws, JwsError};
 use chancery_service::acme::{AccountUpdate, AcmeCaller, AcmeError, NewAcmeAccount, Registered};
-use chancery_service::{Limit, ListRequest, ServiceError, client_network};
+use chancery_service::{ListRequest, ServiceError};
 use chancery_wire::acme as wire;
 use http::StatusCode;
 use http::header::LOCATION;
@@ -17,7 +17,6 @@ use crate::jws::{by_account, by_key};
 use crate::mount::Door;
 use crate::payload;
 use crate::problem::{Problem, ProblemType, subproblem};
-use crate::rate;
 use crate::surroundings::link;
 use crate::urls::Urls;
 
@@ -39,8 +38,7 @@ pub(crate) async fn register(
         Err(ServiceError::Acme(AcmeError::AccountDoesNotExist(_))) if asked.only_return_existing != Some(true) => {}
         found => return Ok(answer(StatusCode::OK, &found?, &door)),
     }
-    let network = client_network(&signed.origin.address);
-    rate::require(&door, Limit::NewAccountsOfAddress, &network).await?;
+    door.services.rates.new_acme_account(&signed.origin).await?;
     let binding = asked.external_account_binding.map(|value| binding(&value)).transpose()?;
     let new = NewAcmeAccount {
         binding: door.mount.stand_in.bind(binding, &key, &signed.url)?,

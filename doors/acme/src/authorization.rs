@@ -13,7 +13,7 @@ use http::header::{LOCATION, RETRY_AFTER};
 use crate::directory::find;
 use crate::jws::by_account;
 use crate::mount::Door;
-use crate::order::{SOON, name, require_rate};
+use crate::order::{SOON, name};
 use crate::problem::{Problem, of_validation, view as view_identifier};
 use crate::surroundings::lead_back;
 use crate::urls::Urls;
@@ -26,7 +26,7 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let profile = find(&door, &profile)?.name.clone();
     let (by, signed) = by_account(&door, request).await?;
-    require_rate(&door, &by, &signed).await?;
+
     let asked: wire::NewAuthorization = payload::read(&signed.payload)?;
     let made = door.services.acme.new_authorization(&by, profile, name(asked.identifier));
     let (details, begun) = Begun::by(made).await?;

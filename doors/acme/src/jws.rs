@@ -6,8 +6,8 @@ use axum::extract::Request;
 use chancery_domain::{AcmeAccountId, cut};
 use chancery_http::{BodyLimits, Exchange, is_encoded, origin, read_bounded};
 use chancery_jose::{Algorithm, Jwk, Jws, JwsError};
+use chancery_service::Origin;
 use chancery_service::acme::{AcmeCaller, Nonce};
-use chancery_service::{Limit, Origin, client_network};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::header::CONTENT_TYPE;
@@ -116,10 +116,12 @@ impl Sent {
         let Self { jws, nonce, url, origin, extensions } = self;
         let acme = &door.services.acme;
         // Whoever does not show the key is held to a rate by where they come from, as those without an account are.
-        let network = client_network(&origin.address);
-        let charge = async |problem: Problem| {
-            let charged = rate::require_and_note(door, &extensions, Limit::Strangers, &network).await;
-            charged.err().unwrap_or(problem)
+        let charge = async |problem: Problem| match door.services.rates.anonymous_request(&origin).await {
+            Ok(decision) => {
+                rate::note(&extensions, decision);
+                problem
+            }
+            Err(refusal) => refusal.into(),
         };
         let mut speaker = match acme.key_of(id).await {
             Ok(speaker) => speaker,
@@ -127,7 +129,7 @@ impl Sent {
         };
         let exchange = extensions.get::<Arc<Exchange>>();
         if let Some(exchange) = exchange {
-            exchange.require_turn(&extensions, speaker.reseller)?;
+            exchange.check_new_work(&extensions, speaker.reseller)?;
         }
         let mut verified = jws.verify(&speaker.key);
         if verified.is_err() && speaker.remembered {
@@ -141,10 +143,9 @@ impl Sent {
         let caller = acme.admit(id, nonce, &speaker.key, &origin).await?;
         if let Some(exchange) = exchange {
             exchange.note_caller(&caller.caller);
-            exchange.claim_place(&extensions, caller.caller.reseller)?;
+            exchange.assign_permit(&extensions, caller.caller.reseller)?;
         }
-        let reseller = caller.caller.reseller.to_string();
-        rate::require_and_note(door, &extensions, Limit::Requests, &reseller).await?;
+        rate::note(&extensions, door.services.rates.request(caller.caller.reseller).await?);
         Ok((Box::new(caller), Signed { payload, url, origin }))
     }
 
@@ -152,8 +153,7 @@ impl Sent {
     async fn of_key(self, door: &Door, key: Jwk) -> Result<(Jwk, Signed), Problem> {
         let Self { jws, nonce, url, origin, extensions } = self;
         // Whoever has no account yet is held to their rate by where they come from.
-        let network = client_network(&origin.address);
-        rate::require_and_note(door, &extensions, Limit::Strangers, &network).await?;
+        rate::note(&extensions, door.services.rates.anonymous_request(&origin).await?);
         let payload = jws.verify(&key).map_err(unverified_by_its_key)?.to_vec();
         door.services.acme.take_nonce(nonce).await?;
         Ok((key, Signed { payload, url, origin }))

@@ -6,19 +6,18 @@ use axum::response::{IntoResponse, Response};
 use chancery_domain::{Order, OrderId, OrderState, ProfileName, Timestamp, cut};
 use chancery_http::Begun;
 use chancery_jose::base64url;
-use chancery_service::acme::{AcmeCaller, AskedName, NewAcmeOrder};
-use chancery_service::{Limit, SPANS, client_network};
+use chancery_service::SPANS;
+use chancery_service::acme::{AskedName, NewAcmeOrder};
 use chancery_wire::acme as wire;
 use http::header::{LOCATION, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use tracing::{Instrument, trace_span};
 
 use crate::directory::find;
-use crate::jws::{Signed, by_account};
+use crate::jws::by_account;
 use crate::mount::Door;
 use crate::payload;
 use crate::problem::{Problem, ProblemType, of_end, of_validation, view as view_identifier};
-use crate::rate;
 use crate::surroundings::lead_back;
 use crate::urls::Urls;
 
@@ -32,7 +31,6 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let profile = find(&door, &profile)?.name.clone();
     let (by, signed) = by_account(&door, request).await?;
-    require_rate(&door, &by, &signed).await?;
     let asked: wire::NewOrder = payload::read(&signed.payload)?;
     let new = NewAcmeOrder {
         profile: choose(&door, profile, asked.profile.as_deref())?,
@@ -45,15 +43,6 @@ pub(crate) async fn create(
     let (order, begun) = Begun::by(door.services.acme.new_order(&by, new).instrument(span)).await?;
     let location = [(LOCATION, Urls::of(&door).order(order.id))];
     Ok((StatusCode::CREATED, location, begun, answer(&order, &door)).into_response())
-}
-
-/// What counts as an order: one, or an authorization ahead of one.
-pub(crate) async fn require_rate(door: &Door, by: &AcmeCaller, signed: &Signed) -> Result<(), Problem> {
-    let (network, account) = (client_network(&signed.origin.address), by.account.id.to_string());
-    for (limit, whom) in [(Limit::NewOrdersOfAddress, network), (Limit::NewOrdersOfAccount, account)] {
-        rate::require(door, limit, &whom).await?;
-    }
-    Ok(())
 }
 
 pub(crate) async fn show(

@@ -3,7 +3,8 @@
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{Identifier, ProblemKind, ValidationProblem};
-use chancery_http::{ApiError, RefusalNote, RequestId};
+use chancery_http::{ApiError, RefusalNote, RefusedBy, RequestId};
+use chancery_overload::Limit;
 use chancery_wire::acme as wire;
 use http::header::{CONTENT_LANGUAGE, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -58,6 +59,7 @@ pub(crate) struct Problem {
     status: StatusCode,
     pub(crate) headers: HeaderMap,
     body: wire::Problem,
+    limit: Option<Limit>,
 }
 
 impl Problem {
@@ -65,7 +67,7 @@ impl Problem {
         let status_code = Some(status.as_u16());
         let body =
             wire::Problem { kind: kind.urn(), detail: detail.into(), status: status_code, ..wire::Problem::default() };
-        Self { kind, status, headers: HeaderMap::new(), body }
+        Self { kind, status, headers: HeaderMap::new(), body, limit: None }
     }
 
     /// 400 `malformed`.
@@ -93,6 +95,11 @@ impl Problem {
     pub(crate) fn unavailable() -> Self {
         let detail = "the service cannot do this at the moment; try again";
         Self::new(ProblemType::ServerInternal, StatusCode::SERVICE_UNAVAILABLE, detail).retry_after(1)
+    }
+
+    /// Names the limit that refuses the request.
+    pub(crate) fn with_limit(self, limit: Option<Limit>) -> Self {
+        Self { limit: limit.or(self.limit), ..self }
     }
 
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
@@ -175,21 +182,24 @@ fn urn(kind: &str) -> String {
 /// What can be refused before a request gets here, or while its body is read.
 impl From<ApiError> for Problem {
     fn from(error: ApiError) -> Self {
-        match error.status() {
+        let limit = error.limit();
+        let problem = match error.status() {
             status @ StatusCode::PAYLOAD_TOO_LARGE => {
                 Self::new(ProblemType::Malformed, status, "the body is larger than we take; send less")
             }
             StatusCode::SERVICE_UNAVAILABLE => Self::unavailable(),
             status if status.is_client_error() => Self::new(ProblemType::Malformed, status, error.message()),
             _ => Self::internal(),
-        }
+        };
+        problem.with_limit(limit)
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Self { kind, status, headers, mut body } = self;
+        let Self { kind, status, headers, mut body, limit } = self;
         metrics::counter!("chancery_acme_problems_total", "type" => kind.as_str()).increment(1);
+        body.limit = limit.map(|limit| limit.as_str().to_owned());
         body.request_id = RequestId::current().map(|id| id.to_string());
         let note = RefusalNote::new(kind.as_str(), &body.detail);
         let mut response = (status, headers, Json(body)).into_response();
@@ -197,6 +207,9 @@ impl IntoResponse for Problem {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(CONTENT_LANGUAGE, HeaderValue::from_static("en"));
         response.extensions_mut().insert(note);
+        if let Some(limit) = limit {
+            response.extensions_mut().insert(RefusedBy(limit));
+        }
         response
     }
 }

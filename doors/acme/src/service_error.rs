@@ -12,6 +12,13 @@ use crate::rate::{refused, refused_saying};
 
 impl From<ServiceError> for Problem {
     fn from(error: ServiceError) -> Self {
+        let limit = error.limit();
+        Self::worded(error).with_limit(limit)
+    }
+}
+
+impl Problem {
+    fn worded(error: ServiceError) -> Self {
         let message = error.to_string();
         match error {
             ServiceError::NotFound(..) | ServiceError::NothingToRevoke(_) => Self::not_found(message),
@@ -51,9 +58,10 @@ impl From<ServiceError> for Problem {
                 });
                 refused_saying(&last, format!("{message}; try again later")).with_subproblems(each.collect())
             }
-            ServiceError::Busy | ServiceError::Overtaken(_) | ServiceError::Signer(_) | ServiceError::Logs(_) => {
-                Self::unavailable()
-            }
+            ServiceError::Overloaded(_)
+            | ServiceError::Overtaken(_)
+            | ServiceError::Signer(_)
+            | ServiceError::Logs(_) => Self::unavailable(),
             ServiceError::TooMany(..) => {
                 Self::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, message).retry_after(3600)
             }

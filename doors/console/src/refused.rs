@@ -4,7 +4,8 @@ use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::AccountError;
-use chancery_http::{ApiError, RefusalNote, with_readable_path};
+use chancery_http::{ApiError, RefusalNote, RefusedBy, with_readable_path};
+use chancery_overload::Limit;
 use chancery_service::{Cap, ServiceError, StoreError};
 use http::header::ALLOW;
 use http::{HeaderValue, StatusCode};
@@ -23,11 +24,12 @@ pub(crate) struct Refused {
     to: Option<String>,
     /// After how many seconds to come again.
     retry_after: Option<u64>,
+    limit: Option<Limit>,
 }
 
 impl Refused {
     fn new(status: StatusCode, title: &'static str, message: impl Into<String>) -> Self {
-        Self { status, title, message: message.into(), to: None, retry_after: None }
+        Self { status, title, message: message.into(), to: None, retry_after: None, limit: None }
     }
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
@@ -62,6 +64,11 @@ impl Refused {
         Self { retry_after: Some(seconds.unwrap_or(1)), ..refused }
     }
 
+    /// The reseller has its share of the requests in flight.
+    pub(crate) fn overloaded(error: ApiError) -> Self {
+        Self { limit: error.limit(), ..Self::too_many(None) }
+    }
+
     /// A form without what it always has.
     pub(crate) fn incomplete(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "That cannot be done", message)
@@ -73,11 +80,16 @@ impl Refused {
             StatusCode::REQUEST_TIMEOUT => "The form did not arrive in time.",
             _ => "The form could not be read.",
         };
-        Self::new(error.status(), "Not accepted", message)
+        Self { limit: error.limit(), ..Self::new(error.status(), "Not accepted", message) }
     }
 
     /// What a use case refuses.
     pub(crate) fn service(error: ServiceError) -> Self {
+        let limit = error.limit();
+        Self { limit, ..Self::worded(error) }
+    }
+
+    fn worded(error: ServiceError) -> Self {
         let message = sentence(&error.to_string());
         match error {
             ServiceError::MissingScope(scope) => Self::new(
@@ -107,13 +119,13 @@ impl Refused {
             | ServiceError::Unissuable(_)
             | ServiceError::IdempotencyKeyReused => Self::incomplete(message),
             ServiceError::RateLimited(decision) => Self::too_many(decision.retry_seconds()),
-            ServiceError::TooMany(Cap::LongLists, _) => {
+            ServiceError::TooMany(Cap::Exports, _) => {
                 Self { retry_after: Some(5), ..Self::new(StatusCode::TOO_MANY_REQUESTS, "One moment", message) }
             }
             ServiceError::TooMany(..) | ServiceError::Failing { .. } | ServiceError::Paused(_) => {
                 Self::incomplete(message)
             }
-            ServiceError::Busy | ServiceError::Overtaken(_) => Self::one_moment(),
+            ServiceError::Overloaded(_) | ServiceError::Overtaken(_) => Self::one_moment(),
             ServiceError::Signer(_) | ServiceError::Logs(_) => {
                 tracing::warn!(reason = message, "it could not be done now");
                 Self::one_moment()
@@ -133,6 +145,9 @@ impl Refused {
         let mut response = (self.status, bare(self.title, theme, body)).into_response();
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(http::header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some(limit) = self.limit {
+            response.extensions_mut().insert(RefusedBy(limit));
         }
         response
     }

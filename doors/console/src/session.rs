@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use chancery_domain::ClientId;
 use chancery_http::{BodyLimits, Door, Exchange, origin, read_bounded};
 use chancery_service::console::{Person, Session};
-use chancery_service::{Caller, Limit, Operator as Operating};
+use chancery_service::{Caller, Operator as Operating};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::header::{COOKIE, HOST, LOCATION, ORIGIN};
@@ -186,14 +186,11 @@ async fn resume_session(parts: &mut Parts, door: &Door) -> Result<(Session, Stri
             exchange.note_caller(caller);
         }
         if let Some(exchange) = exchange {
-            exchange.claim_place(&parts.extensions, caller.reseller).map_err(|_| Refused::too_many(None))?;
+            exchange.assign_permit(&parts.extensions, caller.reseller).map_err(Refused::overloaded)?;
         }
-        let decision = door.services.limits.take(Limit::Requests, &caller.reseller.to_string()).await;
+        let decision = door.services.rates.request(caller.reseller).await.map_err(Refused::service)?;
         if let (Some(exchange), Some(decision)) = (exchange, decision) {
             exchange.note_rate(decision);
-        }
-        if let Some(refused) = decision.filter(|decision| !decision.allowed()) {
-            return Err(Refused::too_many(refused.retry_seconds()));
         }
     }
     Ok((session, token))

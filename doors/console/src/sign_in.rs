@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{ClientId, Secret};
-use chancery_http::{Door, RefusalNote, origin};
+use chancery_http::{Door, RefusalNote, RefusedBy, origin};
 use chancery_service::ServiceError;
 use chancery_service::console::{NewSession, SignInCredentials, SignInRefusal};
 use http::header::{RETRY_AFTER, SET_COOKIE};
@@ -110,7 +110,7 @@ pub(crate) fn refused(
     field: &str,
 ) -> Response {
     let status = match refusal {
-        SignInRefusal::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+        SignInRefusal::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
         SignInRefusal::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         SignInRefusal::NoAccess => StatusCode::FORBIDDEN,
         SignInRefusal::Client
@@ -128,7 +128,7 @@ pub(crate) fn refused(
     let complaint = (field, message);
     let mut response = shown(door, theme, next, client.as_deref().unwrap_or_default(), Some(complaint), status);
     let wait = match refusal {
-        SignInRefusal::TooMany(seconds) => Some(*seconds),
+        SignInRefusal::TooMany { wait_seconds, .. } => Some(*wait_seconds),
         SignInRefusal::Unavailable => Some(5),
         SignInRefusal::Client
         | SignInRefusal::Operator
@@ -143,6 +143,9 @@ pub(crate) fn refused(
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     response.extensions_mut().insert(note);
+    if let SignInRefusal::TooMany { limit, .. } = refusal {
+        response.extensions_mut().insert(RefusedBy(*limit));
+    }
     response
 }
 

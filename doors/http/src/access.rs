@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chancery_overload::Limit;
 use http::StatusCode;
 use tracing::info;
 
@@ -12,13 +13,15 @@ pub(crate) fn log(
     method: &str,
     route: &str,
     status: StatusCode,
+    limit: Option<Limit>,
     took: Duration,
     request_id: &RequestId,
     peer: Option<PeerAddr>,
 ) {
     let milliseconds = (took.as_secs_f64() * 1e5).round() / 1e2;
     let (status, peer) = (status.as_u16(), peer.map(|PeerAddr(address)| tracing::field::display(address)));
-    info!(method, route, status, milliseconds, request_id = %request_id, peer, "request");
+    let limit = limit.map(Limit::as_str);
+    info!(method, route, status, limit, milliseconds, request_id = %request_id, peer, "request");
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::{body::Body, extract::Request};
 use bytes::Bytes;
+use chancery_overload::Limit;
 use chancery_wire::ErrorCode;
 use http::{HeaderMap, StatusCode, header::CONTENT_ENCODING};
 use http_body::Body as _;
@@ -58,7 +59,7 @@ pub fn is_encoded(headers: &HeaderMap) -> bool {
 
 fn too_large(limits: BodyLimits) -> ApiError {
     let message = format!("The body is larger than {} bytes.", limits.max_bytes);
-    ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorCode::BodyTooLarge, message)
+    ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorCode::BodyTooLarge, message).with_limit(Limit::RequestBodyBytes)
 }
 
 #[cfg(test)]

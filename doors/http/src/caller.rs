@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, OptionalFromRequestParts};
 use chancery_service::identity::AuthError;
-use chancery_service::{Caller, Limit, Origin, ServiceError, client_network};
+use chancery_service::{Caller, Origin, ServiceError};
 use futures_util::future::BoxFuture;
 use http::StatusCode;
 use http::header::AUTHORIZATION;
@@ -13,7 +13,6 @@ use http::request::Parts;
 use crate::door::Door;
 use crate::error::ApiError;
 use crate::exchange::Exchange;
-use crate::rate::or_refuse;
 use crate::request_id::RequestId;
 use crate::server::PeerAddr;
 
@@ -39,14 +38,14 @@ fn authenticate<'a>(parts: &'a mut Parts, door: &'a Door) -> BoxFuture<'a, Resul
             (Some(_), Some(_)) => return Err(refuse(AuthError::Malformed)),
         };
         let origin = origin(parts);
-        let limits = &door.services.limits;
-        let network = client_network(&origin.address);
-        // Whoever guesses is not looked at any further; those whose token is known go on.
-        let guessed = limits.peek(Limit::RefusalsOfAddress, &network).filter(|guessed| !guessed.allowed());
-        if let Some(guessed) = guessed.filter(|_| !door.services.identity.remembers(header)) {
-            or_refuse(Some(&guessed))?;
+        let rates = &door.services.rates;
+        // An address that guesses credentials is not served further, but for tokens that are already verified.
+        if let Err(refusal) = rates.check_unauthorized(&origin)
+            && !door.services.identity.remembers(header)
+        {
+            return Err(refusal.into());
         }
-        let known = door.services.identity.authenticate(header, origin).await;
+        let known = door.services.identity.authenticate(header, origin.clone()).await;
         let exchange = parts.extensions.get::<Arc<Exchange>>().cloned();
         let who = known.as_ref().map_or_else(AuthError::caller, Some);
         if let (Some(exchange), Some(caller)) = (&exchange, who) {
@@ -54,17 +53,16 @@ fn authenticate<'a>(parts: &'a mut Parts, door: &'a Door) -> BoxFuture<'a, Resul
         }
         let caller = known.map_err(refuse).inspect_err(|error| {
             if error.status() == StatusCode::UNAUTHORIZED {
-                limits.charge(Limit::RefusalsOfAddress, &network);
+                rates.charge_unauthorized(&origin);
             }
         })?;
         if let Some(exchange) = &exchange {
-            exchange.claim_place(&parts.extensions, caller.reseller)?;
+            exchange.assign_permit(&parts.extensions, caller.reseller)?;
         }
-        let decision = limits.take(Limit::Requests, &caller.reseller.to_string()).await;
+        let decision = rates.request(caller.reseller).await?;
         if let (Some(exchange), Some(decision)) = (&exchange, decision) {
             exchange.note_rate(decision);
         }
-        or_refuse(decision.as_ref())?;
         Ok(caller)
     })
 }

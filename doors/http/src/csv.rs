@@ -6,15 +6,15 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::ResellerId;
+use chancery_overload::RequestPermit;
 use chancery_service::{
-    AccountLookup, Caller, CertificateDetails, CertificateFilter, Limit, Limits, ListRequest, Origin, ServiceError,
+    AccountLookup, Caller, CertificateDetails, CertificateFilter, ListRequest, Origin, RateRules, ServiceError,
     Services,
 };
 use futures_util::{StreamExt, stream};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 
 use crate::door::Door;
-use crate::load::Place;
 
 /// Rows that are read at a time.
 const PAGE: u32 = 1000;
@@ -33,7 +33,7 @@ pub struct CsvReader<S> {
     pub caller: Caller,
     pub shown: S,
     /// The place of the request among those of its reseller: it is not over when its answer begins.
-    pub place: Option<Arc<Place>>,
+    pub place: Option<Arc<RequestPermit>>,
 }
 
 /// The certificates that are meant.
@@ -47,7 +47,7 @@ impl<S: Shown> CsvReader<S> {
         header: &'static str,
         row: impl Fn(&CertificateDetails, &Caller) -> String + Send + Sync + 'static,
     ) -> Result<Response, ServiceError> {
-        let list = self.door.services.certificates.begin_long_list(&self.caller)?;
+        let list = self.door.services.certificates.start_export(&self.caller)?;
         let all = Arc::new((self, filter, row, list));
         Ok(streamed(header, move |cursor| {
             let all = all.clone();
@@ -74,7 +74,7 @@ impl<S: Shown> CsvReader<S> {
         if caller.reseller != known.reseller || caller.scopes != known.scopes {
             return Err(ServiceError::Internal("the caller's scopes are others by now".to_owned()));
         }
-        count_page(&services.limits, known.reseller).await
+        count_page(&services.rates, known.reseller).await
     }
 }
 
@@ -107,11 +107,10 @@ where
 
 /// Counts a further page as the request that it is as good as. Where there were too many it waits, since a list that breaks off is of
 /// no use to anybody.
-async fn count_page(limits: &Limits, reseller: ResellerId) -> Result<(), ServiceError> {
+async fn count_page(rates: &RateRules, reseller: ResellerId) -> Result<(), ServiceError> {
     for _ in 0..MOST_WAITS {
-        let decision = limits.take(Limit::Requests, &reseller.to_string()).await;
-        let Some(refused) = decision.filter(|decision| !decision.allowed()) else { return Ok(()) };
-        tokio::time::sleep(Duration::from_secs(refused.retry_seconds().unwrap_or(1).clamp(1, 5))).await;
+        let Err(ServiceError::RateLimited(refusal)) = rates.request(reseller).await else { return Ok(()) };
+        tokio::time::sleep(Duration::from_secs(refusal.retry_seconds().unwrap_or(1).clamp(1, 5))).await;
     }
     Err(ServiceError::Internal("the request rate left no room for a list".to_owned()))
 }

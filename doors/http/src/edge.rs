@@ -8,6 +8,7 @@ use axum::{
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
+use chancery_overload::ConcurrencyLimit;
 use chancery_service::SPANS;
 use chancery_wire::ErrorCode;
 use futures_util::FutureExt;
@@ -20,8 +21,7 @@ use crate::{
     access,
     begun::Begun,
     body::BodyLimits,
-    error::ApiError,
-    load::Load,
+    error::{ApiError, RefusedBy},
     metrics,
     proxies::{Network, TrustedProxies},
     request_id::{RequestId, RequestIdSource, X_REQUEST_ID},
@@ -39,7 +39,7 @@ pub struct Edge {
     request_ids: RequestIdSource,
     body: BodyLimits,
     proxies: TrustedProxies,
-    load: Option<Load>,
+    concurrency: Option<ConcurrencyLimit>,
     wordings: Vec<(&'static str, Wording)>,
     tracers: Vec<Network>,
     beginnings: &'static [&'static str],
@@ -55,7 +55,7 @@ impl Edge {
             request_ids,
             body: BodyLimits::default(),
             proxies: TrustedProxies::default(),
-            load: None,
+            concurrency: None,
             wordings: Vec::new(),
             tracers: Vec::new(),
             beginnings: &[],
@@ -82,9 +82,9 @@ impl Edge {
         header.to_str().ok().filter(|_| sent.next().is_none()).map(str::to_owned)
     }
 
-    /// Turns away what is beyond so many requests at a time, and as they fill, what is beyond anybody's share.
+    /// Limits the requests in flight, in total and for each tenant.
     pub fn at_most(mut self, requests: usize) -> Self {
-        self.load = Some(Load::new(requests));
+        self.concurrency = Some(ConcurrencyLimit::new(requests));
         self
     }
 
@@ -143,16 +143,21 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
     let route = extensions.get::<MatchedPath>().cloned();
     let method = metrics::method_label(request.method());
     let route = route.as_ref().map_or(metrics::UNMATCHED, MatchedPath::as_str);
-    let something_new = request.method() == Method::POST && edge.beginnings.contains(&route);
+    let starts_work = request.method() == Method::POST && edge.beginnings.contains(&route);
     let from = peer.map(|PeerAddr(peer)| peer.ip());
-    let place = match unclear {
+    let permit = match unclear {
         Some(UnclearHost(why)) => Err(ApiError::bad_request(ErrorCode::InvalidRequest, why)),
-        None => edge.load.as_ref().map(|load| load.begin(from, something_new)).transpose(),
+        None => edge
+            .concurrency
+            .as_ref()
+            .map(|limit| limit.admit(from, starts_work))
+            .transpose()
+            .map_err(ApiError::overloaded),
     };
-    if let Ok(Some(place)) = &place {
-        request.extensions_mut().insert(place.clone());
+    if let Ok(Some(permit)) = &permit {
+        request.extensions_mut().insert(permit.clone());
     }
-    let held = place.as_ref().ok().and_then(|place| Some(place.as_ref()?.held()));
+    let response_permit = permit.as_ref().ok().and_then(|permit| Some(permit.as_ref()?.response()));
 
     let span = info_span!("request", request_id = %id);
     let traced = trace_span!(
@@ -167,8 +172,8 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
     let answer = async {
         let watch = metrics::Watch::start();
         let answered = async {
-            match place {
-                Ok(_place) => next.run(request).await,
+            match permit {
+                Ok(_permit) => next.run(request).await,
                 Err(refusal) => edge.refuse(request.method(), request.uri(), refusal),
             }
         };
@@ -179,18 +184,22 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
                 ApiError::internal().into_response()
             }
         };
-        if let (Some(load), Some(Begun(took))) = (&edge.load, response.extensions().get()) {
-            load.learn(*took);
+        if let (Some(limit), Some(Begun(took))) = (&edge.concurrency, response.extensions().get()) {
+            limit.observe(*took);
         }
-        if let Some(held) = held {
-            // Until the answer has been taken.
-            response.extensions_mut().insert(held);
+        if let Some(permit) = response_permit {
+            // Until the response has been sent.
+            response.extensions_mut().insert(permit);
+        }
+        let limit = response.extensions().get().map(|RefusedBy(limit)| *limit);
+        if let Some(limit) = limit {
+            limit.count_refusal();
         }
         security::apply(response.headers_mut(), tls);
         response.headers_mut().insert(X_REQUEST_ID, id.header_value());
         traced.record("status", response.status().as_u16());
         let took = watch.stop(method, route, response.status());
-        access::log(method, route, response.status(), took, &id, peer);
+        access::log(method, route, response.status(), limit, took, &id, peer);
         // After the log: a client that goes away meanwhile is in it all the same.
         let last = match unread {
             Some(unread) => unread.remains().await,
@@ -310,12 +319,12 @@ mod tests {
         let begin = || async { Begun::by(async { Ok::<_, ApiError>(()) }).await.map(|((), begun)| (begun, "x")) };
         let router = Router::new().route("/begin", post(begin)).route("/other", post(|| async { "x" }));
         let edge = Edge::new(Arc::new(|| "fresh".into())).at_most(100);
-        let load = edge.load.clone().unwrap();
+        let concurrency = edge.concurrency.clone().unwrap();
         let router = finish(router, edge);
         for (path, learnt) in [("/other", false), ("/begin", true)] {
             let request = http::Request::post(path).body(Body::empty()).unwrap();
             assert_eq!(router.clone().oneshot(request).await.unwrap().status(), 200);
-            assert_eq!(load.has_learnt(), learnt, "{path}");
+            assert_eq!(concurrency.is_adjusted(), learnt, "{path}");
         }
     }
 

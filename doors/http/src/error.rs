@@ -1,6 +1,7 @@
 //! Refusals: one type that every handler and extractor returns, and that turns into a response.
 
 use axum::response::{IntoResponse, Response};
+use chancery_overload::Limit;
 use chancery_wire::{ErrorCode, ErrorResponse, FieldProblem};
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
@@ -21,7 +22,12 @@ pub struct ApiError {
     status: StatusCode,
     pub(crate) headers: HeaderMap,
     body: Refusal,
+    limit: Option<Limit>,
 }
+
+/// The limit that refused a request; found in the extensions of the response, for the metric and the access log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefusedBy(pub Limit);
 
 #[derive(Debug, Clone)]
 enum Refusal {
@@ -34,7 +40,7 @@ impl ApiError {
     /// [`ApiError::forbidden`].
     pub fn new(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Self {
         let body = Refusal::Json { code, message: message.into(), errors: Vec::new(), extra: Map::new() };
-        Self { status, headers: HeaderMap::new(), body }
+        Self { status, headers: HeaderMap::new(), body, limit: None }
     }
 
     /// 400.
@@ -83,6 +89,11 @@ impl ApiError {
             .with_retry_after(retry_after_seconds)
     }
 
+    /// 503 because a limit on load refuses the request for the moment.
+    pub fn overloaded(limit: Limit) -> Self {
+        Self::unavailable("The service has more to do than it can at the moment; try again.", 1).with_limit(limit)
+    }
+
     /// 500 that tells the client nothing. The caller logs the cause.
     pub fn internal() -> Self {
         let message = "Something went wrong on our side. Quote the request id when you report it.";
@@ -92,13 +103,26 @@ impl ApiError {
     /// 401, a plain string. `www_authenticate` is the challenge (RFC 6750, section 3).
     pub fn unauthorized(message: impl Into<String>, www_authenticate: &str) -> Self {
         let challenge = HeaderValue::from_str(www_authenticate).unwrap_or(HeaderValue::from_static("Bearer"));
-        Self { status: StatusCode::UNAUTHORIZED, headers: HeaderMap::new(), body: Refusal::Text(message.into()) }
-            .with_header(WWW_AUTHENTICATE, challenge)
+        Self::text(StatusCode::UNAUTHORIZED, message.into()).with_header(WWW_AUTHENTICATE, challenge)
     }
 
     /// 403, a plain string.
     pub fn forbidden(message: impl Into<String>) -> Self {
-        Self { status: StatusCode::FORBIDDEN, headers: HeaderMap::new(), body: Refusal::Text(message.into()) }
+        Self::text(StatusCode::FORBIDDEN, message.into())
+    }
+
+    fn text(status: StatusCode, message: String) -> Self {
+        Self { status, headers: HeaderMap::new(), body: Refusal::Text(message), limit: None }
+    }
+
+    /// Names the limit that refuses the request.
+    pub fn with_limit(self, limit: Limit) -> Self {
+        Self { limit: Some(limit), ..self }
+    }
+
+    /// The limit that refuses the request, if one does.
+    pub fn limit(&self) -> Option<Limit> {
+        self.limit
     }
 
     /// 403, a plain string, where the token lacks a scope (RFC 6750 section 3.1).
@@ -186,7 +210,9 @@ impl IntoResponse for ApiError {
         let (content_type, body) = match self.body {
             Refusal::Json { code, message, errors, extra } => {
                 let request_id = RequestId::current().map(|id| id.to_string()).unwrap_or_default();
-                let body = ErrorResponse { status: self.status.as_u16(), code, message, request_id, errors, extra };
+                let limit = self.limit.map(|limit| limit.as_str().to_owned());
+                let body =
+                    ErrorResponse { status: self.status.as_u16(), code, message, request_id, errors, limit, extra };
                 (JSON, serde_json::to_vec(&body).expect("strings, numbers and JSON values can be written as JSON"))
             }
             Refusal::Text(text) => (PLAIN_TEXT, text.into_bytes()),
@@ -194,6 +220,9 @@ impl IntoResponse for ApiError {
         let mut response = (self.status, self.headers, body).into_response();
         response.headers_mut().insert(CONTENT_TYPE, content_type);
         response.extensions_mut().insert(note);
+        if let Some(limit) = self.limit {
+            response.extensions_mut().insert(RefusedBy(limit));
+        }
         response
     }
 }

@@ -8,13 +8,13 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use chancery_domain::ResellerId;
-use chancery_service::{Actor, Caller, Decision, Refusal};
+use chancery_overload::{Decision, RequestPermit};
+use chancery_service::{Actor, Caller, Refusal};
 use http::{Extensions, Method, StatusCode};
 
 use crate::caller::origin;
 use crate::door::Door;
 use crate::error::ApiError;
-use crate::load::Place;
 use crate::rate::apply_rate;
 
 /// Filled in by the extractors; found in the request's extensions.
@@ -52,14 +52,16 @@ impl Exchange {
         let _already = self.operator.set(name.to_owned());
     }
 
-    /// Notes that the place of this request is the reseller's, until it is answered, or its list read; refuses where others have to have it.
-    pub fn claim_place(&self, extensions: &Extensions, reseller: ResellerId) -> Result<(), ApiError> {
-        extensions.get::<Arc<Place>>().map_or(Ok(()), |place| place.claim(reseller))
+    /// Assigns the permit of this request to its reseller, until the response has been sent; refuses if the reseller has its share.
+    pub fn assign_permit(&self, extensions: &Extensions, reseller: ResellerId) -> Result<(), ApiError> {
+        let permit = extensions.get::<Arc<RequestPermit>>();
+        permit.map_or(Ok(()), |permit| permit.assign(reseller)).map_err(ApiError::overloaded)
     }
 
-    /// Refuses what begins something where it would not be this reseller's turn: before it is known for sure that it is theirs.
-    pub fn require_turn(&self, extensions: &Extensions, reseller: ResellerId) -> Result<(), ApiError> {
-        extensions.get::<Arc<Place>>().map_or(Ok(()), |place| place.require_turn(reseller))
+    /// Refuses new work of the alleged reseller if it has its share; a cheap check before authentication.
+    pub fn check_new_work(&self, extensions: &Extensions, reseller: ResellerId) -> Result<(), ApiError> {
+        let permit = extensions.get::<Arc<RequestPermit>>();
+        permit.map_or(Ok(()), |permit| permit.check_new_work(reseller)).map_err(ApiError::overloaded)
     }
 
     /// Notes how the caller stands with its request rate, for the headers.

@@ -1,6 +1,6 @@
 //! The headers that tell clients how they stand with a rate limit, and the refusal of those who are beyond it.
 
-use chancery_service::Decision;
+use chancery_overload::{Decision, Limit};
 use chancery_wire::ErrorCode;
 use http::{HeaderMap, HeaderName, HeaderValue, header::RETRY_AFTER};
 
@@ -10,9 +10,6 @@ use crate::error::ApiError;
 const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 /// What is left of it (the same: `r` requests, for the next `t` seconds).
 const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
-
-/// The lists that a reseller reads at a time, as the limit is called.
-pub const DOWNLOADS: &str = "downloads-at-a-time";
 
 /// Puts `RateLimit-Policy` and `RateLimit` on a response that has none, and `Retry-After` on a refusal.
 pub fn apply_rate(decision: &Decision, headers: &mut HeaderMap) {
@@ -28,34 +25,27 @@ pub fn apply_rate(decision: &Decision, headers: &mut HeaderMap) {
     }
 }
 
-/// Refuses the request unless it may go on: 429 `rate_limited` with its headers.
-pub fn or_refuse(decision: Option<&Decision>) -> Result<(), ApiError> {
-    match decision {
-        Some(decision) if !decision.allowed() => Err(refused(decision)),
-        Some(_) | None => Ok(()),
-    }
-}
-
 /// 429 `rate_limited` with its headers.
 pub(crate) fn refused(decision: &Decision) -> ApiError {
     let (seconds, rate) = (decision.retry_seconds().unwrap_or(1), &decision.rate);
     let message = format!(
         "Too many {}; {} in {} s are granted. Try again in {seconds} s.",
-        decision.limit.what(),
+        decision.limit.label(),
         rate.count,
         rate.per.as_secs()
     );
-    let mut error = ApiError::too_many(ErrorCode::RateLimited, message, seconds);
+    let mut error = ApiError::too_many(ErrorCode::RateLimited, message, seconds).with_limit(decision.limit);
     apply_rate(decision, &mut error.headers);
     error
 }
 
-/// 429 `rate_limited` for a reseller who reads so many lists at a time. When one of them ends is the reader's own doing.
-pub(crate) fn too_many_downloads(most: u32, message: String) -> ApiError {
+/// 429 `rate_limited` for a reseller with too many CSV exports in progress. They end when their reader has read them.
+pub(crate) fn too_many_exports(most: u32, message: String) -> ApiError {
     let seconds = 5;
+    let name = Limit::Exports.as_str();
     let mut error = ApiError::too_many(ErrorCode::RateLimited, message, seconds);
-    insert(&mut error.headers, RATELIMIT_POLICY, &format!("\"{DOWNLOADS}\";q={most}"));
-    insert(&mut error.headers, RATELIMIT, &format!("\"{DOWNLOADS}\";r=0;t={seconds}"));
+    insert(&mut error.headers, RATELIMIT_POLICY, &format!("\"{name}\";q={most}"));
+    insert(&mut error.headers, RATELIMIT, &format!("\"{name}\";r=0;t={seconds}"));
     error
 }
 
@@ -69,7 +59,7 @@ mod tests {
     use std::time::Duration;
 
     use axum::response::IntoResponse;
-    use chancery_service::{Limit, Rate};
+    use chancery_overload::Rate;
 
     use super::*;
 
@@ -89,17 +79,16 @@ mod tests {
     #[test]
     fn the_headers_tell_how_the_bucket_stands() {
         let first = headers(decision(199, None));
-        assert_eq!(first, (r#""default";q=200;w=4"#.into(), r#""default";r=199;t=1"#.into()));
-        assert_eq!(headers(decision(0, None)).1, r#""default";r=0;t=4"#);
-        assert_eq!(headers(decision(0, Some(Duration::from_millis(20)))).1, r#""default";r=0;t=1"#);
+        assert_eq!(first, (r#""requests";q=200;w=4"#.into(), r#""requests";r=199;t=1"#.into()));
+        assert_eq!(headers(decision(0, None)).1, r#""requests";r=0;t=4"#);
+        assert_eq!(headers(decision(0, Some(Duration::from_millis(20)))).1, r#""requests";r=0;t=1"#);
     }
 
     #[test]
     fn a_refusal_says_when_to_come_again() {
-        assert!(or_refuse(Some(&decision(0, None))).is_ok() && or_refuse(None).is_ok());
-        let response = or_refuse(Some(&decision(0, Some(Duration::from_millis(1100))))).unwrap_err().into_response();
+        let response = refused(&decision(0, Some(Duration::from_millis(1100)))).into_response();
         assert_eq!(response.status(), 429);
         assert_eq!(response.headers()["retry-after"], "2");
-        assert_eq!(response.headers()["ratelimit"], r#""default";r=0;t=2"#);
+        assert_eq!(response.headers()["ratelimit"], r#""requests";r=0;t=2"#);
     }
 }

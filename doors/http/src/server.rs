@@ -29,12 +29,13 @@ pub use self::{
     connection::{OverTls, PeerAddr},
     limits::Limits,
 };
+use chancery_overload::Limit;
+
 use self::{connection::Attendant, peers::Peers};
 
 /// Refused or failed connections, by `reason`.
 const REFUSED: &str = "chancery_http_connections_refused_total";
 const OPEN: &str = "chancery_http_connections";
-const PEER_LIMIT: &str = "peer_limit";
 
 /// Serves one router on one listener, plain or over TLS, HTTP/1.1 and HTTP/2.
 ///
@@ -114,11 +115,11 @@ impl Server {
             };
             pause = Pause::default();
             let Ok(place) = places.clone().try_acquire_owned() else {
-                metrics::counter!(REFUSED, "reason" => "limit").increment(1);
+                Limit::Connections.count_refusal();
                 continue;
             };
             let Some(share) = peers.admit(peer.ip()) else {
-                metrics::counter!(REFUSED, "reason" => PEER_LIMIT).increment(1);
+                Limit::ConnectionsPerAddress.count_refusal();
                 continue;
             };
             let (attendant, peers, stopping) = (attendant.clone(), peers.clone(), stopping.clone());
@@ -159,7 +160,7 @@ async fn drain(mut connections: JoinSet<()>, longest: Duration) -> Drained {
 struct Leave {
     open: metrics::Gauge,
     _place: tokio::sync::OwnedSemaphorePermit,
-    _share: peers::Share,
+    _share: peers::PeerConnection,
 }
 
 impl Drop for Leave {

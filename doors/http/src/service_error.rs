@@ -1,15 +1,27 @@
 //! The words of the reseller API for what the use cases refuse.
 
 use chancery_domain::{AccountError, Identifier, OrderError, PauseId, Problem, Problems};
-use chancery_service::{Cap, Decision, Noun, ServiceError, StoreError};
+use chancery_overload::Decision;
+use chancery_service::{Cap, Noun, ServiceError, StoreError};
 use chancery_wire::{ErrorCode, FieldProblem};
 
 use crate::document::MAX_PROBLEMS;
 use crate::error::ApiError;
-use crate::rate::{refused, too_many_downloads};
+use crate::rate::{refused, too_many_exports};
 
 impl From<ServiceError> for ApiError {
     fn from(error: ServiceError) -> Self {
+        let limit = error.limit();
+        let refusal = Self::worded(error);
+        match limit {
+            Some(limit) => refusal.with_limit(limit),
+            None => refusal,
+        }
+    }
+}
+
+impl ApiError {
+    fn worded(error: ServiceError) -> Self {
         let message = error.to_string();
         match error {
             ServiceError::MissingScope(scope) => Self::lacking(message, scope.as_str()),
@@ -52,16 +64,14 @@ impl From<ServiceError> for ApiError {
                 };
                 refused(&last).with_errors(names.iter().map(told).collect())
             }
-            ServiceError::Busy => {
-                Self::unavailable("The service has more to do than it can at the moment; try again.", 1)
-            }
+            ServiceError::Overloaded(limit) => Self::overloaded(limit),
             ServiceError::Overtaken(_) => {
                 Self::unavailable("Something changed while this was under way; try again.", 1)
             }
             ServiceError::Signer(_) | ServiceError::Logs(_) => {
                 Self::unavailable("The CA cannot sign at the moment; try again.", 5)
             }
-            ServiceError::TooMany(Cap::LongLists, most) => too_many_downloads(most, message),
+            ServiceError::TooMany(Cap::Exports, most) => too_many_exports(most, message),
             ServiceError::TooMany(cap, _) => Self::bad_request(too_many(cap), message),
             ServiceError::Paused(names) => {
                 let told = |(name, pause): (_, PauseId)| {
@@ -120,7 +130,7 @@ fn too_many(cap: Cap) -> ErrorCode {
         | Cap::PoliciesOfGroup
         | Cap::Rules
         | Cap::GroupsOfAccount(_)
-        | Cap::LongLists => ErrorCode::TooMany,
+        | Cap::Exports => ErrorCode::TooMany,
         Cap::Webhooks => ErrorCode::TooManyWebhooks,
     }
 }

@@ -5,9 +5,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{ClientId, Secret};
-use chancery_http::{ApiError, Door, RefusalNote, or_refuse, origin};
+use chancery_http::{ApiError, Door, RefusalNote, origin};
 use chancery_service::identity::{TokenGrant, TokenRefusal, TokenRequest};
-use chancery_service::{Limit, client_network};
 use chancery_wire::{TokenErrorResponse, TokenResponse};
 use http::header::{CACHE_CONTROL, PRAGMA, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
@@ -16,9 +15,8 @@ use crate::token_request::{self, Asked};
 
 pub(crate) async fn grant(State(door): State<Door>, request: Request<Body>) -> Result<Response, Refused> {
     let (parts, body) = request.into_parts();
-    let network = client_network(&origin(&parts).address);
-    let decision = door.services.limits.take(Limit::TokensOfAddress, &network).await;
-    or_refuse(decision.as_ref()).map_err(|error| Refused::of_nobody(Refusal::Api(error)))?;
+    let admitted = door.services.rates.token_request(&origin(&parts)).await;
+    admitted.map_err(|refusal| Refused::of_nobody(Refusal::Api(refusal.into())))?;
     let request = Request::from_parts(parts, body);
     let asked = token_request::read(request).await.map_err(Refused::of_nobody)?;
     // Only what is a client id: a secret that was put in its place must not be written down.

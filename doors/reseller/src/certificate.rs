@@ -8,7 +8,8 @@ use axum::{Extension, Json};
 use chancery_domain::{
     CertificateStatus, Comment, EmailAddress, Identifier, Problems, RevocationReason, Scope, Secret, Timestamp,
 };
-use chancery_http::{ApiError, Authenticated, CsvFilter, CsvReader, Door, FilterQuery, JsonBody, Place, StrictPath};
+use chancery_http::{ApiError, Authenticated, CsvFilter, CsvReader, Door, FilterQuery, JsonBody, StrictPath};
+use chancery_overload::RequestPermit;
 use chancery_service::{AccountLookup, CertificateDetails, CertificateFilter, Noun, Revoked, ServiceError};
 use chancery_wire as wire;
 use http::header::AUTHORIZATION;
@@ -73,7 +74,7 @@ async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     query: FilterQuery<ListQuery>,
-    place: Option<Extension<Arc<Place>>>,
+    place: Option<Extension<Arc<RequestPermit>>>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     caller.require(Scope::ReadCertificate)?;

@@ -3,8 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use chancery_domain::Scope;
-use chancery_http::{ApiError, Authenticated, DOWNLOADS, Door};
-use chancery_service::{Caller, Limit, Limits};
+use chancery_http::{ApiError, Authenticated, Door};
+use chancery_overload::{Limit, RateLimits};
+use chancery_service::Caller;
 use chancery_wire as wire;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -17,8 +18,9 @@ pub(crate) fn routes() -> OpenApiRouter<Door> {
 
 /// Shows the limits that hold the reseller and its customers
 ///
-/// Where a limit is the reseller's own, what is left of it is told too, as far as this node knows. Whoever meets a limit
-/// gets 429 with `Retry-After`, `RateLimit` and `RateLimit-Policy`. A limit that is turned off is not listed.
+/// Rates that belong to the reseller also say how many requests are left, as this node knows. A request beyond a limit receives
+/// 429 with `Retry-After`, `RateLimit` and `RateLimit-Policy`, and the member `limit` of the response names the limit. Limits that
+/// are turned off are not listed.
 #[utoipa::path(get, path = "/v1/limits", tag = "Service", operation_id = "getLimits",
     security(("OAuth2Reseller" = ["reseller", "read:account"])),
     responses((status = 200, body = wire::LimitOverview), Refused))]
@@ -28,28 +30,21 @@ async fn show(
 ) -> Result<Json<wire::LimitOverview>, ApiError> {
     caller.require(Scope::ReadAccount)?;
     let limits = &door.services.limits;
-    let rates = Limit::ALL.iter().filter_map(|limit| view(limits, *limit, &caller)).collect();
-    let caps = limits.settings().caps;
-    let caps = [
-        ("open-orders-per-account", caps.open_orders),
-        ("policies-per-reseller", caps.policies),
-        ("failures-until-a-name-is-paused", caps.failures_to_pause),
-        (DOWNLOADS, caps.downloads),
-    ];
-    let caps = caps.into_iter().filter(|(_, most)| *most > 0);
-    let caps = caps.map(|(name, most)| wire::Cap { name: name.to_owned(), most }).collect();
+    let rates = Limit::rates().filter_map(|limit| view(limits, limit, &caller)).collect();
+    let caps = limits.settings().caps.configured().into_iter();
+    let caps = caps.map(|(limit, most)| wire::Cap { name: limit.as_str().to_owned(), most }).collect();
     Ok(Json(wire::LimitOverview { rates, caps }))
 }
 
-fn view(limits: &Limits, limit: Limit, caller: &Caller) -> Option<wire::RateLimit> {
+fn view(limits: &RateLimits, limit: Limit, caller: &Caller) -> Option<wire::RateLimit> {
     let now = limits.peek(limit, &caller.reseller.to_string())?;
     Some(wire::RateLimit {
         name: limit.as_str().to_owned(),
-        what: limit.what().to_owned(),
-        per: limit.of().to_owned(),
+        what: limit.label().to_owned(),
+        per: limit.keyed_by().to_owned(),
         burst: now.rate.burst.get(),
         count: now.rate.count.get(),
         seconds: now.rate.per.as_secs(),
-        remaining: (limit.of() == "reseller").then_some(now.remaining),
+        remaining: (limit.keyed_by() == "reseller").then_some(now.remaining),
     })
 }

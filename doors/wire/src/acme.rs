@@ -126,6 +126,9 @@ pub struct Problem {
     pub subproblems: Vec<Problem>,
     #[serde(default, rename = "requestId", skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
+    /// The limit that refused the request, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
 }
 
 /// When to renew a certificate (RFC 9773 section 4.2).

@@ -21,6 +21,11 @@ pub struct ErrorResponse {
     /// Every problem that was found in the request; left out when there is none to name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldProblem>,
+    /// The limit that refused the request, if one did: a name from the page on limits. Every 429, every 503 for load and every
+    /// refusal by a cap has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "new-orders-per-account")]
+    pub limit: Option<String>,
     /// Further members that some refusals carry, such as `order` or `challenge`.
     #[serde(flatten)]
     pub extra: serde_json::Map<String, serde_json::Value>,
@@ -216,6 +221,7 @@ mod tests {
             message: "Gone.".into(),
             request_id: "r1".into(),
             errors: vec![],
+            limit: None,
             extra: Default::default(),
         };
         assert_eq!(

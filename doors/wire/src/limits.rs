@@ -17,13 +17,13 @@ pub struct LimitOverview {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RateLimit {
-    /// As in the header `RateLimit-Policy`; `default` is that of requests.
-    #[schema(example = "default")]
+    /// As in the header `RateLimit-Policy` and in the member `limit` of refusals.
+    #[schema(example = "requests")]
     pub name: String,
     /// What there are so many of.
     #[schema(example = "requests")]
     pub what: String,
-    /// Who has so many: `reseller`, `address`, `credential`, `acme account`, `account and name`.
+    /// What each bucket belongs to: `reseller`, `address`, `credential`, `account`, `account and name`.
     #[schema(example = "reseller")]
     pub per: String,
     /// Most at once.

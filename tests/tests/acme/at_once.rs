@@ -180,7 +180,7 @@ on_both_databases! {
         let code = tenant.code.clone();
         let reseller = world.store.read(move |tx| tx.reseller_by_code(&code)).await.unwrap().unwrap().id;
         let job = Job { kind: JobKind::Validate, subject: String::new(), attempts: 1, reseller: Some(reseller) };
-        let in_hand: Vec<_> = (0..1024).map(|_| world.services.jobs.in_hand(&job).unwrap()).collect();
+        let in_hand: Vec<_> = (0..1024).map(|_| world.services.jobs.start(&job).unwrap()).collect();
         let asked = json!({"identifiers": [{"type": "dns", "value": "b.test"}]});
         let refused = client.post(&client.url("newOrder"), &asked).await;
         assert_eq!(refused.header("retry-after"), Some("1"));

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chancery_http::{Door, Edge, account_for, finish};
-use chancery_service::{Limit, LimitSettings, Rate, Settings};
+use chancery_overload::{Limit, LimitSettings, Rate};
+use chancery_service::Settings;
 use chancery_testkit::{Address, TestStore};
 use chancery_tests::{Reply, Tenant, VERSION, World, lookup, on_both_databases, settings};
 use futures_util::StreamExt as _;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_service::LimitSettings;
+use chancery_overload::LimitSettings;
 use chancery_tests::{lookup, on_both_databases};
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Extension;
 use chancery_http::{Edge, PeerAddr, TrustedProxies, finish};
-use chancery_service::{Limit, Rate};
+use chancery_overload::{Limit, Rate};
 use chancery_tests::{Tenant, VERSION};
 use serde_json::json;
 
@@ -17,7 +17,7 @@ fn at(tenant: &Tenant, router: axum::Router) -> Tenant {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tokens_are_given_to_an_address_at_a_rate_whoever_asks() {
     let rate = Rate::new(number(3), Duration::from_secs(60));
-    for world in worlds(&limited(&[(Limit::TokensOfAddress, rate)])).await {
+    for world in worlds(&limited(&[(Limit::TokenRequestsPerAddress, rate)])).await {
         let tenant = at(&world.tenant("DEMO").await, from(&world.router, "192.0.2.1"));
         for _ in 0..3 {
             assert_eq!(tenant.ask_token(json!({"client_secret": "wrong"})).await.status, 401);
@@ -36,7 +36,7 @@ async fn tokens_are_given_to_an_address_at_a_rate_whoever_asks() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_guesses_tokens_is_not_looked_at_while_those_whose_token_is_known_go_on() {
     let rate = Rate::new(number(4), Duration::from_secs(60));
-    for world in worlds(&limited(&[(Limit::RefusalsOfAddress, rate)])).await {
+    for world in worlds(&limited(&[(Limit::UnauthorizedPerAddress, rate)])).await {
         let good = world.tenant("DEMO").await;
         good.get("/v1/account").await.expect(200);
         let fresh = world.client_of("DEMO", chancery_domain::ScopeSet::all()).await;
@@ -61,7 +61,7 @@ async fn whoever_guesses_tokens_is_not_looked_at_while_those_whose_token_is_know
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_proxy_that_is_trusted_tells_whose_request_it_is_and_nobody_else_does() {
     let rate = Rate::new(number(1), Duration::from_secs(60));
-    let world = worlds(&limited(&[(Limit::RefusalsOfAddress, rate)])).await.remove(0);
+    let world = worlds(&limited(&[(Limit::UnauthorizedPerAddress, rate)])).await.remove(0);
     let networks = vec!["10.0.0.0/8".parse().unwrap()];
     let services = std::sync::Arc::new(world.services.clone());
     let door = chancery_http::Door { services, urls: world.urls.clone(), version: VERSION };

@@ -1,7 +1,8 @@
 //! How much of a thing there may be.
 
 use chancery_domain::AccountId;
-use chancery_service::{Caps, Settings};
+use chancery_overload::Caps;
+use chancery_service::Settings;
 use chancery_tests::{AcmeClient, csr, identifiers, lookup, on_both_databases, settings};
 use serde_json::json;
 
@@ -27,11 +28,13 @@ async fn an_account_has_so_many_open_orders_and_cancelling_makes_room() {
         let order = json!({"account_lookup": account, "csr": csr(&["more.test"])});
         let refused = tenant.post("/v1/order", order.clone()).await;
         assert_eq!(refused.refusal(400), "too_many");
+        assert_eq!(refused.json()["limit"], "open-orders-per-account");
         let acme = client.post(&client.url("newOrder"), &json!({"identifiers": identifiers(&["more.test"])})).await;
         assert_eq!(
             (acme.status.as_u16(), &acme.json()["type"]),
             (429, &json!("urn:ietf:params:acme:error:rateLimited"))
         );
+        assert_eq!(acme.json()["limit"], "open-orders-per-account");
         let other = lookup(&tenant.make_account("b@example.com").await);
         tenant.make_order(&other, &["more.test"]).await;
         tenant.delete(&format!("/v1/order/{last}")).await.expect(200);
@@ -45,7 +48,9 @@ async fn a_reseller_has_so_many_policies() {
         let (tenant, other) = (world.tenant("DEMO").await, world.tenant("OTHER").await);
         let first = tenant.make_policy("one", json!({})).await;
         tenant.make_policy("two", json!({})).await;
-        assert_eq!(tenant.post("/v1/policy", json!({"name": "three"})).await.refusal(400), "too_many");
+        let refused = tenant.post("/v1/policy", json!({"name": "three"})).await;
+        assert_eq!(refused.refusal(400), "too_many");
+        assert_eq!(refused.json()["limit"], "policies-per-reseller");
         other.make_policy("one", json!({})).await;
         tenant.delete(&format!("/v1/policy/{first}")).await.expect(200);
         tenant.make_policy("three", json!({})).await;

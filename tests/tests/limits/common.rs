@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use axum::{Extension, Router};
 use chancery_http::PeerAddr;
-use chancery_service::{Limit, LimitSettings, Rate, Settings};
+use chancery_overload::{Limit, LimitSettings, Rate};
+use chancery_service::Settings;
 use chancery_testkit::TestStore;
 use chancery_tests::{World, settings};
 

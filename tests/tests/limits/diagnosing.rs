@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use chancery_dcv::{Dnssec, Timeouts, Validator, ValidatorConfig};
 use chancery_http::{Door, Edge, finish};
-use chancery_service::{Limit, Rate, Settings};
+use chancery_overload::{Limit, Rate};
+use chancery_service::Settings;
 use chancery_testkit::dns::TestDns;
 use chancery_testkit::web::TestWeb;
 use chancery_testkit::{FrozenClock, SeededEntropy};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_service::Limit;
+use chancery_overload::Limit;
 use chancery_tests::{AcmeClient, csr, identifiers, lookup};
 use serde_json::json;
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use chancery_domain::Timestamp;
-use chancery_service::{Limit, LimitSettings, Limits, Rate, Settings};
+use chancery_overload::{Limit, LimitSettings, Rate, RateLimits};
+use chancery_service::Settings;
 use chancery_store::{BucketWish, Tx};
 use chancery_testkit::{Address, TestStore};
 use chancery_tests::World;
@@ -14,7 +15,7 @@ use crate::common::{limited, number};
 const NODES: usize = 4;
 
 /// So many tries at each node, all at once; how many pass.
-async fn storm(nodes: &[Limits], tries: usize) -> usize {
+async fn storm(nodes: &[RateLimits], tries: usize) -> usize {
     let mut tasks = JoinSet::new();
     for node in nodes {
         for _ in 0..tries {
@@ -25,11 +26,11 @@ async fn storm(nodes: &[Limits], tries: usize) -> usize {
     tasks.join_all().await.into_iter().filter(|allowed| *allowed).count()
 }
 
-async fn four_nodes(rate: Rate) -> Option<(World, Vec<Limits>)> {
+async fn four_nodes(rate: Rate) -> Option<(World, Vec<RateLimits>)> {
     nodes_with(limited(&[(Limit::Requests, rate)])).await
 }
 
-async fn nodes_with(limits: Settings) -> Option<(World, Vec<Limits>)> {
+async fn nodes_with(limits: Settings) -> Option<(World, Vec<RateLimits>)> {
     let world = World::over(TestStore::postgres()?, limits.clone(), Vec::new()).await;
     let mut nodes = vec![world.services.limits.clone()];
     for _ in 1..NODES {
@@ -37,7 +38,7 @@ async fn nodes_with(limits: Settings) -> Option<(World, Vec<Limits>)> {
     }
     // They have heard of each other.
     for node in nodes.iter().chain(&nodes) {
-        node.meet().await;
+        node.heartbeat().await;
     }
     Some((world, nodes))
 }

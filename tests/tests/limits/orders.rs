@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use chancery_service::{Limit, Rate};
+use chancery_overload::{Limit, Rate};
 use chancery_testkit::TestStore;
-use chancery_tests::{AcmeClient, Reply, World, identifiers, lookup};
+use chancery_tests::{AcmeClient, Reply, World, csr, identifiers, lookup};
 use serde_json::json;
 
 use crate::common::{from, hourly, limited, number, worlds};
@@ -13,6 +13,7 @@ use crate::common::{from, hourly, limited, number, worlds};
 fn limited_by(reply: &Reply, policy: &str) {
     assert_eq!(reply.status, 429, "{}", reply.text());
     assert_eq!(reply.json()["type"], "urn:ietf:params:acme:error:rateLimited");
+    assert_eq!(reply.json()["limit"], policy);
     assert!(reply.json()["detail"].as_str().unwrap().contains("try again in"), "{}", reply.text());
     assert!(reply.header("ratelimit-policy").unwrap().starts_with(&format!("\"{policy}\"")), "{:?}", reply.headers);
     assert!(reply.header("retry-after").unwrap().parse::<u64>().unwrap() > 0);
@@ -23,19 +24,28 @@ async fn order(client: &AcmeClient, name: &str) -> Reply {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_account_orders_so_many_in_an_hour_and_others_go_on() {
-    for world in worlds(&limited(&[(Limit::NewOrdersOfAccount, hourly(4))])).await {
+async fn the_order_rate_of_an_account_holds_at_both_front_ends_together() {
+    for world in worlds(&limited(&[(Limit::NewOrdersPerAccount, hourly(4))])).await {
         let tenant = world.tenant("DEMO").await;
         let credential = tenant.make_account("a@example.com").await;
-        let (client, other) =
-            (AcmeClient::registered(&world, &credential).await, AcmeClient::registered(&world, &credential).await);
-        for number in 0..4 {
-            order(&client, &format!("n{number}.test")).await.expect(201);
-        }
+        let other = tenant.make_account("b@example.com").await;
+        let client = AcmeClient::registered(&world, &credential).await;
+        let second = AcmeClient::registered(&world, &credential).await;
+        let account = lookup(&credential);
+        order(&client, "n0.test").await.expect(201);
+        order(&second, "n1.test").await.expect(201);
+        tenant.make_order(&account, &["n2.test"]).await;
+        tenant.make_order(&account, &["n3.test"]).await;
+
         limited_by(&order(&client, "more.test").await, "new-orders-per-account");
         let ahead = json!({"identifier": {"type": "dns", "value": "ahead.test"}});
-        limited_by(&client.post(&client.url("newAuthz"), &ahead).await, "new-orders-per-account");
-        order(&other, "other.test").await.expect(201);
+        limited_by(&second.post(&second.url("newAuthz"), &ahead).await, "new-orders-per-account");
+        let refused = tenant.post("/v1/order", json!({"account_lookup": account, "csr": csr(&["more.test"])})).await;
+        assert_eq!(refused.refusal(429), "rate_limited");
+        assert_eq!(refused.json()["limit"], "new-orders-per-account");
+        assert_eq!(refused.header("retry-after"), Some("900"));
+
+        tenant.make_order(&lookup(&other), &["other.test"]).await;
         world.advance(Duration::from_secs(900));
         order(&client, "later.test").await.expect(201);
     }
@@ -43,7 +53,7 @@ async fn an_account_orders_so_many_in_an_hour_and_others_go_on() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_address_orders_and_registers_so_many_in_an_hour() {
-    let limits = [(Limit::NewOrdersOfAddress, hourly(2)), (Limit::NewAccountsOfAddress, hourly(2))];
+    let limits = [(Limit::NewOrdersPerAddress, hourly(2)), (Limit::NewAccountsPerAddress, hourly(2))];
     for world in worlds(&limited(&limits)).await {
         let tenant = world.tenant("DEMO").await;
         let credential = tenant.make_account("a@example.com").await;
@@ -76,7 +86,7 @@ async fn an_address_orders_and_registers_so_many_in_an_hour() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_credential_binds_so_many_in_an_hour_and_nobody_else_can_use_that_up() {
-    for world in worlds(&limited(&[(Limit::NewAccountsOfCredential, hourly(1))])).await {
+    for world in worlds(&limited(&[(Limit::NewAccountsPerCredential, hourly(1))])).await {
         let tenant = world.tenant("DEMO").await;
         let credential = tenant.make_account("a@example.com").await;
         let mut forged = credential.clone();
@@ -96,7 +106,7 @@ async fn a_credential_binds_so_many_in_an_hour_and_nobody_else_can_use_that_up()
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_account_counts_also_where_the_client_has_hung_up() {
-    let settings = limited(&[(Limit::NewAccountsOfCredential, hourly(1))]);
+    let settings = limited(&[(Limit::NewAccountsPerCredential, hourly(1))]);
     let world = World::over(TestStore::sqlite(), settings, Vec::new()).await;
     let tenant = world.tenant("DEMO").await;
     let credential = tenant.make_account("a@example.com").await;
@@ -114,7 +124,7 @@ async fn an_account_counts_also_where_the_client_has_hung_up() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_meets_a_limit_is_shown_the_page_that_explains_it() {
-    let mut settings = limited(&[(Limit::NewOrdersOfAccount, hourly(1))]);
+    let mut settings = limited(&[(Limit::NewOrdersPerAccount, hourly(1))]);
     settings.limits.help = Some("https://ca.test/limits".to_owned());
     let world = World::over(TestStore::sqlite(), settings, Vec::new()).await;
     let credential = world.tenant("DEMO").await.make_account("a@example.com").await;
@@ -137,7 +147,7 @@ async fn a_reseller_is_shown_its_limits_and_what_is_left_of_them() {
     assert_eq!(
         shown["rates"],
         json!([
-            {"name": "default", "what": "requests", "per": "reseller", "burst": 10, "count": 1, "seconds": 1, "remaining": 6},
+            {"name": "requests", "what": "requests", "per": "reseller", "burst": 10, "count": 1, "seconds": 1, "remaining": 6},
             {"name": "failed-validations", "what": "failed validations of this name", "per": "account and name",
              "burst": 5, "count": 5, "seconds": 3600},
         ])

@@ -16,7 +16,7 @@ on_both_databases! {
         let code = noisy.code.clone();
         let reseller = world.store.read(move |tx| tx.reseller_by_code(&code)).await.unwrap().unwrap().id;
         let mut turns = Vec::new();
-        while let Ok(turn) = timeout(SOON, world.services.turns.take(reseller)).await {
+        while let Ok(turn) = timeout(SOON, world.services.list_permits.acquire(reseller)).await {
             turns.push(turn.unwrap());
         }
         assert!(!turns.is_empty());
@@ -26,6 +26,7 @@ on_both_databases! {
         for (refused, read) in refused.into_iter().zip(read) {
             assert_eq!(refused.header("retry-after"), Some("1"));
             assert_eq!(refused.refusal(503), "unavailable");
+            assert_eq!(refused.json()["limit"], "list-reads");
             read.expect(200);
         }
         noisy.make_account("c@example.com").await;

@@ -4,7 +4,8 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use chancery_domain::{ApiKeyId, ClientId, Name, Scope, ScopeSet};
-use chancery_service::{Limit, LimitSettings, Rate, Settings};
+use chancery_overload::{Limit, LimitSettings, Rate};
+use chancery_service::Settings;
 use chancery_store::{AuditFilter, AuditRecord, Outcome};
 use chancery_testkit::TestStore;
 use chancery_tests::{Tenant, World, lookup, on_both_databases, settings};

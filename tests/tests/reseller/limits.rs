@@ -4,7 +4,8 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use chancery_domain::ScopeSet;
-use chancery_service::{Limit, LimitSettings, Rate, Settings};
+use chancery_overload::{Limit, LimitSettings, Rate};
+use chancery_service::Settings;
 use chancery_testkit::TestStore;
 use chancery_tests::{Reply, World, settings};
 use serde_json::json;
@@ -30,14 +31,14 @@ async fn a_reseller_beyond_its_rate_is_told_when_to_come_again_and_others_go_on(
         let reply = tenant.get("/v1/account").await;
         reply.expect(200);
         assert_eq!(remaining(&reply), left);
-        assert_eq!(reply.header("ratelimit-policy"), Some(r#""default";q=3;w=3"#));
+        assert_eq!(reply.header("ratelimit-policy"), Some(r#""requests";q=3;w=3"#));
         assert_eq!(reply.header("retry-after"), None);
     }
     let refused = tenant.post("/v1/account", json!({"customer_email": "a@example.com"})).await;
     assert_eq!(refused.refusal(429), "rate_limited");
     assert_eq!(refused.header("retry-after"), Some("1"));
-    assert_eq!(refused.header("ratelimit"), Some(r#""default";r=0;t=1"#));
-    assert_eq!(refused.header("ratelimit-policy"), Some(r#""default";q=3;w=3"#));
+    assert_eq!(refused.header("ratelimit"), Some(r#""requests";r=0;t=1"#));
+    assert_eq!(refused.header("ratelimit-policy"), Some(r#""requests";q=3;w=3"#));
     assert!(refused.header("x-request-id").is_some());
 
     let unaffected = other.get("/v1/account").await;

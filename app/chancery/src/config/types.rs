@@ -124,7 +124,7 @@ sections! {
         new_accounts_per_address: String = "500/1h",
         new_accounts_per_credential: String = "500/1h",
         new_orders_per_address: String = "10000/1h",
-        new_orders_per_account: String = "3000/1h",
+        new_orders_per_account: String = "10000/1h",
         failed_validations: String = "20/1h",
         tokens_per_address: String = "120/1m",
         unauthorized_per_address: String = "300/1m",

@@ -9,9 +9,10 @@ use std::time::Duration;
 use chancery_domain::{ChallengeType, Name, Profile, WebhookUrlRules};
 use chancery_http::{BodyLimits, Limits, PublicUrls, TrustedProxies};
 use chancery_machine::{LogChoice, LogFormat};
+use chancery_overload::LimitSettings;
 use chancery_pki::chain_to_pem;
 use chancery_service::operator::IssuerDetails;
-use chancery_service::{LimitSettings, Settings, WebhookSettings};
+use chancery_service::{Settings, WebhookSettings};
 use chancery_store::{DatabaseUrl, Options};
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 //! A label has few values, all of our own making or of the operator's: never one of a customer, of a name or of a path.
 
 use chancery_domain::{ChallengeType, ProblemKind};
-use chancery_service::Limit;
+use chancery_overload::Limit;
 use metrics::Unit;
 
 /// What is measured.
@@ -69,8 +69,6 @@ const fn of(
 
 const JOBS: Values = Are(&["validate", "issue"]);
 const REFUSED: Values = Are(&[
-    "limit",
-    "peer_limit",
     "accept_failed",
     "handshake_failed",
     "handshake_timeout",
@@ -97,9 +95,7 @@ pub const METRICS: &[Metric] = &[
     of("chancery_http_connections", Gauge, Unit::Count, &[], "Open connections."),
     of("chancery_http_connections_refused_total", Counter, Unit::Count, &[("reason", REFUSED)],
         "Connections refused or cut."),
-    of("chancery_http_overload_total", Counter, Unit::Count, &[("reason", Are(&["backlog", "full", "late", "new", "share", "turn"]))],
-        "Requests refused since there were too many at once."),
-    of("chancery_http_rate_limited_total", Counter, Unit::Count, &[("limit", Limits)], "Requests refused for their rate."),
+    of("chancery_limit_refusals_total", Counter, Unit::Count, &[("limit", Limits)], "Requests and connections refused by a limit."),
     of("chancery_acme_accounts_total", Counter, Unit::Count, &[], "ACME accounts registered."),
     of("chancery_acme_problems_total", Counter, Unit::Count, &[("type", Come)], "Requests of ACME clients refused."),
     of("chancery_audit_refusals_dropped_total", Counter, Unit::Count, &[], "Refusals missing from the audit trail."),

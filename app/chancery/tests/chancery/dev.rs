@@ -173,7 +173,7 @@ fn requests_are_limited_only_when_asked_to() {
     let (free, limited) = (Dev::start(free.path()), Dev::start_with(limited.path(), &["--limits"]));
     let headers = |dev: &Dev| dev.curl("/v1/account", &["-o", "/dev/null", "-D", "-"]).body.to_lowercase();
     assert!(!headers(&free).contains("ratelimit"));
-    assert!(headers(&limited).contains("ratelimit-policy: \"default\";q=200"));
+    assert!(headers(&limited).contains("ratelimit-policy: \"requests\";q=200"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use chancery_domain::{AcmeAccount, AcmeAccountId, Action, Contact, EabCredential, Kid, OrderId, Page, Timestamp};
 use chancery_jose::{Jwk, Jws};
+use chancery_overload::Limit;
 use chancery_pki::{KeyProblem, SubscriberKey};
 use chancery_store::{OrdersOf, Tx};
 use serde_json::{Value, json};
@@ -12,7 +13,6 @@ use crate::caller::{Actor, Caller, Origin};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
-use crate::limits::Limit;
 use crate::to_the_end::to_the_end;
 use crate::{known_keys, telling, termination};
 
@@ -58,15 +58,15 @@ impl Acme {
         let kid = new.binding.as_ref().and_then(|binding| binding.header().kid.as_deref()).unwrap_or_default();
         // In one spelling: each other one would have a bucket of its own.
         let kid = kid.parse::<Kid>().map_or_else(|_| kid.to_owned(), |kid| kid.to_string());
-        if let Some(made) = kernel.limits.peek(Limit::NewAccountsOfCredential, &kid).filter(|made| !made.allowed()) {
-            return Err(ServiceError::RateLimited(made));
+        if let Some(refusal) = kernel.limits.refusal(Limit::NewAccountsPerCredential, &kid) {
+            return Err(ServiceError::RateLimited(refusal));
         }
         // Whoever hangs up gets the account all the same, and it is counted.
         let whole = async move {
             let unit = kernel.clone();
             let registered = kernel.store.write(move |tx| register(&unit, tx, &new, &origin)).await?;
             if let Registered::Created(_) = &registered {
-                kernel.limits.charge(Limit::NewAccountsOfCredential, &kid);
+                kernel.limits.charge(Limit::NewAccountsPerCredential, &kid);
                 metrics::counter!("chancery_acme_accounts_total").increment(1);
             }
             Ok(registered)

@@ -38,7 +38,8 @@ impl Acme {
     /// Creates an order of its own for every request (RFC 8555 section 7.4).
     pub async fn new_order(&self, by: &AcmeCaller, new: NewAcmeOrder) -> Result<Order, ServiceError> {
         by.require_active()?;
-        self.kernel.in_hand.require_room(by.caller.reseller)?;
+        self.kernel.rates.new_acme_order(&by.caller.origin, by.customer.id).await?;
+        self.kernel.in_flight.check(by.caller.reseller)?;
         let (me, id, caller, refused) = (self.clone(), by.account.id, by.caller.clone(), Refused::default());
         let (customer, noted) = (by.customer.id, refused.clone());
         let unit = move |tx: &mut Tx<'_>| {
@@ -66,7 +67,8 @@ impl Acme {
             let message = "a wildcard cannot be authorized ahead of an order; order it with newOrder";
             return Err(AcmeError::Malformed(message.to_owned()).into());
         }
-        self.kernel.in_hand.require_room(by.caller.reseller)?;
+        self.kernel.rates.new_acme_order(&by.caller.origin, by.customer.id).await?;
+        self.kernel.in_flight.check(by.caller.reseller)?;
         let (kernel, id, caller, refused) = (self.kernel.clone(), by.account.id, by.caller.clone(), Refused::default());
         let noted = refused.clone();
         let unit = move |tx: &mut Tx<'_>| pre_authorize(&kernel, tx, id, &caller, &profile, &asked, &noted);

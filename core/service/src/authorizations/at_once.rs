@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use chancery_domain::{
     AuthorizationId, AuthorizationState, AuthorizationStatus, ChallengeId, ChallengeState, ResellerId,
 };
+use chancery_overload::InFlightGuard;
 use chancery_store::{Job, JobKind, Tx};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -21,7 +22,6 @@ use super::{Authorizations, ChallengeDetails, of_challenge, own};
 use crate::caller::Caller;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
-use crate::in_hand::Hand;
 use crate::kernel::Kernel;
 use crate::refused::Refused;
 use crate::telling::About;
@@ -59,7 +59,7 @@ impl Looking {
 struct Taken {
     kernel: Arc<Kernel>,
     id: AuthorizationId,
-    _hand: Hand,
+    _in_flight: InFlightGuard,
 }
 
 impl Taken {
@@ -67,7 +67,7 @@ impl Taken {
     fn take(kernel: &Arc<Kernel>, whose: ResellerId, id: AuthorizationId) -> Option<Self> {
         let fresh = kernel.looking.at.lock().insert(id);
         // Made only where the mark is ours: to drop it takes the mark away.
-        fresh.then(|| Self { kernel: kernel.clone(), id, _hand: kernel.in_hand.take(whose) })
+        fresh.then(|| Self { kernel: kernel.clone(), id, _in_flight: kernel.in_flight.start(whose) })
     }
 }
 

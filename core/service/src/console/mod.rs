@@ -1,9 +1,9 @@
 //! People at the console: who is signed in, and what they look at first.
 
-mod attempts;
 mod clients;
 mod departure;
 mod eviction;
+mod login_throttle;
 mod overview;
 mod provider;
 mod sign_in;
@@ -29,7 +29,7 @@ use crate::caller::{Actor, Caller, Origin};
 use crate::error::ServiceError;
 use crate::identity::{Identity, hash_secret};
 use crate::kernel::Kernel;
-use attempts::Attempts;
+use login_throttle::LoginThrottle;
 
 /// A session ends when nobody has used it for so long.
 const IDLE: Duration = Duration::from_secs(60 * 60);
@@ -79,12 +79,12 @@ pub enum Person {
 pub struct Console {
     kernel: Arc<Kernel>,
     identity: Arc<Identity>,
-    attempts: Arc<Attempts>,
+    throttle: Arc<LoginThrottle>,
 }
 
 impl Console {
     pub(crate) fn new(kernel: Arc<Kernel>, identity: Arc<Identity>) -> Self {
-        Self { kernel, identity, attempts: Arc::default() }
+        Self { kernel, identity, throttle: Arc::default() }
     }
 
     /// Who has this token; nobody once the session, the client, its secret or its reseller has ended.

@@ -60,14 +60,12 @@ impl Console {
         origin: Origin,
     ) -> Result<(NewSession, String), SignInRefusal> {
         let now = self.kernel.now();
-        if let Some(wait) = self.attempts.wait(&origin.address, COUNTED_AS, now) {
-            return Err(SignInRefusal::TooMany(wait.as_secs().max(1)));
-        }
+        self.throttle.check(&origin.address, COUNTED_AS, now)?;
         let address = origin.address.clone();
         let begun = self.begin_external(slug, cookie, answer, origin).await;
         // What any page can send a browser here with, or a person who thinks better of it, is nobody's attempt.
         if let Err(SignInRefusal::Unverified) = &begun {
-            self.attempts.failed(&address, COUNTED_AS, now);
+            self.throttle.failed(&address, COUNTED_AS, now);
         }
         begun
     }

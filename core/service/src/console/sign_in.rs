@@ -1,10 +1,12 @@
 //! Signing in: with a client's id and secret, or with an operator's key.
 
 use chancery_domain::{Action, ClientId, Secret, SecretHash};
+use chancery_overload::Limit;
 use chancery_store::{ConsoleSession, SessionHolder, Tx};
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::json;
 
+use super::login_throttle::Throttled;
 use super::{Console, LONGEST, NewSession, Person};
 use crate::caller::Origin;
 use crate::error::ServiceError;
@@ -36,11 +38,16 @@ pub enum SignInRefusal {
     NoAccess,
     #[error("the provider cannot be reached at the moment; try again")]
     Unavailable,
-    /// With the seconds to wait.
-    #[error("too many attempts; try again in {} minutes", .0.div_ceil(60))]
-    TooMany(u64),
+    #[error("too many failed attempts; try again in {wait_seconds} s")]
+    TooMany { limit: Limit, wait_seconds: u64 },
     #[error(transparent)]
     Service(#[from] ServiceError),
+}
+
+impl From<Throttled> for SignInRefusal {
+    fn from(Throttled { limit, wait }: Throttled) -> Self {
+        Self::TooMany { limit, wait_seconds: (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1) }
+    }
 }
 
 impl Console {
@@ -52,13 +59,11 @@ impl Console {
             Credentials::Client { id, .. } => client_id(id).map_or_else(|| "client".to_owned(), |id| id.to_string()),
             Credentials::Operator { .. } => "operator".to_owned(),
         };
-        if let Some(wait) = self.attempts.wait(&origin.address, &name, now) {
-            return Err(SignInRefusal::TooMany(wait.as_secs().max(1)));
-        }
+        self.throttle.check(&origin.address, &name, now)?;
         let address = origin.address.clone();
         let begun = self.begin(shown, origin).await;
         if let Err(SignInRefusal::Client | SignInRefusal::Operator) = &begun {
-            self.attempts.failed(&address, &name, now);
+            self.throttle.failed(&address, &name, now);
         }
         begun
     }

@@ -52,7 +52,7 @@ impl Orders {
         once: Option<Once<OrderDetails>>,
     ) -> Result<Outcome<OrderDetails>, ServiceError> {
         caller.require(Scope::WriteOrder)?;
-        self.kernel.in_hand.require_room(caller.reseller)?;
+        self.kernel.in_flight.check(caller.reseller)?;
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let name = new.profile.as_ref().unwrap_or(&kernel.settings.default_profile);
         let judged = rules::profile(&kernel.settings, name);
@@ -64,6 +64,7 @@ impl Orders {
             Err(error) => Err(refused.answer(&self.kernel, caller, About::Nothing, "order", error).await),
             Ok(created) => {
                 if let Outcome::Fresh(details) = &created {
+                    self.kernel.rates.charge_new_order(details.order.account);
                     telling::created(&details.order);
                 }
                 Ok(created)
@@ -84,6 +85,7 @@ fn create(
     let (now, settings) = (kernel.now(), &kernel.settings);
     let Orderer { account, credential } = account_for_order(tx, caller, &new.account, now)?;
     account.require_active()?;
+    kernel.rates.check_new_order(account.id)?;
     let name = new.profile.as_ref().unwrap_or(&settings.default_profile);
     let Ok(profile) = rules::profile(settings, name) else {
         return Err(ServiceError::Invalid(csr::unjudgeable(settings, Some(name), &new.csr)));

@@ -6,7 +6,8 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{Scope, Secret, Timestamp};
-use chancery_http::{CsvReader, Door, Place, Shown, csv_field};
+use chancery_http::{CsvReader, Door, Shown, csv_field};
+use chancery_overload::RequestPermit;
 use chancery_service::{Caller, CertificateDetails, Origin, ServiceError, Services};
 use http::HeaderMap;
 
@@ -22,7 +23,7 @@ pub(crate) async fn download(
     State(door): State<Door>,
     who: SignedIn,
     Query(query): Query,
-    place: Option<Extension<Arc<Place>>>,
+    place: Option<Extension<Arc<RequestPermit>>>,
     headers: HeaderMap,
 ) -> Result<Response, Refused> {
     let now = door.services.now();

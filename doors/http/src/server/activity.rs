@@ -12,13 +12,13 @@ use std::{
 
 use axum::body::Body;
 use bytes::Bytes;
+use chancery_overload::ResponsePermit;
 use http::Version;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::limits::Limits;
-use crate::load::Held;
 
 /// How much of an answer is handed over at a time. What was handed over counts as gone, though it may still wait here.
 const PIECE: usize = 16 * 1024;
@@ -134,7 +134,7 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// The handler is done: from now on the client must take the response, whose place is its own until then.
-    pub(super) fn respond(mut self, body: Body, held: Option<Arc<Held>>) -> Tracked {
+    pub(super) fn respond(mut self, body: Body, permit: Option<Arc<ResponsePermit>>) -> Tracked {
         let mut state = self.activity.0.lock();
         let number = state.responded;
         state.handling -= 1;
@@ -142,7 +142,7 @@ impl Exchange {
         state.responding.push(Responding { number, offered: Some(Instant::now()) });
         drop(state);
         self.responding = Some(number);
-        Tracked { body, rest: Bytes::new(), exchange: self, _held: held }
+        Tracked { body, rest: Bytes::new(), exchange: self, _permit: permit }
     }
 
     /// There is something for the client to take from now on, or nothing yet.
@@ -173,7 +173,7 @@ pub(super) struct Tracked {
     /// What is left of a frame.
     rest: Bytes,
     exchange: Exchange,
-    _held: Option<Arc<Held>>,
+    _permit: Option<Arc<ResponsePermit>>,
 }
 
 impl Tracked {

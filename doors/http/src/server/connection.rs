@@ -3,6 +3,7 @@
 use std::{convert::Infallible, future::Future, net::SocketAddr, pin::pin, sync::Arc};
 
 use axum::{Router, body::Body};
+use chancery_overload::{Limit, ResponsePermit};
 use http::{Request, Response};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
@@ -20,10 +21,7 @@ use tokio_rustls::TlsAcceptor;
 use tower::Service;
 use tracing::debug;
 
-use crate::load::Held;
-
 use super::{
-    PEER_LIMIT,
     activity::{Activity, Tracked, Verdict},
     announced,
     host::UnclearHost,
@@ -77,7 +75,10 @@ impl Attendant {
             }
             Err(_) => return Some("handshake_timeout"),
         };
-        let Some(_share) = peers.admit(client.ip()) else { return Some(PEER_LIMIT) };
+        let Some(_share) = peers.admit(client.ip()) else {
+            Limit::ConnectionsPerAddress.count_refusal();
+            return None;
+        };
         self.attend(stream, client, stopping).await
     }
 
@@ -179,8 +180,8 @@ impl Attendant {
         let response = self.router.clone().call(request);
         async move {
             let mut response = response.await?;
-            let held = response.extensions_mut().remove::<Arc<Held>>();
-            Ok(response.map(|body| exchange.respond(body, held)))
+            let permit = response.extensions_mut().remove::<Arc<ResponsePermit>>();
+            Ok(response.map(|body| exchange.respond(body, permit)))
         }
     }
 }

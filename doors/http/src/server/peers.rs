@@ -1,69 +1,41 @@
-//! How many connections each client has.
+//! The cap on connections of each client.
 
-use std::{
-    collections::HashMap,
-    net::{IpAddr, Ipv6Addr},
-    sync::Arc,
-};
+use std::{net::IpAddr, sync::Arc};
+
+use chancery_overload::{ClientNetwork, KeyedCap, KeyedCapGuard};
 
 use crate::proxies::TrustedProxies;
-use parking_lot::Mutex;
 
-/// Counts connections by client, up to a limit for each; trusted proxies are none.
+/// Counts connections by client, up to a cap for each; trusted proxies are exempt.
 #[derive(Clone)]
 pub(super) struct Peers {
-    limit: Option<usize>,
+    max: Option<usize>,
     proxies: Arc<TrustedProxies>,
-    counts: Counts,
+    counts: KeyedCap<ClientNetwork>,
 }
 
-type Counts = Arc<Mutex<HashMap<IpAddr, usize>>>;
-
-/// One connection's part in its client's count, given back when dropped.
-pub(super) struct Share {
-    of: Option<(IpAddr, Counts)>,
+/// One connection's unit of its client's cap, if it counts.
+pub(super) struct PeerConnection {
+    _guard: Option<KeyedCapGuard<ClientNetwork>>,
 }
 
 impl Peers {
-    pub(super) fn new(limit: Option<usize>, proxies: Arc<TrustedProxies>) -> Self {
-        Self { limit, proxies, counts: Arc::default() }
+    pub(super) fn new(max: Option<usize>, proxies: Arc<TrustedProxies>) -> Self {
+        Self { max, proxies, counts: KeyedCap::default() }
     }
 
-    /// Whether it is a proxy that is believed.
+    /// Whether the address is a trusted proxy.
     pub(super) fn trusts(&self, address: IpAddr) -> bool {
         self.proxies.trusts(address)
     }
 
-    /// Counts one more connection, unless the client is at its limit.
-    pub(super) fn admit(&self, address: IpAddr) -> Option<Share> {
-        let Some(limit) = self.limit.filter(|_| !self.trusts(address)) else { return Some(Share { of: None }) };
-        let client = client(address);
-        let mut counts = self.counts.lock();
-        let count = counts.entry(client).or_default();
-        if *count >= limit {
-            return None;
-        }
-        *count += 1;
-        Some(Share { of: Some((client, self.counts.clone())) })
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        let Some((client, counts)) = &self.of else { return };
-        let mut counts = counts.lock();
-        match counts.get_mut(client) {
-            Some(count) if *count > 1 => *count -= 1,
-            _ => drop(counts.remove(client)),
-        }
-    }
-}
-
-/// An IPv4 address stands for one client; of an IPv6 address only the network does, since one host has all of a /64.
-fn client(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(address) => IpAddr::V4(address),
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+    /// Counts one more connection, unless the client is at its cap.
+    pub(super) fn admit(&self, address: IpAddr) -> Option<PeerConnection> {
+        let Some(max) = self.max.filter(|_| !self.trusts(address)) else {
+            return Some(PeerConnection { _guard: None });
+        };
+        let guard = self.counts.acquire(ClientNetwork::of_host(address), max)?;
+        Some(PeerConnection { _guard: Some(guard) })
     }
 }
 
@@ -76,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_at_its_limit_gets_no_more_until_one_is_given_back() {
+    fn a_client_at_its_cap_gets_no_more_connections_until_one_closes() {
         let peers = Peers::new(Some(2), Arc::default());
         let first = peers.admit(ip("192.0.2.1")).unwrap();
         let _second = peers.admit(ip("::ffff:192.0.2.1")).unwrap();
@@ -89,17 +61,15 @@ mod tests {
     #[test]
     fn one_ipv6_network_is_one_client() {
         let peers = Peers::new(Some(1), Arc::default());
-        let first = peers.admit(ip("2001:db8::1")).unwrap();
+        let _first = peers.admit(ip("2001:db8::1")).unwrap();
         assert!(peers.admit(ip("2001:db8::ffff")).is_none());
         assert!(peers.admit(ip("2001:db8:0:1::1")).is_some());
-        drop(first);
-        assert!(peers.counts.lock().is_empty());
     }
 
     #[test]
-    fn without_a_limit_nothing_is_counted() {
+    fn without_a_cap_any_number_is_admitted() {
         let peers = Peers::new(None, Arc::default());
-        let _share = peers.admit(ip("192.0.2.1")).unwrap();
-        assert!(peers.counts.lock().is_empty());
+        let connections: Vec<_> = (0..1000).filter_map(|_| peers.admit(ip("192.0.2.1"))).collect();
+        assert_eq!(connections.len(), 1000);
     }
 }

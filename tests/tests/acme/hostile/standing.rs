@@ -1,6 +1,7 @@
 //! Suspended, terminated, revoked: at once, and it is said which.
 
-use chancery_service::{Limit, LimitSettings, Rate, Settings};
+use chancery_overload::{Limit, LimitSettings, Rate};
+use chancery_service::Settings;
 use chancery_tests::{AcmeClient, identifiers, lookup, on_both_databases};
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use chancery_http::{BodyLimits, Limits};
-use chancery_service::{Caps, Limit, LimitSettings, Rate};
+use chancery_overload::{Caps, Limit, LimitSettings, Rate};
 
 use super::{Check, minutes, seconds};
 use crate::config::{span, types};
@@ -49,13 +49,13 @@ fn settle_granted(limits: &types::Limits, check: &mut Check<'_>) -> Option<Limit
     let policies = cap("limits.policies", limits.policies);
     let downloads = cap("limits.downloads", limits.downloads);
     let rates = [
-        (Limit::NewAccountsOfAddress, "new_accounts_per_address", &limits.new_accounts_per_address),
-        (Limit::NewAccountsOfCredential, "new_accounts_per_credential", &limits.new_accounts_per_credential),
-        (Limit::NewOrdersOfAddress, "new_orders_per_address", &limits.new_orders_per_address),
-        (Limit::NewOrdersOfAccount, "new_orders_per_account", &limits.new_orders_per_account),
+        (Limit::NewAccountsPerAddress, "new_accounts_per_address", &limits.new_accounts_per_address),
+        (Limit::NewAccountsPerCredential, "new_accounts_per_credential", &limits.new_accounts_per_credential),
+        (Limit::NewOrdersPerAddress, "new_orders_per_address", &limits.new_orders_per_address),
+        (Limit::NewOrdersPerAccount, "new_orders_per_account", &limits.new_orders_per_account),
         (Limit::FailedValidations, "failed_validations", &limits.failed_validations),
-        (Limit::TokensOfAddress, "tokens_per_address", &limits.tokens_per_address),
-        (Limit::RefusalsOfAddress, "unauthorized_per_address", &limits.unauthorized_per_address),
+        (Limit::TokenRequestsPerAddress, "tokens_per_address", &limits.tokens_per_address),
+        (Limit::UnauthorizedPerAddress, "unauthorized_per_address", &limits.unauthorized_per_address),
         (Limit::Diagnoses, "diagnoses", &limits.diagnoses),
     ];
     let rates: Vec<_> = rates
@@ -65,7 +65,8 @@ fn settle_granted(limits: &types::Limits, check: &mut Check<'_>) -> Option<Limit
     let help = limits.help_url.as_ref().map(|text| check.problems.take("limits.help_url", super::url::https(text)));
     let requests = NonZeroU32::new(per_second?).zip(NonZeroU32::new(burst?));
     let requests = requests.map(|(per_second, burst)| Rate::per_second(per_second, burst));
-    let mut granted = LimitSettings::none().with(Limit::Requests, requests).with(Limit::Strangers, requests);
+    let mut granted =
+        LimitSettings::none().with(Limit::Requests, requests).with(Limit::AnonymousRequestsPerAddress, requests);
     for (limit, rate) in rates.into_iter().collect::<Option<Vec<_>>>()? {
         granted = granted.with(limit, rate);
     }

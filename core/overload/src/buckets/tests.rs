@@ -16,7 +16,7 @@ fn key(number: u32) -> Key {
     key
 }
 
-/// How many of so many tries pass.
+/// The number of tries that pass.
 fn pass(buckets: &Buckets, number: u32, rate: &Rate, now: i64, tries: usize) -> usize {
     let allowed = |_: &usize| matches!(buckets.take(key(number), 1, rate, now, false), Taken::Allowed { .. });
     (0..tries).filter(allowed).count()
@@ -28,21 +28,23 @@ fn a_burst_passes_then_the_rate() {
     assert_eq!(pass(&buckets, 1, &rate, 0, 300), 200);
     assert_eq!(pass(&buckets, 2, &rate, 0, 1), 1, "keys do not share a bucket");
     assert_eq!(pass(&buckets, 1, &rate, SECOND, 300), 50);
-    assert_eq!(pass(&buckets, 1, &rate, 100 * SECOND, 300), 200, "no more than a bucketful is saved up");
+    assert_eq!(pass(&buckets, 1, &rate, 100 * SECOND, 300), 200, "at most the burst is saved up");
 }
 
 #[test]
-fn what_is_left_and_when_to_come_again_are_told() {
+fn remaining_tokens_and_the_wait_are_reported() {
     let (buckets, rate) = (Buckets::new(false, 0), rate(1, 3));
     assert_eq!(buckets.peek(key(1), &rate, 0).0, 3);
     assert_eq!(pass(&buckets, 1, &rate, 0, 3), 3);
     assert_eq!(buckets.peek(key(1), &rate, 0), (0, Duration::from_secs(1)));
-    let Taken::Refused { wait } = buckets.take(key(1), 1, &rate, SECOND / 2, false) else { panic!("it is empty") };
+    let Taken::Refused { wait } = buckets.take(key(1), 1, &rate, SECOND / 2, false) else {
+        panic!("the bucket is empty")
+    };
     assert_eq!(wait, Duration::from_millis(500));
 }
 
 #[test]
-fn a_clock_that_is_set_back_keeps_nobody_waiting_for_ever() {
+fn a_clock_set_back_does_not_block_a_bucket_for_ever() {
     let (buckets, rate) = (Buckets::new(false, 0), rate(1, 2));
     assert_eq!(pass(&buckets, 1, &rate, 1_000_000 * SECOND, 9), 2);
     assert_eq!(pass(&buckets, 1, &rate, 0, 9), 0);
@@ -50,7 +52,7 @@ fn a_clock_that_is_set_back_keeps_nobody_waiting_for_ever() {
 }
 
 #[test]
-fn nor_where_it_is_only_looked_at() {
+fn a_clock_set_back_is_corrected_by_peeking_too() {
     let (buckets, rate) = (Buckets::new(false, 0), rate(1, 2));
     buckets.charge(key(1), &rate, 1_000_000 * SECOND);
     assert_eq!(buckets.peek(key(1), &rate, 0).0, 0);
@@ -58,7 +60,7 @@ fn nor_where_it_is_only_looked_at() {
 }
 
 #[test]
-fn idle_keys_are_forgotten_and_busy_ones_share_in_the_end() {
+fn idle_keys_are_dropped_and_too_many_busy_ones_share_buckets() {
     for shared in [false, true] {
         let (buckets, rate) = (Buckets::small(shared, 1000), rate(1, 4));
         let count = || buckets.entries.lock().all.len();
@@ -66,33 +68,33 @@ fn idle_keys_are_forgotten_and_busy_ones_share_in_the_end() {
             pass(&buckets, number, &rate, 0, 1);
         }
         assert!(count() <= 1000 + 256 + 256, "{}", count());
-        // Those that wait to be settled are settled.
-        let wishes = buckets.wishes(usize::MAX);
-        let answer = |wish: &BucketWish| BucketAnswer { key: wish.key.clone(), full_at: SECOND, granted: 0 };
-        buckets.settle(&wishes, &wishes.iter().map(answer).collect::<Vec<_>>());
-        buckets.tidy(600 * SECOND);
+        // Pending synchronizations are done.
+        let requests = buckets.refill_requests(usize::MAX);
+        let refill = |request: &RefillRequest| Refill { key: request.key.clone(), full_at: SECOND, granted: 0 };
+        buckets.apply(&requests, &requests.iter().map(refill).collect::<Vec<_>>());
+        buckets.sweep(600 * SECOND);
         assert!(count() < 10, "{}", count());
     }
 }
 
-/// The database, for as many nodes as there are.
-fn settle(nodes: &[Buckets], full_at: &mut i64, now: i64) {
+/// The shared store, for all nodes.
+fn sync(nodes: &[Buckets], full_at: &mut i64, now: i64) {
     for node in nodes {
-        let wishes = node.wishes(10);
-        let mut answers = Vec::new();
-        for wish in &wishes {
-            let alone = wish.since.min(now) + wish.spent.max(0) * wish.step;
-            let after = (*full_at + wish.spent * wish.step).max(alone).max(now);
-            let granted = wish.wanted.min(((now + wish.room - after) / wish.step).max(0));
-            *full_at = after + granted * wish.step;
-            answers.push(BucketAnswer { key: wish.key.clone(), full_at: *full_at, granted });
+        let requests = node.refill_requests(10);
+        let mut refills = Vec::new();
+        for request in &requests {
+            let alone = request.since.min(now) + request.spent.max(0) * request.step;
+            let after = (*full_at + request.spent * request.step).max(alone).max(now);
+            let granted = request.wanted.min(((now + request.room - after) / request.step).max(0));
+            *full_at = after + granted * request.step;
+            refills.push(Refill { key: request.key.clone(), full_at: *full_at, granted });
         }
-        node.settle(&wishes, &answers);
+        node.apply(&requests, &refills);
     }
 }
 
 #[test]
-fn nodes_that_settle_hold_a_limit_together_and_give_back_what_they_do_not_need() {
+fn synchronized_nodes_enforce_a_limit_together_and_return_unused_tokens() {
     let (rate, mut full_at) = (rate(10, 100), 0);
     let nodes: Vec<_> = (0..4).map(|_| Buckets::new(true, 0)).collect();
     nodes.iter().for_each(|node| node.set_nodes(4));
@@ -103,52 +105,49 @@ fn nodes_that_settle_hold_a_limit_together_and_give_back_what_they_do_not_need()
             passed += usize::from(allowed);
         }
         if round % 2 == 0 {
-            settle(&nodes, &mut full_at, 0);
+            sync(&nodes, &mut full_at, 0);
         }
     }
     assert!((80..=120).contains(&passed), "{passed}");
-    // A bucket that nobody uses is full again, pockets included.
+    // An unused bucket is full again, prefetched tokens included.
     let later = 60 * SECOND;
     for _ in 0..3 {
-        nodes.iter().for_each(|node| node.tidy(later));
-        settle(&nodes, &mut full_at, later);
+        nodes.iter().for_each(|node| node.sweep(later));
+        sync(&nodes, &mut full_at, later);
     }
     assert!(full_at <= later, "{full_at}");
-    assert!(nodes.iter().all(|node| node.entries.lock().all.values().all(|entry| entry.pocket == 0)));
+    assert!(nodes.iter().all(|node| node.entries.lock().all.values().all(|entry| entry.prefetched == 0)));
 }
 
-/// What is taken on credit while the database is being asked is paid from what it grants: it is not there to be taken again.
 #[test]
-fn what_was_taken_while_it_was_settled_is_counted() {
+fn tokens_used_during_a_synchronization_are_paid_from_its_grant() {
     let (rate, mut full_at) = (rate(1, 3), 0);
     let node = Buckets::new(true, 0);
     node.charge(key(1), &rate, 0);
-    let wishes = node.wishes(10);
+    let requests = node.refill_requests(10);
     node.charge(key(1), &rate, 0);
     node.charge(key(1), &rate, 0);
     full_at += 2 * SECOND;
-    node.settle(&wishes, &[BucketAnswer { key: wishes[0].key.clone(), full_at, granted: 1 }]);
+    node.apply(&requests, &[Refill { key: requests[0].key.clone(), full_at, granted: 1 }]);
     assert_eq!(node.peek(key(1), &rate, 0).0, 0);
-    settle(std::slice::from_ref(&node), &mut full_at, 0);
+    sync(std::slice::from_ref(&node), &mut full_at, 0);
     assert_eq!((node.peek(key(1), &rate, 0).0, full_at), (0, 3 * SECOND));
 }
 
-/// What was taken on credit comes back from when it was taken, not from when the database hears of it.
 #[test]
-fn what_is_settled_late_comes_back_in_time() {
+fn debt_refills_from_when_it_was_made_even_if_synchronized_late() {
     let (rate, mut full_at) = (rate(1, 3), 0);
     let node = Buckets::new(true, 0);
     for _ in 0..3 {
         node.charge(key(1), &rate, 0);
     }
     assert_eq!(node.peek(key(1), &rate, 0), (0, Duration::from_secs(1)));
-    settle(std::slice::from_ref(&node), &mut full_at, SECOND);
+    sync(std::slice::from_ref(&node), &mut full_at, SECOND);
     assert_eq!(node.peek(key(1), &rate, SECOND).0, 1);
 }
 
-/// A bucket holds no more than it holds, however long the database was away.
 #[test]
-fn nothing_is_saved_up_while_nobody_settles() {
+fn a_bucket_never_saves_up_more_than_its_burst() {
     let (rate, mut full_at) = (rate(2, 120), 0);
     let node = Buckets::new(true, 0);
     assert_eq!(pass(&node, 1, &rate, 0, 1), 1);
@@ -156,87 +155,86 @@ fn nothing_is_saved_up_while_nobody_settles() {
     for _ in 0..119 {
         node.charge(key(1), &rate, late);
     }
-    settle(std::slice::from_ref(&node), &mut full_at, 60 * SECOND);
+    sync(std::slice::from_ref(&node), &mut full_at, 60 * SECOND);
     let left = node.peek(key(1), &rate, 60 * SECOND).0;
     assert!((10..=12).contains(&left), "{left}");
 }
 
 #[test]
-fn what_is_being_given_back_is_not_missed_meanwhile() {
+fn tokens_being_returned_still_count_until_the_store_confirms() {
     let (rate, mut full_at) = (rate(1, 3), 0);
     let node = Buckets::new(true, 0);
     node.charge(key(1), &rate, 0);
-    settle(std::slice::from_ref(&node), &mut full_at, 0);
+    sync(std::slice::from_ref(&node), &mut full_at, 0);
     assert_eq!(node.peek(key(1), &rate, 0).0, 2);
     let at = IDLE + 1;
     node.charge(key(2), &rate, at);
-    node.tidy(at);
+    node.sweep(at);
     let left = node.peek(key(1), &rate, at).0;
-    let wishes = node.wishes(10);
-    assert!(wishes.iter().any(|wish| wish.spent < 0), "{wishes:?}");
+    let requests = node.refill_requests(10);
+    assert!(requests.iter().any(|request| request.spent < 0), "{requests:?}");
     assert_eq!(node.peek(key(1), &rate, at).0, left);
-    node.give_up(&wishes, at);
+    node.fail(&requests, at);
     assert_eq!(node.peek(key(1), &rate, at).0, left);
 }
 
 #[test]
-fn the_first_of_a_key_waits_for_nobody_and_the_many_do() {
+fn the_first_request_of_a_key_does_not_wait_and_later_ones_do() {
     let (buckets, rate) = (Buckets::new(true, 0), rate(1, 5));
     assert!(matches!(buckets.take(key(1), 1, &rate, 0, true), Taken::Allowed { .. }));
     assert!(matches!(buckets.take(key(1), 1, &rate, 0, true), Taken::Unsure));
 }
 
 #[test]
-fn a_bucket_that_is_known_to_be_empty_is_not_asked_for() {
+fn a_bucket_known_to_be_empty_is_not_requested_again() {
     let (buckets, rate) = (Buckets::new(true, 0), rate(1, 5));
     pass(&buckets, 1, &rate, 0, 1);
-    let wishes = buckets.wishes(10);
-    let empty = BucketAnswer { key: wishes[0].key.clone(), full_at: 5 * SECOND, granted: 0 };
-    buckets.settle(&wishes, &[empty]);
+    let requests = buckets.refill_requests(10);
+    let empty = Refill { key: requests[0].key.clone(), full_at: 5 * SECOND, granted: 0 };
+    buckets.apply(&requests, &[empty]);
     for _ in 0..100 {
         assert!(matches!(buckets.take(key(1), 1, &rate, 0, true), Taken::Refused { .. }));
     }
-    assert_eq!(buckets.wishes(10), []);
+    assert_eq!(buckets.refill_requests(10), []);
 }
 
 #[test]
-fn without_the_database_each_node_goes_by_its_share() {
+fn without_the_shared_store_each_node_enforces_its_share() {
     let (buckets, rate) = (Buckets::new(true, 0), rate(4, 100));
     buckets.set_nodes(4);
     pass(&buckets, 1, &rate, 0, 1);
-    let wishes = buckets.wishes(10);
-    buckets.give_up(&wishes, 0);
+    let requests = buckets.refill_requests(10);
+    buckets.fail(&requests, 0);
     let passed = pass(&buckets, 1, &rate, 0, 500);
     assert!((20..=30).contains(&passed), "{passed}");
-    let wishes = buckets.wishes(10);
-    assert_eq!(wishes[0].spent, passed as i64 + 1, "what was taken meanwhile is owed");
+    let requests = buckets.refill_requests(10);
+    assert_eq!(requests[0].spent, passed as i64 + 1, "tokens used meanwhile are a debt");
 }
 
 #[test]
-fn several_are_taken_together_or_not_at_all() {
+fn several_tokens_are_taken_together_or_not_at_all() {
     for shared in [false, true] {
         let (buckets, rate) = (Buckets::new(shared, 0), rate(1, 10));
         let take = |tokens, now| buckets.take(key(1), tokens, &rate, now, false);
         assert!(matches!(take(6, 0), Taken::Allowed { .. }));
-        let Taken::Refused { wait } = take(6, 0) else { panic!("there are four") };
+        let Taken::Refused { wait } = take(6, 0) else { panic!("four are left") };
         assert_eq!(wait, Duration::from_secs(2));
-        assert!(matches!(take(4, 0), Taken::Allowed { .. }), "the refusal has cost nothing");
+        assert!(matches!(take(4, 0), Taken::Allowed { .. }), "a refusal costs nothing");
         assert!(matches!(take(1, 0), Taken::Refused { .. }));
-        let Taken::Refused { wait } = take(11, 60 * SECOND) else { panic!("no bucket has so many") };
+        let Taken::Refused { wait } = take(11, 60 * SECOND) else { panic!("the burst is smaller") };
         assert!(wait > Duration::ZERO);
     }
 }
 
-/// What others have left is asked for once, for all that is wanted, and not token by token.
 #[test]
-fn several_are_waited_for_once() {
+fn several_tokens_are_requested_at_once() {
     let (buckets, rate) = (Buckets::new(true, 0), rate(1, 10));
     assert!(matches!(buckets.take(key(1), 8, &rate, 0, true), Taken::Unsure));
-    let waits = buckets.wait(key(1), 8);
-    let wishes = buckets.wishes(usize::MAX);
-    assert!(wishes.len() == 1 && wishes[0].wanted >= 8, "{}", wishes[0].wanted);
-    buckets.settle(&wishes, &[BucketAnswer { key: wishes[0].key.clone(), full_at: 10 * SECOND, granted: 10 }]);
-    drop(waits);
+    let waiter = buckets.wait(key(1), 8);
+    let requests = buckets.refill_requests(usize::MAX);
+    assert!(requests.len() == 1 && requests[0].wanted >= 8, "{}", requests[0].wanted);
+    buckets.apply(&requests, &[Refill { key: requests[0].key.clone(), full_at: 10 * SECOND, granted: 10 }]);
+    drop(waiter);
     assert!(matches!(buckets.take(key(1), 8, &rate, 0, true), Taken::Allowed { .. }));
     assert!(matches!(buckets.take(key(1), 8, &rate, 0, true), Taken::Refused { .. }));
     assert!(matches!(buckets.take(key(1), 2, &rate, 0, true), Taken::Allowed { .. }));

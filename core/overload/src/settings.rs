@@ -1,33 +1,48 @@
-//! What the operator grants.
+//! The configured rates and caps.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use super::{Limit, Rate};
+use crate::limit::Limit;
+use crate::rate::Rate;
 
 /// The rates and the caps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitSettings {
     rates: BTreeMap<Limit, Rate>,
     pub caps: Caps,
-    /// How long a request waits for the database to say how a bucket stands.
+    /// Longest time that a request waits for the shared buckets.
     pub patience: Duration,
-    /// A page that explains the limits, for those who meet one.
+    /// A page that explains the limits; refusals link to it.
     pub help: Option<String>,
 }
 
-/// How much of a thing there may be.
+/// The configurable caps; 0 turns a cap off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
-    /// Failed validations of a name one after the other, within a day of each other, that pause it; 0 never does.
+    /// Failed validations of a name in a row, each within a day of the one before, that pause new orders for it.
     pub failures_to_pause: u32,
-    /// Orders of an account that wait to be finalized; 0 for any number.
+    /// Open orders of an account.
     pub open_orders: u32,
-    /// Policies of a reseller; 0 for any number.
+    /// Policies of a reseller.
     pub policies: u32,
-    /// Lists as a whole that a reseller may have on their way at a time, on a node; 0 for any number.
+    /// CSV exports of a reseller in progress on a node.
     pub downloads: u32,
+}
+
+impl Caps {
+    /// The caps that are on, each with its maximum.
+    pub fn configured(&self) -> Vec<(Limit, u32)> {
+        let Self { failures_to_pause, open_orders, policies, downloads } = *self;
+        let caps = [
+            (Limit::OpenOrders, open_orders),
+            (Limit::Policies, policies),
+            (Limit::PausedNames, failures_to_pause),
+            (Limit::Exports, downloads),
+        ];
+        caps.into_iter().filter(|(_, max)| *max > 0).collect()
+    }
 }
 
 impl Default for Caps {
@@ -43,12 +58,12 @@ impl Default for LimitSettings {
 }
 
 impl LimitSettings {
-    /// No limits but the caps: for tests, and for those who ask for it.
+    /// The caps alone, without rates.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// What holds where nothing else is said.
+    /// The defaults.
     pub fn usual() -> Self {
         const fn number(number: u32) -> NonZeroU32 {
             NonZeroU32::new(number).expect("none of these numbers is zero")
@@ -57,17 +72,18 @@ impl LimitSettings {
         let requests = Rate::per_second(number(50), number(200));
         Self::none()
             .with(Limit::Requests, Some(requests))
-            .with(Limit::Strangers, Some(requests))
-            .with(Limit::NewAccountsOfAddress, Some(Rate::new(number(500), hour)))
-            .with(Limit::NewAccountsOfCredential, Some(Rate::new(number(500), hour)))
-            .with(Limit::NewOrdersOfAddress, Some(Rate::new(number(10_000), hour)))
-            .with(Limit::NewOrdersOfAccount, Some(Rate::new(number(3000), hour)))
+            .with(Limit::AnonymousRequestsPerAddress, Some(requests))
+            .with(Limit::NewAccountsPerAddress, Some(Rate::new(number(500), hour)))
+            .with(Limit::NewAccountsPerCredential, Some(Rate::new(number(500), hour)))
+            .with(Limit::NewOrdersPerAddress, Some(Rate::new(number(10_000), hour)))
+            .with(Limit::NewOrdersPerAccount, Some(Rate::new(number(10_000), hour)))
             .with(Limit::FailedValidations, Some(Rate::new(number(20), hour)))
-            .with(Limit::TokensOfAddress, Some(Rate::new(number(120), minute)))
-            .with(Limit::RefusalsOfAddress, Some(Rate::new(number(300), minute)))
+            .with(Limit::TokenRequestsPerAddress, Some(Rate::new(number(120), minute)))
+            .with(Limit::UnauthorizedPerAddress, Some(Rate::new(number(300), minute)))
             .with(Limit::Diagnoses, Some(Rate::new(number(60), minute)))
     }
 
+    /// Sets or removes a rate.
     #[must_use]
     pub fn with(mut self, limit: Limit, rate: Option<Rate>) -> Self {
         match rate {
@@ -77,11 +93,12 @@ impl LimitSettings {
         self
     }
 
+    /// Whether any rate is configured.
     pub fn has_rates(&self) -> bool {
         !self.rates.is_empty()
     }
 
-    /// The rate of a limit, where there is one.
+    /// The configured rate of a limit.
     pub fn rate(&self, limit: Limit) -> Option<Rate> {
         self.rates.get(&limit).copied()
     }

@@ -1,0 +1,78 @@
+//! Which events cost a token of which rate limit. Front ends report events here and word the refusal; they know no rates.
+
+use chancery_domain::{AccountId, ResellerId};
+use chancery_overload::{Decision, Limit, RateLimits, client_network};
+
+use crate::caller::Origin;
+use crate::error::ServiceError;
+
+/// The rate rules of the front ends; clones share the buckets.
+#[derive(Clone)]
+pub struct RateRules {
+    limits: RateLimits,
+}
+
+impl RateRules {
+    pub(crate) fn new(limits: RateLimits) -> Self {
+        Self { limits }
+    }
+
+    /// An authenticated request of a reseller or of one of its customers. The decision is for the response headers.
+    pub async fn request(&self, reseller: ResellerId) -> Result<Option<Decision>, ServiceError> {
+        self.take(Limit::Requests, &reseller.to_string()).await
+    }
+
+    /// An ACME request that no known account has signed. The decision is for the response headers.
+    pub async fn anonymous_request(&self, origin: &Origin) -> Result<Option<Decision>, ServiceError> {
+        self.take(Limit::AnonymousRequestsPerAddress, &client_network(&origin.address)).await
+    }
+
+    /// A request to the token endpoint, before its secret is checked.
+    pub async fn token_request(&self, origin: &Origin) -> Result<(), ServiceError> {
+        self.take(Limit::TokenRequestsPerAddress, &client_network(&origin.address)).await.map(drop)
+    }
+
+    /// Refuses an address that has sent too many invalid credentials; takes nothing.
+    pub fn check_unauthorized(&self, origin: &Origin) -> Result<(), ServiceError> {
+        match self.limits.refusal(Limit::UnauthorizedPerAddress, &client_network(&origin.address)) {
+            Some(refusal) => Err(ServiceError::RateLimited(refusal)),
+            None => Ok(()),
+        }
+    }
+
+    /// A request with invalid credentials.
+    pub fn charge_unauthorized(&self, origin: &Origin) {
+        self.limits.charge(Limit::UnauthorizedPerAddress, &client_network(&origin.address));
+    }
+
+    /// An ACME newAccount request whose key has no account yet.
+    pub async fn new_acme_account(&self, origin: &Origin) -> Result<(), ServiceError> {
+        self.take(Limit::NewAccountsPerAddress, &client_network(&origin.address)).await.map(drop)
+    }
+
+    /// An ACME newOrder or newAuthz request for a customer account.
+    pub(crate) async fn new_acme_order(&self, origin: &Origin, account: AccountId) -> Result<(), ServiceError> {
+        self.take(Limit::NewOrdersPerAddress, &client_network(&origin.address)).await?;
+        self.take(Limit::NewOrdersPerAccount, &account.to_string()).await.map(drop)
+    }
+
+    /// Refuses an order of an account that has ordered too often; takes nothing.
+    pub(crate) fn check_new_order(&self, account: AccountId) -> Result<(), ServiceError> {
+        match self.limits.refusal(Limit::NewOrdersPerAccount, &account.to_string()) {
+            Some(refusal) => Err(ServiceError::RateLimited(refusal)),
+            None => Ok(()),
+        }
+    }
+
+    /// An order was created through the reseller API.
+    pub(crate) fn charge_new_order(&self, account: AccountId) {
+        self.limits.charge(Limit::NewOrdersPerAccount, &account.to_string());
+    }
+
+    async fn take(&self, limit: Limit, key: &str) -> Result<Option<Decision>, ServiceError> {
+        match self.limits.take(limit, key).await {
+            Some(decision) if !decision.allowed() => Err(ServiceError::RateLimited(decision)),
+            decision => Ok(decision),
+        }
+    }
+}
