@@ -12,8 +12,25 @@ use tokio::sync::oneshot;
 pub struct FairPlaces(Arc<Inner>);
 
 struct Inner {
-    share: usize,
+    share: Share,
     state: Mutex<State>,
+}
+
+/// How many places one party may have at a time.
+#[derive(Clone, Copy)]
+enum Share {
+    Fixed(usize),
+    /// Fewer than there are free places.
+    OfFree,
+}
+
+impl Share {
+    fn allows(self, taken: usize, free: usize) -> bool {
+        match self {
+            Self::Fixed(share) => taken < share,
+            Self::OfFree => taken < free,
+        }
+    }
 }
 
 struct State {
@@ -38,9 +55,20 @@ impl FairPlaces {
 
     /// At least one place, of which a party has at most so many, and at least one.
     pub fn with_share(places: usize, share: usize) -> Self {
-        let (places, share) = (places.max(1), share.max(1));
+        Self::build(places, Share::Fixed(share.max(1)))
+    }
+
+    /// At least one place. A party gets another place only while it has fewer than are free.
+    ///
+    /// One busy party has at most half of the places, two a third each, and so on. Places that are held for long are
+    /// therefore not a problem for a party that has none: as long as fewer parties than places are busy, one is free.
+    pub fn with_share_of_free(places: usize) -> Self {
+        Self::build(places, Share::OfFree)
+    }
+
+    fn build(places: usize, share: Share) -> Self {
         let (taken, waiting, turns) = (HashMap::new(), HashMap::new(), VecDeque::new());
-        let state = Mutex::new(State { free: places, taken, waiting, turns });
+        let state = Mutex::new(State { free: places.max(1), taken, waiting, turns });
         Self(Arc::new(Inner { share, state }))
     }
 
@@ -67,7 +95,8 @@ impl FairPlaces {
         let mut passed_over = 0;
         while state.free > 0 && passed_over < state.turns.len() {
             let Some(whose) = state.turns.pop_front() else { break };
-            if !whose.is_empty() && state.taken.get(&whose).is_some_and(|taken| *taken >= self.0.share) {
+            let taken = state.taken.get(&whose).copied().unwrap_or(0);
+            if !whose.is_empty() && !self.0.share.allows(taken, state.free) {
                 state.turns.push_back(whose);
                 passed_over += 1;
                 continue;
@@ -143,6 +172,29 @@ mod tests {
         assert!(at_once(&places, "b").await.is_some());
         drop(first);
         assert!(at_once(&places, "a").await.is_some());
+    }
+
+    #[tokio::test]
+    async fn busy_parties_leave_a_place_to_one_that_has_none() {
+        let places = FairPlaces::with_share_of_free(12);
+        let mut held = Vec::new();
+        for (party, expected) in [("a", 6), ("b", 3), ("c", 2)] {
+            let before = held.len();
+            while let Some(place) = at_once(&places, party).await {
+                held.push(place);
+            }
+            assert_eq!(held.len() - before, expected, "{party}");
+        }
+        let last = at_once(&places, "d").await;
+        assert!(last.is_some(), "one is left to a party that has none");
+        drop(last);
+        // A party that waits because of its share goes on once places are free again.
+        let waiting = tokio::spawn({
+            let places = places.clone();
+            async move { places.acquire("c").await }
+        });
+        held.drain(..6);
+        waiting.await.unwrap();
     }
 
     #[tokio::test]
