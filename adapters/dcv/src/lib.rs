@@ -5,6 +5,8 @@
 //! and checked itself, so that no name can point it at a private, loopback or metadata address outside of `dev`;
 //! and it keeps what it saw of each look as an [`Attempt`](chancery_domain::Attempt), so that a person can see why
 //! it failed. It holds no state between two calls: no cache, no connection, no store.
+//!
+//! A [`HostResolver`] looks up hosts that are not applicants' with the same DNS client, but as this machine does.
 
 mod acme_certificate;
 mod answer;
@@ -19,6 +21,7 @@ mod dns_persist01;
 mod dnssec;
 mod exchange;
 mod fetch;
+mod host_resolver;
 mod http01;
 mod lookup_error;
 #[doc(hidden)]
@@ -28,6 +31,7 @@ mod redirect;
 mod refusal;
 mod renamed;
 mod resolver;
+mod system_files;
 mod text;
 mod tls;
 mod tls_alpn01;
@@ -36,4 +40,6 @@ mod wildcard;
 
 pub use check::{CaaCheck, Check, Looks, Verified};
 pub use config::{ConfigError, Dnssec, Timeouts, ValidatorConfig};
+pub use host_resolver::{HostResolver, HostResolverConfig};
+pub use system_files::ResolvConf;
 pub use validator::Validator;

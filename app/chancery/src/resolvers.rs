@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-use chancery_dcv::ValidatorConfig;
+use chancery_dcv::{ResolvConf, ValidatorConfig};
 
 use crate::failure::Failure;
 use crate::installation::{Installation, Validation};
@@ -36,7 +36,7 @@ pub fn find(config: &mut ValidatorConfig, system: &Path, choose: &str) -> Result
     if !config.resolvers.is_empty() {
         return Ok(());
     }
-    config.resolvers = servers(&std::fs::read_to_string(system).unwrap_or_default());
+    config.resolvers = ResolvConf::read(system).servers;
     if config.resolvers.is_empty() {
         let missing = format!("there is no DNS server to validate with: {} names none", system.display());
         return Err(Failure::usage(missing).advise(choose));
@@ -54,28 +54,4 @@ pub fn parse(text: &str) -> Result<SocketAddr, String> {
     let address = address.or_else(|_| text.parse::<SocketAddr>());
     let address = address.ok().filter(|address| address.port() != 0 && !address.ip().is_unspecified());
     address.ok_or_else(|| format!("must be addresses such as 192.0.2.53 or [2001:db8::53]:5353, not {text:?}"))
-}
-
-/// The `nameserver` lines; one that only has a meaning on an interface (`fe80::1%eth0`) is left out.
-fn servers(text: &str) -> Vec<SocketAddr> {
-    let server = |line: &str| {
-        let mut words = line.split_ascii_whitespace();
-        let address = words.next().filter(|word| *word == "nameserver").and_then(|_| words.next());
-        Some(SocketAddr::new(address?.parse::<IpAddr>().ok()?, DNS_PORT))
-    };
-    text.lines().filter_map(server).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_servers_of_the_system_are_read() {
-        let text = "# comment\nsearch example.com\n; nameserver 192.0.2.9\nnameserver 192.0.2.1\n\
-                    nameserver\t2001:db8::1 # the second\nnameserver fe80::1%eth0\nnameserver\nnameservers 192.0.2.2\n";
-        let expected: Vec<SocketAddr> = vec!["192.0.2.1:53".parse().unwrap(), "[2001:db8::1]:53".parse().unwrap()];
-        assert_eq!(servers(text), expected);
-        assert_eq!(servers(""), Vec::<SocketAddr>::new());
-    }
 }

@@ -7,6 +7,7 @@ mod dns01;
 mod dns_of_accounts;
 mod dnssec;
 mod dnssec_forged;
+mod hosts;
 mod http01;
 mod places;
 mod redirects;
