@@ -81,6 +81,17 @@ impl AuditFilter {
 pub(super) const COLUMNS: &str =
     "id, at, reseller_id, actor_kind, actor, address, request_id, action, subject, outcome, detail";
 
+/// The longest detail that is read, in bytes. Older versions wrote longer ones, of up to hundreds of megabytes.
+const DETAIL_READ_LIMIT: usize = 32 * 1024;
+
+/// [`COLUMNS`], where a detail beyond the limit is read as `{"truncated":true}`. Neither database loads the long text for
+/// that: its length is kept beside it.
+pub(super) fn bounded_columns() -> String {
+    let bounded =
+        format!("CASE WHEN octet_length(detail) <= {DETAIL_READ_LIMIT} THEN detail ELSE '{{\"truncated\":true}}' END");
+    COLUMNS.replace("detail", &bounded)
+}
+
 /// With a position, and without.
 static APPEND: LazyLock<[String; 2]> = LazyLock::new(|| {
     [(", position", format!(", ({NEXT_POSITION})")), ("", String::new())].map(|(column, position)| {

@@ -7,7 +7,7 @@
 
 use chancery_domain::{AccountId, AuditId, CertificateId, CertificateRecord, Identifier, ResellerId, Timestamp};
 
-use super::audit::{AuditRecord, COLUMNS, first_id, read};
+use super::audit::{AuditRecord, bounded_columns, first_id, read};
 use super::{OWN, certificate};
 use crate::error::StoreError;
 use crate::tx::Tx;
@@ -67,8 +67,9 @@ impl Tx<'_> {
         most: u32,
     ) -> Result<Vec<Placed>, StoreError> {
         let sql = format!(
-            "SELECT position, {COLUMNS} FROM audit WHERE reseller_id = ?1 AND position >= ?2 AND position < ?5
-             AND (position > ?2 OR id > ?3) ORDER BY position, id LIMIT ?4"
+            "SELECT position, {} FROM audit WHERE reseller_id = ?1 AND position >= ?2 AND position < ?5
+             AND (position > ?2 OR id > ?3) ORDER BY position, id LIMIT ?4",
+            bounded_columns()
         );
         self.query(&sql, params![reseller, after.position, after.id.as_str(), most, below], |row| {
             let (position, record) = (row.int()?, read(row)?);
@@ -89,7 +90,7 @@ impl Tx<'_> {
 
     /// One record of a reseller.
     pub fn audit_record(&mut self, reseller: ResellerId, id: AuditId) -> Result<Option<AuditRecord>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM audit WHERE {OWN}");
+        let sql = format!("SELECT {} FROM audit WHERE {OWN}", bounded_columns());
         self.query_one(&sql, params![id, reseller], read)
     }
 

@@ -204,3 +204,25 @@ pub(crate) async fn what_waited_for_another_stands_behind_it(db: Database) {
     let horizon = db.get(|tx| tx.event_horizon()).await;
     assert!(placed.iter().all(|found| found.place.position < horizon), "{placed:?} are to be seen, up to {horizon}");
 }
+
+/// Older versions wrote details of any length. Those who follow read them up to a limit in bytes.
+pub(crate) async fn a_detail_beyond_the_limit_is_read_as_truncated(db: Database) {
+    let reseller = db.make.reseller().id;
+    // Two bytes each.
+    let fits = "ö".repeat(16 * 1024);
+    let details = [fits.clone(), format!("{fits}x"), "x".repeat(3_000_000), "{}".to_owned()];
+    let records = details.map(|detail| AuditRecord { detail, ..db.make.audit(Some(reseller), "acc_1") });
+    for record in &records {
+        append(&db, record).await;
+    }
+    let truncated = r#"{"truncated":true}"#;
+    let expected = [&fits, truncated, truncated, "{}"];
+    let placed = db.get(move |tx| tx.records_after(reseller, &Place::default(), i64::MAX, 9)).await;
+    let details: Vec<_> = placed.iter().map(|placed| placed.record.detail.as_str()).collect();
+    assert!(details == expected);
+    for (record, expected) in records.iter().zip(expected) {
+        let id = record.id;
+        let found = db.get(move |tx| tx.audit_record(reseller, id)).await.unwrap();
+        assert!(found == AuditRecord { detail: expected.to_owned(), ..record.clone() });
+    }
+}

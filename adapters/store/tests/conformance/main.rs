@@ -130,6 +130,7 @@ conformance! {
         a_reseller_finds_its_own_behind_much_of_others,
         what_was_written_cannot_be_changed_or_deleted,
         positions_never_come_back_whatever_is_cut,
+        a_detail_beyond_the_limit_is_read_as_truncated,
         a_place_in_time_misses_nothing_that_was_committed_in_another_order,
         what_waited_for_another_stands_behind_it,
     }

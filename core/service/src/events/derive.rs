@@ -100,12 +100,10 @@ impl Told<'_> {
             Action::OrderPutBack => self.tell(EventType::OrderReady, account, subject, pick(detail, ORDER)),
             Action::OrderCancel => self.tell(EventType::OrderCancelled, account, subject, pick(detail, ORDER)),
             Action::OrderFail => self.tell(EventType::OrderInvalid, account, subject, pick(detail, ORDER)),
-            Action::ChallengeValidate => {
-                let kind = match detail["shown"] == true {
-                    true => EventType::AuthorizationValid,
-                    false => EventType::AuthorizationInvalid,
-                };
-                self.authorization(kind);
+            Action::ChallengeValidate if detail["shown"] == true => self.authorization(EventType::AuthorizationValid),
+            // A record that was too long to be read says neither.
+            Action::ChallengeValidate if detail["problem"].is_string() => {
+                self.authorization(EventType::AuthorizationInvalid);
             }
             Action::ChallengeDeactivate | Action::AuthorizationDeactivate => {
                 self.authorization(EventType::AuthorizationDeactivated);
@@ -163,7 +161,15 @@ impl Told<'_> {
         self.tell(became, account, order, pick(&detail["orderDetail"], ORDER));
     }
 
-    fn tell(&mut self, kind: EventType, account: Option<&str>, subject: &str, data: Map<String, Value>) {
+    /// Whether the record has less than it was written with.
+    fn is_truncated(&self) -> bool {
+        self.detail["truncated"] == true
+    }
+
+    fn tell(&mut self, kind: EventType, account: Option<&str>, subject: &str, mut data: Map<String, Value>) {
+        if self.is_truncated() {
+            data.insert("truncated".to_owned(), true.into());
+        }
         let place = u32::try_from(self.events.len()).unwrap_or(u32::MAX);
         self.events.push(Event {
             id: EventId { record: self.record.id, place },
