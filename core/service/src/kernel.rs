@@ -35,7 +35,7 @@ pub struct Fresh {
 /// a million times costs us neither memory nor the service of others.
 const UNWRITTEN: usize = 4096;
 /// How long others have the store to themselves between two batches of what is forgotten.
-const BETWEEN_BATCHES: Duration = Duration::from_millis(20);
+pub(crate) const BETWEEN_BATCHES: Duration = Duration::from_millis(20);
 
 /// Store, clock, randomness, keys and settings, handed to each use case.
 pub struct Kernel {

@@ -112,7 +112,7 @@ pub use settings::{
 pub use troubles::{KEPT_TROUBLES, Severity, Trouble, Troubles};
 pub use usage::{Usage, UsageRequest};
 pub use validation::{Assignment, Report, Validations};
-pub use webhooks::{Dispatch, Message, NewWebhook, NewWebhookSecret, Round, Sent, Signatory, WebhookChange, Webhooks};
+pub use webhooks::{Dispatch, DueWebhook, Message, NewWebhook, NewWebhookSecret, Round, Sent, WebhookChange, Webhooks};
 
 /// Every use case there is, for the doors to hold. Clones share one core.
 #[derive(Clone)]

@@ -1,22 +1,27 @@
-//! Takes messages to webhooks. Each webhook has a task of its own while there is something to tell it: one that is slow
-//! or silent holds up no other. So many messages are on their way at a time, and resellers have them sent by turns.
+//! Sends messages to webhooks.
+//!
+//! Each webhook that has work is a task of its own, so a slow or silent server delays no other webhook. A task waits for a
+//! permit before it loads a message, and has at most one message in flight; permits are shared fairly among resellers. So
+//! 128 permits and 4 rounds that read events at the same time bound the memory of all tasks together: 16 MiB.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chancery_domain::{Clock, WebhookId};
+use chancery_domain::Clock;
 use chancery_fair::FairPlaces;
 use chancery_publish::{Post, PostError, Publisher};
-use chancery_service::{Message, Round, Sent, ServiceError, Services, Signatory};
+use chancery_service::{DueWebhook, Message, Round, Sent, ServiceError, Services};
 use tokio::sync::watch;
 use tokio::task::{Id, JoinSet};
 
 /// How often to look for events that are to be delivered.
 const LOOK: Duration = Duration::from_millis(500);
-/// Messages that are on their way at a time.
-const AT_ONCE: usize = 128;
-/// Who has waited so long for a turn makes sure that the webhook is still theirs: much less than a lease lasts.
+/// Messages in flight.
+const IN_FLIGHT: usize = 128;
+/// Rounds that read new events at the same time.
+const BEGINNING: usize = 4;
+/// A task that waited this long for a permit renews its lease first: much less than a lease lasts.
 const LONG: Duration = Duration::from_secs(20);
 
 #[derive(Clone)]
@@ -24,12 +29,14 @@ pub struct Courier {
     services: Services,
     publisher: Publisher,
     clock: Arc<dyn Clock>,
-    places: FairPlaces,
+    in_flight: FairPlaces,
+    beginning: FairPlaces,
 }
 
 impl Courier {
     pub fn new(services: Services, publisher: Publisher, clock: Arc<dyn Clock>) -> Self {
-        Self { services, publisher, clock, places: FairPlaces::new(AT_ONCE) }
+        let in_flight = FairPlaces::with_share_of_free(IN_FLIGHT);
+        Self { services, publisher, clock, in_flight, beginning: FairPlaces::new(BEGINNING) }
     }
 
     /// Looks and delivers until told to stop. What is under way then is given up, and told again by whoever comes next,
@@ -40,7 +47,7 @@ impl Courier {
         }
         let (halt, halted) = watch::channel(false);
         let mut at_work = JoinSet::new();
-        let (mut tasks, mut held) = (HashMap::<Id, WebhookId>::new(), HashSet::new());
+        let (mut tasks, mut held) = (HashMap::<Id, DueWebhook>::new(), HashSet::new());
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         tokio::pin!(stop);
@@ -73,7 +80,7 @@ impl Courier {
         }
     }
 
-    /// Tells every webhook what there is to tell now, once; for tests.
+    /// Sends every webhook all that is due now; for tests.
     pub async fn deliver_all(&self) {
         let (_halt, mut halted) = watch::channel(false);
         for webhook in self.due().await {
@@ -81,71 +88,71 @@ impl Courier {
         }
     }
 
-    async fn due(&self) -> Vec<WebhookId> {
+    async fn due(&self) -> Vec<DueWebhook> {
         self.services.dispatch.due().await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "could not look for events to tell");
+            tracing::warn!(%error, "failed to look for webhooks that have work");
             Vec::new()
         })
     }
 
-    async fn serve(&self, webhook: WebhookId, halted: &mut watch::Receiver<bool>) {
+    async fn serve(&self, webhook: DueWebhook, halted: &mut watch::Receiver<bool>) {
         if let Err(error) = self.rounds(webhook, halted).await {
-            // Its lease ends soon, and then it is tried again.
-            tracing::warn!(%error, %webhook, "could not tell a webhook what there is to tell");
+            tracing::warn!(%error, webhook = %webhook.id, "webhook delivery failed; retrying when the lease expires");
         }
     }
 
-    /// Round after round, as long as there is something to tell. A round that ends early is followed by another, with the
-    /// webhook as it is then; where it is not to be sent to any more, there is none.
-    async fn rounds(&self, webhook: WebhookId, halted: &mut watch::Receiver<bool>) -> Result<(), ServiceError> {
-        let dispatch = &self.services.dispatch;
-        while let Some(round) = dispatch.begin(webhook).await? {
-            let mut go_on = !round.messages.is_empty();
-            for message in &round.messages {
-                let Some(sent) = self.send_unless(halted, message, &round).await? else {
-                    go_on = false;
-                    break;
-                };
-                if !dispatch.conclude(message, sent).await? {
-                    break;
-                }
-            }
-            dispatch.end(webhook).await?;
-            if !go_on {
+    /// Runs rounds until the webhook has no work left, the process stops, or the webhook is no longer leased to this node.
+    async fn rounds(&self, webhook: DueWebhook, halted: &mut watch::Receiver<bool>) -> Result<(), ServiceError> {
+        while let Some(round) = self.begin(webhook).await? {
+            let is_complete = self.send_round(&round, halted).await?;
+            self.services.dispatch.end(webhook).await?;
+            if !is_complete || (round.messages == 0 && !round.has_more) {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Sends a message when it is its turn; nothing is known of it where the process stops before there is an answer, or the
-    /// webhook became another's.
-    async fn send_unless(
-        &self,
-        halted: &mut watch::Receiver<bool>,
-        message: &Message,
-        round: &Round,
-    ) -> Result<Option<Sent>, ServiceError> {
-        tokio::select! {
-            biased;
-            () = raised(halted) => Ok(None),
-            sent = self.send_in_turn(message, round) => sent,
-        }
+    async fn begin(&self, webhook: DueWebhook) -> Result<Option<Round>, ServiceError> {
+        let _permit = self.beginning.acquire(&webhook.reseller.to_string()).await;
+        self.services.dispatch.begin(webhook).await
     }
 
-    async fn send_in_turn(&self, message: &Message, round: &Round) -> Result<Option<Sent>, ServiceError> {
-        let asked = Instant::now();
-        let _place = self.places.acquire(&round.reseller.to_string()).await;
-        if asked.elapsed() > LONG && !self.services.dispatch.keep(round.webhook).await? {
+    /// Sends the messages of a round. It ends early if the webhook has changed, and another round may follow then; the
+    /// result is `false` if none may, because the process stops or the webhook is not to be sent to any more.
+    async fn send_round(&self, round: &Round, halted: &mut watch::Receiver<bool>) -> Result<bool, ServiceError> {
+        for _ in 0..round.messages {
+            let sent = tokio::select! {
+                biased;
+                () = raised(halted) => None,
+                sent = self.send_next(round) => sent?,
+            };
+            let Some((message, sent)) = sent else { return Ok(false) };
+            if !self.services.dispatch.conclude(&message, sent).await? {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Sends the next message when this reseller has a permit; nothing if the webhook is another node's by then or has no
+    /// message left.
+    async fn send_next(&self, round: &Round) -> Result<Option<(Message, Sent)>, ServiceError> {
+        let (dispatch, asked) = (&self.services.dispatch, Instant::now());
+        let _permit = self.in_flight.acquire(&round.webhook.reseller.to_string()).await;
+        if asked.elapsed() > LONG && !dispatch.keep(round.webhook).await? {
             return Ok(None);
         }
-        Ok(Some(self.send(message, &round.signatory).await))
+        let Some(message) = dispatch.next_message(round.webhook).await? else { return Ok(None) };
+        // Boxed, so that a task is small while it waits for its permit.
+        let sent = Box::pin(self.send(&message)).await;
+        Ok(Some((message, sent)))
     }
 
     /// Signs and sends a message. Those before it may have taken minutes, and receivers refuse what was signed so long ago.
-    async fn send(&self, message: &Message, signatory: &Signatory) -> Sent {
+    async fn send(&self, message: &Message) -> Sent {
         let (at, began) = (self.clock.now(), Instant::now());
-        let headers = signatory.sign(message, at);
+        let headers = message.sign(at);
         let post = Post { url: &message.url, headers: &headers, body: &message.body };
         let answer = self.publisher.post(&post).await;
         let took = began.elapsed();

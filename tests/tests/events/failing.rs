@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use chancery_publish::{Publisher, PublisherConfig};
+use chancery_publish::PublisherConfig;
 use chancery_tests::{lookup, on_both_databases};
 use chancery_workers::Courier;
 use http::Method;
 use serde_json::json;
 
 use crate::common::{page, texts, types};
-use crate::receiver::{Receiver, courier, deliveries};
+use crate::receiver::{Receiver, courier, deliveries, publisher_with};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -124,10 +124,11 @@ on_both_databases! {
         }
     }
 
-    /// However many are to be told, so many messages are on their way at a time, and all are told in the end.
-    async fn silent_endpoints_without_number_hold_so_many_connections_and_not_more(world: World) {
-        let silent = Receiver::start().await;
-        silent.delay(Duration::from_secs(15));
+    /// Thirteen resellers whose 130 servers never answer leave a permit to one that has none, and no more than 128
+    /// connections are open at a time.
+    async fn silent_servers_of_many_resellers_do_not_delay_another(world: World) {
+        let (silent, lively) = (Receiver::start().await, Receiver::start().await);
+        let gate = silent.hold();
         let (resellers, each) = (13, 10);
         for number in 0..resellers {
             let tenant = world.tenant(&format!("R{number}")).await;
@@ -136,22 +137,28 @@ on_both_databases! {
             }
             tenant.make_account("a@example.com").await;
         }
-        let patient = PublisherConfig { timeout: Duration::from_secs(60), ..PublisherConfig::new(true, true) };
-        let courier = Courier::new(world.services.clone(), Publisher::new(patient), world.clock.clone());
+        let quick = world.tenant("QUICK").await;
+        lively.webhook(&quick, &[]).await;
+        let patient = PublisherConfig { timeout: Duration::from_secs(600), ..PublisherConfig::new(true, true) };
+        let courier = Courier::new(world.services.clone(), publisher_with(patient), world.clock.clone());
         tokio::spawn(courier.run(std::future::pending()));
-        let arrive = async |mut arrived: usize, all: usize| {
+        let arrive = async |receiver: &Receiver, mut arrived: usize, all: usize| {
             let began = Instant::now();
             while arrived < all {
                 assert!(began.elapsed() < Duration::from_secs(100), "{arrived} of {all}");
                 tokio::time::sleep(Duration::from_millis(20)).await;
-                arrived += silent.take().len();
+                arrived += receiver.take().len();
             }
             arrived
         };
-        let arrived = arrive(0, 128).await;
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        assert_eq!(arrived + silent.take().len(), 128);
-        arrive(arrived, resellers * each).await;
+        // Each reseller that holds fewer than are free gets another: of 128 permits, at least nine each are taken.
+        let arrived = arrive(&silent, 0, resellers * 9).await;
+        quick.make_account("q@example.com").await;
+        arrive(&lively, 0, 1).await;
+        let arrived = arrived + silent.take().len();
+        assert!(arrived < 128, "{arrived} messages, and the one that has arrived");
+        gate.send_replace(true);
+        arrive(&silent, arrived, resellers * each).await;
     }
 
     /// A name may lead inside; that is found out when it is looked up, and nothing is sent.
@@ -161,7 +168,7 @@ on_both_databases! {
         let url = receiver.url.replace("127.0.0.1", "localhost");
         let webhook = tenant.post("/v1/webhook", json!({"url": url})).await.expect(201);
         tenant.make_account("a@example.com").await;
-        let guarded = Publisher::new(PublisherConfig::new(true, false));
+        let guarded = publisher_with(PublisherConfig::new(true, false));
         Courier::new(world.services.clone(), guarded, world.clock.clone()).deliver_all().await;
         assert!(receiver.take().is_empty());
         let refused = &deliveries(&tenant, &webhook).await[0];

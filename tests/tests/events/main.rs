@@ -1,6 +1,7 @@
 //! What resellers are told of: the feed of events, and webhooks.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
+mod bounded;
 mod common;
 mod documented;
 mod expiring;

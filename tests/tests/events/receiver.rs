@@ -16,6 +16,7 @@ use chancery_workers::Courier;
 use data_encoding::{BASE64, HEXLOWER};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 /// What arrived.
 #[derive(Clone, Debug)]
@@ -68,6 +69,8 @@ struct Behaviour {
     /// Answers in their turn; then all is well.
     answers: Vec<u16>,
     delay: Duration,
+    /// Answers wait until this is true.
+    gate: Option<watch::Receiver<bool>>,
     /// What happens as each message arrives.
     meanwhile: Option<Box<dyn Fn() + Send>>,
 }
@@ -97,6 +100,13 @@ impl Receiver {
         self.behaviour.lock().unwrap().delay = delay;
     }
 
+    /// Keeps all answers back until the sender sends `true` or is dropped.
+    pub(crate) fn hold(&self) -> watch::Sender<bool> {
+        let (sender, gate) = watch::channel(false);
+        self.behaviour.lock().unwrap().gate = Some(gate);
+        sender
+    }
+
     /// Has something happen as each message arrives.
     pub(crate) fn meanwhile(&self, happens: impl Fn() + Send + 'static) {
         self.behaviour.lock().unwrap().meanwhile = Some(Box::new(happens));
@@ -123,21 +133,29 @@ async fn receive(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let (status, delay) = {
+    let (status, delay, gate) = {
         let mut behaviour = behaviour.lock().unwrap();
         let body = String::from_utf8(body.to_vec()).unwrap();
         behaviour.arrived.push(Arrived { path: uri.to_string(), headers, body });
         behaviour.meanwhile.iter().for_each(|happens| happens());
         let status = if behaviour.answers.is_empty() { 204 } else { behaviour.answers.remove(0) };
-        (status, behaviour.delay)
+        (status, behaviour.delay, behaviour.gate.clone())
     };
     tokio::time::sleep(delay).await;
+    if let Some(mut gate) = gate {
+        let _ = gate.wait_for(|open| *open).await;
+    }
     let location = [("location", "/elsewhere")];
     (StatusCode::from_u16(status).unwrap(), location).into_response()
 }
 
 pub(crate) fn publisher() -> Publisher {
-    Publisher::new(PublisherConfig { timeout: Duration::from_secs(2), ..PublisherConfig::new(true, true) })
+    publisher_with(PublisherConfig { timeout: Duration::from_secs(2), ..PublisherConfig::new(true, true) })
+}
+
+/// A publisher with a configuration of the test's own.
+pub(crate) fn publisher_with(config: PublisherConfig) -> Publisher {
+    Publisher::new(config)
 }
 
 pub(crate) fn courier(world: &World) -> Courier {

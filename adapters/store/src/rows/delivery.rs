@@ -33,18 +33,24 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Up to `most` deliveries of a webhook whose time has come, the earliest first.
-    pub fn due_deliveries(
+    /// How many deliveries of a webhook are due, counted up to a limit.
+    pub fn count_due_deliveries(
         &mut self,
         webhook: WebhookId,
         now: Timestamp,
-        most: u32,
-    ) -> Result<Vec<Delivery>, StoreError> {
+        limit: u32,
+    ) -> Result<usize, StoreError> {
+        let sql = "SELECT 1 FROM deliveries WHERE webhook_id = ?1 AND state = 'pending' AND due_at <= ?2 LIMIT ?3";
+        Ok(self.query(sql, params![webhook, now, limit], |_| Ok(()))?.len())
+    }
+
+    /// The delivery of a webhook that has been due for longest.
+    pub fn next_delivery(&mut self, webhook: WebhookId, now: Timestamp) -> Result<Option<Delivery>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM deliveries WHERE webhook_id = ?1 AND state = 'pending' AND due_at <= ?2
-             ORDER BY due_at, id LIMIT ?3"
+             ORDER BY due_at, id LIMIT 1"
         );
-        self.query(&sql, params![webhook, now, most], read)
+        self.query_one(&sql, params![webhook, now], read)
     }
 
     /// The delivery, which nobody else can change until the unit of work ends: what came of a try and a request to tell
@@ -83,16 +89,24 @@ impl Tx<'_> {
         .map(drop)
     }
 
-    /// Forgets up to `most` deliveries that are over and were made before a time; gives how many.
-    pub fn forget_deliveries(&mut self, before: Timestamp, most: u32) -> Result<u64, StoreError> {
-        // Their ids begin with their time.
-        let oldest = super::audit::first_id(before).to_string().replace("aud_", "dlv_");
-        // Asked twice: one may be told anew while this waits for its row.
-        self.execute(
-            "DELETE FROM deliveries WHERE state <> 'pending' AND id IN (SELECT id FROM deliveries
-             WHERE id < ?1 AND state <> 'pending' ORDER BY id LIMIT ?2)",
-            params![oldest, most],
-        )
+    /// The ids of up to `limit` deliveries after an id that were created before a time and are not pending, oldest first.
+    pub fn finished_deliveries(
+        &mut self,
+        after: Option<DeliveryId>,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<DeliveryId>, StoreError> {
+        let after = after.map(|id| id.to_string()).unwrap_or_default();
+        // An id begins with the time of its creation.
+        let end = super::audit::first_id(before).to_string().replace("aud_", "dlv_");
+        let sql = "SELECT id FROM deliveries WHERE id > ?1 AND id < ?2 AND state <> 'pending' ORDER BY id LIMIT ?3";
+        self.query(sql, params![after, end, limit], |row| row.parsed())
+    }
+
+    /// Removes these deliveries, except those that are pending because they were requested again in the meantime.
+    pub fn forget_deliveries(&mut self, ids: &[DeliveryId]) -> Result<(), StoreError> {
+        ids.iter()
+            .try_for_each(|id| self.put("DELETE FROM deliveries WHERE id = ?1 AND state <> 'pending'", params![*id]))
     }
 }
 

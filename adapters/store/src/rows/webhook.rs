@@ -1,4 +1,7 @@
 //! Where resellers want to be told of events, the secrets that messages are signed with, and whose turn it is.
+//!
+//! A webhook can have millions of deliveries, so it is deleted in steps: [`Tx::delete_webhook`] marks it, and from then on
+//! it is not found any more. [`Tx::purge_webhook`] removes its deliveries, some at a time, and at last its row.
 
 use std::time::Duration;
 
@@ -14,6 +17,10 @@ use crate::tx::{Columns, Tx};
 use crate::value::params;
 
 const COLUMNS: &str = "id, reseller_id, url, description, types, state, failing_since, created_at, updated_at, version";
+
+/// Selects webhooks that are not deleted. A deleted one has this state until its deliveries are removed; the domain does
+/// not know it.
+const LIVE: &str = "state <> 'deleted'";
 
 /// A secret of a webhook, sealed.
 pub struct WebhookSecret {
@@ -48,15 +55,22 @@ impl Tx<'_> {
     }
 
     pub fn webhook(&mut self, reseller: ResellerId, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM webhooks WHERE {OWN}");
+        let sql = format!("SELECT {COLUMNS} FROM webhooks WHERE {OWN} AND {LIVE}");
         self.query_one(&sql, params![id, reseller], read)
+    }
+
+    /// The same, and no other transaction changes or deletes it, or adds a delivery, until this one ends.
+    pub fn claim_webhook(&mut self, reseller: ResellerId, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM webhooks WHERE {OWN} AND {LIVE}");
+        Ok(self.query_claimed(&sql, params![id, reseller], read)?.pop())
     }
 
     /// A page of a reseller's webhooks, newest first.
     pub fn webhooks(&mut self, reseller: ResellerId, page: &PageRequest) -> Result<Page<Webhook>, StoreError> {
         let (after, limit) = bounds(page);
         let sql = format!(
-            "SELECT {COLUMNS} FROM webhooks WHERE reseller_id = ?1 AND id < ?2 ORDER BY id {NEWEST_FIRST} LIMIT ?3"
+            "SELECT {COLUMNS} FROM webhooks WHERE reseller_id = ?1 AND id < ?2 AND {LIVE}
+             ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
         let rows = self.query(&sql, params![reseller, after, limit], read)?;
         Ok(Page::from_rows(rows, page.limit, |webhook| webhook.id.to_string()))
@@ -65,8 +79,8 @@ impl Tx<'_> {
     /// How many a reseller has, so that no other unit can add one meanwhile.
     pub fn count_webhooks_alone(&mut self, reseller: ResellerId) -> Result<usize, StoreError> {
         self.query_claimed("SELECT 1 FROM resellers WHERE id = ?1", params![reseller], |_| Ok(()))?;
-        let sql = "SELECT id FROM webhooks WHERE reseller_id = ?1 LIMIT 1000";
-        Ok(self.query(sql, params![reseller], |_| Ok(()))?.len())
+        let sql = format!("SELECT id FROM webhooks WHERE reseller_id = ?1 AND {LIVE} LIMIT 1000");
+        Ok(self.query(&sql, params![reseller], |_| Ok(()))?.len())
     }
 
     pub fn save_webhook(&mut self, webhook: &Webhook) -> Result<(), StoreError> {
@@ -88,13 +102,37 @@ impl Tx<'_> {
         )
     }
 
-    /// Deletes a webhook with all that was told to it. It is claimed before those, as everybody does.
+    /// Marks a webhook as deleted and removes its secrets. Its deliveries are left to [`Tx::purge_webhook`].
     pub fn delete_webhook(&mut self, id: WebhookId) -> Result<(), StoreError> {
-        self.query_claimed("SELECT version FROM webhooks WHERE id = ?1", params![id], |row| row.int())?;
-        for table in ["deliveries", "webhook_secrets"] {
-            self.execute(&format!("DELETE FROM {table} WHERE webhook_id = ?1"), params![id])?;
+        self.execute(
+            "UPDATE webhooks SET state = 'deleted', lease = '', leased_until = 0, version = version + 1 WHERE id = ?1",
+            params![id],
+        )?;
+        self.execute("DELETE FROM webhook_secrets WHERE webhook_id = ?1", params![id]).map(drop)
+    }
+
+    /// Webhooks that are deleted and not purged yet.
+    pub fn deleted_webhooks(&mut self, limit: u32) -> Result<Vec<WebhookId>, StoreError> {
+        let sql = "SELECT id FROM webhooks WHERE state = 'deleted' LIMIT ?1";
+        self.query(sql, params![limit], |row| row.parsed())
+    }
+
+    /// Removes up to `limit` deliveries of a deleted webhook and returns how many it removed. If they are fewer than the
+    /// limit, none is left and the webhook itself is removed too.
+    pub fn purge_webhook(&mut self, id: WebhookId, limit: u32) -> Result<u64, StoreError> {
+        let sql = "SELECT version FROM webhooks WHERE id = ?1 AND state = 'deleted'";
+        if self.query_claimed(sql, params![id], |row| row.int())?.is_empty() {
+            return Ok(0);
         }
-        self.execute("DELETE FROM webhooks WHERE id = ?1", params![id]).map(drop)
+        let sql = format!(
+            "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE webhook_id = ?1
+             ORDER BY id {NEWEST_FIRST} LIMIT ?2)"
+        );
+        let removed = self.execute(&sql, params![id, limit])?;
+        if removed < u64::from(limit) {
+            self.execute("DELETE FROM webhooks WHERE id = ?1", params![id])?;
+        }
+        Ok(removed)
     }
 
     /// Adds a secret; the one before it ends then, and those before that one end at once. Save the webhook first: of two
@@ -136,14 +174,16 @@ impl Tx<'_> {
         lease: Duration,
         below: i64,
         most: u32,
-    ) -> Result<Vec<WebhookId>, StoreError> {
-        let sql = "SELECT id FROM webhooks WHERE state = 'active' AND (leased_until <= ?1 OR leased_until > ?2) AND (
+    ) -> Result<Vec<(WebhookId, ResellerId)>, StoreError> {
+        let sql = "SELECT id, reseller_id FROM webhooks WHERE state = 'active' AND (leased_until <= ?1 OR leased_until > ?2) AND (
             EXISTS (SELECT 1 FROM audit WHERE audit.reseller_id = webhooks.reseller_id AND audit.position < ?3
                 AND audit.position >= webhooks.position
                 AND (audit.position > webhooks.position OR audit.id > webhooks.after_id))
             OR EXISTS (SELECT 1 FROM deliveries WHERE deliveries.webhook_id = webhooks.id
                 AND deliveries.state = 'pending' AND deliveries.due_at <= ?1)) ORDER BY leased_until LIMIT ?4";
-        self.query(sql, params![now, now.plus(lease).plus(lease), below, most], |row| row.parsed())
+        self.query(sql, params![now, now.plus(lease).plus(lease), below, most], |row| {
+            Ok((row.parsed()?, row.parsed()?))
+        })
     }
 
     /// Takes a webhook for a while, with the place up to which it has been told; nothing where another has it.
@@ -167,6 +207,12 @@ impl Tx<'_> {
             let place = Place { position: row.int()?, id: row.text()? };
             Ok((read(row)?, place))
         })
+    }
+
+    /// A webhook that is leased to this node and is to be sent to.
+    pub fn leased_webhook(&mut self, id: WebhookId, node: &str) -> Result<Option<Webhook>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM webhooks WHERE id = ?1 AND lease = ?2 AND state = 'active'");
+        self.query_one(&sql, params![id, node], read)
     }
 
     /// Holds on to a webhook; nothing where it is another's by now, or is gone, or is not to be sent to any more.
@@ -198,14 +244,11 @@ impl Tx<'_> {
         self.execute(sql, params![id, node]).map(drop)
     }
 
-    /// Lets go of all webhooks that a node has.
-    pub fn release_webhooks_of(&mut self, node: &str) -> Result<(), StoreError> {
-        self.execute("UPDATE webhooks SET leased_until = 0, lease = '' WHERE lease = ?1", params![node]).map(drop)
-    }
-
-    /// Lets go of all webhooks, whoever has them.
-    pub fn release_all_webhooks(&mut self) -> Result<(), StoreError> {
-        self.execute("UPDATE webhooks SET leased_until = 0, lease = '' WHERE lease <> ''", params![]).map(drop)
+    /// Releases up to `limit` webhooks that are leased to a node, or to any node; returns how many.
+    pub fn release_webhooks(&mut self, node: Option<&str>, limit: u32) -> Result<u64, StoreError> {
+        let sql = "UPDATE webhooks SET leased_until = 0, lease = '' WHERE id IN (SELECT id FROM webhooks
+             WHERE lease <> '' AND (?1 = '' OR lease = ?1) LIMIT ?2)";
+        self.execute(sql, params![node.unwrap_or_default(), limit])
     }
 
     /// Notes since when nothing gets through; none when something did.

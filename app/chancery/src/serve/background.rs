@@ -21,6 +21,7 @@ const SESSIONS_SWEEP: Duration = Duration::from_secs(3600);
 const NONCES_SWEEP: Duration = Duration::from_secs(300);
 const FAILURES_SWEEP: Duration = Duration::from_secs(3600);
 const EVENTS_SWEEP: Duration = Duration::from_secs(900);
+const DELIVERIES_SWEEP: Duration = Duration::from_secs(300);
 const PRECERTIFICATES_SWEEP: Duration = Duration::from_secs(10);
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
 /// How long something that failed rests before it begins anew.
@@ -55,6 +56,9 @@ pub fn start(
     });
     spawn(&mut tasks, services, "retention", |services| async move { services.retention.watch().await });
     spawn(&mut tasks, services, "events", look_ahead);
+    spawn(&mut tasks, services, "deliveries", |Services { dispatch, .. }| async move {
+        forget("deliveries of webhooks", DELIVERIES_SWEEP, || dispatch.sweep()).await;
+    });
     spawn(&mut tasks, services, "publication", |services| async move { services.publication.watch().await });
     spawn(&mut tasks, services, "ocsp", |services| async move { services.ocsp.watch().await });
     spawn(&mut tasks, services, "usage", |services| async move { services.usage.watch().await });
@@ -158,16 +162,13 @@ where
     }
 }
 
-/// Tells of certificates that end soon, and forgets what webhooks were told long ago.
+/// Tells of certificates that end soon.
 async fn look_ahead(services: Services) {
     loop {
         match services.expiry.sweep().await {
             Ok(0) => {}
             Ok(told) => tracing::debug!(told, "told of certificates that end soon"),
             Err(error) => tracing::warn!(%error, "could not look for certificates that end soon"),
-        }
-        if let Err(error) = services.dispatch.sweep().await {
-            tracing::warn!(%error, "could not forget old deliveries");
         }
         tokio::time::sleep(EVENTS_SWEEP).await;
     }

@@ -1,8 +1,12 @@
-//! What the courier asks and tells: who has something to be told, what, and what came of it.
+//! The courier's side of webhooks: which of them have work, the next message, and the result of sending it.
 //!
-//! A webhook is leased to one node at a time. What is new is read from where the webhook stood and put down as deliveries,
-//! in one unit of work with the place it stands at then; so nothing is lost with a process, and what was sent but not
-//! noted is sent again. Each webhook has its own round: one that is slow holds up nobody else.
+//! A webhook is leased to one node at a time. [`Dispatch::begin`] leases it, reads new events from its position in the
+//! audit log and inserts them as deliveries, in one transaction with its new position; so a crash loses no event, and a
+//! message whose result was not stored is sent again. A message is loaded when it is about to be sent and not before:
+//! memory grows with the messages in flight and not with the webhooks that have work.
+//!
+//! A transaction inserts, deletes or releases at most [`BATCH`] rows, and reads at most 50 audit records. The store bounds
+//! the length of a record.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,22 +18,25 @@ use chancery_domain::{
 use chancery_store::{Place, Tx};
 use serde_json::json;
 
-use super::{Message, Signatory, new_delivery};
+use super::{Message, new_delivery};
 use crate::error::ServiceError;
 use crate::events::{event, events};
-use crate::kernel::{Kernel, sealed_column};
+use crate::kernel::{BETWEEN_BATCHES, Kernel, sealed_column};
 
 /// How long a node has a webhook without a word.
 const LEASE: Duration = Duration::from_secs(90);
-/// Webhooks that are looked for at once, records that are read and messages that are sent in one round.
+/// Webhooks that are looked for at once.
 const WEBHOOKS: u32 = 512;
-const RECORDS: u32 = 500;
+/// Audit records that are read in one transaction. A record is at most two events, so they are at most [`BATCH`] deliveries.
+const RECORDS: u32 = 50;
+/// Messages of one round: after them, new events are looked for.
 const MESSAGES: u32 = 50;
+/// Rows that one transaction changes.
+pub(super) const BATCH: u32 = 100;
 /// After so long without success nothing more is sent.
 const PATIENCE: Duration = Duration::from_secs(3 * 86_400);
 /// How long it is told what was delivered.
 const KEPT: Duration = Duration::from_secs(30 * 86_400);
-const FORGOTTEN_AT_ONCE: u32 = 1000;
 /// Gone: the receiver wants no more (Standard Webhooks).
 const GONE: u16 = 410;
 
@@ -42,12 +49,21 @@ pub struct Sent {
     pub answer: Result<u16, String>,
 }
 
-/// What is to be sent to a webhook now.
-pub struct Round {
-    pub webhook: WebhookId,
+/// A webhook that has work, and whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DueWebhook {
+    pub id: WebhookId,
     pub reseller: ResellerId,
-    pub signatory: Signatory,
-    pub messages: Vec<Message>,
+}
+
+/// A webhook that this node has leased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Round {
+    pub webhook: DueWebhook,
+    /// Messages that are due and belong to this round.
+    pub messages: usize,
+    /// Whether there may be further events that have not become deliveries yet.
+    pub has_more: bool,
 }
 
 #[derive(Clone)]
@@ -60,16 +76,33 @@ impl Dispatch {
         Self { kernel }
     }
 
-    /// Webhooks that there is something to tell.
-    pub async fn due(&self) -> Result<Vec<WebhookId>, ServiceError> {
+    /// Webhooks that have work and are not leased.
+    pub async fn due(&self) -> Result<Vec<DueWebhook>, ServiceError> {
         let (now, below) = (self.kernel.now(), self.kernel.event_horizon().await?);
-        Ok(self.kernel.store.read(move |tx| tx.webhooks_with_work(now, LEASE, below, WEBHOOKS)).await?)
+        let due = self.kernel.store.read(move |tx| tx.webhooks_with_work(now, LEASE, below, WEBHOOKS)).await?;
+        Ok(due.into_iter().map(|(id, reseller)| DueWebhook { id, reseller }).collect())
     }
 
-    /// Takes a webhook and puts down what is new for it; nothing where another node has it.
-    pub async fn begin(&self, id: WebhookId) -> Result<Option<Round>, ServiceError> {
+    /// Leases a webhook and inserts deliveries of its new events; nothing if another node has it.
+    pub async fn begin(&self, webhook: DueWebhook) -> Result<Option<Round>, ServiceError> {
         let (kernel, below) = (self.kernel.clone(), self.kernel.event_horizon().await?);
-        self.kernel.store.write(move |tx| begin(&kernel, tx, id, below)).await
+        self.kernel.store.write(move |tx| begin(&kernel, tx, webhook, below)).await
+    }
+
+    /// The next message that is due to a webhook that this node has leased.
+    pub async fn next_message(&self, webhook: DueWebhook) -> Result<Option<Message>, ServiceError> {
+        loop {
+            let kernel = self.kernel.clone();
+            match self.kernel.store.read(move |tx| next(&kernel, tx, webhook.id)).await? {
+                Next::Nothing => return Ok(None),
+                Next::Message(message) => return Ok(Some(*message)),
+                // Its record is gone, or is no such event any more. It must not hold up the others.
+                Next::Lost(delivery) => {
+                    let failed = Delivery { state: DeliveryState::Failed, ..*delivery };
+                    self.kernel.store.write(move |tx| tx.save_delivery(&failed)).await?;
+                }
+            }
+        }
     }
 
     /// Notes what came of a message; `false` when no more of its round is to be sent, because the webhook is another
@@ -83,74 +116,122 @@ impl Dispatch {
     }
 
     /// Holds on to the webhook; `false` where it is another node's by now, or is not to be sent to any more.
-    pub async fn keep(&self, id: WebhookId) -> Result<bool, ServiceError> {
+    pub async fn keep(&self, webhook: DueWebhook) -> Result<bool, ServiceError> {
         let kernel = self.kernel.clone();
-        let keep = move |tx: &mut Tx<'_>| tx.renew_webhook(id, &kernel.node, kernel.now().plus(LEASE));
+        let keep = move |tx: &mut Tx<'_>| tx.renew_webhook(webhook.id, &kernel.node, kernel.now().plus(LEASE));
         Ok(self.kernel.store.write(keep).await?.is_some())
     }
 
     /// Lets the webhook go.
-    pub async fn end(&self, id: WebhookId) -> Result<(), ServiceError> {
+    pub async fn end(&self, webhook: DueWebhook) -> Result<(), ServiceError> {
         let kernel = self.kernel.clone();
-        self.kernel.store.write(move |tx| Ok(tx.release_webhook(id, &kernel.node)?)).await
+        self.kernel.store.write(move |tx| Ok(tx.release_webhook(webhook.id, &kernel.node)?)).await
     }
 
-    /// Lets all go that this node has: it stops, and nobody need wait for their leases to end.
+    /// Releases all webhooks that this node has leased: it stops, and other nodes need not wait for the leases to end.
     pub async fn end_all(&self) -> Result<(), ServiceError> {
-        let kernel = self.kernel.clone();
-        self.kernel.store.write(move |tx| Ok(tx.release_webhooks_of(&kernel.node)?)).await
+        let node = self.kernel.node.clone();
+        self.release(Some(node)).await
     }
 
-    /// Takes back what a process had that died, before anything is begun. Only where one process serves at a time: of
-    /// several, another may be at work.
+    /// Releases all webhooks when the only process of a database starts: whichever process leased them is gone. If several
+    /// processes share the database, another may be at work.
     pub async fn recover(&self) -> Result<(), ServiceError> {
         if self.kernel.store.is_shared() {
             return Ok(());
         }
-        self.kernel.store.write(|tx| Ok(tx.release_all_webhooks()?)).await
+        self.release(None).await
     }
 
-    /// Forgets what was delivered long ago.
+    async fn release(&self, node: Option<String>) -> Result<(), ServiceError> {
+        loop {
+            let node = node.clone();
+            let released = self.kernel.store.write(move |tx| tx.release_webhooks(node.as_deref(), BATCH)).await?;
+            if released < u64::from(BATCH) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Removes deleted webhooks with their deliveries, and deliveries that are older than 30 days. Returns the number of
+    /// deliveries that it removed.
     pub async fn sweep(&self) -> Result<u64, ServiceError> {
+        Ok(self.purge().await? + self.forget_old().await?)
+    }
+
+    async fn purge(&self) -> Result<u64, ServiceError> {
+        let mut purged = 0;
+        loop {
+            let deleted = self.kernel.store.read(|tx| tx.deleted_webhooks(BATCH)).await?;
+            for &id in &deleted {
+                purged += self.kernel.forget(BATCH, move |tx, limit| tx.purge_webhook(id, limit)).await?;
+            }
+            if deleted.len() < BATCH as usize {
+                return Ok(purged);
+            }
+        }
+    }
+
+    async fn forget_old(&self) -> Result<u64, ServiceError> {
         let before = self.kernel.now().minus(KEPT);
-        self.kernel.forget(FORGOTTEN_AT_ONCE, move |tx, most| tx.forget_deliveries(before, most)).await
+        let (mut forgotten, mut after) = (0, None);
+        loop {
+            // Read apart from the transaction that removes them: pending ones, of which there may be many, are skipped.
+            let ids = self.kernel.store.read(move |tx| tx.finished_deliveries(after, before, BATCH)).await?;
+            let found = ids.len();
+            after = ids.last().copied();
+            self.kernel.store.write(move |tx| tx.forget_deliveries(&ids)).await?;
+            forgotten += found as u64;
+            if found < BATCH as usize {
+                return Ok(forgotten);
+            }
+            tokio::time::sleep(BETWEEN_BATCHES).await;
+        }
     }
 }
 
-fn begin(kernel: &Kernel, tx: &mut Tx<'_>, id: WebhookId, below: i64) -> Result<Option<Round>, ServiceError> {
+fn begin(kernel: &Kernel, tx: &mut Tx<'_>, due: DueWebhook, below: i64) -> Result<Option<Round>, ServiceError> {
     let now = kernel.now();
-    let Some((webhook, place)) = tx.lease_webhook(id, &kernel.node, now, LEASE)? else { return Ok(None) };
-    put_down(kernel, tx, &webhook, &place, below)?;
-    let due = tx.due_deliveries(id, now, MESSAGES)?;
+    let Some((webhook, place)) = tx.lease_webhook(due.id, &kernel.node, now, LEASE)? else { return Ok(None) };
+    let has_more = insert_deliveries(kernel, tx, &webhook, &place, below)?;
+    let messages = tx.count_due_deliveries(due.id, now, MESSAGES)?;
+    Ok(Some(Round { webhook: due, messages, has_more }))
+}
+
+/// What is due next.
+enum Next {
+    Nothing,
+    Message(Box<Message>),
+    /// A delivery of an event that is not there.
+    Lost(Box<Delivery>),
+}
+
+fn next(kernel: &Kernel, tx: &mut Tx<'_>, id: WebhookId) -> Result<Next, ServiceError> {
+    let now = kernel.now();
+    let Some(webhook) = tx.leased_webhook(id, &kernel.node)? else { return Ok(Next::Nothing) };
+    let Some(delivery) = tx.next_delivery(id, now)? else { return Ok(Next::Nothing) };
+    let event = match event(tx, delivery.reseller, delivery.event) {
+        Ok(event) => event,
+        Err(ServiceError::NotFound(..)) => return Ok(Next::Lost(Box::new(delivery))),
+        Err(error) => return Err(error),
+    };
     let mut keys = Vec::new();
     for secret in tx.webhook_secrets(id, now)? {
         let context = sealed_column("webhook_secrets").context(secret.id);
         let key = kernel.keyring.open(&context, &secret.sealed).map_err(ServiceError::internal)?;
         keys.push(hmac::Key::new(hmac::HMAC_SHA256, &key));
     }
-    let mut messages = Vec::with_capacity(due.len());
-    let events = tx.ask_each(&due, |tx, delivery| match event(tx, delivery.reseller, delivery.event) {
-        Err(ServiceError::NotFound(..)) => Ok(None),
-        found => found.map(Some),
-    })?;
-    for (delivery, event) in due.into_iter().zip(events) {
-        match event {
-            Some(event) => messages.push(Message::of(delivery, &webhook, &event)),
-            // A record that tells of it no longer must not hold up the others.
-            None => tx.save_delivery(&Delivery { state: DeliveryState::Failed, ..delivery })?,
-        }
-    }
-    Ok(Some(Round { webhook: id, reseller: webhook.reseller, signatory: Signatory::new(keys), messages }))
+    Ok(Next::Message(Box::new(Message::new(delivery, &webhook, &event, keys))))
 }
 
-/// Makes deliveries of what the webhook has not been told of yet.
-fn put_down(
+/// Inserts a delivery of each new event that the webhook wants; returns whether there may be more events.
+fn insert_deliveries(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     webhook: &Webhook,
     place: &Place,
     below: i64,
-) -> Result<(), ServiceError> {
+) -> Result<bool, ServiceError> {
     let records = tx.records_after(webhook.reseller, place, below, RECORDS)?;
     for event in records.iter().flat_map(|placed| events(&placed.record)).filter(|event| webhook.wants(event.kind)) {
         tx.insert_delivery(&new_delivery(kernel, webhook, event.id, event.kind))?;
@@ -158,7 +239,7 @@ fn put_down(
     if let Some(last) = records.last() {
         tx.advance_webhook(webhook.id, &last.place)?;
     }
-    Ok(())
+    Ok(records.len() == RECORDS as usize)
 }
 
 fn conclude(

@@ -7,38 +7,37 @@ use data_encoding::BASE64;
 
 use crate::events::Event;
 
-/// What is to be sent to a webhook; not signed yet, since receivers refuse signatures that are minutes old.
+/// A message to a webhook, with the secrets that sign it. It is signed when it is sent, since receivers refuse signatures
+/// that are minutes old.
 #[derive(Clone)]
 pub struct Message {
     pub delivery: Delivery,
     pub url: String,
     pub body: Vec<u8>,
     id: String,
-    /// Of the webhook, as it was when its URL and secrets were read.
+    /// The version of the webhook whose URL and secrets these are.
     pub(super) version: i64,
+    keys: Vec<hmac::Key>,
 }
 
 impl Message {
-    pub(super) fn of(delivery: Delivery, webhook: &Webhook, event: &Event) -> Self {
-        let (id, body) = (event.id.to_string(), event.to_json().to_string().into_bytes());
-        Self { delivery, url: webhook.url.as_str().to_owned(), body, id, version: webhook.version }
-    }
-}
-
-/// The secrets of a webhook, to sign its messages with. They are never shown.
-pub struct Signatory(Vec<hmac::Key>);
-
-impl Signatory {
-    pub(super) fn new(keys: Vec<hmac::Key>) -> Self {
-        Self(keys)
+    pub(super) fn new(delivery: Delivery, webhook: &Webhook, event: &Event, keys: Vec<hmac::Key>) -> Self {
+        let body = event.to_json().to_string().into_bytes();
+        let (url, id) = (webhook.url.as_str().to_owned(), event.id.to_string());
+        Self { delivery, url, body, id, version: webhook.version, keys }
     }
 
-    /// The headers of a message that is sent at this moment.
-    pub fn sign(&self, message: &Message, at: Timestamp) -> [(&'static str, String); 3] {
-        let (id, at) = (message.id.clone(), at.as_secs().to_string());
-        let content = [id.as_bytes(), b".", at.as_bytes(), b".", message.body.as_slice()].concat();
-        let signatures = self.0.iter().map(|key| format!("v1,{}", BASE64.encode(hmac::sign(key, &content).as_ref())));
+    /// The headers of a message that is sent at this time.
+    pub fn sign(&self, at: Timestamp) -> [(&'static str, String); 3] {
+        let at = at.as_secs().to_string();
+        let prefix = format!("{}.{at}.", self.id);
+        let signatures = self.keys.iter().map(|key| {
+            let mut context = hmac::Context::with_key(key);
+            context.update(prefix.as_bytes());
+            context.update(&self.body);
+            format!("v1,{}", BASE64.encode(context.sign().as_ref()))
+        });
         let signature = signatures.collect::<Vec<_>>().join(" ");
-        [("webhook-id", id), ("webhook-timestamp", at), ("webhook-signature", signature)]
+        [("webhook-id", self.id.clone()), ("webhook-timestamp", at), ("webhook-signature", signature)]
     }
 }

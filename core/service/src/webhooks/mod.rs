@@ -15,8 +15,8 @@ use data_encoding::BASE64;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-pub use dispatch::{Dispatch, Round, Sent};
-pub use message::{Message, Signatory};
+pub use dispatch::{Dispatch, DueWebhook, Round, Sent};
+pub use message::Message;
 
 use crate::caller::Caller;
 use crate::cursor::{ListName, ListRequest, Listed};
@@ -26,6 +26,9 @@ use crate::once::{Once, Outcome};
 
 /// How long the secret before the newest signs messages too.
 const OVERLAP: Duration = Duration::from_secs(86_400);
+
+/// Deliveries that are removed with their webhook, in the same transaction.
+const PURGED_AT_ONCE: u32 = 50;
 
 /// What a new webhook is to be.
 #[derive(Clone, Debug)]
@@ -148,15 +151,16 @@ impl Webhooks {
             .await
     }
 
-    /// Deletes a webhook, with all that was told to it.
+    /// Deletes a webhook. It is gone at once for everybody; if it has many deliveries, the sweep removes the rest of them.
     pub async fn delete(&self, caller: &Caller, id: WebhookId) -> Result<(), ServiceError> {
         caller.require(Scope::WriteWebhook)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         self.kernel
             .store
             .write(move |tx| {
-                let before = own(tx, &caller, id)?;
+                let before = claim(tx, &caller, id)?;
                 tx.delete_webhook(id)?;
+                tx.purge_webhook(id, PURGED_AT_ONCE)?;
                 kernel.audit(tx, &caller, Action::WebhookDelete, id, &json!({"before": describe(&before)}))
             })
             .await
@@ -192,7 +196,7 @@ impl Webhooks {
         caller.require(Scope::WriteWebhook)?;
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let unit = move |tx: &mut Tx<'_>| {
-            let webhook = own(tx, &by, id)?;
+            let webhook = claim(tx, &by, id)?;
             let detail = json!({"url": webhook.url.shown()});
             let (reseller, actor, origin) = (Some(by.reseller), &by.actor, &by.origin);
             let line =
@@ -249,6 +253,11 @@ impl Webhooks {
 
 fn own(tx: &mut Tx<'_>, caller: &Caller, id: WebhookId) -> Result<Webhook, ServiceError> {
     tx.webhook(caller.reseller, id)?.ok_or_else(|| ServiceError::not_found(Noun::Webhook))
+}
+
+/// The webhook, locked: it is not deleted while something is added to it, nor deleted twice.
+fn claim(tx: &mut Tx<'_>, caller: &Caller, id: WebhookId) -> Result<Webhook, ServiceError> {
+    tx.claim_webhook(caller.reseller, id)?.ok_or_else(|| ServiceError::not_found(Noun::Webhook))
 }
 
 /// A delivery of an event, to be tried at once.
