@@ -7,6 +7,7 @@ mod log;
 mod post;
 mod tls;
 
+pub use dial::Resolver;
 pub use error::PostError;
 pub use log::{LogAnswer, LogClient, LogError};
 pub use post::{Post, Publisher, PublisherConfig};

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -17,12 +18,16 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
-use crate::dial::{Guard, connect};
+use crate::dial::{Guard, Resolver, connect};
 use crate::error::{PostError, causes, handshake_failure};
 use crate::tls;
 
 /// The most that a response's head may take. Its body is not read.
 const HEAD_LIMIT: usize = 16 * 1024;
+
+/// Of the time for a message, a connection to one address may take this part: four addresses can fail, and there is still
+/// time to look the name up.
+const CONNECT_SHARE: u32 = 5;
 
 /// How messages are sent.
 #[derive(Clone, Debug)]
@@ -55,6 +60,7 @@ pub struct Post<'a> {
 /// Sends messages.
 #[derive(Clone)]
 pub struct Publisher {
+    resolver: Arc<dyn Resolver>,
     plain_http: bool,
     special_addresses: bool,
     timeout: Duration,
@@ -62,9 +68,9 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    pub fn new(config: PublisherConfig) -> Self {
+    pub fn new(config: PublisherConfig, resolver: Arc<dyn Resolver>) -> Self {
         let PublisherConfig { plain_http, special_addresses, timeout, roots } = config;
-        Self { plain_http, special_addresses, timeout, tls: tls::connector(roots) }
+        Self { resolver, plain_http, special_addresses, timeout, tls: tls::connector(roots) }
     }
 
     /// Sends a message and gives the status of the answer.
@@ -98,7 +104,7 @@ impl Publisher {
 
     async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, PostError> {
         let guard: Guard = if self.special_addresses { |_| None } else { set_aside };
-        let connected = connect(host, port, guard, self.timeout / 2).await;
+        let connected = connect(self.resolver.as_ref(), host, port, guard, self.timeout / CONNECT_SHARE).await;
         connected.map_err(|error| if self.special_addresses { error } else { error.withheld() })
     }
 }

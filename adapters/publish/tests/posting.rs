@@ -1,11 +1,13 @@
 //! Messages over the wire: whom the publisher believes, what it sends, and when it gives up.
 #![allow(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chancery_publish::{Post, PostError, Publisher, PublisherConfig};
+use async_trait::async_trait;
+use chancery_publish::{Post, PostError, Publisher, PublisherConfig, Resolver};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{RootCertStore, ServerConfig};
@@ -13,6 +15,20 @@ use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
+
+/// Knows `localhost`, and that there is no `gone.test`.
+struct Loopback;
+
+#[async_trait]
+impl Resolver for Loopback {
+    async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, String> {
+        match host {
+            "localhost" => Ok(vec![Ipv4Addr::LOCALHOST.into()]),
+            "gone.test" => Ok(Vec::new()),
+            _ => Err("no answer".to_owned()),
+        }
+    }
+}
 
 /// A certificate for `localhost` that vouches for itself, made by OpenSSL.
 fn certificate() -> (CertificateDer<'static>, PrivateKeyDer<'static>) {
@@ -43,7 +59,8 @@ fn trusting(certificate: &CertificateDer<'static>) -> RootCertStore {
 }
 
 fn publisher(roots: Option<RootCertStore>) -> Publisher {
-    Publisher::new(PublisherConfig { timeout: Duration::from_secs(2), roots, ..PublisherConfig::new(true, true) })
+    let config = PublisherConfig { timeout: Duration::from_secs(2), roots, ..PublisherConfig::new(true, true) };
+    Publisher::new(config, Arc::new(Loopback))
 }
 
 async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, said: &str) -> String {
@@ -149,7 +166,7 @@ async fn whoever_says_nothing_or_never_ends_is_given_up() {
 
 #[tokio::test]
 async fn i10_guards_hold_for_the_scheme_and_for_addresses() {
-    let strict = Publisher::new(PublisherConfig::new(false, false));
+    let strict = Publisher::new(PublisherConfig::new(false, false), Arc::new(Loopback));
     for (url, special) in [
         ("http://example.com/", false),
         ("https://127.0.0.1:9/", true),
@@ -171,13 +188,15 @@ async fn i10_guards_hold_for_the_scheme_and_for_addresses() {
 /// Told apart, they would show name by name what there is inside.
 #[tokio::test]
 async fn i10_a_name_that_leads_inside_and_one_that_is_not_there_are_told_alike() {
-    // No label is that long, so no resolver need be asked.
-    let nowhere = format!("https://{}.test:9/", "a".repeat(64));
-    let strict = Publisher::new(PublisherConfig::new(false, false));
-    for url in ["https://localhost:9/", "https://127.0.0.1:9/", "https://[::1]:9/", &nowhere] {
+    let (gone, unknown) = ("https://gone.test:9/", "https://unknown.test:9/");
+    let strict = Publisher::new(PublisherConfig::new(false, false), Arc::new(Loopback));
+    for url in ["https://localhost:9/", "https://127.0.0.1:9/", "https://[::1]:9/", gone, unknown] {
         let refused = post(&strict, url).await.unwrap_err();
         assert_eq!(refused.to_string(), "the host has no address that may be spoken to", "{url}");
     }
-    let within_a_network = post(&publisher(None), &nowhere).await;
-    assert!(matches!(within_a_network, Err(PostError::Lookup(_))), "{within_a_network:?}");
+    let within_a_network = [post(&publisher(None), gone).await, post(&publisher(None), unknown).await];
+    assert!(
+        matches!(&within_a_network, [Err(PostError::NoAddress), Err(PostError::Lookup(why))] if why == "no answer"),
+        "{within_a_network:?}"
+    );
 }

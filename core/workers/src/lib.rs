@@ -13,6 +13,7 @@ mod inspector;
 mod issuing;
 mod logs;
 mod validating;
+mod webhook_hosts;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub use logs::{LogKeeper, Logs, Promised};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tracing::{Instrument, Span};
+pub use webhook_hosts::WebhookHosts;
 
 use crate::held::Held;
 

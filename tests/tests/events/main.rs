@@ -8,6 +8,7 @@ mod expiring;
 mod failing;
 mod feed;
 mod following;
+mod lookups;
 mod nodes;
 mod receiver;
 mod refusals;

@@ -10,9 +10,11 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use chancery_dcv::{HostResolver, HostResolverConfig};
 use chancery_publish::{Publisher, PublisherConfig};
+use chancery_testkit::SeededEntropy;
 use chancery_tests::{Node, Tenant, World, lookup};
-use chancery_workers::Courier;
+use chancery_workers::{Courier, WebhookHosts};
 use data_encoding::{BASE64, HEXLOWER};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -153,9 +155,10 @@ pub(crate) fn publisher() -> Publisher {
     publisher_with(PublisherConfig { timeout: Duration::from_secs(2), ..PublisherConfig::new(true, true) })
 }
 
-/// A publisher with a configuration of the test's own.
+/// A publisher that looks hosts up as the program does.
 pub(crate) fn publisher_with(config: PublisherConfig) -> Publisher {
-    Publisher::new(config)
+    let hosts = HostResolver::new(HostResolverConfig::default(), Arc::new(SeededEntropy::new(1)));
+    Publisher::new(config, Arc::new(WebhookHosts(hosts)))
 }
 
 pub(crate) fn courier(world: &World) -> Courier {

@@ -18,13 +18,14 @@ use std::time::Duration;
 
 use axum::Router;
 use chancery_acme::Mount;
+use chancery_dcv::{HostResolver, HostResolverConfig};
 use chancery_domain::{Clock, Entropy, Timestamp};
 use chancery_http::tls::{ReloadingCertificate, server_config};
 use chancery_http::{Door, Edge, RequestIdSource, Server, account_for, finish};
 use chancery_publish::{Publisher, PublisherConfig};
 use chancery_service::Services;
 use chancery_store::Store;
-use chancery_workers::{Courier, Eyes, Workers};
+use chancery_workers::{Courier, Eyes, WebhookHosts, Workers};
 use clap::Args;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
@@ -168,7 +169,9 @@ pub async fn run(
     let mut admin = tokio::spawn(admin.serve(listeners.admin, stopped(&stop_last)));
     let mut tasks = background::start(assembled, &health, certificate.clone(), metrics);
     let urls = installation.settings.webhooks.urls;
-    let publisher = Publisher::new(PublisherConfig::new(urls.plain_http, urls.special_addresses));
+    let hosts = WebhookHosts(HostResolver::new(HostResolverConfig::default(), Arc::new(SystemEntropy)));
+    let publisher = PublisherConfig::new(urls.plain_http, urls.special_addresses);
+    let publisher = Publisher::new(publisher, Arc::new(hosts));
     let courier = Courier::new(services.clone(), publisher, Arc::new(SystemClock));
     let keepers = installation.log_keepers();
     tasks.spawn(background::keep("log list", {
