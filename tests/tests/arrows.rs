@@ -207,7 +207,7 @@ const OUTSIDE: &[(&[&str], Place, &str)] = &[
     (
         &["hickory-net", "hickory-proto", "hickory-resolver"],
         OnlyIn(&["chancery-dcv"]),
-        "names are looked up where applicants are checked, and only there",
+        "one crate speaks DNS; what else looks names up is given a resolver",
     ),
     (
         &["serde", "serde_json", "serde_core"],
