@@ -1,5 +1,6 @@
 //! Connects to a host: to the very address that was resolved and checked, and to no other.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -15,9 +16,6 @@ const MAX_V6: usize = 2;
 const MAX_V4: usize = 2;
 /// So many addresses and aliases are kept in an attempt; a name can have thousands.
 const MAX_KEPT: usize = 64;
-/// So many reasons are told.
-const MAX_TOLD: usize = 10;
-
 /// Who is to be spoken to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Host {
@@ -61,7 +59,8 @@ impl Dialer {
                 return Err(error.into());
             }
         };
-        add_new(&mut attempt.addresses_resolved, addresses.found.iter().map(IpAddr::to_string));
+        let disclosed = addresses.found.iter().filter(|address| (self.set_aside)(**address).is_none());
+        add_new(&mut attempt.addresses_resolved, disclosed.map(IpAddr::to_string));
         add_new(&mut attempt.dns_answers, addresses.aliases);
         let security = addresses.security.or_weaker(attempt.dnssec.as_deref());
         attempt.dnssec = Some(security.as_str().to_owned());
@@ -72,22 +71,23 @@ impl Dialer {
         Ok(addresses.found)
     }
 
-    /// Those to try, in order: none that is set aside.
+    /// The addresses to try, in order. Special addresses are never connected to, and never named in what applicants
+    /// can read either: those that the resolver knows of may be inside the operator's network. The log has them.
     fn candidates(&self, host: &Host, found: &[IpAddr]) -> Result<Vec<IpAddr>, Refusal> {
-        let may_be_spoken_to = |address: &&IpAddr| (self.set_aside)(**address).is_none();
         let (v6, v4): (Vec<IpAddr>, Vec<IpAddr>) =
-            found.iter().filter(may_be_spoken_to).partition(|address| address.is_ipv6());
+            found.iter().filter(|address| (self.set_aside)(**address).is_none()).partition(|address| address.is_ipv6());
         let candidates: Vec<_> = v6.into_iter().take(MAX_V6).chain(v4.into_iter().take(MAX_V4)).collect();
         if !candidates.is_empty() {
             return Ok(candidates);
         }
-        let why = |address: &IpAddr| Some(format!("{address} is {}", (self.set_aside)(*address)?));
-        let why: Vec<_> = found.iter().filter_map(why).take(MAX_TOLD).collect();
+        tracing::debug!(?host, addresses = ?found, "refused to connect: the host has only special addresses");
+        let uses: BTreeSet<_> = found.iter().filter_map(|address| (self.set_aside)(*address)).collect();
+        let uses: Vec<_> = uses.into_iter().map(|special_use| format!("an address is {special_use}")).collect();
         let host = match host {
             Host::Name(name) => format!("{name} leads to no address that may be spoken to: "),
             Host::Address(_) => "the address may not be spoken to: ".to_owned(),
         };
-        Err(Refusal::wrong(ProblemKind::Connection, host + &why.join("; ")))
+        Err(Refusal::wrong(ProblemKind::Connection, host + &uses.join("; ")))
     }
 }
 

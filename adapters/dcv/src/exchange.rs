@@ -62,14 +62,15 @@ impl Exchange {
     pub(crate) async fn ask(&self, name: &Name, kind: RecordType, signatures: bool) -> Result<Message, Failure> {
         let mut failure = Failure::NoResolver;
         for server in std::iter::repeat_n(&self.0.servers, ROUNDS).flatten() {
-            match self.ask_server(*server, name, kind, signatures).await {
+            failure = match self.ask_server(*server, name, kind, signatures).await {
                 Ok(answer) => match answer.metadata.response_code {
-                    ResponseCode::NoError if is_referral(&answer) => failure = Failure::Referral(*server),
+                    ResponseCode::NoError if is_referral(&answer) => Failure::Referral,
                     ResponseCode::NoError | ResponseCode::NXDomain => return Ok(answer),
-                    code => failure = Failure::Code(code),
+                    code => Failure::Code(code),
                 },
-                Err(error) => failure = error,
-            }
+                Err(error) => error,
+            };
+            tracing::debug!(%server, %name, %kind, error = %failure, "DNS query failed");
         }
         Err(failure)
     }
@@ -83,7 +84,7 @@ impl Exchange {
     ) -> Result<Message, Failure> {
         let question = self.question(name, kind, signatures)?;
         let patience = self.0.patience;
-        let out_of_time = |_| Failure::Timeout { server, after: patience };
+        let out_of_time = |_| Failure::Timeout { after: patience };
         if let Some(answer) =
             timeout(patience, over_udp(server, &question, patience / SENDINGS)).await.map_err(out_of_time)??
         {
@@ -123,7 +124,7 @@ impl DnsHandle for Exchange {
 
 /// The answer; none if it must be asked for again over TCP.
 async fn over_udp(server: SocketAddr, question: &Message, resend: Duration) -> Result<Option<Message>, Failure> {
-    let failed = |error: std::io::Error| Failure::Network { server, reason: error.to_string() };
+    let failed = |error: std::io::Error| Failure::Network { reason: error.to_string() };
     let bytes = encode(question)?;
     let any: SocketAddr =
         if server.is_ipv4() { (Ipv4Addr::UNSPECIFIED, 0).into() } else { (Ipv6Addr::UNSPECIFIED, 0).into() };
@@ -136,7 +137,7 @@ async fn over_udp(server: SocketAddr, question: &Message, resend: Duration) -> R
         let waiting = async {
             loop {
                 let received = socket.recv(&mut buffer).await.map_err(failed)?;
-                if let Some(answer) = genuine(server, &buffer[..received], question)? {
+                if let Some(answer) = genuine(&buffer[..received], question)? {
                     return Ok(answer);
                 }
             }
@@ -150,16 +151,16 @@ async fn over_udp(server: SocketAddr, question: &Message, resend: Duration) -> R
 }
 
 /// The answer, unless it was not meant for us: then it does not matter how broken it is.
-pub(crate) fn genuine(server: SocketAddr, received: &[u8], question: &Message) -> Result<Option<Message>, Failure> {
+pub(crate) fn genuine(received: &[u8], question: &Message) -> Result<Option<Message>, Failure> {
     if received.get(..2) != Some(&question.metadata.id.to_be_bytes()) {
         return Ok(None);
     }
-    let answer = decode(server, received)?;
+    let answer = decode(received)?;
     Ok(answers(&answer, question).then_some(answer))
 }
 
 async fn over_tcp(server: SocketAddr, question: &Message) -> Result<Message, Failure> {
-    let failed = |error: std::io::Error| Failure::Network { server, reason: error.to_string() };
+    let failed = |error: std::io::Error| Failure::Network { reason: error.to_string() };
     let bytes = encode(question)?;
     let length = u16::try_from(bytes.len()).expect("a question is far shorter than 64 KiB");
     let mut stream = TcpStream::connect(server).await.map_err(failed)?;
@@ -167,8 +168,8 @@ async fn over_tcp(server: SocketAddr, question: &Message) -> Result<Message, Fai
     let length = stream.read_u16().await.map_err(failed)?;
     let mut received = vec![0; length.into()];
     stream.read_exact(&mut received).await.map_err(failed)?;
-    let answer = decode(server, &received)?;
-    let malformed = |reason: &str| Err(Failure::Malformed { server, reason: reason.to_owned() });
+    let answer = decode(&received)?;
+    let malformed = |reason: &str| Err(Failure::Malformed { reason: reason.to_owned() });
     if answer.metadata.id != question.metadata.id || !answers(&answer, question) {
         return malformed("it answers another question");
     }
@@ -180,8 +181,8 @@ fn encode(question: &Message) -> Result<Vec<u8>, Failure> {
     question.to_vec().map_err(|error| Failure::Name(error.to_string()))
 }
 
-fn decode(server: SocketAddr, bytes: &[u8]) -> Result<Message, Failure> {
-    Message::from_vec(bytes).map_err(|error| Failure::Malformed { server, reason: error.to_string() })
+fn decode(bytes: &[u8]) -> Result<Message, Failure> {
+    Message::from_vec(bytes).map_err(|error| Failure::Malformed { reason: error.to_string() })
 }
 
 fn answers(answer: &Message, question: &Message) -> bool {

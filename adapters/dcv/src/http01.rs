@@ -167,7 +167,9 @@ mod tests {
             outside.redirect("/.well-known/acme-challenge/token", 302, &location);
             let mut attempt = Attempt::default();
             let refusal = http01(port).look(&dialer, &check("example.test"), &mut attempt).await.unwrap_err();
-            assert!(refusal.problem.detail.contains("127.0.0.2 is for tests"), "{}", refusal.problem);
+            assert!(refusal.problem.detail.contains("an address is for tests"), "{}", refusal.problem);
+            assert!(!refusal.problem.detail.contains("127.0.0.2"), "{}", refusal.problem);
+            assert_eq!(attempt.addresses_resolved, ["127.0.0.1"]);
             assert!(!refusal.look_again);
             assert_eq!(attempt.redirects, [location.replace("0x7f.2", "127.0.0.2")]);
         }
@@ -180,6 +182,7 @@ mod tests {
         let mut attempt = Attempt::default();
         http01(port).look(&dialer, &check("example.test"), &mut attempt).await.unwrap();
         assert_eq!(inside.connections(), 0);
+        assert_eq!(attempt.addresses_resolved, ["127.0.0.1"]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Why a question to the DNS has no answer. An empty answer is an answer.
+//!
+//! Applicants read these errors, so none of them names a DNS server of the operator: the log does.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use chancery_domain::ProblemKind;
@@ -25,21 +26,18 @@ pub(crate) enum Failure {
     /// The name cannot be asked for: too long, mostly.
     Name(String),
     Timeout {
-        server: SocketAddr,
         after: Duration,
     },
     Network {
-        server: SocketAddr,
         reason: String,
     },
     /// Something came back that is not a DNS message.
     Malformed {
-        server: SocketAddr,
         reason: String,
     },
     Code(ResponseCode),
     /// It says whom to ask instead of asking: no resolver, or one that does not want to be ours.
-    Referral(SocketAddr),
+    Referral,
     /// Aliases that lead in a circle, or on and on.
     Aliases,
     /// DNSSEC: ought to be signed and is not, or wrongly.
@@ -54,7 +52,7 @@ impl Failure {
         match self {
             Self::Timeout { .. } | Self::Network { .. } | Self::Code(_) | Self::Unproven(_) => true,
             Self::NoResolver
-            | Self::Referral(_)
+            | Self::Referral
             | Self::Name(_)
             | Self::Malformed { .. }
             | Self::Aliases
@@ -72,18 +70,23 @@ impl LookupError {
 
 impl fmt::Display for LookupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "looking up {} of {}: ", self.kind, self.name)?;
-        match &self.failure {
-            Failure::NoResolver => write!(f, "no resolver is configured"),
-            Failure::Name(reason) => write!(f, "the name cannot be asked for: {reason}"),
-            Failure::Timeout { server, after } => write!(f, "no answer from {server} within {after:?}"),
-            Failure::Network { server, reason } => write!(f, "{server}: {reason}"),
-            Failure::Malformed { server, reason } => write!(f, "the answer of {server} cannot be read: {reason}"),
-            Failure::Code(code) => write!(f, "the resolver answered {}", code_name(*code)),
-            Failure::Referral(server) => write!(f, "{server} does not look names up (it answered with a referral)"),
-            Failure::Aliases => write!(f, "its aliases lead in a circle, or there are too many"),
-            Failure::Bogus => write!(f, "DNSSEC validation failed (bogus)"),
-            Failure::Unproven(reason) => write!(f, "DNSSEC could not be checked: {reason}"),
+        write!(f, "looking up {} of {}: {}", self.kind, self.name, self.failure)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoResolver => write!(f, "no resolver is configured"),
+            Self::Name(reason) => write!(f, "the name cannot be asked for: {reason}"),
+            Self::Timeout { after } => write!(f, "no answer from the resolver within {after:?}"),
+            Self::Network { reason } => write!(f, "the resolver cannot be reached: {reason}"),
+            Self::Malformed { reason } => write!(f, "the resolver's answer cannot be read: {reason}"),
+            Self::Code(code) => write!(f, "the resolver answered {}", code_name(*code)),
+            Self::Referral => write!(f, "the resolver does not look names up (it answered with a referral)"),
+            Self::Aliases => write!(f, "its aliases lead in a circle, or there are too many"),
+            Self::Bogus => write!(f, "DNSSEC validation failed (bogus)"),
+            Self::Unproven(reason) => write!(f, "DNSSEC could not be checked: {reason}"),
         }
     }
 }
@@ -105,7 +108,7 @@ impl From<Failure> for NetError {
         match failure {
             Failure::Code(code) => Self::Dns(DnsError::ResponseCode(code)),
             Failure::Timeout { .. } => Self::Timeout,
-            other => Self::Msg(format!("{other:?}")),
+            other => Self::Msg(other.to_string()),
         }
     }
 }

@@ -4,6 +4,7 @@
 mod acme_accounts;
 mod caa;
 mod crowded;
+mod disclosure;
 mod failing;
 mod holding;
 mod reuse;

@@ -74,7 +74,16 @@ impl Site {
 
     /// Eyes that look again for a while.
     pub(crate) fn eyes_for(&self, world: &World, retry_window: Duration) -> Arc<Validator> {
-        let config = ValidatorConfig {
+        validator(world, self.config(retry_window))
+    }
+
+    /// A validator that connects to no special address, as outside of private networks.
+    pub(crate) fn public_validator(&self, world: &World) -> Arc<Validator> {
+        validator(world, ValidatorConfig { allow_special_addresses: false, ..self.config(Duration::ZERO) })
+    }
+
+    fn config(&self, retry_window: Duration) -> ValidatorConfig {
+        ValidatorConfig {
             resolvers: vec![self.dns.address()],
             dnssec: Dnssec::Unchecked,
             http01_port: self.web.port(),
@@ -84,9 +93,12 @@ impl Site {
             timeouts: Timeouts { look: Duration::from_secs(5), ..Timeouts::default() },
             ca_domains: vec!["ca.test".to_owned()],
             ..ValidatorConfig::default()
-        };
-        Arc::new(Validator::new(config, world.clock.clone(), Arc::new(SeededEntropy::new(1))).unwrap())
+        }
     }
+}
+
+fn validator(world: &World, config: ValidatorConfig) -> Arc<Validator> {
+    Arc::new(Validator::new(config, world.clock.clone(), Arc::new(SeededEntropy::new(1))).unwrap())
 }
 
 /// The lookup of a new account.

@@ -115,11 +115,29 @@ async fn i10_special_addresses_are_refused_at_once_and_never_spoken_to() {
                 let (attempt, detail) = refused(world.verify(identifier, kind).await, ProblemKind::Connection);
                 assert_eq!(attempt.address_used, None);
                 assert!(detail.contains("may be spoken to") || detail.contains("may not be spoken to"), "{detail}");
-                assert!(detail.contains(&address.parse::<IpAddr>().unwrap().to_string()), "{detail}");
+                // Which special addresses a name has inside of our network is not disclosed to the applicant.
+                assert!(!detail.contains(&address.parse::<IpAddr>().unwrap().to_string()), "{detail}");
+                assert_eq!(attempt.addresses_resolved, [""; 0]);
             }
         }
         assert_eq!((web.connections(), web6.connections()), (0, 0));
     }
+}
+
+#[tokio::test]
+async fn a_refusal_names_each_special_use_once_and_no_address() {
+    let mut world = World::new().await;
+    world.config.allow_special_addresses = false;
+    for address in ["10.0.0.1", "10.0.0.2", "192.168.1.1", "127.0.0.1", "fd00::1"] {
+        world.dns.address_of("inside.test", address.parse::<IpAddr>().unwrap());
+    }
+    let (attempt, detail) = refused(world.verify("inside.test", HTTP).await, ProblemKind::Connection);
+    assert_eq!(
+        detail,
+        "inside.test leads to no address that may be spoken to: an address is for loopback; an address is for private \
+         use (RFC 1918); an address is for private use (RFC 4193)"
+    );
+    assert_eq!((attempt.addresses_resolved.len(), attempt.address_used), (0, None));
 }
 
 #[tokio::test]
