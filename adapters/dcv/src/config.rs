@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::strictness::Strictness;
+
 /// What a [`Validator`](crate::Validator) is told once. The default is fit for the public Internet but for its
 /// resolvers and our own CAA names, which are empty.
 #[derive(Clone, Debug)]
@@ -75,6 +77,18 @@ pub enum ConfigError {
     UserAgent(String),
 }
 
+impl ValidatorConfig {
+    /// The settings that decide what the results are worth.
+    pub fn strictness(&self) -> Strictness {
+        Strictness {
+            dnssec: matches!(self.dnssec, Dnssec::Validated { .. }),
+            special_addresses: self.allow_special_addresses,
+            http01_port: self.http01_port,
+            tls_alpn01_port: self.tls_alpn01_port,
+        }
+    }
+}
+
 impl Default for ValidatorConfig {
     fn default() -> Self {
         Self {
@@ -119,5 +133,6 @@ mod tests {
         assert_eq!((config.retry_window, config.timeouts.look), (Duration::from_secs(20), Duration::from_secs(10)));
         assert_eq!(config.dnssec, Dnssec::Validated { anchors: None });
         assert_eq!(config.max_in_flight, 500);
+        assert_eq!(config.strictness(), Strictness::PUBLIC);
     }
 }

@@ -21,6 +21,7 @@ use crate::dns01;
 use crate::http01::Http01;
 use crate::refusal::Refusal;
 use crate::resolver::Resolver;
+use crate::strictness::Strictness;
 use crate::tls::WebTls;
 use crate::tls_alpn01::{ACME_TLS, TlsAlpn01};
 
@@ -83,6 +84,11 @@ impl Validator {
     #[must_use]
     pub fn known_as(&self, ca_domains: &[String]) -> Self {
         Self { eyes: self.eyes.clone(), ca_domains: ca_domains.into() }
+    }
+
+    /// The settings that decide what its results are worth.
+    pub fn strictness(&self) -> Strictness {
+        self.eyes.config.strictness()
     }
 
     /// Looks whether the challenge is met. What is merely missing, or does not answer, is looked for again within the

@@ -4,8 +4,10 @@
 //! [`Remote`], the other the command `chancery perspective`. A secret that both have shows who may ask, the certificate of
 //! the server who answers.
 
+mod envelope;
 mod remote;
 mod wire;
 
-pub use remote::{Description, Place, Remote, Unreachable};
+pub use envelope::{Answer, Question, QuestionId, Settings};
+pub use remote::{Asker, Description, Place, Remote, Unreachable};
 pub use wire::{CAA, CaaAnswer, CaaQuestion, DESCRIPTION, VERIFY, VerifyAnswer, VerifyQuestion};

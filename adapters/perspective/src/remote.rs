@@ -1,16 +1,18 @@
 //! One perspective, as it is asked from here.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_client::{BuildError, Client, Error, Method, RawRequest, Response, StatusCode, TransportError};
-use chancery_dcv::{CaaCheck, Check, Verified};
-use chancery_domain::{CaaEvidence, Secret, ValidationProblem};
+use chancery_dcv::{CaaCheck, Check, Strictness, Verified};
+use chancery_domain::{CaaEvidence, Entropy, Secret, ValidationProblem};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::envelope::{Answer, Question, QuestionId, Settings};
 use crate::wire::{CAA, CaaAnswer, CaaQuestion, DESCRIPTION, VERIFY, VerifyAnswer, VerifyQuestion};
 
 /// For one answer: a perspective looks again for what is missing, and may have to wait its turn.
@@ -42,13 +44,23 @@ pub struct Place<'a> {
     pub trying: Duration,
 }
 
+/// The service that asks.
+#[derive(Clone)]
+pub struct Asker {
+    /// By which names applicants' records know it.
+    pub ca_domains: Vec<String>,
+    /// How strictly it validates itself. Answers of a perspective that is laxer do not count.
+    pub strictness: Strictness,
+    /// The source of the ids of questions.
+    pub entropy: Arc<dyn Entropy>,
+}
+
 /// A validator elsewhere. Connections to it are kept.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Remote {
     name: String,
     client: Client,
-    /// By which names applicants' records know us.
-    ca_domains: Vec<String>,
+    asker: Asker,
     trying: Duration,
     state: Arc<Mutex<State>>,
 }
@@ -70,6 +82,7 @@ pub struct Description {
     pub version: String,
     /// What its clock shows, in milliseconds since 1970.
     pub time: i64,
+    pub settings: Settings,
 }
 
 /// Why there is no answer. It says nothing of the applicant.
@@ -77,8 +90,14 @@ pub struct Description {
 #[error("{0}")]
 pub struct Unreachable(pub String);
 
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote").field("name", &self.name).field("client", &self.client).finish_non_exhaustive()
+    }
+}
+
 impl Remote {
-    pub fn new(place: Place<'_>, ca_domains: &[String]) -> Result<Self, BuildError> {
+    pub fn new(place: Place<'_>, asker: Asker) -> Result<Self, BuildError> {
         // A connection for each question: they neither queue up behind each other nor end together.
         let builder = Client::builder(place.url).token(place.secret.reveal()).http1_only();
         let builder = builder.timeout(PATIENCE).connect_timeout(CONNECTING).largest_body(LARGEST_ANSWER);
@@ -86,8 +105,8 @@ impl Remote {
             Some(pem) => builder.ca_pem(pem),
             None => builder,
         };
-        let (name, client, ca_domains) = (place.name.to_owned(), builder.build()?, ca_domains.to_vec());
-        Ok(Self { name, client, ca_domains, trying: place.trying, state: Arc::default() })
+        let (name, client) = (place.name.to_owned(), builder.build()?);
+        Ok(Self { name, client, asker, trying: place.trying, state: Arc::default() })
     }
 
     pub fn name(&self) -> &str {
@@ -101,8 +120,8 @@ impl Remote {
 
     /// Whether the challenge is met, as seen from there.
     pub async fn verify(&self, whose: &str, check: &Check) -> Result<Verified, Unreachable> {
-        let question = VerifyQuestion::new(whose, check, &self.ca_domains);
-        let answer: VerifyAnswer = self.ask(RawRequest::new(Method::POST, VERIFY).json(&question)).await?;
+        let question = VerifyQuestion::new(whose, check, &self.asker.ca_domains);
+        let answer: VerifyAnswer = self.ask(VERIFY, &question).await?;
         Ok(answer.seen_from(&self.name))
     }
 
@@ -112,27 +131,31 @@ impl Remote {
         whose: &str,
         check: CaaCheck<'_>,
     ) -> Result<Result<CaaEvidence, ValidationProblem>, Unreachable> {
-        let question = CaaQuestion::new(whose, check, &self.ca_domains);
-        let answer: CaaAnswer = self.ask(RawRequest::new(Method::POST, CAA).json(&question)).await?;
+        let question = CaaQuestion::new(whose, check, &self.asker.ca_domains);
+        let answer: CaaAnswer = self.ask(CAA, &question).await?;
         Ok(answer.into())
     }
 
-    /// What it tells of itself; to see that it is there and lets us ask.
+    /// What it tells of itself; to see that it is there, lets us ask, and is strict enough.
     pub async fn describe(&self) -> Result<Description, Unreachable> {
-        read(self.client.raw(RawRequest::new(Method::GET, DESCRIPTION)).await)
+        let description: Description = read(self.client.raw(RawRequest::new(Method::GET, DESCRIPTION)).await)?;
+        description.settings.require(&self.asker.strictness)?;
+        Ok(description)
     }
 
-    /// Asks, and asks again where nobody was there: one that is started anew is away for a moment.
-    async fn ask<T: DeserializeOwned>(&self, request: RawRequest) -> Result<T, Unreachable> {
+    /// Asks, and asks again if it could not be reached: one that is restarted is away for a moment.
+    async fn ask<A: DeserializeOwned>(&self, path: &str, question: &impl Serialize) -> Result<A, Unreachable> {
         let end = Instant::now() + self.trying;
         let mut pause = FIRST_PAUSE;
         loop {
-            let answer = self.client.raw(request.clone()).await;
-            let may_be_there_soon = may_be_there_soon(&answer);
-            let read = read(answer);
-            self.note(read.as_ref().err());
+            let id = QuestionId::random(&self.asker.entropy);
+            let request = RawRequest::new(Method::POST, path).json(&Question { id, question });
+            let response = self.client.raw(request).await;
+            let may_be_there_soon = may_be_there_soon(&response);
+            let answer = read(response).and_then(|answer: Answer<A>| answer.open(id, &self.asker.strictness));
+            self.note(answer.as_ref().err());
             if !may_be_there_soon || Instant::now() + pause > end {
-                return read;
+                return answer;
             }
             sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);

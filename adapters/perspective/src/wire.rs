@@ -1,5 +1,6 @@
 //! Questions and answers as they travel. The two ends may be of different releases: a question that is not understood in
-//! full is refused, and of an answer that is passed over which is not known. So perspectives are upgraded first.
+//! full is refused, and of an answer that is passed over which is not known. So perspectives are upgraded first. Each message
+//! travels in an [envelope](crate::envelope).
 
 use chancery_dcv::{CaaCheck, Check, Verified};
 use chancery_domain::{

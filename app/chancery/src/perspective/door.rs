@@ -14,7 +14,7 @@ use chancery_domain::{Clock, Secret};
 use chancery_http::{ApiError, JsonBody};
 use chancery_machine::SystemClock;
 use chancery_perspective::{
-    CAA, CaaAnswer, CaaQuestion, DESCRIPTION, Description, VERIFY, VerifyAnswer, VerifyQuestion,
+    Answer, CAA, CaaAnswer, CaaQuestion, DESCRIPTION, Description, Question, VERIFY, VerifyAnswer, VerifyQuestion,
 };
 
 use http::header::AUTHORIZATION;
@@ -65,24 +65,29 @@ async fn let_in(State(secrets): State<Secrets>, request: Request, next: Next) ->
 
 async fn verify(
     State(validator): State<Validator>,
-    question: JsonBody<VerifyQuestion>,
-) -> Result<Json<VerifyAnswer>, ApiError> {
-    let question = question.read(Ok)?;
+    question: JsonBody<Question<VerifyQuestion>>,
+) -> Result<Json<Answer<VerifyAnswer>>, ApiError> {
+    let Question { id, question } = question.read(Ok)?;
     let check = question.check().map_err(not_understood)?;
     let seen = validator.known_as(&question.ca_domains).verify(&question.whose, &check).await;
-    Ok(Json(seen.into()))
+    Ok(Json(Answer { id, settings: validator.strictness().into(), answer: seen.into() }))
 }
 
-async fn caa(State(validator): State<Validator>, question: JsonBody<CaaQuestion>) -> Result<Json<CaaAnswer>, ApiError> {
-    let question = question.read(Ok)?;
+async fn caa(
+    State(validator): State<Validator>,
+    question: JsonBody<Question<CaaQuestion>>,
+) -> Result<Json<Answer<CaaAnswer>>, ApiError> {
+    let Question { id, question } = question.read(Ok)?;
     let (name, method) = question.about().map_err(not_understood)?;
     let validator = validator.known_as(&question.ca_domains);
     let verdict = validator.caa(&question.whose, &name, Some(&question.account_uri), method).await;
-    Ok(Json(CaaAnswer::new(SystemClock.now(), verdict)))
+    let answer = CaaAnswer::new(SystemClock.now(), verdict);
+    Ok(Json(Answer { id, settings: validator.strictness().into(), answer }))
 }
 
-async fn describe() -> Json<Description> {
-    Json(Description { version: VERSION.to_owned(), time: SystemClock.now().as_millis() })
+async fn describe(State(validator): State<Validator>) -> Json<Description> {
+    let settings = validator.strictness().into();
+    Json(Description { version: VERSION.to_owned(), time: SystemClock.now().as_millis(), settings })
 }
 
 fn not_understood(why: String) -> ApiError {

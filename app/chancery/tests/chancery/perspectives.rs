@@ -17,12 +17,12 @@ use crate::service::Service;
 use crate::support::*;
 
 const NAMES: [&str; 3] = ["north", "east", "south"];
-const SECRET: &str = "0123456789abcdef0123456789abcdef";
+pub const SECRET: &str = "0123456789abcdef0123456789abcdef";
 const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// Where nobody listens.
 const ASTRAY: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
-fn secret_file(folder: &Path, text: &str) -> String {
+pub fn secret_file(folder: &Path, text: &str) -> String {
     let path = folder.join("secret");
     fs::write(&path, text).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
@@ -68,7 +68,14 @@ struct World {
 }
 
 /// One of the three, each of which asks a DNS server of its own. The first speaks TLS.
-fn perspective(place: usize, listen: &str, files: &Path, resolver: SocketAddr, http01_port: u16) -> Perspective {
+fn perspective(
+    place: usize,
+    listen: &str,
+    files: &Path,
+    resolver: SocketAddr,
+    http01_port: u16,
+    more: &[&str],
+) -> Perspective {
     let (resolver, port) = (resolver.to_string(), http01_port.to_string());
     let path = |name: &str| files.join(name).to_str().unwrap().to_owned();
     let (secret, certificate, key) = (path("secret"), path("certificate.pem"), path("key.pem"));
@@ -77,6 +84,7 @@ fn perspective(place: usize, listen: &str, files: &Path, resolver: SocketAddr, h
     if place == 0 {
         flags.extend(["--tls-certificate", &certificate, "--tls-key", &key]);
     }
+    flags.extend(more);
     Perspective::start(&secret, &flags)
 }
 
@@ -88,9 +96,9 @@ impl World {
         world
     }
 
-    /// One of the perspectives, started anew.
-    fn perspective(&self, place: usize, listen: &str) -> Perspective {
-        perspective(place, listen, self.files.path(), self.dns[place + 1].address(), self.service.web.port())
+    /// One of the perspectives, started again, with more flags.
+    fn perspective(&self, place: usize, listen: &str, more: &[&str]) -> Perspective {
+        perspective(place, listen, self.files.path(), self.dns[place + 1].address(), self.service.web.port(), more)
     }
 
     /// The service asks the perspectives from now on.
@@ -143,7 +151,7 @@ impl World {
             .map(|place| {
                 // Of its own, since it comes back there.
                 let listen = format!("127.0.0.1:{}", free_port());
-                perspective(place, &listen, files.path(), dns[place + 1].address(), web.port())
+                perspective(place, &listen, files.path(), dns[place + 1].address(), web.port(), &[])
             })
             .collect();
         let listed = NAMES.iter().zip(&perspectives).map(|(name, Perspective { address, .. })| {
@@ -245,7 +253,7 @@ fn what_is_seen_from_here_must_be_seen_from_elsewhere() {
 
     // It is asked again once it is back, although nobody needs it.
     let address = world.perspectives[2].address.clone();
-    world.perspectives[2] = world.perspective(2, &address);
+    world.perspectives[2] = world.perspective(2, &address, &[]);
     let began = Instant::now();
     for number in 0.. {
         let name = format!("back-{number}.test");
@@ -282,6 +290,30 @@ fn what_is_seen_from_here_must_be_seen_from_elsewhere() {
 }
 
 #[test]
+fn a_perspective_that_is_laxer_than_the_service_does_not_agree() {
+    let mut world = World::begin();
+    for place in [1, 2] {
+        let address = world.perspectives[place].address.clone();
+        world.perspectives[place].process.stop();
+        world.perspectives[place] = world.perspective(place, &address, &["--tls-alpn01-port", "8443"]);
+    }
+    world.name("lax.test", [HERE; 4]);
+    let (order, attempts) = world.order("lax.test");
+    let error = order["error"].to_string();
+    assert!(order["status"] == "invalid" && error.contains("serverInternal"), "{order:#}");
+    assert!(error.contains("could not ask east, south"), "{error}");
+    assert!([2, 3].iter().all(|place| attempts[*place]["error"]["type"] == "serverInternal"), "{attempts:#?}");
+    let why = "it is less strict than this service: tls-alpn-01 uses port 8443";
+    let findings = world.service.configured.run(&["doctor", "--json"]).stdout;
+    assert_eq!(findings.matches(why).count(), 2, "{findings}");
+    assert!(findings.contains("no name can be validated"), "{findings}");
+    world.service.serving.process.stop();
+    let log = world.service.serving.process.log();
+    assert!(log.contains(why), "{log}");
+    world.end();
+}
+
+#[test]
 fn what_was_seen_before_there_were_perspectives_is_looked_at_again() {
     let mut world = World::begin_alone();
     world.name("early.test", [HERE; 4]);
@@ -313,10 +345,11 @@ fn a_perspective_answers_those_who_have_its_secret() {
     let mut perspective =
         Perspective::start(&secret, &["--listen", "127.0.0.1:0", "--resolver", "127.0.0.1:9", "--retry-window", "0s"]);
     assert_eq!(perspective.curl("/livez", &[]).status, 200);
-    let question = json!({
+    let id = "0123456789abcdef0123456789abcdef";
+    let question = json!({"id": id, "question": {
         "whose": "", "caDomains": [], "identifier": "127.0.0.1", "method": "http-01", "token": "t",
         "keyAuthorization": "t.k", "accountUri": "",
-    });
+    }});
     let ask = |authorization: &str, question: &Value| {
         let (authorization, question) = (format!("Authorization: {authorization}"), question.to_string());
         let header = "content-type: application/json";
@@ -329,15 +362,27 @@ fn a_perspective_answers_those_who_have_its_secret() {
     for secret in [SECRET, &other] {
         let answer = ask(&format!("Bearer {secret}"), &question);
         // It looks at what is there for everybody, and at nothing inside of its own network.
-        assert_eq!((answer.status, &answer.json()["met"]), (200, &json!(false)), "{answer:?}");
+        let said = answer.json();
+        assert_eq!(
+            (answer.status, &said["answer"]["met"], &said["id"]),
+            (200, &json!(false), &json!(id)),
+            "{answer:?}"
+        );
+        let settings = json!({"dnssec": true, "allowSpecialAddresses": false, "http01Port": 80, "tlsAlpn01Port": 443});
+        assert_eq!(said["settings"], settings);
         assert!(answer.body.contains("loopback"), "{answer:?}");
     }
     for (member, value) in [("identifier", "no name"), ("method", "by-letter")] {
         let mut wrong = question.clone();
-        wrong[member] = value.into();
+        wrong["question"][member] = value.into();
         let answer = ask(&format!("Bearer {SECRET}"), &wrong);
         assert!(answer.status == 400 && answer.body.contains(value), "{answer:?}");
     }
+    for wrong in [json!(null), json!(""), json!("7"), json!(format!("{id}00"))] {
+        let wrong = json!({"id": wrong, "question": question["question"]});
+        assert_eq!(ask(&format!("Bearer {SECRET}"), &wrong).status, 400, "{wrong}");
+    }
+    assert_eq!(ask(&format!("Bearer {SECRET}"), &question["question"]).status, 400, "it has no id");
     let log = perspective.process.log();
     assert!(!log.contains(SECRET) && !log.contains(&other), "{log}");
     perspective.process.stop();

@@ -27,7 +27,7 @@ pub(super) fn look(installation: &Installation, now: Timestamp, report: &mut Rep
     let there: Vec<_> = answers.iter().map(|(_, answer)| Some(answer.is_ok())).collect();
     for (name, answer) in answers {
         match answer {
-            Ok(Description { version, time }) => {
+            Ok(Description { version, time, .. }) => {
                 let time = Timestamp::from_millis(time);
                 let apart = time.since(now).max(now.since(time));
                 if apart > OUT_OF_STEP {
@@ -37,7 +37,7 @@ pub(super) fn look(installation: &Installation, now: Timestamp, report: &mut Rep
                 report.well("perspectives", format!("{name} answers: {version}"));
             }
             Err(Unreachable(why)) => {
-                let advice = "see that it runs there, can be reached from here, and has the same secret";
+                let advice = "see that it runs there, can be reached from here, and has the same secret and settings";
                 report.problem("perspectives", format!("{name} cannot be asked: {why}"), advice);
             }
         }

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_domain::{ChallengeType, Profile, WebhookUrlRules};
+use chancery_dcv::ValidatorConfig;
 use chancery_http::Network;
 use chancery_machine::{LogChoice, LogFormat, Telemetry, check_level, collector};
 use chancery_pki::KeyBlocklist;
@@ -50,11 +51,11 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
     let identity = identity::settle(&config.identity, urls, public, &mut check);
     let limits = limits::settle(&config.limits, &mut check);
     let validation = dcv::settle(&config.dcv, urls, &mut check);
-    // Where something is wrong none of this is used.
-    let asking = validation.as_ref().map_or(Asking { ca_domains: &[], trying: Duration::ZERO }, |validation| Asking {
-        ca_domains: &validation.validator.ca_domains,
-        trying: validation.validator.retry_window,
-    });
+    // If validation could not be settled, the perspectives are only checked, and never asked.
+    let asking = match &validation {
+        Some(validation) => Asking::by(&validation.validator),
+        None => Asking::by(&ValidatorConfig::default()),
+    };
     let perspectives = perspectives::settle(&config.dcv, &asking, &mut check);
     let acme = acme::settle(&config.acme, &config.eab, &mut check);
     let logs = logs::settle(&config.ct, &mut check);

@@ -1,10 +1,13 @@
 //! From where else control of names is looked at.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_client::BuildError;
+use chancery_dcv::ValidatorConfig;
 use chancery_domain::{Quorum, Region, Secret, tolerance};
-use chancery_perspective::{Place, Remote};
+use chancery_machine::SystemEntropy;
+use chancery_perspective::{Asker, Place, Remote};
 
 use super::Check;
 use crate::config::types;
@@ -17,13 +20,21 @@ const MOST: usize = 16;
 /// What is seen from here is called so.
 const OURS: &str = "primary";
 
-/// How they are asked: by which names records know us, and how long one who is away is tried.
-pub(super) struct Asking<'a> {
-    pub(super) ca_domains: &'a [String],
+/// How they are asked: by whom, and how long one who is away is tried.
+pub(super) struct Asking {
+    pub(super) asker: Asker,
     pub(super) trying: Duration,
 }
 
-pub(super) fn settle(dcv: &types::Dcv, asking: &Asking<'_>, check: &mut Check<'_>) -> Option<Perspectives> {
+impl Asking {
+    pub(super) fn by(validator: &ValidatorConfig) -> Self {
+        let (ca_domains, strictness) = (validator.ca_domains.clone(), validator.strictness());
+        let asker = Asker { ca_domains, strictness, entropy: Arc::new(SystemEntropy) };
+        Self { asker, trying: validator.retry_window }
+    }
+}
+
+pub(super) fn settle(dcv: &types::Dcv, asking: &Asking, check: &mut Check<'_>) -> Option<Perspectives> {
     let written = &dcv.perspectives;
     check.problems.require(written.len() <= MOST, "dcv.perspectives", format!("must be {MOST} at most"));
     let (mut remotes, mut places) = (Vec::new(), Vec::new());
@@ -54,7 +65,7 @@ pub(super) fn settle(dcv: &types::Dcv, asking: &Asking<'_>, check: &mut Check<'_
 fn settle_remote(
     written: &types::Perspective,
     setting: impl Fn(&str) -> String,
-    asking: &Asking<'_>,
+    asking: &Asking,
     check: &mut Check<'_>,
 ) -> Option<Remote> {
     let secret = match written.secret_file.as_str() {
@@ -67,7 +78,7 @@ fn settle_remote(
         None => None,
     };
     let place = Place { name: &written.name, url: &written.url, secret: &secret?, ca_pem, trying: asking.trying };
-    match Remote::new(place, asking.ca_domains) {
+    match Remote::new(place, asking.asker.clone()) {
         Ok(remote) => Some(remote),
         Err(BuildError::Authorization) => {
             check.problems.add(setting("secret_file"), "must have one secret in it, on one line");
