@@ -53,6 +53,9 @@ pub struct Validation {
     pub namespace: Option<DnsName>,
     /// The remote perspectives from which it was seen as well. A node that asks none does not write them.
     pub agreed: Vec<String>,
+    /// Whether control and CAA were checked as strictly as public certificates require. A node that cannot tell does not
+    /// write it.
+    pub fit_for_public: bool,
     pub caa: CaaEvidence,
 }
 
@@ -83,6 +86,8 @@ pub enum Verification {
     Shown {
         /// By the remote perspectives that saw it as well.
         agreed: Vec<String>,
+        /// As in [`Validation`].
+        fit_for_public: bool,
         caa: CaaEvidence,
     },
     Failed(ValidationProblem),
@@ -196,10 +201,17 @@ impl Authorization {
         challenge.updated_at = now;
         self.updated_at = now;
         match verification {
-            Verification::Shown { agreed, caa } => {
+            Verification::Shown { agreed, fit_for_public, caa } => {
                 challenge.state = ChallengeState::Valid { at: now };
-                let (method, source, namespace) = (challenge.kind, self.id, self.namespace.clone());
-                self.state = AuthorizationState::Valid(Validation { at: now, method, source, namespace, agreed, caa });
+                self.state = AuthorizationState::Valid(Validation {
+                    at: now,
+                    method: challenge.kind,
+                    source: self.id,
+                    namespace: self.namespace.clone(),
+                    agreed,
+                    fit_for_public,
+                    caa,
+                });
                 self.expires_at = until;
             }
             Verification::Failed(problem) => {
@@ -274,7 +286,8 @@ mod tests {
     }
 
     fn shown() -> Verification {
-        Verification::Shown { agreed: Vec::new(), caa: CaaEvidence::no_records(Timestamp::from_secs(2)) }
+        let caa = CaaEvidence::no_records(Timestamp::from_secs(2));
+        Verification::Shown { agreed: Vec::new(), fit_for_public: false, caa }
     }
 
     const NOW: Timestamp = Timestamp::from_secs(2);

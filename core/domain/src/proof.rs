@@ -30,6 +30,8 @@ pub struct EvidenceRules<'a> {
     /// Which remote perspectives must have agreed, to control and to CAA. What a node has seen that asks none, or what was
     /// seen before there were any, does not do.
     pub quorum: &'a Quorum,
+    /// Whether the certificate is public: only evidence that is fit for public certificates counts then.
+    pub public: bool,
 }
 
 /// Clocks of nodes may differ by so much. What is dated further ahead proves nothing.
@@ -42,6 +44,8 @@ pub enum ProofError {
     NotShown(Identifier),
     #[error("control of {0} was seen by too few of the perspectives that are asked now")]
     NotCorroborated(Identifier),
+    #[error("control of {0} was validated less strictly than public certificates require; order again")]
+    NotForPublic(Identifier),
     #[error("an authorization is for {0}, which is not in the order")]
     NotOrdered(Identifier),
     /// Control is shown; what CAA says has to be asked again (RFC 8659 and Baseline Requirements section 4.2.2.1).
@@ -65,6 +69,9 @@ impl IssuanceProof {
             let (own, validation) = shown.ok_or_else(|| ProofError::NotShown(identifier.clone()))?;
             if !rules.quorum.is_met_by(&validation.agreed) {
                 return Err(ProofError::NotCorroborated(identifier.clone()));
+            }
+            if rules.public && !validation.fit_for_public {
+                return Err(ProofError::NotForPublic(identifier.clone()));
             }
             let checked_at = validation.caa.checked_at;
             // An address has no records that anybody could see.
@@ -113,7 +120,8 @@ mod tests {
     const NOW: i64 = 1_000_000;
 
     fn rules(quorum: &Quorum) -> EvidenceRules<'_> {
-        EvidenceRules { caa: Duration::from_secs(100), validation: Some(Duration::from_secs(1000)), quorum }
+        let validation = Some(Duration::from_secs(1000));
+        EvidenceRules { caa: Duration::from_secs(100), validation, quorum, public: false }
     }
 
     /// What comes of a validation and a look at CAA of these ages, in seconds.
@@ -142,6 +150,22 @@ mod tests {
         assert!(matches!(agreed("example.com", &["a", "b"], &["b", "x"]), Err(ProofError::StaleCaa(_))));
         assert!(matches!(agreed("example.com", &[], &[]), Err(ProofError::NotCorroborated(_))));
         assert!(agreed("192.0.2.1", &["a", "b"], &[]).is_ok());
+    }
+
+    #[test]
+    fn public_certificates_need_evidence_that_is_fit_for_them() {
+        for (public, fit_for_public, counts) in
+            [(true, true, true), (true, false, false), (false, true, true), (false, false, true)]
+        {
+            let (order, mut authorization) = evidence([None, None], ChallengeType::Http01, 0, 0);
+            let AuthorizationState::Valid(validation) = &mut authorization.state else { panic!("it is valid") };
+            validation.fit_for_public = fit_for_public;
+            let quorum = Quorum::default();
+            let rules = EvidenceRules { public, ..rules(&quorum) };
+            let proof = IssuanceProof::build(&order, &[authorization], &rules, Timestamp::from_secs(NOW));
+            assert_eq!(proof.is_ok(), counts, "{public} {fit_for_public}");
+            assert_eq!(matches!(proof, Err(ProofError::NotForPublic(_))), !counts);
+        }
     }
 
     /// What comes of evidence by this method and of these ages, where a namespace is asked for, and one was looked at.
@@ -206,6 +230,7 @@ mod tests {
                 source: id,
                 namespace: looked_at.map(dns_name),
                 agreed: Vec::new(),
+                fit_for_public: false,
                 caa: CaaEvidence::no_records(checked_at),
             }),
             challenges: Vec::new(),

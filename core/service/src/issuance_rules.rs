@@ -140,7 +140,7 @@ pub(crate) fn standing_authorizations(
 pub(crate) fn evidence_rules<'a>(kernel: &'a Kernel, order: &Order, now: Timestamp) -> EvidenceRules<'a> {
     let issuing = &kernel.settings.issuing;
     let validation = issuing.longest_reuse(&order.profile, now);
-    EvidenceRules { caa: CAA_AGE, validation, quorum: &issuing.quorum }
+    EvidenceRules { caa: CAA_AGE, validation, quorum: &issuing.quorum, public: issuing.is_public(&order.profile) }
 }
 
 pub(crate) fn unprovable(error: ProofError) -> ServiceError {

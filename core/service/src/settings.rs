@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chancery_domain::{
     AccountId, AcmeAccountId, IssuerId, Name, PolicyRules, Profile, ProfileName, Quorum, ResellerCode, ScopeSet,
-    Timestamp, WebhookUrlRules,
+    Timestamp, Validation, WebhookUrlRules,
 };
 use chancery_overload::LimitSettings;
 use chancery_pki::{CrlShards, NameRules, SubscriberProfile, reuse_ceiling_days};
@@ -193,6 +193,8 @@ pub struct Issuing {
     pub reuse: Duration,
     /// Which remote perspectives must have seen what this service has seen.
     pub quorum: Quorum,
+    /// Whether this node validates as strictly as public certificates require.
+    pub fit_for_public: bool,
     /// What names are taken: stricter in the world than in a test environment.
     pub name_rules: NameRules,
     /// How long a node has for a job before another may take it over.
@@ -222,6 +224,7 @@ impl Issuing {
             order_lifetime: Duration::from_secs(7 * 86_400),
             reuse: Duration::from_secs(10 * 86_400),
             quorum: Quorum::default(),
+            fit_for_public: false,
             name_rules,
             job_lease: Duration::from_secs(15),
             account_uri_base: format!("{base_url}/account"),
@@ -248,11 +251,20 @@ impl Issuing {
         }
     }
 
+    /// Whether the Baseline Requirements apply to the certificates of a profile.
+    pub fn is_public(&self, profile: &ProfileName) -> bool {
+        self.certificates.get(profile).is_some_and(|look| look.public)
+    }
+
+    /// Whether a validation, however old, was strict enough for a profile and was seen by enough of the perspectives.
+    pub fn accepts(&self, profile: &ProfileName, validation: &Validation) -> bool {
+        self.quorum.is_met_by(&validation.agreed) && (validation.fit_for_public || !self.is_public(profile))
+    }
+
     /// How long control that was shown may be relied on at most: for public certificates by their date, for others as
     /// long as its permission holds.
     pub fn longest_reuse(&self, profile: &ProfileName, now: Timestamp) -> Option<Duration> {
-        let public = self.certificates.get(profile).is_some_and(|look| look.public);
-        public.then(|| Duration::from_secs(u64::from(reuse_ceiling_days(now.as_secs())) * 86_400))
+        self.is_public(profile).then(|| Duration::from_secs(u64::from(reuse_ceiling_days(now.as_secs())) * 86_400))
     }
 
     /// How long a valid authorization is used again for orders of this profile.

@@ -218,16 +218,20 @@ pub(crate) fn conclude(
     report: &Report,
 ) -> Result<Option<Decided>, ServiceError> {
     let now = kernel.now();
+    let issuing = &kernel.settings.issuing;
     let mut others = match &order {
         Some(order) if order.identifiers.len() > 1 => tx.authorizations(order.id)?,
         Some(_) | None => Vec::new(),
     };
     others.retain(|other| other.id != authorization.id);
     let verification = match &report.outcome {
-        Ok(caa) => Verification::Shown { agreed: report.agreed.clone(), caa: caa.clone() },
+        Ok(caa) => Verification::Shown {
+            agreed: report.agreed.clone(),
+            fit_for_public: issuing.fit_for_public,
+            caa: caa.clone(),
+        },
         Err(problem) => Verification::Failed(problem.clone()),
     };
-    let issuing = &kernel.settings.issuing;
     let keep = match authorization.challenge(id) {
         Some(challenge) if !challenge.kind.counts_later() => issuing.order_lifetime.min(PERSISTENT_RECORDS_HOLD),
         Some(_) | None => issuing.reuse.max(issuing.order_lifetime),

@@ -119,7 +119,7 @@ on_both_databases! {
         let public = |profile: &SubscriberProfile| SubscriberProfile { public: true, ..profile.clone() };
         let certificates =
             settings().issuing.certificates.iter().map(|(name, profile)| (name.clone(), public(profile))).collect();
-        let issuing = Issuing { certificates, ..settings().issuing };
+        let issuing = Issuing { certificates, fit_for_public: true, ..settings().issuing };
         let node = world.another_node(Settings { issuing, ..settings() }, Vec::new()).await;
         for (at, days) in [(STEP - 3600, 199), (STEP + 60, 100)] {
             world.clock.set(Timestamp::from_secs(at));

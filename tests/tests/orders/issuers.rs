@@ -48,6 +48,7 @@ fn many_profiles() -> Settings {
         look.validity_days = 365;
         look.names = NameRules::default();
     });
+    settings.issuing.fit_for_public = true;
     settings
 }
 

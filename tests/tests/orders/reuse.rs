@@ -2,13 +2,21 @@
 
 use std::time::Duration;
 
-use chancery_domain::{Clock, Timestamp};
+use chancery_domain::{CaaEvidence, Clock, Timestamp};
 use chancery_pki::SubscriberProfile;
-use chancery_service::{Issuing, Settings};
-use chancery_tests::{csr, lookup, on_both_databases, settings};
-use serde_json::json;
+use chancery_service::{Issuing, Prepared, Settings};
+use chancery_tests::{Node, csr, lookup, on_both_databases, settings};
+use serde_json::{Value, json};
 
 use crate::common::{challenge_paths, days, finalize_path, later, order_path, stage, text};
+
+/// The settings of a node whose certificates are all public.
+fn public() -> Issuing {
+    let issuing = settings().issuing;
+    let public = |look: &SubscriberProfile| SubscriberProfile { public: true, ..look.clone() };
+    let certificates = issuing.certificates.iter().map(|(name, look)| (name.clone(), public(look))).collect();
+    Issuing { certificates, fit_for_public: true, ..issuing }
+}
 
 on_both_databases! {
     async fn a_permission_serves_the_account_that_earned_it_for_ten_days(world: World) {
@@ -100,9 +108,7 @@ on_both_databases! {
     async fn a_permission_for_public_certificates_serves_no_longer_than_its_date_allows(world: World) {
         // From 2027-03-15 on a hundred days (Baseline Requirements section 4.2.1); the world begins two months earlier.
         let (mut tenant, account) = stage(&world).await;
-        let public = |profile: &SubscriberProfile| SubscriberProfile { public: true, ..profile.clone() };
-        let certificates = settings().issuing.certificates.iter().map(|(name, look)| (name.clone(), public(look))).collect();
-        let issuing = Issuing { certificates, reuse: days(150), ..settings().issuing };
+        let issuing = Issuing { reuse: days(150), ..public() };
         let node = world.another_node(Settings { issuing, ..settings() }, Vec::new()).await;
         let issuing = Issuing { reuse: days(150), ..settings().issuing };
         let private = world.another_node(Settings { issuing, ..settings() }, Vec::new()).await;
@@ -118,6 +124,56 @@ on_both_databases! {
         later(&world, &mut tenant, days(1)).await;
         assert_eq!(node.hears(&tenant).post("/v1/order", body.clone()).await.expect(201)["status"], "pending");
         assert_eq!(private.hears(&tenant).post("/v1/order", body).await.expect(201)["status"], "ready");
+    }
+
+    async fn evidence_that_was_obtained_less_strictly_backs_no_public_certificate(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let node_with = |issuing: Issuing| world.another_node(Settings { issuing, ..settings() }, Vec::new());
+        let lax = node_with(settings().issuing).await;
+        let strict = node_with(Issuing { fit_for_public: true, ..settings().issuing }).await;
+        let public = node_with(public()).await;
+        let order = async |node: &Node, name: &str| {
+            let body = json!({"account_lookup": account, "csr": csr(&[name])});
+            node.hears(&tenant).post("/v1/order", body).await.expect(201)
+        };
+        let finalized = async |node: &Node, order: &Value| {
+            node.hears(&tenant).post_empty(&finalize_path(order)).await.expect(202);
+            node.work(None).await;
+            tenant.get(&order_path(order)).await.expect(200)
+        };
+        for (node, name, status) in [(&lax, "lax.test", "pending"), (&strict, "strict.test", "ready")] {
+            let first = order(node, name).await;
+            node.hears(&tenant).choose_all(&first).await;
+            node.work(None).await;
+            assert_eq!(order(&lax, name).await["status"], "ready", "private certificates take both");
+            assert_eq!(order(&public, name).await["status"], status, "{name}");
+        }
+        // The profile became public after the order was ready.
+        let ready = order(&lax, "lax.test").await;
+        let ended = finalized(&public, &ready).await;
+        assert_eq!((text(&ended, "status"), text(&ended["error"], "type")), ("invalid".into(), "unauthorized".into()));
+        assert!(ended["error"].to_string().contains("less strictly than public certificates require"), "{ended:#}");
+        assert_eq!(finalized(&public, &order(&public, "strict.test").await).await["status"], "valid");
+    }
+
+    async fn a_caa_check_that_was_less_strict_spoils_the_evidence_for_public_certificates(world: World) {
+        let (tenant, account) = stage(&world).await;
+        let node = world.another_node(Settings { issuing: public(), ..settings() }, Vec::new()).await;
+        let here = node.hears(&tenant);
+        let body = json!({"account_lookup": account, "csr": csr(&["a.test"])});
+        let order = here.post("/v1/order", body).await.expect(201);
+        here.choose_all(&order).await;
+        node.work(None).await;
+        // A node with laxer settings begins to issue, looks the CAA records up again, and then dies.
+        tenant.post_empty(&finalize_path(&order)).await.expect(202);
+        world.advance(Duration::from_secs(9 * 3600));
+        let id = lookup(&order).parse().unwrap();
+        let Prepared::AskCaa(names) = world.services.issuance.prepare(id).await.unwrap() else { panic!("it is stale") };
+        let caa = CaaEvidence::no_records(world.services.now());
+        world.services.issuance.note_caa(id, names[0].authorization, Ok(caa)).await.unwrap();
+        node.work(None).await;
+        let ended = tenant.get(&order_path(&order)).await.expect(200);
+        assert!(ended["error"].to_string().contains("less strictly"), "{ended:#}");
     }
 
     async fn how_long_is_the_operators_choice(world: World) {

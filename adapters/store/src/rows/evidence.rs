@@ -56,6 +56,8 @@ struct StoredValidation {
     shown_at: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     agreed: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    fit_for_public: bool,
     caa_at: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     caa_found_at: Option<String>,
@@ -72,6 +74,7 @@ pub(super) fn write_validation(validation: &Validation) -> String {
         source: validation.source.to_string(),
         shown_at: validation.namespace.as_ref().map(ToString::to_string),
         agreed: validation.agreed.clone(),
+        fit_for_public: validation.fit_for_public,
         caa_at: validation.caa.checked_at.as_millis(),
         caa_found_at: validation.caa.found_at.clone(),
         caa_records: validation.caa.records.clone(),
@@ -87,6 +90,7 @@ pub(super) fn read_validation(text: &str) -> Result<Validation, StoreError> {
         source: stored.source.parse::<AuthorizationId>().map_err(StoreError::corrupt)?,
         namespace: stored.shown_at.as_deref().map(DnsName::from_stored).transpose().map_err(StoreError::corrupt)?,
         agreed: stored.agreed,
+        fit_for_public: stored.fit_for_public,
         caa: CaaEvidence {
             checked_at: Timestamp::from_millis(stored.caa_at),
             found_at: stored.caa_found_at,

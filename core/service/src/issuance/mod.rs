@@ -135,6 +135,7 @@ impl Issuance {
                 let Some(mut authorization) = tx.any_authorization(authorization)? else { return Ok(()) };
                 if let AuthorizationState::Valid(validation) = &mut authorization.state {
                     validation.caa = caa.clone();
+                    validation.fit_for_public &= me.kernel.settings.issuing.fit_for_public;
                     tx.save_authorization(&authorization)?;
                 }
                 Ok(())

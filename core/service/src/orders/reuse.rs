@@ -74,7 +74,7 @@ impl Reuse<'_> {
             let reuse = settings.issuing.reuse_of(&self.profile.name, self.now);
             let holds = self.now < validation.at.plus(reuse)
                 && validation.method.counts_later()
-                && settings.issuing.quorum.is_met_by(&validation.agreed)
+                && settings.issuing.accepts(&self.profile.name, &validation)
                 && allowed.contains(&validation.method)
                 && source.is_some_and(|source| source.validation().is_some());
             if holds && covers(settings, &earlier, identifier) {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use chancery_dcv::{Dnssec, ValidatorConfig};
+use chancery_dcv::{Dnssec, Strictness, ValidatorConfig};
 use chancery_domain::Identifier;
 use chancery_http::PublicUrls;
 use chancery_service::Issuing;
@@ -57,9 +57,11 @@ pub(super) fn settle(dcv: &types::Dcv, urls: Option<&PublicUrls>, check: &mut Ch
 }
 
 impl Validation {
-    /// The settings of issuing with what was said here: how long orders last and authorizations are used again.
+    /// The settings of issuing with what was said here: how long orders last and authorizations are used again, and
+    /// whether public certificates may rest on what is validated here.
     pub(super) fn said_of(&self, issuing: Issuing) -> Issuing {
-        Issuing { order_lifetime: self.order_lifetime, reuse: self.reuse, ..issuing }
+        let fit_for_public = self.validator.strictness().laxer_than(&Strictness::PUBLIC).is_empty();
+        Issuing { order_lifetime: self.order_lifetime, reuse: self.reuse, fit_for_public, ..issuing }
     }
 }
 
