@@ -105,6 +105,11 @@ impl Quorum {
         self.perspectives.iter().filter_map(|(_, region)| *region).collect::<BTreeSet<_>>().len()
     }
 
+    /// Whether perspectives that agree must be in two regions: always, if there are any in two.
+    pub fn requires_two_regions(&self) -> bool {
+        self.regions() >= REGIONS
+    }
+
     /// Whether it is enough that these have agreed, some time ago: those who are not asked any more do not count.
     pub fn is_met_by(&self, agreed: &[String]) -> bool {
         let votes: Vec<_> = self.perspectives.iter().map(|(name, _)| Some(agreed.contains(name))).collect();
@@ -119,7 +124,7 @@ impl Quorum {
             let of_those = self.perspectives.iter().zip(votes).filter(|(_, vote)| counts(**vote));
             of_those.filter_map(|((_, region), _)| *region).collect::<BTreeSet<_>>().len()
         };
-        let enough = if self.regions() < REGIONS { 0 } else { REGIONS };
+        let enough = if self.requires_two_regions() { REGIONS } else { 0 };
         if failed > self.may_fail || regions(|vote| vote != Some(false)) < enough {
             return Standing::Missed;
         }

@@ -10,6 +10,7 @@ use chancery_pki::{Purpose, SubscriberProfile};
 use chancery_service::Issuing;
 use tempfile::TempDir;
 
+use self::perspectives::Shared;
 use super::types::Config;
 use super::*;
 
@@ -384,8 +385,10 @@ fn the_usual_profiles_are_those_of_a_test_environment_but_for_what_is_internal()
 
 #[test]
 fn a_profile_that_contradicts_itself_or_the_baseline_requirements_is_refused() {
+    let shared = Shared::new();
     let profile = |more: &str| {
-        problems_of(&format!("profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\npublic = true\n{more}"))
+        let profile = format!("profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\npublic = true\n{more}\n");
+        problems_of(&(profile + &shared.perspectives(&["ripe", "arin"])))
     };
     assert_eq!(profile(""), Vec::<String>::new());
     for (more, expected) in [
@@ -419,7 +422,9 @@ fn a_profile_that_contradicts_itself_or_the_baseline_requirements_is_refused() {
 
 #[test]
 fn public_profiles_that_are_too_long_are_told_and_named_by_their_date() {
-    let public = "profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\nvalidity_days = 199\npublic = true";
+    let shared = Shared::new();
+    let profile = "profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\nvalidity_days = 199\npublic = true\n";
+    let public = &(profile.to_owned() + &shared.perspectives(&["ripe", "arin"]));
     let (today, year_2027) = (1_780_272_000, 1_805_068_800);
     let installation = settled(public);
     let lengths = |at| installation.warnings(at).into_iter().filter(|said| said.contains(" days ")).collect::<Vec<_>>();
@@ -443,9 +448,10 @@ fn internal_names_and_special_addresses_are_for_a_ca_inside_of_a_network() {
     assert!(!usual.is_empty() && usual.iter().all(|names| !names.internal_names && !names.special_addresses));
     let inside = rules("dcv.allow_special_addresses = true");
     assert!(inside.iter().all(|names| names.internal_names && names.special_addresses));
-    let public = "dcv.allow_special_addresses = true\nprofiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\n\
-                  validity_days = 90\npublic = true";
-    assert!(rules(public).iter().all(|names| !names.internal_names && !names.special_addresses));
+    let public = "profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\nvalidity_days = 90\npublic = true\n";
+    let shared = Shared::new();
+    let public = public.to_owned() + &shared.perspectives(&["ripe", "arin"]);
+    assert!(rules(&public).iter().all(|names| !names.internal_names && !names.special_addresses));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::perspectives::{SECRET, secret_file};
 use crate::support::*;
 
 pub fn post(dev: &Dev, path: &str, body: &Value) -> Value {
@@ -213,10 +214,17 @@ fn a_second_start_finds_its_second_root_again() {
 
 #[test]
 fn what_nobody_can_sign_and_what_is_shortened_is_told_at_the_start() {
-    let configured = Configured::initialised(
-        "profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\nkey_types = ['ec-p256']\nissuers = ['Nobody']\n\
-         [[profiles.list]]\nname = 'b'\nvalidity_days = 825\npublic = true",
-    );
+    let files = folder();
+    let secret = secret_file(files.path(), SECRET);
+    let perspective = |port: u16, region: &str| {
+        format!(
+            "[[dcv.perspectives]]\nname = '{region}'\nurl = 'http://127.0.0.1:{port}'\nsecret_file = '{secret}'\n\
+             region = '{region}'\n"
+        )
+    };
+    let profiles = "profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\nkey_types = ['ec-p256']\n\
+                    issuers = ['Nobody']\n[[profiles.list]]\nname = 'b'\nvalidity_days = 825\npublic = true\n";
+    let configured = Configured::initialised(&[profiles, &perspective(1, "ripe"), &perspective(2, "arin")].concat());
     let checked = configured.run(&["check-config", "--json"]).json();
     assert!(checked["warnings"][0].as_str().unwrap().contains("those of the profile b will, not 825"), "{checked}");
     let mut serving = configured.serve();

@@ -76,6 +76,22 @@ fn an_unsafe_setting_keeps_it_from_starting_and_is_named() {
 }
 
 #[test]
+fn a_public_profile_keeps_a_lax_installation_from_starting() {
+    let public = "dcv.dnssec = 'off'\ndcv.allow_special_addresses = true\ndcv.http01_port = 8080\n\
+                  profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\npublic = true\n";
+    let configured = Configured::new(public);
+    let checked = configured.run(&["check-config", "--json"]);
+    assert_eq!(checked.code, 2, "{checked:?}");
+    let served = configured.run(&["serve"]);
+    for setting in ["dnssec", "allow_special_addresses", "http01_port", "perspectives"] {
+        let named = format!("dcv.{setting}: must ");
+        assert!(served.line(2).contains(&named), "{served:?}");
+    }
+    let private = Configured::new(&public.replace("public = true", "public = false"));
+    assert_eq!(private.run(&["check-config"]).code, 0);
+}
+
+#[test]
 fn check_config_lists_everything_that_is_wrong() {
     let configured = Configured::new("limits.burst = 0\nlog.format = 'xml'\nlog.levle = 'x'");
     let outcome = configured.run(&["check-config", "--json"]);

@@ -7,8 +7,14 @@ stage() {
     means /etc/chancery/log_list.json "$PWD/log_list.json"
 }
 
-# The page speaks of public certificates, and the customer is on a network of its own.
-after_begin() { sed 's/^public = true/public = false/' "$BLOCK" >>chancery.toml; }
+# The page speaks of public certificates, which need perspectives elsewhere, and the customer is on a network of its own.
+eval "$(declare -f well_configured | sed '1s/.*/well_configured_as_it_is ()/')"
+well_configured() {
+    sed -i 's/^public = true/public = false/' "$1"
+    well_configured_as_it_is "$1"
+}
+
+after_begin() { cat "$BLOCK" >>chancery.toml; }
 
 # The logs know no root of ours; they take what they are shown all the same.
 before_begin_2() { means "chancery doctor --config chancery.toml" "chancery doctor --config chancery.toml || true"; }

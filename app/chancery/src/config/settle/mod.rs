@@ -11,6 +11,7 @@ mod logs;
 mod perspectives;
 mod profiles;
 mod provider;
+mod public;
 mod retention;
 mod server;
 mod url;
@@ -21,8 +22,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{ChallengeType, Profile, WebhookUrlRules};
 use chancery_dcv::ValidatorConfig;
+use chancery_domain::{ChallengeType, Profile, WebhookUrlRules};
 use chancery_http::Network;
 use chancery_machine::{LogChoice, LogFormat, Telemetry, check_level, collector};
 use chancery_pki::KeyBlocklist;
@@ -57,6 +58,7 @@ pub fn settle(config: &Config, path: &Path) -> Result<Installation, Problems> {
         None => Asking::by(&ValidatorConfig::default()),
     };
     let perspectives = perspectives::settle(&config.dcv, &asking, &mut check);
+    public::require(config, validation.as_ref(), perspectives.as_ref(), &mut check);
     let acme = acme::settle(&config.acme, &config.eab, &mut check);
     let logs = logs::settle(&config.ct, &mut check);
     let around = Around { internal: config.dcv.allow_special_addresses, logs: logs.as_ref() };

@@ -5,6 +5,7 @@ use std::time::Duration;
 use chancery_dcv::{Dnssec, ValidatorConfig};
 use chancery_domain::ChallengeType;
 
+use super::perspectives::Shared;
 use super::*;
 use crate::installation::{Installation, Validation};
 
@@ -75,6 +76,35 @@ fn validation_that_cannot_work_or_is_unsafe_is_refused() {
         let named = |problem: &String| problem.starts_with(&format!("dcv.{setting}: ")) && problem.contains(said);
         assert!(found.len() == 1 && found.iter().all(named), "{line}: {found:?}");
     }
+}
+
+#[test]
+fn public_profiles_are_refused_while_validation_is_laxer_than_they_require() {
+    let shared = Shared::new();
+    let perspectives = shared.perspectives(&["ripe", "arin"]);
+    let with = |lines: &str, public: bool| {
+        let profile = format!("[[profiles.list]]\nname = 'a'\npublic = {public}\n");
+        format!("profiles.default_profile = 'a'\n[dcv]\n{lines}\n{perspectives}{profile}")
+    };
+    for (lines, settings) in [
+        ("", &[][..]),
+        ("dnssec = 'off'", &["dnssec"]),
+        ("allow_special_addresses = true", &["allow_special_addresses"]),
+        ("allow_special_addresses = true\nhttp01_port = 8080", &["allow_special_addresses", "http01_port"]),
+        ("allow_special_addresses = true\ntls_alpn01_port = 8443", &["allow_special_addresses", "tls_alpn01_port"]),
+        ("http01_port = 8080", &["http01_port"]),
+    ] {
+        let found = problems_of(&with(lines, true));
+        let named = |(problem, setting): (&String, &&str)| problem.starts_with(&format!("dcv.{setting}: must be "));
+        assert!(found.len() == settings.len() && found.iter().zip(settings).all(named), "{lines}: {found:?}");
+        if lines.contains("allow") || lines.contains("dnssec") {
+            assert!(found.iter().all(|problem| problem.contains("set public = false for the profile")), "{found:?}");
+            let private = settled(&with(lines, false));
+            assert!(!private.settings.issuing.fit_for_public, "{lines}");
+        }
+    }
+    assert!(settled(&with("", true)).settings.issuing.fit_for_public);
+    assert!(settled("").settings.issuing.fit_for_public);
 }
 
 #[test]

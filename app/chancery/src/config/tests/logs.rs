@@ -140,9 +140,11 @@ fn it_is_told_where_logs_are_not_enough() {
     let warnings =
         settled(&long.replace("profiles.default_profile = 'a'\n", "[profiles]\ndefault_profile = 'a'\n")).warnings(NOW);
     assert!(warnings[0].contains("its certificates need 3 timestamps"), "{warnings:?}");
+    let shared = Shared::new();
     let public = |ct: &str, more: &str| {
         let profile = format!("[[profiles.list]]\nname = 'TLS-90d'\npublic = true\n{ct}");
-        let mut warnings = settled(&(more.to_owned() + &two() + &profile)).warnings(NOW);
+        let perspectives = shared.perspectives(&["ripe", "arin"]);
+        let mut warnings = settled(&(more.to_owned() + &two() + &profile + &perspectives)).warnings(NOW);
         warnings.retain(|warning| !warning.contains("perspectives"));
         warnings
     };

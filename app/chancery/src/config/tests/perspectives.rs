@@ -6,10 +6,10 @@ use chancery_domain::{Quorum, Region};
 use super::*;
 
 /// A secret that several can have.
-struct Shared(tempfile::TempDir);
+pub(super) struct Shared(tempfile::TempDir);
 
 impl Shared {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         fs::write(&path, "0123456789abcdef0123456789abcdef").unwrap();
@@ -30,7 +30,8 @@ impl Shared {
         format!("[[dcv.perspectives]]\n{lines}")
     }
 
-    fn perspectives(&self, regions: &[&str]) -> String {
+    /// Perspectives in these regions, as they are written.
+    pub(super) fn perspectives(&self, regions: &[&str]) -> String {
         let one = |(place, region): (usize, &&str)| {
             let url = format!("http://127.0.0.1:{}", place + 1);
             self.perspective(&format!("p{place}"), &[("region", region), ("url", &url)])
@@ -104,7 +105,25 @@ fn perspectives_that_cannot_be_asked_are_refused() {
 }
 
 #[test]
-fn public_certificates_want_perspectives_in_two_regions() {
+fn public_profiles_are_refused_without_perspectives_in_two_regions() {
+    let shared = Shared::new();
+    let public = "profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\npublic = true\n";
+    let nowhere = shared.perspective("p", &[]);
+    for few in [String::new(), nowhere, shared.perspectives(&["ripe"]), shared.perspectives(&["ripe"; 5])] {
+        let found = problems_of(&(public.to_owned() + &few));
+        let said = "dcv.perspectives: must name perspectives, with their `region`, in at least two regions while the \
+                    profile a is public";
+        assert!(found.len() == 1 && found[0].starts_with(said), "{found:?}");
+        assert_eq!(problems_of(&(public.replace("true", "false") + &few)), [""; 0]);
+    }
+    assert_eq!(problems_of(&(public.to_owned() + &shared.perspectives(&["ripe", "arin"]))), [""; 0]);
+    // A region that cannot be read is one problem, not two.
+    let found = problems_of(&(public.to_owned() + &shared.perspectives(&["ripe", "RIPE"])));
+    assert!(found.iter().all(|problem| !problem.contains("is public")), "{found:?}");
+}
+
+#[test]
+fn public_certificates_want_more_perspectives_as_time_goes_by() {
     let shared = Shared::new();
     let public = "profiles.default_profile = 'a'\n[[profiles.list]]\nname = 'a'\npublic = true\n";
     // 2026-11-18, and 2027-01-01.
@@ -114,10 +133,8 @@ fn public_certificates_want_perspectives_in_two_regions() {
         warnings.retain(|warning| warning.contains("perspectives"));
         warnings
     };
-    for few in [&[][..], &["ripe", "arin", "apnic"], &["ripe", "ripe", "ripe", "ripe"]] {
-        let warnings = warned(few, before);
-        assert!(warnings.len() == 1 && warnings[0].contains("from 4 other perspectives"), "{warnings:?}");
-    }
+    let warnings = warned(&["ripe", "arin", "apnic"], before);
+    assert!(warnings.len() == 1 && warnings[0].contains("from 4 other perspectives"), "{warnings:?}");
     let four = ["ripe", "arin", "ripe", "apnic"];
     assert_eq!(warned(&four, before), Vec::<String>::new());
     assert!(warned(&four, after)[0].contains("there are 4, in 3"), "{:?}", warned(&four, after));
