@@ -184,7 +184,10 @@ impl From<StoreError> for Refusal {
 fn step_on_postgres(session: &mut Session) -> Result<Option<&'static Migration>, Refusal> {
     session.run("BEGIN")?;
     let step = try_step(session);
-    session.run(if step.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    match step {
+        Ok(_) => session.commit()?,
+        Err(_) => session.run("ROLLBACK")?,
+    }
     step
 }
 

@@ -80,7 +80,7 @@ impl From<Unsent> for Refusal {
 /// How a commit failed.
 #[derive(Debug)]
 pub(crate) enum NotCommitted {
-    /// A statement was refused, and with it the whole transaction.
+    /// A statement was refused, and with it the whole transaction; or the server answered COMMIT with a rollback.
     Refused(Refusal),
     /// The statements went through, or nobody can tell: the commit's own answer is an error, or none came.
     Commit(Error),
@@ -145,14 +145,14 @@ impl Connection {
         Ok(statement)
     }
 
-    /// Asks, and has all answers or the refusal of one statement, with how many were answered before it.
+    /// Asks, and has all answers or the refusal of one statement, with the answers that came before it.
     fn exchange(
         &mut self,
         asked: &[(&Statement, &[Value])],
         patience: Duration,
-    ) -> Result<Vec<Answer>, (usize, Refusal)> {
+    ) -> Result<Vec<Answer>, (Vec<Answer>, Refusal)> {
         for (statement, params) in asked {
-            self.session.ask(statement, params).map_err(|unsent| (0, unsent.into()))?;
+            self.session.ask(statement, params).map_err(|unsent| (Vec::new(), unsent.into()))?;
         }
         self.wait_for(patience);
         match self.session.exchange() {
@@ -161,7 +161,7 @@ impl Connection {
                 if matches!(&error, Error::Lost(lost) if lost.kind() == io::ErrorKind::TimedOut) {
                     tracing::warn!(seconds = patience.as_secs(), "the database did not answer; connection given up");
                 }
-                Err((answers.len(), error.into()))
+                Err((answers, error.into()))
             }
         }
     }
@@ -274,9 +274,9 @@ impl Transaction<'_> {
         self.send_all(last).map_err(|(_, refusal)| refusal)
     }
 
-    /// Sends what was kept back and, behind it, `last`; a refusal comes with how many of `last` were answered before
+    /// Sends what was kept back and, behind it, `last`; a refusal comes with those answers to `last` that came before
     /// it, if all that was kept back had been done.
-    fn send_all(&mut self, last: &[(&Statement, &[Value])]) -> Result<Vec<Answer>, (Option<usize>, Refusal)> {
+    fn send_all(&mut self, last: &[(&Statement, &[Value])]) -> Result<Vec<Answer>, (Option<Vec<Answer>>, Refusal)> {
         // Where the beginning did not reach the server, a write would stand by itself.
         if self.refused {
             let dropped = StoreError::Database("the transaction was dropped by what was refused before".to_owned());
@@ -305,9 +305,9 @@ impl Transaction<'_> {
                 }
                 Ok(answers.split_off(before.min(answers.len())))
             }
-            Err((answered, refusal)) => {
+            Err((mut answers, refusal)) => {
                 self.refused = !matches!(self.kind, Kind::Alone | Kind::Peek);
-                let written = answered.checked_sub(opening.len()).and_then(|place| kept.get_mut(place));
+                let written = answers.len().checked_sub(opening.len()).and_then(|place| kept.get_mut(place));
                 let stale = written.and_then(|kept| kept.stale.take());
                 let refusal = match (refusal, stale) {
                     (Refusal::Database(error), Some(stale)) if error.code() == Some(DIVIDED_BY_ZERO) => {
@@ -315,7 +315,8 @@ impl Transaction<'_> {
                     }
                     (refusal, _) => refusal,
                 };
-                Err((answered.checked_sub(before), refusal))
+                let last = (answers.len() >= before).then(|| answers.split_off(before));
+                Err((last, refusal))
             }
         }
     }
@@ -345,19 +346,25 @@ impl Transaction<'_> {
         self.begin_alone().map_err(NotCommitted::Refused)?;
         self.foreseen.clear();
         let commit = self.connection.control.commit.clone();
-        match self.send_all(&[(&commit, &[])]) {
-            Ok(answers) if answers.iter().any(|answer| answer.taken_back) => {
-                let why = StoreError::Database("the server took the transaction back".to_owned());
-                Err(NotCommitted::Refused(Refusal::Unsent(why)))
-            }
-            // Whatever was said after it was done.
-            Ok(_) | Err((Some(1..), _)) => Ok(()),
-            // The line went dead, or a proxy says that it did, with the commit perhaps already at the other end of it.
-            Err((_, Refusal::Database(error))) if error.is_of_the_line() => Err(NotCommitted::Commit(error)),
-            Err((Some(0), Refusal::Database(error))) => Err(NotCommitted::Commit(error)),
-            // Refused by the server before the commit, which it then passed over.
-            Err((_, refusal)) => Err(NotCommitted::Refused(refusal)),
+        let (answers, refusal) = match self.send_all(&[(&commit, &[])]) {
+            Ok(answers) => (Some(answers), None),
+            Err((answers, refusal)) => (answers, Some(refusal)),
+        };
+        // The command tag decides, whatever came after it: an error, or the end of the connection.
+        if let Some(answer) = answers.iter().flatten().next() {
+            return match answer.committed {
+                true => Ok(()),
+                false => Err(NotCommitted::Refused(Error::rolled_back().into())),
+            };
         }
+        Err(match (answers, refusal) {
+            // The line went dead, or a proxy says that it did, with the commit perhaps already at the other end of it.
+            (_, Some(Refusal::Database(error))) if error.is_of_the_line() => NotCommitted::Commit(error),
+            (Some(_), Some(Refusal::Database(error))) => NotCommitted::Commit(error),
+            // Refused by the server before the commit, which it then passed over.
+            (_, Some(refusal)) => NotCommitted::Refused(refusal),
+            (_, None) => NotCommitted::Commit(Error::lost("the server did not answer the commit")),
+        })
     }
 
     fn begin_alone(&mut self) -> Result<(), Refusal> {
@@ -380,6 +387,7 @@ impl Transaction<'_> {
 mod tests {
     use super::*;
     use crate::engine::{Connector, postgres_open};
+    use crate::protocol::fake::{self, CommitAnswer, FakeServer};
 
     /// A connection to the server that tests may use, where there is one.
     fn connection() -> Option<Connection> {
@@ -443,5 +451,26 @@ mod tests {
         assert!(transaction.commit().is_err());
         let made = "SELECT COUNT(*) FROM pg_class WHERE relname = 'made' AND relpersistence = 't'";
         assert_eq!(number(&connection.begin(Kind::Peek).query(made, &[]).unwrap()), 0);
+    }
+
+    /// A write and its commit, at a server that answers the commit so.
+    fn commit_at(answer: CommitAnswer) -> Result<(), NotCommitted> {
+        let server = FakeServer::on_tcp(fake::LET_IN, answer);
+        let session = postgres_open(&server.url.parse().unwrap(), &Connector::new(None).unwrap()).unwrap();
+        let mut connection = Connection::new(session).unwrap();
+        let mut transaction = connection.begin(Kind::Write);
+        assert_eq!(transaction.execute("INSERT INTO kept VALUES (1)", &[]).unwrap(), 1);
+        transaction.commit()
+    }
+
+    #[test]
+    fn a_commit_that_the_server_answers_with_a_rollback_is_an_error() {
+        for answer in [CommitAnswer::Tag, CommitAnswer::TagAndHangUp, CommitAnswer::TagAndError] {
+            commit_at(answer("COMMIT")).unwrap();
+            for tag in ["ROLLBACK", "COMMIT PREPARED", ""] {
+                let refused = commit_at(answer(tag)).unwrap_err();
+                assert!(matches!(&refused, NotCommitted::Refused(Refusal::Database(_))), "{tag}: {refused:?}");
+            }
+        }
     }
 }

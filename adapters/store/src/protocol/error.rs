@@ -23,6 +23,13 @@ impl Error {
         Self::Lost(io::Error::other(why.into()))
     }
 
+    /// The server answered COMMIT by rolling the transaction back.
+    pub(crate) fn rolled_back() -> Self {
+        let said = "the server rolled the transaction back instead of committing it".to_owned();
+        // in_failed_sql_transaction
+        Self::Refused { code: "25P02".to_owned(), said, fatal: false }
+    }
+
     /// What the server calls it, if it said anything.
     pub(crate) fn code(&self) -> Option<&str> {
         match self {

@@ -6,6 +6,8 @@
 
 mod address;
 mod error;
+#[cfg(test)]
+pub(crate) mod fake;
 mod row;
 mod session;
 mod socket;

@@ -67,9 +67,13 @@ pub(crate) struct Answer {
     pub(crate) rows: Vec<Row>,
     /// How many rows it changed, or gave.
     pub(crate) count: u64,
-    /// A commit that was none.
-    pub(crate) taken_back: bool,
+    /// Whether the command tag is that of a commit.
+    pub(crate) committed: bool,
 }
+
+/// The command tag of a COMMIT that took effect. PostgreSQL answers the COMMIT of a failed transaction with the tag
+/// `ROLLBACK` and reports no error.
+const COMMITTED: &str = "COMMIT";
 
 impl Session {
     pub(super) fn over(socket: Socket) -> Self {
@@ -109,6 +113,19 @@ impl Session {
     pub(crate) fn run(&mut self, sql: &str) -> Result<(), Error> {
         self.send(|out| frontend::query(sql, out))?;
         self.until_ready(|_| Ok(()))
+    }
+
+    /// Commits the transaction that was begun with [`Self::run`].
+    pub(crate) fn commit(&mut self) -> Result<(), Error> {
+        self.send(|out| frontend::query("COMMIT", out))?;
+        let mut committed = false;
+        self.until_ready(|message| {
+            if let Message::CommandComplete(body) = message {
+                committed = body.tag()? == COMMITTED;
+            }
+            Ok(())
+        })?;
+        if committed { Ok(()) } else { Err(Error::rolled_back()) }
     }
 
     /// Asks one question that has one row for an answer, and is not asked often.
@@ -188,7 +205,7 @@ impl Session {
                     Message::CommandComplete(body) => {
                         let tag = body.tag()?;
                         let count = tag.rsplit(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0);
-                        answers.push(Answer { rows: std::mem::take(&mut rows), count, taken_back: tag == "ROLLBACK" });
+                        answers.push(Answer { rows: std::mem::take(&mut rows), count, committed: tag == COMMITTED });
                     }
                     Message::EmptyQueryResponse => answers.push(Answer::default()),
                     _ => {}
@@ -319,4 +336,20 @@ fn write(value: &Value, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error
         Value::Bytes(value) => out.put_slice(value),
     }
     Ok(IsNull::No)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::{Connector, postgres_open};
+    use crate::protocol::fake::{self, CommitAnswer, FakeServer};
+
+    #[test]
+    fn a_rollback_in_answer_to_a_commit_is_an_error() {
+        for (tag, kept) in [("COMMIT", true), ("ROLLBACK", false)] {
+            let server = FakeServer::on_tcp(fake::LET_IN, CommitAnswer::Tag(tag));
+            let mut session = postgres_open(&server.url.parse().unwrap(), &Connector::new(None).unwrap()).unwrap();
+            session.run("BEGIN").unwrap();
+            assert_eq!(session.commit().is_ok(), kept, "{tag}");
+        }
+    }
 }
