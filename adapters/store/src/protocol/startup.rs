@@ -80,9 +80,10 @@ impl Door<'_> {
             Place::Unix(folder) => Socket::unix(folder, self.server.port, self.left())?,
         };
         let (socket, binding) = self.secure(socket)?;
+        let plain = matches!(socket.stream, Stream::Tcp(_));
         let mut session = Session::over(socket);
         session.set_deadline(Some(self.by));
-        self.introduce(&mut session, binding)?;
+        self.introduce(&mut session, binding, plain)?;
         let read_only = session.question("SELECT current_setting('transaction_read_only')", &[])?;
         if read_only.cursor().text().is_ok_and(|said| said == "on") {
             return Err(Error::Lost(io::Error::new(io::ErrorKind::PermissionDenied, "database does not allow writes")));
@@ -134,7 +135,7 @@ impl Door<'_> {
     }
 
     /// Says who we are, and shows it.
-    fn introduce(&self, session: &mut Session, binding: Option<Vec<u8>>) -> Result<(), Error> {
+    fn introduce(&self, session: &mut Session, binding: Option<Vec<u8>>, plain: bool) -> Result<(), Error> {
         let user = match &self.address.user {
             Some(user) => user.clone(),
             None => whoami::username().map_err(|error| Error::lost(error.to_string()))?,
@@ -146,11 +147,13 @@ impl Door<'_> {
         match session.receive()? {
             Message::AuthenticationOk => self.without_binding()?,
             Message::AuthenticationCleartextPassword => {
+                refuse_on_plain_tcp(plain, "in clear text")?;
                 self.without_binding()?;
                 session.send(|out| frontend::password_message(self.password()?, out))?;
                 expect_in(session)?;
             }
             Message::AuthenticationMd5Password(body) => {
+                refuse_on_plain_tcp(plain, "as an MD5 hash")?;
                 self.without_binding()?;
                 let hashed = md5_hash(user.as_bytes(), self.password()?, body.salt());
                 session.send(|out| frontend::password_message(hashed.as_bytes(), out))?;
@@ -211,6 +214,19 @@ impl Door<'_> {
     }
 }
 
+/// Whoever reads, or answers, a TCP connection without TLS learns a password that is sent in clear text, and enough of one
+/// that is sent as an MD5 hash. Loopback is no exception: another user of the machine may have taken the port.
+fn refuse_on_plain_tcp(plain: bool, how: &str) -> Result<(), Error> {
+    if !plain {
+        return Ok(());
+    }
+    Err(Error::lost(format!(
+        "the server asks for the password {how} over a connection without TLS, where it is not sent: add sslmode=require to \
+         the database URL, or use the server's Unix socket, or have it ask for scram-sha-256 in pg_hba.conf and set the \
+         password again with password_encryption = 'scram-sha-256'"
+    )))
+}
+
 fn expect_in(session: &mut Session) -> Result<(), Error> {
     match session.receive()? {
         Message::AuthenticationOk => Ok(()),
@@ -250,4 +266,35 @@ fn offers_tls(socket: &mut Socket, by: Instant) -> Result<bool, Error> {
     let mut answer = [0];
     socket.read_by(&mut answer, Some(by))?;
     Ok(answer == *b"S")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::fake::{self, CommitAnswer, FakeServer};
+
+    fn open(server: &FakeServer) -> Result<Session, Error> {
+        Session::open(&server.url.parse().unwrap(), &Connector::new(None).unwrap())
+    }
+
+    #[test]
+    fn a_password_that_can_be_read_on_the_way_is_not_sent_over_tcp_without_tls() {
+        for (authentication, how) in [(fake::CLEARTEXT, "in clear text"), (fake::MD5, "as an MD5 hash")] {
+            let server = FakeServer::on_tcp(authentication, CommitAnswer::Tag("COMMIT"));
+            let refused = open(&server).err().expect("no password is sent").to_string();
+            assert!(refused.contains(how) && refused.contains("sslmode=require"), "{refused}");
+            assert_eq!(server.passwords(), Vec::<Vec<u8>>::new());
+        }
+    }
+
+    #[test]
+    fn a_password_is_sent_over_the_socket_of_this_machine() {
+        for (authentication, sent) in [(fake::CLEARTEXT, b"secret\0".as_slice()), (fake::MD5, b"md5")] {
+            let folder = tempfile::tempdir().unwrap();
+            let server = FakeServer::on_socket(folder.path(), authentication);
+            drop(open(&server).unwrap());
+            let [password] = &server.passwords()[..] else { panic!("one password message") };
+            assert!(password.starts_with(sent), "{password:?}");
+        }
+    }
 }
