@@ -21,6 +21,7 @@ pub use error::StoreError;
 pub use migrate::{Applied, migrations};
 pub use protocol::{PostgresAddress, Server};
 pub use rows::account::AccountFilter;
+pub use rows::acme_nonce::Redemption;
 pub use rows::audit::{AuditFilter, AuditRecord, Outcome};
 pub use rows::certificate::{CrlEntry, Downloadable, DraftRow, Standing};
 pub use rows::certificate_list::CertificateFilter;

@@ -59,6 +59,7 @@ migrations! {
     17 "0017_precertificates";
     18 "0018_preferred_chains";
     19 "0019_recovered_certificates";
+    20 "0020_nonce_generation";
 }
 
 /// A step that was just done.

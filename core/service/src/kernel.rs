@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tracing::Span;
 
-use crate::acme::Nonces;
+use crate::acme::{Nonces, start_generation};
 use crate::authorizations::Looking;
 use crate::ca_key::CaKeys;
 use crate::cursor::Cursors;
@@ -89,7 +89,7 @@ impl Kernel {
         let nonce_key = shared_secret(&store, &keyring, entropy.as_ref(), "nonce", clock.now()).await?;
         let nonce_key = hmac::Key::new(hmac::HMAC_SHA256, &nonce_key);
         let nonces = match store.is_shared() {
-            true => Nonces::of_many(nonce_key),
+            true => Nonces::of_many(nonce_key, start_generation(&store, entropy.as_ref()).await?),
             false => Nonces::of_one(nonce_key, entropy.as_ref()),
         };
         let sign_in_key = shared_secret(&store, &keyring, entropy.as_ref(), "sign_in", clock.now()).await?;

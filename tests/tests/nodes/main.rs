@@ -9,6 +9,7 @@ mod full_disk;
 mod killed;
 mod ledger;
 mod letting_in;
+mod nonces;
 mod outage;
 mod postgres;
 mod process;

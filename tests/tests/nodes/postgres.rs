@@ -73,6 +73,33 @@ impl Postgres {
         self.end("QUIT");
     }
 
+    /// SIGKILL to the server itself, as the kernel does it when memory is short; then starts it, and it recovers.
+    pub(crate) fn kill_and_resume(&mut self) {
+        let processes = texts(&self.url("postgres"), "SELECT pid::text FROM pg_stat_activity");
+        self.end("KILL");
+        // They notice that they are orphans. A server does not start before all of them have gone.
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while processes.iter().any(|process| Path::new("/proc").join(process).exists()) {
+            assert!(Instant::now() < deadline, "processes of PostgreSQL are left:\n{}", self.log());
+            sleep(Duration::from_millis(20));
+        }
+        self.resume();
+    }
+
+    /// SIGKILL to the process of one connection, and waits until the server has recovered from it.
+    pub(crate) fn kill_a_backend(&mut self) {
+        let recovered = |log: &str| log.matches("all server processes terminated; reinitializing").count();
+        let before = recovered(&self.log());
+        let sql = "SELECT pid::text FROM pg_stat_activity WHERE application_name = 'chancery' LIMIT 1";
+        let process = texts(&self.url("postgres"), sql).remove(0);
+        assert!(Command::new("kill").args(["-KILL", &process]).status().unwrap().success());
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while recovered(&self.log()) == before || !self.answers() {
+            assert!(Instant::now() < deadline, "PostgreSQL does not recover:\n{}", self.log());
+            sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Starts it and waits until it answers.
     pub(crate) fn resume(&mut self) {
         let log = File::options().create(true).append(true).open(self.folder.path().join("log")).unwrap();

@@ -2,7 +2,7 @@
 
 pub(crate) mod account;
 mod acme_account;
-mod acme_nonce;
+pub(crate) mod acme_nonce;
 pub(crate) mod audit;
 mod authorization;
 pub(crate) mod certificate;

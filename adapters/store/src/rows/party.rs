@@ -25,6 +25,8 @@ pub struct Party {
 pub struct NonceClaim {
     pub nonce: String,
     pub expires_at: Timestamp,
+    /// The generation that it was issued in.
+    pub generation: i64,
     pub account: AcmeAccountId,
 }
 
@@ -35,6 +37,8 @@ pub enum Redeemed {
     By(Result<Option<Party>, StoreError>),
     /// It had been used up before, by whichever node.
     Before,
+    /// It was issued in another generation than the current one, if there is one.
+    Outdated(Option<i64>),
 }
 
 const JOINED: &str = "acme_accounts
@@ -80,11 +84,13 @@ static VERSIONS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The disk is not waited for: a nonce need not outlast a crash of the database's machine.
+/// The disk is not waited for: after a crash, which may lose what was redeemed last, no nonce of this generation is redeemed.
 const REDEEM: &str = "WITH soon AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
     INSERT INTO acme_nonces (nonce, expires_at)
     SELECT claimed.nonce, claimed.expires_at::bigint
-    FROM soon, unnest(string_to_array(?1, ','), string_to_array(?2, ',')) AS claimed (nonce, expires_at)
+    FROM soon, unnest(string_to_array(?1, ','), string_to_array(?2, ','), string_to_array(?3, ','))
+        AS claimed (nonce, expires_at, generation)
+    WHERE claimed.generation::bigint = (SELECT generation FROM acme_nonce_generation)
     ON CONFLICT DO NOTHING RETURNING nonce";
 
 impl Tx<'_> {
@@ -131,14 +137,18 @@ impl Tx<'_> {
         ordered.sort_unstable_by(|one, other| one.nonce.cmp(&other.nonce));
         let nonces = list(ordered.iter().map(|claim| claim.nonce.clone()));
         let ends = list(ordered.iter().map(|claim| claim.expires_at.as_millis().to_string()));
+        let generations = list(ordered.iter().map(|claim| claim.generation.to_string()));
         let ids = list(claims.iter().map(|claim| claim.account.to_string()));
         self.foresee(|tx| drop(tx.query(&VERSIONS, params![ids.as_str()], read_version)));
-        let mut taken: HashSet<_> = self.query(REDEEM, params![nonces, ends], |row| row.text())?.into_iter().collect();
+        let taken = self.query(REDEEM, params![nonces, ends, generations], |row| row.text())?;
+        let mut taken: HashSet<_> = taken.into_iter().collect();
         let versions = self.query(&VERSIONS, params![ids.as_str()], read_version)?;
         let versions: HashMap<_, _> = versions.into_iter().collect();
         self.foresee(|tx| versions.iter().for_each(|(id, version)| drop(tx.party_at(*id, version))));
+        let current = if taken.len() < claims.len() { self.nonce_generation()? } else { None };
         let found = claims.iter().map(|claim| match (taken.remove(&claim.nonce), versions.get(&claim.account)) {
-            (false, _) => Redeemed::Before,
+            (false, _) if current == Some(claim.generation) => Redeemed::Before,
+            (false, _) => Redeemed::Outdated(current),
             (true, None) => Redeemed::By(Ok(None)),
             (true, Some(version)) => Redeemed::By(self.party_at(claim.account, version)),
         });

@@ -210,6 +210,7 @@ conformance! {
         a_change_is_seen_at_once_whoever_makes_it,
         what_was_not_kept_is_not_remembered,
         nonces_are_taken_together,
+        nonces_of_an_ended_generation_are_not_redeemed,
         they_are_remembered,
     }
     neighbours {

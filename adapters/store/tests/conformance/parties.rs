@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chancery_domain::{Account, AcmeAccount, AcmeAccountId, AcmeAccountState};
-use chancery_store::{NonceClaim, Party, Redeemed, StoreError};
+use chancery_store::{NonceClaim, Party, Redeemed, Redemption, StoreError};
 use chancery_testkit::Address;
 
 use crate::common::{Database, Result, raw};
@@ -133,7 +133,8 @@ pub(crate) async fn nonces_are_taken_together(db: Database) {
     let (_, id) = some_acme_account(&db).await;
     let stranger = AcmeAccountId::new(db.make.now(), db.make.entropy());
     let expires_at = db.make.now();
-    let claim = move |nonce: &str, account| NonceClaim { nonce: nonce.to_owned(), expires_at, account };
+    let generation = db.put(|tx| tx.nonce_generation_or_start(-7)).await;
+    let claim = move |nonce: &str, account| NonceClaim { nonce: nonce.to_owned(), expires_at, generation, account };
     let take = |claims: Vec<NonceClaim>| {
         let taken = db.alone(move |tx| tx.redeem_and_find(&claims));
         async { taken.await.unwrap() }
@@ -142,6 +143,7 @@ pub(crate) async fn nonces_are_taken_together(db: Database) {
         let told = answers.iter().map(|answer| match answer {
             Redeemed::Before => None,
             Redeemed::By(party) => Some(party.as_ref().unwrap().as_ref().map(|party| party.account.suspended)),
+            Redeemed::Outdated(_) => panic!("the generation is the current one"),
         });
         told.collect()
     };
@@ -152,4 +154,48 @@ pub(crate) async fn nonces_are_taken_together(db: Database) {
     let answers = take(vec![claim("a", id), claim("d", id)]).await;
     assert_eq!(found(&answers), [None, Some(Some(true))]);
     assert_eq!(db.raw_texts("SELECT nonce FROM acme_nonces ORDER BY nonce"), ["a", "b", "c", "d"]);
+}
+
+/// As after a crash, which empties the unlogged table of the generation and may lose the last nonces that were redeemed.
+pub(crate) async fn nonces_of_an_ended_generation_are_not_redeemed(db: Database) {
+    let Address::Postgres(_) = db.address() else { return };
+    let (_, id) = some_acme_account(&db).await;
+    let expires_at = db.make.now();
+    let start = |fresh| db.put(move |tx| tx.nonce_generation_or_start(fresh));
+    let redeem = |nonce: &'static str, generation| {
+        let redeemed = db.alone(move |tx| tx.redeem_nonce(nonce, expires_at, generation));
+        async { redeemed.await.unwrap() }
+    };
+    let redeem_and_find = |generations: &[i64]| {
+        let claim = |generation: &i64| NonceClaim {
+            nonce: format!("of {generation}"),
+            expires_at,
+            generation: *generation,
+            account: id,
+        };
+        let claims: Vec<_> = generations.iter().map(claim).collect();
+        let taken = db.alone(move |tx| tx.redeem_and_find(&claims));
+        async { taken.await.unwrap() }
+    };
+    let (first, second) = (i64::MIN, 2);
+    assert_eq!((start(first).await, start(second).await), (first, first), "one that was started goes on");
+    assert_eq!(redeem("a", first).await, Redemption::Redeemed);
+    assert_eq!(redeem("a", first).await, Redemption::Replayed);
+    assert_eq!(redeem("b", second).await, Redemption::Outdated(Some(first)));
+    let lost = "TRUNCATE acme_nonce_generation; DELETE FROM acme_nonces";
+    db.raw(lost).unwrap();
+    assert_eq!(redeem("a", first).await, Redemption::Outdated(None));
+    let answers = redeem_and_find(&[first]).await;
+    assert!(matches!(answers[..], [Redeemed::Outdated(None)]), "{answers:?}");
+    assert_eq!(start(second).await, second);
+    assert_eq!(redeem("a", first).await, Redemption::Outdated(Some(second)));
+    let answers = redeem_and_find(&[first, second, first]).await;
+    let [Redeemed::Outdated(Some(2)), Redeemed::By(Ok(Some(_))), Redeemed::Outdated(Some(2))] = &answers[..] else {
+        panic!("{answers:?}")
+    };
+    assert_eq!(db.raw_texts("SELECT nonce FROM acme_nonces"), ["of 2"]);
+    assert_eq!(
+        db.raw_texts("SELECT relpersistence::text FROM pg_class WHERE relname = 'acme_nonce_generation'"),
+        ["u"]
+    );
 }

@@ -109,7 +109,8 @@ mod tests {
 
     fn join(line: &mut Line) -> (u64, oneshot::Receiver<Redeemed>) {
         let account = AcmeAccountId::from_uuid(uuid::Uuid::nil());
-        let claim = NonceClaim { nonce: "nonce".to_owned(), expires_at: Timestamp::from_secs(0), account };
+        let claim =
+            NonceClaim { nonce: "nonce".to_owned(), expires_at: Timestamp::from_secs(0), generation: 0, account };
         let (reply, answer) = oneshot::channel();
         (line.join(claim, reply), answer)
     }

@@ -23,7 +23,7 @@ pub(crate) use admission::{hold_applicant, require_still};
 pub use error::{AcmeError, RejectedName, Rejection, ToldName};
 pub use names::AskedName;
 pub use nonce::Nonce;
-pub(crate) use nonce::Nonces;
+pub(crate) use nonce::{Nonces, start_generation};
 pub use order::NewAcmeOrder;
 pub use renewal::{RenewalInfo, RenewalWindow};
 pub use revocation::{RevocationRequest, Revoker};

@@ -2,12 +2,16 @@
 //!
 //! Where several nodes share a database, it remembers which nonces were taken. Where one process has it to itself, that
 //! process remembers, and takes no nonce that was made before it started.
+//!
+//! A database that crashed, or failed over to a standby, may have lost the last of those records. So each nonce names the
+//! generation that it was issued in, the database ends a generation whenever it recovers, and redeems no nonce of an earlier one.
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use aws_lc_rs::{constant_time, hmac};
 use chancery_domain::{AcmeAccountId, Entropy, Timestamp};
-use chancery_store::{NonceClaim, Party, Redeemed};
+use chancery_store::{NonceClaim, Party, Redeemed, Redemption, Store, StoreError, Tx};
 use data_encoding::BASE64URL_NOPAD;
 
 use super::counter::Counter;
@@ -22,9 +26,10 @@ const LEEWAY: Duration = Duration::from_secs(600);
 /// Nonces forgotten with one commit.
 const BATCH: u32 = 1000;
 
-/// A nonce is the time, what tells it from all others, and a tag that only we can make.
+/// A nonce is the time, where it was issued, a number, and a tag that only we can make.
 const TIME: usize = 8;
-const UNIQUE: usize = 16;
+const SOURCE: usize = 8;
+const NUMBER: usize = 8;
 const TAG: usize = 16;
 
 pub(crate) struct Nonces {
@@ -34,28 +39,47 @@ pub(crate) struct Nonces {
 
 /// Who remembers which nonces were taken.
 enum Memory {
-    Store(Counter),
+    Store(Shared),
     /// This process, under a name of its own.
-    Process([u8; 8], Spent),
+    Process([u8; SOURCE], Spent),
+}
+
+/// Nonces that the store remembers.
+struct Shared {
+    counter: Counter,
+    /// The generation that nonces are issued in: the current one, as far as this node knows.
+    generation: AtomicI64,
 }
 
 /// A nonce of ours that was not too old when it came, and may have been taken already.
 pub struct Nonce {
     text: String,
     ends: Timestamp,
-    /// Of this process, where it remembers.
-    number: Option<u64>,
+    /// The process that issued it, or the generation.
+    source: [u8; SOURCE],
+    /// Which of that process's it is. Where the store remembers, the number is random.
+    number: u64,
+}
+
+impl Nonce {
+    fn generation(&self) -> i64 {
+        i64::from_be_bytes(self.source)
+    }
 }
 
 const USED: AcmeError =
     AcmeError::BadNonce("the nonce was used before; use the one in the header Replay-Nonce of this answer");
 const OLD: AcmeError =
     AcmeError::BadNonce("the nonce is too old; use the one in the header Replay-Nonce of this answer");
+const OUTDATED: AcmeError = AcmeError::BadNonce(
+    "the database has recovered since the nonce was made; use the one in the header Replay-Nonce of this answer",
+);
 
 impl Nonces {
-    /// Nonces that any node can take, and that the store remembers.
-    pub(crate) fn of_many(key: hmac::Key) -> Self {
-        Self { key, memory: Memory::Store(Counter::default()) }
+    /// Nonces that any node can take, and that the store remembers; `generation` is the current one.
+    pub(crate) fn of_many(key: hmac::Key, generation: i64) -> Self {
+        let shared = Shared { counter: Counter::default(), generation: AtomicI64::new(generation) };
+        Self { key, memory: Memory::Store(shared) }
     }
 
     /// Nonces of this process alone.
@@ -64,14 +88,11 @@ impl Nonces {
     }
 
     fn make(&self, entropy: &dyn Entropy, now: Timestamp) -> String {
-        let mut bytes = now.as_millis().to_be_bytes().to_vec();
-        match &self.memory {
-            Memory::Store(_) => bytes.extend_from_slice(&entropy.bytes::<UNIQUE>()),
-            Memory::Process(name, spent) => {
-                bytes.extend_from_slice(name);
-                bytes.extend_from_slice(&spent.next().to_be_bytes());
-            }
-        }
+        let (source, number) = match &self.memory {
+            Memory::Store(shared) => (shared.generation.load(Ordering::Relaxed).to_be_bytes(), entropy.bytes()),
+            Memory::Process(name, spent) => (*name, spent.next().to_be_bytes()),
+        };
+        let mut bytes = [now.as_millis().to_be_bytes(), source, number].concat();
         let tag = hmac::sign(&self.key, &bytes);
         bytes.extend_from_slice(&tag.as_ref()[..TAG]);
         BASE64URL_NOPAD.encode(&bytes)
@@ -85,23 +106,29 @@ impl Nonces {
             "the service was started anew since it made the nonce; use the one in the header Replay-Nonce of this answer",
         );
         let bytes = BASE64URL_NOPAD.decode(nonce.as_bytes()).map_err(|_| NOT_OURS)?;
-        let (said, tag) = bytes.split_at_checked(TIME + UNIQUE).ok_or(NOT_OURS)?;
+        let (said, tag) = bytes.split_at_checked(TIME + SOURCE + NUMBER).ok_or(NOT_OURS)?;
         let own = hmac::sign(&self.key, said);
         constant_time::verify_slices_are_equal(tag, &own.as_ref()[..TAG]).map_err(|_| NOT_OURS)?;
-        let made = said.first_chunk::<TIME>().map_or(0, |time| i64::from_be_bytes(*time));
-        let ends = Timestamp::from_millis(made).plus(LIFETIME);
+        let (made, said) = said.split_first_chunk().ok_or(NOT_OURS)?;
+        let (source, number) = said.split_first_chunk().ok_or(NOT_OURS)?;
+        let number = u64::from_be_bytes(number.try_into().map_err(|_| NOT_OURS)?);
+        let ends = Timestamp::from_millis(i64::from_be_bytes(*made)).plus(LIFETIME);
         if now >= ends {
             return Err(OLD);
         }
-        let number = match &self.memory {
-            Memory::Store(_) => None,
-            Memory::Process(own, _) => match said[TIME..].split_at(own.len()) {
-                (name, number) if name == own => number.first_chunk().map(|number| u64::from_be_bytes(*number)),
-                _ => return Err(OF_ANOTHER),
-            },
-        };
-        Ok(Nonce { text: nonce.to_owned(), ends, number })
+        match &self.memory {
+            Memory::Process(own, _) if own != source => Err(OF_ANOTHER),
+            Memory::Process(..) | Memory::Store(_) => {
+                Ok(Nonce { text: nonce.to_owned(), ends, source: *source, number })
+            }
+        }
     }
+}
+
+/// The current generation of nonces; a new one if the database has recovered since the last was started.
+pub(crate) async fn start_generation(store: &Store, entropy: &dyn Entropy) -> Result<i64, StoreError> {
+    let fresh = i64::from_be_bytes(entropy.bytes());
+    store.write(move |tx| tx.nonce_generation_or_start(fresh)).await
 }
 
 impl Acme {
@@ -118,18 +145,21 @@ impl Acme {
 
     /// Takes the nonce of a request whose signature was verified; the second time it is refused.
     pub async fn take_nonce(&self, nonce: Nonce) -> Result<(), ServiceError> {
-        let Nonce { text, ends, number } = nonce;
-        let taking = match (&self.kernel.nonces.memory, number) {
-            (Memory::Process(_, spent), Some(number)) => spent.take(number),
-            (Memory::Process(..) | Memory::Store(_), _) => {
-                let fresh = self.kernel.store.alone(move |tx| tx.redeem_nonce(&text, ends)).await?;
-                if fresh { Taking::Taken } else { Taking::UsedBefore }
+        match &self.kernel.nonces.memory {
+            Memory::Process(_, spent) => match spent.take(nonce.number) {
+                Taking::Taken => Ok(()),
+                Taking::UsedBefore => Err(USED.into()),
+                Taking::TooOld => Err(OLD.into()),
+            },
+            Memory::Store(shared) => {
+                let generation = nonce.generation();
+                let redeem = move |tx: &mut Tx<'_>| tx.redeem_nonce(&nonce.text, nonce.ends, generation);
+                match self.kernel.store.alone(redeem).await? {
+                    Redemption::Redeemed => Ok(()),
+                    Redemption::Replayed => Err(USED.into()),
+                    Redemption::Outdated(current) => Err(self.outdated(shared, current).await),
+                }
             }
-        };
-        match taking {
-            Taking::Taken => Ok(()),
-            Taking::UsedBefore => Err(USED.into()),
-            Taking::TooOld => Err(OLD.into()),
         }
     }
 
@@ -139,15 +169,33 @@ impl Acme {
         nonce: Nonce,
         id: AcmeAccountId,
     ) -> Result<Option<Party>, ServiceError> {
-        let Memory::Store(counter) = &self.kernel.nonces.memory else {
+        let Memory::Store(shared) = &self.kernel.nonces.memory else {
             self.take_nonce(nonce).await?;
             return Ok(self.kernel.store.peek(move |tx| tx.party(id)).await?);
         };
-        let claim = NonceClaim { nonce: nonce.text, expires_at: nonce.ends, account: id };
-        match counter.take(&self.kernel.store, claim).await? {
+        let generation = nonce.generation();
+        let claim = NonceClaim { nonce: nonce.text, expires_at: nonce.ends, generation, account: id };
+        match shared.counter.take(&self.kernel.store, claim).await? {
             Redeemed::By(party) => Ok(party?),
             Redeemed::Before => Err(USED.into()),
+            Redeemed::Outdated(current) => Err(self.outdated(shared, current).await),
         }
+    }
+
+    /// Refuses a nonce of an earlier generation, after seeing to it that the nonce which comes with the refusal is of the
+    /// current one. If there is none yet, this node starts it.
+    async fn outdated(&self, shared: &Shared, current: Option<i64>) -> ServiceError {
+        let current = match current {
+            Some(current) => current,
+            None => match start_generation(&self.kernel.store, self.kernel.entropy.as_ref()).await {
+                Ok(started) => started,
+                Err(error) => return error.into(),
+            },
+        };
+        if shared.generation.swap(current, Ordering::Relaxed) != current {
+            tracing::info!("the database has recovered; earlier nonces are refused");
+        }
+        OUTDATED.into()
     }
 
     /// Forgets used nonces that are too old to be taken again; says how many.
@@ -181,7 +229,7 @@ mod tests {
     }
 
     fn both(byte: u8) -> [Nonces; 2] {
-        [Nonces::of_many(key(byte)), Nonces::of_one(key(byte), &Sevens)]
+        [Nonces::of_many(key(byte), -7), Nonces::of_one(key(byte), &Sevens)]
     }
 
     const NOW: Timestamp = Timestamp::from_secs(1_800_000_000);
@@ -215,7 +263,8 @@ mod tests {
     fn a_process_takes_its_own_nonces_and_many_nodes_each_others() {
         let (one, other) = (Nonces::of_one(key(1), &Sevens), Nonces::of_one(key(1), &Eights));
         assert!(other.check(&one.make(&Sevens, NOW), NOW).is_err());
-        let (one, other) = (Nonces::of_many(key(1)), Nonces::of_many(key(1)));
-        assert!(other.check(&one.make(&Sevens, NOW), NOW).is_ok());
+        let (one, other) = (Nonces::of_many(key(1), i64::MIN), Nonces::of_many(key(1), 8));
+        let nonce = other.check(&one.make(&Sevens, NOW), NOW).ok().unwrap();
+        assert_eq!(nonce.generation(), i64::MIN, "the database compares");
     }
 }

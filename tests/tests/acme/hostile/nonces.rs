@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chancery_jose::base64url;
+use chancery_testkit::Address;
 use chancery_tests::{World, on_both_databases, settings};
 use http::Method;
 use serde_json::json;
@@ -97,5 +98,43 @@ mod nodes {
         // That of the registration, and this one.
         assert_eq!(world.services.acme.sweep().await.unwrap(), 2);
         refused(&client.send(&url, header, b"").await, 400, "badNonce", "too old");
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn no_nonce_from_before_a_recovery_of_the_database_is_taken() {
+        let Some(world) = World::postgres().await else { return };
+        let (_, _, mut client) = stage(&world).await;
+        let node = world.another_node(settings(), Vec::new()).await;
+        let (account, new_account) = (client.kid.clone().unwrap(), client.url("newAccount"));
+        let of_account = client.header(&account).await;
+        let of_key =
+            with(client.header(&new_account).await, json!({"kid": null, "jwk": client.key.public().to_value()}));
+        let requests =
+            [(&account, of_account, b"".as_slice()), (&new_account, of_key, br#"{"onlyReturnExisting": true}"#)];
+        for (url, header, payload) in &requests {
+            client.send(url, header.clone(), payload).await.expect(200);
+        }
+        forget_redeemed(&world);
+        for reached in [world.stranger(), node.stranger()] {
+            client = client.speaking_to(reached);
+            for (url, header, payload) in &requests {
+                let reply = client.send(url, header.clone(), payload).await;
+                refused(&reply, 400, "badNonce", "the database has recovered");
+                // The first nonce that comes with a refusal is good.
+                let fresh = json!({"nonce": reply.header("replay-nonce").unwrap()});
+                client.send(url, with(header.clone(), fresh), payload).await.expect(200);
+            }
+        }
+    }
+
+    /// What PostgreSQL does to its tables when it recovers, if it had lost every nonce that was redeemed.
+    fn forget_redeemed(world: &World) {
+        let Address::Postgres(address) = world.store.address() else { panic!("it is PostgreSQL") };
+        let forget = "TRUNCATE acme_nonce_generation; TRUNCATE acme_nonces";
+        // The driver blocks, which it may not do on a thread of a runtime.
+        let forgotten = std::thread::spawn(move || {
+            postgres::Client::connect(&address, postgres::NoTls).unwrap().batch_execute(forget).unwrap();
+        });
+        forgotten.join().unwrap();
     }
 }

@@ -1,0 +1,1 @@
+-- Nothing: on SQLite the one process that serves remembers in memory which nonces were redeemed.
