@@ -31,6 +31,9 @@ pub enum StoreError {
     /// The address of the database cannot be understood.
     #[error("{0}")]
     Url(String),
+    /// Others than its owner can access a file of the database, and that cannot be changed.
+    #[error("{0}")]
+    Exposed(String),
     /// Anything else: a mistake of ours, or a full disk.
     #[error("database error: {0}")]
     Database(String),
@@ -49,6 +52,7 @@ impl StoreError {
             | Self::NewerSchema { .. }
             | Self::OlderSchema { .. }
             | Self::Url(_)
+            | Self::Exposed(_)
             | Self::Database(_) => false,
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chancery_domain::Timestamp;
 
-use crate::engine::{DatabaseUrl, Facts, PostgresPool, SqlitePool, facts, sqlite_copy};
+use crate::engine::{DatabaseUrl, Facts, PostgresPool, SqlitePool, facts, private_file, sqlite_copy};
 use crate::error::StoreError;
 use crate::migrate::{self, Applied};
 use crate::tx::Tx;
@@ -204,6 +204,11 @@ impl Store {
     /// Copies a SQLite file that nobody looks after, with what may still be in the log beside it.
     pub fn copy_file(from: &Path, to: &Path) -> Result<(), StoreError> {
         sqlite_copy::copy(from, to)
+    }
+
+    /// Takes access to a SQLite database, and to the files that SQLite keeps beside it, from everybody but their owner.
+    pub fn protect_files(path: &Path) -> Result<(), StoreError> {
+        private_file::protect(path)
     }
 
     /// Ends the use of a SQLite file: when this is done, all of it is in the one file, on the disk, and nobody has it open.

@@ -1,7 +1,7 @@
 //! Puts the parts of an installation together: keys, store, use cases.
 
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt};
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 
 use chancery_dcv::Validator;
@@ -68,7 +68,6 @@ impl Installation {
             self.require_database()?;
         }
         self.require_one_name()?;
-        self.make_private();
         Store::open(&self.database, options).map_err(|error| self.not_opened(error))
     }
 
@@ -103,14 +102,6 @@ impl Installation {
                  --in-place {place}`"
             ),
         }))
-    }
-
-    /// Makes the file of a database that is still to be filled: SQLite would let everybody read what it makes. A path
-    /// that cannot be made is told when it is opened.
-    pub fn make_private(&self) {
-        if let DatabaseUrl::Sqlite(path) = &self.database {
-            let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-        }
     }
 
     /// Keeps a second service away from a SQLite database for as long as the answer is kept: each would remember by itself
@@ -152,7 +143,7 @@ impl Installation {
             (_, StoreError::Unavailable(_)) => {
                 Failure::failed(said).advise("check that the server runs and that the URL is right")
             }
-            (_, StoreError::Url(_)) => Failure::usage(said),
+            (_, StoreError::Url(_) | StoreError::Exposed(_)) => Failure::usage(said),
             (_, StoreError::Corrupt(_) | StoreError::Damaged(_)) => {
                 Failure::failed(said).advise("is it a database of this service at all?")
             }

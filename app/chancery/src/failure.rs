@@ -135,7 +135,10 @@ impl From<LogError> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::NewerSchema { .. } | StoreError::OlderSchema { .. } | StoreError::Url(_) => Self::usage(error),
+            StoreError::NewerSchema { .. }
+            | StoreError::OlderSchema { .. }
+            | StoreError::Url(_)
+            | StoreError::Exposed(_) => Self::usage(error),
             StoreError::Unavailable(_) => Self::failed(error).advise("check that the database can be reached"),
             StoreError::Stale { .. }
             | StoreError::Unknown(_)

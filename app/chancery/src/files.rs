@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use chancery_domain::Secret;
@@ -16,6 +16,46 @@ const MOST_LINKS: u32 = 40;
 pub fn private_folder(path: &Path) -> Result<(), Failure> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|error| unwritable("create the folder", path, &error))
+}
+
+/// Makes a folder for unfinished files, which only its owner can enter. One that an earlier attempt left behind is used
+/// again; any other is refused, since somebody could read or replace what is in it.
+pub fn working_folder(path: &Path) -> Result<(), Failure> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => return made.map_err(|error| unwritable("create the folder", path, &error)),
+    }
+    let found = fs::symlink_metadata(path).map_err(|error| unwritable("look at", path, &error))?;
+    if found.is_dir() && found.uid() == own_user() && found.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    let taken = Failure::usage(format!("{} is there already, and is not a folder of this user alone", path.display()));
+    Err(taken.advise("remove it"))
+}
+
+/// Requires that nobody but this user can change what is in a folder: whoever can could replace what is written there.
+pub fn require_own_folder(path: &Path) -> Result<(), Failure> {
+    let found = fs::metadata(path).map_err(|error| unwritable("look at", path, &error))?;
+    let (owner, user, mode) = (found.uid(), own_user(), found.mode() & 0o7777);
+    let shown = path.display();
+    if owner != user {
+        return Err(Failure::usage(format!("{shown} belongs to user {owner}, and this is user {user}"))
+            .advise("run this as that user, or name a folder of this user (mkdir -m 700 FOLDER)"));
+    }
+    if mode & 0o022 != 0 {
+        return Err(Failure::usage(format!("others can write to {shown} (mode {mode:04o})"))
+            .advise(format!("run `chmod go-w {shown}`, or name another folder (mkdir -m 700 FOLDER)")));
+    }
+    Ok(())
+}
+
+/// Creates a file that only its owner can read or write, from its first byte on; an error if the name is taken.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
 }
 
 /// The file that a path leads to, by whatever links; it need not be there. Two names of one file give the same.
@@ -115,6 +155,55 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    fn folder_with(mode: u32, place: &Path) -> PathBuf {
+        let folder = place.join(format!("{mode:o}"));
+        fs::create_dir(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_to_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        for mode in [0o700, 0o755, 0o2750] {
+            require_own_folder(&folder_with(mode, place.path())).unwrap();
+        }
+        for mode in [0o770, 0o707, 0o1777] {
+            let folder = folder_with(mode, place.path());
+            let said = require_own_folder(&folder).unwrap_err().to_string();
+            let advice = format!("chmod go-w {}", folder.display());
+            assert!(said.contains(&format!("mode {mode:04o}")) && said.contains(&advice), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_folder_of_another_user_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        // Only root can give a folder away.
+        if std::os::unix::fs::chown(place.path(), Some(own_user() + 1), None).is_err() {
+            return;
+        }
+        let said = require_own_folder(place.path()).unwrap_err().to_string();
+        assert!(said.contains(&format!("belongs to user {}", own_user() + 1)), "{said}");
+    }
+
+    #[test]
+    fn unfinished_files_are_in_a_folder_of_their_own() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("made");
+        for _ in 0..2 {
+            working_folder(&folder).unwrap();
+            assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+        }
+        let (file, link) = (place.path().join("file"), place.path().join("link"));
+        fs::write(&file, "").unwrap();
+        symlink(&folder, &link).unwrap();
+        for taken in [folder_with(0o750, place.path()), folder_with(0o701, place.path()), file, link] {
+            let said = working_folder(&taken).unwrap_err().to_string();
+            assert!(said.contains("is there already") && said.ends_with("remove it"), "{said}");
+        }
+    }
 
     #[test]
     fn every_name_of_a_file_leads_to_it_also_where_it_is_gone() {

@@ -4,6 +4,7 @@ pub(crate) mod facts;
 mod lost_log;
 mod open_file;
 mod postgres;
+pub(crate) mod private_file;
 mod sqlite;
 pub(crate) mod sqlite_copy;
 mod tls;

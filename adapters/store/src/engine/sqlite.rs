@@ -21,6 +21,7 @@ use super::enqueue;
 use super::facts::open_untouched;
 use super::lost_log;
 use super::open_file::OpenFile;
+use super::private_file;
 use super::sqlite_copy;
 use super::trouble::{Told, Trouble};
 
@@ -139,8 +140,10 @@ fn open_writer(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Opens a connection on which every commit waits for the disk.
+/// Opens a connection on which every commit waits for the disk. The files are made their owner's alone.
 pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
+    private_file::create_if_missing(path);
+    private_file::protect(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     settle(&mut connection)?;

@@ -1,6 +1,7 @@
 //! Whole SQLite databases: copied while in use, looked through, and closed into one file.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use rusqlite::backup::StepResult;
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::facts::open_untouched;
+use super::private_file;
 use super::sqlite::{open, open_reader};
 use crate::error::StoreError;
 
@@ -20,10 +22,23 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Copies the database through SQLite's own backup, in one step and so from one snapshot: writers need not stop, and
 /// a copy in several steps would begin again after each of their commits. The copy knows the time it was made.
 pub(crate) fn backup(from: &Path, to: &Path, now: i64) -> Result<(), StoreError> {
-    if to.exists() {
-        return Err(StoreError::Url(format!("{} exists already; name a new file", to.display())));
-    }
-    let copied = copy(from, to).and_then(|()| stamp(to, now));
+    create_copy(from, to, |to| stamp(to, now))
+}
+
+/// Copies without a mark, for a copy that is going to take the place of the database.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
+    create_copy(from, to, |_| Ok(()))
+}
+
+/// Copies into a new file that only its owner can read, and finishes it. What fails leaves no file behind.
+fn create_copy(from: &Path, to: &Path, finish: impl FnOnce(&Path) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    let source = open_reader(from)?;
+    // Created here, because SQLite would give it the mode that the umask leaves.
+    private_file::create_new(to).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => StoreError::Url(format!("{} exists already; name a new file", to.display())),
+        _ => StoreError::Unavailable(format!("cannot create {}: {error}", to.display())),
+    })?;
+    let copied = copy_pages(&source, to).and_then(|()| finish(to));
     if copied.is_err() {
         // Half a copy is worse than none, and would be in the way of the next.
         drop(fs::remove_file(to));
@@ -31,11 +46,9 @@ pub(crate) fn backup(from: &Path, to: &Path, now: i64) -> Result<(), StoreError>
     copied
 }
 
-/// Copies without a mark, for a copy that is going to take the place of the database.
-pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
-    let source = open_reader(from)?;
+fn copy_pages(source: &Connection, to: &Path) -> Result<(), StoreError> {
     let mut target = Connection::open(to)?;
-    let backup = rusqlite::backup::Backup::new(&source, &mut target)?;
+    let backup = rusqlite::backup::Backup::new(source, &mut target)?;
     match backup.step(-1)? {
         StepResult::Done => Ok(()),
         unfinished => Err(StoreError::Unavailable(format!("the database could not be copied now ({unfinished:?})"))),

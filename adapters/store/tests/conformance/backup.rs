@@ -1,5 +1,6 @@
 //! Copies of a SQLite database that is in use; PostgreSQL has its own ways.
 
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -9,6 +10,23 @@ use chancery_testkit::{Builders, TestStore};
 
 const NOW: Timestamp = Timestamp::from_secs(1_800_000_000);
 const BEFORE: usize = 2000;
+
+/// The umask lets others read what a program creates without saying more.
+#[test]
+fn a_copy_is_its_owners_alone_from_its_first_byte() {
+    let store = TestStore::sqlite();
+    let chancery_testkit::Address::Sqlite(database) = store.address() else { unreachable!("it was made so") };
+    let directory = tempfile::tempdir().unwrap();
+    let [backup, copy] = ["backup.db", "copy.db"].map(|name| directory.path().join(name));
+    Store::backup(&database, &backup, NOW).unwrap();
+    Store::copy_file(&database, &copy).unwrap();
+    for path in [&database, &backup, &copy] {
+        // Nothing changes the mode of a copy after it is created.
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, 0o600, "{}", path.display());
+    }
+    let again = Store::copy_file(&database, &copy);
+    assert!(matches!(again, Err(StoreError::Url(_))), "a file that is there is not written to: {again:?}");
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_copy_made_under_load_is_complete_and_opens() {

@@ -1,5 +1,4 @@
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use chancery_domain::{Action, Clock};
@@ -11,7 +10,7 @@ use serde_json::json;
 use super::context::quiet;
 use super::noting::{note, untold};
 use crate::failure::Failure;
-use crate::files::{beside, hold, private_folder, remove, unwritable};
+use crate::files::{beside, folder_of, hold, remove, require_own_folder, unwritable, working_folder};
 use crate::installation::Kek;
 use crate::print::{Printer, record};
 use crate::target::Target;
@@ -70,8 +69,9 @@ fn copy(database: &Path, to: &Path) -> Result<(), Failure> {
         return Err(exists.advise("name a new file"));
     }
     require_folder(to)?;
+    require_own_folder(folder_of(to))?;
     let folder = beside(to, ".partial");
-    private_folder(&folder)?;
+    working_folder(&folder)?;
     let Some(_held) = hold(&folder.join("lock"))? else {
         return Err(Failure::usage(format!("another backup is being written to {}", to.display()))
             .advise("wait for it, or name another file"));
@@ -82,7 +82,6 @@ fn copy(database: &Path, to: &Path) -> Result<(), Failure> {
     let copied = Store::backup(database, &draft, SystemClock.now()).map_err(|error| not_copied(error, to));
     let placed = copied.and_then(|()| {
         let place = || {
-            fs::set_permissions(&draft, fs::Permissions::from_mode(0o600))?;
             fs::File::open(&draft)?.sync_all()?;
             // A link fails if the name was taken meanwhile, where a rename would replace what is there.
             fs::hard_link(&draft, to)

@@ -1,9 +1,8 @@
 //! Putting a backup in the place of a database, or making fit for service one that was put there by other tools.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use chancery_domain::{Clock, Timestamp};
 use chancery_machine::SystemClock;
@@ -14,7 +13,7 @@ use clap::Args;
 use super::context::{Context, quiet};
 use crate::config::span;
 use crate::failure::Failure;
-use crate::files::{behind_links, beside, folder_of, private_folder, unwritable};
+use crate::files::{behind_links, beside, create_private, folder_of, private_folder, unwritable, working_folder};
 use crate::installation::{Installation, Kek};
 use crate::print::{Printer, record};
 use crate::target::Target;
@@ -104,7 +103,7 @@ fn put_back(
     // Everything is done to a copy that nobody sees: what goes wrong leaves all as it was.
     let folder = beside(path, ".restoring");
     let _ = fs::remove_dir_all(&folder);
-    private_folder(&folder)?;
+    working_folder(&folder)?;
     let draft = folder.join("restored.db");
     let replaced = highest_number(path, &installation);
     let prepared = prepare(target, installation, from, &draft, args.trust_clock, replaced);
@@ -134,16 +133,19 @@ fn prepare(
     let file = behind_links(from);
     let copied = match beside(&file, "-wal").exists() {
         true => Store::copy_file(&file, draft).map_err(|error| error.to_string()),
-        false => fs::copy(&file, draft).map(drop).map_err(|error| error.to_string()),
+        false => copy_file(&file, draft).map_err(|error| error.to_string()),
     };
     copied.map_err(|error| Failure::failed(format!("cannot copy {}: {error}", from.display())))?;
-    fs::set_permissions(draft, fs::Permissions::from_mode(0o600))
-        .map_err(|error| unwritable("change the mode of", draft, &error))?;
     require_sound(draft).map_err(|failure| Failure::failed(format!("{}: {failure}", from.display())))?;
     let copy = Installation { database: DatabaseUrl::Sqlite(draft.to_owned()), ..installation };
     let settled = settle(target, copy, &from.display().to_string(), trust_clock, replaced)?;
     Store::close_file(draft).map_err(|error| Failure::failed(format!("cannot finish {}: {error}", draft.display())))?;
     Ok(settled)
+}
+
+/// Unlike [`fs::copy`], it does not give the copy the mode of what is copied.
+fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
+    io::copy(&mut fs::File::open(from)?, &mut create_private(to)?).map(drop)
 }
 
 struct Settled {
@@ -241,8 +243,9 @@ fn require_sound(path: &Path) -> Result<(), Failure> {
 }
 
 /// Gives a database and the files that belong to it a name that nothing has. What was the database stays one, under the
-/// new name.
+/// new name, for its owner alone.
 fn move_aside(path: &Path, now: Timestamp) -> Result<PathBuf, Failure> {
+    Store::protect_files(path)?;
     let aside = free_name(path, now);
     let names = PARTS.map(|part| (beside(path, part), beside(&aside, part)));
     let parts: Vec<_> = names.into_iter().filter(|(old, _)| old.exists()).collect();

@@ -127,7 +127,6 @@ fn refuse_a_second_keyring(installation: &Installation, store: &Store) -> Result
 pub fn migrate(target: &Target) -> Result<(), Failure> {
     let installation = target.find()?;
     installation.require_one_name()?;
-    installation.make_private();
     // Opening says more about what is wrong than migrating does.
     let applied =
         Store::migrate(&installation.database, &installation.store).map_err(|error| installation.not_opened(error))?;

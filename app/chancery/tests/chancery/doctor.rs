@@ -235,6 +235,9 @@ fn files_that_others_can_read_are_told() {
     let patient = Patient::well();
     fs::set_permissions(patient.file("chancery.db"), fs::Permissions::from_mode(0o644)).unwrap();
     patient.doctor().only("problem", "permissions", "chmod 600");
+    fs::set_permissions(patient.file("chancery.db"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::set_permissions(patient.configured.folder.path(), fs::Permissions::from_mode(0o770)).unwrap();
+    patient.doctor().only("warning", "permissions", "chmod go-w");
 }
 
 #[test]

@@ -475,12 +475,14 @@ fn a_backup_makes_no_folders_and_minds_no_leftovers() {
     assert!(configured.run(&["backup", "--to", &named]).line(2).contains("names a folder"));
     assert!(!folder.join("new").exists());
     // As one leaves it that was killed.
-    fs::create_dir(folder.join("copy.db.partial")).unwrap();
-    fs::write(folder.join("copy.db.partial/backup.db"), "half").unwrap();
+    let partial = folder.join("copy.db.partial");
+    fs::create_dir(&partial).unwrap();
+    fs::set_permissions(&partial, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::write(partial.join("backup.db"), "half").unwrap();
     let copy = folder.join("copy.db");
     let done = configured.run(&["backup", "--to", copy.to_str().unwrap()]);
     assert_eq!(done.code, 0, "{done:?}");
-    assert!(!folder.join("copy.db.partial").exists());
+    assert!(!partial.exists());
 }
 
 #[test]

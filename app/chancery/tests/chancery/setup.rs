@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::process::Command;
 
 use chancery_testkit::postgres::TestDatabase;
@@ -138,6 +139,54 @@ fn a_backup_is_whole_private_and_never_overwrites() {
 }
 
 #[test]
+fn a_backup_is_not_written_where_others_could_replace_it() {
+    let configured = Configured::initialised("");
+    let folder = configured.folder.path().join("shared");
+    fs::create_dir(&folder).unwrap();
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let back_up = || configured.run(&["backup", "--to", folder.join("copy.db").to_str().unwrap()]);
+    let content = || fs::read_dir(&folder).unwrap().count();
+    mode(&folder, 0o775);
+    let refused = back_up();
+    assert!(refused.line(2).contains(&format!("chmod go-w {}", folder.display())), "{refused:?}");
+    assert_eq!(content(), 0);
+    mode(&folder, 0o755);
+    // A folder that somebody else has put where unfinished backups are, to read or replace them.
+    let partial = folder.join("copy.db.partial");
+    fs::create_dir(&partial).unwrap();
+    mode(&partial, 0o777);
+    let refused = back_up();
+    assert!(refused.line(2).contains("is not a folder of this user alone; remove it"), "{refused:?}");
+    assert_eq!((content(), fs::read_dir(&partial).unwrap().count()), (1, 0));
+    fs::remove_dir(&partial).unwrap();
+    assert_eq!(back_up().code, 0);
+    assert_eq!(content(), 1);
+}
+
+#[test]
+fn access_by_others_to_a_database_is_taken_away() {
+    let configured = Configured::initialised("");
+    let files = ["chancery.db", "chancery.db-wal", "chancery.db-shm"].map(|name| configured.folder.path().join(name));
+    let modes = || files.each_ref().map(|file| fs::metadata(file).unwrap().permissions().mode() & 0o7777);
+    let loosen = || files.iter().for_each(|file| fs::set_permissions(file, fs::Permissions::from_mode(0o664)).unwrap());
+    let mut serving = configured.serve();
+    assert_eq!(modes(), [0o600; 3]);
+    loosen();
+    assert_eq!(configured.run(&["reseller", "list"]).code, 0);
+    assert_eq!(modes(), [0o600; 3]);
+    loosen();
+    serving.process.signal("KILL");
+    serving.process.ended();
+    let serving = configured.serve();
+    assert_eq!(modes(), [0o600; 3]);
+    let log = serving.process.log();
+    let warned = |file: &Path| {
+        log.lines().any(|line| line.contains("mode tightened") && line.contains(&format!("{}\"", file.display())))
+    };
+    assert!(files.iter().all(|file| warned(file)), "{log}");
+}
+
+#[test]
 fn a_backup_makes_no_folder() {
     let configured = Configured::initialised("");
     let unmounted = configured.folder.path().join("unmounted");
@@ -156,7 +205,7 @@ fn a_backup_tells_which_disk_is_full() {
     let disk = configured.folder.path().join("disk");
     fs::create_dir(&disk).unwrap();
     // Smaller than any database.
-    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&disk).output();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs"]).arg(&disk).output();
     if !mounted.is_ok_and(|mounted| mounted.status.success()) {
         eprintln!("skipped: nothing can be mounted here");
         return;

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 
 use super::finding::Report;
 use crate::config::span::roughly;
+use crate::files::{behind_links, beside, folder_of};
 use crate::installation::{Installation, Kek, Place, Validation};
 
 const MEGABYTE: u64 = 1024 * 1024;
@@ -29,6 +30,7 @@ pub(super) fn look(installation: &Installation, now: Timestamp, report: &mut Rep
     if let DatabaseUrl::Sqlite(path) = &installation.database {
         look_at_disk(path, report);
         look_at_writing(path, report);
+        look_at_folder(path, report);
     }
     look_at_limit(installation, report);
     look_at_files(installation, report);
@@ -65,6 +67,17 @@ fn look_at_writing(path: &Path, report: &mut Report) {
     let advice = "run this as the user that the service runs as; give that user the files (chown, chmod u+w), or mount \
                   the disk so that it can be written";
     report.problem("permissions", format!("this user cannot write {refused}: nothing can be issued"), advice);
+}
+
+/// Whoever can write to the folder of a database can replace it.
+fn look_at_folder(path: &Path, report: &mut Report) {
+    let file = behind_links(path);
+    let Ok(mode) = fs::metadata(folder_of(&file)).map(|folder| folder.mode() & 0o7777) else { return };
+    if mode & 0o022 != 0 {
+        let folder = folder_of(&file).display();
+        let what = format!("others can write to {folder}, where the database is (mode {mode:04o}), and replace it");
+        report.warn("permissions", what, format!("chmod go-w {folder}"));
+    }
 }
 
 /// What has to be written where a database is, and how; some of it may not be there yet.
@@ -164,7 +177,10 @@ fn confidential(installation: &Installation) -> Vec<(PathBuf, &'static str)> {
         files.push((path.clone(), "the key-encryption keys"));
     }
     match (&installation.database, &installation.place) {
-        (DatabaseUrl::Sqlite(path), _) => files.push((path.clone(), "the database")),
+        (DatabaseUrl::Sqlite(path), _) => {
+            let file = behind_links(path);
+            files.extend(["", "-wal", "-shm"].map(|part| (beside(&file, part), "the database")));
+        }
         (DatabaseUrl::Postgres(address), Place::Configuration(path)) if address.has_password() => {
             // It may come from the environment instead.
             let text = fs::read_to_string(path).unwrap_or_default();
