@@ -69,6 +69,14 @@ impl TestDatabase {
         &self.url
     }
 
+    /// Runs statements as the server's superuser; an error is what the server said.
+    ///
+    /// # Errors
+    /// When the server refuses a statement; those before it are not kept either.
+    pub fn execute(&self, statements: &str) -> Result<(), String> {
+        execute(&self.url, statements)
+    }
+
     /// The database's name: lower-case letters, digits and underscores.
     pub fn name(&self) -> &str {
         &self.name

@@ -18,6 +18,7 @@ mod refusals;
 mod relying;
 mod restoring;
 mod revoking_many;
+mod roles;
 mod serve;
 mod service;
 mod setup;
