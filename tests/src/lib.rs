@@ -1,6 +1,7 @@
 //! The whole service in one process, for tests that speak to it as its users do.
 
 mod acme;
+mod copies;
 mod csr;
 mod issuing;
 mod logs;

@@ -60,6 +60,7 @@ migrations! {
     18 "0018_preferred_chains";
     19 "0019_recovered_certificates";
     20 "0020_nonce_generation";
+    21 "0021_batches";
 }
 
 /// A step that was just done.

@@ -112,7 +112,15 @@ impl Connection {
         for statement in std::mem::take(&mut self.obsolete) {
             self.session.forget(&statement);
         }
-        Transaction { connection: self, kind, begun: false, refused: false, kept: Vec::new(), foreseen: Vec::new() }
+        Transaction {
+            connection: self,
+            kind,
+            begun: false,
+            refused: false,
+            kept: Vec::new(),
+            foreseen: Vec::new(),
+            changed: 0,
+        }
     }
 
     /// Ends a transaction that lingers, for want of a next one.
@@ -182,6 +190,8 @@ pub(crate) struct Transaction<'a> {
     refused: bool,
     kept: Vec<Kept>,
     foreseen: Vec<Foreseen>,
+    /// Rows that were inserted, changed and deleted so far.
+    changed: u64,
 }
 
 /// A write that was kept back.
@@ -298,6 +308,9 @@ impl Transaction<'_> {
         let patience = if several { ANSWER_ALL } else { ANSWER };
         match self.connection.exchange(&all, patience) {
             Ok(mut answers) => {
+                // A guarded update answers as a question does, and has changed one row.
+                let guarded = kept.iter().filter(|kept| kept.stale.is_some()).count() as u64;
+                self.changed += guarded + answers.iter().map(|answer| answer.changed).sum::<u64>();
                 let ahead = answers.split_off((before + last.len()).min(answers.len()));
                 let foreseen = self.foreseen.iter_mut().filter(|foreseen| foreseen.answer.is_none());
                 for (foreseen, answer) in foreseen.zip(ahead) {
@@ -336,10 +349,10 @@ impl Transaction<'_> {
         lingering.into_iter().chain(begin).collect()
     }
 
-    /// Sends what was kept back and the commit together.
-    pub(crate) fn commit(mut self) -> Result<(), NotCommitted> {
+    /// Sends what was kept back and the commit together; gives how many rows were changed.
+    pub(crate) fn commit(mut self) -> Result<u64, NotCommitted> {
         if self.kind == Kind::Alone || (!self.begun && self.kept.is_empty()) {
-            return Ok(());
+            return Ok(self.changed);
         }
         // Where nothing was asked yet: should the connection have died while it was idle, then this fails and nothing is in
         // doubt, where a commit behind it would be.
@@ -353,7 +366,7 @@ impl Transaction<'_> {
         // The command tag decides, whatever came after it: an error, or the end of the connection.
         if let Some(answer) = answers.iter().flatten().next() {
             return match answer.committed {
-                true => Ok(()),
+                true => Ok(self.changed),
                 false => Err(NotCommitted::Refused(Error::rolled_back().into())),
             };
         }

@@ -9,6 +9,7 @@ use chancery_domain::Timestamp;
 use crate::engine::{DatabaseUrl, Facts, PostgresPool, SqlitePool, facts, private_file, sqlite_copy};
 use crate::error::StoreError;
 use crate::migrate::{self, Applied};
+use crate::peaks::WritePeaks;
 use crate::tx::Tx;
 use crate::unit::{Errand, Kind, Reply, Settled, Unit, pack, unpack};
 
@@ -156,6 +157,14 @@ impl Store {
         match self.backend.as_ref() {
             Backend::Sqlite(pool) => pool.waiting(),
             Backend::Postgres(pool) => pool.waiting(),
+        }
+    }
+
+    /// The largest write transactions since this was called last.
+    pub fn take_write_peaks(&self) -> WritePeaks {
+        match self.backend.as_ref() {
+            Backend::Sqlite(pool) => pool.take_peaks(),
+            Backend::Postgres(pool) => pool.take_peaks(),
         }
     }
 

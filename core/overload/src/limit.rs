@@ -108,6 +108,8 @@ limits! {
     ListReads = "list-reads", FairPermits, per "reseller", of "lists read at the same time";
     /// Orders of one account that are neither finalized, cancelled nor expired.
     OpenOrders = "open-orders-per-account", Cap, per "account", of "open orders";
+    /// Account groups of one reseller.
+    Groups = "groups-per-reseller", Cap, per "reseller", of "account groups";
     /// Policies of one reseller.
     Policies = "policies-per-reseller", Cap, per "reseller", of "policies";
     /// Policies assigned to one account group.

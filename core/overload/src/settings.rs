@@ -25,6 +25,8 @@ pub struct Caps {
     pub failures_to_pause: u32,
     /// Open orders of an account.
     pub open_orders: u32,
+    /// Account groups of a reseller.
+    pub groups: u32,
     /// Policies of a reseller.
     pub policies: u32,
     /// CSV exports of a reseller in progress on a node.
@@ -34,9 +36,10 @@ pub struct Caps {
 impl Caps {
     /// The caps that are on, each with its maximum.
     pub fn configured(&self) -> Vec<(Limit, u32)> {
-        let Self { failures_to_pause, open_orders, policies, downloads } = *self;
+        let Self { failures_to_pause, open_orders, groups, policies, downloads } = *self;
         let caps = [
             (Limit::OpenOrders, open_orders),
+            (Limit::Groups, groups),
             (Limit::Policies, policies),
             (Limit::PausedNames, failures_to_pause),
             (Limit::Exports, downloads),
@@ -47,7 +50,8 @@ impl Caps {
 
 impl Default for Caps {
     fn default() -> Self {
-        Self { failures_to_pause: 100, open_orders: 10_000, policies: 1000, downloads: 8 }
+        // A group for each customer is common, so there may be as many groups as an account may have open orders.
+        Self { failures_to_pause: 100, open_orders: 10_000, groups: 10_000, policies: 1000, downloads: 8 }
     }
 }
 

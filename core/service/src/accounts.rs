@@ -7,18 +7,18 @@ use chancery_domain::{
     Account, AccountChange, AccountId, Action, EabCredential, EabTerms, EmailAddress, ExternalId, Group, GroupId, Kid,
     Metadata, Order, Page, PageRequest, Scope, Secret, Timestamp,
 };
-use chancery_store::{AccountFilter, OrdersOf, Tx};
+use chancery_store::{AccountFilter, Tx};
 use serde_json::{Value, json};
 
 use crate::account_lookup::AccountLookup;
 use crate::caller::Caller;
+use crate::cascades::{self, Cascade};
 use crate::credentials::{CredentialDetails, Minted, detail, mint};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::Kernel;
+use crate::members::MOST_GROUPS;
 use crate::once::{Once, Outcome};
-use crate::telling;
-use crate::termination;
 
 /// What a new account is to be.
 #[derive(Clone, Debug)]
@@ -165,50 +165,29 @@ impl Accounts {
             .await
     }
 
-    /// Terminates the account: its credentials are revoked, it leaves its groups, and its open orders are cancelled,
-    /// all at once. Where there are very many orders or certificates, most of them are ended before, a few at a time, so
-    /// that nobody else waits; who is cut off in between asks again.
+    /// Terminates the account. From then on nothing more can be had for it, and its groups, open orders and credentials end
+    /// with it, in batches: most are done by the time this returns.
     pub async fn terminate(&self, caller: &Caller, id: AccountId, ending: Ending) -> Result<(), ServiceError> {
         caller.require(Scope::WriteAccount)?;
-        let ended = termination::end_most(&self.kernel, caller, id, ending).await?;
         let (kernel, by) = (self.kernel.clone(), caller.clone());
-        let cancelled = self
-            .kernel
-            .store
-            .write(move |tx| {
-                let now = kernel.now();
-                // Groups and orders before accounts, as everybody does, so that no two units wait for each other.
-                tx.claim_groups_of_account(id)?;
-                let open = tx.lock_open_orders(OrdersOf::Account(id), now, u32::MAX)?;
-                let before = claim_live(tx, &by, id)?;
-                let after = before.clone().terminate(now)?;
-                tx.save_account(&after)?;
-                // In the order in which others hold them.
-                tx.revoke_acme_accounts(id, now)?;
-                tx.revoke_credentials(id, now)?;
-                tx.remove_memberships(id, now)?;
-                drop(open);
-                // Read again: since the account was claimed, no order can have come.
-                let rest = tx.lock_open_orders(OrdersOf::Account(id), now, u32::MAX)?;
-                let cancelled = termination::cancel(&kernel, tx, &by, rest, OrdersOf::Account(id))?;
-                let mut revoked = ended.revoked;
-                if ending.revoke_certificates {
-                    revoked += termination::revoke(&kernel, tx, &by, id, u32::MAX)?;
-                }
-                // Last, for others who begin or end a pause wait for it.
-                tx.forget_failures_of(id)?;
-                let detail = json!({
-                    "before": describe(&before),
-                    "after": describe(&after),
-                    "revokeCertificates": ending.revoke_certificates,
-                    "cancelledOrders": ended.cancelled + cancelled.len(),
-                    "revokedCertificates": revoked,
-                });
-                kernel.audit(tx, &by, Action::AccountTerminate, id, &detail)?;
-                Ok::<_, ServiceError>(cancelled)
-            })
-            .await?;
-        telling::cancelled(caller, &cancelled, termination::because(OrdersOf::Account(id)));
+        let terminate = move |tx: &mut Tx<'_>| {
+            let now = kernel.now();
+            let before = claim_live(tx, &by, id)?;
+            let after = before.clone().terminate(now)?;
+            tx.save_account(&after)?;
+            tx.revoke_root_credential(id, now)?;
+            let detail = json!({
+                "before": describe(&before),
+                "after": describe(&after),
+                "revokeCertificates": ending.revoke_certificates,
+            });
+            kernel.audit(tx, &by, Action::AccountTerminate, id, &detail)?;
+            let revoke_certificates = ending.revoke_certificates;
+            let cascade = Cascade::TerminateAccount { account: id, revoke_certificates };
+            kernel.enqueue_cascade(tx, &by, &cascade, now)
+        };
+        let cascade = self.kernel.store.write(terminate).await?;
+        cascades::begin(&self.kernel, caller.reseller, vec![cascade]).await;
         Ok(())
     }
 }
@@ -221,6 +200,10 @@ pub(crate) fn claim_live(tx: &mut Tx<'_>, caller: &Caller, id: AccountId) -> Res
 
 fn create(kernel: &Kernel, tx: &mut Tx<'_>, caller: &Caller, new: &NewAccount) -> Result<CreatedAccount, ServiceError> {
     let now = kernel.now();
+    if new.groups.len() > MOST_GROUPS as usize {
+        let message = format!("must name at most {MOST_GROUPS} groups");
+        return Err(ServiceError::invalid("account_groups", "too_many", message));
+    }
     let groups = claim_groups(tx, caller, &new.groups)?;
     let id = AccountId::new(now, kernel.entropy.as_ref());
     let Minted { credential, sealed, hmac_key } = mint(kernel, tx, caller, id, EabTerms::default(), true)?;

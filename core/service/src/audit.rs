@@ -15,7 +15,7 @@ use crate::error::ServiceError;
 use crate::kernel::Kernel;
 
 /// Refusals written with one commit.
-const BATCH: usize = 256;
+const BATCH: usize = 100;
 /// Refusals of strangers from one network that are written down; more say nothing more.
 const OF_STRANGERS: Rate = Rate::new(NonZeroU32::new(60).expect("60 is not zero"), Duration::from_secs(60));
 

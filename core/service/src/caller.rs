@@ -35,6 +35,13 @@ pub enum Actor {
 }
 
 impl Actor {
+    /// The actor of this kind and name; none if there is no such kind.
+    pub(crate) fn of(kind: &str, name: String) -> Option<Self> {
+        let kinds: [fn(String) -> Self; 5] = [Self::Client, Self::ApiKey, Self::External, Self::Operator, Self::Acme];
+        let named = kinds.into_iter().map(|make| make(name.clone()));
+        named.chain([Self::Anonymous, Self::Service]).find(|actor| actor.kind() == kind)
+    }
+
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Client(_) => "client",

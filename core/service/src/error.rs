@@ -207,6 +207,7 @@ pub enum Noun {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cap {
     OpenOrders,
+    Groups,
     Policies,
     PoliciesOfGroup,
     /// Bytes of rules that the policies of a reseller have together.
@@ -222,6 +223,7 @@ impl Cap {
     pub fn limit(&self) -> Limit {
         match self {
             Self::OpenOrders => Limit::OpenOrders,
+            Self::Groups => Limit::Groups,
             Self::Policies => Limit::Policies,
             Self::PoliciesOfGroup => Limit::PoliciesPerGroup,
             Self::Rules => Limit::PolicyRuleBytes,
@@ -236,6 +238,7 @@ impl Cap {
             Self::OpenOrders => format!(
                 "the account has {most} orders that wait to be finalized; finalize or cancel some of them first"
             ),
+            Self::Groups => format!("there are {most} account groups, and no more are kept; delete some first"),
             Self::Policies => format!("there are {most} policies, and no more are kept; delete some first"),
             Self::PoliciesOfGroup => {
                 format!("the group has {most} policies, and no more are looked at for one order")

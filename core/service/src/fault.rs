@@ -60,6 +60,10 @@ steps! {
     Keeping,
     /// The certificate is durable.
     Kept,
+    /// A change that is applied in batches is durable, and no batch has begun.
+    Cascading,
+    /// A batch is durable, and there may be more.
+    Batched,
 }
 
 /// Says that a step is reached.

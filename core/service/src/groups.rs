@@ -7,6 +7,7 @@ use chancery_store::Tx;
 use serde_json::{Value, json};
 
 use crate::caller::Caller;
+use crate::cascades::{self, Cascade};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Cap, Noun, ServiceError};
 use crate::kernel::Kernel;
@@ -60,6 +61,10 @@ impl Groups {
                 updated_at: now,
                 version: 1,
             };
+            let most = kernel.limits.settings().caps.groups;
+            if most > 0 && tx.groups_up_to(by.reseller, most)? >= i64::from(most) {
+                return Err(ServiceError::TooMany(Cap::Groups, most));
+            }
             if !tx.insert_group(&group)? {
                 return Err(ServiceError::NameInUse(Noun::Group, group.name.to_string()));
             }
@@ -111,20 +116,22 @@ impl Groups {
             .await
     }
 
-    /// Deletes the group; its accounts and policies stay.
+    /// Deletes the group; its accounts and policies stay. The memberships, which count for nothing any more, are deleted in
+    /// batches.
     pub async fn delete(&self, caller: &Caller, id: GroupId) -> Result<(), ServiceError> {
         caller.require(Scope::WriteAccount)?;
-        let (kernel, caller) = (self.kernel.clone(), caller.clone());
-        self.kernel
-            .store
-            .write(move |tx| {
-                let before = claim(tx, &caller, id)?;
-                let policies: Vec<_> = tx.policies_of_group(id)?.iter().map(|(policy, _)| policy.to_string()).collect();
-                tx.delete_group(id)?;
-                let detail = json!({"before": describe(&before), "members": before.member_count, "policies": policies});
-                kernel.audit(tx, &caller, Action::AccountGroupDelete, id, &detail)
-            })
-            .await
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let delete = move |tx: &mut Tx<'_>| {
+            let before = claim(tx, &by, id)?;
+            let policies: Vec<_> = tx.policies_of_group(id)?.iter().map(|(policy, _)| policy.to_string()).collect();
+            tx.delete_group(id)?;
+            let detail = json!({"before": describe(&before), "members": before.member_count, "policies": policies});
+            kernel.audit(tx, &by, Action::AccountGroupDelete, id, &detail)?;
+            kernel.enqueue_cascade(tx, &by, &Cascade::DeleteGroup(id), kernel.now())
+        };
+        let cascade = self.kernel.store.write(delete).await?;
+        cascades::begin(&self.kernel, caller.reseller, vec![cascade]).await;
+        Ok(())
     }
 
     /// Assigns a policy to the group; doing it twice is fine.

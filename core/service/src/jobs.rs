@@ -8,13 +8,14 @@ use chancery_overload::InFlightGuard;
 use chancery_store::{Backlog, Job, JobKind, Tx};
 use tokio::sync::mpsc;
 
+use crate::cascades;
 use crate::error::ServiceError;
 use crate::kernel::{Fresh, Kernel};
 
 /// Jobs that a node takes over at a time.
 const MOST: u32 = 64;
 /// Jobs that are renewed in one unit of work.
-const MOST_RENEWED: usize = 128;
+const MOST_RENEWED: usize = 100;
 /// Jobs that are counted.
 const MOST_COUNTED: u32 = 10_000;
 
@@ -71,10 +72,13 @@ impl Jobs {
 
     /// Gives all of these up that are this node's: it stops, and nobody need wait for their leases to end.
     pub async fn let_go(&self, jobs: Vec<Job>) -> Result<(), ServiceError> {
-        let (kernel, now) = (self.kernel.clone(), self.kernel.now());
-        let give_up =
-            move |tx: &mut Tx<'_>| jobs.iter().try_for_each(|job| Ok(tx.let_job_go(job, &kernel.node, now)?));
-        self.kernel.store.write(give_up).await
+        for some in jobs.chunks(MOST_RENEWED) {
+            let (kernel, now, some) = (self.kernel.clone(), self.kernel.now(), some.to_vec());
+            let give_up =
+                move |tx: &mut Tx<'_>| some.iter().try_for_each(|job| Ok(tx.let_job_go(job, &kernel.node, now)?));
+            self.kernel.store.write::<_, ServiceError, _>(give_up).await?;
+        }
+        Ok(())
     }
 
     /// Counts a job as in flight until the guard is dropped.
@@ -95,6 +99,7 @@ impl Jobs {
                     Ok(id) => tx.any_order(id)?.map(|order| order.reseller),
                     Err(_) => None,
                 },
+                JobKind::Cascade => tx.cascade(&job.subject)?.as_ref().and_then(cascades::reseller),
             })
         };
         self.kernel.store.peek(read).await

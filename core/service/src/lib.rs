@@ -9,6 +9,7 @@ mod authorizations;
 mod ca_key;
 mod caa;
 mod caller;
+mod cascades;
 mod certificates;
 mod chains;
 pub mod console;
@@ -52,7 +53,6 @@ mod retention;
 mod settings;
 mod shared_buckets;
 mod telling;
-mod termination;
 mod timed;
 mod to_the_end;
 mod troubles;
@@ -74,6 +74,7 @@ pub use authorizations::{AuthorizationDetails, Authorizations, ChallengeDetails,
 pub use ca_key::{CaKeys, KeyHome, KeyPlace};
 pub use caa::{CaaAnswer, CaaAsker, WebAnswer};
 pub use caller::{Actor, Caller, Origin};
+pub use cascades::Cascades;
 pub use certificates::{CertificateDetails, Certificates, Download, Revoked};
 pub use chains::{Chain, Chains};
 pub use chancery_store::{
@@ -128,6 +129,7 @@ pub struct Services {
     pub validations: Validations,
     pub issuance: Issuance,
     pub jobs: Jobs,
+    pub cascades: Cascades,
     pub certificates: Certificates,
     pub acme: Acme,
     pub publication: Publication,
@@ -170,6 +172,7 @@ impl Services {
             authorizations: Authorizations::new(kernel.clone()),
             validations: Validations::new(kernel.clone()),
             jobs: Jobs::new(kernel.clone()),
+            cascades: Cascades::new(kernel.clone()),
             issuance: Issuance::new(kernel.clone(), authority.clone()),
             certificates: Certificates::new(kernel.clone(), authority.clone()),
             publication: Publication::new(kernel.clone(), authority.clone()),

@@ -1,20 +1,20 @@
-//! Who is in a group: added, removed and moved all together or not at all.
+//! Who is in a group: added, removed and moved all together or not at all. What is more than one transaction may change is
+//! judged as a whole first, and then applied in batches, which a crash only interrupts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chancery_domain::{Account, AccountId, Action, GroupId, Page, Scope};
 use chancery_store::Tx;
-use serde_json::json;
 
 use crate::account_lookup::AccountLookup;
 use crate::caller::Caller;
+use crate::cascades::{self, Cascade, MemberChange};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Cap, Noun, ServiceError};
 use crate::groups::{Groups, claim};
-use crate::kernel::Kernel;
 
 /// Each order asks the policies of all groups that its account is in.
-const MOST_GROUPS: u32 = 100;
+pub(crate) const MOST_GROUPS: u32 = 100;
 
 impl Groups {
     /// A page of the accounts in a group, newest account first.
@@ -75,27 +75,62 @@ impl Groups {
         names: Vec<String>,
     ) -> Result<usize, ServiceError> {
         caller.require(Scope::WriteAccount)?;
+        let change = MemberChange { action, from, to, accounts: Vec::new() };
+        if names.len() > change.batch_size() {
+            return self.change_many_members(caller, change, names).await;
+        }
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         self.kernel
             .store
             .write(move |tx| {
-                // In the order of their ids, so that two such changes cannot wait for each other.
-                for group in from.into_iter().chain(to).collect::<BTreeSet<_>>() {
+                for group in groups_of(&change) {
                     claim(tx, &caller, group)?;
                 }
                 let members = find_all(tx, &caller, &names)?;
-                let changed = transfer(&kernel, tx, from, to, &members)?;
-                if let Some(group) = from.or(to).filter(|_| !changed.is_empty()) {
-                    let mut detail = json!({"accounts": changed});
-                    if let (Some(_), Some(to)) = (from, to) {
-                        detail["to"] = to.to_string().into();
-                    }
-                    kernel.audit(tx, &caller, action, group, &detail)?;
-                }
-                Ok(members.len())
+                hold_all(tx, &caller, &members)?;
+                judge(tx, &change, &members)?;
+                let accounts: Vec<_> = members.into_keys().collect();
+                change.apply(&kernel, tx, &caller, &accounts)?;
+                Ok(accounts.len())
             })
             .await
     }
+
+    /// Changes more members than one transaction may: all are judged first, and the answer comes after the last batch.
+    async fn change_many_members(
+        &self,
+        caller: &Caller,
+        change: MemberChange,
+        names: Vec<String>,
+    ) -> Result<usize, ServiceError> {
+        let (by, asked) = (caller.clone(), change.clone());
+        let judge_all = move |tx: &mut Tx<'_>| {
+            for group in groups_of(&asked) {
+                let known = tx.group(by.reseller, group)?;
+                known.ok_or_else(|| ServiceError::not_found(Noun::Group))?;
+            }
+            let members = find_all(tx, &by, &names)?;
+            judge(tx, &asked, &members)?;
+            Ok::<_, ServiceError>(members.into_keys().collect::<Vec<_>>())
+        };
+        let accounts = self.kernel.store.read(judge_all).await?;
+        let (count, change) = (accounts.len(), MemberChange { accounts, ..change });
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let begin = move |tx: &mut Tx<'_>| {
+            for group in groups_of(&change) {
+                claim(tx, &by, group)?;
+            }
+            kernel.enqueue_cascade(tx, &by, &Cascade::ChangeMembers(change.clone()), kernel.now())
+        };
+        let cascade = self.kernel.store.write(begin).await?;
+        cascades::finish(&self.kernel, cascade).await?;
+        Ok(count)
+    }
+}
+
+/// In the order of their ids, so that two changes cannot wait for each other.
+fn groups_of(change: &MemberChange) -> BTreeSet<GroupId> {
+    change.from.into_iter().chain(change.to).collect()
 }
 
 /// Accounts, and by what names the caller called them. Sorted, so that all units hold accounts in one order.
@@ -106,16 +141,9 @@ fn find_all(tx: &mut Tx<'_>, caller: &Caller, names: &[String]) -> Result<Member
     let (mut found, mut missing) = (Members::new(), BTreeSet::new());
     let accounts = tx.ask_each(names, |tx, name| AccountLookup::parse(name).find_any(tx, caller.reseller))?;
     for (name, account) in names.iter().zip(accounts) {
-        match account {
+        match account.filter(|account| !account.is_terminated()) {
             Some(account) => found.entry(account.id).or_default().push(name.clone()),
             None => drop(missing.insert(name.clone())),
-        }
-    }
-    let ids: Vec<_> = found.keys().copied().collect();
-    let held = tx.ask_each(&ids, |tx, id| tx.hold_account(caller.reseller, *id))?;
-    for (names, account) in found.values().zip(held) {
-        if account.is_none_or(|account| account.is_terminated()) {
-            missing.extend(names.iter().cloned());
         }
     }
     if missing.is_empty() {
@@ -125,53 +153,38 @@ fn find_all(tx: &mut Tx<'_>, caller: &Caller, names: &[String]) -> Result<Member
     }
 }
 
-/// Takes members out of one group, where there is one, and puts them into the other; gives those for whom something
-/// has changed.
-fn transfer(
-    kernel: &Kernel,
-    tx: &mut Tx<'_>,
-    from: Option<GroupId>,
-    to: Option<GroupId>,
-    members: &Members,
-) -> Result<Vec<String>, ServiceError> {
-    let now = kernel.now();
-    let (mut left, mut strangers, mut joined) = (Vec::new(), Vec::new(), Vec::new());
-    for (member, names) in members {
-        match from {
-            Some(from) if tx.remove_member(from, *member)? => left.push(*member),
-            Some(_) => strangers.extend(names.iter().cloned()),
-            None => {}
-        }
-        if let Some(to) = to
-            && tx.add_member(to, *member, now)?
-        {
-            joined.push(*member);
-        }
+/// Holds every account until the unit of work ends, or tells of those that were terminated meanwhile.
+fn hold_all(tx: &mut Tx<'_>, caller: &Caller, members: &Members) -> Result<(), ServiceError> {
+    let ids: Vec<_> = members.keys().copied().collect();
+    let held = tx.ask_each(&ids, |tx, id| tx.hold_account(caller.reseller, *id))?;
+    let gone = |account: &Option<Account>| account.as_ref().is_none_or(Account::is_terminated);
+    let missing: Vec<_> = members.values().zip(held).filter(|(_, account)| gone(account)).collect();
+    if missing.is_empty() {
+        return Ok(());
     }
-    if !strangers.is_empty() {
-        return Err(ServiceError::NotFound(Noun::Member, strangers));
-    }
-    if from == to {
-        return Ok(Vec::new());
-    }
-    // Whoever has moved is in as many as before.
-    if from.is_none() {
-        let groups = tx.ask_each(&joined, |tx, member| tx.groups_of_account_up_to(*member, MOST_GROUPS + 1))?;
-        let full = joined.iter().zip(groups).find(|(_, groups)| *groups > i64::from(MOST_GROUPS));
-        if let Some((account, _)) = full {
-            let called = members[account].first().cloned().unwrap_or_default();
-            return Err(ServiceError::TooMany(Cap::GroupsOfAccount(called), MOST_GROUPS));
-        }
-    }
-    for (group, by) in [(from, -size(&left)?), (to, size(&joined)?)] {
-        if let Some(group) = group.filter(|_| by != 0) {
-            tx.change_member_count(group, by, now)?;
-        }
-    }
-    let changed = if from.is_some() { left } else { joined };
-    Ok(changed.iter().map(ToString::to_string).collect())
+    let names: BTreeSet<_> = missing.into_iter().flat_map(|(names, _)| names.iter().cloned()).collect();
+    Err(ServiceError::NotFound(Noun::Account, names.into_iter().collect()))
 }
 
-fn size(list: &[AccountId]) -> Result<i64, ServiceError> {
-    i64::try_from(list.len()).map_err(ServiceError::internal)
+/// What stands against a change, before anything is changed.
+fn judge(tx: &mut Tx<'_>, change: &MemberChange, members: &Members) -> Result<(), ServiceError> {
+    let ids: Vec<_> = members.keys().copied().collect();
+    if let Some(from) = change.from {
+        let known = tx.ask_each(&ids, |tx, id| tx.is_member(from, *id))?;
+        let strangers = members.values().zip(known).filter(|(_, known)| !known).flat_map(|(names, _)| names.clone());
+        let strangers: Vec<_> = strangers.collect();
+        return if strangers.is_empty() { Ok(()) } else { Err(ServiceError::NotFound(Noun::Member, strangers)) };
+    }
+    let Some(to) = change.to else { return Ok(()) };
+    // One that is in the group already comes into no further one.
+    let known = tx.ask_each(&ids, |tx, id| tx.is_member(to, *id))?;
+    let groups = tx.ask_each(&ids, |tx, id| tx.groups_of_account_up_to(*id, MOST_GROUPS))?;
+    let mut each = members.values().zip(known.into_iter().zip(groups));
+    match each.find(|(_, (known, groups))| !known && *groups >= i64::from(MOST_GROUPS)) {
+        Some((names, _)) => {
+            let called = names.first().cloned().unwrap_or_default();
+            Err(ServiceError::TooMany(Cap::GroupsOfAccount(called), MOST_GROUPS))
+        }
+        None => Ok(()),
+    }
 }

@@ -184,7 +184,7 @@ impl Answers {
 
     /// Forgets what is too old to be replayed.
     pub async fn sweep(&self) -> Result<u64, ServiceError> {
-        const BATCH: u32 = 1000;
+        const BATCH: u32 = 100;
         let oldest = self.kernel.oldest_answer(self.kernel.now());
         self.kernel.forget(BATCH, move |tx, most| tx.forget_answers(oldest, most)).await
     }

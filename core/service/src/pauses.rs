@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_secs(2);
 /// Failures that lie further apart are not in a row.
 pub(crate) const IN_A_ROW: Duration = Duration::from_secs(86_400);
 /// Old failures are forgotten so many at a time.
-const FORGOTTEN: u32 = 1000;
+const FORGOTTEN: u32 = 100;
 
 /// The pauses that a node knows.
 #[derive(Default)]

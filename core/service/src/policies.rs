@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::account_lookup::AccountLookup;
 use crate::caller::Caller;
+use crate::cascades::{self, Cascade};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Cap, Noun, ServiceError};
 use crate::failures;
@@ -68,6 +69,8 @@ pub struct Evaluation {
 /// How long the rules of all policies of a reseller may be together, in bytes: an account may be subject to all of them, and
 /// then each of its orders reads all of them.
 const LONGEST_RULES: u32 = 2 * 1024 * 1024;
+/// Groups that the audit trail names when a policy is deleted.
+const TOLD_GROUPS: u32 = 100;
 
 #[derive(Clone)]
 pub struct Policies {
@@ -147,7 +150,8 @@ impl Policies {
     ) -> Result<PolicyDetails, ServiceError> {
         caller.require(Scope::WriteAccount)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
-        self.kernel
+        let replaced = self
+            .kernel
             .store
             .write(move |tx| {
                 let before = claim(tx, &caller, id)?;
@@ -164,25 +168,32 @@ impl Policies {
                 require_room_for_rules(tx, &caller, length)?;
                 let detail = json!({"before": describe(&before), "after": describe(&after)});
                 kernel.audit(tx, &caller, Action::PolicyReplace, id, &detail)?;
-                Ok(PolicyDetails { groups: tx.groups_of_policy(id)?, policy: after })
+                Ok::<_, ServiceError>(after)
             })
-            .await
+            .await?;
+        // There may be very many groups, and no writer is to wait while they are read.
+        let groups = self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.groups_of_policy(id)?)).await?;
+        Ok(PolicyDetails { policy: replaced, groups })
     }
 
-    /// Deletes the policy and takes it off its groups.
+    /// Deletes the policy. The assignments to groups, which count for nothing any more, are deleted in batches.
     pub async fn delete(&self, caller: &Caller, id: PolicyId) -> Result<(), ServiceError> {
         caller.require(Scope::WriteAccount)?;
-        let (kernel, caller) = (self.kernel.clone(), caller.clone());
-        self.kernel
-            .store
-            .write(move |tx| {
-                let before = claim(tx, &caller, id)?;
-                let groups: Vec<_> = tx.groups_of_policy(id)?.iter().map(|group| group.id.to_string()).collect();
-                tx.delete_policy(id)?;
-                let detail = json!({"before": describe(&before), "takenOff": groups});
-                kernel.audit(tx, &caller, Action::PolicyDelete, id, &detail)
-            })
-            .await
+        let (kernel, by) = (self.kernel.clone(), caller.clone());
+        let delete = move |tx: &mut Tx<'_>| {
+            let before = claim(tx, &by, id)?;
+            let mut groups = tx.some_groups_of_policy(id, TOLD_GROUPS + 1)?;
+            let more = groups.len() > TOLD_GROUPS as usize;
+            groups.truncate(TOLD_GROUPS as usize);
+            let groups: Vec<_> = groups.iter().map(ToString::to_string).collect();
+            tx.delete_policy(id)?;
+            let detail = json!({"before": describe(&before), "takenOff": groups, "takenOffMore": more});
+            kernel.audit(tx, &by, Action::PolicyDelete, id, &detail)?;
+            kernel.enqueue_cascade(tx, &by, &Cascade::DeletePolicy(id), kernel.now())
+        };
+        let cascade = self.kernel.store.write(delete).await?;
+        cascades::begin(&self.kernel, caller.reseller, vec![cascade]).await;
+        Ok(())
     }
 
     /// Says what would happen, without doing it.

@@ -1,6 +1,6 @@
 //! Deleting what has been kept long enough, beside everything else.
 //!
-//! One node at a time does it, a few rows in each unit of work, with a pause between them: whoever writes meanwhile waits
+//! One node at a time does it, a hundred rows in each unit of work, with a pause between them: whoever writes meanwhile waits
 //! for one small unit at most. What is deleted is found by pages that only read.
 
 mod trust;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chancery_domain::{Action, Timestamp};
-use chancery_store::{EndedAfter, EndedOrder, Kept, StoreError, Tx};
+use chancery_store::{Deleted, EndedAfter, EndedOrder, Kept, StoreError, Tx};
 use serde_json::json;
 
 use crate::error::ServiceError;
@@ -18,13 +18,13 @@ use trust::{STEADY, Trust};
 
 /// Rows that are looked at, with one read.
 const PAGE: u32 = 500;
-/// Orders, each with all that belongs to it, that are deleted with one commit.
-const FEW: usize = 25;
-/// Lines of the trail that are deleted with one commit.
-const LINES: u32 = 500;
-const PAUSE: Duration = Duration::from_millis(20);
+/// Rows that are deleted with one commit: those of an order with all that belongs to it, or a part of them.
+const ROWS: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(5);
 /// How long a node has to itself what it began; it holds on to it while it goes on.
 const LEASE: Duration = Duration::from_secs(120);
+/// How often it does.
+const RENEWAL: Duration = Duration::from_secs(10);
 const NAME: &str = "retention";
 /// The longest that public certificates could be valid for, in days (Baseline Requirements section 6.3.2).
 const LONGEST_DAYS: u32 = 398;
@@ -200,25 +200,25 @@ impl Sweeper {
                 EndedOrder::Expired => &mut swept.certificates,
             };
             let find = move |tx: &mut Tx<'_>, after: &EndedAfter| tx.ended_orders(ended, kept.from, after, PAGE);
-            let delete = move |tx: &mut Tx<'_>, id| tx.delete_ended_order(id, ended, kept);
-            self.delete_pages(FEW, find, delete, count).await?;
+            let delete = move |tx: &mut Tx<'_>, id, most| tx.delete_ended_order(id, ended, kept, most);
+            self.delete_pages(find, delete, count).await?;
         }
         if let Some(span) = kept.certificates {
-            let delete = move |tx: &mut Tx<'_>| tx.delete_precertificates(now.minus(span), LINES);
+            let delete = move |tx: &mut Tx<'_>| tx.delete_precertificates(now.minus(span), ROWS);
             self.repeat(delete, &mut swept.precertificates).await?;
-            let delete = move |tx: &mut Tx<'_>| tx.delete_recovered(now.minus(span), LINES);
+            let delete = move |tx: &mut Tx<'_>| tx.delete_recovered(now.minus(span), ROWS);
             self.repeat(delete, &mut swept.certificates).await?;
         }
         if let Some(span) = kept.authorizations {
             let kept = Kept { from: now.minus(span), evidence_from };
             let find = move |tx: &mut Tx<'_>, after: &EndedAfter| tx.ended_authorizations(kept.from, after, PAGE);
-            let delete = move |tx: &mut Tx<'_>, id| tx.delete_ended_authorization(id, kept);
-            self.delete_pages(4 * FEW, find, delete, &mut swept.authorizations).await?;
+            let delete = move |tx: &mut Tx<'_>, id, _| tx.delete_ended_authorization(id, kept);
+            self.delete_pages(find, delete, &mut swept.authorizations).await?;
         }
         let (audit, refusals) = (kept.audit.map(|span| now.minus(span)), kept.refusals.map(|span| now.minus(span)));
-        let cut = move |tx: &mut Tx<'_>| tx.cut_audit(audit, refusals, LINES);
+        let cut = move |tx: &mut Tx<'_>| tx.cut_audit(audit, refusals, ROWS);
         self.repeat(cut, &mut swept.audit).await?;
-        self.repeat(move |tx: &mut Tx<'_>| tx.forget_counts(now, LINES), &mut swept.counts).await
+        self.repeat(move |tx: &mut Tx<'_>| tx.forget_counts(now, ROWS), &mut swept.counts).await
     }
 
     /// For how long after it was last used something that was shown may stand behind a certificate. Profiles may have been
@@ -229,30 +229,27 @@ impl Sweeper {
         Duration::from_secs(u64::from(days) * 86_400) + issuing.order_lifetime
     }
 
-    /// Deletes, `few` with each commit, what is found page after page.
+    /// Deletes what is found page after page, as many rows of it with each commit as may be.
     async fn delete_pages<Id: Copy + Send + 'static>(
         &self,
-        few: usize,
         find: impl Fn(&mut Tx<'_>, &EndedAfter) -> Result<Vec<(Id, EndedAfter)>, StoreError> + Copy + Send + 'static,
-        delete: impl Fn(&mut Tx<'_>, Id) -> Result<bool, StoreError> + Copy + Send + 'static,
+        delete: impl Fn(&mut Tx<'_>, Id, u32) -> Result<Deleted, StoreError> + Copy + Send + 'static,
         count: &mut u64,
     ) -> Result<(), Halt> {
-        let mut after = EndedAfter::BEGINNING;
+        let (mut after, mut renewed) = (EndedAfter::BEGINNING, Instant::now());
         loop {
             let from = after.clone();
             let page = self.kernel.store.read(move |tx| find(tx, &from)).await?;
             let Some((_, last)) = page.last() else { return Ok(()) };
             after = last.clone();
-            for some in page.chunks(few) {
-                let ids: Vec<_> = some.iter().map(|(id, _)| *id).collect();
-                let unit = move |tx: &mut Tx<'_>| {
-                    ids.iter().try_fold(0, |gone, id| Ok::<_, StoreError>(gone + u64::from(delete(tx, *id)?)))
-                };
-                *count += self.kernel.store.write(unit).await?;
-                tokio::time::sleep(PAUSE).await;
-            }
-            if !self.hold().await? {
-                return Err(Halt::Lost);
+            let mut left: Vec<_> = page.into_iter().map(|(id, _)| id).collect();
+            while !left.is_empty() {
+                let next: Vec<_> = left.iter().take(ROWS as usize).copied().collect();
+                let unit = move |tx: &mut Tx<'_>| delete_some(tx, &next, delete);
+                let (looked_at, gone) = self.kernel.store.write(unit).await?;
+                left.drain(..looked_at);
+                *count += gone;
+                self.pause(&mut renewed).await?;
             }
         }
     }
@@ -263,17 +260,27 @@ impl Sweeper {
         delete: impl Fn(&mut Tx<'_>) -> Result<u64, StoreError> + Copy + Send + 'static,
         count: &mut u64,
     ) -> Result<(), Halt> {
+        let mut renewed = Instant::now();
         loop {
             let gone = self.kernel.store.write(delete).await?;
             *count += gone;
             if gone == 0 {
                 return Ok(());
             }
-            tokio::time::sleep(PAUSE).await;
+            self.pause(&mut renewed).await?;
+        }
+    }
+
+    /// Leaves the database to others for a moment, and holds on to what only one node at a time may do.
+    async fn pause(&self, renewed: &mut Instant) -> Result<(), Halt> {
+        tokio::time::sleep(PAUSE).await;
+        if renewed.elapsed() >= RENEWAL {
             if !self.hold().await? {
                 return Err(Halt::Lost);
             }
+            *renewed = Instant::now();
         }
+        Ok(())
     }
 
     async fn hold(&self) -> Result<bool, ServiceError> {
@@ -316,4 +323,28 @@ impl Sweeper {
             .write(move |tx| kernel.audit_own(tx, None, Action::RetentionDelete, "database", &detail))
             .await
     }
+}
+
+/// Deletes as many of these as may go with one commit; gives how many need not be looked at again, and how many are gone.
+fn delete_some<Id: Copy>(
+    tx: &mut Tx<'_>,
+    ids: &[Id],
+    delete: impl Fn(&mut Tx<'_>, Id, u32) -> Result<Deleted, StoreError>,
+) -> Result<(usize, u64), StoreError> {
+    let (mut room, mut looked_at, mut gone) = (ROWS, 0, 0);
+    for id in ids {
+        if room == 0 {
+            break;
+        }
+        match delete(tx, *id, room)? {
+            Deleted::Nothing => {}
+            Deleted::Whole(rows) => {
+                room = room.saturating_sub(rows);
+                gone += 1;
+            }
+            Deleted::Part(_) => break,
+        }
+        looked_at += 1;
+    }
+    Ok((looked_at, gone))
 }

@@ -45,6 +45,8 @@ const VALIDATING: usize = MAX_IN_FLIGHT;
 const ISSUING: usize = 256;
 /// Certificates that logs are shown at a time; while they are, others are issued in their places.
 const SHOWING: usize = 128;
+/// Cascades at a time. Each waits for the database most of the time, one batch after the other.
+const CASCADING: usize = 4;
 /// Jobs whose reseller is looked up at a time.
 const ASSIGNING: usize = 64;
 /// After so many beginnings a job is not going to work.
@@ -70,6 +72,7 @@ struct Places {
     validating: FairPlaces,
     issuing: FairPlaces,
     showing: FairPlaces,
+    cascading: FairPlaces,
 }
 
 impl Workers {
@@ -79,6 +82,7 @@ impl Workers {
             validating: FairPlaces::new(VALIDATING),
             issuing: FairPlaces::new(ISSUING),
             showing: FairPlaces::new(SHOWING),
+            cascading: FairPlaces::new(CASCADING),
         };
         let logs = Arc::new(Logs::new(Vec::new(), clock.clone()));
         Self { services, inspector, clock, logs, places, held: Held::default() }
@@ -175,6 +179,7 @@ impl Workers {
         let places = match job.kind {
             JobKind::Validate => &self.places.validating,
             JobKind::Issue => &self.places.issuing,
+            JobKind::Cascade => &self.places.cascading,
         };
         let place = places.acquire(&whose).await;
         self.work_for(&whose, job, Some(place)).await;
@@ -211,6 +216,7 @@ impl Workers {
         let done = match job.kind {
             JobKind::Validate => self.validate(whose, job).await,
             JobKind::Issue => self.issue(whose, job, place).await,
+            JobKind::Cascade => self.persistently(job, || self.services.cascades.run(&job.subject)).await,
         };
         let outcome = if done.is_ok() { "done" } else { "failed" };
         metrics::counter!("chancery_jobs_total", "kind" => job.kind.as_str(), "outcome" => outcome).increment(1);

@@ -126,6 +126,7 @@ fn not_found(noun: Noun) -> ErrorCode {
 fn too_many(cap: Cap) -> ErrorCode {
     match cap {
         Cap::OpenOrders
+        | Cap::Groups
         | Cap::Policies
         | Cap::PoliciesOfGroup
         | Cap::Rules

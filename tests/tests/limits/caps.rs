@@ -43,6 +43,37 @@ async fn an_account_has_so_many_open_orders_and_cancelling_makes_room() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reseller_has_at_most_so_many_groups() {
+    for world in worlds(&capped(Caps { groups: 2, ..Caps::default() })).await {
+        let (tenant, other) = (world.tenant("DEMO").await, world.tenant("OTHER").await);
+        let first = tenant.make_group("one").await;
+        tenant.make_group("two").await;
+        let refused = tenant.post("/v1/account-group", json!({"name": "three"})).await;
+        assert_eq!(refused.refusal(400), "too_many");
+        assert!(refused.text().contains("there are 2 account groups"), "{}", refused.text());
+        other.make_group("one").await;
+        let shown = tenant.get("/v1/limits").await.expect(200);
+        assert!(
+            shown["caps"].as_array().unwrap().contains(&json!({"name": "groups-per-reseller", "most": 2})),
+            "{shown}"
+        );
+        tenant.delete(&format!("/v1/account-group/{first}")).await.expect(200);
+        tenant.make_group("three").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_cap_on_groups_is_told_where_it_is_turned_off() {
+    for world in worlds(&capped(Caps { groups: 0, ..Caps::default() })).await {
+        let tenant = world.tenant("DEMO").await;
+        tenant.make_group("one").await;
+        let shown = tenant.get("/v1/limits").await.expect(200);
+        let caps = shown["caps"].as_array().unwrap();
+        assert!(caps.iter().all(|cap| cap["name"] != "groups-per-reseller"), "{shown}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reseller_has_so_many_policies() {
     for world in worlds(&capped(Caps { policies: 2, ..Caps::default() })).await {
         let (tenant, other) = (world.tenant("DEMO").await, world.tenant("OTHER").await);

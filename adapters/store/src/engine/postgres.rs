@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use crate::error::StoreError;
 use crate::marks::{Marks, is_conflict, is_unknown};
+use crate::peaks::{Peaks, WritePeaks};
 use crate::pipeline::{Connection, NotCommitted};
 use crate::protocol::{self, PostgresAddress};
 use crate::rows::KnownParties;
@@ -31,6 +32,7 @@ const ATTEMPTS: u32 = 12;
 pub(crate) struct Pool {
     queue: Sender<(Errand, Kind)>,
     refused: Arc<Refused>,
+    peaks: Arc<Peaks>,
 }
 
 /// When the server last refused to write something, as when its disk is full; none once it was found to write again.
@@ -49,7 +51,7 @@ impl Pool {
         let (queue, jobs) = bounded::<(Errand, Kind)>(options.queue);
         let connector = Connector::new(options.postgres_ca.as_deref())?;
         let (refused, lost) = (Arc::new(Refused::default()), Arc::new(AtomicU64::new(0)));
-        let parties = Arc::new(KnownParties::default());
+        let (parties, peaks) = (Arc::new(KnownParties::default()), Arc::new(Peaks::default()));
         for _ in 0..options.connections.max(2) {
             let mut worker = Worker {
                 address: address.clone(),
@@ -57,6 +59,7 @@ impl Pool {
                 connection: None,
                 refused: refused.clone(),
                 parties: parties.clone(),
+                peaks: peaks.clone(),
                 lost: lost.clone(),
                 opened_after: 0,
             };
@@ -64,7 +67,7 @@ impl Pool {
             let spawned = thread::Builder::new().name("store-postgres".to_owned()).spawn(move || worker.work(&jobs));
             spawned.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         }
-        Ok(Self { queue, refused })
+        Ok(Self { queue, refused, peaks })
     }
 
     /// When something could not be written last, if it is not known that it can be by now.
@@ -84,6 +87,10 @@ impl Pool {
 
     pub(crate) fn waiting(&self) -> usize {
         self.queue.len()
+    }
+
+    pub(crate) fn take_peaks(&self) -> WritePeaks {
+        self.peaks.take()
     }
 }
 
@@ -114,6 +121,7 @@ struct Worker {
     connection: Option<Connection>,
     refused: Arc<Refused>,
     parties: Arc<KnownParties>,
+    peaks: Arc<Peaks>,
     /// How many connections of all workers were lost so far. Whoever loses one may have been told that the server is a
     /// standby by now: it would go on answering questions, with what was true before.
     lost: Arc<AtomicU64>,
@@ -172,13 +180,13 @@ impl Worker {
 
     fn run(&mut self, unit: &mut dyn Unit, kind: Kind, deadline: Instant) -> Run {
         let fresh = self.connection.is_none();
-        let (refused, parties) = (self.refused.clone(), self.parties.clone());
+        let (refused, parties, peaks) = (self.refused.clone(), self.parties.clone(), self.peaks.clone());
         let connection = match self.connection() {
             Ok(connection) => connection,
             Err(error) => return Run::Done(Err(error)),
         };
         connection.set_deadline(deadline);
-        match run_once(connection, unit, kind, &refused, &parties) {
+        match run_once(connection, unit, kind, &refused, &parties, &peaks) {
             Run::Cut(error) => {
                 self.connection = None;
                 self.lost.fetch_add(1, Ordering::Relaxed);
@@ -221,7 +229,9 @@ fn run_once(
     kind: Kind,
     refused: &Refused,
     parties: &KnownParties,
+    peaks: &Peaks,
 ) -> Run {
+    let begun = Instant::now();
     let known = Known { parties, keeps: kind != Kind::Write };
     let mut tx = Tx::new(Session::Postgres(connection.begin(kind))).knowing(known);
     let keep = unit.run(&mut tx);
@@ -240,7 +250,11 @@ fn run_once(
         return if marks.conflicted { Run::Again(stale) } else { Run::Done(Ok(())) };
     }
     match transaction.commit() {
-        Ok(()) => Run::Done(Ok(())),
+        Ok(rows) => {
+            peaks.note_rows(rows);
+            peaks.note_time(begun.elapsed());
+            Run::Done(Ok(()))
+        }
         Err(NotCommitted::Refused(refusal)) => {
             let mut marks = Marks::default();
             let error = marks.note(refusal);

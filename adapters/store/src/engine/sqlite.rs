@@ -12,6 +12,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::StoreError;
+use crate::peaks::{Peaks, WritePeaks};
 use crate::rows::KnownParties;
 use crate::store::Options;
 use crate::tx::{Known, Session, Tx};
@@ -54,6 +55,7 @@ pub(crate) struct Pool {
 struct Shared {
     trouble: Trouble,
     parties: KnownParties,
+    peaks: Peaks,
 }
 
 impl Pool {
@@ -127,6 +129,10 @@ impl Pool {
 
     pub(crate) fn waiting(&self) -> usize {
         self.writes.len() + self.reads.len()
+    }
+
+    pub(crate) fn take_peaks(&self) -> WritePeaks {
+        self.shared.peaks.take()
     }
 }
 
@@ -268,7 +274,9 @@ impl Writer {
             for errand in errands {
                 errand.settle(committed.clone());
             }
-            metrics::histogram!("chancery_store_unit_seconds", "kind" => "write").record(since.elapsed());
+            let took = since.elapsed();
+            self.shared.peaks.note_time(took);
+            metrics::histogram!("chancery_store_unit_seconds", "kind" => "write").record(took);
         }
     }
 
@@ -339,9 +347,13 @@ impl Writer {
 
     fn run_unit(&self, unit: &mut dyn Unit) -> Result<bool, StoreError> {
         let known = Known { parties: &self.shared.parties, keeps: false };
+        let before = self.connection.total_changes();
         let mut tx = Tx::new(Session::Sqlite(&self.connection)).knowing(known);
         let keep = unit.run(&mut tx);
         let failed = tx.failed();
+        if keep {
+            self.shared.peaks.note_rows(self.connection.total_changes() - before);
+        }
         self.shared.trouble.note(failed.as_ref());
         // On a full disk or an I/O error SQLite rolls the whole transaction back by itself: then all of the group is lost.
         if self.connection.is_autocommit() {

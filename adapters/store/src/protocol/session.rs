@@ -67,6 +67,8 @@ pub(crate) struct Answer {
     pub(crate) rows: Vec<Row>,
     /// How many rows it changed, or gave.
     pub(crate) count: u64,
+    /// How many rows it changed.
+    pub(crate) changed: u64,
     /// Whether the command tag is that of a commit.
     pub(crate) committed: bool,
 }
@@ -205,7 +207,13 @@ impl Session {
                     Message::CommandComplete(body) => {
                         let tag = body.tag()?;
                         let count = tag.rsplit(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0);
-                        answers.push(Answer { rows: std::mem::take(&mut rows), count, committed: tag == COMMITTED });
+                        let writes = ["INSERT", "UPDATE", "DELETE"].iter().any(|verb| tag.starts_with(verb));
+                        answers.push(Answer {
+                            rows: std::mem::take(&mut rows),
+                            count,
+                            changed: if writes { count } else { 0 },
+                            committed: tag == COMMITTED,
+                        });
                     }
                     Message::EmptyQueryResponse => answers.push(Answer::default()),
                     _ => {}

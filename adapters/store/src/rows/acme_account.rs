@@ -1,4 +1,4 @@
-use chancery_domain::{AccountId, AcmeAccount, AcmeAccountId, AcmeAccountState, Contact, Kid, Timestamp};
+use chancery_domain::{AcmeAccount, AcmeAccountId, AcmeAccountState, Contact, Kid, Timestamp};
 
 use super::NEWEST_FIRST;
 use crate::error::StoreError;
@@ -85,13 +85,6 @@ impl Tx<'_> {
                 account.updated_at,
             ],
         )
-    }
-
-    /// Ends every ACME account of a customer that is still active.
-    pub fn revoke_acme_accounts(&mut self, account: AccountId, now: Timestamp) -> Result<(), StoreError> {
-        let sql = "UPDATE acme_accounts SET state = 'revoked', state_at = ?2, updated_at = ?2, version = version + 1
-                   WHERE account_id = ?1 AND state = 'active'";
-        self.put(sql, params![account, now])
     }
 }
 

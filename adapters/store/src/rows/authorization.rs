@@ -1,9 +1,12 @@
+use std::sync::LazyLock;
+
 use chancery_domain::{
     AccountId, AcmeAccountId, Authorization, AuthorizationId, AuthorizationState, CLOCK_SKEW, DnsName, Identifier,
     OrderId, ResellerId, Timestamp,
 };
 
 use super::OWN;
+use super::cascade::GIVEN_UP_AT;
 use super::evidence::{read_challenges, read_validation, write_challenges, write_validation};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
@@ -11,6 +14,9 @@ use crate::value::params;
 
 const COLUMNS: &str = "id, reseller_id, account_id, order_id, identifier, state, state_at, validation, challenges,
     expires_at, created_at, updated_at, version, acme_account_id, namespace";
+
+/// What `read` reads: one that was given up is deactivated, even before that is written in its row.
+static SELECTED: LazyLock<String> = LazyLock::new(|| format!("{COLUMNS}, {GIVEN_UP_AT}"));
 
 impl Tx<'_> {
     /// Adds an authorization at its place in its order.
@@ -48,18 +54,18 @@ impl Tx<'_> {
         reseller: ResellerId,
         id: AuthorizationId,
     ) -> Result<Option<Authorization>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM authorizations WHERE {OWN}");
+        let sql = format!("SELECT {} FROM authorizations WHERE {OWN}", *SELECTED);
         self.query_one(&sql, params![id, reseller], read)
     }
 
     /// For the service itself, which works for every reseller.
     pub fn any_authorization(&mut self, id: AuthorizationId) -> Result<Option<Authorization>, StoreError> {
-        self.query_one(&format!("SELECT {COLUMNS} FROM authorizations WHERE id = ?1"), params![id], read)
+        self.query_one(&format!("SELECT {} FROM authorizations WHERE id = ?1", *SELECTED), params![id], read)
     }
 
     /// The authorizations of an order, in the order of its names.
     pub fn authorizations(&mut self, order: OrderId) -> Result<Vec<Authorization>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM authorizations WHERE order_id = ?1 ORDER BY position");
+        let sql = format!("SELECT {} FROM authorizations WHERE order_id = ?1 ORDER BY position", *SELECTED);
         self.query(&sql, params![order], read)
     }
 
@@ -76,14 +82,22 @@ impl Tx<'_> {
         let names = identifier.map(|identifier| ("identifier", identifier.to_string())).into_iter();
         let names = names.chain(namespaces.iter().map(|namespace| ("namespace", namespace.as_str().to_owned())));
         // What a clock that was ahead has dated proves nothing, and is not to stand before what does.
-        let mut params = params![account, until, whose(acme_account), until.plus(CLOCK_SKEW)].to_vec();
+        let mut params = params![account, until, until.plus(CLOCK_SKEW)].to_vec();
+        let owner = match acme_account {
+            Some(id) => {
+                params.push(id.into());
+                "= ?4"
+            }
+            None => "IS NULL",
+        };
         let mut longest = Vec::new();
         for (place, (column, name)) in names.enumerate() {
             params.push(name.into());
             longest.push(format!(
-                "SELECT CAST({place} AS BIGINT) AS place, {COLUMNS} FROM authorizations
-                 WHERE account_id = ?1 AND {column} = ?{} AND state = 'valid' AND expires_at > ?2 AND state_at <= ?4
-                 AND COALESCE(acme_account_id, '') = ?3 ORDER BY expires_at DESC LIMIT 1",
+                "SELECT CAST({place} AS BIGINT) AS place, {} FROM authorizations
+                 WHERE account_id = ?1 AND {column} = ?{} AND acme_account_id {owner} AND state = 'valid'
+                 AND expires_at > ?2 AND state_at <= ?3 ORDER BY expires_at DESC LIMIT 1",
+                *SELECTED,
                 params.len()
             ));
         }
@@ -99,44 +113,6 @@ impl Tx<'_> {
             }
         };
         self.query(&sql, &params, |row| row.int().and_then(|_| read(row)))
-    }
-
-    /// Gives up every earned permission of an ACME account for all names below one.
-    pub fn deactivate_namespace(
-        &mut self,
-        account: AccountId,
-        acme_account: AcmeAccountId,
-        namespace: &DnsName,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.give_up("namespace", namespace.as_str().to_owned(), account, acme_account, now)
-    }
-
-    /// Gives up every earned permission of an ACME account for a name.
-    pub fn deactivate_valid(
-        &mut self,
-        account: AccountId,
-        acme_account: AcmeAccountId,
-        identifier: &Identifier,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.give_up("identifier", identifier.to_string(), account, acme_account, now)
-    }
-
-    fn give_up(
-        &mut self,
-        column: &str,
-        name: String,
-        account: AccountId,
-        acme_account: AcmeAccountId,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let sql = format!(
-            "UPDATE authorizations SET state = 'deactivated', state_at = ?3, validation = NULL, updated_at = ?3,
-             version = version + 1
-             WHERE account_id = ?1 AND {column} = ?2 AND state = 'valid' AND acme_account_id = ?4"
-        );
-        self.put(&sql, params![account, name, now, acme_account])
     }
 
     pub fn save_authorization(&mut self, authorization: &Authorization) -> Result<(), StoreError> {
@@ -158,11 +134,6 @@ impl Tx<'_> {
             ],
         )
     }
-}
-
-/// An owner that both databases compare alike, none included.
-fn whose(acme_account: Option<AcmeAccountId>) -> String {
-    acme_account.map(|id| id.to_string()).unwrap_or_default()
 }
 
 fn write_state(state: &AuthorizationState) -> (&'static str, Option<Timestamp>, Option<String>) {
@@ -187,7 +158,7 @@ fn read_state(state: &str, at: Timestamp, validation: Option<String>) -> Result<
 }
 
 fn read(row: &mut Columns<'_>) -> Result<Authorization, StoreError> {
-    Ok(Authorization {
+    let mut authorization = Authorization {
         id: row.parsed()?,
         reseller: row.parsed()?,
         account: row.parsed()?,
@@ -201,5 +172,9 @@ fn read(row: &mut Columns<'_>) -> Result<Authorization, StoreError> {
         version: row.int()?,
         acme_account: row.through_or_none(str::parse::<AcmeAccountId>)?,
         namespace: row.through_or_none(DnsName::from_stored)?,
-    })
+    };
+    if let Some(at) = row.time_or_none()? {
+        authorization.state = AuthorizationState::Deactivated { at };
+    }
+    Ok(authorization)
 }

@@ -278,12 +278,6 @@ impl Tx<'_> {
         self.count_revocation(certificate.id)
     }
 
-    /// Whether an account has so many certificates that are neither expired nor revoked.
-    pub fn has_live_certificates(&mut self, account: AccountId, now: Timestamp, many: u32) -> Result<bool, StoreError> {
-        let sql = "SELECT id FROM certificates WHERE account_id = ?1 AND state = 'issued' AND not_after >= ?2 LIMIT ?3";
-        Ok(self.query(sql, params![account, now, many], |_| Ok(()))?.len() >= many as usize)
-    }
-
     /// Revokes up to `most` certificates of an account that are neither expired nor revoked, counts them on their lists,
     /// and counts them off as active; gives them as they are now.
     pub fn revoke_some(

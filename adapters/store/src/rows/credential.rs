@@ -100,13 +100,6 @@ impl Tx<'_> {
         )
     }
 
-    /// Revokes every credential of an account that is not yet revoked.
-    pub fn revoke_credentials(&mut self, account: AccountId, now: Timestamp) -> Result<(), StoreError> {
-        let sql = "UPDATE eab_credentials SET revoked_at = ?2, updated_at = ?2, version = version + 1
-                   WHERE account_id = ?1 AND revoked_at IS NULL";
-        self.put(sql, params![account, now])
-    }
-
     fn credential_page(&mut self, of: &str, id: &str, page: &PageRequest) -> Result<Page<EabCredential>, StoreError> {
         let (after, limit) = bounds(page);
         let sql = format!(

@@ -5,10 +5,12 @@
 //! On SQLite, with its one writer, rows come in the order of commits by themselves. A base is added, on both, which grows
 //! where a database is put back from a copy of itself.
 
-use chancery_domain::{AccountId, AuditId, CertificateId, CertificateRecord, Identifier, ResellerId, Timestamp};
+use chancery_domain::{
+    AccountId, AuditId, CertificateId, CertificateRecord, Identifier, OrderId, ResellerId, Timestamp,
+};
 
 use super::audit::{AuditRecord, bounded_columns, first_id, read};
-use super::{OWN, certificate};
+use super::{END, OWN, certificate};
 use crate::error::StoreError;
 use crate::tx::Tx;
 use crate::value::params;
@@ -120,13 +122,26 @@ impl Tx<'_> {
     }
 
     /// Up to `most` live certificates that end after `from` and not after `to`, the earliest first, and whether another
-    /// that ends later has all their names in the same account.
-    pub fn expiring(&mut self, from: Timestamp, to: Timestamp, most: u32) -> Result<Vec<Expiring>, StoreError> {
+    /// that ends later has all their names in the same account. Those that end at the same time come in the order of their
+    /// orders; `seen` is the last of the page before.
+    pub fn expiring(
+        &mut self,
+        from: Timestamp,
+        seen: Option<&(Timestamp, OrderId)>,
+        to: Timestamp,
+        most: u32,
+    ) -> Result<Vec<Expiring>, StoreError> {
         let sql = format!(
-            "{} WHERE state = 'issued' AND not_after > ?1 AND not_after <= ?2 ORDER BY not_after LIMIT ?3",
+            "{} WHERE state || '' = 'issued' AND not_after IS NOT NULL AND not_after <= ?1
+             AND (not_after, order_id) > (?2, ?3)
+             ORDER BY not_after, order_id LIMIT ?4",
             certificate::SELECT
         );
-        let ending = self.query(&sql, params![from, to, most], certificate::read)?;
+        let (after, order) = match seen.filter(|(end, _)| *end > from) {
+            Some((end, order)) => (*end, order.to_string()),
+            None => (from, END.to_owned()),
+        };
+        let ending = self.query(&sql, params![to, after, order, most], certificate::read)?;
         let replaced = self.ask_each(&ending, |tx, certificate| {
             let end = certificate.issued().map_or(to, |issued| issued.not_after);
             tx.is_replaced(certificate.id, certificate.account, &certificate.identifiers, end)

@@ -71,14 +71,16 @@ impl Tx<'_> {
         Ok(lifted)
     }
 
-    /// Forgets the failures of an account that has ended, and tells every node where something was paused.
-    pub fn forget_failures_of(&mut self, account: AccountId) -> Result<(), StoreError> {
-        let sql = "DELETE FROM failing_names WHERE account_id = ?1 RETURNING paused_at";
-        let paused = self.query(sql, params![account], |row| row.int_or_none())?;
+    /// Forgets up to `most` failures of an account that has ended, and tells every node if something was paused; gives how
+    /// many there were.
+    pub fn forget_failures_of(&mut self, account: AccountId, most: u32) -> Result<u64, StoreError> {
+        let sql = "DELETE FROM failing_names WHERE account_id = ?1 AND name IN (
+                   SELECT name FROM failing_names WHERE account_id = ?1 LIMIT ?2) RETURNING paused_at";
+        let paused = self.query(sql, params![account, most], |row| row.int_or_none())?;
         if paused.iter().any(Option::is_some) {
             self.advance_pauses_epoch()?;
         }
-        Ok(())
+        Ok(paused.len() as u64)
     }
 
     /// A page of a reseller's pauses, newest first.

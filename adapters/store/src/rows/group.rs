@@ -31,6 +31,12 @@ impl Tx<'_> {
         Ok(added == 1)
     }
 
+    /// How many groups a reseller has, counted up to `most`.
+    pub fn groups_up_to(&mut self, reseller: ResellerId, most: u32) -> Result<i64, StoreError> {
+        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM account_groups WHERE reseller_id = ?1 LIMIT ?2) AS counted";
+        Ok(self.query_one(sql, params![reseller, most], |row| row.int())?.unwrap_or(0))
+    }
+
     pub fn group(&mut self, reseller: ResellerId, id: GroupId) -> Result<Option<Group>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM account_groups WHERE {OWN}");
         self.query_one(&sql, params![id, reseller], read)
@@ -49,13 +55,13 @@ impl Tx<'_> {
         Ok(self.query_claimed(&sql, params![id, reseller], read)?.pop())
     }
 
-    /// Claims every group that an account is in, as [`Tx::claim_group`] does.
-    pub fn claim_groups_of_account(&mut self, account: AccountId) -> Result<Vec<Group>, StoreError> {
+    /// Claims up to `most` groups that an account is in, as [`Tx::claim_group`] does.
+    pub fn claim_groups_of_account(&mut self, account: AccountId, most: u32) -> Result<Vec<Group>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM account_groups
-             WHERE id IN (SELECT group_id FROM group_members WHERE account_id = ?1) ORDER BY id"
+             WHERE id IN (SELECT group_id FROM group_members WHERE account_id = ?1) ORDER BY id LIMIT ?2"
         );
-        self.query_claimed(&sql, params![account], read)
+        self.query_claimed(&sql, params![account, most], read)
     }
 
     pub fn group_by_name(&mut self, reseller: ResellerId, name: &Name) -> Result<Option<Group>, StoreError> {
@@ -92,6 +98,12 @@ impl Tx<'_> {
         self.query(&sql, params![policy], read)
     }
 
+    /// Up to `most` of the groups that a policy is assigned to.
+    pub fn some_groups_of_policy(&mut self, policy: PolicyId, most: u32) -> Result<Vec<GroupId>, StoreError> {
+        let sql = "SELECT group_id FROM group_policies WHERE policy_id = ?1 ORDER BY group_id LIMIT ?2";
+        self.query(sql, params![policy, most], |row| row.parsed())
+    }
+
     pub fn save_group(&mut self, group: &Group) -> Result<(), StoreError> {
         self.update(
             "account group",
@@ -108,9 +120,9 @@ impl Tx<'_> {
         )
     }
 
-    /// Removes a group with its memberships and assignments; the accounts and policies stay.
+    /// Removes a group with its assignments; the accounts and policies stay. What is left of its memberships counts for nothing,
+    /// and is for [`Tx::delete_members`].
     pub fn delete_group(&mut self, id: GroupId) -> Result<(), StoreError> {
-        self.put("DELETE FROM group_members WHERE group_id = ?1", params![id])?;
         self.put("DELETE FROM group_policies WHERE group_id = ?1", params![id])?;
         self.put("DELETE FROM account_groups WHERE id = ?1", params![id])
     }
@@ -126,24 +138,22 @@ impl Tx<'_> {
 
     /// In how many groups an account is, counted up to so many.
     pub fn groups_of_account_up_to(&mut self, account: AccountId, most: u32) -> Result<i64, StoreError> {
-        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM group_members WHERE account_id = ?1 LIMIT ?2) AS counted";
+        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM group_members
+                   JOIN account_groups ON account_groups.id = group_members.group_id
+                   WHERE account_id = ?1 LIMIT ?2) AS counted";
         Ok(self.query_one(sql, params![account, most], |row| row.int())?.unwrap_or(0))
+    }
+
+    /// Whether an account is in a group.
+    pub fn is_member(&mut self, group: GroupId, account: AccountId) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM group_members WHERE group_id = ?1 AND account_id = ?2";
+        Ok(self.query_one(sql, params![group, account], |_| Ok(()))?.is_some())
     }
 
     /// Takes an account out of a group; `false` when it is not there.
     pub fn remove_member(&mut self, group: GroupId, account: AccountId) -> Result<bool, StoreError> {
         let sql = "DELETE FROM group_members WHERE group_id = ?1 AND account_id = ?2";
         Ok(self.execute(sql, params![group, account])? == 1)
-    }
-
-    /// Takes an account out of every group.
-    pub fn remove_memberships(&mut self, account: AccountId, now: Timestamp) -> Result<(), StoreError> {
-        self.put(
-            "UPDATE account_groups SET member_count = member_count - 1, updated_at = ?2, version = version + 1
-             WHERE id IN (SELECT group_id FROM group_members WHERE account_id = ?1)",
-            params![account, now],
-        )?;
-        self.put("DELETE FROM group_members WHERE account_id = ?1", params![account])
     }
 
     /// Keeps the number of members beside the group, so that nobody has to count them.

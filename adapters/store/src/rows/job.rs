@@ -15,15 +15,18 @@ pub enum JobKind {
     Validate,
     /// Issue a certificate; the subject is an order.
     Issue,
+    /// Apply a change in batches; the subject is what was changed.
+    Cascade,
 }
 
 impl JobKind {
-    pub const ALL: [Self; 2] = [Self::Validate, Self::Issue];
+    pub const ALL: [Self; 3] = [Self::Validate, Self::Issue, Self::Cascade];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Validate => "validate",
             Self::Issue => "issue",
+            Self::Cascade => "cascade",
         }
     }
 }

@@ -5,6 +5,7 @@ mod acme_account;
 pub(crate) mod acme_nonce;
 pub(crate) mod audit;
 mod authorization;
+pub(crate) mod cascade;
 pub(crate) mod certificate;
 pub(crate) mod certificate_list;
 mod client;

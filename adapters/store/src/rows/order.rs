@@ -1,8 +1,8 @@
 use std::sync::LazyLock;
 
 use chancery_domain::{
-    AccountId, AcmeAccountId, Authorization, AuthorizationId, DnsName, ExternalId, Metadata, Order, OrderId,
-    OrderState, OrderStatus, Page, PageRequest, ProfileName, ResellerId, Timestamp, Via,
+    AccountId, AcmeAccountId, AuthorizationId, ExternalId, Metadata, Order, OrderId, OrderState, OrderStatus, Page,
+    PageRequest, ProfileName, ResellerId, Timestamp, Via,
 };
 
 use super::evidence::{read_identifiers, read_problem, write_identifiers, write_problem};
@@ -31,25 +31,6 @@ const AUTHORIZATIONS: &str = "(SELECT string_agg(authorizations.id, ',' ORDER BY
     FROM authorizations WHERE authorizations.order_id = orders.id)";
 
 static SELECT: LazyLock<String> = LazyLock::new(|| format!("SELECT {COLUMNS}, {AUTHORIZATIONS} FROM orders"));
-
-/// Whose orders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OrdersOf {
-    Account(AccountId),
-    AcmeAccount(AcmeAccountId),
-}
-
-impl OrdersOf {
-    fn column(self) -> (&'static str, String) {
-        match self {
-            Self::Account(id) => ("account_id", id.to_string()),
-            Self::AcmeAccount(id) => ("acme_account_id", id.to_string()),
-        }
-    }
-}
-
-/// That an order can still become something at the time `?2`.
-const OPEN: &str = "state IN ('pending', 'ready') AND expires_at > ?2 AND finalized_at IS NULL";
 
 impl Tx<'_> {
     /// How many orders of an account wait to be finalized, counted up to so many.
@@ -132,35 +113,6 @@ impl Tx<'_> {
         Ok(self.query_claimed(&sql, params![authorization], read)?.pop())
     }
 
-    /// The order of an authorization, where it has one, and the open orders of the same ACME account that stand on what it
-    /// has shown of the same name, or of the same namespace. All are locked, in the order of their ids.
-    pub fn lock_orders_standing_on(
-        &mut self,
-        authorization: &Authorization,
-        now: Timestamp,
-    ) -> Result<Vec<Order>, StoreError> {
-        let sql = format!(
-            "{} WHERE id IN (
-                 SELECT order_id FROM authorizations WHERE id = ?1
-                 UNION SELECT order_id FROM authorizations
-                 WHERE account_id = ?2 AND acme_account_id = ?3 AND state = 'valid' AND identifier = ?4
-                 UNION SELECT order_id FROM authorizations
-                 WHERE account_id = ?2 AND acme_account_id = ?3 AND state = 'valid' AND namespace = ?5
-             ) AND (id = ?6 OR (state IN ('pending', 'ready') AND expires_at > ?7)) ORDER BY id",
-            *SELECT
-        );
-        let params = params![
-            authorization.id,
-            authorization.account,
-            authorization.acme_account,
-            authorization.identifier.to_string(),
-            authorization.namespace.as_ref().map(DnsName::as_str),
-            authorization.order,
-            now,
-        ];
-        self.query_claimed(&sql, params, read)
-    }
-
     /// A page of a reseller's orders, newest first.
     pub fn orders(
         &mut self,
@@ -203,20 +155,6 @@ impl Tx<'_> {
         query.sql.push_str(&format!(" ORDER BY id {NEWEST_FIRST} LIMIT ?3"));
         let rows = self.query(&query.sql, &query.params, read)?;
         walk::page(self, walk.as_ref(), reseller, page, rows, |order| order.id.to_string())
-    }
-
-    /// Whether somebody has so many orders that can still become something.
-    pub fn has_open_orders(&mut self, whose: OrdersOf, now: Timestamp, many: u32) -> Result<bool, StoreError> {
-        let (column, id) = whose.column();
-        let sql = format!("SELECT id FROM orders WHERE {column} = ?1 AND {OPEN} LIMIT ?3");
-        Ok(self.query(&sql, params![id, now, many], |_| Ok(()))?.len() >= many as usize)
-    }
-
-    /// Locks up to `most` orders of somebody that can still become something, in the order of their ids.
-    pub fn lock_open_orders(&mut self, whose: OrdersOf, now: Timestamp, most: u32) -> Result<Vec<Order>, StoreError> {
-        let (column, id) = whose.column();
-        let sql = format!("{} WHERE {column} = ?1 AND {OPEN} ORDER BY id LIMIT ?3", *SELECT);
-        self.query_claimed(&sql, params![id, now, most], read)
     }
 
     /// A page of the orders of an ACME account that have not come to nothing, newest first.

@@ -48,7 +48,8 @@ impl Tx<'_> {
 
     /// How many policies a group has, counted up to so many.
     pub fn policies_of_group_up_to(&mut self, group: GroupId, most: u32) -> Result<i64, StoreError> {
-        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM group_policies WHERE group_id = ?1 LIMIT ?2) AS counted";
+        let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM group_policies
+                   JOIN policies ON policies.id = group_policies.policy_id WHERE group_id = ?1 LIMIT ?2) AS counted";
         Ok(self.query_one(sql, params![group, most], |row| row.int())?.unwrap_or(0))
     }
 
@@ -122,9 +123,8 @@ impl Tx<'_> {
         )
     }
 
-    /// Removes a policy and takes it off its groups.
+    /// Removes a policy. What is left of its assignments counts for nothing, and is for [`Tx::delete_assignments`].
     pub fn delete_policy(&mut self, id: PolicyId) -> Result<(), StoreError> {
-        self.put("DELETE FROM group_policies WHERE policy_id = ?1", params![id])?;
         self.put("DELETE FROM policies WHERE id = ?1", params![id])
     }
 }

@@ -40,6 +40,17 @@ pub struct Kept {
     pub evidence_from: Option<Timestamp>,
 }
 
+/// What became of something that was to be deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deleted {
+    /// It is gone, with so many rows.
+    Whole(u32),
+    /// So many of its rows are gone, and there are more than may be deleted with one commit.
+    Part(u32),
+    /// Something needs it, or somebody is busy with it.
+    Nothing,
+}
+
 /// Where a page of what has ended begins: the time and the id of the last before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedAfter {
@@ -75,9 +86,16 @@ impl Tx<'_> {
         })
     }
 
-    /// Deletes an order with its certificate and its authorizations, if it has ended so and nothing needs it any more.
-    /// One that somebody else is busy with is left for the next time.
-    pub fn delete_ended_order(&mut self, id: OrderId, ended: EndedOrder, kept: Kept) -> Result<bool, StoreError> {
+    /// Deletes an order with its certificate and its authorizations, if it has ended so and nothing needs it any more; no more
+    /// than `most` rows of it. Order and certificate go last: until then the rest of it can be found. An order that somebody
+    /// else is busy with is left for the next time.
+    pub fn delete_ended_order(
+        &mut self,
+        id: OrderId,
+        ended: EndedOrder,
+        kept: Kept,
+        most: u32,
+    ) -> Result<Deleted, StoreError> {
         let condition = match ended {
             EndedOrder::InVain => "state IN ('cancelled', 'invalid') AND state_at < ?2",
             EndedOrder::Lapsed => "state IN ('pending', 'ready') AND expires_at < ?2",
@@ -95,15 +113,34 @@ impl Tx<'_> {
         let evidence = kept.evidence_from.unwrap_or(Timestamp::from_millis(i64::MIN));
         let found = self.query_skipping_locked(&sql, params![id, kept.from, evidence], |row| row.text())?;
         if found.is_empty() {
-            return Ok(false);
+            return Ok(Deleted::Nothing);
         }
-        let names = "DELETE FROM certificate_names
-                     WHERE certificate_id IN (SELECT id FROM certificates WHERE order_id = ?1)";
-        self.execute(names, params![id])?;
-        self.execute("DELETE FROM certificates WHERE order_id = ?1", params![id])?;
-        self.execute("DELETE FROM authorizations WHERE order_id = ?1", params![id])?;
-        self.execute("DELETE FROM jobs WHERE kind = 'issue' AND subject = ?1", params![id])?;
-        Ok(self.execute("DELETE FROM orders WHERE id = ?1", params![id])? == 1)
+        let names = "DELETE FROM certificate_names WHERE (reseller_id, name, certificate_id) IN (
+                     SELECT reseller_id, name, certificate_id FROM certificate_names
+                     WHERE certificate_id IN (SELECT id FROM certificates WHERE order_id = ?1) LIMIT ?2)";
+        let authorizations = "DELETE FROM authorizations WHERE id IN (
+                              SELECT id FROM authorizations WHERE order_id = ?1 LIMIT ?2)";
+        let mut gone = 0;
+        for parts in [names, authorizations] {
+            let deleted = self.execute(parts, params![id, most - gone])?;
+            gone += u32::try_from(deleted).unwrap_or(most);
+            // There may be more.
+            if gone >= most {
+                return Ok(Deleted::Part(gone));
+            }
+        }
+        let whole = [
+            "DELETE FROM jobs WHERE kind = 'issue' AND subject = ?1",
+            "DELETE FROM certificates WHERE order_id = ?1",
+            "DELETE FROM orders WHERE id = ?1",
+        ];
+        if most - gone < whole.len() as u32 {
+            return Ok(Deleted::Part(gone));
+        }
+        for part in whole {
+            gone += u32::try_from(self.execute(part, params![id])?).unwrap_or(most);
+        }
+        Ok(Deleted::Whole(gone))
     }
 
     /// Up to `most` authorizations without an order that ended before `from`, and where the next page begins.
@@ -123,16 +160,19 @@ impl Tx<'_> {
     }
 
     /// Deletes an authorization without an order, if nothing rests on it any more.
-    pub fn delete_ended_authorization(&mut self, id: AuthorizationId, kept: Kept) -> Result<bool, StoreError> {
+    pub fn delete_ended_authorization(&mut self, id: AuthorizationId, kept: Kept) -> Result<Deleted, StoreError> {
         let sql = format!(
             "SELECT id FROM authorizations WHERE id = ?1 AND order_id IS NULL AND expires_at < ?2
              AND NOT ({PROVEN} AND expires_at >= ?3)"
         );
         let evidence = kept.evidence_from.unwrap_or(Timestamp::from_millis(i64::MIN));
         if self.query_skipping_locked(&sql, params![id, kept.from, evidence], |row| row.text())?.is_empty() {
-            return Ok(false);
+            return Ok(Deleted::Nothing);
         }
-        Ok(self.execute("DELETE FROM authorizations WHERE id = ?1", params![id])? == 1)
+        match self.execute("DELETE FROM authorizations WHERE id = ?1", params![id])? {
+            0 => Ok(Deleted::Nothing),
+            _ => Ok(Deleted::Whole(1)),
+        }
     }
 
     /// Deletes up to `most` lines of the trail from before `from`, and says how many. Lines that tell of refusals may have
@@ -174,7 +214,10 @@ impl Tx<'_> {
                       (SELECT account_id, day FROM issued_per_day WHERE day < ?1 ORDER BY day LIMIT ?2)";
         let active = "DELETE FROM active_until_day WHERE (account_id, day) IN
                       (SELECT account_id, day FROM active_until_day WHERE day < ?1 ORDER BY day LIMIT ?2)";
-        Ok(self.execute(issued, params![day(now) - 32, most])? + self.execute(active, params![day(now) - 2, most])?)
+        match self.execute(issued, params![day(now) - 32, most])? {
+            0 => self.execute(active, params![day(now) - 2, most]),
+            gone => Ok(gone),
+        }
     }
 
     /// Takes, or holds on to, what only one node at a time may do. An end beyond `beyond` was set by a clock that was

@@ -191,7 +191,11 @@ impl Tx<'_> {
             false => format!(" GROUP BY {0} ORDER BY {0}", asked.join(", ")),
         };
         let groups = match by.group {
-            true => " LEFT JOIN group_members ON group_members.account_id = counted.account_id",
+            // What is left of a group that was deleted does not count.
+            true => {
+                " LEFT JOIN group_members ON group_members.account_id = counted.account_id
+                 AND EXISTS (SELECT 1 FROM account_groups WHERE account_groups.id = group_members.group_id)"
+            }
             false => "",
         };
         let sql = format!(

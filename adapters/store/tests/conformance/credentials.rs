@@ -1,5 +1,5 @@
 use chancery_domain::{EabCredential, EabTerms, Kid, Label, PageRequest, ResellerId};
-use chancery_store::StoreError;
+use chancery_store::{StoreError, Turned};
 
 use crate::common::Database;
 
@@ -79,7 +79,8 @@ pub(crate) async fn revoking_all_leaves_those_that_are_revoked_already(db: Datab
     let (stored, id) = (revoked.clone(), account.id);
     db.put(move |tx| {
         tx.insert_credential(&stored, b"sealed")?;
-        tx.revoke_credentials(id, late)
+        assert_eq!(tx.revoke_credentials(id, None, late, 10)?, Turned { rows: 2, next: None });
+        Ok(())
     })
     .await;
     assert_eq!(read(&db, account.reseller, revoked.kid).await, revoked);

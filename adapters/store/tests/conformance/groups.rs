@@ -1,4 +1,4 @@
-use chancery_domain::{Description, Group, GroupId, Name, PageRequest, ResellerId};
+use chancery_domain::{Description, Group, GroupId, Name, ResellerId};
 use chancery_store::StoreError;
 
 use crate::common::Database;
@@ -104,33 +104,6 @@ pub(crate) async fn an_account_is_in_a_group_once(db: Database) {
     assert_eq!(db.get(move |tx| tx.groups_of_account(member)).await, []);
 }
 
-pub(crate) async fn leaving_every_group_keeps_their_counts(db: Database) {
-    let account = db.some_account().await;
-    let other = db.account(db.make.account(account.reseller)).await;
-    let groups = [db.group(account.reseller).await.id, db.group(account.reseller).await.id];
-    let apart = db.group(account.reseller).await;
-    let (leaving, staying, now) = (account.id, other.id, db.make.now());
-    db.put(move |tx| {
-        for group in groups {
-            tx.add_member(group, leaving, now)?;
-            tx.change_member_count(group, 1, now)?;
-        }
-        tx.add_member(groups[0], staying, now)?;
-        tx.change_member_count(groups[0], 1, now)
-    })
-    .await;
-    let later = db.make.now();
-    db.put(move |tx| tx.remove_memberships(leaving, later)).await;
-    assert_eq!(db.get(move |tx| tx.groups_of_account(leaving)).await, []);
-    for (group, members) in [(groups[0], vec![staying]), (groups[1], vec![])] {
-        let kept = read(&db, account.reseller, group).await;
-        assert_eq!((kept.member_count, kept.updated_at), (members.len() as i64, later));
-        let page = db.get(move |tx| tx.members(account.reseller, group, &PageRequest::default())).await;
-        assert_eq!(page.items.iter().map(|member| member.id).collect::<Vec<_>>(), members);
-    }
-    assert_eq!(read(&db, apart.reseller, apart.id).await, apart);
-}
-
 pub(crate) async fn deleting_a_group_leaves_its_accounts_and_policies(db: Database) {
     let account = db.some_account().await;
     let reseller = account.reseller;
@@ -167,4 +140,36 @@ pub(crate) async fn the_groups_of_an_account_come_by_name(db: Database) {
     }
     let found = db.get(move |tx| tx.groups_of_account(account.id)).await;
     assert_eq!(found.iter().map(|group| group.name.as_str()).collect::<Vec<_>>(), ["B", "a", "b", "Ä"]);
+}
+
+/// The memberships of a deleted group are deleted in batches. Until then nothing shows them.
+pub(crate) async fn memberships_of_a_deleted_group_count_for_nothing(db: Database) {
+    let reseller = db.reseller().await.id;
+    let (gone, kept, policy) = (db.group(reseller).await.id, db.group(reseller).await, db.policy(reseller).await.id);
+    let mut members = Vec::new();
+    for _ in 0..5 {
+        members.push(db.account(db.make.account(reseller)).await.id);
+    }
+    let (first, now, kept_id, others) = (members[0], db.make.now(), kept.id, members.clone());
+    db.put(move |tx| {
+        for member in &members {
+            tx.add_member(gone, *member, now)?;
+        }
+        tx.add_member(kept_id, members[0], now)?;
+        tx.assign_policy(gone, policy, now)?;
+        tx.delete_group(gone)
+    })
+    .await;
+    assert_eq!(db.get(move |tx| tx.groups_of_account_up_to(first, 9)).await, 1);
+    assert_eq!(db.get(move |tx| tx.groups_of_account(first)).await, std::slice::from_ref(&kept));
+    assert_eq!(db.get(move |tx| tx.policies_of_account(first)).await, []);
+    let claimed = db.put(move |tx| tx.claim_groups_of_account(first, 9)).await;
+    assert_eq!(claimed, [kept]);
+    for deleted in [2, 2, 1, 0] {
+        assert_eq!(db.put(move |tx| tx.delete_members(gone, 2)).await, deleted);
+    }
+    assert_eq!(db.get(move |tx| tx.is_member(kept_id, first)).await, true);
+    for member in others {
+        assert_eq!(db.get(move |tx| tx.is_member(gone, member)).await, false);
+    }
 }

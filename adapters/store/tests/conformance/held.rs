@@ -47,7 +47,7 @@ pub(crate) async fn an_account_cannot_end_under_a_new_credential(db: Database) {
         move |tx| {
             let account = tx.account(reseller, id)?.expect("it is there");
             tx.save_account(&account.terminate(now).expect("it is live"))?;
-            tx.revoke_credentials(id, now)
+            tx.revoke_credentials(id, None, now, 10).map(drop)
         },
     )
     .await;
@@ -159,7 +159,10 @@ pub(crate) async fn what_is_claimed_can_neither_be_held_nor_claimed(db: Database
     let ways: [(Take, Take); 4] = [
         (|tx, (r, _, g, _)| tx.claim_group(r, g).map(drop), |tx, (r, _, g, _)| tx.hold_group(r, g).map(drop)),
         (|tx, (r, _, g, _)| tx.claim_group(r, g).map(drop), |tx, (r, _, g, _)| tx.claim_group(r, g).map(drop)),
-        (|tx, (_, a, _, _)| tx.claim_groups_of_account(a).map(drop), |tx, (r, _, g, _)| tx.hold_group(r, g).map(drop)),
+        (
+            |tx, (_, a, _, _)| tx.claim_groups_of_account(a, 9).map(drop),
+            |tx, (r, _, g, _)| tx.hold_group(r, g).map(drop),
+        ),
         (|tx, (r, _, _, p)| tx.claim_policy(r, p).map(drop), |tx, (r, _, _, p)| tx.hold_policy(r, p).map(drop)),
     ];
     let these = (reseller, member, group, policy);

@@ -56,6 +56,7 @@ macro_rules! conformance {
 conformance! {
     jobs {
         the_backlog_is_counted_by_kind_and_knows_the_oldest,
+        a_cascade_that_is_begun_again_goes_on_for_the_later_time,
     }
     resellers {
         keeps_every_field,
@@ -109,8 +110,8 @@ conformance! {
         saving_changes_what_may_change_and_nothing_else,
         a_stale_copy_cannot_be_saved,
         an_account_is_in_a_group_once,
-        leaving_every_group_keeps_their_counts,
         deleting_a_group_leaves_its_accounts_and_policies,
+        memberships_of_a_deleted_group_count_for_nothing,
         the_groups_of_an_account_come_by_name,
     }
     policies {
@@ -122,6 +123,7 @@ conformance! {
         is_assigned_to_a_group_once,
         an_account_has_each_policy_of_its_groups_once_by_name,
         deleting_a_policy_takes_it_off_its_groups,
+        assignments_of_a_deleted_policy_count_for_nothing,
     }
     audit {
         keeps_every_field,
@@ -183,6 +185,7 @@ conformance! {
         what_waits_beyond_the_queue_is_refused,
         a_unit_whose_caller_went_away_is_done_all_the_same,
         what_would_only_be_read_is_not_once_nobody_waits,
+        the_largest_write_is_known_by_its_rows,
     }
     numbers {
         none_is_given_twice_to_concurrent_units,

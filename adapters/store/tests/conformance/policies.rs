@@ -167,3 +167,31 @@ pub(crate) async fn deleting_a_policy_takes_it_off_its_groups(db: Database) {
     assert_eq!(db.get(move |tx| tx.policies_of_group(group_id)).await, [(kept.id, kept.name)]);
     assert_eq!(db.get(move |tx| tx.group(reseller, group_id)).await, Some(group));
 }
+
+/// The assignments of a deleted policy are deleted in batches. Until then nothing shows them.
+pub(crate) async fn assignments_of_a_deleted_policy_count_for_nothing(db: Database) {
+    let account = db.some_account().await;
+    let (reseller, member) = (account.reseller, account.id);
+    let (gone, kept, now) = (db.policy(reseller).await.id, db.policy(reseller).await, db.make.now());
+    let mut groups = Vec::new();
+    for _ in 0..3 {
+        groups.push(db.group(reseller).await.id);
+    }
+    let (first, kept_id) = (groups[0], kept.id);
+    db.put(move |tx| {
+        for group in &groups {
+            tx.assign_policy(*group, gone, now)?;
+            tx.assign_policy(*group, kept_id, now)?;
+            tx.add_member(*group, member, now)?;
+        }
+        tx.delete_policy(gone)
+    })
+    .await;
+    assert_eq!(db.get(move |tx| tx.policies_of_group_up_to(first, 9)).await, 1);
+    assert_eq!(db.get(move |tx| tx.policies_of_group(first)).await, [(kept.id, kept.name.clone())]);
+    assert_eq!(db.get(move |tx| tx.policies_of_account(member)).await, [kept]);
+    for deleted in [2, 1, 0] {
+        assert_eq!(db.put(move |tx| tx.delete_assignments(gone, 2)).await, deleted);
+    }
+    assert_eq!(db.get(move |tx| tx.policies_of_group_up_to(first, 9)).await, 1);
+}

@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use chancery_domain::{Account, EabCredential};
-use chancery_store::{Options, StoreError};
+use chancery_store::{Options, StoreError, Tx, WritePeaks};
 use chancery_testkit::Builders;
 
 use crate::common::{Database, Gate, Result};
@@ -235,4 +235,42 @@ pub(crate) async fn what_would_only_be_read_is_not_once_nobody_waits(db: Databas
     for unit in held {
         unit.await.unwrap();
     }
+}
+
+/// Deferred writes, guarded updates and rows that a statement gives back all count.
+pub(crate) async fn the_largest_write_is_known_by_its_rows(db: Database) {
+    let account = db.some_account().await;
+    let groups = [db.group(account.reseller).await, db.group(account.reseller).await];
+    let now = db.make.now();
+    db.take_write_peaks();
+    assert_eq!(db.take_write_peaks(), WritePeaks::default());
+    let [first, second] = groups.clone();
+    db.put(move |tx| {
+        tx.add_member(first.id, account.id, now)?;
+        tx.add_member(second.id, account.id, now)?;
+        tx.change_member_count(second.id, 1, now)?;
+        tx.save_group(&first)
+    })
+    .await;
+    let peaks = db.take_write_peaks();
+    assert_eq!(peaks.rows, 4);
+    assert!(!peaks.time.is_zero());
+    // A smaller one does not hide a larger one, and what is given up does not count.
+    let [first, second] = groups.clone();
+    let leave = move |tx: &mut Tx<'_>| {
+        tx.remove_member(first.id, account.id)?;
+        tx.remove_member(second.id, account.id)?;
+        tx.change_member_count(second.id, -1, now)
+    };
+    db.put(leave).await;
+    let first = groups[0].id;
+    db.put(move |tx| tx.change_member_count(first, 1, now)).await;
+    let unit = move |tx: &mut Tx<'_>| {
+        for _ in 0..9 {
+            tx.change_member_count(groups[0].id, 1, now)?;
+        }
+        Err::<(), _>(StoreError::Unavailable("given up".to_owned()))
+    };
+    assert!(db.write(unit).await.is_err());
+    assert_eq!(db.take_write_peaks().rows, 3);
 }

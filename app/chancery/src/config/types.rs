@@ -131,6 +131,7 @@ sections! {
         diagnoses: String = "60/1m",
         failures_to_pause: i64 = 100,
         open_orders: i64 = 10_000,
+        groups: i64 = 10_000,
         policies: i64 = 1000,
         downloads: i64 = 8,
         help_url: Option<String> = None,

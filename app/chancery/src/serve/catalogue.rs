@@ -67,7 +67,7 @@ const fn of(
     Metric { name, kind, unit, labels, help }
 }
 
-const JOBS: Values = Are(&["validate", "issue"]);
+const JOBS: Values = Are(&["validate", "issue", "cascade"]);
 const REFUSED: Values = Are(&[
     "accept_failed",
     "handshake_failed",
@@ -154,6 +154,8 @@ pub const METRICS: &[Metric] = &[
     of("chancery_store_unit_seconds", Histogram, Unit::Seconds, &[("kind", Are(&["read", "write"]))],
         "A unit of work in the database; on SQLite, writes that share a commit are one."),
     of("chancery_store_group_commit_units", Histogram, Unit::Count, &[], "Units of work that shared one commit (SQLite)."),
+    of("chancery_store_rows_per_transaction", Histogram, Unit::Count, &[],
+        "Rows that one unit of work inserted, changed and deleted."),
     of("chancery_store_units_waiting", Gauge, Unit::Count, &[], "Units of work that wait for a connection."),
     of("chancery_store_conflicts_total", Counter, Unit::Count, &[], "Units of work run again after a conflict (PostgreSQL)."),
 ];

@@ -13,6 +13,8 @@ use crate::version::VERSION;
 const SECONDS: &[f64] = &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 /// Units of work that share one commit.
 const UNITS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+/// Rows that one unit of work changes: a few, or a batch of at most a hundred and what goes with it.
+const ROWS: &[f64] = &[1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 1000.0];
 
 /// Starts to collect, for the whole process.
 pub fn start() -> Result<PrometheusHandle, Failure> {
@@ -36,7 +38,8 @@ pub fn introduce_profiles(profiles: &[Profile]) {
 fn build() -> Result<PrometheusBuilder, BuildError> {
     PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), SECONDS)?
-        .set_buckets_for_metric(Matcher::Suffix("_units".to_owned()), UNITS)
+        .set_buckets_for_metric(Matcher::Suffix("_units".to_owned()), UNITS)?
+        .set_buckets_for_metric(Matcher::Suffix("_rows_per_transaction".to_owned()), ROWS)
 }
 
 /// Says what a metric means, and begins those of its series that are known. A gauge has no value before it is set.
@@ -92,7 +95,7 @@ mod tests {
     #[test]
     fn series_are_every_combination_of_the_labels() {
         let jobs = METRICS.iter().find(|metric| metric.name == "chancery_jobs_total").unwrap();
-        assert_eq!(series(jobs).len(), 4);
+        assert_eq!(series(jobs).len(), 6);
         let none = METRICS.iter().find(|metric| metric.name == "chancery_store_conflicts_total").unwrap();
         assert_eq!(series(none), [Vec::new()]);
         let later = METRICS.iter().find(|metric| metric.name == "chancery_certificates_issued_total").unwrap();

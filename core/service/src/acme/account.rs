@@ -4,17 +4,18 @@ use chancery_domain::{AcmeAccount, AcmeAccountId, Action, Contact, EabCredential
 use chancery_jose::{Jwk, Jws};
 use chancery_overload::Limit;
 use chancery_pki::{KeyProblem, SubscriberKey};
-use chancery_store::{OrdersOf, Tx};
+use chancery_store::Tx;
 use serde_json::{Value, json};
 
 use super::admission::{AcmeCaller, no_such_account, require_reseller, require_still, standing};
 use super::{Acme, AcmeError, binding};
-use crate::caller::{Actor, Caller, Origin};
+use crate::caller::{Actor, Origin};
+use crate::cascades::{self, Cascade};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
+use crate::known_keys;
 use crate::to_the_end::to_the_end;
-use crate::{known_keys, telling, termination};
 
 /// What a new account is to be.
 #[derive(Clone, Debug)]
@@ -100,36 +101,23 @@ impl Acme {
             .await
     }
 
-    /// Ends the account: it cannot be used again, and its open orders are cancelled (RFC 8555 section 7.3.6). Where there are
-    /// very many, most of them are cancelled before, a few at a time.
+    /// Ends the account: it cannot be used again, and its open orders are cancelled (RFC 8555 section 7.3.6), in batches: most
+    /// are done by the time this returns.
     pub async fn deactivate_account(&self, by: &AcmeCaller) -> Result<AcmeAccount, ServiceError> {
         by.require_active()?;
         let (kernel, id, caller) = (self.kernel.clone(), by.account.id, by.caller.clone());
-        let whose = OrdersOf::AcmeAccount(id);
-        let require = move |tx: &mut Tx<'_>, caller: &Caller| {
-            claim(tx, id)?;
-            require_still(tx, caller)
+        let deactivate = move |tx: &mut Tx<'_>| {
+            let (now, account) = (kernel.now(), claim(tx, id)?);
+            require_still(tx, &caller)?;
+            let account = account.deactivate(now)?;
+            tx.save_acme_account(&account)?;
+            kernel.audit(tx, &caller, Action::AcmeAccountDeactivate, id, &json!({}))?;
+            let cascade = Cascade::DeactivateAcmeAccount { account: account.account, acme_account: id };
+            let cascade = kernel.enqueue_cascade(tx, &caller, &cascade, now)?;
+            Ok::<_, ServiceError>((account, cascade))
         };
-        let before = termination::end_most_orders(&self.kernel, &by.caller, whose, require).await?;
-        let (account, cancelled) = self
-            .kernel
-            .store
-            .write(move |tx| {
-                let now = kernel.now();
-                // Orders before accounts, as everybody does; and once more when no order can come any more.
-                tx.lock_open_orders(whose, now, u32::MAX)?;
-                let account = claim(tx, id)?;
-                require_still(tx, &caller)?;
-                let account = account.deactivate(now)?;
-                tx.save_acme_account(&account)?;
-                let rest = tx.lock_open_orders(whose, now, u32::MAX)?;
-                let cancelled = termination::cancel(&kernel, tx, &caller, rest, whose)?;
-                let detail = json!({"cancelledOrders": before + cancelled.len()});
-                kernel.audit(tx, &caller, Action::AcmeAccountDeactivate, id, &detail)?;
-                Ok::<_, ServiceError>((account, cancelled))
-            })
-            .await?;
-        telling::cancelled(&by.caller, &cancelled, termination::because(whose));
+        let (account, cascade) = self.kernel.store.write(deactivate).await?;
+        cascades::begin(&self.kernel, by.caller.reseller, vec![cascade]).await;
         Ok(account)
     }
 

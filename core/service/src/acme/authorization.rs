@@ -1,18 +1,15 @@
 //! Challenges that ACME clients answer, and authorizations they give up.
 
-use chancery_domain::{
-    Action, Authorization, AuthorizationId, AuthorizationState, ChallengeId, Order, ProblemKind, Timestamp,
-    ValidationProblem,
-};
-use chancery_store::Tx;
+use chancery_domain::{Action, Authorization, AuthorizationId, AuthorizationState, ChallengeId};
+use chancery_store::{GivenUp, Tx};
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::{Acme, AcmeCaller, AcmeError, require_still};
-use crate::authorizations::{AuthorizationDetails, ChallengeDetails, own};
-use crate::caller::Caller;
+use crate::authorizations::{AuthorizationDetails, ChallengeDetails, lock, own};
+use crate::cascades::{self, Cascade, deactivated};
 use crate::error::ServiceError;
-use crate::orders::{describe_with, fail_if_hopeless, fail_order};
+use crate::orders::{describe_with, fail_order};
 use crate::telling::About;
 
 /// Clients answer the challenges of an order one after the other: where there are more, they are not kept waiting.
@@ -62,8 +59,9 @@ impl Acme {
         self.challenge(by, id).await
     }
 
-    /// Gives a permission up, with all there are for the same name: the account cannot get certificates for it without
-    /// showing control anew (RFC 8555 section 7.5.2). Every open order that needs one of them has failed.
+    /// Deactivates an authorization (RFC 8555 section 7.5.2). One that was valid gives up all that the account had earned for
+    /// the same name until then: nothing more is issued by it, and the account has to show control again. Open orders that need
+    /// it fail, in batches: most have failed by the time this returns.
     pub async fn deactivate_authorization(
         &self,
         by: &AcmeCaller,
@@ -72,85 +70,71 @@ impl Acme {
         by.require_active()?;
         let (kernel, caller) = (self.kernel.clone(), by.caller.clone());
         let (acme_account, thumbprint) = (by.account.id, by.account.thumbprint.clone());
-        let given_up = self
-            .kernel
-            .store
-            .write(move |tx| {
-                // Orders before accounts, as everybody does; and once more when no order can come to stand on it any more.
-                Locked::of(tx, &caller, id, kernel.now())?;
-                // Claimed, not held: an order that uses this permission as well is issued before, or not at all.
-                tx.claim_acme_account(acme_account)?;
-                require_still(tx, &caller)?;
-                let Locked { authorization, order, others } = Locked::of(tx, &caller, id, kernel.now())?;
-                let (now, thumbprint) = (kernel.now(), Some(thumbprint.clone()));
-                let was_valid = match &authorization.state {
-                    AuthorizationState::Pending => false,
-                    AuthorizationState::Valid(_) => true,
-                    // It is what the client wants it to be, or can never be anything again.
-                    AuthorizationState::Invalid { .. }
-                    | AuthorizationState::Deactivated { .. }
-                    | AuthorizationState::Revoked { .. } => {
-                        return Ok((AuthorizationDetails { authorization, thumbprint }, Vec::new()));
-                    }
-                };
-                let given_up = authorization.deactivate(now)?;
-                tx.save_authorization(&given_up)?;
-                if was_valid {
-                    tx.deactivate_valid(given_up.account, acme_account, &given_up.identifier, now)?;
-                    if let Some(namespace) = &given_up.namespace {
-                        tx.deactivate_namespace(given_up.account, acme_account, namespace, now)?;
-                    }
+        let deactivate = move |tx: &mut Tx<'_>| {
+            // Orders before accounts, as everybody does.
+            let (_, order) = lock(tx, &caller, id)?;
+            // Claimed, not held: an order that uses this permission as well is issued before, or not at all.
+            tx.claim_acme_account(acme_account)?;
+            require_still(tx, &caller)?;
+            let authorization = own(tx, &caller, id)?;
+            let (now, thumbprint) = (kernel.now(), Some(thumbprint.clone()));
+            let earned_at = match &authorization.state {
+                AuthorizationState::Pending => None,
+                AuthorizationState::Valid(validation) => Some(validation.at),
+                // It is what the client wants it to be, or can never be anything again.
+                AuthorizationState::Invalid { .. }
+                | AuthorizationState::Deactivated { .. }
+                | AuthorizationState::Revoked { .. } => {
+                    return Ok((AuthorizationDetails { authorization, thumbprint }, None, Vec::new()));
                 }
-                let mut detail = json!({
-                    "name": given_up.identifier.to_string(),
-                    "account": given_up.account.to_string(),
-                    "order": order.as_ref().map(|order| order.id.to_string()),
-                });
-                let mut failed = Vec::new();
-                if let Some(order) = order.filter(|order| order.is_open(now)) {
-                    let why = format!("the authorization for {} was deactivated", given_up.identifier);
-                    let problem = ValidationProblem { kind: ProblemKind::Unauthorized, detail: why };
-                    detail["orderBecame"] = "invalid".into();
-                    detail["orderDetail"] = describe_with(&order, "problem", problem.to_string());
-                    failed.push((order.id, problem.clone()));
-                    fail_order(tx, order, problem, now)?;
+            };
+            let authorization = authorization.deactivate(now)?;
+            tx.save_authorization(&authorization)?;
+            let mut detail = json!({
+                "name": authorization.identifier.to_string(),
+                "account": authorization.account.to_string(),
+                "order": order.as_ref().map(|order| order.id.to_string()),
+            });
+            let mut failed = None;
+            if let Some(order) = order.filter(|order| order.is_open(now)) {
+                let problem = deactivated(&authorization.identifier);
+                detail["orderBecame"] = "invalid".into();
+                detail["orderDetail"] = describe_with(&order, "problem", problem.to_string());
+                failed = Some((order.id, problem.clone()));
+                fail_order(tx, order, problem, now)?;
+            }
+            kernel.audit(tx, &caller, Action::AuthorizationDeactivate, id, &detail)?;
+            let mut cascades = Vec::new();
+            if let Some(earned_at) = earned_at {
+                // By a clock that is a little ahead it may have been earned only now.
+                let since = now.max(earned_at);
+                let account = authorization.account;
+                for given_up in given_up(&authorization) {
+                    let cascade = Cascade::GiveUp { account, acme_account, given_up };
+                    cascades.push(kernel.enqueue_cascade(tx, &caller, &cascade, since)?);
                 }
-                kernel.audit(tx, &caller, Action::AuthorizationDeactivate, id, &detail)?;
-                for order in others {
-                    let other = order.id;
-                    failed.extend(fail_if_hopeless(&kernel, tx, &caller, order, now)?.map(|problem| (other, problem)));
-                }
-                Ok((AuthorizationDetails { authorization: given_up, thumbprint }, failed))
-            })
-            .await;
-        match given_up {
+            }
+            Ok((AuthorizationDetails { authorization, thumbprint }, failed, cascades))
+        };
+        match self.kernel.store.write(deactivate).await {
             Err(error) => {
                 Err(self.kernel.tell_refused(&by.caller, About::Authorization(id), "authorization", error).await)
             }
-            Ok((given_up, failed)) => {
-                for (order, problem) in &failed {
-                    self.kernel.tell_failed(*order, "authorization", problem).await;
+            Ok((details, failed, cascades)) => {
+                if let Some((order, problem)) = failed {
+                    self.kernel.tell_failed(order, "authorization", &problem).await;
                 }
-                Ok(given_up)
+                if !cascades.is_empty() {
+                    cascades::begin(&self.kernel, by.caller.reseller, cascades).await;
+                }
+                Ok(details)
             }
         }
     }
 }
 
-/// An authorization that is to be given up, and all that may end with it. The orders are locked, one after the other as
-/// everybody locks them.
-struct Locked {
-    authorization: Authorization,
-    order: Option<Order>,
-    /// Open orders that stand on what was shown of the same name.
-    others: Vec<Order>,
-}
-
-impl Locked {
-    fn of(tx: &mut Tx<'_>, caller: &Caller, id: AuthorizationId, now: Timestamp) -> Result<Self, ServiceError> {
-        let known = own(tx, caller, id)?;
-        let (order, others): (Vec<_>, Vec<_>) =
-            tx.lock_orders_standing_on(&known, now)?.into_iter().partition(|order| Some(order.id) == known.order);
-        Ok(Self { authorization: own(tx, caller, id)?, order: order.into_iter().next(), others })
-    }
+/// What is given up with a permission: its name and, if it is for all names below one, those.
+fn given_up(authorization: &Authorization) -> Vec<GivenUp> {
+    let below = authorization.namespace.clone().map(GivenUp::Below);
+    std::iter::once(GivenUp::Name(authorization.identifier.clone())).chain(below).collect()
 }

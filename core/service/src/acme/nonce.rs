@@ -24,7 +24,7 @@ const LIFETIME: Duration = Duration::from_secs(3600);
 /// How far clocks of nodes may be apart, and how long a write may take.
 const LEEWAY: Duration = Duration::from_secs(600);
 /// Nonces forgotten with one commit.
-const BATCH: u32 = 1000;
+const BATCH: u32 = 100;
 
 /// A nonce is the time, where it was issued, a number, and a tag that only we can make.
 const TIME: usize = 8;

@@ -146,7 +146,11 @@ fn claim_account_of(tx: &mut Tx<'_>, authorization: &Authorization) -> Result<Ac
 }
 
 /// The authorization and its order, where it has one, the order locked first.
-fn lock(tx: &mut Tx<'_>, caller: &Caller, id: AuthorizationId) -> Result<(Authorization, Option<Order>), ServiceError> {
+pub(crate) fn lock(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    id: AuthorizationId,
+) -> Result<(Authorization, Option<Order>), ServiceError> {
     tx.foresee(|tx| drop(own(tx, caller, id)));
     let order = tx.lock_order_of(id)?;
     Ok((own(tx, caller, id)?, order))

@@ -38,7 +38,7 @@ const LONGEST: Duration = Duration::from_secs(12 * 60 * 60);
 /// That somebody is still there is written down no oftener.
 const TOUCH: Duration = Duration::from_secs(60);
 /// Sessions that are ended or forgotten at a time.
-const BATCH: u32 = 1000;
+const BATCH: u32 = 100;
 
 /// A new session: the token is for the browser alone.
 pub struct NewSession {

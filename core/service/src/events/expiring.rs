@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{Action, CertificateRecord, Timestamp};
+use chancery_domain::{Action, CertificateRecord, OrderId, Timestamp};
 use chancery_store::{Expiring, Tx};
 use serde_json::{Value, json};
 
@@ -19,7 +19,8 @@ use crate::kernel::Kernel;
 const NOTICES: [u32; 3] = [30, 7, 1];
 /// A certificate is renewed when a third of its life is left; before that nothing is amiss.
 const THIRD: u32 = 3;
-const BATCH: u32 = 200;
+/// Certificates that are told of with one commit.
+const BATCH: u32 = 100;
 const DAY: u64 = 86_400;
 /// By how much the clocks of nodes may differ that are both right.
 const SKEW: Duration = Duration::from_secs(60);
@@ -39,26 +40,17 @@ impl Expiry {
     pub async fn sweep(&self) -> Result<usize, ServiceError> {
         let mut told = 0;
         for days in NOTICES {
-            let mut most = BATCH;
+            let mut after = None;
             loop {
-                let (kernel, now) = (self.kernel.clone(), self.kernel.now());
-                let name = format!("expiring-{days}");
-                let to = now.plus(Duration::from_secs(u64::from(days) * DAY));
-                let known = name.clone();
-                let looked = move |tx: &mut Tx<'_>| match tx.watermark(&known)? {
-                    Some(looked) => believed(tx, looked, to, now),
-                    None => Ok(None),
-                };
-                if self.kernel.store.read(looked).await?.is_some_and(|looked| looked >= to) {
+                let (now, notice) = (self.kernel.now(), Notice::of(days, self.kernel.now()));
+                let (look, seen) = (notice.clone(), after.take());
+                let find = move |tx: &mut Tx<'_>| look.find(tx, now, seen.as_ref());
+                let Some(page) = self.kernel.store.read(find).await? else { break };
+                after = page.last().filter(|_| page.len() == BATCH as usize).map(place);
+                let kernel = self.kernel.clone();
+                told += self.kernel.store.write(move |tx| notice.tell(&kernel, tx, now, &page)).await?;
+                if after.is_none() {
                     break;
-                }
-                let step = self.kernel.store.write(move |tx| step(&kernel, tx, &name, days, now, most)).await?;
-                told += step.told;
-                match step.more {
-                    More::None => break,
-                    More::Some => {}
-                    // So many end in the same moment that a batch cannot part them.
-                    More::Wider => most = most.saturating_mul(2),
                 }
             }
         }
@@ -66,68 +58,80 @@ impl Expiry {
     }
 }
 
-struct Step {
-    told: usize,
-    more: More,
-}
-
-enum More {
-    None,
-    Some,
-    Wider,
-}
-
-fn step(
-    kernel: &Kernel,
-    tx: &mut Tx<'_>,
-    name: &str,
+/// A notice that is due for whatever ends until a time.
+#[derive(Clone)]
+struct Notice {
     days: u32,
-    now: Timestamp,
-    most: u32,
-) -> Result<Step, ServiceError> {
-    let to = now.plus(Duration::from_secs(u64::from(days) * DAY));
-    // The first look ever begins now: what was due before then is told by the next notice. So does the first one after a
-    // clock was ahead, which has told of what was due before then.
-    let first = to.minus(Duration::from_secs(DAY));
-    let looked = tx.claim_watermark(name, first.as_millis())?;
-    let from = believed(tx, looked, to, now)?.unwrap_or(first);
-    if from >= to {
-        // Another node has come so far meanwhile.
-        return Ok(Step { told: 0, more: More::None });
+    /// The watermark that says how far this notice has come.
+    name: String,
+    to: Timestamp,
+    /// Where the first look ever begins: what was due before then is told by the next notice. So does the first one after a
+    /// clock was ahead, which has told of what was due before then.
+    first: Timestamp,
+}
+
+impl Notice {
+    fn of(days: u32, now: Timestamp) -> Self {
+        let to = now.plus(Duration::from_secs(u64::from(days) * DAY));
+        Self { days, name: format!("expiring-{days}"), to, first: to.minus(Duration::from_secs(DAY)) }
     }
-    // Nobody need be told that what has ended ends soon.
-    let mut ending = tx.expiring(from.max(now), to, most)?;
-    let (mut until, mut more) = (to, More::None);
-    if ending.len() == most as usize {
-        // Others may end in the same moment as the last of these: that moment is left to the next batch.
-        let last = ending.last().map_or(to, |last| end(&last.certificate));
-        ending.retain(|each| end(&each.certificate) < last);
-        let Some(kept) = ending.last() else { return Ok(Step { told: 0, more: More::Wider }) };
-        (until, more) = (end(&kept.certificate), More::Some);
-    }
-    let mut told = 0;
-    for Expiring { certificate, replaced } in &ending {
-        let life = certificate.issued().map_or(Duration::ZERO, |issued| issued.not_after.since(issued.not_before));
-        let early = Duration::from_secs(u64::from(days * THIRD) * DAY) > life + Duration::from_secs(1);
-        if *replaced || early || is_told(kernel, tx, certificate, days)? {
-            continue;
+
+    /// The next certificates that end until then, after the last that was seen in this look; none if all were seen before.
+    /// They may be very many, and some may end at the same time, so this only reads.
+    fn find(
+        &self,
+        tx: &mut Tx<'_>,
+        now: Timestamp,
+        seen: Option<&(Timestamp, OrderId)>,
+    ) -> Result<Option<Vec<Expiring>>, ServiceError> {
+        let looked = match tx.watermark(&self.name)? {
+            Some(looked) => believed(tx, looked, self.to, now)?.unwrap_or(self.first),
+            None => self.first,
+        };
+        if looked >= self.to {
+            return Ok(None);
         }
-        let issued = certificate.issued();
-        let names: Vec<_> = certificate.identifiers.iter().map(ToString::to_string).collect();
-        let detail = json!({
-            "account": certificate.account.to_string(),
-            "order": certificate.order.to_string(),
-            "names": names,
-            "profile": certificate.profile.as_str(),
-            "serial": issued.map(|issued| &issued.serial),
-            "notAfter": issued.map(|issued| issued.not_after.to_string()),
-            "daysLeft": days,
-        });
-        kernel.audit_own(tx, Some(certificate.reseller), ACTION, certificate.id, &detail)?;
-        told += 1;
+        // Nobody need be told that what has ended ends soon.
+        Ok(Some(tx.expiring(looked.max(now), seen, self.to, BATCH)?))
     }
-    tx.set_watermark(name, until.as_millis())?;
-    Ok(Step { told, more })
+
+    /// Tells of these, each once, and notes how far the look has come: up to the end of the last, if there may be more that end
+    /// when it does.
+    fn tell(&self, kernel: &Kernel, tx: &mut Tx<'_>, now: Timestamp, page: &[Expiring]) -> Result<usize, ServiceError> {
+        let looked = tx.claim_watermark(&self.name, self.first.as_millis())?;
+        let from = believed(tx, looked, self.to, now)?.unwrap_or(self.first);
+        if from >= self.to {
+            // Another node has come so far meanwhile.
+            return Ok(0);
+        }
+        let mut told = 0;
+        for Expiring { certificate, replaced } in page {
+            let issued = certificate.issued();
+            let life = issued.map_or(Duration::ZERO, |issued| issued.not_after.since(issued.not_before));
+            let early = Duration::from_secs(u64::from(self.days * THIRD) * DAY) > life + Duration::from_secs(1);
+            if *replaced || early || is_told(kernel, tx, certificate, self.days)? {
+                continue;
+            }
+            let names: Vec<_> = certificate.identifiers.iter().map(ToString::to_string).collect();
+            let detail = json!({
+                "account": certificate.account.to_string(),
+                "order": certificate.order.to_string(),
+                "names": names,
+                "profile": certificate.profile.as_str(),
+                "serial": issued.map(|issued| &issued.serial),
+                "notAfter": issued.map(|issued| issued.not_after.to_string()),
+                "daysLeft": self.days,
+            });
+            kernel.audit_own(tx, Some(certificate.reseller), ACTION, certificate.id, &detail)?;
+            told += 1;
+        }
+        let until = match page.last().filter(|_| page.len() == BATCH as usize) {
+            Some(last) => end(&last.certificate).minus(Duration::from_millis(1)).max(from),
+            None => self.to,
+        };
+        tx.set_watermark(&self.name, until.as_millis())?;
+        Ok(told)
+    }
 }
 
 /// Up to when was looked, as it is noted; none where only a clock that was ahead can have noted it. Where it may be ours
@@ -148,4 +152,9 @@ fn is_told(kernel: &Kernel, tx: &mut Tx<'_>, certificate: &CertificateRecord, da
 
 fn end(certificate: &CertificateRecord) -> Timestamp {
     certificate.issued().map_or(Timestamp::from_millis(0), |issued| issued.not_after)
+}
+
+/// Where a certificate stands among all by their ends.
+fn place(expiring: &Expiring) -> (Timestamp, OrderId) {
+    (end(&expiring.certificate), expiring.certificate.order)
 }

@@ -20,8 +20,10 @@ use crate::kernel::Kernel;
 use crate::orders::describe_with;
 use crate::timed::Timed;
 
-/// Precertificates that are looked after with one unit of work.
+/// Precertificates that are read at a time.
 const PAGE: u32 = 200;
+/// Those that are ended with one commit: each takes up to three rows.
+const ENDED_AT_ONCE: usize = 33;
 
 /// What is to be shown to logs, and what they have to promise.
 #[derive(Clone, Debug)]
@@ -189,13 +191,15 @@ impl Issuance {
                 continue;
             }
             settled += ended.len() as u64;
-            let kernel = self.kernel.clone();
-            let revoked = self.kernel.store.write(move |tx| end_all(&kernel, tx, &ended)).await?;
-            for serial in revoked {
-                tracing::warn!(
-                    serial,
-                    "a precertificate is revoked: no certificate has its serial number, nor will have"
-                );
+            for some in ended.chunks(ENDED_AT_ONCE) {
+                let (kernel, some) = (self.kernel.clone(), some.to_vec());
+                let revoked = self.kernel.store.write(move |tx| end_all(&kernel, tx, &some)).await?;
+                for serial in revoked {
+                    tracing::warn!(
+                        serial,
+                        "a precertificate is revoked: no certificate has its serial number, nor will have"
+                    );
+                }
             }
         }
     }

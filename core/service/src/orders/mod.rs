@@ -15,7 +15,7 @@ use std::sync::Arc;
 use chancery_domain::{
     AccountId, AcmeAccountId, Action, Authorization, AuthorizationError, AuthorizationState, AuthorizationStatus,
     ExternalId, Finalization, Order, OrderError, OrderId, OrderState, OrderStatus, Page, PageRequest, Problem, Scope,
-    Timestamp,
+    Timestamp, ValidationProblem,
 };
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
@@ -74,14 +74,24 @@ impl Orders {
 
     pub async fn show(&self, caller: &Caller, id: OrderId) -> Result<OrderDetails, ServiceError> {
         let caller = may_look(caller)?;
+        let now = self.kernel.now();
         let see = move |tx: &mut Tx<'_>| own(tx, &caller, id).and_then(|order| details(tx, order));
-        self.kernel.store.glance(see).await
+        Ok(as_it_stands(self.kernel.store.glance(see).await?, now))
     }
 
     /// The order alone.
     pub(crate) async fn glimpse(&self, caller: &Caller, id: OrderId) -> Result<Order, ServiceError> {
         let caller = may_look(caller)?;
-        self.kernel.store.peek(move |tx| own(tx, &caller, id)).await
+        let now = self.kernel.now();
+        let see = move |tx: &mut Tx<'_>| {
+            tx.foresee(|tx| drop(caller.acme_account.map(|acme_account| tx.gives_up(acme_account))));
+            let order = own(tx, &caller, id)?;
+            match given_up(tx, &order, now)? {
+                Some(problem) => Ok(order.fail(problem, now)),
+                None => Ok(order),
+            }
+        };
+        self.kernel.store.peek(see).await
     }
 
     /// That an order has not ended without a certificate.
@@ -114,7 +124,8 @@ impl Orders {
             let (weight, key) = (weight_in_list, |order: &Order| order.id.to_string());
             let read = |part: &PageRequest| tx.orders(reseller, &filter, part);
             let Page { items, next } = Page::gather(&page, MOST_NAMES, weight, key, read)?;
-            Ok::<_, ServiceError>(Page { items: details_of_all(tx, items)?, next })
+            let items = details_of_all(tx, items)?.into_iter().map(|details| as_it_stands(details, filter.now));
+            Ok::<_, ServiceError>(Page { items: items.collect(), next })
         };
         self.kernel.read_list(&list, read).await
     }
@@ -183,11 +194,16 @@ impl Orders {
                 let order = lock_own(tx, &by, id)?;
                 let now = kernel.now();
                 tx.foresee(|tx| {
+                    drop(order.acme_account.map(|acme_account| tx.gives_up(acme_account)));
                     drop(Standing::of(tx, order.account));
                     drop(tx.authorizations(id));
                 });
                 let (account, still) = hold_applicant(tx, &by, order.account)?;
                 still?;
+                if given_up(tx, &order, now)?.is_some() {
+                    account.require_active()?;
+                    return Ok(Err(fail_if_hopeless(&kernel, tx, &by, order, now)?.ok_or_else(overtaken)?));
+                }
                 let order = match order.finalize(now) {
                     Ok(Finalization::Accepted(order)) => order,
                     Ok(Finalization::AlreadyAccepted(order)) => {
@@ -256,6 +272,31 @@ impl Orders {
             Err(error) => Err(self.kernel.tell_refused(caller, About::Order(id), "cancellation", error).await),
         }
     }
+}
+
+/// Why an open order has failed that the cascade of what was given up has not reached yet.
+fn given_up(tx: &mut Tx<'_>, order: &Order, now: Timestamp) -> Result<Option<ValidationProblem>, ServiceError> {
+    match order.acme_account.filter(|_| order.is_open(now)) {
+        Some(acme_account) if tx.gives_up(acme_account)? => Ok(hopeless(&tx.authorizations(order.id)?, now)),
+        Some(_) | None => Ok(None),
+    }
+}
+
+/// The order as it stands by what was given up, even if the cascade of that has not reached it yet.
+fn as_it_stands(details: OrderDetails, now: Timestamp) -> OrderDetails {
+    let OrderDetails { order, authorizations, .. } = &details;
+    let is_given_up = |each: &Authorization| matches!(each.state, AuthorizationState::Deactivated { .. });
+    if order.acme_account.is_none() || !order.is_open(now) || !authorizations.iter().any(is_given_up) {
+        return details;
+    }
+    match hopeless(authorizations, now) {
+        Some(problem) => OrderDetails { order: details.order.fail(problem, now), ..details },
+        None => details,
+    }
+}
+
+fn overtaken() -> ServiceError {
+    ServiceError::Overtaken("the order is about to fail".to_owned())
 }
 
 /// Whether a permission of the order's own was given up, which ends no order that has its certificate.

@@ -102,5 +102,6 @@ const fn about(kind: JobKind) -> &'static str {
     match kind {
         JobKind::Validate => "looks whether control of a name is shown",
         JobKind::Issue => "issues a certificate",
+        JobKind::Cascade => "applies a change to many rows, in batches",
     }
 }

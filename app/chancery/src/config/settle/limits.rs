@@ -46,6 +46,7 @@ fn settle_granted(limits: &types::Limits, check: &mut Check<'_>) -> Option<Limit
     let mut cap = |setting: &str, number: i64| check.number(setting, number, 0, MANY);
     let failures_to_pause = cap("limits.failures_to_pause", limits.failures_to_pause);
     let open_orders = cap("limits.open_orders", limits.open_orders);
+    let groups = cap("limits.groups", limits.groups);
     let policies = cap("limits.policies", limits.policies);
     let downloads = cap("limits.downloads", limits.downloads);
     let rates = [
@@ -73,6 +74,7 @@ fn settle_granted(limits: &types::Limits, check: &mut Check<'_>) -> Option<Limit
     granted.caps = Caps {
         failures_to_pause: failures_to_pause?,
         open_orders: open_orders?,
+        groups: groups?,
         policies: policies?,
         downloads: downloads?,
     };

@@ -1,0 +1,157 @@
+//! What follows when an account ends, a customer's or one of ACME.
+
+use chancery_domain::{AccountId, AcmeAccountId, Action, Order, OrderId, Revocation, RevocationReason, Timestamp};
+use chancery_store::{OrdersOf, Turned, Tx};
+
+use super::task::Task;
+use super::{Batch, Page, Progress, Room};
+use crate::certificates::revocation_detail;
+use crate::error::ServiceError;
+use crate::kernel::Kernel;
+use crate::orders::{cancel_order, describe_with};
+
+/// The rows of an order that is cancelled, besides one for each name: order, certificate and line in the audit trail.
+const ORDER_ROWS: u32 = 3;
+/// The rows of a revoked certificate: certificate, line in the audit trail, and at most a list and a day's count each.
+const CERTIFICATE_ROWS: u32 = 4;
+/// The rows of a membership, credential or ACME account: itself, and a counter.
+const COUNTED_ROWS: u32 = 2;
+const REASON: RevocationReason = RevocationReason::CessationOfOperation;
+
+/// What follows the termination of an account: memberships and orders first, since they are locked before the rest.
+pub(super) fn account(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    task: &Task,
+    account: AccountId,
+    revoke_certificates: bool,
+    progress: &Progress,
+) -> Result<Batch, ServiceError> {
+    let (now, mut room, mut progress) = (kernel.now(), Room::new(), progress.clone());
+    let most = room.fits(COUNTED_ROWS);
+    let groups = tx.claim_groups_of_account(account, most)?;
+    room.take(COUNTED_ROWS * count(groups.len()));
+    let (orders, mut done) = lock_orders(tx, OrdersOf::Account(account), &mut room, now)?;
+    done &= count(groups.len()) < most;
+    if !task.lock(tx)? {
+        return Ok(Batch { progress, ..Batch::default() });
+    }
+    for group in groups {
+        if tx.remove_member(group.id, account)? {
+            tx.change_member_count(group.id, -1, now)?;
+        }
+    }
+    let cancelled = cancel(kernel, tx, task, orders, Action::AccountTerminate)?;
+    if done && revoke_certificates {
+        let most = room.fits(CERTIFICATE_ROWS);
+        let revoked = revoke(kernel, tx, task, account, most)?;
+        room.take(CERTIFICATE_ROWS * revoked);
+        done = revoked < most;
+    }
+    done = done
+        && turn(&mut progress.acme_accounts, &mut room, |after, most| {
+            Ok(tx.revoke_acme_accounts(account, after, now, most)?)
+        })?;
+    done = done
+        && turn(&mut progress.credentials, &mut room, |after, most| {
+            Ok(tx.revoke_credentials(account, after, now, most)?)
+        })?;
+    let most = room.fits(1);
+    done = done && tx.forget_failures_of(account, most)? < u64::from(most);
+    Ok(Batch { done, progress, cancelled, because: "the account was terminated", ..Batch::default() })
+}
+
+/// What follows the deactivation of an ACME account.
+pub(super) fn acme_account(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    task: &Task,
+    account: AccountId,
+    acme_account: AcmeAccountId,
+) -> Result<Batch, ServiceError> {
+    let whose = OrdersOf::AcmeAccount(account, acme_account);
+    let (orders, done) = lock_orders(tx, whose, &mut Room::new(), kernel.now())?;
+    if !task.lock(tx)? {
+        return Ok(Batch::default());
+    }
+    let cancelled = cancel(kernel, tx, task, orders, Action::AcmeAccountDeactivate)?;
+    Ok(Batch { done, cancelled, because: "the ACME account was deactivated", ..Batch::default() })
+}
+
+/// Locks as many open orders as there is room for; and whether these are all.
+fn lock_orders(
+    tx: &mut Tx<'_>,
+    whose: OrdersOf,
+    room: &mut Room,
+    now: Timestamp,
+) -> Result<(Vec<Order>, bool), ServiceError> {
+    let most = room.fits(ORDER_ROWS + 1) + 1;
+    let found = tx.open_orders(whose, now, most)?;
+    let mut all = count(found.len()) < most;
+    let mut ids: Vec<OrderId> = Vec::new();
+    for (id, names) in found {
+        if !room.take_whole(ORDER_ROWS + u32::try_from(names).unwrap_or(u32::MAX - ORDER_ROWS)) {
+            all = false;
+            break;
+        }
+        ids.push(id);
+    }
+    // In the order in which everybody locks several.
+    ids.sort();
+    let locked = tx.ask_each(&ids, |tx, id| tx.lock_order(*id))?;
+    Ok((locked.into_iter().flatten().filter(|order| order.is_open(now)).collect(), all))
+}
+
+/// Cancels orders; one that is being issued fails by itself, since nothing is signed for an account that has ended.
+fn cancel(
+    kernel: &Kernel,
+    tx: &mut Tx<'_>,
+    task: &Task,
+    orders: Vec<Order>,
+    because: Action,
+) -> Result<Vec<Order>, ServiceError> {
+    let mut cancelled = Vec::with_capacity(orders.len());
+    for order in orders {
+        let order = cancel_order(tx, order, kernel.now())?;
+        let detail = describe_with(&order, "because", because.as_str());
+        kernel.audit(tx, &task.by, Action::OrderCancel, order.id, &detail)?;
+        cancelled.push(order);
+    }
+    Ok(cancelled)
+}
+
+/// Revokes up to `most` certificates, each with a line of its own in the trail that says what that of any other revocation
+/// says. They are counted off in the same unit of work.
+fn revoke(kernel: &Kernel, tx: &mut Tx<'_>, task: &Task, account: AccountId, most: u32) -> Result<u32, ServiceError> {
+    let revocation = Revocation { at: kernel.now(), reason: REASON, comment: None };
+    let revoked = tx.revoke_some(account, revocation.reason, revocation.at, most)?;
+    for certificate in &revoked {
+        let mut detail = revocation_detail(certificate, &revocation);
+        detail["because"] = Action::AccountTerminate.as_str().into();
+        kernel.audit(tx, &task.by, Action::CertificateRevoke, certificate.id, &detail)?;
+    }
+    Ok(count(revoked.len()))
+}
+
+/// Goes through the next page of a list; `true` if it was the last.
+fn turn(
+    page: &mut Page,
+    room: &mut Room,
+    change: impl FnOnce(Option<&str>, u32) -> Result<Turned, ServiceError>,
+) -> Result<bool, ServiceError> {
+    let most = room.fits(COUNTED_ROWS);
+    let after = match page {
+        Page::Done => return Ok(true),
+        _ if most == 0 => return Ok(false),
+        Page::First => None,
+        Page::After(id) => Some(id.as_str()),
+    };
+    let Turned { rows, next } = change(after, most)?;
+    room.take(COUNTED_ROWS * rows);
+    *page = next.map_or(Page::Done, Page::After);
+    Ok(matches!(page, Page::Done))
+}
+
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
