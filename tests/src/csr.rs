@@ -2,9 +2,27 @@
 
 use std::process::Command;
 
+use chancery_jose::{SigningKey, base64url};
+
 /// A CSR for these names with a new P-256 key.
 pub fn csr(names: &[&str]) -> String {
     csr_with("ec-p256", names)
+}
+
+/// A CSR for a name that this key has signed, in base64url of its DER.
+pub fn csr_by(key: &SigningKey, name: &str) -> String {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("key.der");
+    std::fs::write(&file, key.to_pkcs8().expect("PKCS #8").as_slice()).expect("a file");
+    let output = Command::new("openssl")
+        .args(["req", "-new", "-subj", "/", "-outform", "DER", "-keyform", "DER", "-addext"])
+        .arg(format!("subjectAltName=DNS:{name}"))
+        .arg("-key")
+        .arg(&file)
+        .output()
+        .expect("openssl runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    base64url::encode(&output.stdout)
 }
 
 /// A CSR for these names with a new key of this kind.

@@ -13,7 +13,7 @@ mod together;
 mod world;
 
 pub use acme::{ACME_URL, AcmeClient, csr_der, der, identifiers, path};
-pub use csr::{csr, csr_with};
+pub use csr::{csr, csr_by, csr_with};
 pub use issuing::fail_all;
 pub use logs::{LogPlace, LogPlaces, all_be, start_logs};
 pub use making::lookup;

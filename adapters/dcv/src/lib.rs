@@ -42,6 +42,6 @@ mod wildcard;
 pub use check::{CaaCheck, Check, Looks, Verified};
 pub use config::{ConfigError, Dnssec, Timeouts, ValidatorConfig};
 pub use host_resolver::{HostResolver, HostResolverConfig};
-pub use system_files::ResolvConf;
 pub use strictness::Strictness;
+pub use system_files::ResolvConf;
 pub use validator::Validator;

@@ -67,6 +67,8 @@ struct Entry {
     /// Tokens used since the last synchronization.
     recent: i64,
     waiting: i64,
+    /// Tokens set aside for requests in flight.
+    reserved: i64,
     /// Whether synchronization is wanted, queued and running.
     asked: bool,
     queued: bool,
@@ -131,6 +133,25 @@ impl Buckets {
             true => {}
         }
         entries.enqueue(slot);
+    }
+
+    /// Sets a token aside if this node knows of one that is not set aside yet. Returns the bucket that it is in, or the time
+    /// until it has one.
+    pub(crate) fn reserve(&self, key: Key, rate: &Rate, now: i64) -> Result<Key, Duration> {
+        let mut entries = self.entries.lock();
+        let (slot, entry) = self.entry(&mut entries, key, rate, now);
+        if i64::from(entry.remaining(now)) <= entry.reserved {
+            return Err(rate.wait(entry.full_at, now, entry.reserved + 1 - entry.prefetched));
+        }
+        entry.reserved += 1;
+        Ok(slot)
+    }
+
+    /// Returns a token that was set aside to its bucket.
+    pub(crate) fn release(&self, slot: Key) {
+        if let Some(entry) = self.entries.lock().all.get_mut(&slot) {
+            entry.reserved = (entry.reserved - 1).max(0);
+        }
     }
 
     pub(crate) fn wait(&self, key: Key, tokens: u32) -> WaiterGuard<'_> {
@@ -273,6 +294,7 @@ impl Entry {
             debt_since: now,
             recent: 0,
             waiting: 0,
+            reserved: 0,
             asked: false,
             queued: false,
             settling: false,
@@ -371,7 +393,8 @@ impl Entry {
     }
 
     fn is_droppable(&self, now: i64) -> bool {
-        let busy = self.asked || self.settling || self.waiting > 0 || self.prefetched > 0 || self.debt > 0;
+        let in_use = self.waiting > 0 || self.reserved > 0;
+        let busy = self.asked || self.settling || in_use || self.prefetched > 0 || self.debt > 0;
         !busy && self.full_at <= now && self.share_full_at <= now
     }
 }

@@ -1,7 +1,7 @@
 //! The names an account goes by: its lookup, its integer id, its root kid, its e-mail address, and to those who order
 //! for it, any of its credentials.
 
-use chancery_domain::{Account, AccountId, EmailAddress, Kid, ResellerId, Timestamp};
+use chancery_domain::{Account, AccountId, EmailAddress, Kid, ResellerId};
 use chancery_store::Tx;
 
 use crate::error::{Noun, ServiceError};
@@ -13,7 +13,8 @@ pub enum AccountLookup {
     Number(i64),
     Kid(Kid),
     Email(EmailAddress),
-    /// Any credential of the account that is not revoked; never what a text is taken for.
+    /// Any credential of the account that is not revoked, whether it still binds or has expired; never what a text is
+    /// taken for.
     Credential(Kid),
     /// What was to be the key id of a credential, and cannot be one: it names no account.
     NoCredential,
@@ -70,24 +71,6 @@ impl AccountLookup {
             Err(ServiceError::NotFound(..)) => Ok(None),
             Err(other) => Err(other),
         }
-    }
-
-    /// An account that goes by this name, to order for it: a credential that has expired does not speak for its account any more.
-    pub(crate) fn find_to_order(
-        &self,
-        tx: &mut Tx<'_>,
-        reseller: ResellerId,
-        now: Timestamp,
-    ) -> Result<Account, ServiceError> {
-        let account = self.find(tx, reseller)?;
-        if let Self::Credential(kid) = self
-            && !account.is_terminated()
-            && let Some(credential) = tx.credential(reseller, *kid)?
-            && credential.terms.expires_at.is_some_and(|end| end <= now)
-        {
-            return Err(ServiceError::CredentialExpired(*kid));
-        }
-        Ok(account)
     }
 }
 

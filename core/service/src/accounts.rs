@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chancery_domain::{
     Account, AccountChange, AccountId, Action, EabCredential, EabTerms, EmailAddress, ExternalId, Group, GroupId, Kid,
-    Metadata, Order, Page, PageRequest, Scope, Secret, Timestamp,
+    Metadata, Order, PAGE_LIMIT_DEFAULT, Page, Scope, Secret,
 };
 use chancery_store::{AccountFilter, Tx};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::account_lookup::AccountLookup;
 use crate::caller::Caller;
 use crate::cascades::{self, Cascade};
-use crate::credentials::{CredentialDetails, Minted, detail, mint};
+use crate::credentials::{CredentialDetails, Minted, mint, page_of_account};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::Kernel;
@@ -98,19 +98,14 @@ impl Accounts {
     pub async fn show(&self, caller: &Caller, lookup: AccountLookup) -> Result<AccountDetails, ServiceError> {
         caller.require(Scope::ReadAccount)?;
         let (kernel, reseller) = (self.kernel.clone(), caller.reseller);
-        self.kernel
-            .store
-            .read(move |tx| {
-                let account = lookup.find(tx, reseller)?;
-                let page = tx.credentials_of_account(account.id, &PageRequest::default())?;
-                let list = ListName::new("account/eab-credential", reseller, &account.id);
-                let Page { items, next } = page;
-                let items = tx.ask_each(&items, |tx, credential| detail(tx, credential.clone(), account.clone()))?;
-                let credentials = kernel.cursors.close(&list, Page { items, next });
-                let groups = tx.groups_of_account(account.id)?;
-                Ok(AccountDetails { account, credentials, groups })
-            })
-            .await
+        let first = ListRequest { limit: PAGE_LIMIT_DEFAULT, cursor: None };
+        let read = move |tx: &mut Tx<'_>| {
+            let account = lookup.find(tx, reseller)?;
+            let credentials = page_of_account(&kernel, tx, &account, &first)?;
+            let groups = tx.groups_of_account(account.id)?;
+            Ok(AccountDetails { account, credentials, groups })
+        };
+        self.kernel.read_in_turn(reseller, read).await
     }
 
     /// A page of the reseller's accounts, newest first.
@@ -144,7 +139,7 @@ impl Accounts {
             }
             Ok(accounts)
         };
-        self.kernel.store.read(read).await
+        self.kernel.read_in_turn(reseller, read).await
     }
 
     /// Changes what the change names and leaves the rest.
@@ -313,9 +308,8 @@ pub(crate) fn account_for_order(
     tx: &mut Tx<'_>,
     caller: &Caller,
     lookup: &AccountLookup,
-    now: Timestamp,
 ) -> Result<Orderer, ServiceError> {
-    let account = lookup.find_to_order(tx, caller.reseller, now)?;
+    let account = lookup.find(tx, caller.reseller)?;
     let (kid, named) = match lookup {
         AccountLookup::Credential(kid) => (*kid, true),
         AccountLookup::Id(_)

@@ -1,15 +1,16 @@
 //! The audit trail: every change in the same unit of work as the change itself, every refusal soon after.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::{Action, AuditId, PAGE_LIMIT_MAX, Page, PageRequest, ResellerId, Scope};
+use chancery_domain::{AcmeAccountId, Action, AuditId, PAGE_LIMIT_MAX, Page, PageRequest, ResellerId, Scope};
 use chancery_overload::{LocalRateLimiter, Rate, client_network};
 use chancery_store::{AuditFilter, AuditRecord, Outcome, Tx};
 use serde_json::{Value, json};
 
-use crate::caller::{Actor, Caller, Origin};
+use crate::caller::{ACME, Actor, Caller, Origin};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
@@ -165,7 +166,7 @@ impl Audit {
         }
     }
 
-    /// A page of a reseller's own part of the trail, newest first.
+    /// A page of a reseller's own part of the trail, newest first. It does not identify ACME accounts of other resellers.
     pub async fn list_own(
         &self,
         caller: &Caller,
@@ -173,10 +174,20 @@ impl Audit {
         request: &ListRequest,
     ) -> Result<Listed<AuditRecord>, ServiceError> {
         caller.require(Scope::ReadAccount)?;
-        let filter = AuditFilter { reseller: Some(caller.reseller), ..filter };
+        let reseller = caller.reseller;
+        let filter = AuditFilter { reseller: Some(reseller), ..filter };
         let list = ListName::new("audit", caller.reseller, &filter);
         let page = self.kernel.cursors.open(&list, request)?;
-        let read = move |tx: &mut Tx<'_>| Ok::<Page<_>, ServiceError>(tx.audit(&filter, &page)?);
+        let read = move |tx: &mut Tx<'_>| {
+            let mut page = tx.audit(&filter, &page)?;
+            hide_foreign_actors(tx, reseller, &mut page.items)?;
+            // A filter must not confirm what was hidden.
+            page.items.retain(|record| {
+                let is_actor = filter.actor.as_ref().is_none_or(|actor| *actor == record.actor);
+                is_actor && filter.request_id.as_ref().is_none_or(|id| *id == record.request_id)
+            });
+            Ok::<Page<_>, ServiceError>(page)
+        };
         self.kernel.read_list(&list, read).await
     }
 
@@ -194,6 +205,36 @@ impl Audit {
             metrics::counter!("chancery_audit_refusals_dropped_total").increment(count as u64);
         }
     }
+}
+
+/// The kind of an actor that signed with the key of a certificate, as a reseller sees it.
+pub const CERTIFICATE_KEY: &str = "certificate_key";
+/// The kind of an actor that is an ACME account of another reseller, as a reseller sees it.
+pub const FOREIGN_ACME_ACCOUNT: &str = "foreign_acme_account";
+
+/// Removes from records of a reseller who acted for somebody else. RFC 8555 section 7.6 lets an account of another reseller
+/// revoke a certificate if it is authorized for all names, and anyone who has the certificate's key. The reseller learns
+/// which of the two it was; ids, addresses and request ids stay in the operator's trail.
+fn hide_foreign_actors(tx: &mut Tx<'_>, reseller: ResellerId, records: &mut [AuditRecord]) -> Result<(), ServiceError> {
+    let account = |record: &AuditRecord| record.actor.parse::<AcmeAccountId>().ok();
+    let is_acme = |record: &AuditRecord| record.actor_kind == ACME;
+    let ids: BTreeSet<_> = records.iter().filter(|record| is_acme(record)).filter_map(account).collect();
+    let ids = Vec::from_iter(ids);
+    let accounts = tx.ask_each(&ids, |tx, id| tx.acme_account(*id))?;
+    let accounts = accounts.into_iter().flatten();
+    let own: BTreeSet<_> = accounts.filter(|account| account.reseller == reseller).map(|account| account.id).collect();
+    for record in records.iter_mut().filter(|record| is_acme(record)) {
+        let kind = match account(record) {
+            Some(id) if own.contains(&id) => continue,
+            Some(_) => FOREIGN_ACME_ACCOUNT,
+            None => CERTIFICATE_KEY,
+        };
+        kind.clone_into(&mut record.actor_kind);
+        record.actor.clear();
+        record.address.clear();
+        record.request_id.clear();
+    }
+    Ok(())
 }
 
 /// What a stranger sent, cut and without the one character that PostgreSQL cannot keep.

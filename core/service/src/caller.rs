@@ -27,12 +27,15 @@ pub enum Actor {
     External(String),
     /// The operator, at the command line.
     Operator(String),
-    /// An ACME account: its id.
+    /// An ACME account: its id. Or the key of a certificate, for its revocation: `key` and the thumbprint.
     Acme(String),
     Anonymous,
     /// The service itself, at work on a job.
     Service,
 }
+
+/// The kind of an actor that is an ACME account, or the key of a certificate.
+pub(crate) const ACME: &str = "acme";
 
 impl Actor {
     /// The actor of this kind and name; none if there is no such kind.
@@ -48,7 +51,7 @@ impl Actor {
             Self::ApiKey(_) => "api_key",
             Self::External(_) => "external",
             Self::Operator(_) => "operator",
-            Self::Acme(_) => "acme",
+            Self::Acme(_) => ACME,
             Self::Anonymous => "anonymous",
             Self::Service => "service",
         }

@@ -246,7 +246,7 @@ fn judge_csr(
     account: Option<&AccountLookup>,
 ) -> Result<Judged, ServiceError> {
     let settings = &kernel.settings;
-    let account = account.map(|lookup| lookup.find_to_order(tx, caller.reseller, kernel.now())).transpose()?;
+    let account = account.map(|lookup| lookup.find(tx, caller.reseller)).transpose()?;
     account.as_ref().map_or(Ok(()), Account::require_active)?;
     let (profile, csr) = match (profile, csr) {
         (Ok(profile), Ok(csr)) => (profile, csr),

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chancery_domain::{
-    Account, AccountId, AcmeAccountId, Action, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, ProfileName,
-    Scope, Secret,
+    Account, AccountId, AcmeAccountId, Action, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, PageRequest,
+    ProfileName, Scope, Secret,
 };
-use chancery_store::Tx;
+use chancery_store::{StoreError, Tx};
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
@@ -45,6 +45,9 @@ pub struct CredentialDetails {
 
 /// As many bound accounts are shown of one credential.
 const MOST_BOUND: u32 = 100;
+
+/// Bound accounts that are read for one page of credentials. A page whose credentials have more of them ends early.
+const MAX_BOUND_PER_PAGE: usize = 2_000;
 
 #[derive(Clone)]
 pub struct Credentials {
@@ -100,18 +103,12 @@ impl Credentials {
         request: &ListRequest,
     ) -> Result<Listed<CredentialDetails>, ServiceError> {
         caller.require(Scope::ReadAccount)?;
-        let (kernel, caller, request) = (self.kernel.clone(), caller.clone(), request.clone());
-        self.kernel
-            .store
-            .read(move |tx| {
-                let account = lookup.find(tx, caller.reseller)?;
-                let list = ListName::new("account/eab-credential", caller.reseller, &account.id);
-                let page = tx.credentials_of_account(account.id, &kernel.cursors.open(&list, &request)?)?;
-                let Page { items, next } = page;
-                let items = tx.ask_each(&items, |tx, credential| detail(tx, credential.clone(), account.clone()))?;
-                Ok(kernel.cursors.close(&list, Page { items, next }))
-            })
-            .await
+        let (kernel, reseller, request) = (self.kernel.clone(), caller.reseller, request.clone());
+        let read = move |tx: &mut Tx<'_>| {
+            let account = lookup.find(tx, reseller)?;
+            page_of_account(&kernel, tx, &account, &request)
+        };
+        self.kernel.read_in_turn(caller.reseller, read).await
     }
 
     /// A page of all credentials of the reseller, newest first.
@@ -124,7 +121,7 @@ impl Credentials {
         let list = ListName::new("eab-credential", caller.reseller, &());
         let (caller, page) = (caller.clone(), self.kernel.cursors.open(&list, request)?);
         let read = move |tx: &mut Tx<'_>| {
-            let Page { items, next } = tx.credentials_of_reseller(caller.reseller, &page)?;
+            let Page { items, next } = bounded_page(&page, |part| tx.credentials_of_reseller(caller.reseller, part))?;
             let ids: BTreeSet<_> = items.iter().map(|credential| credential.account).collect();
             let accounts = tx.ask_each(&Vec::from_iter(ids), |tx, id| tx.account(caller.reseller, *id))?;
             let accounts: BTreeMap<_, _> =
@@ -163,11 +160,32 @@ impl Credentials {
     }
 }
 
-pub(crate) fn detail(
+/// A page of the credentials of one account.
+pub(crate) fn page_of_account(
+    kernel: &Kernel,
     tx: &mut Tx<'_>,
-    credential: EabCredential,
-    account: Account,
-) -> Result<CredentialDetails, ServiceError> {
+    account: &Account,
+    request: &ListRequest,
+) -> Result<Listed<CredentialDetails>, ServiceError> {
+    let list = ListName::new("account/eab-credential", account.reseller, &account.id);
+    let page = kernel.cursors.open(&list, request)?;
+    let Page { items, next } = bounded_page(&page, |part| tx.credentials_of_account(account.id, part))?;
+    let items = tx.ask_each(&items, |tx, credential| detail(tx, credential.clone(), account.clone()))?;
+    Ok(kernel.cursors.close(&list, Page { items, next }))
+}
+
+/// Reads a page that ends before its credentials have more than [`MAX_BOUND_PER_PAGE`] bound accounts.
+fn bounded_page(
+    page: &PageRequest,
+    read: impl FnMut(&PageRequest) -> Result<Page<EabCredential>, StoreError>,
+) -> Result<Page<EabCredential>, StoreError> {
+    let bound = |credential: &EabCredential| {
+        usize::try_from(credential.bindings.min(i64::from(MOST_BOUND))).unwrap_or_default()
+    };
+    Page::gather(page, MAX_BOUND_PER_PAGE, bound, |credential| credential.id.to_string(), read)
+}
+
+fn detail(tx: &mut Tx<'_>, credential: EabCredential, account: Account) -> Result<CredentialDetails, ServiceError> {
     let bound = match credential.bindings {
         0 => Vec::new(),
         _ => tx.bound_acme_accounts(credential.kid, MOST_BOUND)?,

@@ -62,8 +62,7 @@ impl Diagnoses {
         let DiagnosisRequest { names, profile, account } = request;
         let (kernel, reseller, asked) = (self.kernel.clone(), caller.reseller, names.clone());
         let judge = move |tx: &mut Tx<'_>| {
-            let account =
-                account.as_ref().map(|lookup| lookup.find_to_order(tx, reseller, kernel.now())).transpose()?;
+            let account = account.as_ref().map(|lookup| lookup.find(tx, reseller)).transpose()?;
             account.as_ref().map_or(Ok(()), Account::require_active)?;
             judge(&kernel, tx, profile.as_ref(), account.as_ref(), &asked)
         };

@@ -36,9 +36,6 @@ pub enum ServiceError {
     /// Something that only ACME can refuse.
     #[error(transparent)]
     Acme(#[from] AcmeError),
-    /// The credential that was to speak for an account has expired.
-    #[error("the EAB credential {0} has expired")]
-    CredentialExpired(Kid),
     /// The input breaks rules that are told one by one.
     #[error("the request is not valid: {0}")]
     Invalid(Problems),
@@ -147,7 +144,6 @@ impl ServiceError {
             | Self::CredentialRevoked(_)
             | Self::AcmeAccount(_)
             | Self::Acme(_)
-            | Self::CredentialExpired(_)
             | Self::Invalid(_)
             | Self::NameInUse(..)
             | Self::AccountInUse { .. }

@@ -172,7 +172,6 @@ pub(crate) fn as_problem(error: &ServiceError) -> Option<ValidationProblem> {
         | ServiceError::NotFound(..)
         | ServiceError::NothingToRevoke(_)
         | ServiceError::Acme(_)
-        | ServiceError::CredentialExpired(_)
         | ServiceError::NameInUse(..)
         | ServiceError::AccountInUse { .. }
         | ServiceError::OrderExternalIdInUse(_)

@@ -68,7 +68,7 @@ use chancery_overload::{FairPermits, RateLimits};
 pub use account_lookup::AccountLookup;
 pub use accounts::{AccountDetails, Accounts, CreatedAccount, Ending, NewAccount};
 pub use acme::Acme;
-pub use audit::{Audit, Refusal};
+pub use audit::{Audit, CERTIFICATE_KEY, FOREIGN_ACME_ACCOUNT, Refusal};
 pub use authority::{Authority, Remedy, Signing};
 pub use authorizations::{AuthorizationDetails, Authorizations, ChallengeDetails, Looker};
 pub use ca_key::{CaKeys, KeyHome, KeyPlace};

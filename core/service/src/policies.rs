@@ -120,8 +120,9 @@ impl Policies {
 
     pub async fn show(&self, caller: &Caller, id: PolicyId) -> Result<PolicyDetails, ServiceError> {
         caller.require_either(Scope::ReadAccount, Scope::WriteAccount)?;
-        let caller = caller.clone();
-        self.kernel.store.read(move |tx| details(tx, &caller, id)).await
+        let (reseller, caller) = (caller.reseller, caller.clone());
+        // A policy may be assigned to any number of groups.
+        self.kernel.read_in_turn(reseller, move |tx| details(tx, &caller, id)).await
     }
 
     /// A page of the reseller's policies, newest first.
@@ -205,7 +206,7 @@ impl Policies {
             .read(move |tx| {
                 let settings = &kernel.settings;
                 let find = |tx: &mut Tx<'_>, lookup: &AccountLookup| {
-                    let account = lookup.find_to_order(tx, caller.reseller, kernel.now())?;
+                    let account = lookup.find(tx, caller.reseller)?;
                     account.require_active()?;
                     Ok::<_, ServiceError>(account.id)
                 };

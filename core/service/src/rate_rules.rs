@@ -1,7 +1,7 @@
 //! Which events cost a token of which rate limit. Front ends report events here and word the refusal; they know no rates.
 
 use chancery_domain::{AccountId, ResellerId};
-use chancery_overload::{Decision, Limit, RateLimits, client_network};
+use chancery_overload::{Decision, Limit, RateLimits, Reservation, client_network};
 
 use crate::caller::Origin;
 use crate::error::ServiceError;
@@ -25,6 +25,24 @@ impl RateRules {
     /// An ACME request that no known account has signed. The decision is for the response headers.
     pub async fn anonymous_request(&self, origin: &Origin) -> Result<Option<Decision>, ServiceError> {
         self.take(Limit::AnonymousRequestsPerAddress, &client_network(&origin.address)).await
+    }
+
+    /// Sets a token of an address aside for an ACME request whose sender is not known yet.
+    pub fn reserve_anonymous(&self, origin: &Origin) -> Result<Option<Reservation>, ServiceError> {
+        let network = client_network(&origin.address);
+        let reservation = self.limits.reserve(Limit::AnonymousRequestsPerAddress, &network);
+        reservation.map_err(ServiceError::RateLimited)
+    }
+
+    /// An ACME request that turned out not to be signed by an active account.
+    pub fn charge_anonymous(&self, origin: &Origin) {
+        self.limits.charge(Limit::AnonymousRequestsPerAddress, &client_network(&origin.address));
+    }
+
+    /// The state of an address's bucket, for the headers of a response that is refused for another reason.
+    pub fn anonymous_state(&self, origin: &Origin) -> Option<Decision> {
+        let decision = self.limits.peek(Limit::AnonymousRequestsPerAddress, &client_network(&origin.address))?;
+        Some(Decision { retry_after: None, ..decision })
     }
 
     /// A request to the token endpoint, before its secret is checked.

@@ -195,10 +195,9 @@ fn problem_of(error: &ServiceError) -> Option<&'static str> {
         | ServiceError::AlreadyTried(_)
         | ServiceError::IdempotencyKeyReused
         | ServiceError::BadCursor => return None,
-        ServiceError::Account(_)
-        | ServiceError::AcmeAccount(_)
-        | ServiceError::CredentialRevoked(_)
-        | ServiceError::CredentialExpired(_) => ProblemKind::Unauthorized.as_str(),
+        ServiceError::Account(_) | ServiceError::AcmeAccount(_) | ServiceError::CredentialRevoked(_) => {
+            ProblemKind::Unauthorized.as_str()
+        }
         ServiceError::Acme(AcmeError::BadCsr(_)) => ProblemKind::BadCsr.as_str(),
         ServiceError::Acme(AcmeError::Rejected(..)) | ServiceError::PolicyViolation(_) => {
             ProblemKind::RejectedIdentifier.as_str()

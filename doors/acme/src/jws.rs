@@ -6,6 +6,7 @@ use axum::extract::Request;
 use chancery_domain::{AcmeAccountId, cut};
 use chancery_http::{BodyLimits, Exchange, is_encoded, origin, read_bounded};
 use chancery_jose::{Algorithm, Jwk, Jws, JwsError};
+use chancery_overload::{Reservation, client_network};
 use chancery_service::Origin;
 use chancery_service::acme::{AcmeCaller, Nonce};
 use futures_util::FutureExt;
@@ -17,6 +18,7 @@ use crate::mount::Door;
 use crate::problem::{Problem, ProblemType};
 use crate::rate;
 use crate::urls::Urls;
+use crate::verify::{authenticate, require_size, unverified_by_its_key, verify};
 
 /// The signatures that are taken.
 const ALGORITHMS: [Algorithm; 5] =
@@ -111,36 +113,37 @@ async fn read(door: &Door, request: Request) -> Result<Sent, Problem> {
 }
 
 impl Sent {
-    /// That this account has signed it, and may speak.
+    /// That this account has signed it, and may speak. A request that no active account has signed counts against the
+    /// rate of its address. Beyond that rate nothing is looked up and no signature is verified, except for an account
+    /// whose last request from there was admitted.
     async fn of_account(self, door: &Door, id: AcmeAccountId) -> Result<(Box<AcmeCaller>, Signed), Problem> {
         let Self { jws, nonce, url, origin, extensions } = self;
         let acme = &door.services.acme;
-        // Whoever does not show the key is held to a rate by where they come from, as those without an account are.
-        let charge = async |problem: Problem| match door.services.rates.anonymous_request(&origin).await {
-            Ok(decision) => {
-                rate::note(&extensions, decision);
-                problem
-            }
-            Err(refusal) => refusal.into(),
-        };
-        let mut speaker = match acme.key_of(id).await {
-            Ok(speaker) => speaker,
-            Err(error) => return Err(charge(error.into()).await),
-        };
+        let rates = &door.services.rates;
+        let network = client_network(&origin.address);
+        let is_known = acme.is_known_at(id, &network);
+        let reservation = if is_known { None } else { rates.reserve_anonymous(&origin)? };
         let exchange = extensions.get::<Arc<Exchange>>();
-        if let Some(exchange) = exchange {
-            exchange.check_new_work(&extensions, speaker.reseller)?;
+        let admitted = authenticate(door, id, &jws, nonce, &origin, &extensions).await;
+        match (&admitted, reservation) {
+            (Ok(_), reservation) => {
+                reservation.map(Reservation::release);
+                if !is_known {
+                    acme.remember_at(id, network);
+                }
+            }
+            // A failure of the service costs the client nothing.
+            (Err(problem), reservation) if problem.is_ours() => drop(reservation.map(Reservation::release)),
+            (Err(_), reservation) => {
+                match reservation {
+                    Some(charged) => drop(charged),
+                    None => rates.charge_anonymous(&origin),
+                }
+                rate::note(&extensions, rates.anonymous_state(&origin));
+                acme.forget_at(id, network);
+            }
         }
-        let mut verified = jws.verify(&speaker.key);
-        if verified.is_err() && speaker.remembered {
-            speaker = acme.read_key_of(id).await?;
-            verified = jws.verify(&speaker.key);
-        }
-        let payload = match verified {
-            Ok(payload) => payload.to_vec(),
-            Err(error) => return Err(charge(unverified(error)).await),
-        };
-        let caller = acme.admit(id, nonce, &speaker.key, &origin).await?;
+        let (caller, payload) = admitted?;
         if let Some(exchange) = exchange {
             exchange.note_caller(&caller.caller);
             exchange.assign_permit(&extensions, caller.caller.reseller)?;
@@ -154,7 +157,8 @@ impl Sent {
         let Self { jws, nonce, url, origin, extensions } = self;
         // Whoever has no account yet is held to their rate by where they come from.
         rate::note(&extensions, door.services.rates.anonymous_request(&origin).await?);
-        let payload = jws.verify(&key).map_err(unverified_by_its_key)?.to_vec();
+        require_size(&key)?;
+        let payload = verify(&jws, &key).map_err(unverified_by_its_key)?.to_vec();
         door.services.acme.take_nonce(nonce).await?;
         Ok((key, Signed { payload, url, origin }))
     }
@@ -264,28 +268,6 @@ pub(crate) fn unreadable(error: JwsError) -> Problem {
         | JwsError::Header(_)
         | JwsError::AlgorithmDoesNotFit(_)
         | JwsError::BadSignature) => Problem::malformed(format!("the JWS cannot be read: {other}")),
-    }
-}
-
-/// Why a JWS does not verify.
-pub(crate) fn unverified(error: JwsError) -> Problem {
-    match error {
-        JwsError::AlgorithmDoesNotFit(name) => {
-            Problem::malformed(format!("`alg` is {name}, which does not go with this key"))
-        }
-        other => Problem::malformed(format!("{other}; sign with the key of the account, over the bytes you send")),
-    }
-}
-
-/// Why a JWS that brings its key does not verify: a key that does not go with the algorithm, which we take, is the
-/// wrong one (RFC 8555 section 6.2).
-pub(crate) fn unverified_by_its_key(error: JwsError) -> Problem {
-    match error {
-        JwsError::AlgorithmDoesNotFit(name) => {
-            let detail = format!("`alg` is {name}, which does not go with the key in `jwk`");
-            Problem::new(ProblemType::BadPublicKey, StatusCode::BAD_REQUEST, detail)
-        }
-        other => Problem::malformed(format!("{other}; sign with the key in `jwk`, over the bytes you send")),
     }
 }
 

@@ -12,11 +12,12 @@ use http::header::LOCATION;
 
 use crate::account::view;
 use crate::directory::find;
-use crate::jws::{by_account, require_algorithm, unreadable, unverified_by_its_key};
+use crate::jws::{by_account, require_algorithm, unreadable};
 use crate::mount::Door;
 use crate::payload;
 use crate::problem::{Problem, ProblemType};
 use crate::urls::Urls;
+use crate::verify::{require_size, unverified_by_its_key, verify};
 
 pub(crate) async fn change(
     State(door): State<Door>,
@@ -65,7 +66,8 @@ impl Inner {
             let detail = "the inner `url` must be the same as the outer one";
             return Err(Problem::new(ProblemType::Malformed, StatusCode::BAD_REQUEST, detail));
         }
-        let asked = payload::read(jws.verify(&key).map_err(unverified_by_its_key)?)?;
+        require_size(&key)?;
+        let asked = payload::read(verify(&jws, &key).map_err(unverified_by_its_key)?)?;
         Ok(Self { key, asked })
     }
 }

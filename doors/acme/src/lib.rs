@@ -25,6 +25,7 @@ mod service_error;
 mod stand_in;
 mod surroundings;
 mod urls;
+mod verify;
 
 use std::sync::Arc;
 

@@ -6,10 +6,11 @@ use chancery_wire::acme as wire;
 use serde::de::DeserializeOwned;
 
 use crate::account;
-use crate::jws::{KeyName, key_name, nonce, require_algorithm, require_url, unreadable, unverified_by_its_key};
+use crate::jws::{KeyName, key_name, nonce, require_algorithm, require_url, unreadable};
 use crate::key_change::Inner;
 use crate::payload;
 use crate::problem::Problem;
+use crate::verify::{require_size, unverified_by_its_key, verify};
 
 /// The longest body that is read.
 const MAX: usize = 64 * 1024;
@@ -34,7 +35,8 @@ pub fn request(body: &[u8], url: &str) -> Result<Request, u16> {
             KeyName::Account(url) => Err(url.to_owned()),
         };
         if let Ok(key) = &key {
-            jws.verify(key).map_err(unverified_by_its_key)?;
+            require_size(key)?;
+            verify(&jws, key).map_err(unverified_by_its_key)?;
         }
         Ok(Request { jws, nonce, key })
     };

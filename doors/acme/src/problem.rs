@@ -102,6 +102,11 @@ impl Problem {
         Self { limit: limit.or(self.limit), ..self }
     }
 
+    /// Whether it is a failure of the service rather than of the client.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.status.is_server_error()
+    }
+
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         self.with_header(RETRY_AFTER, HeaderValue::from(seconds))
     }

@@ -28,7 +28,7 @@ impl Problem {
             ServiceError::Account(AccountError::Terminated(at)) => Self::unauthorized(format!(
                 "the customer's account was terminated at {at}; ask your certificate provider"
             )),
-            ServiceError::CredentialRevoked(_) | ServiceError::CredentialExpired(_) => {
+            ServiceError::CredentialRevoked(_) => {
                 Self::unauthorized(format!("{message}, and what it bound with it; ask your certificate provider"))
             }
             // RFC 8555 section 7.3.6.

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::Timestamp;
 use chancery_http::Door;
-use chancery_service::{AuditFilter, AuditOutcome, AuditRecord};
+use chancery_service::{AuditFilter, AuditOutcome, AuditRecord, CERTIFICATE_KEY, FOREIGN_ACME_ACCOUNT};
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -86,7 +86,8 @@ pub(crate) fn table(records: &[AuditRecord], now: Timestamp, subject: fn(&str) -
                         }
                         td data-label="Outcome" { (pill(record.outcome.as_str())) }
                         td data-label="By" {
-                            (words(&record.actor_kind)) span.sub.mono { (record.actor) }
+                            (words(&record.actor_kind))
+                            @if !record.actor.is_empty() { span.sub.mono { (record.actor) } }
                             @if !record.address.is_empty() { span.sub { "from " (record.address) } }
                         }
                         td data-label="When" { (moment(record.at, now)) }
@@ -129,6 +130,8 @@ fn words(kind: &str) -> &str {
         "external" => "external identity",
         "operator" => "operator",
         "acme" => "ACME account",
+        FOREIGN_ACME_ACCOUNT => "another ACME account, authorized for all names",
+        CERTIFICATE_KEY => "holder of the certificate key",
         "service" => "this service",
         _ => "a stranger",
     }

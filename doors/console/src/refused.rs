@@ -103,7 +103,6 @@ impl Refused {
             }
             ServiceError::Account(AccountError::Terminated(_))
             | ServiceError::CredentialRevoked(_)
-            | ServiceError::CredentialExpired(_)
             | ServiceError::AcmeAccount(_)
             | ServiceError::Acme(_)
             | ServiceError::Invalid(_)

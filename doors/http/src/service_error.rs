@@ -28,9 +28,7 @@ impl ApiError {
             ServiceError::NotFound(noun, _) => Self::not_found(not_found(noun), message),
             ServiceError::NothingToRevoke(_) => Self::not_found(ErrorCode::CertificateNotFound, message),
             ServiceError::Account(AccountError::Terminated(_)) => Self::gone(ErrorCode::AccountTerminated, message),
-            ServiceError::CredentialRevoked(_) | ServiceError::CredentialExpired(_) => {
-                Self::gone(ErrorCode::EabCredentialGone, message)
-            }
+            ServiceError::CredentialRevoked(_) => Self::gone(ErrorCode::EabCredentialGone, message),
             // A suspended account is forbidden to do this, and 403 bodies are plain strings.
             ServiceError::Account(AccountError::Suspended) => Self::forbidden(message),
             // ACME has its own door and its own words; no caller of this one meets them.

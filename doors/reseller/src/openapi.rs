@@ -118,7 +118,7 @@ refusals! {
         409 AccountConflict "Another account has this e-mail address or external id",
     }
     Gone {
-        410 AccountTerminated "The account is terminated, or the EAB credential that was named is revoked or has expired",
+        410 AccountTerminated "The account is terminated, or the EAB credential that was named is revoked",
     }
     NoOrder {
         404 OrderNotFound "There is no such order, or it is not yours",

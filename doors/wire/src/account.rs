@@ -103,7 +103,7 @@ pub struct Account {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub label: Option<String>,
-    /// From when on the credential binds nothing new.
+    /// The time at which the credential stops binding new ACME accounts. What it bound before goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub expires_at: Option<String>,
@@ -142,7 +142,7 @@ impl fmt::Debug for Account {
 pub struct AccountWithGroups {
     #[serde(flatten)]
     pub account: Account,
-    /// The newest 100 credentials, the first one included.
+    /// The newest credentials, the first one included: 100, or fewer if they have bound more than 2,000 ACME accounts.
     pub eab_credentials: Vec<Account>,
     /// Continues the list at `GET /v1/account/{lookup}/eab-credential`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -17,7 +17,7 @@ pub struct EabCredentialRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, min_length = 1, max_length = 100)]
     pub label: Option<String>,
-    /// After so many days it binds nothing new.
+    /// After this many days it binds no new ACME accounts. Accounts that it has bound go on, and so do orders that name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, minimum = 1, maximum = 3650)]
     pub expires_in_days: Option<u32>,

@@ -7,8 +7,9 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use chancery_domain::{Name, PolicyRules, Profile, WebhookUrlRules};
+use chancery_overload::LimitSettings;
 use chancery_reseller::parsers::policy;
-use chancery_service::{AcmeSettings, Issuing, LimitSettings, PolicyInput, Retention, Settings, WebhookSettings};
+use chancery_service::{AcmeSettings, Issuing, PolicyInput, Retention, Settings, WebhookSettings};
 use serde_json::json;
 
 use crate::{Form, Target};

@@ -70,6 +70,14 @@ impl Jwk {
         }
     }
 
+    /// The size of an RSA key in bits; `None` for keys of other kinds.
+    pub fn rsa_bits(&self) -> Option<usize> {
+        match &self.0.material {
+            Material::Point(..) => None,
+            Material::Rsa(RsaPublicKeyComponents { n, .. }) => Some(bit_length(n)),
+        }
+    }
+
     /// The members that define the key, and no others.
     pub fn to_value(&self) -> Value {
         // Written in lexicographic order, so that a map that keeps insertion order is canonical as well.
@@ -119,7 +127,7 @@ impl Jwk {
 
     fn from_rsa(n: Vec<u8>, e: Vec<u8>) -> Result<Self, KeyError> {
         let is_odd = |integer: &[u8]| integer.last().is_some_and(|last| last & 1 == 1);
-        let bits = n.len() * 8 - n.first().map_or(0, |first| first.leading_zeros() as usize);
+        let bits = bit_length(&n);
         if !(2048..=8192).contains(&bits) || !is_odd(&n) {
             return Err(KeyError::Modulus(bits));
         }
@@ -132,6 +140,10 @@ impl Jwk {
     fn of(material: Material) -> Self {
         Self(Arc::new(Key { material, thumbprint: OnceLock::new() }))
     }
+}
+
+fn bit_length(integer: &[u8]) -> usize {
+    integer.len() * 8 - integer.first().map_or(0, |first| first.leading_zeros() as usize)
 }
 
 impl Verifier for Jwk {

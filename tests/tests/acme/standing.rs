@@ -1,5 +1,7 @@
 //! What is revoked, suspended or ended takes effect with the next request, and the refusal says which it was.
 
+use std::time::Duration;
+
 use chancery_domain::ProfileName;
 use chancery_jose::SigningKey;
 use chancery_service::Origin;
@@ -16,6 +18,30 @@ on_both_databases! {
         tenant.delete(&format!("/v1/eab-credential/{kid}")).await.expect(200);
         let refused = client.read(client.kid.as_deref().unwrap()).await;
         assert!(problem(&refused, 403, "unauthorized").contains("EAB credential"));
+    }
+
+    async fn accounts_that_an_expired_credential_bound_go_on_until_it_is_revoked(world: World) {
+        world.start_workers();
+        let (mut tenant, root, _) = stage(&world).await;
+        let path = format!("/v1/account/{}/eab-credential", lookup(&root));
+        let credential = tenant.post(&path, json!({"expires_in_days": 1})).await.expect(201);
+        let client = chancery_tests::AcmeClient::registered(&world, &credential).await;
+        let (url, open) = client.order(&["before.test"]).await;
+        client.answer_all(&open).await;
+        let open = client.wait_for(&url, "ready").await;
+        world.advance(Duration::from_secs(86_400));
+        tenant.sign_in().await;
+        // What was ordered before is finalized and issued, and so is what is ordered after.
+        assert_eq!(client.finalize(&open, &["before.test"]).await.expect(200)["status"], "valid");
+        client.issue(&["after.test"]).await;
+        // It binds nothing more, and gives back the account that it bound.
+        let mut late = chancery_tests::AcmeClient::at(world.stranger(), "TLS-90d").await;
+        assert!(problem(&late.register(&credential).await, 403, "unauthorized").contains("has expired"));
+        let same = chancery_tests::AcmeClient { kid: None, ..client };
+        assert_eq!(same.post(&same.url("newAccount"), &json!({})).await.status, 200);
+        tenant.delete(&format!("/v1/eab-credential/{}", credential["kid"].as_str().unwrap())).await.expect(200);
+        let refused = same.post(&same.url("newAccount"), &json!({})).await;
+        assert!(problem(&refused, 403, "unauthorized").contains("revoked"));
     }
 
     async fn a_suspended_customer_looks_and_revokes_and_no_more(world: World) {

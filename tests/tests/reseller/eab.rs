@@ -3,12 +3,35 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use chancery_domain::{AcmeAccount, AcmeAccountId, AcmeAccountState, EabCredential, PageRequest, Timestamp};
+use chancery_store::{StoreError, Tx};
+use chancery_testkit::SeededEntropy;
 use chancery_tests::{at_once, count, lookup, on_both_databases};
 use serde_json::{Value, json};
 
 use crate::common::{each, problems, unnamed};
 
 const CREDENTIALS: &str = "/v1/account/1/eab-credential";
+
+/// One of many ACME accounts that a credential has bound.
+fn bound(credential: &EabCredential, number: u64, now: Timestamp) -> AcmeAccount {
+    let name = format!("{} {number}", credential.kid);
+    let entropy = SeededEntropy::new(1000 * u64::try_from(credential.number.0).unwrap() + number);
+    AcmeAccount {
+        id: AcmeAccountId::new(now, &entropy),
+        reseller: credential.reseller,
+        account: credential.account,
+        kid: credential.kid,
+        jwk: "{}".to_owned(),
+        thumbprint: name,
+        contacts: Vec::new(),
+        terms_agreed_at: None,
+        state: AcmeAccountState::Active,
+        created_at: now,
+        updated_at: now,
+        version: 1,
+    }
+}
 
 on_both_databases! {
     async fn a_new_credential_tells_an_acme_client_all_it_needs(world: World) {
@@ -177,6 +200,41 @@ on_both_databases! {
         let rest = tenant.get(&format!("{CREDENTIALS}?cursor={cursor}")).await.expect(200);
         assert_eq!(each(&rest, "kid"), [root["kid"].clone()]);
         assert!(rest.get("nextCursor").is_none());
+    }
+
+    async fn a_page_of_credentials_ends_after_two_thousand_bound_accounts(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let account = lookup(&tenant.make_account("a@example.com").await).parse().unwrap();
+        for _ in 0..25 {
+            world.advance(Duration::from_millis(1));
+            tenant.post_empty(CREDENTIALS).await.expect(201);
+        }
+        let now = world.services.now();
+        let fill = move |tx: &mut Tx<'_>| {
+            let all = tx.credentials_of_account(account, &PageRequest::default())?.items;
+            for credential in &all {
+                for number in 0..101 {
+                    tx.insert_acme_account(&bound(credential, number, now))?;
+                }
+                tx.save_credential(&EabCredential { bindings: 101, ..credential.clone() })?;
+            }
+            Ok::<_, StoreError>(all.len())
+        };
+        assert_eq!(world.store.write(fill).await.unwrap(), 26);
+        let shown = tenant.get("/v1/account/1").await.expect(200);
+        let first = shown["eabCredentials"].as_array().unwrap();
+        assert_eq!(first.len(), 20);
+        assert!(first.iter().all(|credential| credential["boundAccounts"].as_array().unwrap().len() == 100));
+        let cursor = shown["eabCredentialsNextCursor"].as_str().unwrap();
+        let rest = tenant.get(&format!("{CREDENTIALS}?cursor={cursor}")).await.expect(200);
+        assert_eq!((each(&rest, "kid").len(), rest.get("nextCursor")), (6, None));
+        for list in [CREDENTIALS, "/v1/eab-credential"] {
+            let page = tenant.get(&format!("{list}?limit=1000")).await.expect(200);
+            assert_eq!(page["items"].as_array().unwrap(), first, "{list}");
+            let cursor = page["nextCursor"].as_str().unwrap();
+            let next = tenant.get(&format!("{list}?limit=1000&cursor={cursor}")).await.expect(200);
+            assert_eq!(next, rest, "{list}");
+        }
     }
 
     async fn a_revoked_credential_stays_readable_and_cannot_be_revoked_again(world: World) {

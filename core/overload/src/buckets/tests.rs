@@ -60,6 +60,39 @@ fn a_clock_set_back_is_corrected_by_peeking_too() {
 }
 
 #[test]
+fn reserved_tokens_are_charged_or_given_back() {
+    for shared in [false, true] {
+        let (buckets, rate) = (Buckets::new(shared, 0), rate(1, 3));
+        let reserve = |now| buckets.reserve(key(1), &rate, now);
+        let slots: Vec<_> = (0..3).map(|_| reserve(0).unwrap()).collect();
+        assert_eq!(reserve(0), Err(Duration::from_secs(1)), "as many in flight as there are tokens");
+        assert_eq!(buckets.peek(key(1), &rate, 0).0, 3, "a reservation takes nothing by itself");
+        buckets.sweep(600 * SECOND);
+        buckets.release(slots[0]);
+        assert!(reserve(0).is_ok() && reserve(0).is_err(), "a token that was given back is reserved again");
+        for slot in slots {
+            buckets.release(slot);
+            buckets.charge(slot, &rate, 0);
+        }
+        assert_eq!((buckets.peek(key(1), &rate, 0).0, reserve(0)), (0, Err(Duration::from_secs(1))));
+        assert!(reserve(SECOND).is_ok() && reserve(SECOND).is_err(), "one token a second comes back");
+        buckets.release(key(1));
+        assert_eq!(pass(&buckets, 1, &rate, 600 * SECOND, 9), 3);
+    }
+}
+
+#[test]
+fn reservations_of_a_crowd_go_back_to_the_bucket_that_they_came_from() {
+    let (buckets, rate) = (Buckets::crowded(false, 7), rate(1, 1));
+    let slot = buckets.reserve(key(1), &rate, 0).unwrap();
+    assert_ne!(slot, key(1), "crowded keys share a bucket");
+    assert!(buckets.reserve(key(1), &rate, 0).is_err());
+    buckets.entries.lock().crowded = false;
+    buckets.release(slot);
+    assert_eq!(buckets.entries.lock().all[&slot].reserved, 0);
+}
+
+#[test]
 fn idle_keys_are_dropped_and_too_many_busy_ones_share_buckets() {
     for shared in [false, true] {
         let (buckets, rate) = (Buckets::small(shared, 1000), rate(1, 4));

@@ -1,6 +1,7 @@
 //! What ACME clients may do (RFC 8555): the same orders, authorizations and certificates as everybody's, by another way.
 
 mod account;
+mod addresses;
 mod admission;
 mod authorization;
 pub(crate) mod binding;
@@ -28,6 +29,7 @@ pub use order::NewAcmeOrder;
 pub use renewal::{RenewalInfo, RenewalWindow};
 pub use revocation::{RevocationRequest, Revoker};
 
+use self::addresses::KnownAddresses;
 use self::keys::KnownKeys;
 use crate::authority::Authority;
 use crate::authorizations::Authorizations;
@@ -46,6 +48,7 @@ pub struct Acme {
     certificates: Certificates,
     issuance: Issuance,
     keys: Arc<KnownKeys>,
+    addresses: Arc<KnownAddresses>,
 }
 
 impl Acme {
@@ -56,6 +59,7 @@ impl Acme {
             certificates: Certificates::new(kernel.clone(), authority.clone()),
             issuance: Issuance::new(kernel.clone(), authority.clone()),
             keys: Arc::default(),
+            addresses: Arc::default(),
             kernel,
             authority,
         }

@@ -26,7 +26,7 @@ impl Console {
     pub async fn clients(&self, caller: &Caller) -> Result<Vec<Client>, ServiceError> {
         caller.require(Scope::ReadAccount)?;
         let reseller = caller.reseller;
-        Ok(self.kernel.store.read(move |tx| tx.clients(reseller)).await?)
+        self.kernel.read_in_turn(reseller, move |tx| Ok(tx.clients(reseller)?)).await
     }
 
     /// One of them.

@@ -72,30 +72,28 @@ impl Console {
         let today = midnight(now);
         let coming: Vec<_> = (0..30).map(|days| day(today.plus(DAY * days))).collect();
         let failed = self.failed(caller, now).await?;
-        self.kernel
-            .store
-            .read(move |tx| {
-                let all = |tx: &mut Tx<'_>, state| tx.count_all_certificates(reseller, state, MOST + 1).map(of(MOST));
-                let pending = all(tx, CountedState::Pending)?;
-                let revoked = all(tx, CountedState::Revoked)?;
-                let cancelled = all(tx, CountedState::Cancelled)?;
-                let past = Span { from: Timestamp::from_millis(0), until: now };
-                let later = [ever(now), Span { from: now, until: now.plus(DAY * 30) }, past];
-                let ends = tx.count_expiring(reseller, &later, MOST + 1)?;
-                Ok(Summary {
-                    valid: of(MOST)(ends.first().copied().unwrap_or(0)),
-                    ending_soon: of(MOST)(ends.get(1).copied().unwrap_or(0)),
-                    expired: of(MOST)(ends.get(2).copied().unwrap_or(0)),
-                    pending,
-                    revoked,
-                    cancelled,
-                    days: issued(tx, reseller, today)?,
-                    endings: endings(tx, reseller, &coming)?,
-                    next_to_end: tx.certificates_expiring(reseller, later[0], LISTED)?,
-                    failed: failed.clone(),
-                })
+        let read = move |tx: &mut Tx<'_>| {
+            let all = |tx: &mut Tx<'_>, state| tx.count_all_certificates(reseller, state, MOST + 1).map(of(MOST));
+            let pending = all(tx, CountedState::Pending)?;
+            let revoked = all(tx, CountedState::Revoked)?;
+            let cancelled = all(tx, CountedState::Cancelled)?;
+            let past = Span { from: Timestamp::from_millis(0), until: now };
+            let later = [ever(now), Span { from: now, until: now.plus(DAY * 30) }, past];
+            let ends = tx.count_expiring(reseller, &later, MOST + 1)?;
+            Ok(Summary {
+                valid: of(MOST)(ends.first().copied().unwrap_or(0)),
+                ending_soon: of(MOST)(ends.get(1).copied().unwrap_or(0)),
+                expired: of(MOST)(ends.get(2).copied().unwrap_or(0)),
+                pending,
+                revoked,
+                cancelled,
+                days: issued(tx, reseller, today)?,
+                endings: endings(tx, reseller, &coming)?,
+                next_to_end: tx.certificates_expiring(reseller, later[0], LISTED)?,
+                failed: failed.clone(),
             })
-            .await
+        };
+        self.kernel.read_in_turn(reseller, read).await
     }
 
     /// How many certificates end on each day from this one on.
@@ -103,7 +101,7 @@ impl Console {
         caller.require(Scope::ReadCertificate)?;
         let (reseller, first) = (caller.reseller, midnight(from));
         let spans: Vec<_> = (0..days.min(100)).map(|number| day(first.plus(DAY * number))).collect();
-        self.kernel.store.read(move |tx| endings(tx, reseller, &spans)).await
+        self.kernel.read_in_turn(reseller, move |tx| endings(tx, reseller, &spans)).await
     }
 
     /// The certificates that end on a day, as many as fit a page.
@@ -115,7 +113,8 @@ impl Console {
     ) -> Result<Vec<CertificateRecord>, ServiceError> {
         caller.require(Scope::ReadCertificate)?;
         let (reseller, span) = (caller.reseller, day(midnight(at)));
-        Ok(self.kernel.store.read(move |tx| tx.certificates_expiring(reseller, span, most.min(1000))).await?)
+        let read = move |tx: &mut Tx<'_>| Ok(tx.certificates_expiring(reseller, span, most.min(1000))?);
+        self.kernel.read_in_turn(reseller, read).await
     }
 
     async fn failed(&self, caller: &Caller, now: Timestamp) -> Result<Vec<OrderDetails>, ServiceError> {

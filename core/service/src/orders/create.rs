@@ -83,7 +83,7 @@ fn create(
     refused: &Refused,
 ) -> Result<OrderDetails, ServiceError> {
     let (now, settings) = (kernel.now(), &kernel.settings);
-    let Orderer { account, credential } = account_for_order(tx, caller, &new.account, now)?;
+    let Orderer { account, credential } = account_for_order(tx, caller, &new.account)?;
     account.require_active()?;
     kernel.rates.check_new_order(account.id)?;
     let name = new.profile.as_ref().unwrap_or(&settings.default_profile);

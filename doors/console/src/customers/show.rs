@@ -186,7 +186,7 @@ fn keys(
     html! {
         table.cards {
             caption.hidden { "ACME keys" }
-            (columns_and_actions(&["Key id", "Status", "Used by", "Ends"]))
+            (columns_and_actions(&["Key id", "Status", "Used by", "Binds until"]))
             tbody {
                 @for CredentialDetails { credential, bound, .. } in credentials {
                     tr {
@@ -203,8 +203,8 @@ fn keys(
                             @else { (crate::text::plural(credential.bindings, "ACME account")) }
                             @if let Some(at) = credential.last_used_at.filter(|_| !bound.is_empty()) { span.sub { "last " (moment(at, now)) } }
                         }
-                        td data-label="Ends" {
-                            @match credential.terms.expires_at { Some(at) => (on_day(at)), None => span.muted { "never" } }
+                        td data-label="Binds until" {
+                            @match credential.terms.expires_at { Some(at) => (on_day(at)), None => span.muted { "no end" } }
                         }
                         td.end {
                             @if credential.revoked_at.is_none() && may_change {
@@ -237,7 +237,7 @@ fn new_key(context: &Context, account: &Account, wrong: Option<Wrong>, binds_one
                 (context.once())
                 (complaints.others(&["label", "days", "max_bindings"]))
                 (field("label", "Label", "Such as the name of a server.").line("text", false))
-                (field("days", "Ends after days", "Empty: it does not end by itself.").line("number", false))
+                (field("days", "Binds for days", "Empty: until it is revoked. ACME accounts that it has bound go on after that.").line("number", false))
                 @if !binds_one {
                     (field("max_bindings", "How many ACME accounts it may bind", "Empty: as many as come.").line("number", false))
                 }

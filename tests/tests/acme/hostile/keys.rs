@@ -105,7 +105,41 @@ fn fixed(der: &[u8], width: usize) -> Vec<u8> {
     raw
 }
 
+/// An RSA key of this size, which nobody has the private half of.
+fn rsa_key(bits: usize) -> Value {
+    let mut modulus = vec![0xff; bits.div_ceil(8)];
+    modulus[0] >>= (8 - bits % 8) % 8;
+    json!({"kty": "RSA", "e": "AQAB", "n": base64url::encode(&modulus)})
+}
+
+fn signed_by_nobody(header: &Map<String, Value>, payload: &str) -> Value {
+    let header = with(header.clone(), json!({"alg": "RS256"}));
+    parts(&Value::Object(header).to_string(), payload, &[1; 512])
+}
+
 on_both_databases! {
+    async fn rsa_keys_that_take_long_to_verify_are_refused_before_that(world: World) {
+        let credential = world.tenant("DEMO").await.make_account("a@example.com").await;
+        let client = AcmeClient::registered(&world, &credential).await;
+        for (bits, kind, word) in [
+            (4096, "malformed", "signature"),
+            (4097, "badPublicKey", "4097 bits"),
+            (8192, "badPublicKey", "8192 bits"),
+            (8193, "badPublicKey", "8193 bits"),
+        ] {
+            let jwk = json!({"jwk": rsa_key(bits), "kid": null});
+            for name in ["newAccount", "revokeCert"] {
+                let url = client.url(name);
+                let header = with(client.header(&url).await, jwk.clone());
+                let reply = client.send_raw(&url, signed_by_nobody(&header, "{}").to_string().into_bytes()).await;
+                refused(&reply, 400, kind, word);
+            }
+            let url = client.url("keyChange");
+            let inner = with(Map::new(), json!({"url": url, "jwk": rsa_key(bits)}));
+            refused(&client.post(&url, &signed_by_nobody(&inner, "{}")).await, 400, kind, word);
+        }
+    }
+
     async fn every_kind_of_account_key_registers_and_orders_under_its_own_algorithm_alone(world: World) {
         let credential = world.tenant("DEMO").await.make_account("a@example.com").await;
         let secret = base64url::decode(text(&credential, "hmacKey")).unwrap();
