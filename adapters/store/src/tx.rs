@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use chancery_domain::Timestamp;
+use rusqlite::types::ValueRef;
 
 use crate::error::StoreError;
 use crate::marks::Marks;
@@ -18,6 +19,8 @@ pub struct Tx<'a> {
     known: Option<Known<'a>>,
     /// Inside [`Tx::foresee`], where questions are announced and not answered.
     foreseeing: bool,
+    /// Bytes of all rows that were read.
+    bytes_read: u64,
     marks: Marks,
 }
 
@@ -39,7 +42,7 @@ pub const ASKED_AT_A_TIME: usize = 60;
 
 impl<'a> Tx<'a> {
     pub(crate) fn new(session: Session<'a>) -> Self {
-        Self { session, known: None, foreseeing: false, marks: Marks::default() }
+        Self { session, known: None, foreseeing: false, bytes_read: 0, marks: Marks::default() }
     }
 
     pub(crate) fn knowing(self, known: Known<'a>) -> Self {
@@ -48,6 +51,11 @@ impl<'a> Tx<'a> {
 
     pub(crate) fn known(&self) -> Option<Known<'a>> {
         self.known
+    }
+
+    /// How many bytes the rows had that were read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read
     }
 
     /// What the database refused first, if it refused anything.
@@ -118,15 +126,20 @@ impl<'a> Tx<'a> {
         if params.iter().any(Value::has_zero_byte) {
             return Ok(());
         }
+        let bytes_read = &mut self.bytes_read;
         let result = match &mut self.session {
-            Session::Sqlite(connection) => query_sqlite(connection, sql, params, look),
+            Session::Sqlite(connection) => query_sqlite(connection, sql, params, bytes_read, look),
             Session::Postgres(transaction) if self.foreseeing => {
                 transaction.foresee(sql, params).map_err(|refusal| self.marks.note(refusal))
             }
-            Session::Postgres(transaction) => transaction
-                .query(sql, params)
-                .map_err(|refusal| self.marks.note(refusal))
-                .and_then(|rows| rows.iter().try_for_each(|row| look(&mut Columns::of(row)))),
+            Session::Postgres(transaction) => {
+                transaction.query(sql, params).map_err(|refusal| self.marks.note(refusal)).and_then(|rows| {
+                    rows.iter().try_for_each(|row| {
+                        *bytes_read += row.length() as u64;
+                        look(&mut Columns::of(row))
+                    })
+                })
+            }
         };
         self.marks.keep(result)
     }
@@ -256,6 +269,35 @@ impl<'a> Tx<'a> {
         matches!(self.session, Session::Postgres { .. })
     }
 
+    /// The first characters of a text, of which no more is read than that: up to `length` bytes on SQLite, characters on
+    /// PostgreSQL. `substr` would have SQLite read all of it first.
+    pub(crate) fn beginning_of(
+        &mut self,
+        table: &str,
+        column: &str,
+        id: &str,
+        length: usize,
+    ) -> Result<String, StoreError> {
+        let found = match &mut self.session {
+            Session::Sqlite(connection) => {
+                let find = format!("SELECT rowid FROM {table} WHERE id = ?1");
+                let row = connection.prepare_cached(&find)?.query_row([id], |row| row.get(0))?;
+                let text = connection.blob_open("main", table, column, row, true)?;
+                let mut bytes = vec![0; length.min(text.len())];
+                text.read_at_exact(&mut bytes, 0)?;
+                self.bytes_read += bytes.len() as u64;
+                Some(bytes)
+            }
+            Session::Postgres(_) => {
+                let find = format!("SELECT left({column}, {length}) FROM {table} WHERE id = ?1");
+                self.query_one(&find, &[Value::from(id)], |row| row.text())?.map(String::into_bytes)
+            }
+        };
+        let bytes = found.ok_or_else(|| StoreError::corrupt(format!("{table}.{column}")))?;
+        let end = bytes.utf8_chunks().next().map_or(0, |first| first.valid().len());
+        String::from_utf8(bytes[..end].to_vec()).map_err(StoreError::corrupt)
+    }
+
     /// The next number of a sequence: numbers may be left out, none is given twice.
     pub(crate) fn next_number(&mut self, sequence: &'static str) -> Result<i64, StoreError> {
         let sql = match self.session {
@@ -285,11 +327,19 @@ fn query_sqlite(
     connection: &rusqlite::Connection,
     sql: &str,
     params: &[Value],
+    bytes_read: &mut u64,
     look: &mut dyn FnMut(&mut Columns<'_>) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     let mut statement = prepare_sqlite(connection, sql, params)?;
+    let columns = statement.column_count();
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
+        for place in 0..columns {
+            *bytes_read += match row.get_ref(place)? {
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len() as u64,
+                ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => 8,
+            };
+        }
         look(&mut Columns { row: Row::Sqlite { row, next: 0 } })?;
     }
     Ok(())

@@ -61,7 +61,7 @@ pub use identifier::{DnsName, Identifier, IdentifierError};
 pub use kinds::{ChallengeType, KeyType};
 pub use metadata::Metadata;
 pub use order::{Finalization, Order, OrderError, OrderState, Via};
-pub use page::{PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, Page, PageRequest};
+pub use page::{PAGE_BYTES, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, Page, PageRequest};
 pub use pause::{Failure, Pause};
 pub use policy::{Policy, PolicyRules};
 pub use problem::{Problem, Problems, messages};

@@ -221,11 +221,11 @@ impl Order {
         self
     }
 
-    /// Nothing can become of it any more. An order that has ended stays as it ended.
+    /// Nothing can become of it any more. An order that has ended stays as it ended. A problem with a long text is cut.
     pub fn fail(mut self, problem: ValidationProblem, now: Timestamp) -> Self {
         match self.state {
             OrderState::Pending | OrderState::Ready | OrderState::Processing { .. } => {
-                self.state = OrderState::Invalid { at: now, problem };
+                self.state = OrderState::Invalid { at: now, problem: problem.bounded() };
                 self.updated_at = now;
             }
             OrderState::Valid { .. } | OrderState::Invalid { .. } | OrderState::Cancelled { .. } => {}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chancery_domain::{
     Account, AccountChange, AccountId, Action, EabCredential, EabTerms, EmailAddress, ExternalId, Group, GroupId, Kid,
-    Metadata, Order, PAGE_LIMIT_DEFAULT, Page, Scope, Secret,
+    Metadata, Order, Page, PageRequest, Scope, Secret,
 };
 use chancery_store::{AccountFilter, Tx};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::account_lookup::AccountLookup;
 use crate::caller::Caller;
 use crate::cascades::{self, Cascade};
-use crate::credentials::{CredentialDetails, Minted, mint, page_of_account};
+use crate::credentials::{CredentialDetails, Minted, details_of_account, mint};
 use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::Kernel;
@@ -98,10 +98,11 @@ impl Accounts {
     pub async fn show(&self, caller: &Caller, lookup: AccountLookup) -> Result<AccountDetails, ServiceError> {
         caller.require(Scope::ReadAccount)?;
         let (kernel, reseller) = (self.kernel.clone(), caller.reseller);
-        let first = ListRequest { limit: PAGE_LIMIT_DEFAULT, cursor: None };
         let read = move |tx: &mut Tx<'_>| {
             let account = lookup.find(tx, reseller)?;
-            let credentials = page_of_account(&kernel, tx, &account, &first)?;
+            let page = tx.credentials_of_account(account.id, &PageRequest::default())?;
+            let list = ListName::new("account/eab-credential", reseller, &account.id);
+            let credentials = kernel.cursors.close(&list, details_of_account(tx, page, &account)?);
             let groups = tx.groups_of_account(account.id)?;
             Ok(AccountDetails { account, credentials, groups })
         };
@@ -123,8 +124,9 @@ impl Accounts {
         self.kernel.read_list(&list, read).await
     }
 
-    /// The accounts that a text may mean: the one that goes by this name, or those whose e-mail address begins so.
-    pub async fn search(&self, caller: &Caller, text: &str, most: u32) -> Result<Vec<Account>, ServiceError> {
+    /// The accounts that a text may mean: the one that goes by this name, or those whose e-mail address begins so. And whether
+    /// there are more of them.
+    pub async fn search(&self, caller: &Caller, text: &str, most: u32) -> Result<(Vec<Account>, bool), ServiceError> {
         caller.require(Scope::ReadAccount)?;
         let (reseller, lookup, prefix) = (caller.reseller, AccountLookup::parse(text), text.to_lowercase());
         let external = ExternalId::parse(text).ok();
@@ -133,11 +135,12 @@ impl Accounts {
                 (None, Some(external)) => tx.account_by_external_id(reseller, external.as_str())?,
                 (found, _) => found,
             };
-            let mut accounts = tx.accounts_by_email_prefix(reseller, &prefix, most)?;
+            let page = tx.accounts_by_email_prefix(reseller, &prefix, most)?;
+            let (mut accounts, more) = (page.items, page.next.is_some());
             if let Some(found) = found.filter(|found| accounts.iter().all(|other| other.id != found.id)) {
                 accounts.insert(0, found);
             }
-            Ok(accounts)
+            Ok((accounts, more))
         };
         self.kernel.read_in_turn(reseller, read).await
     }
@@ -153,7 +156,10 @@ impl Accounts {
                 let after = before.clone().change(change.clone(), kernel.now())?;
                 refuse_conflict(tx, &after)?;
                 tx.save_account(&after)?;
-                let detail = json!({"before": describe(&before), "after": describe(&after)});
+                let (before, described) = (describe(&before), describe(&after));
+                let updated =
+                    ["email", "externalId", "metadata"].iter().any(|member| before[member] != described[member]);
+                let detail = json!({"before": before, "after": described, "updated": updated});
                 kernel.audit(tx, &caller, Action::AccountChange, id, &detail)?;
                 Ok(after)
             })

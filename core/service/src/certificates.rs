@@ -5,8 +5,8 @@ use std::sync::Arc;
 use chancery_domain::policy::Request;
 use chancery_domain::{
     Account, AccountId, Action, CertificateId, CertificateRecord, CertificateState, ChallengeType, Comment, Identifier,
-    OrderId, Page, PageRequest, Problem, Problems, Profile, ProfileName, ResellerId, Revocation, RevocationReason,
-    Scope, Timestamp, Via,
+    OrderId, Page, Problem, Problems, Profile, ProfileName, ResellerId, Revocation, RevocationReason, Scope, Timestamp,
+    Via,
 };
 use chancery_overload::KeyedCapGuard;
 use chancery_pki::{Certificate, SubscriberKey};
@@ -24,9 +24,6 @@ use crate::failures;
 use crate::kernel::Kernel;
 use crate::known_keys::block_if_compromised;
 use crate::orders::{OrderDetails, Reuse, Standing, details, rules};
-
-/// A page ends early where its certificates have more names than this.
-const MOST_NAMES: usize = 10_000;
 
 /// A certificate and the name of its issuer.
 #[derive(Clone, Debug)]
@@ -91,14 +88,11 @@ impl Certificates {
                 None => None,
                 Some(lookup) => match lookup.find_any(tx, reseller)? {
                     Some(account) => Some(account.id),
-                    None => return Ok(Page { items: Vec::new(), next: None }),
+                    None => return Ok(Page::empty(None)),
                 },
             };
             let filter = CertificateFilter { account, ..filter.clone() };
-            let names = |certificate: &CertificateRecord| certificate.identifiers.len();
-            let key = |certificate: &CertificateRecord| certificate.id.to_string();
-            let read = |part: &PageRequest| tx.certificates(reseller, &filter, part);
-            Ok::<Page<_>, ServiceError>(Page::gather(&page, MOST_NAMES, names, key, read)?)
+            Ok::<Page<_>, ServiceError>(tx.certificates(reseller, &filter, &page)?)
         };
         let page = self.kernel.read_in_turn(reseller, read).await?.map(|certificate| self.detail(certificate));
         Ok(self.kernel.cursors.close(&list, page))

@@ -38,16 +38,13 @@ pub const ONE_BINDING: &str = "must be 1: credentials here bind one ACME account
 #[derive(Clone, Debug)]
 pub struct CredentialDetails {
     pub credential: EabCredential,
-    pub account: Account,
+    pub account: Arc<Account>,
     /// The newest of the ACME accounts that it has bound.
     pub bound: Vec<AcmeAccountId>,
 }
 
 /// As many bound accounts are shown of one credential.
 const MOST_BOUND: u32 = 100;
-
-/// Bound accounts that are read for one page of credentials. A page whose credentials have more of them ends early.
-const MAX_BOUND_PER_PAGE: usize = 2_000;
 
 #[derive(Clone)]
 pub struct Credentials {
@@ -90,7 +87,7 @@ impl Credentials {
         let caller = caller.clone();
         let read = move |tx: &mut Tx<'_>| {
             let (credential, account) = credential_with_account(tx, &caller, kid)?;
-            detail(tx, credential, account)
+            detail(tx, credential, account.into())
         };
         self.kernel.store.read(read).await
     }
@@ -106,9 +103,11 @@ impl Credentials {
         let (kernel, reseller, request) = (self.kernel.clone(), caller.reseller, request.clone());
         let read = move |tx: &mut Tx<'_>| {
             let account = lookup.find(tx, reseller)?;
-            page_of_account(&kernel, tx, &account, &request)
+            let list = ListName::new("account/eab-credential", reseller, &account.id);
+            let page = tx.credentials_of_account(account.id, &kernel.cursors.open(&list, &request)?)?;
+            Ok(kernel.cursors.close(&list, details_of_account(tx, page, &account)?))
         };
-        self.kernel.read_in_turn(caller.reseller, read).await
+        self.kernel.read_in_turn(reseller, read).await
     }
 
     /// A page of all credentials of the reseller, newest first.
@@ -121,17 +120,20 @@ impl Credentials {
         let list = ListName::new("eab-credential", caller.reseller, &());
         let (caller, page) = (caller.clone(), self.kernel.cursors.open(&list, request)?);
         let read = move |tx: &mut Tx<'_>| {
-            let Page { items, next } = bounded_page(&page, |part| tx.credentials_of_reseller(caller.reseller, part))?;
-            let ids: BTreeSet<_> = items.iter().map(|credential| credential.account).collect();
-            let accounts = tx.ask_each(&Vec::from_iter(ids), |tx, id| tx.account(caller.reseller, *id))?;
-            let accounts: BTreeMap<_, _> =
-                accounts.into_iter().flatten().map(|account| (account.id, account)).collect();
-            let items = tx.ask_each(&items, |tx, credential| {
-                let account = accounts.get(&credential.account).cloned();
-                let account = account.ok_or_else(|| ServiceError::internal("a credential without its account"))?;
-                detail(tx, credential.clone(), account)
-            })?;
-            Ok::<_, ServiceError>(Page { items, next })
+            let credentials = tx.credentials_of_reseller(caller.reseller, &page)?;
+            // Its account may have 50 KiB of metadata.
+            let weight = |_: &EabCredential| 5;
+            tx.complete(credentials, weight, |tx, credentials| {
+                let ids: BTreeSet<_> = credentials.iter().map(|credential| credential.account).collect();
+                let accounts = tx.ask_each(&Vec::from_iter(ids), |tx, id| tx.account(caller.reseller, *id))?;
+                let accounts = accounts.into_iter().flatten().map(|account| (account.id, Arc::new(account)));
+                let accounts: BTreeMap<_, _> = accounts.collect();
+                tx.ask_each(&credentials, |tx, credential| {
+                    let account = accounts.get(&credential.account).cloned();
+                    let account = account.ok_or_else(|| ServiceError::internal("a credential without its account"))?;
+                    detail(tx, credential.clone(), account)
+                })
+            })
         };
         self.kernel.read_list(&list, read).await
     }
@@ -160,32 +162,24 @@ impl Credentials {
     }
 }
 
-/// A page of the credentials of one account.
-pub(crate) fn page_of_account(
-    kernel: &Kernel,
+/// A page of the credentials of one account, with what they have bound.
+pub(crate) fn details_of_account(
     tx: &mut Tx<'_>,
+    page: Page<EabCredential>,
     account: &Account,
-    request: &ListRequest,
-) -> Result<Listed<CredentialDetails>, ServiceError> {
-    let list = ListName::new("account/eab-credential", account.reseller, &account.id);
-    let page = kernel.cursors.open(&list, request)?;
-    let Page { items, next } = bounded_page(&page, |part| tx.credentials_of_account(account.id, part))?;
-    let items = tx.ask_each(&items, |tx, credential| detail(tx, credential.clone(), account.clone()))?;
-    Ok(kernel.cursors.close(&list, Page { items, next }))
+) -> Result<Page<CredentialDetails>, ServiceError> {
+    let account = Arc::new(account.clone());
+    let weight = |_: &EabCredential| 1;
+    tx.complete(page, weight, |tx, credentials| {
+        tx.ask_each(&credentials, |tx, credential| detail(tx, credential.clone(), account.clone()))
+    })
 }
 
-/// Reads a page that ends before its credentials have more than [`MAX_BOUND_PER_PAGE`] bound accounts.
-fn bounded_page(
-    page: &PageRequest,
-    read: impl FnMut(&PageRequest) -> Result<Page<EabCredential>, StoreError>,
-) -> Result<Page<EabCredential>, StoreError> {
-    let bound = |credential: &EabCredential| {
-        usize::try_from(credential.bindings.min(i64::from(MOST_BOUND))).unwrap_or_default()
-    };
-    Page::gather(page, MAX_BOUND_PER_PAGE, bound, |credential| credential.id.to_string(), read)
-}
-
-fn detail(tx: &mut Tx<'_>, credential: EabCredential, account: Account) -> Result<CredentialDetails, ServiceError> {
+fn detail(
+    tx: &mut Tx<'_>,
+    credential: EabCredential,
+    account: Arc<Account>,
+) -> Result<CredentialDetails, ServiceError> {
     let bound = match credential.bindings {
         0 => Vec::new(),
         _ => tx.bound_acme_accounts(credential.kid, MOST_BOUND)?,

@@ -1,7 +1,7 @@
 //! Cursors that say where a list goes on, and that nobody but us can make.
 
 use aws_lc_rs::hmac;
-use chancery_domain::{Page, PageRequest, ResellerId};
+use chancery_domain::{PAGE_BYTES, Page, PageRequest, ResellerId};
 use data_encoding::BASE64URL_NOPAD;
 
 use crate::error::ServiceError;
@@ -14,10 +14,55 @@ pub struct ListRequest {
 }
 
 /// One page, and the cursor for the next where there is one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Listed<T> {
     pub items: Vec<T>,
     pub next_cursor: Option<String>,
+    /// Where a page goes on that ends earlier; none for a list that has no other pages.
+    places: Option<Places>,
+}
+
+/// The key of each item of a page, and what makes cursors of them.
+#[derive(Clone, Debug)]
+struct Places {
+    cursors: Cursors,
+    list: ListName,
+    keys: Vec<String>,
+}
+
+/// A page as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WrittenPage {
+    pub items: Vec<Vec<u8>>,
+    pub next_cursor: Option<String>,
+}
+
+/// What a page may have besides its items: the cursor, separators and the names of two members.
+const FRAME: usize = 4096;
+
+impl<T> Listed<T> {
+    /// All there is, on one page.
+    pub fn whole(items: Vec<T>) -> Self {
+        Self { items, next_cursor: None, places: None }
+    }
+
+    /// Writes the items one by one. A page that would be longer than [`PAGE_BYTES`] ends before the item by which it would
+    /// be, though not before its first item, and its cursor leads on from there.
+    pub fn write(self, write: impl Fn(&T) -> Vec<u8>) -> WrittenPage {
+        let Self { items, mut next_cursor, places } = self;
+        let (mut written, mut length) = (Vec::with_capacity(items.len()), FRAME);
+        for item in &items {
+            let text = write(item);
+            length += text.len() + 1;
+            let before = written.len().checked_sub(1);
+            if let (Some(last), Some(places), true) = (before, &places, length > PAGE_BYTES) {
+                next_cursor = places.keys.get(last).map(|key| places.cursors.cursor(&places.list, key));
+                break;
+            }
+            written.push(text);
+        }
+        WrittenPage { items: written, next_cursor }
+    }
 }
 
 /// A list as a cursor is bound to it: its name, whose it is, and every filter.
@@ -35,6 +80,7 @@ impl ListName {
 
 const TAG: usize = 16;
 
+#[derive(Clone, Debug)]
 pub(crate) struct Cursors {
     key: hmac::Key,
 }
@@ -54,12 +100,16 @@ impl Cursors {
     }
 
     pub(crate) fn close<T>(&self, list: &ListName, page: Page<T>) -> Listed<T> {
-        let next_cursor = page.next.map(|after| {
-            let mut bytes = self.tag(list, &after).as_ref()[..TAG].to_vec();
-            bytes.extend_from_slice(after.as_bytes());
-            BASE64URL_NOPAD.encode(&bytes)
-        });
-        Listed { items: page.items, next_cursor }
+        let (items, keys, next) = page.into_parts();
+        let next_cursor = next.map(|after| self.cursor(list, &after));
+        let places = Some(Places { cursors: self.clone(), list: list.clone(), keys });
+        Listed { items, next_cursor, places }
+    }
+
+    fn cursor(&self, list: &ListName, after: &str) -> String {
+        let mut bytes = self.tag(list, after).as_ref()[..TAG].to_vec();
+        bytes.extend_from_slice(after.as_bytes());
+        BASE64URL_NOPAD.encode(&bytes)
     }
 
     fn after(&self, list: &ListName, cursor: &str) -> Option<String> {
@@ -88,8 +138,7 @@ mod tests {
     }
 
     fn next(list: &ListName) -> String {
-        let page = Page { items: vec![()], next: Some("acc_1".to_owned()) };
-        cursors().close(list, page).next_cursor.unwrap()
+        cursors().close(list, Page::<()>::empty(Some("acc_1".to_owned()))).next_cursor.unwrap()
     }
 
     fn open(list: &ListName, cursor: &str) -> Option<String> {
@@ -105,6 +154,29 @@ mod tests {
         assert_eq!(open(&ListName::new("group", reseller(1), &Some(true)), &cursor), None);
         assert_eq!(open(&ListName::new("account", reseller(2), &Some(true)), &cursor), None);
         assert_eq!(open(&ListName::new("account", reseller(1), &Some(false)), &cursor), None);
+    }
+
+    /// What is written of a page of so many items, each so long, and after which of them the next page begins.
+    fn written(items: usize, length: usize, more: bool) -> (usize, Option<String>) {
+        let (mine, rows) = (ListName::new("account", reseller(1), &()), items + usize::from(more));
+        let limit = u32::try_from(items).unwrap();
+        let page = Page::from_rows((0..rows).collect(), limit, |place| format!("acc_{place}"));
+        let page = cursors().close(&mine, page).write(|_| vec![b'x'; length]);
+        let whole = page.items.iter().map(|text| text.len() + 1).sum::<usize>();
+        assert!(whole <= PAGE_BYTES || page.items.len() == 1, "{whole}");
+        (page.items.len(), page.next_cursor.and_then(|cursor| open(&mine, &cursor)))
+    }
+
+    #[test]
+    fn a_page_that_would_be_too_long_ends_early_and_its_cursor_leads_on() {
+        assert_eq!(written(0, 0, false), (0, None));
+        assert_eq!(written(1000, 1000, false), (1000, None));
+        assert_eq!(written(1000, 1000, true), (1000, Some("acc_999".to_owned())));
+        for more in [false, true] {
+            assert_eq!(written(1000, PAGE_BYTES / 4, more), (3, Some("acc_2".to_owned())));
+            assert_eq!(written(1000, 2 * PAGE_BYTES, more), (1, Some("acc_0".to_owned())));
+        }
+        assert_eq!(written(1, 2 * PAGE_BYTES, false), (1, None));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chancery_domain::{Action, Description, Group, GroupId, Name, Page, PolicyId, Scope};
+use chancery_domain::{Action, Description, Group, GroupId, Name, PolicyId, Scope};
 use chancery_store::Tx;
 use serde_json::{Value, json};
 
@@ -87,10 +87,14 @@ impl Groups {
         let list = ListName::new("account-group", reseller, &());
         let page = self.kernel.cursors.open(&list, request)?;
         let read = move |tx: &mut Tx<'_>| {
-            let Page { items, next } = tx.groups(reseller, &page)?;
-            let policies = tx.ask_each(&items, |tx, group| tx.policies_of_group(group.id))?;
-            let items = items.into_iter().zip(policies).map(|(group, policies)| GroupDetails { group, policies });
-            Ok::<_, ServiceError>(Page { items: items.collect(), next })
+            let groups = tx.groups(reseller, &page)?;
+            // Up to 100 policies, each with a name of up to 1 KiB.
+            let weight = |_: &Group| 10;
+            tx.complete(groups, weight, |tx, groups| {
+                let policies = tx.ask_each(&groups, |tx, group| tx.policies_of_group(group.id))?;
+                let details = groups.into_iter().zip(policies);
+                Ok::<_, ServiceError>(details.map(|(group, policies)| GroupDetails { group, policies }).collect())
+            })
         };
         self.kernel.read_list(&list, read).await
     }

@@ -83,7 +83,7 @@ pub use chancery_store::{
 };
 pub use console::Console;
 pub use credentials::{CreatedCredential, CredentialDetails, Credentials, ONE_BINDING};
-pub use cursor::{ListRequest, Listed};
+pub use cursor::{ListRequest, Listed, WrittenPage};
 pub use diagnosis::{Diagnoses, Diagnosis, DiagnosisRequest};
 pub use error::{Cap, Noun, ServiceError};
 pub use events::{Event, EventFilter, Events, Expiry};

@@ -135,6 +135,9 @@ fn context(reseller: ResellerId, key: &IdempotencyKey) -> String {
     format!("idempotency:{reseller}:{}", key.0)
 }
 
+/// The longest refusal that is kept, so that a refused request writes little. One with a longer refusal is judged again.
+const LONGEST_REFUSAL: usize = 4 * 1024;
+
 /// Answers that are kept beside the units of work: refusals, which change nothing.
 #[derive(Clone)]
 pub struct Answers {
@@ -162,6 +165,12 @@ impl Answers {
         once: &Once<T>,
         refusal: Answer,
     ) -> Result<Option<Answer>, ServiceError> {
+        if refusal.body.len() > LONGEST_REFUSAL {
+            return self.find(caller, once).await.or_else(|error| match error {
+                ServiceError::IdempotencyKeyReused => Ok(None),
+                other => Err(other),
+            });
+        }
         let (kernel, reseller, now) = (self.kernel.clone(), caller.reseller, self.kernel.now());
         let (key, fingerprint) = (once.key.clone(), once.fingerprint);
         let kept = self

@@ -42,7 +42,7 @@ impl CursorsOfAList {
 
     /// The cursor that leads on after an item.
     pub fn after(&self, item: &str) -> Option<String> {
-        let page = Page { items: vec![()], next: Some(item.to_owned()) };
+        let page = Page::<()>::empty(Some(item.to_owned()));
         self.cursors.close(&self.list, page).next_cursor
     }
 

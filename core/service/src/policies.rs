@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use chancery_domain::policy::{Request, Verdict};
 use chancery_domain::{
-    AccountId, Action, ChallengeType, Description, Group, Identifier, KeyType, Name, Page, Policy, PolicyId,
-    PolicyRules, ProfileName, Scope,
+    AccountId, Action, ChallengeType, Description, GroupId, Identifier, KeyType, Name, Policy, PolicyId, PolicyRules,
+    ProfileName, Scope,
 };
 use chancery_store::Tx;
 use serde_json::{Map, Value, json};
@@ -33,8 +33,12 @@ pub struct PolicyInput {
 #[derive(Clone, Debug)]
 pub struct PolicyDetails {
     pub policy: Policy,
-    pub groups: Vec<Group>,
+    /// The first [`MOST_GROUPS`] by name.
+    pub groups: Vec<(GroupId, Name)>,
 }
+
+/// Groups that are shown of a policy.
+const MOST_GROUPS: u32 = 1_000;
 
 /// Who is asked.
 #[derive(Clone, Debug)]
@@ -132,10 +136,14 @@ impl Policies {
         let list = ListName::new("policy", reseller, &());
         let page = self.kernel.cursors.open(&list, request)?;
         let read = move |tx: &mut Tx<'_>| {
-            let Page { items, next } = tx.policies(reseller, &page)?;
-            let groups = tx.ask_each(&items, |tx, policy| tx.groups_of_policy(policy.id))?;
-            let items = items.into_iter().zip(groups).map(|(policy, groups)| PolicyDetails { policy, groups });
-            Ok::<_, ServiceError>(Page { items: items.collect(), next })
+            let policies = tx.policies(reseller, &page)?;
+            // Some of its groups may have names of 1 KiB.
+            let weight = |_: &Policy| 20;
+            tx.complete(policies, weight, |tx, policies| {
+                let groups = tx.ask_each(&policies, |tx, policy| tx.groups_of_policy(policy.id, MOST_GROUPS))?;
+                let details = policies.into_iter().zip(groups);
+                Ok::<_, ServiceError>(details.map(|(policy, groups)| PolicyDetails { policy, groups }).collect())
+            })
         };
         self.kernel.read_list(&list, read).await
     }
@@ -173,7 +181,7 @@ impl Policies {
             })
             .await?;
         // There may be very many groups, and no writer is to wait while they are read.
-        let groups = self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.groups_of_policy(id)?)).await?;
+        let groups = self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.groups_of_policy(id, MOST_GROUPS)?)).await?;
         Ok(PolicyDetails { policy: replaced, groups })
     }
 
@@ -280,7 +288,7 @@ fn require_room_for_rules(tx: &mut Tx<'_>, caller: &Caller, before: i64) -> Resu
 
 fn details(tx: &mut Tx<'_>, caller: &Caller, id: PolicyId) -> Result<PolicyDetails, ServiceError> {
     let policy = tx.policy(caller.reseller, id)?.ok_or_else(|| ServiceError::not_found(Noun::Policy))?;
-    Ok(PolicyDetails { groups: tx.groups_of_policy(id)?, policy })
+    Ok(PolicyDetails { groups: tx.groups_of_policy(id, MOST_GROUPS)?, policy })
 }
 
 fn describe(policy: &Policy) -> Value {

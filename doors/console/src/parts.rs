@@ -1,6 +1,8 @@
 //! Pieces that pages are made of.
 
-use chancery_domain::{Identifier, Problem, Problems};
+use std::fmt::Display;
+
+use chancery_domain::{Identifier, Name, Problem, Problems};
 use chancery_http::RefusalNote;
 use chancery_service::ServiceError;
 use maud::{Markup, html};
@@ -28,6 +30,20 @@ pub(crate) fn names(identifiers: &[Identifier]) -> Markup {
     html! {
         @if let Some(first) = identifiers.first() { (first) }
         @if more > 0 { span.muted { " +" (more) } }
+    }
+}
+
+/// Tags that a row of a table shows at most.
+const TAGS: usize = 20;
+
+/// Links to the first of some things, by id and name, and how many more there are.
+pub(crate) fn tags(path: &str, things: &[(impl Display, Name)]) -> Markup {
+    let more = things.len().saturating_sub(TAGS);
+    html! {
+        ul.tags {
+            @for (id, name) in things.iter().take(TAGS) { li { a.tag href={ (path) (id) } { (name) } } }
+            @if more > 0 { li.muted { "+" (more) } }
+        }
     }
 }
 

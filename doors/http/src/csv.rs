@@ -9,7 +9,7 @@ use chancery_domain::ResellerId;
 use chancery_overload::RequestPermit;
 use chancery_service::{
     AccountLookup, Caller, CertificateDetails, CertificateFilter, ListRequest, Origin, RateRules, ServiceError,
-    Services,
+    Services, WrittenPage,
 };
 use futures_util::{StreamExt, stream};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -53,12 +53,12 @@ impl<S: Shown> CsvReader<S> {
             let all = all.clone();
             async move {
                 let (reader, filter, row, _) = all.as_ref();
-                let Some((account, filter)) = filter.clone() else { return Ok(Page { rows: Vec::new(), next: None }) };
+                let Some((account, filter)) = filter.clone() else { return Ok(WrittenPage::default()) };
                 let (certificates, caller) = (&reader.door.services.certificates, &reader.caller);
                 reader.require_let_in(cursor.is_some()).await?;
                 let request = ListRequest { limit: PAGE, cursor };
                 let page = certificates.list(caller, account, filter, &request).await?;
-                Ok(Page { rows: page.items.iter().map(|one| row(one, caller)).collect(), next: page.next_cursor })
+                Ok(page.write(|one| row(one, caller).into_bytes()))
             }
         }))
     }
@@ -78,26 +78,19 @@ impl<S: Shown> CsvReader<S> {
     }
 }
 
-/// A part of a list.
-struct Page {
-    rows: Vec<String>,
-    /// Where the next part begins.
-    next: Option<String>,
-}
-
 /// A list, written page by page as it is read. One that breaks off in the middle ends the connection, so that nobody takes a part
 /// of it for the whole.
 fn streamed<F>(header: &'static str, page: impl Fn(Option<String>) -> F + Send + 'static) -> Response
 where
-    F: Future<Output = Result<Page, ServiceError>> + Send + 'static,
+    F: Future<Output = Result<WrittenPage, ServiceError>> + Send + 'static,
 {
-    let header = stream::once(std::future::ready(Ok(header.to_owned())));
+    let header = stream::once(std::future::ready(Ok(header.as_bytes().to_vec())));
     let pages = stream::try_unfold(Some(None), move |place: Option<Option<String>>| {
         let part = place.map(&page);
         async move {
             let Some(part) = part else { return Ok::<_, ServiceError>(None) };
-            let Page { rows, next } = part.await.inspect_err(|error| tracing::warn!(%error, "a list breaks off"))?;
-            Ok(Some((rows.concat(), next.map(Some))))
+            let part = part.await.inspect_err(|error| tracing::warn!(%error, "a list breaks off"))?;
+            Ok(Some((part.items.concat(), part.next_cursor.map(Some))))
         }
     });
     let headers =

@@ -4,7 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{Account, AccountChange, EmailAddress, ExternalId, Metadata, Problems, Scope, Timestamp};
-use chancery_http::{ApiError, Authenticated, Door, FilterQuery, JsonBody, RequestKey, StrictPath, StrictQuery};
+use chancery_http::{
+    ApiError, Authenticated, Door, FilterQuery, JsonBody, RequestKey, StrictPath, StrictQuery, list_response,
+};
 use chancery_service::{
     AccountDetails, AccountFilter, AccountLookup, Caller, CreatedAccount, Ending, NewAccount, ServiceError,
 };
@@ -70,12 +72,11 @@ async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     query: FilterQuery<ListQuery>,
-) -> Result<Json<wire::AccountList>, ApiError> {
+) -> Result<Response, ApiError> {
     caller.require(Scope::ReadAccount)?;
     let (filter, request) = query.read(|query| (query.limit.clone(), query.cursor.clone()), read_filter)?;
     let page = door.services.accounts.list(&caller, filter, &request).await?;
-    let items = page.items.iter().map(|account| view(account, &caller)).collect();
-    Ok(Json(wire::AccountList { items, next_cursor: page.next_cursor }))
+    Ok(list_response(page, |account| view(account, &caller)))
 }
 
 /// Creates a root account

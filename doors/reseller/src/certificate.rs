@@ -8,7 +8,9 @@ use axum::{Extension, Json};
 use chancery_domain::{
     CertificateStatus, Comment, EmailAddress, Identifier, Problems, RevocationReason, Scope, Secret, Timestamp,
 };
-use chancery_http::{ApiError, Authenticated, CsvFilter, CsvReader, Door, FilterQuery, JsonBody, StrictPath};
+use chancery_http::{
+    ApiError, Authenticated, CsvFilter, CsvReader, Door, FilterQuery, JsonBody, StrictPath, list_response,
+};
 use chancery_overload::RequestPermit;
 use chancery_service::{AccountLookup, CertificateDetails, CertificateFilter, Noun, Revoked, ServiceError};
 use chancery_wire as wire;
@@ -62,8 +64,8 @@ struct ListQuery {
 
 /// Lists certificates
 ///
-/// With `Accept: text/csv` the whole filtered list is streamed, with a header line; every thousand lines (or ten thousand names) count as a request,
-/// and the list breaks off where the caller is not let in any more. With filters, or where certificates have many names, a page
+/// With `Accept: text/csv` the whole filtered list is streamed, with a header line; every thousand lines, or 4 MiB, count as a request,
+/// and the list breaks off where the caller is not let in any more. With filters, or if certificates have many names, a page
 /// may have fewer certificates than `limit`, or none, and a `nextCursor`: the list ends where there is none.
 #[utoipa::path(get, path = "/v1/certificates", tag = "Certificates", operation_id = "listCertificates",
     params(ListQuery), security(("OAuth2Reseller" = ["reseller", "read:certificate"])),
@@ -96,8 +98,7 @@ async fn list(
         return Ok(Json(wire::CertificateSummaryList { items: Vec::new(), next_cursor: None }).into_response());
     };
     let page = door.services.certificates.list(&caller, account, filter, &request).await?;
-    let items = page.items.iter().map(|details| metadata(details, now)).collect();
-    Ok(Json(wire::CertificateSummaryList { items, next_cursor: page.next_cursor }).into_response())
+    Ok(list_response(page, |details| metadata(details, now)))
 }
 
 /// Whether a list is wanted as CSV; whoever wants neither that nor JSON gets JSON.

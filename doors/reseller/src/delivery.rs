@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{Delivery, DeliveryId, DeliveryState, Scope};
-use chancery_http::{ApiError, Authenticated, Door, RequestKey, StrictPath, StrictQuery, list_request};
+use chancery_http::{ApiError, Authenticated, Door, RequestKey, StrictPath, StrictQuery, list_request, list_response};
 use chancery_service::{Noun, ServiceError};
 use chancery_wire as wire;
 use http::StatusCode;
@@ -49,12 +49,12 @@ async fn list(
     Authenticated(caller): Authenticated,
     StrictPath(lookup): StrictPath<String>,
     query: Result<StrictQuery<PageQuery>, ApiError>,
-) -> Result<Json<wire::DeliveryList>, ApiError> {
+) -> Result<Response, ApiError> {
     caller.require(Scope::ReadWebhook)?;
     let id = find(&door, &caller, &lookup).await?;
     let StrictQuery(PageQuery { limit, cursor }) = query?;
     let page = door.services.webhooks.deliveries(&caller, id, &list_request(limit, cursor)?).await?;
-    Ok(Json(wire::DeliveryList { items: page.items.iter().map(view).collect(), next_cursor: page.next_cursor }))
+    Ok(list_response(page, view))
 }
 
 /// Tells an event once more, whatever came of it before

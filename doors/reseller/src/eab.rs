@@ -1,15 +1,16 @@
 //! `/v1/eab-credential` and `/v1/account/{lookup}/eab-credential`.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{EabTerms, Kid, Label, Problems, ProfileName, Scope, Timestamp};
 use chancery_http::{
     ApiError, Authenticated, Door, OptionalJsonBody, PublicUrls, RequestKey, StrictPath, StrictQuery, list_request,
+    list_response,
 };
-use chancery_service::{
-    AccountLookup, Caller, CreatedCredential, CredentialDetails, Listed, Noun, ONE_BINDING, ServiceError,
-};
+use chancery_service::{AccountLookup, Caller, CreatedCredential, CredentialDetails, Noun, ONE_BINDING, ServiceError};
 use chancery_wire as wire;
 use http::StatusCode;
 use utoipa_axum::router::OpenApiRouter;
@@ -33,14 +34,14 @@ async fn list_of_account(
     Authenticated(caller): Authenticated,
     StrictPath(lookup): StrictPath<String>,
     query: Result<StrictQuery<PageQuery>, ApiError>,
-) -> Result<Json<wire::EabCredentialList>, ApiError> {
+) -> Result<Response, ApiError> {
     caller.require(Scope::ReadAccount)?;
     let lookup = AccountLookup::parse(&lookup);
     door.services.accounts.find(&caller, lookup.clone()).await?;
     let StrictQuery(PageQuery { limit, cursor }) = query?;
     let request = list_request(limit, cursor)?;
     let page = door.services.credentials.list_of_account(&caller, lookup, &request).await?;
-    Ok(Json(page_view(&page, &caller, &door.urls)))
+    Ok(list_response(page, |details| view(details, &caller, &door.urls)))
 }
 
 /// Creates an EAB credential under an account
@@ -87,11 +88,11 @@ async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     query: Result<StrictQuery<PageQuery>, ApiError>,
-) -> Result<Json<wire::EabCredentialList>, ApiError> {
+) -> Result<Response, ApiError> {
     caller.require(Scope::ReadAccount)?;
     let StrictQuery(PageQuery { limit, cursor }) = query?;
     let page = door.services.credentials.list(&caller, &list_request(limit, cursor)?).await?;
-    Ok(Json(page_view(&page, &caller, &door.urls)))
+    Ok(list_response(page, |details| view(details, &caller, &door.urls)))
 }
 
 /// Shows an EAB credential
@@ -148,14 +149,9 @@ fn read_terms(request: wire::EabCredentialRequest, single_use: bool, now: Timest
     problems.into_result().map_err(ServiceError::Invalid).map(|()| EabTerms { label, expires_at, max_bindings })
 }
 
-fn page_view(page: &Listed<CredentialDetails>, caller: &Caller, urls: &PublicUrls) -> wire::EabCredentialList {
-    let items = page.items.iter().map(|item| view(item, caller, urls)).collect();
-    wire::EabCredentialList { items, next_cursor: page.next_cursor.clone() }
-}
-
 fn authorization(made: &CreatedCredential, caller: &Caller, door: &Door) -> wire::EabAuthorization {
     let key = made.hmac_key.reveal().to_owned();
-    let (credential, account) = (made.credential.clone(), made.account.clone());
+    let (credential, account) = (made.credential.clone(), Arc::new(made.account.clone()));
     let details = CredentialDetails { credential, account, bound: Vec::new() };
     let (urls, default) = (&door.urls, &door.services.settings.default_profile);
     let directory = |name: &ProfileName| urls.acme_directory(name.as_str());

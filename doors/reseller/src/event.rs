@@ -2,8 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use chancery_domain::{EventId, EventType, Problems, Scope};
-use chancery_http::{ApiError, Authenticated, Door, FilterQuery, StrictPath};
+use chancery_http::{ApiError, Authenticated, Door, FilterQuery, StrictPath, list_response};
 use chancery_service::{AccountLookup, Event, EventFilter, Noun, ServiceError};
 use chancery_wire as wire;
 use serde::Deserialize;
@@ -58,11 +59,11 @@ async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     query: FilterQuery<ListQuery>,
-) -> Result<Json<wire::EventList>, ApiError> {
+) -> Result<Response, ApiError> {
     caller.require(Scope::ReadEvent)?;
     let (filter, request) = query.read(|query| (query.limit.clone(), query.cursor.clone()), read_filter)?;
     let page = door.services.events.list(&caller, filter, &request).await?;
-    Ok(Json(wire::EventList { items: page.items.iter().map(view).collect(), next_cursor: page.next_cursor }))
+    Ok(list_response(page, view))
 }
 
 /// Shows an event

@@ -4,7 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{Description, Group, GroupId, Name, PolicyId, Problems, Scope};
-use chancery_http::{ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request};
+use chancery_http::{
+    ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request, list_response,
+};
 use chancery_service::{Caller, GroupDetails, GroupInput, Noun, ServiceError};
 use chancery_wire as wire;
 use http::StatusCode;
@@ -29,12 +31,11 @@ async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     query: Result<StrictQuery<PageQuery>, ApiError>,
-) -> Result<Json<wire::AccountGroupList>, ApiError> {
+) -> Result<Response, ApiError> {
     caller.require(Scope::ReadAccount)?;
     let StrictQuery(PageQuery { limit, cursor }) = query?;
     let page = door.services.groups.list(&caller, &list_request(limit, cursor)?).await?;
-    let items = page.items.iter().map(view).collect();
-    Ok(Json(wire::AccountGroupList { items, next_cursor: page.next_cursor }))
+    Ok(list_response(page, view))
 }
 
 /// Creates an account group

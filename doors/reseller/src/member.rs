@@ -2,8 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use chancery_domain::{GroupId, Problems, Scope};
-use chancery_http::{ApiError, Authenticated, Door, JsonBody, StrictPath, StrictQuery, list_request};
+use chancery_http::{ApiError, Authenticated, Door, JsonBody, StrictPath, StrictQuery, list_request, list_response};
 use chancery_service::{Caller, ServiceError};
 use chancery_wire as wire;
 use utoipa_axum::router::OpenApiRouter;
@@ -31,13 +32,12 @@ async fn list(
     Authenticated(caller): Authenticated,
     StrictPath(lookup): StrictPath<String>,
     query: Result<StrictQuery<PageQuery>, ApiError>,
-) -> Result<Json<wire::AccountGroupMemberList>, ApiError> {
+) -> Result<Response, ApiError> {
     caller.require(Scope::ReadAccount)?;
     let group = group_id(&door, &caller, &lookup).await?;
     let StrictQuery(PageQuery { limit, cursor }) = query?;
     let page = door.services.groups.members(&caller, group, &list_request(limit, cursor)?).await?;
-    let items = page.items.iter().map(|member| account::view(member, &caller)).collect();
-    Ok(Json(wire::AccountGroupMemberList { items, next_cursor: page.next_cursor }))
+    Ok(list_response(page, |member| account::view(member, &caller)))
 }
 
 /// Adds accounts to a group; one that is in it already stays

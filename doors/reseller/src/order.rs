@@ -6,7 +6,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::{ExternalId, Metadata, OrderId, OrderStatus, Problems, ProfileName, Scope};
-use chancery_http::{ApiError, Authenticated, Begun, Door, FilterQuery, JsonBody, RequestKey, StrictPath};
+use chancery_http::{
+    ApiError, Authenticated, Begun, Door, FilterQuery, JsonBody, RequestKey, StrictPath, list_response,
+};
 use chancery_service::{
     AccountLookup, Caller, Finalized, NewOrder, Noun, OrderDetails, OrderFilter, SPANS, ServiceError, Services,
 };
@@ -48,7 +50,7 @@ struct ListQuery {
 /// Lists orders
 ///
 /// The `attempts` of challenges are left out here: they are in the order, the authorization and the challenge. With
-/// filters, or where orders have many names, a page may have fewer orders than `limit`, or none, and a `nextCursor`: the list
+/// filters, or if orders are long, a page may have fewer orders than `limit`, or none, and a `nextCursor`: the list
 /// ends where there is none.
 #[utoipa::path(get, path = "/v1/order", tag = "Orders", operation_id = "listOrders", params(ListQuery),
     security(("OAuth2Reseller" = ["reseller", "read:order"])),
@@ -57,7 +59,7 @@ async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     query: FilterQuery<ListQuery>,
-) -> Result<Json<wire::OrderList>, ApiError> {
+) -> Result<Response, ApiError> {
     caller.require(Scope::ReadOrder)?;
     let now = door.services.now();
     let page = |query: &ListQuery| (query.limit.clone(), query.cursor.clone());
@@ -67,8 +69,7 @@ async fn list(
         Ok((account, OrderFilter { account: None, status, external_id: query.external_id, now }))
     })?;
     let page = door.services.orders.list(&caller, account, filter, &request).await?;
-    let items = page.items.iter().map(|order| in_list(view(order, now))).collect();
-    Ok(Json(wire::OrderList { items, next_cursor: page.next_cursor }))
+    Ok(list_response(page, |order| in_list(view(order, now))))
 }
 
 /// Without the looks, which may be longer than all the rest.

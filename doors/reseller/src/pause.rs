@@ -2,8 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use chancery_domain::{Pause, PauseId, Scope};
-use chancery_http::{ApiError, Authenticated, Door, StrictPath, StrictQuery, list_request};
+use chancery_http::{ApiError, Authenticated, Door, StrictPath, StrictQuery, list_request, list_response};
 use chancery_service::{Noun, ServiceError};
 use chancery_wire as wire;
 use utoipa_axum::router::OpenApiRouter;
@@ -26,11 +27,11 @@ async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     query: Result<StrictQuery<PageQuery>, ApiError>,
-) -> Result<Json<wire::PauseList>, ApiError> {
+) -> Result<Response, ApiError> {
     caller.require(Scope::ReadOrder)?;
     let StrictQuery(PageQuery { limit, cursor }) = query?;
     let page = door.services.pauses.list(&caller, &list_request(limit, cursor)?).await?;
-    Ok(Json(wire::PauseList { items: page.items.iter().map(view).collect(), next_cursor: page.next_cursor }))
+    Ok(list_response(page, view))
 }
 
 /// Lifts a pause

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{Name, PolicyId, Problem, Problems, ProfileName, Scope};
 use chancery_http::{
-    ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request, problem,
+    ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request, list_response, problem,
 };
 use chancery_service::{Caller, Evaluation, EvaluationRequest, Judges, Noun, PolicyDetails, ServiceError};
 use chancery_wire as wire;
@@ -31,12 +31,11 @@ async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     query: Result<StrictQuery<PageQuery>, ApiError>,
-) -> Result<Json<wire::PolicyList>, ApiError> {
+) -> Result<Response, ApiError> {
     caller.require(Scope::ReadAccount)?;
     let StrictQuery(PageQuery { limit, cursor }) = query?;
     let page = door.services.policies.list(&caller, &list_request(limit, cursor)?).await?;
-    let items = page.items.iter().map(view).collect();
-    Ok(Json(wire::PolicyList { items, next_cursor: page.next_cursor }))
+    Ok(list_response(page, view))
 }
 
 /// Creates a policy
@@ -137,7 +136,7 @@ pub(crate) fn read_policy_id(text: &str) -> Result<PolicyId, ServiceError> {
     text.parse().map_err(|_| ServiceError::not_found(Noun::Policy))
 }
 
-pub(crate) fn reference((id, name): &(PolicyId, Name)) -> wire::NamedReference {
+pub(crate) fn reference<T: ToString>((id, name): &(T, Name)) -> wire::NamedReference {
     wire::NamedReference { lookup: id.to_string(), name: name.to_string() }
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn view(details: &PolicyDetails) -> wire::IssuancePolicyRecord {
         max_certificates_per_week: rules.max_certificates_per_week,
         max_active_certificates: rules.max_active_certificates,
         issuance_enabled: rules.issuance_enabled,
-        assigned_groups: groups.iter().map(crate::group::reference).collect(),
+        assigned_groups: groups.iter().map(crate::policy::reference).collect(),
         created_at: policy.created_at.to_string(),
         updated_at: policy.updated_at.to_string(),
     }

@@ -4,7 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use chancery_domain::{Description, Problems, Scope, Webhook, WebhookId, WebhookUrl, WebhookUrlRules};
-use chancery_http::{ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request};
+use chancery_http::{
+    ApiError, Authenticated, Door, JsonBody, RequestKey, StrictPath, StrictQuery, list_request, list_response,
+};
 use chancery_service::{Caller, NewWebhook, NewWebhookSecret, Noun, ServiceError, WebhookChange};
 use chancery_wire as wire;
 use http::StatusCode;
@@ -35,11 +37,11 @@ async fn list(
     State(door): State<Door>,
     Authenticated(caller): Authenticated,
     query: Result<StrictQuery<PageQuery>, ApiError>,
-) -> Result<Json<wire::WebhookList>, ApiError> {
+) -> Result<Response, ApiError> {
     caller.require(Scope::ReadWebhook)?;
     let StrictQuery(PageQuery { limit, cursor }) = query?;
     let page = door.services.webhooks.list(&caller, &list_request(limit, cursor)?).await?;
-    Ok(Json(wire::WebhookList { items: page.items.iter().map(view).collect(), next_cursor: page.next_cursor }))
+    Ok(list_response(page, view))
 }
 
 /// Creates a webhook

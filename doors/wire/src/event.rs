@@ -24,7 +24,7 @@ pub struct Event {
     pub account: Option<String>,
     /// The lookup of what it happened to: an account, a `kid`, an order, an authorization, a certificate or a webhook.
     pub subject: String,
-    /// What else there is to say, by type. New members may come.
+    /// What else there is to say, by type. New members may come. `truncated` is true if a list or a text in it was cut.
     #[schema(value_type = Object)]
     pub data: serde_json::Map<String, serde_json::Value>,
 }

@@ -7,6 +7,7 @@ mod changes;
 mod escaping;
 mod lists;
 mod live;
+mod long;
 mod operator;
 mod overview;
 mod pages;

@@ -8,6 +8,7 @@ mod expiring;
 mod failing;
 mod feed;
 mod following;
+mod long;
 mod lookups;
 mod nodes;
 mod receiver;

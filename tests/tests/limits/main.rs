@@ -3,6 +3,7 @@
 
 mod addresses;
 mod anonymous;
+mod bytes;
 mod caps;
 mod common;
 mod diagnosing;
@@ -13,3 +14,4 @@ mod orders;
 mod pauses;
 mod turns;
 mod usage;
+mod written;

@@ -202,41 +202,6 @@ on_both_databases! {
         assert!(rest.get("nextCursor").is_none());
     }
 
-    async fn a_page_of_credentials_ends_after_two_thousand_bound_accounts(world: World) {
-        let tenant = world.tenant("DEMO").await;
-        let account = lookup(&tenant.make_account("a@example.com").await).parse().unwrap();
-        for _ in 0..25 {
-            world.advance(Duration::from_millis(1));
-            tenant.post_empty(CREDENTIALS).await.expect(201);
-        }
-        let now = world.services.now();
-        let fill = move |tx: &mut Tx<'_>| {
-            let all = tx.credentials_of_account(account, &PageRequest::default())?.items;
-            for credential in &all {
-                for number in 0..101 {
-                    tx.insert_acme_account(&bound(credential, number, now))?;
-                }
-                tx.save_credential(&EabCredential { bindings: 101, ..credential.clone() })?;
-            }
-            Ok::<_, StoreError>(all.len())
-        };
-        assert_eq!(world.store.write(fill).await.unwrap(), 26);
-        let shown = tenant.get("/v1/account/1").await.expect(200);
-        let first = shown["eabCredentials"].as_array().unwrap();
-        assert_eq!(first.len(), 20);
-        assert!(first.iter().all(|credential| credential["boundAccounts"].as_array().unwrap().len() == 100));
-        let cursor = shown["eabCredentialsNextCursor"].as_str().unwrap();
-        let rest = tenant.get(&format!("{CREDENTIALS}?cursor={cursor}")).await.expect(200);
-        assert_eq!((each(&rest, "kid").len(), rest.get("nextCursor")), (6, None));
-        for list in [CREDENTIALS, "/v1/eab-credential"] {
-            let page = tenant.get(&format!("{list}?limit=1000")).await.expect(200);
-            assert_eq!(page["items"].as_array().unwrap(), first, "{list}");
-            let cursor = page["nextCursor"].as_str().unwrap();
-            let next = tenant.get(&format!("{list}?limit=1000&cursor={cursor}")).await.expect(200);
-            assert_eq!(next, rest, "{list}");
-        }
-    }
-
     async fn a_revoked_credential_stays_readable_and_cannot_be_revoked_again(world: World) {
         let tenant = world.tenant("DEMO").await;
         tenant.make_account("a@example.com").await;

@@ -15,6 +15,11 @@ impl Row {
         Self { statement, columns }
     }
 
+    /// How many bytes came over the line.
+    pub(crate) fn length(&self) -> usize {
+        self.columns.len()
+    }
+
     /// The columns from left to right.
     pub(crate) fn cursor(&self) -> Cursor<'_> {
         Cursor { kinds: &self.statement.0.columns, rest: &self.columns }

@@ -2,7 +2,7 @@ use chancery_domain::{
     Account, AccountId, AccountNumber, EmailAddress, ExternalId, Kid, Metadata, Page, PageRequest, ResellerId,
 };
 
-use super::{NEWEST_FIRST, OWN, OWN_KID, bounds};
+use super::{NEWEST_FIRST, OWN, OWN_KID};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::{Value, params};
@@ -111,9 +111,8 @@ impl Tx<'_> {
         filter: &AccountFilter,
         page: &PageRequest,
     ) -> Result<Page<Account>, StoreError> {
-        let (after, limit) = bounds(page);
         let mut sql = format!("{SELECT} WHERE reseller_id = ?1 AND id < ?2");
-        let mut params = vec![Value::from(reseller), Value::from(after), Value::from(limit)];
+        let mut params = vec![Value::from(reseller), Value::Null, Value::Null];
         if !filter.include_deleted {
             sql.push_str(" AND deleted_at IS NULL");
         }
@@ -128,8 +127,12 @@ impl Tx<'_> {
             sql.push_str(&format!(" AND {sign}suspended = ?{}", params.len()));
         }
         sql.push_str(&format!(" ORDER BY id {NEWEST_FIRST} LIMIT ?3"));
-        let rows = self.query(&sql, &params, read)?;
-        Ok(Page::from_rows(rows, page.limit, |account| account.id.to_string()))
+        let rows = |tx: &mut Self, after: String, limit: i64| {
+            let mut params = params.clone();
+            (params[1], params[2]) = (after.into(), limit.into());
+            tx.query(&sql, &params, read)
+        };
+        self.page(page, rows, |account| account.id.to_string())
     }
 
     /// Saves what may change of an account. The caller has made sure that its address and external id are free.

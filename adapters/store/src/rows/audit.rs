@@ -1,8 +1,10 @@
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use chancery_domain::{AuditId, Page, PageRequest, ResellerId, Timestamp};
 use uuid::Uuid;
 
+use super::audit_detail::{self, HEAD, WHOLE_BYTES};
 use super::event::NEXT_POSITION;
 use super::walk::LOOKED_THROUGH;
 use super::{NEWEST_FIRST, bounds};
@@ -27,7 +29,8 @@ pub struct AuditRecord {
     /// The lookup of what was touched, or a path where nothing was.
     pub subject: String,
     pub outcome: Outcome,
-    /// JSON: before and after, or the reason of a refusal. Never a secret.
+    /// JSON: before and after, or the reason of a refusal. Never a secret. One of more than 8 KiB is cut when it is written,
+    /// and says so by its member `truncated`.
     pub detail: String,
 }
 
@@ -78,19 +81,16 @@ impl AuditFilter {
     }
 }
 
-pub(super) const COLUMNS: &str =
-    "id, at, reseller_id, actor_kind, actor, address, request_id, action, subject, outcome, detail";
+const COLUMNS: &str = "id, at, reseller_id, actor_kind, actor, address, request_id, action, subject, outcome, detail";
 
-/// The longest detail that is read, in bytes. Older versions wrote longer ones, of up to hundreds of megabytes.
-const DETAIL_READ_LIMIT: usize = 32 * 1024;
+/// Bytes of each text but the detail.
+const TEXT: usize = 1024;
 
-/// [`COLUMNS`], where a detail beyond the limit is read as `{"truncated":true}`. Neither database loads the long text for
-/// that: its length is kept beside it.
-pub(super) fn bounded_columns() -> String {
-    let bounded =
-        format!("CASE WHEN octet_length(detail) <= {DETAIL_READ_LIMIT} THEN detail ELSE '{{\"truncated\":true}}' END");
-    COLUMNS.replace("detail", &bounded)
-}
+/// The columns as they are read: none of a detail that is too long to be read whole, and its length.
+pub(super) static SELECTED: LazyLock<String> = LazyLock::new(|| {
+    let whole = format!("CASE WHEN octet_length(detail) <= {WHOLE_BYTES} THEN detail END AS detail");
+    format!("{}, CAST(octet_length(detail) AS BIGINT) AS length", COLUMNS.replace("detail", &whole))
+});
 
 /// With a position, and without.
 static APPEND: LazyLock<[String; 2]> = LazyLock::new(|| {
@@ -103,13 +103,14 @@ static APPEND: LazyLock<[String; 2]> = LazyLock::new(|| {
 });
 
 impl Tx<'_> {
-    /// Adds a line. Callers may have put anything into its texts: it is written down all the same, with U+FFFD for a
-    /// zero byte, which PostgreSQL cannot keep.
+    /// Adds a line. Callers may have put anything into its texts: it is written all the same, with U+FFFD for a zero byte, which
+    /// PostgreSQL cannot keep, and cut if a text is too long.
     pub fn append_audit(&mut self, record: &AuditRecord) -> Result<(), StoreError> {
-        let text = |text: &str| match text.contains('\0') {
+        let printable = |text: &str| match text.contains('\0') {
             true => text.replace('\0', "\u{fffd}"),
             false => text.to_owned(),
         };
+        let text = |text: &str| printable(&text[..text.floor_char_boundary(TEXT)]);
         let [with_position, without] = &*APPEND;
         // PostgreSQL gives the position by itself.
         self.put(
@@ -125,7 +126,7 @@ impl Tx<'_> {
                 text(&record.action),
                 text(&record.subject),
                 record.outcome.as_str(),
-                text(&record.detail),
+                printable(&audit_detail::bounded(&record.detail)),
             ],
         )?;
         Ok(())
@@ -133,6 +134,10 @@ impl Tx<'_> {
 
     /// A page of the trail, newest first.
     pub fn audit(&mut self, filter: &AuditFilter, page: &PageRequest) -> Result<Page<AuditRecord>, StoreError> {
+        self.in_parts(page, |tx, part| tx.some_audit(filter, part))
+    }
+
+    fn some_audit(&mut self, filter: &AuditFilter, page: &PageRequest) -> Result<Page<AuditRecord>, StoreError> {
         let (after, limit) = bounds(page);
         // The id of a line begins with its time, and ids are what the trail is ordered by. One bound above and one below:
         // of two above, SQLite would take the first and read its way to the other.
@@ -147,7 +152,9 @@ impl Tx<'_> {
                 (format!("({rows}) AS audit"), end)
             }
         };
-        let mut sql = format!("SELECT {COLUMNS} FROM {from} WHERE id < ?1");
+        // The rows that are looked through come with their columns as they are read.
+        let columns = if walked.is_some() { "*" } else { SELECTED.as_str() };
+        let mut sql = format!("SELECT {columns} FROM {from} WHERE id < ?1");
         let mut params = vec![Value::from(below), Value::from(limit)];
         params.extend(walked.map(Value::from));
         let mut narrow = |condition: &str, value: Option<Value>| {
@@ -167,9 +174,10 @@ impl Tx<'_> {
             sql.push_str(&format!(" AND outcome = '{}'", outcome.as_str()));
         }
         sql.push_str(&format!(" ORDER BY id {order} LIMIT ?2"));
-        let rows = self.query(&sql, &params, read)?;
-        let found = Page::from_rows(rows, page.limit, |record: &AuditRecord| record.id.to_string());
-        Ok(Page { next: found.next.or(end), ..found })
+        let rows = self.audit_rows(&sql, &params)?;
+        let mut found = Page::from_rows(rows, page.limit, |record| record.id.to_string());
+        found.next = found.next.or(end);
+        Ok(found)
     }
 
     /// The lines that are looked through for a page, so many and not more as [`walk`](super::walk) does, with the reseller
@@ -183,7 +191,13 @@ impl Tx<'_> {
         let rows = format!("FROM audit WHERE id < ?1 AND reseller_id = ?3 ORDER BY id {order}");
         let params = params![below, LOOKED_THROUGH - 1, reseller];
         let end = self.query_one(&format!("SELECT id {rows} LIMIT 1 OFFSET ?2"), params, |row| row.text())?;
-        Ok((format!("SELECT * {rows} LIMIT {LOOKED_THROUGH}"), end))
+        Ok((format!("SELECT {} {rows} LIMIT {LOOKED_THROUGH}", *SELECTED), end))
+    }
+
+    /// Reads lines by a statement that selects [`SELECTED`].
+    pub(super) fn audit_rows(&mut self, sql: &str, params: &[Value]) -> Result<Vec<AuditRecord>, StoreError> {
+        let rows = self.query(sql, params, read)?;
+        rows.into_iter().map(|row| row.complete(self)).collect()
     }
 }
 
@@ -193,8 +207,34 @@ pub(super) fn first_id(at: Timestamp) -> AuditId {
     AuditId::from_uuid(Uuid::from_u128(u128::from(millis) << 80))
 }
 
-pub(super) fn read(row: &mut Columns<'_>) -> Result<AuditRecord, StoreError> {
-    Ok(AuditRecord {
+/// A line as it was read.
+pub(super) struct Row {
+    record: AuditRecord,
+    /// The length of a detail that is too long to be read whole; the record has none.
+    unread: Option<usize>,
+}
+
+impl Row {
+    /// The line, with its detail cut to what anybody may see.
+    pub(super) fn complete(self, tx: &mut Tx<'_>) -> Result<AuditRecord, StoreError> {
+        let Self { mut record, unread } = self;
+        match unread {
+            None => {
+                if let Cow::Owned(cut) = audit_detail::bounded(&record.detail) {
+                    record.detail = cut;
+                }
+            }
+            Some(length) => {
+                let head = tx.beginning_of("audit", "detail", &record.id.to_string(), HEAD)?;
+                record.detail = audit_detail::of_head(&head, length);
+            }
+        }
+        Ok(record)
+    }
+}
+
+pub(super) fn read(row: &mut Columns<'_>) -> Result<Row, StoreError> {
+    let mut record = AuditRecord {
         id: row.parsed()?,
         at: row.time()?,
         reseller: row.through_or_none(str::parse::<ResellerId>)?,
@@ -209,6 +249,15 @@ pub(super) fn read(row: &mut Columns<'_>) -> Result<AuditRecord, StoreError> {
             "refused" => Outcome::Refused,
             other => return Err(StoreError::corrupt(format!("audit.outcome {other}"))),
         },
-        detail: row.text()?,
-    })
+        detail: String::new(),
+    };
+    let (detail, length) = (row.text_or_none()?, row.int()?);
+    let unread = match detail {
+        Some(detail) => {
+            record.detail = detail;
+            None
+        }
+        None => Some(usize::try_from(length).map_err(StoreError::corrupt)?),
+    };
+    Ok(Row { record, unread })
 }

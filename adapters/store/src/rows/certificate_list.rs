@@ -35,6 +35,15 @@ impl Tx<'_> {
         filter: &CertificateFilter,
         page: &PageRequest,
     ) -> Result<Page<CertificateRecord>, StoreError> {
+        self.in_parts(page, |tx, part| tx.some_certificates(reseller, filter, part))
+    }
+
+    fn some_certificates(
+        &mut self,
+        reseller: ResellerId,
+        filter: &CertificateFilter,
+        page: &PageRequest,
+    ) -> Result<Page<CertificateRecord>, StoreError> {
         let (after, limit) = bounds(page);
         let driver = Driver::of(filter);
         let owners = match (driver, &filter.email_key) {
@@ -42,9 +51,9 @@ impl Tx<'_> {
             _ => Vec::new(),
         };
         if let (Driver::Email, [] | [_]) = (driver, owners.as_slice()) {
-            let Some(only) = owners.first() else { return Ok(Page { items: Vec::new(), next: None }) };
+            let Some(only) = owners.first() else { return Ok(Page::empty(None)) };
             let filter = CertificateFilter { account: Some(*only), email_key: None, ..filter.clone() };
-            return self.certificates(reseller, &filter, page);
+            return self.some_certificates(reseller, &filter, page);
         }
         let end = self.end_of_owners(&owners, &after)?;
         let walk = driver.walk(filter);
@@ -97,8 +106,10 @@ impl Tx<'_> {
         query.by_status(state, &filter.statuses, filter.now);
         query.sql.push_str(&format!(" ORDER BY certificates.id {NEWEST_FIRST} LIMIT ?3"));
         let rows = self.query(&query.sql, &query.params, read)?;
-        let found = walk::page(self, walk.as_ref(), reseller, page, rows, |certificate| certificate.id.to_string())?;
-        Ok(Page { next: found.next.or(end), ..found })
+        let mut found =
+            walk::page(self, walk.as_ref(), reseller, page, rows, |certificate| certificate.id.to_string())?;
+        found.next = found.next.or(end);
+        Ok(found)
     }
 
     /// The accounts that have or had an e-mail address, the newest of them.
@@ -172,7 +183,7 @@ impl Driver {
             Self::Name => {
                 let by = Some(("name", Value::from(filter.name.as_deref()?)));
                 let (table, key) = ("certificate_names", "certificate_id");
-                return Some(Walk { table, key, by, of_reseller: true, order: "DESC" });
+                return Some(Walk { table, columns: "*", key, by, of_reseller: true, order: "DESC" });
             }
             Self::Account => (Some(("account_id", Value::from(filter.account?))), 1),
             Self::Kid => (Some(("kid", Value::from(filter.kid?))), 1),
@@ -195,7 +206,7 @@ impl Driver {
         ];
         let asked: u32 = asked.into_iter().map(u32::from).sum();
         let of_reseller = self.leads_with_reseller();
-        (asked > served).then_some(Walk { table, key, by, of_reseller, order: NEWEST_FIRST })
+        (asked > served).then_some(Walk { table, columns: "*", key, by, of_reseller, order: NEWEST_FIRST })
     }
 }
 

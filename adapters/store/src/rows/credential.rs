@@ -2,7 +2,7 @@ use chancery_domain::{
     AccountId, AccountNumber, EabCredential, EabTerms, Kid, Label, Page, PageRequest, ResellerId, Timestamp,
 };
 
-use super::{NEWEST_FIRST, OWN_KID, bounds};
+use super::{NEWEST_FIRST, OWN_KID};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -101,12 +101,11 @@ impl Tx<'_> {
     }
 
     fn credential_page(&mut self, of: &str, id: &str, page: &PageRequest) -> Result<Page<EabCredential>, StoreError> {
-        let (after, limit) = bounds(page);
         let sql = format!(
             "SELECT {COLUMNS} FROM eab_credentials WHERE {of} = ?1 AND id < ?2 ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
-        let rows = self.query(&sql, params![id, after, limit], read)?;
-        Ok(Page::from_rows(rows, page.limit, |credential| credential.id.to_string()))
+        let rows = |tx: &mut Self, after, limit| tx.query(&sql, params![id, after, limit], read);
+        self.page(page, rows, |credential| credential.id.to_string())
     }
 }
 

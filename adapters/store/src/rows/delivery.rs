@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chancery_domain::{Attempted, Delivery, DeliveryId, DeliveryState, Page, PageRequest, Timestamp, WebhookId};
 
-use super::{NEWEST_FIRST, bounds};
+use super::NEWEST_FIRST;
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -62,12 +62,11 @@ impl Tx<'_> {
 
     /// A page of what was told to a webhook, newest first.
     pub fn deliveries(&mut self, webhook: WebhookId, page: &PageRequest) -> Result<Page<Delivery>, StoreError> {
-        let (after, limit) = bounds(page);
         let sql = format!(
             "SELECT {COLUMNS} FROM deliveries WHERE webhook_id = ?1 AND id < ?2 ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
-        let rows = self.query(&sql, params![webhook, after, limit], read)?;
-        Ok(Page::from_rows(rows, page.limit, |delivery| delivery.id.to_string()))
+        let rows = |tx: &mut Self, after, limit| tx.query(&sql, params![webhook, after, limit], read);
+        self.page(page, rows, |delivery| delivery.id.to_string())
     }
 
     pub fn save_delivery(&mut self, delivery: &Delivery) -> Result<(), StoreError> {

@@ -9,8 +9,8 @@ use chancery_domain::{
     AccountId, AuditId, CertificateId, CertificateRecord, Identifier, OrderId, ResellerId, Timestamp,
 };
 
-use super::audit::{AuditRecord, bounded_columns, first_id, read};
-use super::{END, OWN, certificate};
+use super::audit::{self, AuditRecord, SELECTED, first_id};
+use super::{END, OWN, certificate, page};
 use crate::error::StoreError;
 use crate::tx::Tx;
 use crate::value::params;
@@ -60,7 +60,8 @@ impl Tx<'_> {
         Ok(self.query_one(sql, params![], |row| row.int())?.unwrap_or(0))
     }
 
-    /// Up to `most` records of a reseller after a place and below a position, in the order of commits.
+    /// Up to `most` records of a reseller after a place and below a position, in the order of commits; fewer if this unit of work
+    /// has read as many bytes as a page may. The first of them comes in any case.
     pub fn records_after(
         &mut self,
         reseller: ResellerId,
@@ -71,12 +72,23 @@ impl Tx<'_> {
         let sql = format!(
             "SELECT position, {} FROM audit WHERE reseller_id = ?1 AND position >= ?2 AND position < ?5
              AND (position > ?2 OR id > ?3) ORDER BY position, id LIMIT ?4",
-            bounded_columns()
+            *SELECTED
         );
-        self.query(&sql, params![reseller, after.position, after.id.as_str(), most, below], |row| {
-            let (position, record) = (row.int()?, read(row)?);
-            Ok(Placed { place: Place { position, id: record.id.to_string() }, record })
-        })
+        let mut found: Vec<Placed> = Vec::new();
+        loop {
+            let left = most.saturating_sub(u32::try_from(found.len()).unwrap_or(most)).min(page::PART);
+            let Place { position, id } = found.last().map_or(after, |last| &last.place);
+            let params = params![reseller, *position, id.as_str(), left, below];
+            let rows = self.query(&sql, params, |row| Ok((row.int()?, audit::read(row)?)))?;
+            let is_full = rows.len() >= left as usize;
+            for (position, row) in rows {
+                let record = row.complete(self)?;
+                found.push(Placed { place: Place { position, id: record.id.to_string() }, record });
+            }
+            if !is_full || found.len() >= most as usize || self.has_read_a_page() {
+                return Ok(found);
+            }
+        }
     }
 
     /// A place from which on every record of a reseller comes that is not older than this, and some that are.
@@ -92,8 +104,8 @@ impl Tx<'_> {
 
     /// One record of a reseller.
     pub fn audit_record(&mut self, reseller: ResellerId, id: AuditId) -> Result<Option<AuditRecord>, StoreError> {
-        let sql = format!("SELECT {} FROM audit WHERE {OWN}", bounded_columns());
-        self.query_one(&sql, params![id, reseller], read)
+        let sql = format!("SELECT {} FROM audit WHERE {OWN}", *SELECTED);
+        Ok(self.audit_rows(&sql, params![id, reseller])?.pop())
     }
 
     /// What the trail has to say of each time that this was done to a certificate, by clocks that had not come to `until`.
@@ -104,9 +116,9 @@ impl Tx<'_> {
         until: Timestamp,
     ) -> Result<Vec<String>, StoreError> {
         // A certificate has few lines. Were the action asked for here, all lines that have it might be read instead.
-        let sql = "SELECT action, detail FROM audit WHERE subject = ?1 AND id < ?2";
-        let lines = self.query(sql, params![certificate, first_id(until)], |row| Ok((row.text()?, row.text()?)))?;
-        Ok(lines.into_iter().filter(|(done, _)| done == action).map(|(_, detail)| detail).collect())
+        let sql = format!("SELECT {} FROM audit WHERE subject = ?1 AND id < ?2", *SELECTED);
+        let lines = self.audit_rows(&sql, params![certificate, first_id(until)])?;
+        Ok(lines.into_iter().filter(|line| line.action == action).map(|line| line.detail).collect())
     }
 
     /// Sees to it that positions go on growing: a database that was restored into another cluster counts its transactions

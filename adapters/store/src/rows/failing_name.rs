@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chancery_domain::{AccountId, Failure, Identifier, Page, PageRequest, Pause, PauseId, ResellerId, Timestamp};
 
-use super::{NEWEST_FIRST, bounds};
+use super::NEWEST_FIRST;
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -85,13 +85,12 @@ impl Tx<'_> {
 
     /// A page of a reseller's pauses, newest first.
     pub fn pauses(&mut self, reseller: ResellerId, page: &PageRequest) -> Result<Page<Pause>, StoreError> {
-        let (after, limit) = bounds(page);
         let sql = format!(
             "SELECT {COLUMNS} FROM failing_names WHERE reseller_id = ?1 AND paused_at IS NOT NULL AND id < ?2
              ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
-        let rows = self.query(&sql, params![reseller, after, limit], read)?;
-        Ok(Page::from_rows(rows, page.limit, |pause| pause.id.to_string()))
+        let rows = |tx: &mut Self, after, limit| tx.query(&sql, params![reseller, after, limit], read);
+        self.page(page, rows, |pause| pause.id.to_string())
     }
 
     /// Every pause there is, for a node to keep in mind.

@@ -3,7 +3,7 @@ use chancery_domain::{
 };
 
 use super::account::{SELECT as ACCOUNT, read as read_account};
-use super::{NEWEST_FIRST, OWN, bounds};
+use super::{NEWEST_FIRST, OWN};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -71,13 +71,12 @@ impl Tx<'_> {
 
     /// A page of a reseller's groups, newest first.
     pub fn groups(&mut self, reseller: ResellerId, page: &PageRequest) -> Result<Page<Group>, StoreError> {
-        let (after, limit) = bounds(page);
         let sql = format!(
             "SELECT {COLUMNS} FROM account_groups WHERE reseller_id = ?1 AND id < ?2
              ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
-        let rows = self.query(&sql, params![reseller, after, limit], read)?;
-        Ok(Page::from_rows(rows, page.limit, |group| group.id.to_string()))
+        let rows = |tx: &mut Self, after, limit| tx.query(&sql, params![reseller, after, limit], read);
+        self.page(page, rows, |group| group.id.to_string())
     }
 
     /// The groups an account is in, by name.
@@ -89,13 +88,11 @@ impl Tx<'_> {
         self.query(&sql, params![account], read)
     }
 
-    /// The groups a policy is assigned to, by name.
-    pub fn groups_of_policy(&mut self, policy: PolicyId) -> Result<Vec<Group>, StoreError> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM account_groups
-             WHERE id IN (SELECT group_id FROM group_policies WHERE policy_id = ?1) ORDER BY name"
-        );
-        self.query(&sql, params![policy], read)
+    /// The first `most` groups that a policy is assigned to, by name, without their descriptions.
+    pub fn groups_of_policy(&mut self, policy: PolicyId, most: u32) -> Result<Vec<(GroupId, Name)>, StoreError> {
+        let sql = "SELECT id, name FROM account_groups
+                   WHERE id IN (SELECT group_id FROM group_policies WHERE policy_id = ?1) ORDER BY name LIMIT ?2";
+        self.query(sql, params![policy, most], |row| Ok((row.parsed()?, row.through(Name::parse)?)))
     }
 
     /// Up to `most` of the groups that a policy is assigned to.
@@ -170,14 +167,13 @@ impl Tx<'_> {
         group: GroupId,
         page: &PageRequest,
     ) -> Result<Page<Account>, StoreError> {
-        let (after, limit) = bounds(page);
         let sql = format!(
             "{ACCOUNT} JOIN group_members ON account_id = accounts.id
              WHERE group_id = ?1 AND account_id < ?2 AND reseller_id = ?4
              ORDER BY account_id {NEWEST_FIRST} LIMIT ?3"
         );
-        let members = self.query(&sql, params![group, after, limit, reseller], read_account)?;
-        Ok(Page::from_rows(members, page.limit, |account| account.id.to_string()))
+        let rows = |tx: &mut Self, after, limit| tx.query(&sql, params![group, after, limit, reseller], read_account);
+        self.page(page, rows, |account| account.id.to_string())
     }
 
     /// Assigns a policy to a group; `false` when it is assigned already.

@@ -1,4 +1,4 @@
-use chancery_domain::{ResellerId, Timestamp};
+use chancery_domain::{PAGE_BYTES, ResellerId, Timestamp};
 
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
@@ -13,6 +13,10 @@ pub struct StoredAnswer {
     pub created_at: Timestamp,
 }
 
+/// The longest answer that is read, sealed: any that this version gives. Earlier versions kept refusals of any length; those are as
+/// good as none.
+const LONGEST: i64 = PAGE_BYTES as i64 + 4096;
+
 impl Tx<'_> {
     /// The answer kept under a key since `not_before`.
     pub fn answer(
@@ -23,13 +27,13 @@ impl Tx<'_> {
     ) -> Result<Option<StoredAnswer>, StoreError> {
         self.query_one(
             "SELECT fingerprint, status, sealed, created_at FROM idempotency
-             WHERE reseller_id = ?1 AND idempotency_key = ?2 AND created_at >= ?3",
-            params![reseller, key, not_before],
+             WHERE reseller_id = ?1 AND idempotency_key = ?2 AND created_at >= ?3 AND CAST(octet_length(sealed) AS BIGINT) <= ?4",
+            params![reseller, key, not_before, LONGEST],
             read,
         )
     }
 
-    /// Keeps an answer under a key in place of one that has grown old (before `not_before`). When somebody else has
+    /// Keeps an answer under a key in place of one that has grown old (before `not_before`) or is too long. When somebody else has
     /// just kept one there, the unit is stale: run again, it finds that answer.
     pub fn keep_answer(
         &mut self,
@@ -45,7 +49,7 @@ impl Tx<'_> {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)
              ON CONFLICT (reseller_id, idempotency_key) DO UPDATE SET fingerprint = excluded.fingerprint,
              status = excluded.status, sealed = excluded.sealed, created_at = excluded.created_at
-             WHERE idempotency.created_at < ?7",
+             WHERE idempotency.created_at < ?7 OR CAST(octet_length(idempotency.sealed) AS BIGINT) > ?8",
             params![
                 reseller,
                 key,
@@ -54,6 +58,7 @@ impl Tx<'_> {
                 answer.sealed.as_slice(),
                 answer.created_at,
                 not_before,
+                LONGEST,
             ],
         )
     }

@@ -4,6 +4,7 @@ pub(crate) mod account;
 mod acme_account;
 pub(crate) mod acme_nonce;
 pub(crate) mod audit;
+mod audit_detail;
 mod authorization;
 pub(crate) mod cascade;
 pub(crate) mod certificate;
@@ -29,6 +30,7 @@ pub(crate) mod node;
 mod operator_key;
 pub(crate) mod order;
 pub(crate) mod overview;
+mod page;
 pub(crate) mod party;
 mod policy;
 pub(crate) mod policy_rules;
@@ -47,8 +49,7 @@ mod walk;
 pub(crate) mod webhook;
 
 pub(crate) use known_parties::KnownParties;
-
-use chancery_domain::PageRequest;
+use page::bounds;
 
 /// Keys sort as text and every key is smaller than this one: a list begins below it.
 const END: &str = "~";
@@ -63,11 +64,6 @@ const NEWEST_FIRST: &str = "DESC NULLS LAST";
 const OWN: &str = "id = ?1 AND reseller_id || '' = ?2";
 /// One row of a reseller, by its key id alone; see [`OWN`] for why it has `|| ''`.
 const OWN_KID: &str = "kid = ?1 AND reseller_id || '' = ?2";
-
-/// The key to go on below, and how many rows to fetch: one more than asked for, to know whether there are more.
-fn bounds(page: &PageRequest) -> (String, i64) {
-    (page.after.clone().unwrap_or_else(|| END.to_owned()), i64::from(page.limit) + 1)
-}
 
 /// Columns with the name of their table, for a statement that reads several.
 fn qualified(table: &str, columns: &str) -> String {

@@ -30,7 +30,16 @@ const COLUMNS: &str = "id, reseller_id, account_id, kid, kid_was_revoked, via, p
 const AUTHORIZATIONS: &str = "(SELECT string_agg(authorizations.id, ',' ORDER BY authorizations.position)
     FROM authorizations WHERE authorizations.order_id = orders.id)";
 
-static SELECT: LazyLock<String> = LazyLock::new(|| format!("SELECT {COLUMNS}, {AUTHORIZATIONS} FROM orders"));
+/// The problem of an order, of which nothing is read if it is longer than this version writes. Earlier versions listed all that
+/// policies had against an order.
+const PROBLEM: &str = r#"CASE WHEN octet_length(problem) <= 16384 THEN problem WHEN problem IS NOT NULL THEN
+    '{"kind":"rejectedIdentifier","detail":"policies refuse it; the list of what they refuse is too long to be shown"}'
+    END AS problem"#;
+
+/// The columns as they are read.
+static SELECTED: LazyLock<String> = LazyLock::new(|| COLUMNS.replace(" problem,", &format!(" {PROBLEM},")));
+
+static SELECT: LazyLock<String> = LazyLock::new(|| format!("SELECT {}, {AUTHORIZATIONS} FROM orders", *SELECTED));
 
 impl Tx<'_> {
     /// How many orders of an account wait to be finalized, counted up to so many.
@@ -120,6 +129,15 @@ impl Tx<'_> {
         filter: &OrderFilter,
         page: &PageRequest,
     ) -> Result<Page<Order>, StoreError> {
+        self.in_parts(page, |tx, part| tx.some_orders(reseller, filter, part))
+    }
+
+    fn some_orders(
+        &mut self,
+        reseller: ResellerId,
+        filter: &OrderFilter,
+        page: &PageRequest,
+    ) -> Result<Page<Order>, StoreError> {
         let (after, limit) = bounds(page);
         // One condition is left to an index; `|| ''` and `+` keep the others from theirs.
         let (state, lapses) = match filter.status {
@@ -136,7 +154,7 @@ impl Tx<'_> {
             (None, None) => None,
         };
         let of_reseller = filter.account.is_none();
-        let walk = Walk { table: "orders", key: "id", by, of_reseller, order: NEWEST_FIRST };
+        let walk = Walk { table: "orders", columns: &SELECTED, key: "id", by, of_reseller, order: NEWEST_FIRST };
         // No two orders of a reseller have the same external id.
         let looks = filter.external_id.is_none() && (lapses.is_some() || (state.is_some() && filter.account.is_some()));
         let walk = looks.then_some(walk);
@@ -144,7 +162,8 @@ impl Tx<'_> {
         let mut params = vec![reseller.into(), after.into(), limit.into()];
         let rows = walk.as_ref().map(|walk| format!("({}) AS orders", walk.rows(&mut params)));
         let from = rows.as_deref().unwrap_or("orders");
-        let sql = format!("SELECT {COLUMNS}, {AUTHORIZATIONS} FROM {from} WHERE {by_reseller} = ?1 AND id < ?2");
+        let columns = &*SELECTED;
+        let sql = format!("SELECT {columns}, {AUTHORIZATIONS} FROM {from} WHERE {by_reseller} = ?1 AND id < ?2");
         let mut query = Narrowed { sql, params };
         query.by("account_id =", filter.account.map(Value::from));
         query.by("external_id =", filter.external_id.as_deref().map(Value::from));
@@ -164,13 +183,13 @@ impl Tx<'_> {
         now: Timestamp,
         page: &PageRequest,
     ) -> Result<Page<OrderId>, StoreError> {
-        let (after, limit) = bounds(page);
         let sql = format!(
             "SELECT id FROM orders WHERE acme_account_id = ?1 AND id < ?2 AND (state IN ('processing', 'valid')
              OR (state IN ('pending', 'ready') AND expires_at > ?4)) ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
-        let rows = self.query(&sql, params![account, after, limit, now], |row| row.parsed::<OrderId>())?;
-        Ok(Page::from_rows(rows, page.limit, ToString::to_string))
+        let rows =
+            |tx: &mut Self, after, limit| tx.query(&sql, params![account, after, limit, now], |row| row.parsed());
+        self.page(page, rows, OrderId::to_string)
     }
 
     /// The order that replaces a certificate, or is going to; those that came to nothing do not count.

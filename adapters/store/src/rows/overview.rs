@@ -1,14 +1,14 @@
 //! Counts for people to look at. Each counts so many rows of an index and not more: no answer takes longer because a
 //! reseller has more certificates.
 
-use chancery_domain::{Account, CertificateRecord, ResellerId, Timestamp};
+use chancery_domain::{Account, CertificateRecord, Page, PageRequest, ResellerId, Timestamp};
 
 use super::account;
 use super::certificate::{SELECT, read};
 use super::{END, NEWEST_FIRST};
 use crate::error::StoreError;
 use crate::tx::Tx;
-use crate::value::Value;
+use crate::value::{Value, params};
 
 /// From a time on, until before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,14 +82,19 @@ impl Tx<'_> {
         reseller: ResellerId,
         prefix: &str,
         most: u32,
-    ) -> Result<Vec<Account>, StoreError> {
-        let sql = format!(
-            "{} WHERE reseller_id = ?1 AND email_key >= ?2 AND email_key < ?3 AND deleted_at IS NULL
-             ORDER BY email_key LIMIT ?4",
-            account::SELECT
-        );
+    ) -> Result<Page<Account>, StoreError> {
         let end = format!("{prefix}\u{10ffff}");
-        self.query(&sql, &[reseller.into(), prefix.into(), end.into(), most.into()], account::read)
+        self.in_parts(&PageRequest { limit: most, after: None }, |tx, part| {
+            let (from, beyond) = part.after.as_deref().map_or((prefix, ">="), |after| (after, ">"));
+            let sql = format!(
+                "{} WHERE reseller_id = ?1 AND email_key {beyond} ?2 AND email_key < ?3 AND deleted_at IS NULL
+                 ORDER BY email_key LIMIT ?4",
+                account::SELECT
+            );
+            let params = params![reseller, from, end.as_str(), i64::from(part.limit) + 1];
+            let found = tx.query(&sql, params, account::read)?;
+            Ok(Page::from_rows(found, part.limit, |account| account.email.key().to_owned()))
+        })
     }
 
     /// Asks one question for many pairs of bounds, in one statement.

@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 use chancery_domain::{AccountId, Description, GroupId, Name, Page, PageRequest, Policy, PolicyId, ResellerId};
 
 use super::policy_rules::{policy_rules_json, read_rules};
-use super::{NEWEST_FIRST, OWN, bounds, qualified};
+use super::{NEWEST_FIRST, OWN, qualified};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -77,12 +77,11 @@ impl Tx<'_> {
 
     /// A page of a reseller's policies, newest first.
     pub fn policies(&mut self, reseller: ResellerId, page: &PageRequest) -> Result<Page<Policy>, StoreError> {
-        let (after, limit) = bounds(page);
         let sql = format!(
             "SELECT {COLUMNS} FROM policies WHERE reseller_id = ?1 AND id < ?2 ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
-        let rows = self.query(&sql, params![reseller, after, limit], read)?;
-        Ok(Page::from_rows(rows, page.limit, |policy| policy.id.to_string()))
+        let rows = |tx: &mut Self, after, limit| tx.query(&sql, params![reseller, after, limit], read);
+        self.page(page, rows, |policy| policy.id.to_string())
     }
 
     /// The policies assigned to a group, by name, without their rules: those can be long.

@@ -1,6 +1,5 @@
 use chancery_domain::{Name, Page, PageRequest, Reseller, ResellerCode, ResellerId};
 
-use super::bounds;
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -35,10 +34,9 @@ impl Tx<'_> {
 
     /// All of them, newest first.
     pub fn resellers(&mut self, page: &PageRequest) -> Result<Page<Reseller>, StoreError> {
-        let (after, limit) = bounds(page);
-        let sql = format!("SELECT {COLUMNS} FROM resellers WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
-        let rows = self.query(&sql, params![after, limit], read)?;
-        Ok(Page::from_rows(rows, page.limit, |reseller| reseller.id.to_string()))
+        let sql = &format!("SELECT {COLUMNS} FROM resellers WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
+        let rows = |tx: &mut Self, after, limit| tx.query(sql, params![after, limit], read);
+        self.page(page, rows, |reseller| reseller.id.to_string())
     }
 
     pub fn save_reseller(&mut self, reseller: &Reseller) -> Result<(), StoreError> {

@@ -16,6 +16,8 @@ pub(super) const LOOKED_THROUGH: i64 = 1_000;
 /// What a list is walked by, besides the key: the column of an index that ends in the key. None is the reseller's.
 pub(super) struct Walk {
     pub(super) table: &'static str,
+    /// The columns of the rows that are looked through.
+    pub(super) columns: &'static str,
     pub(super) key: &'static str,
     pub(super) by: Option<(&'static str, Value)>,
     /// Whether the index leads with the reseller.
@@ -28,19 +30,21 @@ impl Walk {
     /// The rows that are looked through, for a query whose first parameters are the reseller and the key to go on below.
     /// Both databases take the limit as a wall: no condition from outside changes how the rows are found.
     pub(super) fn rows(&self, params: &mut Vec<Value>) -> String {
-        let Self { table, key, by, of_reseller, order } = self;
+        let Self { table, columns, key, by, of_reseller, order } = self;
         let reseller = if *of_reseller { " AND reseller_id = ?1" } else { "" };
         let by = by.as_ref().map(|(column, value)| {
             params.push(value.clone());
             format!(" AND {column} = ?{}", params.len())
         });
         let by = by.unwrap_or_default();
-        format!("SELECT * FROM {table} WHERE {key} < ?2{reseller}{by} ORDER BY {key} {order} LIMIT {LOOKED_THROUGH}")
+        format!(
+            "SELECT {columns} FROM {table} WHERE {key} < ?2{reseller}{by} ORDER BY {key} {order} LIMIT {LOOKED_THROUGH}"
+        )
     }
 
     /// The key at which a page ends that begins below `after`, if there are more rows than it looks through.
     pub(super) fn end(&self, tx: &mut Tx<'_>, reseller: ResellerId, after: &str) -> Result<Option<String>, StoreError> {
-        let Self { table, key, by, of_reseller, order } = self;
+        let Self { table, columns: _, key, by, of_reseller, order } = self;
         let mut params = vec![Value::from(after), Value::from(LOOKED_THROUGH - 1)];
         let mut sql = format!("SELECT {key} FROM {table} WHERE {key} < ?1");
         let mut narrow = |column: &str, value: Value| {
@@ -67,12 +71,11 @@ pub(super) fn page<T>(
     rows: Vec<T>,
     key: impl Fn(&T) -> String,
 ) -> Result<Page<T>, StoreError> {
-    let found = Page::from_rows(rows, request.limit, key);
-    let next = match (found.next, walk) {
-        (None, Some(walk)) => walk.end(tx, reseller, &bounds(request).0)?,
-        (next, _) => next,
-    };
-    Ok(Page { items: found.items, next })
+    let mut found = Page::from_rows(rows, request.limit, key);
+    if let (None, Some(walk)) = (&found.next, walk) {
+        found.next = walk.end(tx, reseller, &bounds(request).0)?;
+    }
+    Ok(found)
 }
 
 /// A query that grows by conditions.

@@ -11,7 +11,7 @@ use chancery_domain::{
 };
 
 use super::event::Place;
-use super::{NEWEST_FIRST, OWN, bounds};
+use super::{NEWEST_FIRST, OWN};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
@@ -67,13 +67,12 @@ impl Tx<'_> {
 
     /// A page of a reseller's webhooks, newest first.
     pub fn webhooks(&mut self, reseller: ResellerId, page: &PageRequest) -> Result<Page<Webhook>, StoreError> {
-        let (after, limit) = bounds(page);
         let sql = format!(
             "SELECT {COLUMNS} FROM webhooks WHERE reseller_id = ?1 AND id < ?2 AND {LIVE}
              ORDER BY id {NEWEST_FIRST} LIMIT ?3"
         );
-        let rows = self.query(&sql, params![reseller, after, limit], read)?;
-        Ok(Page::from_rows(rows, page.limit, |webhook| webhook.id.to_string()))
+        let rows = |tx: &mut Self, after, limit| tx.query(&sql, params![reseller, after, limit], read);
+        self.page(page, rows, |webhook| webhook.id.to_string())
     }
 
     /// How many a reseller has, so that no other unit can add one meanwhile.

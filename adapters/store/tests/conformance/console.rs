@@ -137,13 +137,13 @@ pub(crate) async fn accounts_are_found_by_the_beginning_of_their_address(db: Dat
     }
     let search = async |prefix: &'static str| {
         let found = db.get(move |tx| tx.accounts_by_email_prefix(reseller, prefix, 10)).await;
-        found.iter().map(|account| account.email.key().to_owned()).collect::<Vec<_>>()
+        found.items.iter().map(|account| account.email.key().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(search("anna").await, ["anna@example.com", "annabel@example.com"]);
     assert_eq!(search("an_").await, ["an_@example.com"]);
     assert_eq!(search("%").await, Vec::<String>::new());
     let other = db.reseller().await.id;
-    assert!(db.get(move |tx| tx.accounts_by_email_prefix(other, "anna", 10)).await.is_empty());
+    assert!(db.get(move |tx| tx.accounts_by_email_prefix(other, "anna", 10)).await.items.is_empty());
 }
 
 pub(crate) async fn a_session_of_a_provider_keeps_every_field_and_is_begun_once(db: Database) {

@@ -122,7 +122,7 @@ pub(crate) async fn deleting_a_group_leaves_its_accounts_and_policies(db: Databa
     assert_eq!(db.stored(&account).await, account);
     assert_eq!(db.get(move |tx| tx.policy(reseller, policy_id)).await, Some(policy));
     assert_eq!(db.get(move |tx| tx.groups_of_account(member)).await, std::slice::from_ref(&kept));
-    assert_eq!(db.get(move |tx| tx.groups_of_policy(policy_id)).await, [kept]);
+    assert_eq!(db.get(move |tx| tx.groups_of_policy(policy_id, 9)).await, [(kept.id, kept.name)]);
     assert_eq!(db.get(move |tx| tx.policies_of_group(gone_id)).await, []);
 }
 

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use chancery_domain::{ResellerId, Timestamp};
+use chancery_domain::{PAGE_BYTES, ResellerId, Timestamp};
 use chancery_store::{StoreError, StoredAnswer};
 
 use crate::common::{Database, Result};
@@ -80,4 +80,13 @@ pub(crate) async fn old_answers_are_forgotten_oldest_first(db: Database) {
     assert_eq!(forget(100).await, 2);
     assert_eq!(forget(100).await, 0);
     assert_eq!(find(&db, other, "d", times[3]).await.unwrap(), b"d");
+}
+
+/// Earlier versions kept refusals of any length. Reading one would take as much memory.
+pub(crate) async fn an_answer_that_is_too_long_counts_as_none(db: Database) {
+    let (reseller, now) = (db.reseller().await.id, db.make.now());
+    keep(&db, reseller, "key", answer(&"x".repeat(PAGE_BYTES + 5000), now)).await.unwrap();
+    assert!(find(&db, reseller, "key", now).await.is_none());
+    keep(&db, reseller, "key", answer("second", now)).await.unwrap();
+    assert_eq!(find(&db, reseller, "key", now).await.unwrap(), b"second");
 }

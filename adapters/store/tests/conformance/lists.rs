@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
-use chancery_domain::{Account, EmailAddress, Page, PageRequest, ResellerId, Timestamp};
-use chancery_store::{AccountFilter, AuditFilter, Tx};
+use chancery_domain::{Account, EmailAddress, Metadata, PAGE_BYTES, Page, PageRequest, ResellerId, Timestamp};
+use chancery_store::{AccountFilter, AuditFilter, StoreError, Tx};
 
 use crate::common::{Database, Result};
 
@@ -220,4 +220,69 @@ pub(crate) async fn a_list_that_just_fits_has_no_next_page(db: Database) {
     let nobody = db.reseller().await.id;
     let page = db.get(move |tx| tx.groups(nobody, &PageRequest::default())).await;
     assert_eq!((page.items.len(), page.next), (0, None));
+}
+
+/// So many accounts with about 36 KiB of metadata each.
+async fn long_accounts(db: &Database, count: usize) -> ResellerId {
+    let reseller = db.reseller().await.id;
+    let pairs = (0..16).map(|place| (format!("{place:02}{}", "😀".repeat(62)), "😀".repeat(512)));
+    let metadata = Metadata::from_stored(pairs.collect());
+    let accounts: Vec<_> =
+        (0..count).map(|_| Account { metadata: metadata.clone(), ..db.make.account(reseller) }).collect();
+    db.put(move |tx| accounts.iter().try_for_each(|account| tx.insert_account(account).map(drop))).await;
+    reseller
+}
+
+pub(crate) async fn a_page_ends_once_it_has_read_as_much_as_a_page_may(db: Database) {
+    const COUNT: usize = 350;
+    let reseller = long_accounts(&db, COUNT).await;
+    let (mut found, mut after, mut pages) = (Vec::new(), None, 0);
+    loop {
+        let request = PageRequest { limit: 1000, after };
+        let read = move |tx: &mut Tx<'_>| {
+            let page = tx.accounts(reseller, &AccountFilter::default(), &request)?;
+            // At most a part more than a page may have.
+            assert!(tx.bytes_read() < PAGE_BYTES as u64 + 100 * 40_000, "{} bytes were read", tx.bytes_read());
+            Ok(page)
+        };
+        let page = db.get(read).await;
+        assert!(!page.items.is_empty());
+        found.extend(page.items.iter().map(|account| account.id));
+        (after, pages) = (page.next, pages + 1);
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(pages, 2, "12 MiB are read as two pages of two parts");
+    found.dedup();
+    assert_eq!(found.len(), COUNT);
+    assert!(found.is_sorted_by(|one, other| one > other));
+}
+
+pub(crate) async fn a_page_ends_once_what_belongs_to_its_items_is_too_much(db: Database) {
+    let reseller = db.reseller().await.id;
+    for _ in 0..10 {
+        db.group(reseller).await;
+    }
+    let long = long_accounts(&db, 100).await;
+    let read = move |tx: &mut Tx<'_>| {
+        let groups = tx.groups(reseller, &PageRequest::default())?;
+        let keys: Vec<_> = groups.items.iter().map(|group| group.id.to_string()).collect();
+        // 250 fit into a part, so two of these are completed at a time, with 3.6 MiB each time.
+        let page = tx.complete(
+            groups,
+            |_| 250,
+            |tx, groups| {
+                tx.accounts(long, &AccountFilter::default(), &PageRequest::default())?;
+                Ok::<_, StoreError>(groups.into_iter().map(|group| group.name).collect())
+            },
+        )?;
+        assert_eq!((page.items.len(), page.next), (4, Some(keys[3].clone())));
+        // The first come in any case.
+        let groups = tx.groups(reseller, &PageRequest::default())?;
+        let page = tx.complete(groups, |_| 1000, |_, groups| Ok::<_, StoreError>(groups))?;
+        assert_eq!((page.items.len(), page.next), (1, Some(keys[0].clone())));
+        Ok(())
+    };
+    db.get(read).await;
 }

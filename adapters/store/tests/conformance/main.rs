@@ -130,9 +130,10 @@ conformance! {
         takes_every_text,
         each_filter_narrows_the_trail,
         a_reseller_finds_its_own_behind_much_of_others,
+        a_long_detail_is_cut_before_it_is_written,
+        a_long_detail_of_an_earlier_version_is_read_in_part,
         what_was_written_cannot_be_changed_or_deleted,
         positions_never_come_back_whatever_is_cut,
-        a_detail_beyond_the_limit_is_read_as_truncated,
         a_place_in_time_misses_nothing_that_was_committed_in_another_order,
         what_waited_for_another_stands_behind_it,
     }
@@ -142,6 +143,7 @@ conformance! {
         an_answer_grows_old,
         a_second_answer_is_stale_while_the_first_is_young,
         an_old_answer_makes_room_for_a_new_one,
+        an_answer_that_is_too_long_counts_as_none,
         old_answers_are_forgotten_oldest_first,
     }
     secrets {
@@ -174,6 +176,8 @@ conformance! {
         policies_are_walked_without_gap_or_repetition,
         the_trail_is_walked_without_gap_or_repetition,
         a_list_that_just_fits_has_no_next_page,
+        a_page_ends_once_it_has_read_as_much_as_a_page_may,
+        a_page_ends_once_what_belongs_to_its_items_is_too_much,
     }
     units {
         an_error_leaves_nothing_behind,

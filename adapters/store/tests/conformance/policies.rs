@@ -123,7 +123,9 @@ pub(crate) async fn is_assigned_to_a_group_once(db: Database) {
     assert!(db.put(move |tx| tx.assign_policy(group_id, policy_id, now)).await);
     assert!(!db.put(move |tx| tx.assign_policy(group_id, policy_id, now)).await);
     assert_eq!(db.get(move |tx| tx.policies_of_group(group_id)).await, [(policy.id, policy.name)]);
-    assert_eq!(db.get(move |tx| tx.groups_of_policy(policy_id)).await, [group]);
+    let groups = db.get(move |tx| tx.groups_of_policy(policy_id, 9)).await;
+    assert_eq!(groups, [(group.id, group.name)]);
+    assert_eq!(db.get(move |tx| tx.groups_of_policy(policy_id, 0)).await, []);
     assert!(db.put(move |tx| tx.unassign_policy(group_id, policy_id)).await);
     assert!(!db.put(move |tx| tx.unassign_policy(group_id, policy_id)).await);
     assert_eq!(db.get(move |tx| tx.policies_of_group(group_id)).await, []);

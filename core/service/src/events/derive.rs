@@ -182,7 +182,8 @@ impl Told<'_> {
     }
 }
 
-/// What became of an account by a change: its status, and what else is said of it, each where it is another.
+/// What became of an account by a change: its status, and what else is said of it, each where it is another. Records say
+/// themselves whether something else is: before and after may be cut. Those of earlier versions are whole and do not.
 fn changed(detail: &Value) -> Vec<EventType> {
     let [before, after] = ["before", "after"].map(|when| detail[when].as_object().cloned().unwrap_or_default());
     let status = |account: &Map<String, Value>| account.get("status").and_then(Value::as_str).map(str::to_owned);
@@ -195,8 +196,8 @@ fn changed(detail: &Value) -> Vec<EventType> {
         account.remove("status");
         account
     });
-    let rest = (before != after).then_some(EventType::AccountUpdated);
-    status.into_iter().chain(rest).collect()
+    let updated = detail["updated"].as_bool().unwrap_or(before != after);
+    status.into_iter().chain(updated.then_some(EventType::AccountUpdated)).collect()
 }
 
 fn text<'a>(detail: &'a Value, member: &str) -> Option<&'a str> {

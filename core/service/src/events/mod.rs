@@ -18,9 +18,10 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::Kernel;
 
-/// Records that are read at once, and how often for one page: one that is short says where to go on.
-const CHUNK: u32 = 250;
-const CHUNKS: usize = 4;
+/// Records that are read at once, and how often for one page. A page that looked through them all, or has read
+/// [`PAGE_BYTES`](chancery_domain::PAGE_BYTES), may be short and says where to go on.
+const CHUNK: u32 = 100;
+const CHUNKS: usize = 10;
 
 /// Which events to show.
 #[derive(Clone, Debug, Default)]
@@ -80,7 +81,7 @@ impl Events {
                     None => {
                         // Whoever follows goes on from here: the account may be still to come.
                         let next = filter.oldest_first.then(|| filter.beginning(tx, reseller, &page)).transpose()?;
-                        return Ok(Page { items: Vec::new(), next: next.map(|at| at.to_string()) });
+                        return Ok(Page::empty(next.map(|at| at.to_string())));
                     }
                 },
             };
@@ -134,31 +135,37 @@ impl Look<'_> {
         };
         // The record of the last event may have more of them.
         let mut after = before.map(|id| format!("{}~", id.record));
-        let mut items: Vec<Event> = Vec::new();
+        let mut found = Page::empty(None);
         for _ in 0..CHUNKS {
             let records = tx.audit(&trail, &PageRequest { limit: CHUNK, after })?;
             for event in records.items.iter().flat_map(|record| events(record).into_iter().rev()) {
                 if before.is_some_and(|before| event.id >= before) || !self.fits(&event) {
                     continue;
                 }
-                if items.len() == self.limit {
-                    let next = items.last().map(|last| last.id.to_string());
-                    return Ok(Page { items, next });
+                let key = event.id.to_string();
+                found.push(event, key);
+                // One more than fits says that there are more.
+                if found.items.len() > self.limit {
+                    found.cut(self.limit);
+                    return Ok(found);
                 }
-                items.push(event);
             }
             after = records.next;
             if after.is_none() {
-                return Ok(Page { items, next: None });
+                return Ok(found);
+            }
+            if tx.has_read_a_page() {
+                break;
             }
         }
         let looked = after.and_then(|record| record.parse().ok()).map(|record| EventId { record, place: 0 });
-        Ok(Page { items, next: looked.map(|id| id.to_string()) })
+        found.next = looked.map(|id| id.to_string());
+        Ok(found)
     }
 
     fn oldest(&self, tx: &mut Tx<'_>, page: &PageRequest, below: i64) -> Result<Page<Event>, ServiceError> {
         let mut at = self.filter.beginning(tx, self.reseller, page)?;
-        let mut items = Vec::new();
+        let mut found = Page::empty(None);
         let mut after = at.place();
         for _ in 0..CHUNKS {
             let records = tx.records_after(self.reseller, &after, below, CHUNK)?;
@@ -169,21 +176,23 @@ impl Look<'_> {
                     if seen || !self.fits(&event) {
                         continue;
                     }
-                    if items.len() == self.limit {
-                        return Ok(Page { items, next: Some(at.to_string()) });
+                    if found.items.len() == self.limit {
+                        found.next = Some(at.to_string());
+                        return Ok(found);
                     }
                     at = Followed { position, last: Some(event.id) };
-                    items.push(event);
+                    found.push(event, at.to_string());
                 }
                 // Also what told of nothing is behind us.
                 at = Followed { position, last: Some(EventId { record: placed.record.id, place: u32::MAX }) };
                 after = placed.place.clone();
             }
-            if records.len() < CHUNK as usize {
+            if records.len() < CHUNK as usize || tx.has_read_a_page() {
                 break;
             }
         }
-        Ok(Page { items, next: Some(at.to_string()) })
+        found.next = Some(at.to_string());
+        Ok(found)
     }
 
     fn fits(&self, event: &Event) -> bool {

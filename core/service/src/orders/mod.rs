@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use chancery_domain::{
     AccountId, AcmeAccountId, Action, Authorization, AuthorizationError, AuthorizationState, AuthorizationStatus,
-    ExternalId, Finalization, Order, OrderError, OrderId, OrderState, OrderStatus, Page, PageRequest, Problem, Scope,
-    Timestamp, ValidationProblem,
+    ExternalId, Finalization, Order, OrderError, OrderId, OrderState, OrderStatus, Page, Problem, Scope, Timestamp,
+    ValidationProblem,
 };
 use chancery_store::{Job, JobKind, OrderFilter, Tx};
 use serde_json::{Value, json};
@@ -37,12 +37,6 @@ use crate::kernel::Kernel;
 use crate::refused::{Asked, Refused};
 use crate::telling::{self, About};
 use crate::to_the_end::to_the_end;
-
-/// A page ends early where its orders have more names than this: each is told with its authorization and all challenges.
-const MOST_NAMES: usize = 2_000;
-
-/// So much of a CSR, which is read with its order, weighs as much as a name.
-const CSR_BYTES_OF_A_NAME: usize = 2048;
 
 /// An order with its authorizations, and what is needed to show their challenges.
 #[derive(Clone, Debug)]
@@ -117,15 +111,15 @@ impl Orders {
                 None => None,
                 Some(lookup) => match lookup.find_any(tx, reseller)? {
                     Some(account) => Some(account.id),
-                    None => return Ok(Page { items: Vec::new(), next: None }),
+                    None => return Ok(Page::empty(None)),
                 },
             };
             let filter = OrderFilter { account, ..filter.clone() };
-            let (weight, key) = (weight_in_list, |order: &Order| order.id.to_string());
-            let read = |part: &PageRequest| tx.orders(reseller, &filter, part);
-            let Page { items, next } = Page::gather(&page, MOST_NAMES, weight, key, read)?;
-            let items = details_of_all(tx, items)?.into_iter().map(|details| as_it_stands(details, filter.now));
-            Ok::<_, ServiceError>(Page { items: items.collect(), next })
+            let orders = tx.orders(reseller, &filter, &page)?;
+            tx.complete(orders, |order| order.identifiers.len(), |tx, orders| {
+                let details = details_of_all(tx, orders)?.into_iter();
+                Ok(details.map(|details| as_it_stands(details, filter.now)).collect())
+            })
         };
         self.kernel.read_list(&list, read).await
     }
@@ -307,11 +301,6 @@ fn has_given_up(tx: &mut Tx<'_>, id: OrderId) -> Result<bool, ServiceError> {
 
 /// Why an order of the other door waits.
 const NO_CSR: &str = "this order came through ACME and gets its CSR there";
-
-/// How much of a page an order is: names, and what its CSR weighs against them.
-fn weight_in_list(order: &Order) -> usize {
-    order.identifiers.len() + order.csr.as_ref().map_or(0, Vec::len) / CSR_BYTES_OF_A_NAME
-}
 
 /// The caller, if it may look at orders.
 fn may_look(caller: &Caller) -> Result<Caller, ServiceError> {

@@ -24,8 +24,8 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
     let mut cut = false;
     let found = match query.filled("q") {
         Some(text) => {
-            let mut items = door.services.accounts.search(&who.caller, text, LOOKED_THROUGH).await?;
-            cut = items.len() >= LOOKED_THROUGH as usize;
+            let (mut items, more) = door.services.accounts.search(&who.caller, text, LOOKED_THROUGH).await?;
+            cut = more;
             match query.text("status") {
                 "active" => items.retain(|account| account.status() == AccountStatus::Active),
                 "suspended" => items.retain(|account| account.status() == AccountStatus::Suspended),
@@ -33,7 +33,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
             }
             cut = cut || items.len() > PAGE as usize;
             items.truncate(PAGE as usize);
-            Listed { items, next_cursor: None }
+            Listed::whole(items)
         }
         None => {
             let (suspended, include_deleted) = match query.text("status") {

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use crate::form::Fields;
 use crate::layout::Context;
-use crate::parts::{Complaints, Field, columns, empty, heading, pager, trail};
+use crate::parts::{Complaints, Field, columns, empty, heading, pager, tags, trail};
 use crate::query::{Query, link};
 use crate::refused::Refused;
 use crate::session::SignedIn;
@@ -43,7 +43,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
                             td data-label="Members" { (plural(group.member_count, "customer")) }
                             td data-label="Policies" {
                                 @if policies.is_empty() { span.muted { "none" } }
-                                @else { ul.tags { @for (id, name) in policies { li { a.tag href={ "/console/policies/" (id) } { (name) } } } } }
+                                @else { (tags("/console/policies/", policies)) }
                             }
                             td data-label="Changed" { (moment(group.updated_at, now)) }
                         }

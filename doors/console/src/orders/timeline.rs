@@ -37,14 +37,24 @@ impl Mark {
     }
 }
 
+/// The page shows the attempts of further names no more once it has as many bytes of them.
+const ATTEMPTS: usize = 2 * 1024 * 1024;
+
 pub(super) fn timeline(order: &Order, authorizations: &[Authorization], now: Timestamp) -> Markup {
     let finalized = order.finalized_at;
+    let mut length = 0;
+    let steps = authorizations.iter().map(|authorization| {
+        let step = of_name(authorization, length < ATTEMPTS, now);
+        length += step.0.len();
+        step
+    });
+    let steps: Vec<_> = steps.collect();
     html! {
         ol.timeline {
             (step(Mark::Done, "Ordered", Some(order.created_at), now, html! {
                 "Through " (order.via.as_str()) " with the key " span.mono { (order.kid) } ". Policies had nothing against it."
             }))
-            @for authorization in authorizations { (of_name(authorization, now)) }
+            @for step in &steps { (step) }
             @match (finalized, &order.state) {
                 (Some(at), _) => (step(Mark::Done, "Certificate asked for", Some(at), now, html! {})),
                 (None, OrderState::Ready) => (step(Mark::Waiting, "Waits to be finalized", None, now, html! { "Every name is shown." })),
@@ -81,8 +91,8 @@ fn step(mark: Mark, title: &str, at: Option<Timestamp>, now: Timestamp, body: Ma
     }
 }
 
-/// One name: whether control was shown, how, and every look.
-fn of_name(authorization: &Authorization, now: Timestamp) -> Markup {
+/// One name: whether control was shown, how, and every attempt if they are to be shown.
+fn of_name(authorization: &Authorization, with_attempts: bool, now: Timestamp) -> Markup {
     let tried = authorization.tried();
     let (mark, at) = match &authorization.state {
         AuthorizationState::Valid(validation) => (Mark::Done, Some(validation.at)),
@@ -117,8 +127,12 @@ fn of_name(authorization: &Authorization, now: Timestamp) -> Markup {
                     }
                 }
             }
-            @for challenge in authorization.challenges.iter().filter(|challenge| challenge.was_tried()) {
-                (attempts::of(challenge, now))
+            @if with_attempts {
+                @for challenge in authorization.challenges.iter().filter(|challenge| challenge.was_tried()) {
+                    (attempts::of(challenge, now))
+                }
+            } @else if tried.is_some() {
+                p.muted { "What was seen is not shown on this page, which would be too long. The API shows it." }
             }
         },
     )

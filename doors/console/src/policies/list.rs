@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use super::form::fields;
 use crate::form::Fields;
 use crate::layout::Context;
-use crate::parts::{Complaints, columns, empty, heading, pager, trail};
+use crate::parts::{Complaints, columns, empty, heading, pager, tags, trail};
 use crate::query::{Query, link};
 use crate::refused::Refused;
 use crate::session::SignedIn;
@@ -43,7 +43,7 @@ pub(crate) async fn page(State(door): State<Door>, who: SignedIn, Query(query): 
                             td data-label="Rules" { (told(&policy.rules)) }
                             td data-label="Groups" {
                                 @if groups.is_empty() { span.muted { "none" } }
-                                @else { ul.tags { @for group in groups { li { a.tag href={ "/console/groups/" (group.id) } { (group.name) } } } } }
+                                @else { (tags("/console/groups/", groups)) }
                             }
                             td data-label="Changed" { (moment(policy.updated_at, now)) }
                         }

@@ -38,7 +38,7 @@ pub(super) async fn shown(
         section.card {
             div.head { h2 { "Holds for" } a href=(link("/console/policies/try", &[("policy", policy.id.to_string().as_str())])) { "Try on a name" } }
             @if groups.is_empty() { p.muted { "No group yet. Assign it on the page of a " a href="/console/groups" { "group" } "." } }
-            @else { ul.tags { @for group in &groups { li { a.tag href={ "/console/groups/" (group.id) } { (group.name) } } } } }
+            @else { ul.tags { @for (id, name) in &groups { li { a.tag href={ "/console/groups/" (id) } { (name) } } } } }
         }
         section.card {
             div.head { h2 { "Rules" } p.muted { "An empty field is no rule: it permits everything." } }
