@@ -63,7 +63,7 @@ pub use metadata::Metadata;
 pub use order::{Finalization, Order, OrderError, OrderState, Via};
 pub use page::{PAGE_BYTES, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, Page, PageRequest};
 pub use pause::{Failure, Pause};
-pub use policy::{Policy, PolicyRules};
+pub use policy::{CompiledPolicy, Policy, PolicyRules, PolicyVersion, Violations};
 pub use problem::{Problem, Problems, messages};
 pub use profile::{Profile, ProfileName};
 pub use proof::{CLOCK_SKEW, EvidenceRules, IssuanceProof, ProofError};

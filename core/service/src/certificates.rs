@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use chancery_domain::policy::Request;
+use chancery_domain::policy::{Request, Violations};
 use chancery_domain::{
-    Account, AccountId, Action, CertificateId, CertificateRecord, CertificateState, ChallengeType, Comment, Identifier,
-    OrderId, Page, Problem, Problems, Profile, ProfileName, ResellerId, Revocation, RevocationReason, Scope, Timestamp,
-    Via,
+    Account, AccountId, Action, CertificateId, CertificateRecord, CertificateState, Comment, Identifier, OrderId, Page,
+    Problems, Profile, ProfileName, ResellerId, Revocation, RevocationReason, Scope, Timestamp, Via,
 };
 use chancery_overload::KeyedCapGuard;
 use chancery_pki::{Certificate, SubscriberKey};
@@ -23,7 +22,8 @@ use crate::error::{Cap, Noun, ServiceError};
 use crate::failures;
 use crate::kernel::Kernel;
 use crate::known_keys::block_if_compromised;
-use crate::orders::{OrderDetails, Reuse, Standing, details, rules};
+use crate::orders::{OrderDetails, Reuse, details, rules};
+use crate::policies::EffectivePolicies;
 
 /// A certificate and the name of its issuer.
 #[derive(Clone, Debug)]
@@ -193,21 +193,28 @@ impl Certificates {
         text: String,
         profile: Option<ProfileName>,
         account: Option<AccountLookup>,
-    ) -> Result<Vec<Problem>, ServiceError> {
+    ) -> Result<Violations, ServiceError> {
         caller.require(Scope::ReadCertificate)?;
         let (kernel, caller, whose) = (self.kernel.clone(), caller.clone(), caller.reseller.to_string());
         let name = profile.as_ref().unwrap_or(&kernel.settings.default_profile);
-        let profile = rules::profile(&kernel.settings, name).cloned();
+        let profile = rules::profile(&kernel.settings, name);
         let csr = match &profile {
             Ok(profile) => JudgedCsr::read(&kernel, &text, profile, Via::Reseller),
             Err(_) => Err(ServiceError::Invalid(csr::unjudgeable(&kernel.settings, Some(name), &text))),
         };
-        let judge = move |tx: &mut Tx<'_>| judge_csr(&kernel, tx, &caller, &csr, profile.as_ref(), account.as_ref());
-        let Judged { mut problems, ask } = self.kernel.store.read(judge).await?;
+        let known = Arc::new((csr, profile.cloned()));
+        let (kernel, asked) = (self.kernel.clone(), known.clone());
+        let read = move |tx: &mut Tx<'_>| {
+            CsrFacts::read(&kernel, tx, &caller, asked.0.as_ref(), asked.1.as_ref(), account.as_ref())
+        };
+        let CsrFacts { mut problems, customer } = self.kernel.store.read(read).await?;
+        let (Some(customer), (Ok(csr), Ok(profile))) = (customer, known.as_ref()) else { return Ok(problems) };
+        let names = csr.request.identifiers();
+        problems.append(customer.objections(csr, profile, &names));
         // Of a CSR that is refused anyway nothing is asked.
-        if let (true, Some(Ask { account, names, methods }), Some(asker)) = (problems.is_empty(), ask, &self.caa) {
-            let account_uri = self.kernel.settings.issuing.account_uri(account);
-            let question = Question { whose, names, account_uri, methods };
+        if let (true, Some(asker)) = (problems.is_empty(), &self.caa) {
+            let account_uri = self.kernel.settings.issuing.account_uri(customer.account);
+            let question = Question { whose, names, account_uri, methods: profile.challenge_types.clone() };
             problems.extend(caa::objections(asker, question, caa::PATIENCE).await);
         }
         Ok(problems)
@@ -219,56 +226,66 @@ impl Certificates {
     }
 }
 
-/// What stands against a CSR, and what is still to be asked of CAA.
-struct Judged {
-    problems: Vec<Problem>,
-    ask: Option<Ask>,
+/// What the database contributes to the verdict on a CSR.
+struct CsrFacts {
+    problems: Violations,
+    /// The customer that it would be for, if one is named and the CSR can be read.
+    customer: Option<Customer>,
 }
 
-struct Ask {
+/// What prevents orders of a customer for the names of a CSR.
+struct Customer {
     account: AccountId,
-    names: Vec<Identifier>,
-    methods: Vec<ChallengeType>,
+    policies: Arc<EffectivePolicies>,
+    exhausted: Violations,
+    paused: Violations,
 }
 
-fn judge_csr(
-    kernel: &Kernel,
-    tx: &mut Tx<'_>,
-    caller: &Caller,
-    csr: &Result<JudgedCsr, ServiceError>,
-    profile: Result<&Profile, &ServiceError>,
-    account: Option<&AccountLookup>,
-) -> Result<Judged, ServiceError> {
-    let settings = &kernel.settings;
-    let account = account.map(|lookup| lookup.find(tx, caller.reseller)).transpose()?;
-    account.as_ref().map_or(Ok(()), Account::require_active)?;
-    let (profile, csr) = match (profile, csr) {
-        (Ok(profile), Ok(csr)) => (profile, csr),
-        (_, Err(ServiceError::Invalid(problems))) => {
-            return Ok(Judged { problems: problems.0.clone(), ask: None });
-        }
-        (Err(other), _) | (_, Err(other)) => return Err(other.clone()),
-    };
-    let (request, mut problems) = (&csr.request, csr.problems(tx)?);
-    let Some(account) = account else { return Ok(Judged { problems, ask: None }) };
-    let names = request.identifiers();
-    // Of a key that is refused anyway it would be told as what it is not: one of 1024 bits is of no type that there is.
-    let key = request.key().ok().filter(|key| key.weaknesses().is_empty());
-    let key_type = key.map(SubscriberKey::key_type);
-    let asked = Request { key_type, ..Request::of(profile, &names) };
-    let standing = Standing::of(tx, account.id)?;
-    match standing.judge(tx, settings, account.id, &asked, kernel.now()) {
-        Ok(_) => {}
-        Err(ServiceError::PolicyViolation(violations) | ServiceError::QuotaExceeded { problems: violations, .. }) => {
-            problems.extend(violations)
-        }
-        Err(other) => return Err(other),
+impl CsrFacts {
+    fn read(
+        kernel: &Kernel,
+        tx: &mut Tx<'_>,
+        caller: &Caller,
+        csr: Result<&JudgedCsr, &ServiceError>,
+        profile: Result<&Profile, &ServiceError>,
+        account: Option<&AccountLookup>,
+    ) -> Result<Self, ServiceError> {
+        let now = kernel.now();
+        let account = account.map(|lookup| lookup.find(tx, caller.reseller)).transpose()?;
+        account.as_ref().map_or(Ok(()), Account::require_active)?;
+        let (profile, csr) = match (profile, csr) {
+            (Ok(profile), Ok(csr)) => (profile, csr),
+            (_, Err(ServiceError::Invalid(problems))) => {
+                return Ok(Self { problems: problems.0.iter().cloned().collect(), customer: None });
+            }
+            (Err(other), _) | (_, Err(other)) => return Err(other.clone()),
+        };
+        let problems = csr.problems(tx)?.into_iter().collect();
+        let Some(account) = account else { return Ok(Self { problems, customer: None }) };
+        let policies = kernel.policies.read(tx, account.reseller, account.id)?;
+        let exhausted = policies.exhausted_quotas(tx, account.id, now)?;
+        let reuse = Reuse { settings: &kernel.settings, account: account.id, acme: None, profile, now };
+        let paused = failures::paused(kernel, tx, &reuse, &policies, &csr.request.identifiers())?;
+        let customer = Some(Customer { account: account.id, policies, exhausted, paused });
+        Ok(Self { problems, customer })
     }
-    problems.extend(standing.unshowable_without_acme(settings, &asked));
-    let reuse = Reuse { settings, account: account.id, acme: None, profile, now: kernel.now() };
-    problems.extend(failures::paused(kernel, tx, &reuse, &standing, &names)?);
-    let ask = Ask { account: account.id, names, methods: profile.challenge_types.clone() };
-    Ok(Judged { problems, ask: Some(ask) })
+}
+
+impl Customer {
+    /// Used-up quotas count only if no rule refuses the CSR.
+    fn objections(&self, csr: &JudgedCsr, profile: &Profile, names: &[Identifier]) -> Violations {
+        // Of a key that is refused anyway it would be told as what it is not: one of 1024 bits is of no type that there is.
+        let key = csr.request.key().ok().filter(|key| key.weaknesses().is_empty());
+        let key_type = key.map(SubscriberKey::key_type);
+        let asked = Request { key_type, ..Request::of(profile, names) };
+        let mut objections = self.policies.evaluate_order(&asked);
+        if objections.is_empty() {
+            objections.append(self.exhausted.clone());
+        }
+        objections.append(self.policies.names_without_method_outside_acme(&asked));
+        objections.append(self.paused.clone());
+        objections
+    }
 }
 
 /// What came of a certificate that was to be revoked. Whatever it is, the unit of work is to be committed: a compromised key

@@ -19,7 +19,7 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::kernel::{Kernel, sealed_column};
 use crate::once::{Once, Outcome};
-use crate::policies::usable_profiles;
+use crate::policies::{Decision, PolicyEvaluation};
 
 /// A new credential, and the only showing of its HMAC key.
 #[derive(Clone)]
@@ -66,7 +66,7 @@ impl Credentials {
     ) -> Result<Outcome<CreatedCredential>, ServiceError> {
         caller.require(Scope::WriteAccount)?;
         let (kernel, by) = (self.kernel.clone(), caller.clone());
-        let unit = move |tx: &mut Tx<'_>| {
+        let create = move |tx: &mut Tx<'_>, decision: &Decision<()>| {
             let account = hold_live(tx, &by, account)?;
             // Whatever else it said, it would bind one.
             if kernel.settings.acme.single_use && terms.max_bindings.is_some_and(|most| most > 1) {
@@ -76,10 +76,15 @@ impl Credentials {
             tx.insert_credential(&credential, &sealed)?;
             let detail = json!({"account": account.id.to_string(), "after": describe(&credential)});
             kernel.audit(tx, &by, Action::EabCredentialCreate, credential.kid, &detail)?;
-            let profiles = usable_profiles(&kernel.settings, tx, account.id)?;
+            let policies = decision.policies(tx, account.reseller, account.id)?;
+            let profiles = policies.usable_profiles(&kernel.settings);
             Ok(CreatedCredential { credential, account, hmac_key, profiles })
         };
-        self.kernel.write_once(caller, once, unit).await
+        let (kernel, reseller) = (self.kernel.clone(), caller.reseller);
+        let unit = move |tx: &mut Tx<'_>, decision: &Decision<()>| {
+            kernel.do_once(tx, reseller, once.as_ref(), |tx| create(tx, decision))
+        };
+        self.kernel.write_decided(&PolicyEvaluation::none(), unit).await
     }
 
     pub async fn show(&self, caller: &Caller, kid: Kid) -> Result<CredentialDetails, ServiceError> {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use chancery_domain::policy::Request;
-use chancery_domain::{Account, Attempt, CaaReport, ChallengeType, Identifier, Problem, ProfileName, Scope};
+use chancery_domain::policy::{Request, Violations};
+use chancery_domain::{Account, Attempt, CaaReport, ChallengeType, Identifier, Problem, Profile, ProfileName, Scope};
 use chancery_overload::Limit;
 use chancery_store::Tx;
 use tokio::time::Instant;
@@ -15,8 +15,8 @@ use crate::error::ServiceError;
 use crate::failures;
 use crate::few::few_at_a_time;
 use crate::kernel::Kernel;
-use crate::orders::rules;
-use crate::orders::{Reuse, Standing};
+use crate::orders::{Reuse, rules};
+use crate::policies::EffectivePolicies;
 
 /// Names that are looked at at a time, of one request.
 const AT_ONCE: usize = 4;
@@ -36,7 +36,7 @@ pub struct DiagnosisRequest {
 pub struct Diagnosis {
     pub name: Identifier,
     /// What the policies and the rules for names have against it.
-    pub objections: Vec<Problem>,
+    pub objections: Violations,
     /// What CAA says; nothing where nobody can look, and for a name that the rules object to.
     pub caa: Option<CaaReport>,
     /// What was seen of the web server; nothing for a wildcard either.
@@ -61,19 +61,22 @@ impl Diagnoses {
         caller.require(Scope::ReadCertificate)?;
         let DiagnosisRequest { names, profile, account } = request;
         let (kernel, reseller, asked) = (self.kernel.clone(), caller.reseller, names.clone());
-        let judge = move |tx: &mut Tx<'_>| {
+        let wanted = profile.clone();
+        let read = move |tx: &mut Tx<'_>| {
             let account = account.as_ref().map(|lookup| lookup.find(tx, reseller)).transpose()?;
             account.as_ref().map_or(Ok(()), Account::require_active)?;
-            judge(&kernel, tx, profile.as_ref(), account.as_ref(), &asked)
+            let profile = profile_of(&kernel, wanted.as_ref())?;
+            account.map(|account| Customer::read(&kernel, tx, account, profile, &asked)).transpose()
         };
-        let judged = self.kernel.store.read(judge).await?;
+        let customer = self.kernel.store.read(read).await?;
+        let judged = judge(&self.kernel, profile_of(&self.kernel, profile.as_ref())?, customer, &names);
         let whose = caller.reseller.to_string();
         let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
         let granted = self.kernel.limits.take_many(Limit::Diagnoses, &whose, count).await;
         if let Some(refused) = granted.filter(|decision| !decision.allowed()) {
             return Err(ServiceError::RateLimited(refused));
         }
-        let blank = |(name, objections): (Identifier, Vec<Problem>)| Diagnosis {
+        let blank = |(name, objections): (Identifier, Violations)| Diagnosis {
             name,
             objections,
             caa: None,
@@ -91,49 +94,71 @@ impl Diagnoses {
 }
 
 struct Judged {
-    objections: Vec<Vec<Problem>>,
+    objections: Vec<Violations>,
     /// Which of the names the rules for names object to, whoever would order.
     unfit: Vec<bool>,
     account_uri: String,
     methods: Vec<ChallengeType>,
 }
 
-fn judge(
-    kernel: &Kernel,
-    tx: &mut Tx<'_>,
-    profile: Option<&ProfileName>,
-    account: Option<&Account>,
-    names: &[Identifier],
-) -> Result<Judged, ServiceError> {
-    let settings = &kernel.settings;
-    let profile = rules::profile(settings, profile.unwrap_or(&settings.default_profile))?;
-    let rules = settings.issuing.names_of(profile);
-    let standing = account.map(|account| Standing::of(tx, account.id)).transpose()?;
-    let full = match (account, &standing) {
-        (Some(account), Some(standing)) => standing.full_quotas(tx, settings, account.id, kernel.now())?,
-        _ => Vec::new(),
-    };
+/// The customer whose policies are asked, and what prevents its orders.
+struct Customer {
+    account: Account,
+    policies: Arc<EffectivePolicies>,
+    exhausted: Violations,
+    /// For each name the pause of new orders for it, if there is one.
+    paused: Vec<Violations>,
+}
+
+impl Customer {
+    fn read(
+        kernel: &Kernel,
+        tx: &mut Tx<'_>,
+        account: Account,
+        profile: &Profile,
+        names: &[Identifier],
+    ) -> Result<Self, ServiceError> {
+        let now = kernel.now();
+        let policies = kernel.policies.read(tx, account.reseller, account.id)?;
+        let exhausted = policies.exhausted_quotas(tx, account.id, now)?;
+        let reuse = Reuse { settings: &kernel.settings, account: account.id, acme: None, profile, now };
+        let paused =
+            names.iter().map(|name| failures::paused(kernel, tx, &reuse, &policies, std::slice::from_ref(name)));
+        let paused = paused.collect::<Result<_, _>>()?;
+        Ok(Self { account, policies, exhausted, paused })
+    }
+
+    /// What prevents an order for the name at this position of the request, ordered by itself.
+    fn objections(&self, profile: &Profile, place: usize, name: &Identifier) -> Violations {
+        let mut objections = self.policies.evaluate(&Request::of(profile, std::slice::from_ref(name))).violations;
+        objections.append(self.exhausted.clone());
+        self.paused.get(place).cloned().into_iter().for_each(|paused| objections.append(paused));
+        for problem in objections.described_mut().iter_mut().filter(|problem| problem.name.is_some()) {
+            problem.name = Some(place);
+            problem.field = format!("identifiers[{place}]");
+        }
+        objections
+    }
+}
+
+fn profile_of<'k>(kernel: &'k Kernel, name: Option<&ProfileName>) -> Result<&'k Profile, ServiceError> {
+    rules::profile(&kernel.settings, name.unwrap_or(&kernel.settings.default_profile))
+}
+
+fn judge(kernel: &Kernel, profile: &Profile, customer: Option<Customer>, names: &[Identifier]) -> Judged {
+    let issuing = &kernel.settings.issuing;
+    let rules = issuing.names_of(profile);
     let (mut objections, mut unfit) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
     for (place, name) in names.iter().enumerate() {
-        let one = std::slice::from_ref(name);
-        // It was judged by itself, and is one of several.
-        let placed = |problem: Problem| match problem.name {
-            Some(_) => Problem { name: Some(place), field: format!("identifiers[{place}]"), ..problem },
-            None => problem,
-        };
-        let problem = |problem: &dyn std::fmt::Display| Problem::new("name", "not_acceptable", problem);
-        let mut found: Vec<_> = rules.problems(one).iter().map(|each| problem(each)).collect();
-        unfit.push(!found.is_empty());
-        if let (Some(account), Some(standing)) = (account, &standing) {
-            found.extend(standing.verdict(settings, &Request::of(profile, one)).violations.into_iter().map(placed));
-            found.extend(full.iter().cloned());
-            let reuse = Reuse { settings, account: account.id, acme: None, profile, now: kernel.now() };
-            found.extend(failures::paused(kernel, tx, &reuse, standing, one)?.into_iter().map(placed));
-        }
+        let problems = rules.problems(std::slice::from_ref(name));
+        unfit.push(!problems.is_empty());
+        let mut found: Violations =
+            problems.iter().map(|problem| Problem::new("name", "not_acceptable", problem)).collect();
+        customer.iter().for_each(|customer| found.append(customer.objections(profile, place, name)));
         objections.push(found);
     }
-    let account_uri = account.map(|account| settings.issuing.account_uri(account.id)).unwrap_or_default();
-    Ok(Judged { objections, unfit, account_uri, methods: profile.challenge_types.clone() })
+    let account_uri = customer.map(|customer| issuing.account_uri(customer.account.id)).unwrap_or_default();
+    Judged { objections, unfit, account_uri, methods: profile.challenge_types.clone() }
 }
 
 /// Looks at every name, few at a time, until the patience ends.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use chancery_domain::{
     AccountError, AcmeAccountError, AuthorizationError, ChallengeState, Identifier, Kid, OrderError, PauseId, Problem,
-    Problems, Scope, ValidationProblem, messages,
+    Problems, Scope, ValidationProblem, Violations,
 };
 use chancery_overload::{Decision, Limit};
 use chancery_store::StoreError;
@@ -59,10 +59,10 @@ pub enum ServiceError {
     AlreadyTried(Box<ChallengeDetails>),
     /// Policies refuse; each broken rule is told.
     #[error("{}", broken_rules(.0.len()))]
-    PolicyViolation(Vec<Problem>),
+    PolicyViolation(Violations),
     /// Quotas are used up.
-    #[error("{}", messages(.problems))]
-    QuotaExceeded { problems: Vec<Problem>, retry_after: u64 },
+    #[error("{}", .problems.messages())]
+    QuotaExceeded { problems: Violations, retry_after: u64 },
     /// Too many of something in too short a time.
     #[error("too many {}; try again in {} s", .0.limit.label(), .0.retry_seconds().unwrap_or(1))]
     RateLimited(Decision),

@@ -1,7 +1,7 @@
 //! Names whose validation fails again and again: held to a rate, and paused in the end.
 
 use chancery_domain::{
-    AccountId, Action, Authorization, Failure, Identifier, PauseId, Problem, ProblemKind, ValidationProblem,
+    AccountId, Action, Authorization, Failure, Identifier, PauseId, Problem, ProblemKind, ValidationProblem, Violations,
 };
 use chancery_overload::Limit;
 use chancery_store::{FailuresInRow, Tx};
@@ -9,8 +9,9 @@ use serde_json::json;
 
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
-use crate::orders::{Reuse, Standing};
+use crate::orders::Reuse;
 use crate::pauses::{IN_A_ROW, describe};
+use crate::policies::EffectivePolicies;
 
 /// That nothing stands against validating what these authorizations still have to show.
 pub(crate) fn require_worth_trying(kernel: &Kernel, authorizations: &[Authorization]) -> Result<(), ServiceError> {
@@ -40,16 +41,18 @@ pub(crate) fn paused(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     reuse: &Reuse<'_>,
-    standing: &Standing,
+    policies: &EffectivePolicies,
     names: &[Identifier],
-) -> Result<Vec<Problem>, ServiceError> {
-    let mut paused = Vec::new();
+) -> Result<Violations, ServiceError> {
+    let mut paused = Violations::default();
     for (place, name) in names.iter().enumerate() {
         if let Some(pause) = kernel.pauses.of(reuse.account, name)
-            && !reuse.has_shown(tx, standing, name)?
+            && !reuse.has_shown(tx, policies, name)?
         {
-            let message = format!("new orders for {name} are paused until {pause} is lifted");
-            paused.push(Problem::of_name(place, "paused", message));
+            paused.add("paused", || {
+                let message = format!("new orders for {name} are paused until {pause} is lifted");
+                Problem::of_name(place, "paused", message)
+            });
         }
     }
     Ok(paused)

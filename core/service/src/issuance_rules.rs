@@ -6,7 +6,7 @@ use std::time::Duration;
 use chancery_domain::{
     Account, AccountError, AccountId, AcmeAccount, AcmeAccountId, Authorization, EabCredential, EvidenceRules,
     IssuerId, Kid, Order, OrderId, Problem, ProblemKind, ProofError, Reseller, ResellerId, Timestamp,
-    ValidationProblem,
+    ValidationProblem, Violations,
 };
 use chancery_pki::{CertificateRequest, Draft};
 use chancery_store::{Bar, Party, StoreError, Tx};
@@ -105,7 +105,7 @@ pub(crate) fn require_short(stored: &Draft, most_days: u32) -> Result<(), Servic
     let (first, last) = (Timestamp::from_secs(validity.not_before()), Timestamp::from_secs(validity.not_after()));
     if days_between(first, last) > most_days {
         let detail = format!("the policies allow {most_days} days by now; order again");
-        return Err(ServiceError::PolicyViolation(vec![Problem::new("validity_days", "max_validity_days", detail)]));
+        return Err(ServiceError::PolicyViolation(Problem::new("validity_days", "max_validity_days", detail).into()));
     }
     Ok(())
 }
@@ -183,13 +183,22 @@ pub(crate) fn as_problem(error: &ServiceError) -> Option<ValidationProblem> {
         | ServiceError::IdempotencyKeyReused => return None,
     };
     let detail = match error {
-        ServiceError::PolicyViolation(problems) => problems.iter().map(broken_rule).collect::<Vec<_>>().join("; "),
+        ServiceError::PolicyViolation(violations) => broken_rules(violations),
         ServiceError::Internal(_) => {
             "the service could not issue the certificate; the operator has been told".to_owned()
         }
         other => other.to_string(),
     };
     Some(ValidationProblem { kind, detail })
+}
+
+/// Violations as one text, where a list of them has no place.
+fn broken_rules(violations: &Violations) -> String {
+    let mut texts: Vec<_> = violations.described().iter().map(broken_rule).collect();
+    if violations.omitted() > 0 {
+        texts.push(format!("and {} more", violations.omitted()));
+    }
+    texts.join("; ")
 }
 
 /// What is told of a rule where there is no list to tell it in: which one, and whose.

@@ -21,6 +21,7 @@ use crate::cursor::Cursors;
 use crate::error::ServiceError;
 use crate::open_orders::OpenOrders;
 use crate::pauses::KnownPauses;
+use crate::policies::PolicyCache;
 use crate::rate_rules::RateRules;
 use crate::settings::Settings;
 use crate::shared_buckets::DatabaseBuckets;
@@ -54,6 +55,7 @@ pub struct Kernel {
     pub(crate) limits: RateLimits,
     pub(crate) rates: RateRules,
     pub(crate) pauses: KnownPauses,
+    pub(crate) policies: PolicyCache,
     pub(crate) open_orders: OpenOrders,
     /// Who waits in this process for an order to end, and for a challenge to be decided.
     pub(crate) ended: Waiting<OrderId>,
@@ -104,6 +106,7 @@ impl Kernel {
         let (refusals, unwritten) = mpsc::channel(UNWRITTEN);
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let list_permits = FairPermits::for_list_reads(store.connections(), cores);
+        let policies = PolicyCache::new(&settings);
         let (settings, waiting) = (Arc::new(settings), Mutex::new(Some(receiver)));
         Ok(Arc::new(Self {
             store,
@@ -119,6 +122,7 @@ impl Kernel {
             rates: RateRules::new(limits.clone()),
             limits,
             pauses: KnownPauses::default(),
+            policies,
             open_orders: OpenOrders::default(),
             ended: Waiting::default(),
             decided: Waiting::default(),

@@ -1,10 +1,22 @@
 //! Issuance policies: kept, and asked what they would say.
 
+mod cache;
+mod decision;
+mod effective;
+mod fair_cache;
+mod methods;
+mod quota;
+
 use std::sync::Arc;
 
-use chancery_domain::policy::{Request, Verdict};
+pub(crate) use self::cache::{PolicyCache, Subject};
+pub(crate) use self::decision::{Decision, PolicyEvaluation};
+pub(crate) use self::effective::{EffectivePolicies, require_none};
+pub(crate) use self::methods::{has_room, too_long};
+
+use chancery_domain::policy::{Request, Verdict, Violations};
 use chancery_domain::{
-    AccountId, Action, ChallengeType, Description, GroupId, Identifier, KeyType, Name, Policy, PolicyId, PolicyRules,
+    Action, ChallengeType, Description, GroupId, Identifier, KeyType, Name, Policy, PolicyId, PolicyRules, Profile,
     ProfileName, Scope,
 };
 use chancery_store::Tx;
@@ -18,8 +30,7 @@ use crate::error::{Cap, Noun, ServiceError};
 use crate::failures;
 use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
-use crate::orders::{Reuse, Standing, rules};
-use crate::settings::Settings;
+use crate::orders::{Reuse, rules};
 
 /// What a policy is to be.
 #[derive(Clone, Debug)]
@@ -209,67 +220,79 @@ impl Policies {
     pub async fn evaluate(&self, caller: &Caller, request: EvaluationRequest) -> Result<Evaluation, ServiceError> {
         caller.require(Scope::ReadAccount)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
-        self.kernel
-            .store
-            .read(move |tx| {
-                let settings = &kernel.settings;
-                let find = |tx: &mut Tx<'_>, lookup: &AccountLookup| {
-                    let account = lookup.find(tx, caller.reseller)?;
-                    account.require_active()?;
-                    Ok::<_, ServiceError>(account.id)
-                };
-                let (standing, account) = match &request.judges {
-                    Judges::AllOf(lookup) => {
-                        let account = find(tx, lookup)?;
-                        (Standing::of(tx, account)?, Some(account))
-                    }
-                    Judges::One(policy, lookup) => {
-                        let policy = details(tx, &caller, *policy)?.policy;
-                        (Standing::alone(policy), lookup.as_ref().map(|lookup| find(tx, lookup)).transpose()?)
-                    }
-                };
-                let name = request.profile.as_ref().unwrap_or(&settings.default_profile);
-                let profile = rules::profile(settings, name)?;
-                let asked = Request {
-                    profile,
-                    identifiers: &request.identifiers,
-                    key_type: request.key_type,
-                    challenge_type: request.challenge_type,
-                    validity_days: request.validity_days,
-                };
-                let mut verdict = match account {
-                    Some(account) => standing.foretell(tx, settings, account, &asked, kernel.now())?,
-                    None => standing.verdict(settings, &asked),
-                };
-                verdict.violations.extend(standing.too_long(settings, &asked));
-                verdict.violations.extend(standing.without_keys(settings, &asked));
-                if let Some(account) = account {
-                    let reuse = Reuse { settings, account, acme: None, profile, now: kernel.now() };
-                    let paused = failures::paused(&kernel, tx, &reuse, &standing, asked.identifiers)?;
-                    verdict.violations.extend(paused);
-                }
-                let applied = standing.applied(settings);
-                let applied = applied.iter().map(|policy| (policy.id, policy.name.clone())).collect();
-                Ok(Evaluation { verdict, profile: name.clone(), applied })
-            })
-            .await
+        let request = Arc::new(request);
+        let asked = request.clone();
+        let facts = self.kernel.store.read(move |tx| Facts::read(&kernel, tx, &caller, &asked)).await?;
+        // After the transaction, since it can take some milliseconds.
+        let Facts { policies, exhausted, paused } = facts;
+        let profile = request.profile(&self.kernel)?;
+        let asked = request.about(profile);
+        let mut verdict = policies.evaluate(&asked);
+        verdict.violations.append(exhausted);
+        verdict.violations.append(policies.names_too_long(&asked));
+        verdict.violations.append(policies.without_key_type(&asked));
+        verdict.violations.append(paused);
+        let applied = policies.iter().map(|policy| (policy.id, policy.name.clone())).collect();
+        Ok(Evaluation { verdict, profile: profile.name.clone(), applied })
     }
 }
 
-/// The operator's profiles that none of the account's policies rules out.
-pub(crate) fn usable_profiles(
-    settings: &Settings,
-    tx: &mut Tx<'_>,
-    account: AccountId,
-) -> Result<Vec<ProfileName>, ServiceError> {
-    let policies = tx.policies_of_account(account)?;
-    let mut applied: Vec<_> = policies.iter().map(|policy| &policy.rules).collect();
-    if applied.is_empty() {
-        applied.push(&settings.default_policy);
+impl EvaluationRequest {
+    fn profile<'k>(&self, kernel: &'k Kernel) -> Result<&'k Profile, ServiceError> {
+        rules::profile(&kernel.settings, self.profile.as_ref().unwrap_or(&kernel.settings.default_profile))
     }
-    let permits = |rules: &PolicyRules, name| rules.allowed_profiles.as_ref().is_none_or(|names| names.contains(name));
-    let names = settings.profiles.iter().map(|profile| &profile.name);
-    Ok(names.filter(|name| applied.iter().all(|rules| permits(rules, name))).cloned().collect())
+
+    fn about<'a>(&'a self, profile: &'a Profile) -> Request<'a> {
+        Request {
+            profile,
+            identifiers: &self.identifiers,
+            key_type: self.key_type,
+            challenge_type: self.challenge_type,
+            validity_days: self.validity_days,
+        }
+    }
+}
+
+/// What the database contributes to an evaluation.
+struct Facts {
+    policies: Arc<EffectivePolicies>,
+    exhausted: Violations,
+    paused: Violations,
+}
+
+impl Facts {
+    fn read(
+        kernel: &Kernel,
+        tx: &mut Tx<'_>,
+        caller: &Caller,
+        request: &EvaluationRequest,
+    ) -> Result<Self, ServiceError> {
+        let now = kernel.now();
+        let find = |tx: &mut Tx<'_>, lookup: &AccountLookup| {
+            let account = lookup.find(tx, caller.reseller)?;
+            account.require_active()?;
+            Ok::<_, ServiceError>(account.id)
+        };
+        let (policies, account) = match &request.judges {
+            Judges::AllOf(lookup) => {
+                let account = find(tx, lookup)?;
+                (kernel.policies.read(tx, caller.reseller, account)?, Some(account))
+            }
+            Judges::One(policy, lookup) => {
+                let policy = details(tx, caller, *policy)?.policy;
+                let account = lookup.as_ref().map(|lookup| find(tx, lookup)).transpose()?;
+                (Arc::new(EffectivePolicies::only(policy.into())), account)
+            }
+        };
+        let profile = request.profile(kernel)?;
+        let Some(account) = account else {
+            return Ok(Self { policies, exhausted: Violations::default(), paused: Violations::default() });
+        };
+        let exhausted = policies.exhausted_quotas(tx, account, now)?;
+        let reuse = Reuse { settings: &kernel.settings, account, acme: None, profile, now };
+        let paused = failures::paused(kernel, tx, &reuse, &policies, &request.identifiers)?;
+        Ok(Self { policies, exhausted, paused })
+    }
 }
 
 /// The policy, for this unit of work alone.

@@ -31,10 +31,10 @@ impl<'a> Asked<'a> {
 
     /// What is written down of an error, if it is such a refusal.
     fn refused(&self, error: &ServiceError) -> Option<Value> {
-        let (problems, retry_after) = if let ServiceError::PolicyViolation(problems) = error {
-            (problems.as_slice(), None)
+        let (violations, retry_after) = if let ServiceError::PolicyViolation(violations) = error {
+            (violations, None)
         } else if let ServiceError::QuotaExceeded { problems, retry_after } = error {
-            (problems.as_slice(), Some(*retry_after))
+            (problems, Some(*retry_after))
         } else {
             return None;
         };
@@ -43,7 +43,8 @@ impl<'a> Asked<'a> {
             "order": self.order.map(|order| order.to_string()),
             "profile": self.profile.as_str(),
             "names": self.names.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "problems": problems.iter().map(describe).collect::<Vec<_>>(),
+            "problems": violations.described().iter().map(describe).collect::<Vec<_>>(),
+            "omittedProblems": Some(violations.omitted()).filter(|omitted| *omitted > 0),
             "retryAfter": retry_after,
         }))
     }

@@ -243,8 +243,11 @@ fn problem_of(error: &ServiceError) -> Option<&'static str> {
 
 /// All that is wrong, where an error has a list of it.
 fn sentence(error: &ServiceError) -> String {
-    let (ServiceError::PolicyViolation(problems) | ServiceError::OrderNotReady(problems)) = error else {
-        return error.to_string();
-    };
-    messages(problems)
+    if let ServiceError::PolicyViolation(violations) = error {
+        return violations.messages();
+    }
+    if let ServiceError::OrderNotReady(problems) = error {
+        return messages(problems);
+    }
+    error.to_string()
 }

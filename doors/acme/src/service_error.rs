@@ -44,7 +44,7 @@ impl Problem {
             }
             ServiceError::Authorization(_) | ServiceError::AlreadyTried(_) => Self::malformed(message),
             ServiceError::PolicyViolation(violations) => {
-                Self::new(ProblemType::RejectedIdentifier, StatusCode::FORBIDDEN, messages(&violations))
+                Self::new(ProblemType::RejectedIdentifier, StatusCode::FORBIDDEN, violations.messages())
             }
             ServiceError::QuotaExceeded { retry_after, .. } => {
                 Self::new(ProblemType::RateLimited, StatusCode::TOO_MANY_REQUESTS, message).retry_after(retry_after)

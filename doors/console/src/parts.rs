@@ -130,9 +130,15 @@ impl Complaints {
     pub(crate) fn of(error: ServiceError) -> Result<Self, ServiceError> {
         let of_field = |field: &str, error: &ServiceError| Self(vec![(field.to_owned(), sentence(&error.to_string()))]);
         match error {
-            ServiceError::Invalid(Problems(problems))
-            | ServiceError::PolicyViolation(problems)
-            | ServiceError::QuotaExceeded { problems, .. } => Ok(Self::from_problems(problems)),
+            ServiceError::Invalid(Problems(problems)) => Ok(Self::from_problems(problems)),
+            ServiceError::PolicyViolation(violations) | ServiceError::QuotaExceeded { problems: violations, .. } => {
+                let (described, omitted) = violations.into_parts();
+                let mut complaints = Self::from_problems(described);
+                if omitted > 0 {
+                    complaints.0.push(("violations".to_owned(), format!("And {omitted} more.")));
+                }
+                Ok(complaints)
+            }
             ServiceError::NameInUse(..) => Ok(of_field("name", &error)),
             ServiceError::AccountInUse { email: Some(_), .. } => Ok(of_field("email", &error)),
             ServiceError::AccountInUse { email: None, .. } | ServiceError::OrderExternalIdInUse(_) => {

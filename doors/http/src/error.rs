@@ -31,7 +31,7 @@ pub struct RefusedBy(pub Limit);
 
 #[derive(Debug, Clone)]
 enum Refusal {
-    Json { code: ErrorCode, message: String, errors: Vec<FieldProblem>, extra: Map<String, Value> },
+    Json { code: ErrorCode, message: String, errors: Vec<FieldProblem>, omitted: usize, extra: Map<String, Value> },
     Text(String),
 }
 
@@ -39,7 +39,7 @@ impl ApiError {
     /// A refusal with a body that programs can read. For 401 and 403 use [`ApiError::unauthorized`] and
     /// [`ApiError::forbidden`].
     pub fn new(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Self {
-        let body = Refusal::Json { code, message: message.into(), errors: Vec::new(), extra: Map::new() };
+        let body = Refusal::Json { code, message: message.into(), errors: Vec::new(), omitted: 0, extra: Map::new() };
         Self { status, headers: HeaderMap::new(), body, limit: None }
     }
 
@@ -141,6 +141,15 @@ impl ApiError {
         self
     }
 
+    /// Says how many problems there are beyond those in `errors`.
+    pub fn with_omitted(mut self, count: usize) -> Self {
+        match &mut self.body {
+            Refusal::Json { omitted, .. } => *omitted += count,
+            Refusal::Text(_) => {}
+        }
+        self
+    }
+
     /// The problems it lists.
     pub fn errors(&self) -> &[FieldProblem] {
         match &self.body {
@@ -208,11 +217,18 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let note = self.note();
         let (content_type, body) = match self.body {
-            Refusal::Json { code, message, errors, extra } => {
+            Refusal::Json { code, message, errors, omitted, extra } => {
                 let request_id = RequestId::current().map(|id| id.to_string()).unwrap_or_default();
-                let limit = self.limit.map(|limit| limit.as_str().to_owned());
-                let body =
-                    ErrorResponse { status: self.status.as_u16(), code, message, request_id, errors, limit, extra };
+                let body = ErrorResponse {
+                    status: self.status.as_u16(),
+                    code,
+                    message,
+                    request_id,
+                    errors,
+                    omitted_errors: omitted,
+                    limit: self.limit.map(|limit| limit.as_str().to_owned()),
+                    extra,
+                };
                 (JSON, serde_json::to_vec(&body).expect("strings, numbers and JSON values can be written as JSON"))
             }
             Refusal::Text(text) => (PLAIN_TEXT, text.into_bytes()),
@@ -244,6 +260,7 @@ mod tests {
     async fn a_refusal_carries_its_problems_its_further_members_and_the_request_id() {
         let error = ApiError::gone(ErrorCode::OrderNotFound, "It expired.")
             .with_errors(vec![FieldProblem::new("a", "b", "c")])
+            .with_omitted(2)
             .with_extra("order", json!({"lookup": "ord_1"}));
         let id = RequestId::parse("r7").unwrap();
         let (status, headers, body) = id.scope(parts(error)).await;
@@ -252,7 +269,7 @@ mod tests {
         assert_eq!(
             serde_json::from_str::<Value>(&body).unwrap(),
             json!({"status": 410, "code": "order_not_found", "message": "It expired.", "requestId": "r7",
-                   "errors": [{"field": "a", "code": "b", "message": "c"}], "order": {"lookup": "ord_1"}})
+                   "errors": [{"field": "a", "code": "b", "message": "c"}], "omittedErrors": 2, "order": {"lookup": "ord_1"}})
         );
     }
 

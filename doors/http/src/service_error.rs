@@ -1,6 +1,6 @@
 //! The words of the reseller API for what the use cases refuse.
 
-use chancery_domain::{AccountError, Identifier, OrderError, PauseId, Problem, Problems};
+use chancery_domain::{AccountError, Identifier, OrderError, PauseId, Problem, Problems, Violations};
 use chancery_overload::Decision;
 use chancery_service::{Cap, Noun, ServiceError, StoreError};
 use chancery_wire::{ErrorCode, FieldProblem};
@@ -47,11 +47,11 @@ impl ApiError {
                 .with_errors(problems.into_iter().map(problem).collect()),
             ServiceError::Authorization(_) => Self::gone(ErrorCode::AuthorizationGone, message),
             ServiceError::AlreadyTried(_) => Self::gone(ErrorCode::AuthorizationGone, message),
-            ServiceError::PolicyViolation(problems) => Self::bad_request(ErrorCode::PolicyViolation, message)
-                .with_errors(problems.into_iter().map(problem).collect()),
+            ServiceError::PolicyViolation(violations) => {
+                with_violations(Self::bad_request(ErrorCode::PolicyViolation, message), violations)
+            }
             ServiceError::QuotaExceeded { problems, retry_after } => {
-                Self::too_many(ErrorCode::QuotaExceeded, message, retry_after)
-                    .with_errors(problems.into_iter().map(problem).collect())
+                with_violations(Self::too_many(ErrorCode::QuotaExceeded, message, retry_after), problems)
             }
             ServiceError::RateLimited(decision) => refused(&decision),
             ServiceError::Failing { names, last } => {
@@ -89,11 +89,17 @@ impl ApiError {
     }
 }
 
-/// Tells a bounded number of problems: a list of a thousand entries can have one in each.
+/// Lists a bounded number of problems: a list of a thousand entries can have one in each.
 fn invalid(mut problems: Problems) -> ApiError {
+    let omitted = problems.0.len().saturating_sub(MAX_PROBLEMS);
     problems.0.truncate(MAX_PROBLEMS);
     let message = format!("the request is not valid: {problems}");
-    ApiError::invalid(message, problems.0.into_iter().map(problem).collect())
+    ApiError::invalid(message, problems.0.into_iter().map(problem).collect()).with_omitted(omitted)
+}
+
+fn with_violations(error: ApiError, violations: Violations) -> ApiError {
+    let (described, omitted) = violations.into_parts();
+    error.with_errors(described.into_iter().map(problem).collect()).with_omitted(omitted)
 }
 
 /// One problem of the input, as it stands in a body.

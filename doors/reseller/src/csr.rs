@@ -48,7 +48,11 @@ async fn validate(
     if problems.is_empty() {
         return Ok(plain(StatusCode::OK, "The CSR is valid.".to_owned()));
     }
-    let lines: Vec<_> = problems.iter().map(|problem| format!("{}: {}", problem.code, problem.message)).collect();
+    let (described, omitted) = problems.into_parts();
+    let mut lines: Vec<_> = described.iter().map(|problem| format!("{}: {}", problem.code, problem.message)).collect();
+    if omitted > 0 {
+        lines.push(format!("and {omitted} more"));
+    }
     Ok(plain(StatusCode::BAD_REQUEST, lines.join("\n")))
 }
 

@@ -65,8 +65,9 @@ fn view(found: Diagnosis) -> wire::Diagnosis {
         && !out_of_time
         && caa.as_ref().is_none_or(|caa| caa.allowed)
         && http.as_ref().is_none_or(|http| http.reachable);
-    let violations = objections.into_iter().map(problem).collect();
-    wire::Diagnosis { name: name.to_string(), clear, violations, caa, http, dnssec, out_of_time }
+    let (violations, omitted_violations) = objections.into_parts();
+    let violations = violations.into_iter().map(problem).collect();
+    wire::Diagnosis { name: name.to_string(), clear, violations, omitted_violations, caa, http, dnssec, out_of_time }
 }
 
 fn view_caa(seen: CaaReport) -> wire::CaaFinding {

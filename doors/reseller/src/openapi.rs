@@ -166,6 +166,7 @@ fn json(status: u16, code: ErrorCode, description: &str) -> ResponseBuilder {
         request_id: "0d8f1c4e-6a1b-4c3d-9e2f-7a5b3c1d9e8f".to_owned(),
         limit: None,
         errors: Vec::new(),
+        omitted_errors: 0,
         extra: serde_json::Map::new(),
     };
     let content = ContentBuilder::new()

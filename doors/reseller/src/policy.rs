@@ -122,12 +122,15 @@ async fn evaluate(
     let applied = applied
         .into_iter()
         .map(|(id, name)| wire::AppliedPolicy { lookup: id.map(|id| id.to_string()), name: name.to_string() });
+    let allowed = verdict.violations.is_empty();
+    let (violations, omitted_violations) = verdict.violations.into_parts();
     Ok(Json(wire::PolicyEvaluation {
-        allowed: verdict.violations.is_empty(),
+        allowed,
         profile: profile.to_string(),
         validity_days: verdict.validity_days,
         policies: applied.collect(),
-        violations: verdict.violations.into_iter().map(problem).collect(),
+        violations: violations.into_iter().map(problem).collect(),
+        omitted_violations,
     }))
 }
 

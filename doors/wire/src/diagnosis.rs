@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::error::FieldProblem;
+use crate::error::{FieldProblem, is_zero};
 use crate::policy::IdentifierInput;
 
 /// Asks what would happen to names, without ordering.
@@ -40,6 +40,9 @@ pub struct Diagnosis {
     pub clear: bool,
     /// What the rules for names and the policies of the account have against it.
     pub violations: Vec<FieldProblem>,
+    /// The number of further violations that are not listed: there are 32 entries at most. Left out if all are listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omitted_violations: usize,
     /// What CAA records say; left out where nobody can look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]

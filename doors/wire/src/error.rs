@@ -21,6 +21,10 @@ pub struct ErrorResponse {
     /// Every problem that was found in the request; left out when there is none to name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldProblem>,
+    /// The number of further problems that `errors` does not list: it has 32 entries at most. Left out if it lists all.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schema(example = 118)]
+    pub omitted_errors: usize,
     /// The limit that refused the request, if one did: a name from the page on limits. Every 429, every 503 for load and every
     /// refusal by a cap has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,6 +33,10 @@ pub struct ErrorResponse {
     /// Further members that some refusals carry, such as `order` or `challenge`.
     #[serde(flatten)]
     pub extra: serde_json::Map<String, serde_json::Value>,
+}
+
+pub(crate) fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// One problem, at one place of the request.
@@ -221,6 +229,7 @@ mod tests {
             message: "Gone.".into(),
             request_id: "r1".into(),
             errors: vec![],
+            omitted_errors: 0,
             limit: None,
             extra: Default::default(),
         };
@@ -230,8 +239,9 @@ mod tests {
         );
         body.extra.insert("order".into(), json!({"lookup": "ord_1"}));
         body.errors.push(FieldProblem::new("csr", "weak_key", "Too weak."));
+        body.omitted_errors = 7;
         let value = serde_json::to_value(&body).unwrap();
-        assert_eq!(value["order"]["lookup"], "ord_1");
+        assert_eq!((&value["order"]["lookup"], &value["omittedErrors"]), (&json!("ord_1"), &json!(7)));
         assert_eq!(value["errors"], json!([{"field": "csr", "code": "weak_key", "message": "Too weak."}]));
         assert_eq!(serde_json::from_value::<ErrorResponse>(value).unwrap(), body);
     }

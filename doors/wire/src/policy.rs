@@ -7,7 +7,7 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use crate::error::FieldProblem;
+use crate::error::{FieldProblem, is_zero};
 use crate::list::{NamedReference, list};
 
 /// Writes the request and the record from one list of rules, so that none is in one and not in the other.
@@ -200,6 +200,9 @@ pub struct PolicyEvaluation {
     pub policies: Vec<AppliedPolicy>,
     /// Every broken rule.
     pub violations: Vec<FieldProblem>,
+    /// The number of further violations that are not listed: there are 32 entries at most. Left out if all are listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omitted_violations: usize,
 }
 
 /// A policy that was asked; the operator's default policy has no lookup.

@@ -107,5 +107,8 @@ fn api_text(status: StatusCode, body: &ErrorResponse) -> String {
         // Writing to a string does not fail.
         let _ = write!(text, "; {}: {} ({})", problem.field, problem.message, problem.code);
     }
+    if body.omitted_errors > 0 {
+        let _ = write!(text, "; and {} more", body.omitted_errors);
+    }
     text
 }

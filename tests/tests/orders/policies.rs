@@ -9,7 +9,7 @@ use crate::common::{certificate_path, challenge_paths, finalize_path, finalized,
 const DAY: i64 = 86_400;
 
 /// A group with the account in it and a policy with these rules; the policy's lookup.
-async fn under(tenant: &Tenant, account: &str, name: &str, rules: Value) -> String {
+pub(crate) async fn under(tenant: &Tenant, account: &str, name: &str, rules: Value) -> String {
     let policy = tenant.make_policy(name, rules).await;
     let group = tenant.make_group(name).await;
     tenant.add_members(&group, &[account.to_owned()]).await.expect(200);

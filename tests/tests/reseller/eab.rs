@@ -3,9 +3,6 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use chancery_domain::{AcmeAccount, AcmeAccountId, AcmeAccountState, EabCredential, PageRequest, Timestamp};
-use chancery_store::{StoreError, Tx};
-use chancery_testkit::SeededEntropy;
 use chancery_tests::{at_once, count, lookup, on_both_databases};
 use serde_json::{Value, json};
 
@@ -13,25 +10,6 @@ use crate::common::{each, problems, unnamed};
 
 const CREDENTIALS: &str = "/v1/account/1/eab-credential";
 
-/// One of many ACME accounts that a credential has bound.
-fn bound(credential: &EabCredential, number: u64, now: Timestamp) -> AcmeAccount {
-    let name = format!("{} {number}", credential.kid);
-    let entropy = SeededEntropy::new(1000 * u64::try_from(credential.number.0).unwrap() + number);
-    AcmeAccount {
-        id: AcmeAccountId::new(now, &entropy),
-        reseller: credential.reseller,
-        account: credential.account,
-        kid: credential.kid,
-        jwk: "{}".to_owned(),
-        thumbprint: name,
-        contacts: Vec::new(),
-        terms_agreed_at: None,
-        state: AcmeAccountState::Active,
-        created_at: now,
-        updated_at: now,
-        version: 1,
-    }
-}
 
 on_both_databases! {
     async fn a_new_credential_tells_an_acme_client_all_it_needs(world: World) {

@@ -1,25 +1,20 @@
-use std::sync::LazyLock;
-
-use chancery_domain::{AccountId, Description, GroupId, Name, Page, PageRequest, Policy, PolicyId, ResellerId};
+use chancery_domain::{
+    AccountId, Description, GroupId, Name, Page, PageRequest, Policy, PolicyId, PolicyVersion, ResellerId,
+};
 
 use super::policy_rules::{policy_rules_json, read_rules};
-use super::{NEWEST_FIRST, OWN, qualified};
+use super::{NEWEST_FIRST, OWN, bounds, qualified};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;
 
 const COLUMNS: &str = "id, reseller_id, name, description, rules, created_at, updated_at, version";
 
-/// Each once, however many of the account's groups have it: rules can be long.
-static OF_ACCOUNT: LazyLock<String> = LazyLock::new(|| {
-    let columns = qualified("policies", COLUMNS);
-    format!(
-        "SELECT {columns} FROM (
-             SELECT DISTINCT group_policies.policy_id FROM group_members
-             JOIN group_policies ON group_policies.group_id = group_members.group_id WHERE group_members.account_id = ?1
-         ) AS own JOIN policies ON policies.id = own.policy_id"
-    )
-});
+/// Each policy once, through however many groups it applies. The rules, which can be long, are not read.
+const VERSIONS_OF_ACCOUNT: &str = "SELECT policies.id, policies.version, policies.updated_at FROM (
+        SELECT DISTINCT group_policies.policy_id FROM group_members
+        JOIN group_policies ON group_policies.group_id = group_members.group_id WHERE group_members.account_id = ?1
+    ) AS own JOIN policies ON policies.id = own.policy_id";
 
 impl Tx<'_> {
     /// Adds a policy; `false` when the name is taken.
@@ -91,12 +86,15 @@ impl Tx<'_> {
         self.query(sql, params![group], |row| Ok((row.parsed()?, row.through(Name::parse)?)))
     }
 
-    /// Every policy that applies to an account, through any of its groups, once each, by name. Every unit of work of an
-    /// order asks: most accounts are in no group, and then it is one look into an index.
-    pub fn policies_of_account(&mut self, account: AccountId) -> Result<Vec<Policy>, StoreError> {
-        let mut policies = self.query(&OF_ACCOUNT, params![account], read)?;
-        policies.sort_by(|one, other| (one.name.as_str(), one.id).cmp(&(other.name.as_str(), other.id)));
-        Ok(policies)
+    /// The versions of all policies that apply to an account, by id. Every transaction of an order reads them; most accounts are
+    /// in no group, and then it is one index lookup.
+    pub fn policy_versions(&mut self, account: AccountId) -> Result<Vec<PolicyVersion>, StoreError> {
+        let read = |row: &mut Columns<'_>| {
+            Ok(PolicyVersion { id: row.parsed()?, version: row.int()?, updated_at: row.time()? })
+        };
+        let mut versions = self.query(VERSIONS_OF_ACCOUNT, params![account], read)?;
+        versions.sort_unstable();
+        Ok(versions)
     }
 
     /// How long the rules of all policies of a reseller are together, in bytes.

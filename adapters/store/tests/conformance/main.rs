@@ -121,7 +121,7 @@ conformance! {
         saving_changes_what_may_change_and_nothing_else,
         a_stale_copy_cannot_be_saved,
         is_assigned_to_a_group_once,
-        an_account_has_each_policy_of_its_groups_once_by_name,
+        an_account_has_the_version_of_each_policy_of_its_groups_once,
         deleting_a_policy_takes_it_off_its_groups,
         assignments_of_a_deleted_policy_count_for_nothing,
     }

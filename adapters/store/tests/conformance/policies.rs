@@ -131,7 +131,7 @@ pub(crate) async fn is_assigned_to_a_group_once(db: Database) {
     assert_eq!(db.get(move |tx| tx.policies_of_group(group_id)).await, []);
 }
 
-pub(crate) async fn an_account_has_each_policy_of_its_groups_once_by_name(db: Database) {
+pub(crate) async fn an_account_has_the_version_of_each_policy_of_its_groups_once(db: Database) {
     let account = db.some_account().await;
     let reseller = account.reseller;
     let groups = [db.group(reseller).await.id, db.group(reseller).await.id];
@@ -152,7 +152,16 @@ pub(crate) async fn an_account_has_each_policy_of_its_groups_once_by_name(db: Da
         tx.assign_policy(strange, foreign.id, now)
     })
     .await;
-    assert_eq!(db.get(move |tx| tx.policies_of_account(member)).await, [a, b]);
+    let mut versions = [a.policy_version(), b.policy_version()];
+    versions.sort();
+    assert_eq!(db.get(move |tx| tx.policy_versions(member)).await, versions);
+    db.put(move |tx| {
+        tx.save_policy(&Policy { rules: PolicyRules { max_names: Some(1), ..a.rules.clone() }, ..a.clone() })
+    })
+    .await;
+    let changed = db.get(move |tx| tx.policy_versions(member)).await;
+    let differ: Vec<_> = changed.iter().zip(&versions).map(|(now, before)| now.version - before.version).collect();
+    assert_eq!(differ.iter().sum::<i64>(), 1, "the change of one policy changes its version alone");
 }
 
 pub(crate) async fn deleting_a_policy_takes_it_off_its_groups(db: Database) {

@@ -113,6 +113,9 @@ fn told(found: &Diagnosis) -> String {
     for problem in &found.violations {
         line("policy", &problem.message);
     }
+    if found.omitted_violations > 0 {
+        line("policy", &format!("and {} more", found.omitted_violations));
+    }
     if let Some(caa) = &found.caa {
         line(
             "CAA",

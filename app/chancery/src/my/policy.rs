@@ -188,5 +188,8 @@ fn told(judged: &PolicyEvaluation) -> String {
     for problem in &judged.violations {
         text.push_str(&format!("  {}\n", problem.message));
     }
+    if judged.omitted_violations > 0 {
+        text.push_str(&format!("  and {} more\n", judged.omitted_violations));
+    }
     text
 }

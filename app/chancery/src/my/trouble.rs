@@ -83,7 +83,10 @@ fn kind(status: StatusCode) -> Kind {
 fn said(body: &ErrorResponse) -> String {
     let message = body.message.trim_end_matches('.');
     let problems = body.errors.iter().filter(|problem| !message.contains(problem.message.as_str()));
-    let problems: Vec<_> = problems.map(|problem| format!("{}: {}", problem.field, problem.message)).collect();
+    let mut problems: Vec<_> = problems.map(|problem| format!("{}: {}", problem.field, problem.message)).collect();
+    if body.omitted_errors > 0 {
+        problems.push(format!("and {} more", body.omitted_errors));
+    }
     if problems.is_empty() { message.to_owned() } else { format!("{message}: {}", problems.join("; ")) }
 }
 

@@ -1,189 +1,148 @@
-//! What the policies say to one request. All of them must permit it; every broken rule is named.
+//! Evaluates a request against the policies that apply. All of them must permit it.
 
-use crate::id::PolicyId;
-use crate::identifier::{DnsName, Identifier};
+use super::names::Names;
+use super::{CompiledPolicy, CompiledRules, Violations};
+use crate::identifier::Identifier;
 use crate::kinds::{ChallengeType, KeyType};
 use crate::problem::Problem;
 use crate::profile::Profile;
-use crate::text::Name;
 
-use super::{DomainPattern, PolicyRules};
-
-/// The rule about keys, which is told as what is wrong with a CSR and not with its names.
+/// The rule about keys, whose violations are problems of a CSR and not of its names.
 pub const ALLOWED_KEY_TYPES: &str = "allowed_key_types";
-/// The rule about ways to show control of a name.
+/// The rule about validation methods.
 pub const ALLOWED_CHALLENGE_TYPES: &str = "allowed_challenge_types";
 
-/// What is asked for. What is not known yet (a key, a challenge) is not judged yet.
+/// What is asked for. Rules about a key or a challenge that is not known yet are not evaluated.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     pub profile: &'a Profile,
     pub identifiers: &'a [Identifier],
     pub key_type: Option<KeyType>,
     pub challenge_type: Option<ChallengeType>,
-    /// A validity that was asked for by name; without one the shortest limit applies silently.
+    /// The validity that is asked for. If it is omitted, the shortest limit applies.
     pub validity_days: Option<u32>,
 }
 
 impl<'a> Request<'a> {
-    /// Names, of which nothing else is known yet.
+    /// A request of which only the names are known.
     pub fn of(profile: &'a Profile, identifiers: &'a [Identifier]) -> Self {
         Self { profile, identifiers, key_type: None, challenge_type: None, validity_days: None }
     }
 }
 
-/// The rules of one policy, and whose they are; the operator's default policy has no id.
-#[derive(Clone, Debug)]
-pub struct Applied<'a> {
-    pub id: Option<PolicyId>,
-    pub name: &'a Name,
-    pub rules: &'a PolicyRules,
-}
-
-/// The answer: what is broken, and how long a certificate may live where nothing is.
+/// The result: the violations, and how long a certificate may live if there are none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    pub violations: Vec<Problem>,
+    pub violations: Violations,
     pub validity_days: u32,
-    /// How long the profile and the policies allow at most, whatever was asked for.
+    /// The longest validity that the profile and the policies allow, whatever was asked for.
     pub most_days: u32,
 }
 
-/// Judges a request by the profile and by every policy that applies.
-pub fn evaluate(request: &Request<'_>, policies: &[Applied<'_>]) -> Verdict {
-    let mut violations = by_profile(request);
-    violations.extend(unfit(request));
+/// Evaluates a request against its profile and every policy that applies.
+pub fn evaluate<'p>(request: &Request<'_>, policies: impl IntoIterator<Item = &'p CompiledPolicy>) -> Verdict {
+    let mut evaluation = Evaluation::new(request);
+    evaluation.check_profile();
+    evaluation.check_challenge_type();
+    let mut most_days = request.profile.validity_days;
     for policy in policies {
-        let broken = by_policy(request, policy.rules).into_iter().map(|mut problem| {
-            problem.message = format!("{} (policy {:?})", problem.message, policy.name.as_str());
-            problem.policy = policy.id.map(|id| id.to_string());
-            problem
+        evaluation.check(&policy.rules, |problem| policy.blamed_for(problem));
+        most_days = most_days.min(policy.rules.max_validity_days.unwrap_or(most_days));
+    }
+    let validity_days = request.validity_days.unwrap_or(most_days).min(most_days);
+    Verdict { violations: evaluation.violations, validity_days, most_days }
+}
+
+/// A request that is compared with one set of rules after the other.
+struct Evaluation<'a> {
+    request: &'a Request<'a>,
+    names: Names<'a>,
+    violations: Violations,
+}
+
+impl<'a> Evaluation<'a> {
+    fn new(request: &'a Request<'a>) -> Self {
+        Self { request, names: Names::new(request.identifiers), violations: Violations::default() }
+    }
+
+    fn check_profile(&mut self) {
+        let profile = self.request.profile;
+        let rules = CompiledRules {
+            allow_wildcards: Some(profile.allow_wildcards),
+            allow_ip_addresses: Some(profile.allow_ip_addresses),
+            allowed_key_types: Some(profile.key_types.clone()),
+            allowed_challenge_types: Some(profile.challenge_types.clone()),
+            max_names: Some(profile.max_names),
+            max_validity_days: Some(profile.validity_days),
+            ..CompiledRules::default()
+        };
+        self.check(&rules, |problem| Problem {
+            message: format!("{} (profile {})", problem.message, profile.name),
+            ..problem
         });
-        violations.extend(broken);
     }
-    let limits = policies.iter().filter_map(|policy| policy.rules.max_validity_days);
-    let ceiling = limits.fold(request.profile.validity_days, u32::min);
-    let validity_days = request.validity_days.unwrap_or(ceiling).min(ceiling);
-    Verdict { violations, validity_days, most_days: ceiling }
-}
 
-fn by_profile(request: &Request<'_>) -> Vec<Problem> {
-    let Profile { key_types, challenge_types, allow_wildcards, allow_ip_addresses, max_names, validity_days, .. } =
-        request.profile;
-    let rules = PolicyRules {
-        allow_wildcards: Some(*allow_wildcards),
-        allow_ip_addresses: Some(*allow_ip_addresses),
-        allowed_key_types: Some(key_types.clone()),
-        allowed_challenge_types: Some(challenge_types.clone()),
-        max_names: Some(*max_names),
-        max_validity_days: Some(*validity_days),
-        ..PolicyRules::default()
-    };
-    let name = &request.profile.name;
-    let named = |mut problem: Problem| {
-        problem.message = format!("{} (profile {name})", problem.message);
-        problem
-    };
-    by_policy(request, &rules).into_iter().map(named).collect()
-}
-
-/// The names that cannot be shown in the way that is asked for, whatever profile and policies say.
-fn unfit(request: &Request<'_>) -> Vec<Problem> {
-    let Some(kind) = request.challenge_type else { return Vec::new() };
-    let unfit = request.identifiers.iter().enumerate().filter(|(_, identifier)| !kind.fits(identifier));
-    let told = |(place, identifier): (usize, &Identifier)| {
-        let message = format!("control of {identifier} cannot be shown by {kind}");
-        Problem::of_name(place, ALLOWED_CHALLENGE_TYPES, message)
-    };
-    unfit.map(told).collect()
-}
-
-fn by_policy(request: &Request<'_>, rules: &PolicyRules) -> Vec<Problem> {
-    let mut broken = Vec::new();
-    let mut say = |field: &str, rule: &'static str, message: String| broken.push(Problem::new(field, rule, message));
-    if rules.issuance_enabled == Some(false) {
-        say("issuance_enabled", "issuance_enabled", "issuance is switched off".into());
-    }
-    if let Some(allowed) = &rules.allowed_profiles
-        && !allowed.contains(&request.profile.name)
-    {
-        say("profile", "allowed_profiles", format!("the profile {} is not allowed", request.profile.name));
-    }
-    if let (Some(allowed), Some(key)) = (&rules.allowed_key_types, request.key_type)
-        && !allowed.contains(&key)
-    {
-        say("key_type", ALLOWED_KEY_TYPES, format!("keys of type {key} are not allowed"));
-    }
-    if let (Some(allowed), Some(challenge)) = (&rules.allowed_challenge_types, request.challenge_type)
-        && !allowed.contains(&challenge)
-    {
-        say("challenge_type", ALLOWED_CHALLENGE_TYPES, format!("{challenge} is not allowed"));
-    }
-    if let Some(most) = rules.max_names
-        && request.identifiers.len() > most as usize
-    {
-        say(
-            "identifiers",
-            "max_names",
-            format!("{} names asked for, at most {most} allowed", request.identifiers.len()),
-        );
-    }
-    if let (Some(most), Some(asked)) = (rules.max_validity_days, request.validity_days)
-        && asked > most
-    {
-        say("validity_days", "max_validity_days", format!("{asked} days asked for, at most {most} allowed"));
-    }
-    for (place, identifier) in request.identifiers.iter().enumerate() {
-        let found = by_identifier(identifier, rules).into_iter();
-        broken.extend(found.map(|(rule, message)| Problem::of_name(place, rule, message)));
-    }
-    broken
-}
-
-fn by_identifier(identifier: &Identifier, rules: &PolicyRules) -> Vec<(&'static str, String)> {
-    let mut broken = Vec::new();
-    match identifier {
-        Identifier::Ip(address) => {
-            match (rules.allow_ip_addresses, &rules.allowed_domains) {
-                (Some(true), _) | (None, None) => {}
-                (Some(false), _) => {
-                    broken.push(("allow_ip_addresses", format!("IP addresses such as {address} are not allowed")));
-                }
-                // A list of domains is meant to be the whole list: an address gets in only where a rule says so.
-                (None, Some(_)) => {
-                    let hint = "set allow_ip_addresses to let addresses in";
-                    broken.push(("allowed_domains", format!("{address} is not among the allowed domains; {hint}")));
-                }
-            }
-            // Who denies everything means addresses too.
-            if rules.denied_domains.iter().flatten().any(|pattern| *pattern == DomainPattern::Everything) {
-                broken.push(("denied_domains", format!("{address} is denied by {}", DomainPattern::Everything)));
-            }
-        }
-        Identifier::Dns(name) => {
-            if name.is_wildcard() && rules.allow_wildcards == Some(false) {
-                broken.push(("allow_wildcards", format!("wildcards such as {name} are not allowed")));
-            }
-            if let Some(allowed) = &rules.allowed_domains
-                && !allowed.iter().any(|pattern| pattern.covers(name))
-            {
-                broken.push(("allowed_domains", format!("{name} is not among the allowed domains")));
-            }
-            if let Some(pattern) = denied(rules, name) {
-                broken.push(("denied_domains", format!("{name} is denied by {pattern}")));
+    /// The challenge must be able to validate every name, whatever profile and policies allow.
+    fn check_challenge_type(&mut self) {
+        let Some(kind) = self.request.challenge_type else { return };
+        for (place, identifier) in self.request.identifiers.iter().enumerate() {
+            if !kind.fits(identifier) {
+                self.violations.add(ALLOWED_CHALLENGE_TYPES, || {
+                    let message = format!("control of {identifier} cannot be shown by {kind}");
+                    Problem::of_name(place, ALLOWED_CHALLENGE_TYPES, message)
+                });
             }
         }
     }
-    broken
-}
 
-fn denied<'a>(rules: &'a PolicyRules, name: &DnsName) -> Option<&'a DomainPattern> {
-    rules.denied_domains.iter().flatten().find(|pattern| pattern.touches(name))
+    /// Checks one set of rules; `blame` says in a problem whose rules they are.
+    fn check(&mut self, rules: &CompiledRules, blame: impl Fn(Problem) -> Problem) {
+        self.check_request(rules, &blame);
+        self.names.check(rules, &blame, &mut self.violations);
+    }
+
+    fn check_request(&mut self, rules: &CompiledRules, blame: impl Fn(Problem) -> Problem) {
+        let request = self.request;
+        let mut add = |field: &str, rule, message: &dyn Fn() -> String| {
+            self.violations.add(rule, || blame(Problem::new(field, rule, message())));
+        };
+        if rules.issuance_enabled == Some(false) {
+            add("issuance_enabled", "issuance_enabled", &|| "issuance is switched off".to_owned());
+        }
+        if let Some(allowed) = &rules.allowed_profiles
+            && !allowed.contains(&request.profile.name)
+        {
+            add("profile", "allowed_profiles", &|| format!("the profile {} is not allowed", request.profile.name));
+        }
+        if let (Some(allowed), Some(key)) = (&rules.allowed_key_types, request.key_type)
+            && !allowed.contains(&key)
+        {
+            add("key_type", ALLOWED_KEY_TYPES, &|| format!("keys of type {key} are not allowed"));
+        }
+        if let (Some(allowed), Some(challenge)) = (&rules.allowed_challenge_types, request.challenge_type)
+            && !allowed.contains(&challenge)
+        {
+            add("challenge_type", ALLOWED_CHALLENGE_TYPES, &|| format!("{challenge} is not allowed"));
+        }
+        let names = request.identifiers.len();
+        if let Some(most) = rules.max_names
+            && names > most as usize
+        {
+            add("identifiers", "max_names", &|| format!("{names} names asked for, at most {most} allowed"));
+        }
+        if let (Some(most), Some(asked)) = (rules.max_validity_days, request.validity_days)
+            && asked > most
+        {
+            add("validity_days", "max_validity_days", &|| format!("{asked} days asked for, at most {most} allowed"));
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::{DomainPattern, MAX_VIOLATIONS, PolicyRules};
+    use crate::text::Name;
 
     fn verdict(names: &[&str], rules: &[PolicyRules]) -> Verdict {
         judged(names, Some(ChallengeType::Http01), rules)
@@ -197,7 +156,9 @@ mod tests {
         let identifiers: Vec<_> = names.iter().map(|name| Identifier::parse(name).unwrap()).collect();
         let profile = Profile::predefined().remove(0);
         let name = Name::parse("test").unwrap();
-        let applied: Vec<_> = rules.iter().map(|rules| Applied { id: None, name: &name, rules }).collect();
+        let policy =
+            |rules: &PolicyRules| CompiledPolicy { id: None, name: name.clone(), rules: rules.clone().compile() };
+        let policies: Vec<_> = rules.iter().map(policy).collect();
         let request = Request {
             profile: &profile,
             identifiers: &identifiers,
@@ -205,11 +166,11 @@ mod tests {
             challenge_type,
             validity_days: None,
         };
-        evaluate(&request, &applied)
+        evaluate(&request, &policies)
     }
 
     fn codes(verdict: &Verdict) -> Vec<&'static str> {
-        verdict.violations.iter().map(|problem| problem.code).collect()
+        verdict.violations.described().iter().map(|problem| problem.code).collect()
     }
 
     fn patterns(texts: &[&str]) -> Option<Vec<DomainPattern>> {
@@ -218,7 +179,7 @@ mod tests {
 
     #[test]
     fn without_policies_the_profile_decides() {
-        let allowed = Verdict { violations: vec![], validity_days: 90, most_days: 90 };
+        let allowed = Verdict { violations: Violations::default(), validity_days: 90, most_days: 90 };
         assert_eq!(verdict(&["example.com", "192.0.2.1"], &[]), allowed);
     }
 
@@ -227,7 +188,7 @@ mod tests {
         let narrow = PolicyRules { allowed_domains: patterns(&["*.example.com"]), ..PolicyRules::default() };
         let short = PolicyRules { max_validity_days: Some(30), ..PolicyRules::default() };
         let good = verdict(&["www.example.com"], &[narrow.clone(), short.clone()]);
-        assert_eq!(good, Verdict { violations: vec![], validity_days: 30, most_days: 30 });
+        assert_eq!(good, Verdict { violations: Violations::default(), validity_days: 30, most_days: 30 });
         assert_eq!(codes(&verdict(&["example.org"], &[short, narrow])), ["allowed_domains"]);
     }
 
@@ -246,7 +207,7 @@ mod tests {
     #[test]
     fn a_way_that_does_not_fit_a_name_is_told() {
         let told = verdict(&["a.example", "*.a.example", "192.0.2.7"], &[]);
-        let places: Vec<_> = told.violations.iter().map(|problem| (problem.code, problem.name)).collect();
+        let places: Vec<_> = told.violations.described().iter().map(|problem| (problem.code, problem.name)).collect();
         assert_eq!(places, [(ALLOWED_CHALLENGE_TYPES, Some(1))], "http-01 fits names and addresses");
     }
 
@@ -285,7 +246,7 @@ mod tests {
         let only = PolicyRules { allowed_domains: patterns(&["**"]), ..PolicyRules::default() };
         assert_eq!(codes(&verdict(&["192.0.2.1"], std::slice::from_ref(&only))), ["allowed_domains"]);
         let both = PolicyRules { allow_ip_addresses: Some(true), ..only };
-        assert_eq!(verdict(&["192.0.2.1"], &[both]).violations, []);
+        assert!(verdict(&["192.0.2.1"], &[both]).violations.is_empty());
     }
 
     #[test]
@@ -296,5 +257,58 @@ mod tests {
             ..PolicyRules::default()
         };
         assert_eq!(codes(&verdict(&["a.example.com"], &[rules])), ["denied_domains"]);
+    }
+
+    /// Rules that refuse each of these names in one or several ways.
+    fn refusing() -> PolicyRules {
+        PolicyRules {
+            allowed_domains: patterns(&["*.good.example"]),
+            denied_domains: patterns(&["**"]),
+            allow_wildcards: Some(false),
+            ..PolicyRules::default()
+        }
+    }
+
+    #[test]
+    fn the_first_violations_are_described_and_all_are_counted() {
+        let names = ["a.good.example", "*.good.example", "bad.example", "192.0.2.1"];
+        let one = without_challenge(&names, &[refusing()]);
+        let each = ["denied", "wildcards denied", "allowed denied", "allowed denied"];
+        let count: usize = each.iter().map(|rules| rules.split(' ').count()).sum();
+        assert_eq!((one.violations.len(), one.violations.omitted()), (count, 0));
+        let many = without_challenge(&names, &vec![refusing(); 1000]);
+        assert_eq!(many.violations.described().len(), MAX_VIOLATIONS);
+        assert_eq!(many.violations.len(), 1000 * count);
+        assert_eq!(many.violations.described()[..count], one.violations.described()[..]);
+        assert!(!many.violations.are_all_of("denied_domains"));
+    }
+
+    #[test]
+    fn rules_are_counted_alike_whether_they_are_described_or_not() {
+        let names: Vec<_> = (0..40).map(|number| format!("*.n{number}.example")).collect();
+        let mut names: Vec<_> = names.iter().map(String::as_str).collect();
+        names.extend(["192.0.2.1", "n3.example", "x.n3.example"]);
+        let lists =
+            [(&["*.n3.example", "n3.example"][..], &["x.n3.example"][..]), (&["**"], &["*.example"]), (&[], &["**"])];
+        for (allowed, denied) in lists {
+            for flag in [None, Some(true), Some(false)] {
+                let rules = PolicyRules {
+                    allowed_domains: patterns(allowed),
+                    denied_domains: patterns(denied),
+                    allow_wildcards: flag,
+                    allow_ip_addresses: flag,
+                    ..PolicyRules::default()
+                };
+                let one_by_one: usize = names
+                    .iter()
+                    .map(|name| without_challenge(&[name], std::slice::from_ref(&rules)).violations.len())
+                    .sum();
+                let together = without_challenge(&names, std::slice::from_ref(&rules)).violations.len();
+                assert_eq!(together, one_by_one, "{rules:?}");
+                // The second of two policies finds no room.
+                let twice = without_challenge(&names, &[rules.clone(), rules.clone()]).violations.len();
+                assert_eq!(twice, 2 * one_by_one, "{rules:?}");
+            }
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! From a ready order and a CSR to a certificate, within the request where that is possible.
 
-use chancery_domain::policy::{ALLOWED_KEY_TYPES, Request};
-use chancery_domain::{Order, OrderId, OrderState, messages};
+use std::sync::Arc;
+
+use chancery_domain::policy::{ALLOWED_KEY_TYPES, Request, Violations};
+use chancery_domain::{KeyType, Order, OrderId, OrderState, messages};
 use chancery_pki::{CertificateRequest, SubscriberKey};
 use chancery_store::Tx;
 use tokio::task::JoinHandle;
@@ -11,12 +13,38 @@ use super::{Acme, AcmeCaller, AcmeError};
 use crate::caller::Caller;
 use crate::csr::JudgedCsr;
 use crate::error::ServiceError;
-use crate::issuance::Work;
+use crate::issuance::{Work, allowed_days};
 use crate::kernel::Kernel;
-use crate::orders::{Finalized, Standing, rules};
+use crate::orders::{Finalized, rules};
+use crate::policies::{Decision, EffectivePolicies, PolicyEvaluation, Subject, require_none};
 use crate::refused::{Asked, Refused};
 use crate::telling::About;
 use crate::to_the_end::to_the_end;
+
+/// What the policies say to a CSR and to the certificate that is issued for it.
+struct Permission {
+    violations: Violations,
+    /// For how many days a certificate may be issued.
+    days: Result<u32, ServiceError>,
+}
+
+impl Permission {
+    fn evaluate(kernel: &Kernel, order: &Order, key_type: Option<KeyType>, policies: &EffectivePolicies) -> Self {
+        let profile = rules::profile(&kernel.settings, &order.profile);
+        let violations = profile.map_or_else(
+            |_| Violations::default(),
+            |profile| policies.evaluate_order(&Request { key_type, ..Request::of(profile, &order.identifiers) }),
+        );
+        Self { violations, days: allowed_days(kernel, order, key_type, policies) }
+    }
+}
+
+/// A CSR that was accepted, and what drafting its certificate needs.
+struct Accepted {
+    request: CertificateRequest,
+    policies: Arc<EffectivePolicies>,
+    days: Result<u32, ServiceError>,
+}
 
 /// Ends with the order, where it has its certificate by then.
 type Issuing = JoinHandle<Option<Order>>;
@@ -30,7 +58,7 @@ impl Acme {
         let known = self.orders.glimpse(&by.caller, id).await?;
         let judged = read(&self.kernel, &known, &csr);
         // A client that goes away takes nothing with it.
-        let begun = self.clone().finalize_and_begin(by.caller.clone(), id, csr, judged);
+        let begun = self.clone().finalize_and_begin(by.caller.clone(), known, csr, judged);
         let (order, issuing) = to_the_end(begun).await?;
         let wait = self.kernel.settings.acme.finalize_wait;
         let OrderState::Processing { .. } = order.state else { return Ok(order) };
@@ -52,24 +80,29 @@ impl Acme {
     async fn finalize_and_begin(
         self,
         caller: Caller,
-        id: OrderId,
+        known: Order,
         csr: Vec<u8>,
         judged: Result<JudgedCsr, ServiceError>,
     ) -> Result<(Order, Option<Issuing>), ServiceError> {
-        let refused = Refused::default();
+        let (id, kernel, refused) = (known.id, self.kernel.clone(), Refused::default());
         let noted = refused.clone();
-        let complete = move |kernel: &Kernel, tx: &mut Tx<'_>, order: Order| {
+        let key = judged.as_ref().ok().and_then(|judged| judged.request.key().ok());
+        let key_type = key.map(SubscriberKey::key_type);
+        let subject = Subject::new(caller.reseller, known.account);
+        let evaluation =
+            PolicyEvaluation::new(subject, move |policies| Permission::evaluate(&kernel, &known, key_type, policies));
+        let complete = move |kernel: &Kernel, tx: &mut Tx<'_>, order: Order, decision: &Decision<Permission>| {
             let judged = judged.clone()?;
-            let standing = judge(kernel, tx, &order, &judged, &noted)?;
+            let (policies, days) = judge(kernel, tx, &order, &judged, decision, &noted)?;
             let csr = Some(judged.request.as_der().to_vec());
-            Ok((Order { csr, ..order }, (judged.request, standing)))
+            Ok((Order { csr, ..order }, Accepted { request: judged.request, policies, days }))
         };
         let nobody_waits = self.kernel.settings.acme.finalize_wait.is_zero();
         let issuance = self.issuance.clone();
-        let tell = move |tx: &mut Tx<'_>, order: Order, found: Option<(CertificateRequest, Standing)>| {
-            let Some((request, standing)) = found else { return Ok((order, None)) };
+        let tell = move |tx: &mut Tx<'_>, order: Order, accepted: Option<Accepted>| {
+            let Some(Accepted { request, policies, days }) = accepted else { return Ok((order, None)) };
             let work = match nobody_waits {
-                false => issuance.draft_at_once(tx, &order, &request, &standing)?,
+                false => issuance.draft_at_once(tx, &order, &request, &policies, days)?,
                 true => None,
             };
             if work.is_none() {
@@ -77,7 +110,7 @@ impl Acme {
             }
             Ok((order, work))
         };
-        match self.orders.finalize_with(&caller, id, complete, tell).await {
+        match self.orders.finalize_with(&caller, id, &evaluation, complete, tell).await {
             Ok(Finalized::AlreadyAccepted((order, _))) if order.csr.as_deref() != Some(csr.as_slice()) => {
                 let refused = AcmeError::OtherCsr.into();
                 Err(self.kernel.tell_refused(&caller, About::Order(id), "finalize", refused).await)
@@ -124,15 +157,18 @@ fn read(kernel: &Kernel, order: &Order, der: &[u8]) -> Result<JudgedCsr, Service
     })
 }
 
-/// Whether there is anything against the CSR: told before the order is spent. Gives the policies that were asked.
+/// Refuses a CSR that no certificate can be issued for, before the order is finalized. Returns the policies that apply, and for
+/// how many days they allow a certificate.
 fn judge(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     order: &Order,
     judged: &JudgedCsr,
+    decision: &Decision<Permission>,
     refused: &Refused,
-) -> Result<Standing, ServiceError> {
-    let (profile, request) = (rules::profile(&kernel.settings, &order.profile)?, &judged.request);
+) -> Result<(Arc<EffectivePolicies>, Result<u32, ServiceError>), ServiceError> {
+    rules::profile(&kernel.settings, &order.profile)?;
+    let request = &judged.request;
     if let Ok(key) = request.key() {
         tx.foresee(|tx| drop(tx.is_account_key(&key.thumbprint())));
     }
@@ -155,16 +191,14 @@ fn judge(
     if tx.is_account_key(&key.thumbprint())? {
         return Err(bad("the CSR has the key of an ACME account; make another key for the certificate"));
     }
-    let asked = Request { key_type: Some(SubscriberKey::key_type(key)), ..Request::of(profile, &order.identifiers) };
-    let standing = Standing::of(tx, order.account)?;
-    let verdict = standing.judge(tx, &kernel.settings, order.account, &asked, kernel.now());
+    let (policies, Permission { violations, days }) = decision.outcome(tx, order.reseller, order.account)?;
+    let verdict = require_none(violations.clone());
+    let verdict = verdict.and_then(|()| policies.require_quota(tx, order.account, kernel.now()));
     match refused.note(&Asked::of(order), verdict) {
-        Ok(_) => Ok(standing),
+        Ok(()) => Ok((policies, days.clone())),
         // The names are not what is wrong.
-        Err(ServiceError::PolicyViolation(violations))
-            if violations.iter().all(|each| each.code == ALLOWED_KEY_TYPES) =>
-        {
-            Err(bad(messages(&violations)))
+        Err(ServiceError::PolicyViolation(violations)) if violations.are_all_of(ALLOWED_KEY_TYPES) => {
+            Err(bad(violations.messages()))
         }
         Err(ServiceError::PolicyViolation(violations)) => {
             Err(super::names::rejected(violations, &order.identifiers).into())

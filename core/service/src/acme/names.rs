@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use chancery_domain::policy::{MAX_VIOLATIONS, Violations};
 use chancery_domain::{DnsName, Identifier, Problem, Profile, cut};
 use chancery_pki::{NameProblem, is_owned_with, is_public_suffix, read_dns_name, registrable_domain};
 
@@ -11,9 +12,6 @@ use crate::settings::Settings;
 
 /// A name of this many bytes can be told back with its type.
 const LONGEST_TOLD: usize = 300;
-
-/// Of so many names that cannot be it is told why: an answer does not outgrow its question.
-const MOST_TOLD: usize = 32;
 
 /// A name as it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,8 +68,8 @@ pub(super) fn read(settings: &Settings, profile: &Profile, asked: &[AskedName]) 
     if rejected.is_empty() {
         return Ok(names);
     }
-    let untold = rejected.len().saturating_sub(MOST_TOLD);
-    rejected.truncate(MOST_TOLD);
+    let untold = rejected.len().saturating_sub(MAX_VIOLATIONS);
+    rejected.truncate(MAX_VIOLATIONS);
     Err(AcmeError::Rejected(rejected, untold))
 }
 
@@ -138,13 +136,14 @@ fn ancestor_of(identifier: &Identifier, text: &str) -> Result<DnsName, AcmeError
 }
 
 /// What policies have against an order, name by name where it is about a name.
-pub(super) fn rejected(violations: Vec<Problem>, names: &[Identifier]) -> AcmeError {
+pub(super) fn rejected(violations: Violations, names: &[Identifier]) -> AcmeError {
     let told = |problem: Problem| RejectedName {
         name: problem.name.and_then(|place| names.get(place).cloned()).map(ToldName::Read),
         kind: Rejection::Forbidden,
         detail: format!("{} ({})", problem.message, problem.code),
     };
-    AcmeError::Rejected(violations.into_iter().map(told).collect(), 0)
+    let (problems, omitted) = violations.into_parts();
+    AcmeError::Rejected(problems.into_iter().map(told).collect(), omitted)
 }
 
 fn read_one(asked: &AskedName) -> Result<Identifier, RejectedName> {

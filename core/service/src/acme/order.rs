@@ -1,6 +1,8 @@
 //! Orders and authorizations that ACME clients ask for.
 
-use chancery_domain::policy::Request;
+use std::sync::Arc;
+
+use chancery_domain::policy::{Request, Violations};
 use chancery_domain::{
     AcmeAccountId, Action, AuthorizationId, Identifier, Metadata, Order, OrderId, Problems, Profile, ProfileName,
     Timestamp,
@@ -17,7 +19,8 @@ use crate::error::ServiceError;
 use crate::failures::require_worth_trying;
 use crate::kernel::Kernel;
 use crate::operator::latest_end;
-use crate::orders::{DateNames, Dates, Draft, Standing, Wanted, rules};
+use crate::orders::{DateNames, Dates, Draft, Wanted, rules};
+use crate::policies::{Decision, EffectivePolicies, PolicyEvaluation, Subject, require_none};
 use crate::refused::{Asked, Refused};
 use crate::telling::{self, About};
 
@@ -42,11 +45,13 @@ impl Acme {
         self.kernel.in_flight.check(by.caller.reseller)?;
         let (me, id, caller, refused) = (self.clone(), by.account.id, by.caller.clone(), Refused::default());
         let (customer, noted) = (by.customer.id, refused.clone());
-        let unit = move |tx: &mut Tx<'_>| {
-            tx.foresee(|tx| drop(Standing::of(tx, customer)));
-            me.create(tx, id, &caller, &new, &noted)
+        let validity_days = Dates::validity_days(new.not_before, new.not_after, self.kernel.now());
+        let evaluation = self.evaluation(by, &new.profile, &new.identifiers, validity_days);
+        let unit = move |tx: &mut Tx<'_>, decision: &Decision<Violations>| {
+            tx.foresee(|tx| drop(tx.policy_versions(customer)));
+            me.create(tx, id, &caller, &new, decision, &noted)
         };
-        match self.kernel.store.write(unit).await {
+        match self.kernel.write_decided(&evaluation, unit).await {
             Err(error) => Err(refused.answer(&self.kernel, &by.caller, About::Nothing, "order", error).await),
             Ok(order) => {
                 telling::created(&order);
@@ -71,11 +76,35 @@ impl Acme {
         self.kernel.in_flight.check(by.caller.reseller)?;
         let (kernel, id, caller, refused) = (self.kernel.clone(), by.account.id, by.caller.clone(), Refused::default());
         let noted = refused.clone();
-        let unit = move |tx: &mut Tx<'_>| pre_authorize(&kernel, tx, id, &caller, &profile, &asked, &noted);
-        match self.kernel.store.write(unit).await {
+        let evaluation = self.evaluation(by, &profile, std::slice::from_ref(&asked), None);
+        let unit = move |tx: &mut Tx<'_>, decision: &Decision<Violations>| {
+            pre_authorize(&kernel, tx, id, &caller, &profile, &asked, decision, &noted)
+        };
+        match self.kernel.write_decided(&evaluation, unit).await {
             Err(error) => Err(refused.answer(&self.kernel, &by.caller, About::Nothing, "authorization", error).await),
             Ok(made) => Ok(made),
         }
+    }
+
+    /// What the policies have against these names. Names or a profile that cannot be read are refused before that counts.
+    fn evaluation(
+        &self,
+        by: &AcmeCaller,
+        profile: &ProfileName,
+        asked: &[AskedName],
+        validity_days: Option<u32>,
+    ) -> PolicyEvaluation<Violations> {
+        let settings = &self.kernel.settings;
+        let profile = rules::profile(settings, profile).ok().cloned();
+        let question = profile.and_then(|profile| {
+            let names = names::read(settings, &profile, asked).ok()?;
+            Some((profile, names))
+        });
+        PolicyEvaluation::new(Subject::new(by.caller.reseller, by.customer.id), move |policies| {
+            question.as_ref().map_or_else(Violations::default, |(profile, names)| {
+                policies.evaluate_order(&Request { validity_days, ..Request::of(profile, names) })
+            })
+        })
     }
 
     pub async fn order(&self, by: &AcmeCaller, id: OrderId) -> Result<Order, ServiceError> {
@@ -104,6 +133,7 @@ impl Acme {
         id: AcmeAccountId,
         caller: &Caller,
         new: &NewAcmeOrder,
+        decision: &Decision<Violations>,
         refused: &Refused,
     ) -> Result<Order, ServiceError> {
         let (kernel, now) = (self.kernel.as_ref(), self.kernel.now());
@@ -117,17 +147,14 @@ impl Acme {
             dates.latest_end = latest_end(tx, &kernel.settings.issuing, &new.profile, &look.key_types, now)?;
         }
         let mut problems = Problems::default();
-        let validity_days = dates.check(new.not_before, new.not_after, now, DATES, &mut problems);
+        dates.check(new.not_before, new.not_after, now, DATES, &mut problems);
         problems.into_result().map_err(|problems| AcmeError::Malformed(problems.to_string()))?;
-        let asked = Request { validity_days, ..Request::of(profile, &identifiers) };
-        let standing = Standing::of(tx, who.account.id)?;
-        let verdict = standing.judge(tx, &kernel.settings, who.account.id, &asked, now);
         let about = Asked { account: who.account.id, order: None, profile: &profile.name, names: &identifiers };
-        judged(refused.note(&about, verdict), &identifiers)?;
+        let policies = require_permitted(tx, &who, decision, &about, refused, now)?;
         if let Some(replaces) = &new.replaces {
             renewal::require_replaceable(self, tx, id, replaces, &identifiers)?;
         }
-        let draft = draft(&who, kernel, caller, profile, &standing, now);
+        let draft = draft(&who, kernel, caller, profile, &policies, now);
         let order = draft.order(Wanted {
             identifiers,
             csr: None,
@@ -148,6 +175,7 @@ fn pre_authorize(
     caller: &Caller,
     profile: &ProfileName,
     asked: &AskedName,
+    decision: &Decision<Violations>,
     refused: &Refused,
 ) -> Result<AuthorizationDetails, ServiceError> {
     let now = kernel.now();
@@ -155,12 +183,9 @@ fn pre_authorize(
     let profile = rules::profile(&kernel.settings, profile)?;
     let names = names::read(&kernel.settings, profile, std::slice::from_ref(asked))?;
     let [name] = names.as_slice() else { return Err(ServiceError::internal("one name was read as several")) };
-    let request = Request::of(profile, &names);
-    let standing = Standing::of(tx, who.account.id)?;
-    let verdict = standing.judge(tx, &kernel.settings, who.account.id, &request, now);
     let about = Asked { account: who.account.id, order: None, profile: &profile.name, names: &names };
-    judged(refused.note(&about, verdict), &names)?;
-    let draft = draft(&who, kernel, caller, profile, &standing, now);
+    let policies = require_permitted(tx, &who, decision, &about, refused, now)?;
+    let draft = draft(&who, kernel, caller, profile, &policies, now);
     let end = now.plus(kernel.settings.issuing.order_lifetime);
     let namespace = match name {
         Identifier::Dns(name) if kernel.settings.acme.subdomains && asked.subdomains => Some(name),
@@ -181,11 +206,11 @@ fn draft<'a>(
     kernel: &'a Kernel,
     caller: &'a Caller,
     profile: &'a Profile,
-    standing: &'a Standing,
+    policies: &'a EffectivePolicies,
     now: Timestamp,
 ) -> Draft<'a> {
     let Party { account, acme_account, credential, .. } = party;
-    Draft { kernel, caller, account, credential, acme: Some(acme_account), profile, standing, now }
+    Draft { kernel, caller, account, credential, acme: Some(acme_account), profile, policies, now }
 }
 
 /// The customer, the ACME account and the credential that bound it, all as they are until the unit of work ends, and all active.
@@ -196,9 +221,20 @@ fn hold(tx: &mut Tx<'_>, id: AcmeAccountId, caller: &Caller) -> Result<Party, Se
     Ok(party)
 }
 
-fn judged<T>(verdict: Result<T, ServiceError>, names: &[Identifier]) -> Result<T, ServiceError> {
-    verdict.map_err(|error| match error {
-        ServiceError::PolicyViolation(violations) => names::rejected(violations, names).into(),
-        other => other,
-    })
+/// The policies of the customer, if they permit what is asked for and no quota is used up.
+fn require_permitted(
+    tx: &mut Tx<'_>,
+    who: &Party,
+    decision: &Decision<Violations>,
+    about: &Asked<'_>,
+    refused: &Refused,
+    now: Timestamp,
+) -> Result<Arc<EffectivePolicies>, ServiceError> {
+    let (policies, violations) = decision.outcome(tx, who.account.reseller, who.account.id)?;
+    let verdict = require_none(violations.clone()).and_then(|()| policies.require_quota(tx, who.account.id, now));
+    match refused.note(about, verdict) {
+        Ok(()) => Ok(policies),
+        Err(ServiceError::PolicyViolation(violations)) => Err(names::rejected(violations, about.names).into()),
+        Err(other) => Err(other),
+    }
 }

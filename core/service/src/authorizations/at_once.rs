@@ -23,6 +23,7 @@ use crate::caller::Caller;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
+use crate::policies::{Decision, PolicyEvaluation, Subject};
 use crate::refused::Refused;
 use crate::telling::About;
 use crate::validation::{Assignment, Report, Validations, conclude};
@@ -173,8 +174,8 @@ impl Authorizations {
         let problem = report.outcome.as_ref().err().cloned();
         let refused = Refused::default();
         let noted = refused.clone();
-        let unit = move |tx: &mut Tx<'_>| {
-            let (authorization, order) = choose(&kernel, tx, &by, id, &noted)?;
+        let unit = move |tx: &mut Tx<'_>, decision: &Decision<()>| {
+            let (authorization, order) = choose(&kernel, tx, &by, id, decision, &noted)?;
             audit_choice(&kernel, tx, &by, id, &authorization)?;
             let decided = conclude(&kernel, tx, id, authorization, order, &report)?;
             let decided = decided.ok_or_else(|| ServiceError::internal("a choice without a verdict"))?;
@@ -182,7 +183,7 @@ impl Authorizations {
             let details = of_challenge(tx, &by, decided.authorization.clone(), id)?;
             Ok::<_, ServiceError>((decided, details))
         };
-        match self.kernel.store.write(unit).await {
+        match self.kernel.write_decided(&PolicyEvaluation::none(), unit).await {
             Ok((decided, details)) => {
                 fault::reached(Step::Concluded);
                 self.kernel.decided.tell(id);
@@ -224,12 +225,11 @@ impl Authorizations {
                 let Some(order) = tx.any_order(order)?.filter(|order| order.identifiers.len() <= most_names) else {
                     return Ok(None);
                 };
+                let policies = kernel.policies.guess(&Subject::new(order.reseller, order.account));
                 let stands = require_open(&order, now)
-                    .and_then(|()| judge_method(&kernel, tx, &order, &authorization.identifier, challenge.kind));
-                match stands {
-                    Ok(()) => {}
-                    Err(trouble @ ServiceError::Store(_)) => return Err(trouble),
-                    Err(_) => return Ok(None),
+                    .and_then(|()| judge_method(&kernel, &policies, &order, &authorization.identifier, challenge.kind));
+                if stands.is_err() {
+                    return Ok(None);
                 }
             }
             Ok(Some(Assignment::of(&kernel, &authorization, challenge, thumbprint)))

@@ -13,7 +13,7 @@ use crate::caller::Caller;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
-use crate::orders::Standing;
+use crate::policies::{Decision, EffectivePolicies, PolicyEvaluation, require_none};
 use crate::refused::{Asked, Refused};
 use crate::telling::About;
 use crate::to_the_end::to_the_end;
@@ -48,9 +48,8 @@ impl Authorizations {
         let noted = refused.clone();
         let chosen = self
             .kernel
-            .store
-            .write(move |tx| {
-                let (authorization, order) = choose(&kernel, tx, &by, id, &noted)?;
+            .write_decided(&PolicyEvaluation::none(), move |tx, decision| {
+                let (authorization, order) = choose(&kernel, tx, &by, id, decision, &noted)?;
                 tx.save_authorization(&authorization)?;
                 kernel.enqueue(tx, JobKind::Validate, id)?;
                 audit_choice(&kernel, tx, &by, id, &authorization)?;
@@ -77,10 +76,11 @@ pub(super) fn choose(
     tx: &mut Tx<'_>,
     by: &Caller,
     id: ChallengeId,
+    decision: &Decision<()>,
     refused: &Refused,
 ) -> Result<(Authorization, Option<Order>), ServiceError> {
     let (authorization, order) = lock_challenge(tx, by, id)?;
-    tx.foresee(|tx| drop(Standing::of(tx, authorization.account)));
+    tx.foresee(|tx| drop(tx.policy_versions(authorization.account)));
     let (account, still) = hold_applicant(tx, by, authorization.account)?;
     still?;
     let tried = authorization.tried().cloned();
@@ -98,23 +98,23 @@ pub(super) fn choose(
     // Only where a choice would still make a difference: what has ended does not go on when the account does.
     account.require_active()?;
     if let (Some(chosen), Some(order)) = (authorization.challenge(id), &order) {
-        let verdict = judge_method(kernel, tx, order, &authorization.identifier, chosen.kind);
+        let policies = decision.policies(tx, order.reseller, order.account)?;
+        let verdict = judge_method(kernel, &policies, order, &authorization.identifier, chosen.kind);
         let names = std::slice::from_ref(&authorization.identifier);
         refused.note(&Asked { names, ..Asked::of(order) }, verdict)?;
     }
     Ok((authorization, order))
 }
 
-/// That the policies of an order's account allow control of a name to be shown in this way by now.
+/// Requires that profile and policies allow a challenge type for a name of an order.
 pub(super) fn judge_method(
     kernel: &Kernel,
-    tx: &mut Tx<'_>,
+    policies: &EffectivePolicies,
     order: &Order,
     identifier: &Identifier,
     kind: ChallengeType,
 ) -> Result<(), ServiceError> {
-    let standing = Standing::of(tx, order.account)?;
-    standing.judge_methods(&kernel.settings, profile_of(kernel, order)?, [(identifier, kind)])
+    require_none(policies.check_methods(profile_of(kernel, order)?, [(identifier, kind)]))
 }
 
 pub(super) fn audit_choice(

@@ -14,7 +14,8 @@ use super::{AuthorizationDetails, Authorizations, lock, profile_of, require_aliv
 use crate::caller::Caller;
 use crate::error::ServiceError;
 use crate::kernel::{Kernel, sealed_column};
-use crate::orders::{Standing, has_room, offered, thumbprint};
+use crate::orders::thumbprint;
+use crate::policies::{Decision, PolicyEvaluation, has_room, require_none};
 use crate::telling::About;
 
 impl Authorizations {
@@ -28,8 +29,7 @@ impl Authorizations {
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let generated = self
             .kernel
-            .store
-            .write(move |tx| {
+            .write_decided(&PolicyEvaluation::none(), move |tx, decision| {
                 let (authorization, order) = lock(tx, &by, id)?;
                 require_alive(&kernel, &authorization, order.as_ref())?;
                 let thumbprint = Some(account_thumbprint(&kernel, tx, &authorization)?);
@@ -40,7 +40,7 @@ impl Authorizations {
                 if let OrderState::Invalid { problem, .. } = &order.state {
                     return Err(OrderError::Failed(problem.clone()).into());
                 }
-                let authorization = with_codes(&kernel, tx, authorization, &order)?;
+                let authorization = with_codes(&kernel, tx, authorization, &order, decision)?;
                 tx.save_authorization(&authorization)?;
                 let count = authorization.challenges.len();
                 kernel.audit(tx, &by, Action::AuthorizationGenerateChallenges, id, &json!({"challenges": count}))?;
@@ -59,11 +59,12 @@ fn with_codes(
     tx: &mut Tx<'_>,
     authorization: Authorization,
     order: &Order,
+    decision: &Decision<()>,
 ) -> Result<Authorization, ServiceError> {
     let now = kernel.now();
-    let standing = Standing::of(tx, order.account)?;
+    let policies = decision.policies(tx, order.reseller, order.account)?;
     let profile = profile_of(kernel, order)?;
-    let kinds = offered(&authorization.identifier, profile, &standing.applied(&kernel.settings));
+    let kinds = policies.methods(&authorization.identifier, profile);
     let has_account = authorization.acme_account.is_some();
     let place = authorization.shown_at();
     let possible = |kind: &ChallengeType| (has_account || !kind.needs_acme_account()) && has_room(*kind, &place);
@@ -71,8 +72,8 @@ fn with_codes(
     if kinds.is_empty() {
         // A policy came after the order.
         let asked = Request::of(profile, std::slice::from_ref(&authorization.identifier));
-        standing.require_ways(&kernel.settings, &asked)?;
-        standing.require_ways_without_acme(&kernel.settings, &asked)?;
+        require_none(policies.names_without_method(&asked))?;
+        require_none(policies.names_without_method_outside_acme(&asked))?;
     }
     let challenges = kinds.into_iter().map(|kind| Challenge {
         id: ChallengeId::of(authorization.id, kind),

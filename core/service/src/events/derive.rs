@@ -52,7 +52,7 @@ const CERTIFICATE: &[&str] = &[
     "because",
     "daysLeft",
 ];
-const REFUSAL: &[&str] = &["order", "profile", "names", "problems", "retryAfter"];
+const REFUSAL: &[&str] = &["order", "profile", "names", "problems", "omittedProblems", "retryAfter"];
 
 /// The events that a record tells of, in their order; most records tell of none or one.
 pub(crate) fn events(record: &AuditRecord) -> Vec<Event> {

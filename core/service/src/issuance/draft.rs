@@ -6,21 +6,24 @@ use std::time::Duration;
 
 use chancery_domain::policy::Request;
 use chancery_domain::{
-    Authorization, Identifier, IssuanceProof, Order, OrderId, ProblemKind, ProofError, Timestamp, ValidationProblem,
+    Authorization, Identifier, IssuanceProof, KeyType, Order, ProblemKind, ProofError, Timestamp, ValidationProblem,
 };
 use chancery_pki::{
-    CertificateRequest, CurrentLogs, Draft, LogList, Period, PeriodWish, Serial, SubscriberProfile, Validity,
+    CertificateRequest, CurrentLogs, Draft, LogList, Period, PeriodWish, Serial, SubscriberKey, SubscriberProfile,
+    Validity,
 };
 use chancery_store::{DraftRow, Tx};
 
 use super::signing::terms;
-use super::{CaaAssignment, Issuance, Work, csr_of, profiles};
+use super::{CaaAssignment, Issuance, Work, profiles};
 use crate::authority::Signing;
 use crate::csr;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
 use crate::issuance_rules::{Parties, evidence_rules, require_short, standing_authorizations, unprovable};
-use crate::orders::{Standing, days_between, redraft_order};
+use crate::kernel::Kernel;
+use crate::orders::{days_between, redraft_order};
+use crate::policies::{Decision, EffectivePolicies, PolicyEvaluation, Subject, require_none};
 
 /// How far the first step has come.
 pub(super) enum Drafting {
@@ -30,18 +33,29 @@ pub(super) enum Drafting {
     Done,
 }
 
+/// For how many days a certificate may be issued, or what the policies have against it.
+pub(super) type AllowedDays = Result<u32, ServiceError>;
+
 impl Issuance {
-    /// Drafts what an order that is being issued is about, or takes up the draft it has.
-    pub(super) fn draft_in(&self, tx: &mut Tx<'_>, id: OrderId) -> Result<Drafting, ServiceError> {
-        let (kernel, now) = (&self.kernel, self.kernel.now());
+    /// Drafts what an order that is being issued is about, or takes up the draft it has. `read` is the order as it was before the
+    /// transaction.
+    pub(super) fn draft_in(
+        &self,
+        tx: &mut Tx<'_>,
+        read: &Order,
+        request: &Result<CertificateRequest, ServiceError>,
+        decision: &Decision<AllowedDays>,
+    ) -> Result<Drafting, ServiceError> {
+        let (kernel, now, id) = (&self.kernel, self.kernel.now(), read.id);
         let Some(order) = self.claim(tx, id)? else { return Ok(Drafting::Done) };
+        if order.csr != read.csr {
+            return Err(ServiceError::Overtaken("the order was finalized again with another CSR".to_owned()));
+        }
         let stored = self.suitable_draft(tx, &order, now)?;
-        let mut standing = Standing::of(tx, order.account)?;
-        if stored.is_none() && standing.counts(&kernel.settings) {
+        if stored.is_none() && decision.policies(tx, order.reseller, order.account)?.have_quotas() {
             // Certificates of one account are counted one after the other; claimed before it is held, or two wait for
-            // each other. What is allowed may have changed while it waited.
+            // each other.
             tx.claim_account(order.reseller, order.account)?;
-            standing = Standing::of(tx, order.account)?;
         }
         Parties::hold(tx, &order)?.require_standing(&order)?;
         let authorizations = standing_authorizations(kernel, tx, id)?;
@@ -61,7 +75,7 @@ impl Issuance {
             }
             Err(error) => return Err(unprovable(error)),
         };
-        let request = csr_of(&order)?;
+        let request = request.clone()?;
         let problems = csr::problems_since(kernel, tx, &request, profiles(kernel, &order)?.0)?;
         if let Some(problem) = problems.first() {
             return Err(ServiceError::Unissuable(ValidationProblem {
@@ -69,7 +83,7 @@ impl Issuance {
                 detail: problem.message.clone(),
             }));
         }
-        let most_days = self.allowed_days(&order, &request, &standing, &authorizations, proof.names(), now)?;
+        let (policies, most_days) = self.require_allowed(tx, &order, &authorizations, decision)?;
         if let Some(stored) = stored {
             // It is counted already, and must not stand in its own way: no quota is asked.
             let draft = Draft::from_stored(&stored.tbs).map_err(ServiceError::internal)?;
@@ -78,7 +92,7 @@ impl Issuance {
             let work = signing.map(|signing| Box::new(Work { order, draft, signing, request }));
             return Ok(Drafting::Drafted(work));
         }
-        standing.require_quota(tx, &kernel.settings, order.account, now)?;
+        policies.require_quota(tx, order.account, now)?;
         let composed = self.compose(tx, &order, &request, proof.names(), most_days, now)?;
         let changed = || ServiceError::Overtaken("the CAs are about to be read anew".to_owned());
         let (draft, signing) = composed.ok_or_else(changed)?;
@@ -105,10 +119,11 @@ impl Issuance {
         tx: &mut Tx<'_>,
         order: &Order,
         request: &CertificateRequest,
-        standing: &Standing,
+        policies: &EffectivePolicies,
+        days: AllowedDays,
     ) -> Result<Option<Work>, ServiceError> {
         let now = self.kernel.now();
-        if standing.counts(&self.kernel.settings) {
+        if policies.have_quotas() {
             return Ok(None);
         }
         let authorizations = standing_authorizations(&self.kernel, tx, order.id)?;
@@ -117,7 +132,8 @@ impl Issuance {
             return Ok(None);
         };
         let drafted = self
-            .allowed_days(order, request, standing, &authorizations, proof.names(), now)
+            .check_methods(order, policies, &authorizations)
+            .and(days)
             .and_then(|most_days| self.compose(tx, order, request, proof.names(), most_days, now));
         match drafted {
             Ok(None) => Ok(None),
@@ -131,29 +147,43 @@ impl Issuance {
         }
     }
 
-    /// For how many days the policies allow what is asked for by now.
-    pub(super) fn allowed_days(
+    /// Decides for how many days the policies allow the certificate of an order.
+    pub(super) fn evaluation(
         &self,
         order: &Order,
-        request: &CertificateRequest,
-        standing: &Standing,
+        request: &Result<CertificateRequest, ServiceError>,
+    ) -> PolicyEvaluation<AllowedDays> {
+        let (kernel, order) = (self.kernel.clone(), order.clone());
+        let key_type = request.as_ref().ok().and_then(|request| request.key().ok()).map(SubscriberKey::key_type);
+        PolicyEvaluation::new(Subject::new(order.reseller, order.account), move |policies| {
+            allowed_days(&kernel, &order, key_type, policies)
+        })
+    }
+
+    /// The policies that apply to an order now, and for how many days they allow its certificate.
+    pub(super) fn require_allowed(
+        &self,
+        tx: &mut Tx<'_>,
+        order: &Order,
         authorizations: &[Authorization],
-        names: &[Identifier],
-        now: Timestamp,
-    ) -> Result<u32, ServiceError> {
-        let settings = &self.kernel.settings;
-        let (domain_profile, profile) = profiles(&self.kernel, order)?;
-        let asked = Request {
-            profile: domain_profile,
-            identifiers: names,
-            key_type: Some(request.key().map_err(ServiceError::internal)?.key_type()),
-            challenge_type: None,
-            validity_days: order.not_after.map(|end| days_between(beginning(order, profile, now), end)),
-        };
-        let verdict = standing.judge_rules(settings, &asked)?;
-        let shown = authorizations.iter().filter_map(|each| Some((&each.identifier, each.validation()?.method)));
-        standing.judge_methods(settings, domain_profile, shown)?;
-        Ok(verdict.most_days)
+        decision: &Decision<AllowedDays>,
+    ) -> Result<(Arc<EffectivePolicies>, u32), ServiceError> {
+        let (policies, days) = decision.outcome(tx, order.reseller, order.account)?;
+        let days = days.clone()?;
+        self.check_methods(order, &policies, authorizations)?;
+        Ok((policies, days))
+    }
+
+    /// Requires that the methods by which the names were validated are still allowed.
+    fn check_methods(
+        &self,
+        order: &Order,
+        policies: &EffectivePolicies,
+        authorizations: &[Authorization],
+    ) -> Result<(), ServiceError> {
+        let (profile, _) = profiles(&self.kernel, order)?;
+        let validated = authorizations.iter().filter_map(|each| Some((&each.identifier, each.validation()?.method)));
+        require_none(policies.check_methods(profile, validated))
     }
 
     /// Draws a serial number, and stores what is to be signed. None where the CA was revoked and this process has not heard
@@ -198,6 +228,26 @@ impl Issuance {
         fault::reached(Step::Drafting);
         Ok(Some((draft, signing)))
     }
+}
+
+/// For how many days the policies allow the certificate of an order.
+pub(crate) fn allowed_days(
+    kernel: &Kernel,
+    order: &Order,
+    key_type: Option<KeyType>,
+    policies: &EffectivePolicies,
+) -> AllowedDays {
+    let (domain_profile, profile) = profiles(kernel, order)?;
+    let asked = Request {
+        profile: domain_profile,
+        identifiers: &order.identifiers,
+        key_type,
+        challenge_type: None,
+        validity_days: order.not_after.map(|end| days_between(beginning(order, profile, kernel.now()), end)),
+    };
+    let verdict = policies.evaluate(&asked);
+    require_none(verdict.violations)?;
+    Ok(verdict.most_days)
 }
 
 /// Nothing is shown to some logs that could never be in enough.

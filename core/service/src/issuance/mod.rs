@@ -24,7 +24,8 @@ use chancery_domain::{
 use chancery_pki::{CertificateRequest, SubscriberProfile};
 use chancery_store::{JobKind, Tx};
 
-use self::draft::Drafting;
+pub(crate) use self::draft::allowed_days;
+use self::draft::{AllowedDays, Drafting};
 pub(crate) use self::signing::Work;
 pub use self::transparency::LogAssignment;
 use crate::authority::Authority;
@@ -32,6 +33,7 @@ use crate::csr;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
+use crate::policies::Decision;
 
 /// What has to happen next with an order, for those who take the steps one by one, which only tests do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,8 +105,13 @@ impl Issuance {
     }
 
     async fn draft(&self, id: OrderId) -> Result<Drafting, ServiceError> {
+        let Some(order) = self.kernel.store.peek(move |tx| tx.any_order(id)).await? else { return Ok(Drafting::Done) };
+        let request = csr_of(&order);
+        let evaluation = self.evaluation(&order, &request);
         let me = self.clone();
-        let drafted = self.kernel.store.write(move |tx| me.draft_in(tx, id)).await;
+        let draft =
+            move |tx: &mut Tx<'_>, decision: &Decision<AllowedDays>| me.draft_in(tx, &order, &request, decision);
+        let drafted = self.kernel.write_decided(&evaluation, draft).await;
         if let Ok(Drafting::Drafted(_)) = &drafted {
             fault::reached(Step::Drafted);
         }

@@ -8,6 +8,7 @@ use chancery_pki::{
 };
 use chancery_store::{JobKind, SPANS, Tx};
 
+use super::draft::AllowedDays;
 use super::{Issuance, Next, csr_of, hex, profiles};
 use crate::authority::Signing;
 use crate::ca_key::unsigned;
@@ -17,7 +18,8 @@ use crate::issuance_rules::{
     Parties, evidence_rules, require_short, require_unbarred, standing_authorizations, unprovable,
 };
 use crate::known_keys;
-use crate::orders::{Standing, describe_with};
+use crate::orders::describe_with;
+use crate::policies::Decision;
 use crate::telling;
 use crate::timed::Timed;
 
@@ -83,7 +85,10 @@ impl Issuance {
             Ok(outcome) => outcome,
             Err(error) => return self.settle(id, error).await.map(|()| None),
         };
-        let kept = self.kernel.store.write(move |tx| me.keep(tx, &work, &issued, shard, &der)).await;
+        let evaluation = self.evaluation(&work.order, &Ok(work.request.clone()));
+        let keep =
+            move |tx: &mut Tx<'_>, decision: &Decision<AllowedDays>| me.keep(tx, &work, &issued, shard, &der, decision);
+        let kept = self.kernel.write_decided(&evaluation, keep).await;
         if let Ok(kept) = &kept {
             fault::reached(Step::Kept);
             self.announce(id);
@@ -161,6 +166,7 @@ impl Issuance {
         issued: &Issued,
         shard: i64,
         der: &[u8],
+        decision: &Decision<AllowedDays>,
     ) -> Result<Option<Order>, ServiceError> {
         let (kernel, now) = (&self.kernel, self.kernel.now());
         let id = work.order.id;
@@ -171,10 +177,10 @@ impl Issuance {
             drop(known_keys::hold(tx, key, work.signing.id));
             drop(known_keys::bar(tx, key, work.signing.id));
             drop(tx.authorizations(id));
-            drop(Standing::of(tx, work.order.account));
+            drop(tx.policy_versions(work.order.account));
         });
         let Some(order) = self.claim_last(tx, id)? else { return Ok(None) };
-        self.require_issuable(tx, work, &order, now)?;
+        self.require_issuable(tx, work, &order, decision, now)?;
         // What counts certificates by when they were issued must find it then.
         let issued = &Issued { issued_at: now, ..issued.clone() };
         tx.store_issued(order.certificate, issued, der, key.sha256(), shard)?;
@@ -195,6 +201,7 @@ impl Issuance {
         tx: &mut Tx<'_>,
         work: &Work,
         order: &Order,
+        decision: &Decision<AllowedDays>,
         now: Timestamp,
     ) -> Result<(), ServiceError> {
         Parties::hold(tx, order)?.require_standing(order)?;
@@ -203,13 +210,12 @@ impl Issuance {
         require_unbarred(tx, &work.request, work.signing.id)?;
         let authorizations = standing_authorizations(&self.kernel, tx, order.id)?;
         let evidence = evidence_rules(&self.kernel, order, now);
-        let proof = IssuanceProof::build(order, &authorizations, &evidence, now).map_err(|error| match error {
+        IssuanceProof::build(order, &authorizations, &evidence, now).map_err(|error| match error {
             // It became too old since the draft was made: the job is tried again, and asks.
             ProofError::StaleCaa(_) => ServiceError::Overtaken(error.to_string()),
             other => unprovable(other),
         })?;
-        let standing = Standing::of(tx, order.account)?;
-        let most_days = self.allowed_days(order, &work.request, &standing, &authorizations, proof.names(), now)?;
+        let (_, most_days) = self.require_allowed(tx, order, &authorizations, decision)?;
         require_short(&work.draft, most_days)
     }
 }

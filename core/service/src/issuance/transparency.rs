@@ -12,12 +12,14 @@ use chancery_pki::{CurrentLogs, Draft, LogEntry, LogList, Precertificate, Sct, V
 use chancery_store::{DraftRow, OpenPrecertificate, PrecertificateFate, PrecertificateRow, Tx};
 use serde_json::json;
 
+use super::draft::AllowedDays;
 use super::{Issuance, Next, Work, hex, profiles};
 use crate::ca_key::unsigned;
 use crate::error::ServiceError;
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
 use crate::orders::describe_with;
+use crate::policies::Decision;
 use crate::timed::Timed;
 
 /// Precertificates that are read at a time.
@@ -74,9 +76,12 @@ impl Issuance {
             Err(reason) => return self.unsignable(id, &reason).await.map(|()| None),
         };
         fault::reached(Step::PrecertificateSigned);
+        let evaluation = self.evaluation(&work.order, &Ok(work.request.clone()));
         let me = self.clone();
-        let keep = move |tx: &mut Tx<'_>| me.keep_precertificate(tx, &work, &serial, &signed);
-        match self.kernel.store.write(keep).await {
+        let keep = move |tx: &mut Tx<'_>, decision: &Decision<AllowedDays>| {
+            me.keep_precertificate(tx, &work, &serial, &signed, decision)
+        };
+        match self.kernel.write_decided(&evaluation, keep).await {
             Ok(kept) => {
                 fault::reached(Step::PrecertificateKept);
                 Ok(kept)
@@ -102,6 +107,7 @@ impl Issuance {
         work: &Work,
         serial: &str,
         signed: &Precertificate,
+        decision: &Decision<AllowedDays>,
     ) -> Result<Option<PrecertificateRow>, ServiceError> {
         let (id, now) = (work.order.id, self.kernel.now());
         let Some(order) = self.claim(tx, id)? else { return Ok(None) };
@@ -109,7 +115,7 @@ impl Issuance {
         if tx.draft(order.certificate)?.is_none_or(|draft| draft.serial != serial) {
             return Ok(None);
         }
-        self.require_issuable(tx, work, &order, now)?;
+        self.require_issuable(tx, work, &order, decision, now)?;
         let row = PrecertificateRow {
             serial: serial.to_owned(),
             issuer: work.signing.id,

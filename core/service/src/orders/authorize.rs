@@ -11,9 +11,9 @@ use data_encoding::BASE64URL_NOPAD;
 
 use super::create::Draft;
 use super::reuse::Reuse;
-use super::rules::{has_room, too_long};
 use crate::acme::{AcmeError, RejectedName, Rejection, ToldName};
 use crate::error::ServiceError;
+use crate::policies::{has_room, too_long};
 
 impl Draft<'_> {
     /// A new authorization, born valid where the account has shown control of the name lately, or of a namespace it is in.
@@ -28,7 +28,7 @@ impl Draft<'_> {
     ) -> Result<Authorization, ServiceError> {
         let settings = &self.kernel.settings;
         let (reuse, acme) = (self.reuse(), self.acme.map(|account| account.id));
-        let allowed = reuse.allowed(self.standing, identifier, order.is_some());
+        let allowed = reuse.allowed(self.policies, identifier, order.is_some());
         let of_namespaces: Vec<_> = allowed.iter().copied().filter(|kind| kind.shows_namespaces()).collect();
         let can_be_shown = |wish: &&DnsName| {
             let place = Identifier::Dns((*wish).clone());

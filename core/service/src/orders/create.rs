@@ -1,19 +1,19 @@
-//! A new order: the CSR judged, the policies asked, the authorizations made or reused, all in one unit of work.
+//! A new order: the CSR is checked and the policies are evaluated, then order and authorizations are stored in one transaction.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::policy::Request;
+use chancery_domain::policy::{Request, Violations};
 use chancery_domain::{
     Account, AcmeAccount, Action, CertificateId, CertificateRecord, CertificateState, DnsName, EabCredential,
-    ExternalId, Identifier, Metadata, Order, OrderId, OrderState, Problems, Profile, ProfileName, Scope, Timestamp,
-    Via,
+    ExternalId, Identifier, KeyType, Metadata, Order, OrderId, OrderState, Problems, Profile, ProfileName, Scope,
+    Timestamp, Via,
 };
-use chancery_pki::{CertificateRequest, SubscriberProfile, ceiling_days};
+use chancery_pki::{CertificateRequest, SubscriberKey, SubscriberProfile, ceiling_days};
 use chancery_store::Tx;
 
-use super::rules::{self, Standing};
-use super::{OrderDetails, Orders, describe_with};
+use super::{OrderDetails, Orders, describe_with, rules};
 use crate::account_lookup::AccountLookup;
 use crate::accounts::{Orderer, account_for_order};
 use crate::caller::Caller;
@@ -24,6 +24,7 @@ use crate::kernel::Kernel;
 use crate::once::{Once, Outcome};
 use crate::open_orders::require_room;
 use crate::operator::latest_end;
+use crate::policies::{Decision, EffectivePolicies, PolicyEvaluation, Subject, require_none};
 use crate::refused::{Asked, Refused};
 use crate::telling::{self, About};
 
@@ -54,13 +55,17 @@ impl Orders {
         caller.require(Scope::WriteOrder)?;
         self.kernel.in_flight.check(caller.reseller)?;
         let (kernel, by) = (self.kernel.clone(), caller.clone());
-        let name = new.profile.as_ref().unwrap_or(&kernel.settings.default_profile);
-        let judged = rules::profile(&kernel.settings, name);
-        let judged = judged.and_then(|profile| JudgedCsr::read(&kernel, &new.csr, profile, Via::Reseller));
+        let subject = Subject { reseller: caller.reseller, account: new.account.clone() };
+        let checked = Arc::new(Checked::read(&kernel, &new));
+        let evaluated = checked.clone();
+        let evaluation = PolicyEvaluation::new(subject, move |policies| evaluated.evaluate(policies));
         let refused = Refused::default();
         let noted = refused.clone();
-        let unit = move |tx: &mut Tx<'_>| create(&kernel, tx, &by, &new, &judged, &noted);
-        match self.kernel.write_once(caller, once, unit).await {
+        let unit = move |tx: &mut Tx<'_>, decision: &Decision<Objections>| {
+            let mut create = |tx: &mut Tx<'_>| create(&kernel, tx, &by, &new, &checked, decision, &noted);
+            kernel.do_once(tx, by.reseller, once.as_ref(), &mut create)
+        };
+        match self.kernel.write_decided(&evaluation, unit).await {
             Err(error) => Err(refused.answer(&self.kernel, caller, About::Nothing, "order", error).await),
             Ok(created) => {
                 if let Outcome::Fresh(details) = &created {
@@ -73,13 +78,70 @@ impl Orders {
     }
 }
 
-/// The CSR comes judged, or with why it could not be; told once it is clear that the caller may order at all.
+/// A new order as far as it can be checked without the database.
+struct Checked {
+    /// The CSR, or why it could not be checked.
+    csr: Result<JudgedCsr, ServiceError>,
+    /// What policies are asked about; none if the CSR or the profile cannot be read.
+    question: Option<Question>,
+}
+
+/// What policies are asked about.
+struct Question {
+    profile: Profile,
+    /// In the order in which the caller names them, so that a refusal names the right position.
+    names: Vec<Identifier>,
+    names_are_named: bool,
+    key_type: Option<KeyType>,
+    validity_days: Option<u32>,
+}
+
+/// What the policies have against an order.
+#[derive(Default)]
+struct Objections {
+    rules: Violations,
+    /// Names that policies allow but that can only be validated through ACME.
+    methods: Violations,
+}
+
+impl Checked {
+    fn read(kernel: &Kernel, new: &NewOrder) -> Self {
+        let name = new.profile.as_ref().unwrap_or(&kernel.settings.default_profile);
+        let profile = rules::profile(&kernel.settings, name);
+        let csr = profile.clone().and_then(|profile| JudgedCsr::read(kernel, &new.csr, profile, Via::Reseller));
+        let question = match (&csr, profile) {
+            (Ok(csr), Ok(profile)) => Some(Question {
+                profile: profile.clone(),
+                names: new.identifiers.clone().unwrap_or_else(|| names_of(&csr.request)),
+                names_are_named: new.identifiers.is_some(),
+                key_type: csr.request.key().ok().map(SubscriberKey::key_type),
+                validity_days: Dates::validity_days(new.not_before, new.not_after, kernel.now()),
+            }),
+            _ => None,
+        };
+        Self { csr, question }
+    }
+
+    fn evaluate(&self, policies: &EffectivePolicies) -> Objections {
+        let Some(question) = &self.question else { return Objections::default() };
+        let Question { profile, names, names_are_named, key_type, validity_days } = question;
+        let (key_type, validity_days) = (*key_type, *validity_days);
+        let request = Request { profile, identifiers: names, key_type, challenge_type: None, validity_days };
+        Objections {
+            rules: in_terms_of_an_order(policies.evaluate_order(&request), *names_are_named),
+            methods: in_terms_of_an_order(policies.names_without_method_outside_acme(&request), *names_are_named),
+        }
+    }
+}
+
+/// The CSR comes checked, or with the reason why it could not be; that is reported once it is clear that the caller may order.
 fn create(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     caller: &Caller,
     new: &NewOrder,
-    judged: &Result<JudgedCsr, ServiceError>,
+    checked: &Checked,
+    decision: &Decision<Objections>,
     refused: &Refused,
 ) -> Result<OrderDetails, ServiceError> {
     let (now, settings) = (kernel.now(), &kernel.settings);
@@ -92,12 +154,12 @@ fn create(
     };
     let mut problems = Problems::default();
     let mut dates = Dates::of(settings.issuing.certificates.get(name), profile.validity_days, now);
-    let key = judged.as_ref().ok().and_then(|judged| judged.request.key().ok());
+    let key = checked.csr.as_ref().ok().and_then(|csr| csr.request.key().ok());
     if let (Some(_), Some(key)) = (new.not_after, key) {
         dates.latest_end = latest_end(tx, &settings.issuing, name, &[key.key_type()], now)?;
     }
-    let validity_days = dates.check(new.not_before, new.not_after, now, DATES, &mut problems);
-    let judged = match judged {
+    dates.check(new.not_before, new.not_after, now, DATES, &mut problems);
+    let judged = match &checked.csr {
         Ok(judged) => judged,
         Err(ServiceError::Invalid(unreadable)) => {
             let all = unreadable.0.iter().cloned().chain(problems.0).collect();
@@ -106,20 +168,15 @@ fn create(
         Err(other) => return Err(other.clone()),
     };
     let of_dates = std::mem::replace(&mut problems, Problems(judged.problems(tx)?));
-    let identifiers = names(&judged.request, new.identifiers.as_deref(), &mut problems);
+    let identifiers = names_of(&judged.request);
+    require_same_names(&identifiers, new.identifiers.as_deref(), &mut problems);
     problems.0.extend(of_dates.0);
     problems.into_result().map_err(ServiceError::Invalid)?;
-    let request = &judged.request;
-    let key_type = request.key().ok().map(chancery_pki::SubscriberKey::key_type);
-    // In the order in which the caller names them, so that a refusal tells the right place.
-    let named = new.identifiers.as_deref().unwrap_or(&identifiers);
-    let asked = Request { profile, identifiers: named, key_type, challenge_type: None, validity_days };
-    let standing = Standing::of(tx, account.id)?;
-    let in_terms_of_it = |error| in_terms_of_an_order(error, new.identifiers.is_some());
-    let verdict = standing.judge(tx, settings, account.id, &asked, now).map_err(in_terms_of_it);
+    let (policies, objections) = decision.outcome(tx, caller.reseller, account.id)?;
     let about = Asked { account: account.id, order: None, profile: &profile.name, names: &identifiers };
-    refused.note(&about, verdict)?;
-    refused.note(&about, standing.require_ways_without_acme(settings, &asked).map_err(in_terms_of_it))?;
+    refused.note(&about, require_none(objections.rules.clone()))?;
+    refused.note(&about, policies.require_quota(tx, account.id, now))?;
+    refused.note(&about, require_none(objections.methods.clone()))?;
     let draft = Draft {
         kernel,
         caller,
@@ -127,12 +184,12 @@ fn create(
         credential: &credential,
         acme: None,
         profile,
-        standing: &standing,
+        policies: &policies,
         now,
     };
     let order = draft.order(Wanted {
         identifiers,
-        csr: Some(request.as_der().to_vec()),
+        csr: Some(judged.request.as_der().to_vec()),
         not_before: new.not_before,
         not_after: new.not_after,
         external_id: new.external_id.clone(),
@@ -144,9 +201,8 @@ fn create(
 
 /// Policies speak of `key_type`, `validity_days` and places among the names; what the caller sent is `csr` and `not_after`,
 /// and names only where they are named beside the CSR.
-fn in_terms_of_an_order(error: ServiceError, names_are_named: bool) -> ServiceError {
-    let ServiceError::PolicyViolation(mut violations) = error else { return error };
-    for violation in &mut violations {
+fn in_terms_of_an_order(mut violations: Violations, names_are_named: bool) -> Violations {
+    for violation in violations.described_mut() {
         match violation.field.as_str() {
             "key_type" => "csr".clone_into(&mut violation.field),
             "validity_days" => "not_after".clone_into(&mut violation.field),
@@ -155,23 +211,26 @@ fn in_terms_of_an_order(error: ServiceError, names_are_named: bool) -> ServiceEr
             _ => {}
         }
     }
-    ServiceError::PolicyViolation(violations)
+    violations
 }
 
-/// Each name once, in order; what the caller names must be what the CSR names.
-fn names(request: &CertificateRequest, named: Option<&[Identifier]>, problems: &mut Problems) -> Vec<Identifier> {
+/// The names of a CSR, each once, sorted.
+fn names_of(request: &CertificateRequest) -> Vec<Identifier> {
     let mut identifiers = request.identifiers();
     identifiers.sort();
     identifiers.dedup();
-    if let Some(named) = named {
-        let mut named = named.to_vec();
-        named.sort();
-        if named != identifiers {
-            let message = "must be the very names of the CSR; leave it out to take them from there";
-            problems.add("identifiers", "differs_from_csr", message);
-        }
-    }
     identifiers
+}
+
+/// If the caller names identifiers, they must be those of the CSR.
+fn require_same_names(identifiers: &[Identifier], named: Option<&[Identifier]>, problems: &mut Problems) {
+    let Some(named) = named else { return };
+    let mut named = named.to_vec();
+    named.sort();
+    if named != identifiers {
+        let message = "must be the very names of the CSR; leave it out to take them from there";
+        problems.add("identifiers", "differs_from_csr", message);
+    }
 }
 
 /// What a door calls the two dates.
@@ -206,7 +265,17 @@ impl Dates {
         }
     }
 
-    /// The validity that is asked for by dates, in whole days rounded up.
+    /// The validity that is asked for by dates, in whole days rounded up; none if there is no end, or one that is too soon.
+    pub(crate) fn validity_days(
+        not_before: Option<Timestamp>,
+        not_after: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Option<u32> {
+        let (start, end) = (not_before.unwrap_or(now), not_after?);
+        (end.as_secs() - start.max(now).as_secs() + 1 >= 3600).then(|| days_between(start, end))
+    }
+
+    /// Checks the validity that is asked for by dates.
     pub(crate) fn check(
         &self,
         not_before: Option<Timestamp>,
@@ -214,19 +283,18 @@ impl Dates {
         now: Timestamp,
         called: DateNames,
         problems: &mut Problems,
-    ) -> Option<u32> {
+    ) {
         let start = not_before.unwrap_or(now);
         if !(self.earliest..=self.latest).contains(&start) {
             let message = format!("must lie from {} to {}", self.earliest, self.latest);
             problems.add(called.not_before, "out_of_range", message);
         }
-        let end = not_after?;
-        if end.as_secs() - start.max(now).as_secs() + 1 < 3600 {
+        let Some(end) = not_after else { return };
+        let Some(days) = Self::validity_days(not_before, not_after, now) else {
             let message = format!("must be at least an hour after {}, and from now", called.not_before);
             problems.add(called.not_after, "out_of_range", message);
-            return None;
-        }
-        let days = days_between(start, end);
+            return;
+        };
         if days > self.most_days {
             let latest = start.plus(Duration::from_secs((u64::from(self.most_days) * 86_400).saturating_sub(1)));
             let message = format!("must be {latest} at most: the profile allows {} days", self.most_days);
@@ -235,7 +303,6 @@ impl Dates {
             let message = format!("must be {latest} at most: no CA that may sign it lasts longer");
             problems.add(called.not_after, "out_of_range", message);
         }
-        Some(days)
     }
 }
 
@@ -255,7 +322,7 @@ pub(crate) struct Draft<'a> {
     /// Who orders, where that is through ACME.
     pub(crate) acme: Option<&'a AcmeAccount>,
     pub(crate) profile: &'a Profile,
-    pub(crate) standing: &'a Standing,
+    pub(crate) policies: &'a EffectivePolicies,
     pub(crate) now: Timestamp,
 }
 

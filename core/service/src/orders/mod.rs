@@ -24,7 +24,6 @@ pub use create::NewOrder;
 pub(crate) use create::{DateNames, Dates, Draft, Wanted, days_between};
 pub(crate) use ending::{cancel_order, fail_if_hopeless, fail_order, hopeless, put_back_order, redraft_order};
 pub(crate) use reuse::{Reuse, covers, has_shown};
-pub(crate) use rules::{Standing, has_room, offered};
 
 use crate::account_lookup::AccountLookup;
 use crate::accounts::standing_account;
@@ -34,6 +33,7 @@ use crate::cursor::{ListName, ListRequest, Listed};
 use crate::error::{Noun, ServiceError};
 use crate::fault::{self, Step};
 use crate::kernel::Kernel;
+use crate::policies::{Decision, PolicyEvaluation};
 use crate::refused::{Asked, Refused};
 use crate::telling::{self, About};
 use crate::to_the_end::to_the_end;
@@ -131,12 +131,12 @@ impl Orders {
         let noted = refused.clone();
         // Asked again when it is drafted: this one may be the last that fits. What is known now is told now, and the order
         // stays ready.
-        let complete = move |kernel: &Kernel, tx: &mut Tx<'_>, order: Order| {
+        let complete = move |kernel: &Kernel, tx: &mut Tx<'_>, order: Order, decision: &Decision<()>| {
             if order.csr.is_none() {
                 return Ok((order, ()));
             }
-            let standing = Standing::of(tx, order.account)?;
-            let verdict = standing.require_quota(tx, &kernel.settings, order.account, kernel.now());
+            let policies = decision.policies(tx, order.reseller, order.account)?;
+            let verdict = policies.require_quota(tx, order.account, kernel.now());
             noted.note(&Asked::of(&order), verdict)?;
             Ok((order, ()))
         };
@@ -148,7 +148,7 @@ impl Orders {
         };
         let (me, caller) = (self.clone(), caller.clone());
         to_the_end(async move {
-            match me.finalize_with(&caller, id, complete, tell).await {
+            match me.finalize_with(&caller, id, &PolicyEvaluation::none(), complete, tell).await {
                 Err(error) => Err(refused.settle(&me.kernel, &caller, error).await),
                 Ok(Finalized::Accepted(accepted)) => {
                     me.begin(&caller, id);
@@ -168,28 +168,29 @@ impl Orders {
 
     /// Finalizes without starting the job. `complete` gives the CSR to an order that is ready and has none. `tell` makes the
     /// answer of what `complete` found, where that was asked; it also drafts the certificate, or notes that it is awaited.
-    pub(crate) async fn finalize_with<F, G, X, T>(
+    pub(crate) async fn finalize_with<D, F, G, X, T>(
         &self,
         caller: &Caller,
         id: OrderId,
+        evaluation: &PolicyEvaluation<D>,
         complete: F,
         tell: G,
     ) -> Result<Finalized<T>, ServiceError>
     where
-        F: Fn(&Kernel, &mut Tx<'_>, Order) -> Result<(Order, X), ServiceError> + Send + 'static,
+        D: Send + Sync + 'static,
+        F: Fn(&Kernel, &mut Tx<'_>, Order, &Decision<D>) -> Result<(Order, X), ServiceError> + Send + 'static,
         G: Fn(&mut Tx<'_>, Order, Option<X>) -> Result<T, ServiceError> + Send + 'static,
         T: Send + 'static,
     {
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let finalized = self
             .kernel
-            .store
-            .write(move |tx| {
+            .write_decided(evaluation, move |tx, decision| {
                 let order = lock_own(tx, &by, id)?;
                 let now = kernel.now();
                 tx.foresee(|tx| {
                     drop(order.acme_account.map(|acme_account| tx.gives_up(acme_account)));
-                    drop(Standing::of(tx, order.account));
+                    drop(tx.policy_versions(order.account));
                     drop(tx.authorizations(id));
                 });
                 let (account, still) = hold_applicant(tx, &by, order.account)?;
@@ -214,7 +215,7 @@ impl Orders {
                     Err(other) => return Err(other.into()),
                 };
                 account.require_active()?;
-                let (order, found) = complete(&kernel, tx, order)?;
+                let (order, found) = complete(&kernel, tx, order, decision)?;
                 if order.csr.is_none() {
                     return Err(ServiceError::invalid("csr", "missing", NO_CSR));
                 }

@@ -7,8 +7,8 @@ use chancery_domain::{
 use chancery_pki::is_owned_with;
 use chancery_store::{StoreError, Tx};
 
-use super::rules::{Standing, offered};
 use crate::error::ServiceError;
+use crate::policies::EffectivePolicies;
 use crate::settings::Settings;
 
 /// What an account has shown, as it counts for a profile.
@@ -26,17 +26,22 @@ impl Reuse<'_> {
     pub(crate) fn has_shown(
         &self,
         tx: &mut Tx<'_>,
-        standing: &Standing,
+        policies: &EffectivePolicies,
         identifier: &Identifier,
     ) -> Result<bool, ServiceError> {
-        let allowed = self.allowed(standing, identifier, true);
+        let allowed = self.allowed(policies, identifier, true);
         let earlier = self.valid_for(tx, identifier)?;
         Ok(self.first_that_holds(tx, earlier, identifier, &allowed)?.is_some())
     }
 
     /// The ways to show control of a name that lead to anything, for an order or ahead of one.
-    pub(super) fn allowed(&self, standing: &Standing, identifier: &Identifier, for_order: bool) -> Vec<ChallengeType> {
-        let mut allowed = offered(identifier, self.profile, &standing.applied(self.settings));
+    pub(super) fn allowed(
+        &self,
+        policies: &EffectivePolicies,
+        identifier: &Identifier,
+        for_order: bool,
+    ) -> Vec<ChallengeType> {
+        let mut allowed = policies.methods(identifier, self.profile);
         allowed.retain(|kind| self.has_use_for(*kind, for_order));
         allowed
     }

@@ -98,7 +98,10 @@ fn verdict(evaluation: &Evaluation, alone: bool) -> Markup {
                 p { "With the profile " (profile) ", valid for " (plural(i64::from(verdict.validity_days), "day")) "." }
             } @else {
                 strong { "This would be refused." }
-                ul { @for problem in &verdict.violations { li { (sentence(&problem.message)) } } }
+                ul {
+                    @for problem in verdict.violations.described() { li { (sentence(&problem.message)) } }
+                    @if verdict.violations.omitted() > 0 { li { "And " (verdict.violations.omitted()) " more." } }
+                }
             }
             p { "Asked: " @for (place, (_, name)) in applied.iter().enumerate() { @if place > 0 { ", " } (name) } }
             @if alone { p { "Its quotas were not asked: they are counted for a customer, and none was named." } }
