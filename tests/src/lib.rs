@@ -3,6 +3,7 @@
 mod acme;
 mod copies;
 mod csr;
+mod flood;
 mod issuing;
 mod logs;
 mod long;
@@ -15,6 +16,7 @@ mod world;
 
 pub use acme::{ACME_URL, AcmeClient, csr_der, der, identifiers, path};
 pub use csr::{csr, csr_by, csr_with};
+pub use flood::Flood;
 pub use issuing::fail_all;
 pub use logs::{LogPlace, LogPlaces, all_be, start_logs};
 pub use long::{LongThings, long_name};

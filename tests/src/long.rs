@@ -32,17 +32,23 @@ fn long_attempts() -> Vec<Attempt> {
     Attempt::kept(vec![attempt; 8])
 }
 
-/// Makes long things of a reseller.
+/// Makes long things of a reseller. Those of one seed differ from those of every other seed.
 pub struct LongThings {
     pub make: Builders,
+    seed: u32,
     pub reseller: ResellerId,
     /// What their texts are made of.
     pub letter: &'static str,
 }
 
 impl LongThings {
-    pub fn of(reseller: ResellerId, letter: &'static str) -> Self {
-        Self { make: Builders::seeded(5), reseller, letter }
+    pub fn of(reseller: ResellerId, seed: u32, letter: &'static str) -> Self {
+        Self { make: Builders::seeded(seed), seed, reseller, letter }
+    }
+
+    /// The name of the thing at this place, with 248 characters.
+    fn name(&self, place: usize) -> Name {
+        Name::parse(&format!("{:03}-{place:03}-{}", self.seed, self.text(240))).expect("it has the form of one")
     }
 
     fn text(&self, length: usize) -> String {
@@ -71,7 +77,7 @@ impl LongThings {
         let description = Description::parse(&self.text(2000)).expect("it has the form of one");
         let mut groups = Vec::with_capacity(count);
         for place in 0..count {
-            let name = Name::parse(&format!("{place:05}{}", self.text(250))).expect("it has the form of one");
+            let name = self.name(place);
             let group = Group { name, description: Some(description.clone()), ..self.make.group(self.reseller) };
             assert!(tx.insert_group(&group)?);
             groups.push(group);
@@ -83,8 +89,7 @@ impl LongThings {
     pub fn policies(&self, tx: &mut Tx<'_>, groups: &[Group], count: usize) -> Result<Vec<PolicyId>, StoreError> {
         let mut policies = Vec::with_capacity(count);
         for _ in 0..count {
-            let name =
-                Name::parse(&format!("{:05}{}", policies.len(), self.text(250))).expect("it has the form of one");
+            let name = self.name(policies.len());
             let policy = Policy { name, ..self.make.policy(self.reseller) };
             assert!(tx.insert_policy(&policy)?);
             for group in groups {

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use axum::Router;
 use chancery_dcv::Validator;
-use chancery_domain::{Entropy, Name, PolicyRules, Profile, ResellerCode, ScopeSet, Timestamp, WebhookUrlRules};
+use chancery_domain::{
+    Entropy, Name, PolicyRules, Profile, ResellerCode, ResellerId, ScopeSet, Timestamp, WebhookUrlRules,
+};
 use chancery_http::PublicUrls;
 use chancery_overload::LimitSettings;
 use chancery_seal::Keyring;
@@ -105,6 +107,13 @@ impl World {
         let name = Name::parse(code.as_str()).expect("a name");
         operator.create_reseller(code.clone(), name.clone()).await.expect("a new reseller");
         self.client_of(code.as_str(), scopes).await
+    }
+
+    /// The id of a reseller that exists.
+    pub async fn reseller_id(&self, code: &str) -> ResellerId {
+        let code = code.to_owned();
+        let reseller = self.store.read(move |tx| tx.reseller_by_code(&code)).await.expect("a database");
+        reseller.expect("a reseller").id
     }
 
     /// A further client of a reseller that exists.

@@ -100,7 +100,7 @@ const ARROWS: &[(&str, Reach, &str)] = &[
     ),
     (
         "chancery-store",
-        Only(&["chancery-domain", "chancery-trust"]),
+        Only(&["chancery-domain", "chancery-trust", "chancery-fair"]),
         "an adapter serves the domain and knows no other adapter",
     ),
     (

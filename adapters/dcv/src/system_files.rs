@@ -68,7 +68,7 @@ impl ResolvConf {
                     parsed.search = words.map(bare).filter(|name| !name.is_empty()).take(MAX_SEARCH).collect();
                 }
                 Some("options") => {
-                    let ndots = words.filter_map(|word| word.strip_prefix("ndots:")?.parse::<usize>().ok()).last();
+                    let ndots = words.filter_map(|word| word.strip_prefix("ndots:")?.parse::<usize>().ok()).next_back();
                     parsed.ndots = ndots.unwrap_or(parsed.ndots).min(MAX_NDOTS);
                 }
                 Some(_) | None => {}

@@ -11,6 +11,9 @@ pub enum StoreError {
     /// The database cannot be reached, is shutting down, or has too much to do. Nothing of the unit was kept.
     #[error("the database is not available: {0}")]
     Unavailable(String),
+    /// Too many units of work wait for the database, in all or of one tenant. Nothing of the unit was kept.
+    #[error("the database has too much to do: too many units of work are waiting")]
+    QueueFull,
     /// The connection broke while the commit was under way: it may or may not have happened.
     #[error("the database went away during the commit, so its outcome is unknown: {0}")]
     Unknown(String),
@@ -47,7 +50,7 @@ impl StoreError {
     /// Whether asking again later is likely to help.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Stale { .. } | Self::Unavailable(_) | Self::Unknown(_) | Self::Damaged(_) => true,
+            Self::Stale { .. } | Self::Unavailable(_) | Self::QueueFull | Self::Unknown(_) | Self::Damaged(_) => true,
             Self::Corrupt(_)
             | Self::NewerSchema { .. }
             | Self::OlderSchema { .. }

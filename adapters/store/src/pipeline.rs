@@ -473,7 +473,7 @@ mod tests {
         let mut connection = Connection::new(session).unwrap();
         let mut transaction = connection.begin(Kind::Write);
         assert_eq!(transaction.execute("INSERT INTO kept VALUES (1)", &[]).unwrap(), 1);
-        transaction.commit()
+        transaction.commit().map(drop)
     }
 
     #[test]

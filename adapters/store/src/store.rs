@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_domain::Timestamp;
+use chancery_domain::{ResellerId, Timestamp};
+use chancery_fair::Tenant;
 
 use crate::engine::{DatabaseUrl, Facts, PostgresPool, SqlitePool, facts, private_file, sqlite_copy};
 use crate::error::StoreError;
@@ -28,7 +29,7 @@ pub struct Options {
     pub connections: usize,
     /// Bring the schema up to date on opening; otherwise refuse one that is not.
     pub migrate: bool,
-    /// Units that may wait before new ones are refused.
+    /// Units that may wait before new ones are refused: on SQLite, to be written and to be read each.
     pub queue: usize,
     /// Units that may share one commit on SQLite; 1 gives each its own.
     pub group: usize,
@@ -42,11 +43,17 @@ impl Default for Options {
     }
 }
 
-/// A handle on the database; clones share it.
+/// A handle on the database; clones share it. Units of work are charged to the handle's tenant: to the system, unless
+/// [`Store::for_reseller`] made the handle.
 #[derive(Clone)]
 pub struct Store {
-    backend: Arc<Backend>,
-    url: Arc<DatabaseUrl>,
+    database: Arc<Database>,
+    tenant: Tenant,
+}
+
+struct Database {
+    backend: Backend,
+    url: DatabaseUrl,
     connections: usize,
 }
 
@@ -68,7 +75,19 @@ impl Store {
             DatabaseUrl::Sqlite(path) => Backend::Sqlite(SqlitePool::open(path, options)?),
             DatabaseUrl::Postgres(config) => Backend::Postgres(PostgresPool::open(config, options)?),
         };
-        Ok(Self { backend: Arc::new(backend), url: Arc::new(url.clone()), connections: options.connections })
+        Ok(Self::of(backend, url, options))
+    }
+
+    fn of(backend: Backend, url: &DatabaseUrl, options: &Options) -> Self {
+        let database = Database { backend, url: url.clone(), connections: options.connections };
+        Self { database: Arc::new(database), tenant: Tenant::System }
+    }
+
+    /// The same database, for units of work of this reseller. Resellers share the time of the writer and of the connections
+    /// evenly: one whose units take long, or that has many of them, waits for itself.
+    #[must_use]
+    pub fn for_reseller(&self, reseller: ResellerId) -> Self {
+        Self { database: self.database.clone(), tenant: Tenant::Id(reseller.as_u128()) }
     }
 
     /// Brings the schema up to date and says what was done.
@@ -77,17 +96,17 @@ impl Store {
     }
 
     pub fn url(&self) -> &DatabaseUrl {
-        &self.url
+        &self.database.url
     }
 
     /// How many units may read at a time.
     pub fn connections(&self) -> usize {
-        self.connections
+        self.database.connections
     }
 
     /// Whether several nodes can serve from the database. SQLite is for one; operators' commands may work beside it.
     pub fn is_shared(&self) -> bool {
-        matches!(self.url.as_ref(), DatabaseUrl::Postgres(_))
+        matches!(self.database.url, DatabaseUrl::Postgres(_))
     }
 
     /// Runs a unit of work that may change things. When it gives `Ok`, its changes are on the disk; when the
@@ -154,7 +173,7 @@ impl Store {
 
     /// Units of work that wait for a thread.
     pub fn waiting(&self) -> usize {
-        match self.backend.as_ref() {
+        match &self.database.backend {
             Backend::Sqlite(pool) => pool.waiting(),
             Backend::Postgres(pool) => pool.waiting(),
         }
@@ -162,7 +181,7 @@ impl Store {
 
     /// The largest write transactions since this was called last.
     pub fn take_write_peaks(&self) -> WritePeaks {
-        match self.backend.as_ref() {
+        match &self.database.backend {
             Backend::Sqlite(pool) => pool.take_peaks(),
             Backend::Postgres(pool) => pool.take_peaks(),
         }
@@ -170,7 +189,7 @@ impl Store {
 
     /// Whether the database can be relied on: no damage was met, it answers, and it takes what is written.
     pub async fn check(&self, who: &str, now: Timestamp) -> Result<(), StoreError> {
-        let Backend::Sqlite(pool) = self.backend.as_ref() else { return self.ping().await };
+        let Backend::Sqlite(pool) = &self.database.backend else { return self.ping().await };
         if let Some(damage) = pool.damage() {
             return Err(damage);
         }
@@ -183,7 +202,7 @@ impl Store {
     /// something can be written now.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.read(|tx| tx.identity_epoch().map(drop)).await?;
-        match self.backend.as_ref() {
+        match &self.database.backend {
             Backend::Postgres(pool) => match pool.refused_at() {
                 None => Ok(()),
                 Some(at) if at.elapsed() < CALM => {
@@ -228,7 +247,7 @@ impl Store {
     /// Brings all that was written into the one file of a SQLite database, so that whoever copies it has everything; an error
     /// where somebody else has it open and that is not possible. On PostgreSQL there is nothing to do.
     pub fn empty_log(&self) -> Result<(), StoreError> {
-        match self.backend.as_ref() {
+        match &self.database.backend {
             Backend::Sqlite(pool) => pool.empty_log(),
             Backend::Postgres(_) => Ok(()),
         }
@@ -237,7 +256,7 @@ impl Store {
     /// Looks whether a SQLite database still has its files, and keeps what was in a log that was deleted. The sooner that is known,
     /// the less somebody else has done in between.
     pub async fn look_after_files(&self) {
-        if let Backend::Sqlite(pool) = self.backend.as_ref()
+        if let Backend::Sqlite(pool) = &self.database.backend
             && !pool.has_its_files()
         {
             // Whoever writes finds out the rest, and does what can be done.
@@ -248,7 +267,7 @@ impl Store {
     /// Whether nothing is read or written any more, and everything is once the database has been opened anew: the log of a SQLite
     /// database was deleted, and what was in it is in the file.
     pub fn ends_with_reopening(&self) -> bool {
-        match self.backend.as_ref() {
+        match &self.database.backend {
             Backend::Sqlite(pool) => pool.ends_with_reopening(),
             Backend::Postgres(_) => false,
         }
@@ -265,7 +284,7 @@ impl Store {
             DatabaseUrl::Sqlite(path) => Backend::Sqlite(SqlitePool::open_untouched(path, options)?),
             DatabaseUrl::Postgres(config) => Backend::Postgres(PostgresPool::open(config, options)?),
         };
-        Ok(Self { backend: Arc::new(backend), url: Arc::new(url.clone()), connections: options.connections })
+        Ok(Self::of(backend, url, options))
     }
 
     /// How many other connections of this program there are to a PostgreSQL database; on SQLite a lock tells.
@@ -281,7 +300,7 @@ impl Store {
             Kind::Write => tracing::trace_span!(target: SPANS, "store.write"),
             Kind::Alone => tracing::trace_span!(target: SPANS, "store.alone"),
         };
-        let answer = match self.backend.as_ref() {
+        let answer = match &self.database.backend {
             Backend::Sqlite(pool) => {
                 let unit = match kind {
                     Kind::Glance | Kind::Peek => match pool.glance(unit, kind) {
@@ -291,12 +310,12 @@ impl Store {
                     Kind::Read | Kind::Write | Kind::Alone => unit,
                 };
                 let (errand, reply) = Errand::new(unit);
-                pool.send(errand, kind)?;
+                pool.send(self.tenant, errand, kind)?;
                 reply.answer.await
             }
             Backend::Postgres(pool) => {
                 let (errand, Reply { mut answer, turn }) = Errand::new(unit);
-                pool.send(errand, kind)?;
+                pool.send(self.tenant, errand, kind)?;
                 match tokio::time::timeout(TURN, &mut answer).await {
                     Ok(answer) => answer,
                     Err(_) if turn.take() => {

@@ -147,7 +147,10 @@ impl Installation {
             (_, StoreError::Corrupt(_) | StoreError::Damaged(_)) => {
                 Failure::failed(said).advise("is it a database of this service at all?")
             }
-            (_, StoreError::Stale { .. } | StoreError::Unknown(_) | StoreError::Database(_)) => Failure::failed(said),
+            (
+                _,
+                StoreError::Stale { .. } | StoreError::QueueFull | StoreError::Unknown(_) | StoreError::Database(_),
+            ) => Failure::failed(said),
         }
     }
 

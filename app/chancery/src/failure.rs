@@ -141,6 +141,7 @@ impl From<StoreError> for Failure {
             | StoreError::Exposed(_) => Self::usage(error),
             StoreError::Unavailable(_) => Self::failed(error).advise("check that the database can be reached"),
             StoreError::Stale { .. }
+            | StoreError::QueueFull
             | StoreError::Unknown(_)
             | StoreError::Damaged(_)
             | StoreError::Corrupt(_)

@@ -32,6 +32,10 @@ macro_rules! ids {
             pub const fn from_uuid(uuid: Uuid) -> Self {
                 Self(uuid)
             }
+
+            pub const fn as_u128(self) -> u128 {
+                self.0.as_u128()
+            }
         }
 
         impl fmt::Display for $name {

@@ -104,8 +104,10 @@ limits! {
     NewWorkPerReseller = "new-work-per-reseller", AdaptiveConcurrency, per "reseller", of "new orders of one reseller";
     /// Validations and issuances in flight on a node.
     WorkInFlight = "work-in-flight", AdaptiveConcurrency, per "reseller", of "validations and issuances in flight";
-    /// List pages and usage reports read at the same time.
-    ListReads = "list-reads", FairPermits, per "reseller", of "lists read at the same time";
+    /// List pages, usage reports, policy evaluations, CSR checks and diagnoses at the same time.
+    ListReads = "list-reads", FairPermits, per "reseller", of "lists and evaluations at the same time";
+    /// Units of work that wait for the database.
+    StoreQueue = "store-queue", FairTime, per "reseller", of "units of work waiting for the database";
     /// Orders of one account that are neither finalized, cancelled nor expired.
     OpenOrders = "open-orders-per-account", Cap, per "account", of "open orders";
     /// Account groups of one reseller.

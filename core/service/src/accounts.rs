@@ -78,7 +78,7 @@ impl Accounts {
     pub async fn find(&self, caller: &Caller, lookup: AccountLookup) -> Result<Account, ServiceError> {
         caller.require_either(Scope::ReadAccount, Scope::WriteAccount)?;
         let reseller = caller.reseller;
-        self.kernel.store.read(move |tx| lookup.find(tx, reseller)).await
+        self.kernel.store_of(reseller).read(move |tx| lookup.find(tx, reseller)).await
     }
 
     /// The account that goes by this name, to be changed or added to: one that was terminated is not there any more.
@@ -91,7 +91,7 @@ impl Accounts {
     pub async fn find_any(&self, caller: &Caller, lookup: AccountLookup) -> Result<Option<Account>, ServiceError> {
         caller.require_either(Scope::ReadAccount, Scope::WriteAccount)?;
         let reseller = caller.reseller;
-        self.kernel.store.read(move |tx| lookup.find_any(tx, reseller)).await
+        self.kernel.store_of(reseller).read(move |tx| lookup.find_any(tx, reseller)).await
     }
 
     /// The account with its credentials and groups.
@@ -150,7 +150,7 @@ impl Accounts {
         caller.require(Scope::WriteAccount)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         self.kernel
-            .store
+            .store_of(caller.reseller)
             .write(move |tx| {
                 let before = claim_live(tx, &caller, id)?;
                 let after = before.clone().change(change.clone(), kernel.now())?;
@@ -187,7 +187,7 @@ impl Accounts {
             let cascade = Cascade::TerminateAccount { account: id, revoke_certificates };
             kernel.enqueue_cascade(tx, &by, &cascade, now)
         };
-        let cascade = self.kernel.store.write(terminate).await?;
+        let cascade = self.kernel.store_of(caller.reseller).write(terminate).await?;
         cascades::begin(&self.kernel, caller.reseller, vec![cascade]).await;
         Ok(())
     }

@@ -103,7 +103,7 @@ impl Certificates {
         caller.require(Scope::ReadCertificate)?;
         let (me, caller) = (self.clone(), caller.clone());
         self.kernel
-            .store
+            .store_of(caller.reseller)
             .glance(move |tx| {
                 let missing = || ServiceError::not_found(Noun::Certificate);
                 let found = tx.certificate_to_download(caller.reseller, id)?;
@@ -142,7 +142,7 @@ impl Certificates {
             // What logs were shown has a key that may be compromised.
             Ok::<_, ServiceError>((tx.key_hash(certificate.id)?.is_some(), certificate))
         };
-        match self.kernel.store.read(find).await? {
+        match self.kernel.store_of(reseller).read(find).await? {
             (true, _) => Ok(()),
             (false, certificate) => Err(nothing_to_revoke(&certificate, false, self.kernel.now())),
         }
@@ -160,7 +160,7 @@ impl Certificates {
         caller.require(Scope::WriteCertificate)?;
         let (me, caller) = (self.clone(), caller.clone());
         self.kernel
-            .store
+            .store_of(caller.reseller)
             .write(move |tx| {
                 let missing = || ServiceError::not_found(Noun::Certificate);
                 let order = tx.order(caller.reseller, order)?.ok_or_else(missing)?;
@@ -195,7 +195,10 @@ impl Certificates {
         account: Option<AccountLookup>,
     ) -> Result<Violations, ServiceError> {
         caller.require(Scope::ReadCertificate)?;
-        let (kernel, caller, whose) = (self.kernel.clone(), caller.clone(), caller.reseller.to_string());
+        let reseller = caller.reseller;
+        // Before the CSR is parsed: signatures and weak keys take their time.
+        let permit = Arc::new(self.kernel.list_permit(reseller).await?);
+        let (kernel, caller, whose) = (self.kernel.clone(), caller.clone(), reseller.to_string());
         let name = profile.as_ref().unwrap_or(&kernel.settings.default_profile);
         let profile = rules::profile(&kernel.settings, name);
         let csr = match &profile {
@@ -207,10 +210,11 @@ impl Certificates {
         let read = move |tx: &mut Tx<'_>| {
             CsrFacts::read(&kernel, tx, &caller, asked.0.as_ref(), asked.1.as_ref(), account.as_ref())
         };
-        let CsrFacts { mut problems, customer } = self.kernel.store.read(read).await?;
+        let CsrFacts { mut problems, customer } = self.kernel.read_within(&permit, reseller, read).await?;
         let (Some(customer), (Ok(csr), Ok(profile))) = (customer, known.as_ref()) else { return Ok(problems) };
         let names = csr.request.identifiers();
         problems.append(customer.objections(csr, profile, &names));
+        drop(permit);
         // Of a CSR that is refused anyway nothing is asked.
         if let (true, Some(asker)) = (problems.is_empty(), &self.caa) {
             let account_uri = self.kernel.settings.issuing.account_uri(customer.account);

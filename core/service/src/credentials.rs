@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chancery_domain::{
-    Account, AccountId, AcmeAccountId, Action, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, PageRequest,
-    ProfileName, Scope, Secret,
+    Account, AccountId, AcmeAccountId, Action, EabCredential, EabId, EabTerms, Entropy, Kid, Label, Page, ProfileName,
+    Scope, Secret,
 };
-use chancery_store::{StoreError, Tx};
+use chancery_store::Tx;
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
@@ -84,17 +84,17 @@ impl Credentials {
         let unit = move |tx: &mut Tx<'_>, decision: &Decision<()>| {
             kernel.do_once(tx, reseller, once.as_ref(), |tx| create(tx, decision))
         };
-        self.kernel.write_decided(&PolicyEvaluation::none(), unit).await
+        self.kernel.write_decided(caller.reseller, &PolicyEvaluation::none(), unit).await
     }
 
     pub async fn show(&self, caller: &Caller, kid: Kid) -> Result<CredentialDetails, ServiceError> {
         caller.require(Scope::ReadAccount)?;
-        let caller = caller.clone();
+        let (reseller, caller) = (caller.reseller, caller.clone());
         let read = move |tx: &mut Tx<'_>| {
             let (credential, account) = credential_with_account(tx, &caller, kid)?;
             detail(tx, credential, account.into())
         };
-        self.kernel.store.read(read).await
+        self.kernel.store_of(reseller).read(read).await
     }
 
     /// A page of the credentials of one account, newest first, its first one included.
@@ -148,7 +148,7 @@ impl Credentials {
         caller.require(Scope::WriteAccount)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         self.kernel
-            .store
+            .store_of(caller.reseller)
             .write(move |tx| {
                 let (before, account) = credential_with_account(tx, &caller, kid)?;
                 let now = kernel.now();

@@ -68,8 +68,10 @@ impl Diagnoses {
             let profile = profile_of(&kernel, wanted.as_ref())?;
             account.map(|account| Customer::read(&kernel, tx, account, profile, &asked)).transpose()
         };
-        let customer = self.kernel.store.read(read).await?;
+        let permit = Arc::new(self.kernel.list_permit(reseller).await?);
+        let customer = self.kernel.read_within(&permit, reseller, read).await?;
         let judged = judge(&self.kernel, profile_of(&self.kernel, profile.as_ref())?, customer, &names);
+        drop(permit);
         let whose = caller.reseller.to_string();
         let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
         let granted = self.kernel.limits.take_many(Limit::Diagnoses, &whose, count).await;

@@ -137,6 +137,7 @@ impl ServiceError {
             Self::TooMany(cap, _) => Some(cap.limit()),
             Self::Paused(_) => Some(Limit::PausedNames),
             Self::QuotaExceeded { .. } => Some(Limit::CertificateQuota),
+            Self::Store(StoreError::QueueFull) => Some(Limit::StoreQueue),
             Self::MissingScope(_)
             | Self::NotFound(..)
             | Self::NothingToRevoke(_)

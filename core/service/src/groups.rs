@@ -77,7 +77,7 @@ impl Groups {
     pub async fn show(&self, caller: &Caller, id: GroupId) -> Result<GroupDetails, ServiceError> {
         caller.require_either(Scope::ReadAccount, Scope::WriteAccount)?;
         let caller = caller.clone();
-        self.kernel.store.read(move |tx| details(tx, &caller, id)).await
+        self.kernel.store_of(caller.reseller).read(move |tx| details(tx, &caller, id)).await
     }
 
     /// A page of the reseller's groups, newest first.
@@ -104,7 +104,7 @@ impl Groups {
         caller.require(Scope::WriteAccount)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         self.kernel
-            .store
+            .store_of(caller.reseller)
             .write(move |tx| {
                 let before = claim(tx, &caller, id)?;
                 if tx.group_by_name(caller.reseller, &input.name)?.is_some_and(|other| other.id != id) {
@@ -133,7 +133,7 @@ impl Groups {
             kernel.audit(tx, &by, Action::AccountGroupDelete, id, &detail)?;
             kernel.enqueue_cascade(tx, &by, &Cascade::DeleteGroup(id), kernel.now())
         };
-        let cascade = self.kernel.store.write(delete).await?;
+        let cascade = self.kernel.store_of(caller.reseller).write(delete).await?;
         cascades::begin(&self.kernel, caller.reseller, vec![cascade]).await;
         Ok(())
     }
@@ -169,7 +169,7 @@ impl Groups {
         caller.require(Scope::WriteAccount)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         self.kernel
-            .store
+            .store_of(caller.reseller)
             .write(move |tx| {
                 let group = tx.hold_group(caller.reseller, id)?;
                 group.ok_or_else(|| ServiceError::not_found(Noun::Group))?;

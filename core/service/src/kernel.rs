@@ -40,6 +40,7 @@ pub(crate) const BETWEEN_BATCHES: Duration = Duration::from_millis(20);
 
 /// Store, clock, randomness, keys and settings, handed to each use case.
 pub struct Kernel {
+    /// The store for the system's own units of work. Those of a reseller use `Kernel::store_of`.
     pub store: Store,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
@@ -192,6 +193,12 @@ impl Kernel {
             }
             tokio::time::sleep(BETWEEN_BATCHES).await;
         }
+    }
+
+    /// The store for units of work that are charged to a reseller: everything done on its behalf, by whatever front end or
+    /// worker. If none is known, the system pays.
+    pub(crate) fn store_of(&self, reseller: impl Into<Option<ResellerId>>) -> Store {
+        reseller.into().map_or_else(|| self.store.clone(), |reseller| self.store.for_reseller(reseller))
     }
 
     pub(crate) fn now(&self) -> Timestamp {

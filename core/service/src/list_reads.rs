@@ -1,5 +1,7 @@
-//! Reads that may visit many rows: each holds a permit of its reseller, so that a reseller that reads many lists at once waits for
-//! itself and the others do not wait for it.
+//! Reads that may visit many rows, and evaluations that take much CPU: each holds a permit of its reseller, so that a reseller that
+//! starts many at once waits for itself and the others do not wait for it.
+
+use std::sync::Arc;
 
 use chancery_domain::{Page, ResellerId};
 use chancery_overload::FairPermit;
@@ -25,17 +27,32 @@ impl Kernel {
     }
 
     /// Runs a read that may visit many rows.
-    pub(crate) async fn read_in_turn<T, F>(&self, reseller: ResellerId, mut read: F) -> Result<T, ServiceError>
+    pub(crate) async fn read_in_turn<T, F>(&self, reseller: ResellerId, read: F) -> Result<T, ServiceError>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, ServiceError> + Send + 'static,
         T: Send + 'static,
     {
-        let permit = self.list_permit(reseller).await?;
-        // The permit moves into the unit: a read in progress completes even if its client has disconnected.
+        let permit = Arc::new(self.list_permit(reseller).await?);
+        self.read_within(&permit, reseller, read).await
+    }
+
+    /// Runs a read under a permit that the caller holds, for what it computes from the result as well.
+    pub(crate) async fn read_within<T, F>(
+        &self,
+        permit: &Arc<FairPermit>,
+        reseller: ResellerId,
+        mut read: F,
+    ) -> Result<T, ServiceError>
+    where
+        F: FnMut(&mut Tx<'_>) -> Result<T, ServiceError> + Send + 'static,
+        T: Send + 'static,
+    {
+        // The unit shares the permit: a read in progress completes even if its client has disconnected.
+        let permit = permit.clone();
         let unit = move |tx: &mut Tx<'_>| {
             let _permit = &permit;
             read(tx)
         };
-        self.store.read(unit).await
+        self.store_of(reseller).read(unit).await
     }
 }

@@ -81,7 +81,7 @@ impl Groups {
         }
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         self.kernel
-            .store
+            .store_of(caller.reseller)
             .write(move |tx| {
                 for group in groups_of(&change) {
                     claim(tx, &caller, group)?;
@@ -113,7 +113,7 @@ impl Groups {
             judge(tx, &asked, &members)?;
             Ok::<_, ServiceError>(members.into_keys().collect::<Vec<_>>())
         };
-        let accounts = self.kernel.store.read(judge_all).await?;
+        let accounts = self.kernel.store_of(caller.reseller).read(judge_all).await?;
         let (count, change) = (accounts.len(), MemberChange { accounts, ..change });
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let begin = move |tx: &mut Tx<'_>| {
@@ -122,7 +122,7 @@ impl Groups {
             }
             kernel.enqueue_cascade(tx, &by, &Cascade::ChangeMembers(change.clone()), kernel.now())
         };
-        let cascade = self.kernel.store.write(begin).await?;
+        let cascade = self.kernel.store_of(caller.reseller).write(begin).await?;
         cascades::finish(&self.kernel, cascade).await?;
         Ok(count)
     }

@@ -71,7 +71,7 @@ impl Kernel {
         F: FnMut(&mut Tx<'_>) -> Result<T, ServiceError> + Send + 'static,
     {
         let (kernel, reseller) = (self.clone(), caller.reseller);
-        self.store.write(move |tx| kernel.do_once(tx, reseller, once.as_ref(), &mut unit)).await
+        self.store_of(reseller).write(move |tx| kernel.do_once(tx, reseller, once.as_ref(), &mut unit)).await
     }
 
     /// Does something within a unit of work, once per idempotency key where there is one.
@@ -154,7 +154,7 @@ impl Answers {
         let (kernel, reseller, now) = (self.kernel.clone(), caller.reseller, self.kernel.now());
         let (key, fingerprint) = (once.key.clone(), once.fingerprint);
         let unit = move |tx: &mut Tx<'_>| kernel.find_answer(tx, reseller, &key, &fingerprint, now);
-        self.kernel.store.read(unit).await
+        self.kernel.store_of(reseller).read(unit).await
     }
 
     /// Keeps a refusal, so that the same request is refused in the same words. Where the same request was answered
@@ -175,7 +175,7 @@ impl Answers {
         let (key, fingerprint) = (once.key.clone(), once.fingerprint);
         let kept = self
             .kernel
-            .store
+            .store_of(reseller)
             .write(move |tx| {
                 let first = kernel.find_answer(tx, reseller, &key, &fingerprint, now)?;
                 if first.is_none() {

@@ -82,7 +82,7 @@ impl Pauses {
             kernel.audit(tx, &by, Action::PauseLift, id, &describe(&pause))?;
             Ok::<_, ServiceError>(pause)
         };
-        let pause = self.kernel.store.write(unit).await?;
+        let pause = self.kernel.store_of(caller.reseller).write(unit).await?;
         self.kernel.pauses.remove(&pause);
         Ok(pause)
     }

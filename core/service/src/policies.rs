@@ -44,7 +44,7 @@ pub struct PolicyInput {
 #[derive(Clone, Debug)]
 pub struct PolicyDetails {
     pub policy: Policy,
-    /// The first [`MOST_GROUPS`] by name.
+    /// The first 1,000 by name.
     pub groups: Vec<(GroupId, Name)>,
 }
 
@@ -169,10 +169,11 @@ impl Policies {
         seen: Option<i64>,
     ) -> Result<PolicyDetails, ServiceError> {
         caller.require(Scope::WriteAccount)?;
+        let reseller = caller.reseller;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         let replaced = self
             .kernel
-            .store
+            .store_of(caller.reseller)
             .write(move |tx| {
                 let before = claim(tx, &caller, id)?;
                 if seen.is_some_and(|version| version != before.version) {
@@ -192,7 +193,11 @@ impl Policies {
             })
             .await?;
         // There may be very many groups, and no writer is to wait while they are read.
-        let groups = self.kernel.store.read(move |tx| Ok::<_, ServiceError>(tx.groups_of_policy(id, MOST_GROUPS)?)).await?;
+        let groups = self
+            .kernel
+            .store_of(reseller)
+            .read(move |tx| Ok::<_, ServiceError>(tx.groups_of_policy(id, MOST_GROUPS)?))
+            .await?;
         Ok(PolicyDetails { policy: replaced, groups })
     }
 
@@ -211,7 +216,7 @@ impl Policies {
             kernel.audit(tx, &by, Action::PolicyDelete, id, &detail)?;
             kernel.enqueue_cascade(tx, &by, &Cascade::DeletePolicy(id), kernel.now())
         };
-        let cascade = self.kernel.store.write(delete).await?;
+        let cascade = self.kernel.store_of(caller.reseller).write(delete).await?;
         cascades::begin(&self.kernel, caller.reseller, vec![cascade]).await;
         Ok(())
     }
@@ -222,7 +227,10 @@ impl Policies {
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         let request = Arc::new(request);
         let asked = request.clone();
-        let facts = self.kernel.store.read(move |tx| Facts::read(&kernel, tx, &caller, &asked)).await?;
+        let reseller = caller.reseller;
+        let permit = Arc::new(self.kernel.list_permit(reseller).await?);
+        let read = move |tx: &mut Tx<'_>| Facts::read(&kernel, tx, &caller, &asked);
+        let facts = self.kernel.read_within(&permit, reseller, read).await?;
         // After the transaction, since it can take some milliseconds.
         let Facts { policies, exhausted, paused } = facts;
         let profile = request.profile(&self.kernel)?;

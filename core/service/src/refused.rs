@@ -68,7 +68,7 @@ impl Refused {
         let refused = self.0.lock().take();
         let (Some((account, detail)), true) = (refused, may_be_refusal(&error)) else { return error };
         let record = record(kernel, caller.reseller, &caller.actor, &caller.origin, account, &detail);
-        let written = kernel.store.write(move |tx| tx.append_audit(&record)).await;
+        let written = kernel.store_of(caller.reseller).write(move |tx| tx.append_audit(&record)).await;
         written.err().map_or(error, ServiceError::from)
     }
 

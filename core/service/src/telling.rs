@@ -115,7 +115,7 @@ impl Kernel {
             return known;
         }
         let read = move |tx: &mut Tx<'_>| look_up(tx, about, code.clone());
-        self.store.peek(read).await.ok().flatten().unwrap_or(known)
+        self.store_of(by.map(|caller| caller.reseller)).peek(read).await.ok().flatten().unwrap_or(known)
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use chancery_domain::{
     Action, Attempt, Authorization, AuthorizationStatus, CaaEvidence, Challenge, ChallengeId, ChallengeState,
-    ChallengeType, Identifier, Order, OrderId, OrderState, OrderStatus, Timestamp, ValidationProblem, Verification,
+    ChallengeType, Identifier, Order, OrderId, OrderState, OrderStatus, ResellerId, Timestamp, ValidationProblem,
+    Verification,
 };
 use chancery_store::{JobKind, Tx};
 use serde_json::{Value, json};
@@ -62,11 +63,19 @@ impl Report {
 #[derive(Clone)]
 pub struct Validations {
     kernel: Arc<Kernel>,
+    /// Charged for the units of work.
+    reseller: Option<ResellerId>,
 }
 
 impl Validations {
     pub(crate) fn new(kernel: Arc<Kernel>) -> Self {
-        Self { kernel }
+        Self { kernel, reseller: None }
+    }
+
+    /// Validations whose units of work are charged to a reseller.
+    #[must_use]
+    pub fn for_reseller(&self, reseller: Option<ResellerId>) -> Self {
+        Self { kernel: self.kernel.clone(), reseller }
     }
 
     /// Names who looks in this process where that is to be done at once.
@@ -78,10 +87,10 @@ impl Validations {
     /// lapsed, by this node's clock, there is nothing to look for either, and the job is tried again: another's may be right.
     pub async fn begin(&self, id: ChallengeId) -> Result<Option<Assignment>, ServiceError> {
         let kernel = self.kernel.clone();
-        let begun = self.kernel.store.glance(move |tx| begun(&kernel, tx, id)).await?;
+        let begun = self.kernel.store_of(self.reseller).glance(move |tx| begun(&kernel, tx, id)).await?;
         if let Begun::Decided = begun {
             // For ever: nothing can happen in between that would need the job.
-            self.kernel.store.write(move |tx| tx.finish_job(JobKind::Validate, id)).await?;
+            self.kernel.store_of(self.reseller).write(move |tx| tx.finish_job(JobKind::Validate, id)).await?;
         }
         fault::reached(Step::ToLook);
         match begun {
@@ -92,7 +101,7 @@ impl Validations {
 
     /// Gives the job of a look up that has lapsed by every clock that it was tried by.
     pub async fn forget(&self, id: ChallengeId) -> Result<(), ServiceError> {
-        Ok(self.kernel.store.write(move |tx| tx.finish_job(JobKind::Validate, id)).await?)
+        Ok(self.kernel.store_of(self.reseller).write(move |tx| tx.finish_job(JobKind::Validate, id)).await?)
     }
 
     /// Keeps the looks so far at a challenge that is still being looked at, for those who wonder why it takes so long.
@@ -106,7 +115,7 @@ impl Validations {
                 None => Ok(()),
             }
         };
-        self.kernel.store.write(unit).await
+        self.kernel.store_of(self.reseller).write(unit).await
     }
 
     /// Takes note of what was seen. Authorization and order change together: a name that is shown may make the order
@@ -118,7 +127,7 @@ impl Validations {
         let problem = report.outcome.as_ref().err().cloned();
         let concluded = self
             .kernel
-            .store
+            .store_of(self.reseller)
             .write(move |tx| {
                 // Orders are locked before jobs.
                 let order = tx.lock_order_of(id.authorization())?;

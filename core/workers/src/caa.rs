@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chancery_dcv::CaaCheck;
 use chancery_domain::{ChallengeType, Identifier, OrderId};
 use chancery_fair::FairPlaces;
-use chancery_service::{CaaAnswer, CaaAsker, CaaAssignment, SPANS, ServiceError, WebAnswer};
+use chancery_service::{CaaAnswer, CaaAsker, CaaAssignment, Issuance, SPANS, ServiceError, WebAnswer};
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
@@ -21,6 +21,7 @@ impl Workers {
     pub(crate) async fn ask_caa(
         &self,
         whose: &str,
+        issuance: &Issuance,
         order: OrderId,
         names: Vec<CaaAssignment>,
     ) -> Result<(), ServiceError> {
@@ -37,7 +38,7 @@ impl Workers {
             let Some(answered) = asked.join_next().await else { return Ok(()) };
             let (authorization, answer) = answered.map_err(|error| ServiceError::Internal(error.to_string()))?;
             let refused = answer.is_err();
-            self.services.issuance.note_caa(order, authorization, answer).await?;
+            issuance.note_caa(order, authorization, answer).await?;
             if refused {
                 return Ok(());
             }

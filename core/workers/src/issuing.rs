@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use chancery_domain::OrderId;
 use chancery_fair::Place;
 use chancery_pki::Sct;
-use chancery_service::{Job, LogAssignment, Next, SPANS, ServiceError};
+use chancery_service::{Issuance, Job, LogAssignment, Next, SPANS, ServiceError};
 use tracing::Instrument;
 
 use crate::{MOST_ATTEMPTS, Workers, gave_up};
@@ -19,7 +19,7 @@ impl Workers {
     /// Issues an order. `place` is its slot among those that are issued at a time, which others get while logs are asked.
     pub(crate) async fn issue(&self, whose: &str, job: &Job, mut place: Option<Place>) -> Result<(), ServiceError> {
         let Ok(id) = job.subject.parse::<OrderId>() else { return self.services.jobs.drop_unreadable(job).await };
-        let issuance = &self.services.issuance;
+        let issuance = self.services.issuance.for_reseller(job.reseller);
         let tried_often = job.attempts > MOST_ATTEMPTS;
         if tried_often && (job.attempts > MOST_FOR_OTHERS || !issuance.needs_others(id).await?) {
             return issuance.fail(id, gave_up()).await;
@@ -28,11 +28,11 @@ impl Workers {
         loop {
             let issued = match issuance.issue(id).await {
                 Ok(Next::Done) => return Ok(()),
-                Ok(Next::AskCaa(names)) => self.ask_caa(whose, id, names).await,
+                Ok(Next::AskCaa(names)) => self.ask_caa(whose, &issuance, id, names).await,
                 Ok(Next::ShowLogs(assignment)) => {
                     // Logs may take their time, in which others can be issued.
                     let had_place = place.take().is_some();
-                    let shown = self.show_logs_in_turn(whose, job, &assignment, had_place).await;
+                    let shown = self.show_logs_in_turn(whose, job, &issuance, &assignment, had_place).await;
                     if had_place {
                         place = Some(self.places.issuing.acquire(whose).await);
                     }
@@ -57,6 +57,7 @@ impl Workers {
         &self,
         whose: &str,
         job: &Job,
+        issuance: &Issuance,
         assignment: &LogAssignment,
         patiently: bool,
     ) -> Result<(), ServiceError> {
@@ -74,7 +75,7 @@ impl Workers {
                 shown => break shown?,
             }
         };
-        self.persistently(job, || self.services.issuance.note_promises(assignment, scts.clone())).await
+        self.persistently(job, || issuance.note_promises(assignment, scts.clone())).await
     }
 
     async fn show_logs(&self, assignment: &LogAssignment) -> Result<Vec<Sct>, ServiceError> {

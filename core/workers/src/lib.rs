@@ -167,15 +167,16 @@ impl Workers {
 
     /// Does one job at once; for tests, and for whoever wants it done now.
     pub async fn work(&self, job: Job) {
-        let whose = self.reseller(&job).await;
-        self.work_for(&whose, &job, None).await;
+        let job = self.with_reseller(job).await;
+        self.work_for(&whose(&job), &job, None).await;
     }
 
     async fn work_in_turn(&self, job: &Job) {
-        let whose = {
+        let job = {
             let _turn = self.places.assigning.acquire().await;
-            self.reseller(job).await
+            &self.with_reseller(job.clone()).await
         };
+        let whose = whose(job);
         let places = match job.kind {
             JobKind::Validate => &self.places.validating,
             JobKind::Issue => &self.places.issuing,
@@ -198,16 +199,16 @@ impl Workers {
         }
     }
 
-    /// In whose name a job is done; nobody's where it cannot be told.
-    async fn reseller(&self, job: &Job) -> String {
-        if let Some(reseller) = job.reseller {
-            return reseller.to_string();
+    /// Looks up the reseller of a job that does not name it. A job whose reseller cannot be found is done in no one's name.
+    async fn with_reseller(&self, job: Job) -> Job {
+        if job.reseller.is_some() {
+            return job;
         }
-        match self.services.jobs.reseller(job).await {
-            Ok(reseller) => reseller.map(|reseller| reseller.to_string()).unwrap_or_default(),
+        match self.services.jobs.reseller(&job).await {
+            Ok(reseller) => Job { reseller, ..job },
             Err(error) => {
                 tracing::warn!(%error, subject = job.subject, "could not look up whose job it is");
-                String::new()
+                job
             }
         }
     }
@@ -273,6 +274,11 @@ impl Workers {
     fn nothing_found(&self) -> CaaEvidence {
         CaaEvidence::no_records(self.clock.now())
     }
+}
+
+/// The name by which a job takes its turn.
+fn whose(job: &Job) -> String {
+    job.reseller.map(|reseller| reseller.to_string()).unwrap_or_default()
 }
 
 /// The span of a job, in the trace of whoever began it.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use chancery_dcv::{CaaCheck, Check, Looks, Verified};
 use chancery_domain::{ChallengeId, ResellerId};
-use chancery_service::{Assignment, Job, Looker, Report, SPANS, ServiceError};
+use chancery_service::{Assignment, Job, Looker, Report, SPANS, ServiceError, Validations};
 use tracing::Instrument;
 
 use crate::{MOST_ATTEMPTS, Workers, gave_up};
@@ -14,7 +14,7 @@ use crate::{MOST_ATTEMPTS, Workers, gave_up};
 impl Workers {
     pub(crate) async fn validate(&self, whose: &str, job: &Job) -> Result<(), ServiceError> {
         let Ok(id) = job.subject.parse::<ChallengeId>() else { return self.services.jobs.drop_unreadable(job).await };
-        let validations = &self.services.validations;
+        let validations = &self.services.validations.for_reseller(job.reseller);
         let begun = self.persistently(job, || validations.begin(id)).await?;
         let Some(assignment) = begun else {
             return match job.attempts > MOST_ATTEMPTS {
@@ -24,13 +24,13 @@ impl Workers {
         };
         let report = match job.attempts > MOST_ATTEMPTS {
             true => Report::new(Err(gave_up())),
-            false => self.look_for(whose, &assignment).await,
+            false => self.look_for(whose, validations, &assignment).await,
         };
         // What was seen is kept until it can be written: applicants are not asked anew for our sake.
         self.persistently(job, || validations.conclude(id, report.clone())).await
     }
 
-    async fn look_for(&self, whose: &str, assignment: &Assignment) -> Report {
+    async fn look_for(&self, whose: &str, validations: &Validations, assignment: &Assignment) -> Report {
         let Some(inspector) = &self.inspector else {
             return Report::new(Ok(self.nothing_found()));
         };
@@ -47,7 +47,7 @@ impl Workers {
         let looks = Looks::default();
         let Verified { attempts, outcome, until, agreed } = tokio::select! {
             verified = inspector.verify(whose, &check, &looks).instrument(span) => verified,
-            never = self.note_looks(assignment.challenge, &looks) => match never {},
+            never = note_looks(validations, assignment.challenge, &looks) => match never {},
         };
         metrics::histogram!("chancery_validation_seconds", "method" => kind.as_str()).record(began.elapsed());
         let outcome = match outcome {
@@ -59,14 +59,14 @@ impl Workers {
         };
         Report { attempts, outcome, until, agreed }
     }
+}
 
-    /// Has those who wonder see what was seen so far, for ever. Without it nothing is lost but that.
-    async fn note_looks(&self, challenge: ChallengeId, looks: &Looks) -> Infallible {
-        loop {
-            let so_far = looks.next().await;
-            if let Err(error) = self.services.validations.note_looks(challenge, so_far).await {
-                tracing::debug!(%error, %challenge, "could not note the looks so far");
-            }
+/// Has those who wonder see what was seen so far, for ever. Without it nothing is lost but that.
+async fn note_looks(validations: &Validations, challenge: ChallengeId, looks: &Looks) -> Infallible {
+    loop {
+        let so_far = looks.next().await;
+        if let Err(error) = validations.note_looks(challenge, so_far).await {
+            tracing::debug!(%error, %challenge, "could not note the looks so far");
         }
     }
 }
@@ -74,9 +74,10 @@ impl Workers {
 #[async_trait]
 impl Looker for Workers {
     async fn look(&self, whose: ResellerId, assignment: &Assignment) -> Report {
+        let validations = self.services.validations.for_reseller(Some(whose));
         let whose = whose.to_string();
         let _place = self.places.validating.acquire(&whose).await;
-        self.look_for(&whose, assignment).await
+        self.look_for(&whose, &validations, assignment).await
     }
 
     fn hold(&self, job: &Job) {

@@ -127,13 +127,15 @@ impl Sent {
         let admitted = authenticate(door, id, &jws, nonce, &origin, &extensions).await;
         match (&admitted, reservation) {
             (Ok(_), reservation) => {
-                reservation.map(Reservation::release);
+                if let Some(reservation) = reservation {
+                    reservation.release();
+                }
                 if !is_known {
                     acme.remember_at(id, network);
                 }
             }
             // A failure of the service costs the client nothing.
-            (Err(problem), reservation) if problem.is_ours() => drop(reservation.map(Reservation::release)),
+            (Err(problem), reservation) if problem.is_ours() => reservation.into_iter().for_each(Reservation::release),
             (Err(_), reservation) => {
                 match reservation {
                     Some(charged) => drop(charged),

@@ -38,9 +38,9 @@ pub struct Diagnosis {
     pub name: String,
     /// Whether nothing was found that would stop an order. What a challenge needs may still be missing.
     pub clear: bool,
-    /// What the rules for names and the policies of the account have against it.
+    /// What the rules for names and the policies of the account have against it, at most 32 entries.
     pub violations: Vec<FieldProblem>,
-    /// The number of further violations that are not listed: there are 32 entries at most. Left out if all are listed.
+    /// The number of further violations, which are not listed; left out if all are listed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub omitted_violations: usize,
     /// What CAA records say; left out where nobody can look.

@@ -18,10 +18,10 @@ pub struct ErrorResponse {
     /// Names this exchange in our logs; also in the header `X-Request-Id`. In an answer that is replayed
     /// (`Idempotency-Replayed`) it is that of the first request, and the header names this one.
     pub request_id: String,
-    /// Every problem that was found in the request; left out when there is none to name.
+    /// The problems that were found in the request, at most 32; left out if there is none to name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldProblem>,
-    /// The number of further problems that `errors` does not list: it has 32 entries at most. Left out if it lists all.
+    /// The number of further problems, which `errors` does not list; left out if it lists all.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schema(example = 118)]
     pub omitted_errors: usize,

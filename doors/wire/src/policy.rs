@@ -46,7 +46,7 @@ macro_rules! policy {
                 #[serde(default, skip_serializing_if = "Option::is_none")]
                 pub $rule: Option<$kind>,
             )*
-            /// The groups it is assigned to.
+            /// The groups it is assigned to: the first 1,000 by name.
             pub assigned_groups: Vec<NamedReference>,
             pub created_at: String,
             pub updated_at: String,
@@ -198,9 +198,9 @@ pub struct PolicyEvaluation {
     pub validity_days: u32,
     /// The policies that were asked.
     pub policies: Vec<AppliedPolicy>,
-    /// Every broken rule.
+    /// The violated rules, at most 32.
     pub violations: Vec<FieldProblem>,
-    /// The number of further violations that are not listed: there are 32 entries at most. Left out if all are listed.
+    /// The number of further violations, which are not listed; left out if all are listed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub omitted_violations: usize,
 }

@@ -1,10 +1,16 @@
-//! Places for many parties, of which none can crowd out the others.
+//! Places for many parties, of which none can crowd out the others; and queues that divide a server's time between them.
+
+mod channel;
+mod queue;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
+
+pub use self::channel::{FairReceiver, FairSender, SendError, fair_channel};
+pub use self::queue::{FairQueue, QueueLimits, Tenant};
 
 /// A number of places. A party has at most its share of them at a time, and those that wait are let in by turns, one of each
 /// party: whoever asks for a thousand places delays only himself.

@@ -7,8 +7,9 @@ mod table;
 mod things;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use chancery_tests::{ACME_URL, AcmeClient, Reply, Tenant, World, lookup, on_both_databases};
+use chancery_tests::{ACME_URL, AcmeClient, Flood, Reply, Tenant, World, lookup, on_both_databases};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -142,6 +143,43 @@ async fn every_route_of_the_router_is_swept_or_open_and_none_else() {
     known.extend(OPEN.iter().map(|open| open.replace("GET", "HEAD")));
     known.extend(NOWHERE.iter().map(|nowhere| (*nowhere).to_owned()));
     assert_eq!(ways, known, "left: what the router has; right: what is swept, open or nowhere");
+}
+
+/// Operations that ask the store nothing, or read a few rows by their keys, which SQLite does on the thread that asks.
+const INLINE: [&str; 8] = [
+    "/acme/{profile}/directory",
+    "/acme/{profile}/new-nonce",
+    "/acme/account/{id}",
+    "/acme/order/{id}",
+    "/acme/authz/{id}",
+    "/acme/challenge/{id}",
+    "/acme/cert/{id}",
+    "/acme/cert/{id}/{chain}",
+];
+
+/// A reseller whose share of the queues is full is refused, whatever its customers ask for. What is not charged to it would wait
+/// with the system's units.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i13_every_operation_waits_in_the_queue_of_its_reseller() {
+    let world = World::sqlite().await;
+    world.start_workers();
+    let tenant = world.tenant("DEMO").await;
+    let (_, client) = customer(&world, &tenant, "a@example.com").await;
+    let things = Things::make(&client).await;
+    let _flood = Flood::of(&world.store, world.reseller_id("DEMO").await).await;
+    let mut wrong = Vec::new();
+    for operation in operations() {
+        let asked = ask(&client, &operation, &things, PROFILE);
+        let answered = match tokio::time::timeout(Duration::from_secs(5), asked).await {
+            Ok(reply) => reply.status.as_u16(),
+            Err(_) => 0,
+        };
+        let is_inline = operation.what == "read" && INLINE.contains(&operation.path);
+        if answered != if is_inline { operation.success } else { 503 } {
+            wrong.push(format!("{operation}: {answered}"));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
 }
 
 on_both_databases! {

@@ -1,7 +1,7 @@
 //! A page of the console has at most 4 MiB, however long what it shows is.
 
 use chancery_domain::{AccountId, OrderId, PAGE_BYTES};
-use chancery_store::StoreError;
+use chancery_store::{AuditRecord, StoreError, Tx};
 use chancery_tests::{LongThings, lookup, on_both_databases};
 
 use crate::browser::Browser;
@@ -13,21 +13,29 @@ on_both_databases! {
         let account: AccountId = lookup(&tenant.make_account("a@example.com").await).parse().unwrap();
         let like = tenant.make_order(&account.to_string(), &["a.test"]).await;
         let like: OrderId = lookup(&like).parse().unwrap();
-        let filled = world.store.write(move |tx| {
-            // In HTML a quotation mark has six bytes.
-            let long = LongThings::of(reseller, "\"");
-            let groups = long.groups(tx, 60)?;
-            long.accounts(tx, &groups[0], 60)?;
-            let policies = long.policies(tx, &groups, 60)?;
-            let order = long.orders(tx, like, 60, false)?;
-            let shown = long.orders(tx, like, 1, true)?;
+        // In HTML a quotation mark has six bytes.
+        let of = move |seed| LongThings::of(reseller, seed, "\"");
+        let groups = world.store.write(move |tx| of(101).groups(tx, 60)).await.unwrap();
+        let first = groups[0].clone();
+        let group = first.id;
+        world.store.write(move |tx| of(102).accounts(tx, &first, 60)).await.unwrap();
+        let mut policies = Vec::new();
+        for seed in 201..207 {
+            let groups = groups.clone();
+            policies.extend(world.store.write(move |tx| of(seed).policies(tx, &groups, 10)).await.unwrap());
+        }
+        let policy = policies[0];
+        let order = world.store.write(move |tx| of(103).orders(tx, like, 60, false)).await.unwrap()[0];
+        let shown = world.store.write(move |tx| of(104).orders(tx, like, 1, true)).await.unwrap()[0];
+        let lines = move |tx: &mut Tx<'_>| {
+            let long = of(105);
             for _ in 0..60 {
-                let detail = format!(r#"{{"problem":"{}"}}"#, "\\\"".repeat(4000));
-                tx.append_audit(&chancery_store::AuditRecord { detail, ..long.make.audit(Some(reseller), "s") })?;
+                let detail = format!(r#"{{"problem":"{}"}}"#, r#"\""#.repeat(4000));
+                tx.append_audit(&AuditRecord { detail, ..long.make.audit(Some(reseller), "s") })?;
             }
-            Ok::<_, StoreError>((groups[0].id, policies[0], order[0], shown[0]))
-        });
-        let (group, policy, order, shown) = filled.await.unwrap();
+            Ok::<_, StoreError>(())
+        };
+        world.store.write(lines).await.unwrap();
         let mut browser = Browser::of(&world, &tenant).await;
         for path in [
             "/console".to_owned(),

@@ -114,8 +114,9 @@ on_both_databases! {
         let arrived = receiver.take();
         assert_eq!(arrived.len(), 9);
         for message in &arrived[..8] {
-            assert!(message.body.len() < 1000, "{} bytes", message.body.len());
-            assert_eq!((message.kind().as_str(), &message.event()["data"]), ("policy.refused", &json!({"truncated": true})));
+            assert_eq!(message.kind(), "policy.refused");
+            assert_eq!(message.event()["data"]["truncated"], true);
+            assert!(message.body.len() < 9_000, "{} bytes", message.body.len());
         }
         assert_eq!(arrived[8].event()["data"], json!({"profile": "TLS-90d", "problems": ["no"]}));
     }
@@ -133,7 +134,8 @@ on_both_databases! {
         courier(&world).deliver_all().await;
         let [second] = &receiver.take()[..] else { panic!("one message") };
         assert!(first.body == second.body);
-        assert!(second.event()["data"] == json!({"truncated": true}), "{} bytes", second.body.len());
+        assert_eq!(second.event()["data"]["truncated"], true);
+        assert!(second.body.len() < 9_000, "{} bytes", second.body.len());
     }
 
     /// A record may be two events.

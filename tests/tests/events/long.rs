@@ -2,8 +2,10 @@
 //! to be hurt by them.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use chancery_domain::PAGE_BYTES;
+use chancery_service::Sent;
 use chancery_store::Tx;
 use chancery_testkit::Address;
 use chancery_tests::{Tenant, World, on_both_databases};
@@ -17,7 +19,7 @@ async fn write_long_lines(world: &World) {
     let problem = r#"{"code":"denied_domains","field":"identifiers[0]","message":"is denied","policy":"pol_1"},"#;
     let count = 20_000_000 / problem.len();
     let address = world.store.address();
-    let line = |place: usize, problems: &str| {
+    let line = move |place: usize, problems: &str| {
         format!(
             "'aud_0000000000000000000000000{place}', 1800000000000, '{reseller}', 'client', 'cli_1', '192.0.2.1', 'r', 'order.refuse',
              'acc_1', 'refused', '{{\"names\":[\"a.test\"],\"order\":null,\"problems\":[' || {problems} || '{{}}],\"quota\":false}}'"
@@ -64,7 +66,7 @@ async fn feed(tenant: &Tenant, order: &str) -> Vec<Value> {
 on_both_databases! {
     async fn lines_of_any_length_make_short_pages_and_messages(world: World) {
         let tenant = world.tenant("DEMO").await;
-        let webhook = tenant.post("/v1/webhook", json!({"url": "https://receiver.test/"})).await.expect(201);
+        tenant.post("/v1/webhook", json!({"url": "https://receiver.test/"})).await.expect(201);
         write_long_lines(&world).await;
         for order in ["newest", "oldest"] {
             let events = feed(&tenant, order).await;
@@ -88,11 +90,16 @@ on_both_databases! {
 
         // A worker that comes back to work makes messages of all of them.
         let dispatch = &world.services.dispatch;
-        assert_eq!(dispatch.due().await.unwrap().len(), 1);
-        let id = webhook["lookup"].as_str().unwrap().parse().unwrap();
-        let round = dispatch.begin(id).await.unwrap().unwrap();
-        assert_eq!(round.messages.len(), LINES);
-        assert!(round.messages.iter().map(|message| message.body.len()).sum::<usize>() < LINES * 9_000);
+        let due = dispatch.due().await.unwrap();
+        let [webhook] = due[..] else { panic!("{due:?}") };
+        let round = dispatch.begin(webhook).await.unwrap().unwrap();
+        assert_eq!(round.messages, LINES);
+        for _ in 0..LINES {
+            let message = dispatch.next_message(webhook).await.unwrap().unwrap();
+            assert!(message.body.len() < 9_000, "{} bytes", message.body.len());
+            let sent = Sent { at: world.services.now(), took: Duration::ZERO, answer: Ok(200) };
+            assert!(dispatch.conclude(&message, sent).await.unwrap());
+        }
     }
 
     /// An account whose metadata is so long that before and after do not fit into a line.

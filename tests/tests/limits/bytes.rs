@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use chancery_domain::{AccountId, OrderId, PAGE_BYTES};
-use chancery_store::StoreError;
 use chancery_testkit::Address;
 use chancery_tests::{LongThings, Tenant, World, lookup, on_both_databases};
 use http::Request;
@@ -50,16 +49,17 @@ on_both_databases! {
         let account: AccountId = lookup(&tenant.make_account("a@example.com").await).parse().unwrap();
         let like = tenant.make_order(&account.to_string(), &["a.test"]).await;
         let like: OrderId = lookup(&like).parse().unwrap();
-        let filled = world.store.write(move |tx| {
-            let filler = LongThings::of(reseller, "😀");
-            let groups = filler.groups(tx, 600)?;
-            filler.accounts(tx, &groups[0], 150)?;
-            filler.policies(tx, &groups[..300], 20)?;
-            filler.orders(tx, like, 200, false)?;
-            let order = filler.orders(tx, like, 12, true)?[0];
-            Ok::<_, StoreError>((groups[0].id, order))
-        });
-        let (group, order) = filled.await.unwrap();
+        let of = move |seed| LongThings::of(reseller, seed, "😀");
+        let groups = world.store.write(move |tx| of(101).groups(tx, 600)).await.unwrap();
+        let first = groups[0].clone();
+        let group = first.id;
+        world.store.write(move |tx| of(102).accounts(tx, &first, 150)).await.unwrap();
+        for seed in 201..221 {
+            let groups = groups[..300].to_vec();
+            world.store.write(move |tx| of(seed).policies(tx, &groups, 1)).await.unwrap();
+        }
+        world.store.write(move |tx| of(103).orders(tx, like, 200, false)).await.unwrap();
+        let order = world.store.write(move |tx| of(104).orders(tx, like, 12, true)).await.unwrap()[0];
 
         for (path, items, pages) in [
             ("/v1/account-group".to_owned(), 600, 2),

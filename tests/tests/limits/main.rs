@@ -8,6 +8,7 @@ mod caps;
 mod common;
 mod diagnosing;
 mod failing;
+mod fair_time;
 mod lists;
 mod nodes;
 mod orders;

@@ -10,7 +10,6 @@ use crate::common::{each, problems, unnamed};
 
 const CREDENTIALS: &str = "/v1/account/1/eab-credential";
 
-
 on_both_databases! {
     async fn a_new_credential_tells_an_acme_client_all_it_needs(world: World) {
         let tenant = world.tenant("DEMO").await;

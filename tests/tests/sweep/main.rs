@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use chancery_domain::{Scope, ScopeSet};
 use chancery_service::Settings;
-use chancery_tests::{Reply, Tenant, on_both_databases, settings};
+use chancery_tests::{Flood, Reply, Tenant, World, on_both_databases, settings};
 use serde_json::Value;
 
 use table::{Operation, operations};
@@ -192,6 +192,44 @@ on_both_databases! {
         settles(&owner, 200).await;
         assert_eq!(view(&owner, &things).await, before);
     }
+}
+
+/// Operations that ask the store nothing, or read a few rows by their keys, which SQLite does on the thread that asks.
+const INLINE: [&str; 6] = [
+    "GET /v1/limits",
+    "GET /v1/order/{order_lookup}",
+    "GET /v1/authz/{auth_lookup}",
+    "GET /v1/challenge/{challenge_lookup}",
+    "GET /v1/certificate/{certificate_lookup}",
+    "GET /certificate/{certificate_lookup}",
+];
+
+/// A reseller whose share of the queues is full is refused, whatever it asks for. What is not charged to it would wait with the
+/// system's units.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i13_every_operation_waits_in_the_queue_of_its_reseller() {
+    let world = World::sqlite().await;
+    // What is remembered of identities is trusted only while it is known to be fresh.
+    let identity = world.services.identity.clone();
+    tokio::spawn(async move { identity.watch().await });
+    let tenant = world.tenant("DEMO").await;
+    let things = Things::make(&world, &tenant).await;
+    let _flood = Flood::of(&world.store, world.reseller_id("DEMO").await).await;
+    let mut wrong = Vec::new();
+    for operation in operations() {
+        let named = operation.named(&things);
+        let sample = operation.sample(&things);
+        let asked = send(&tenant, &operation, &named, sample.as_ref());
+        let answered = match tokio::time::timeout(Duration::from_secs(5), asked).await {
+            Ok(reply) => reply.status.as_u16(),
+            Err(_) => 0,
+        };
+        let is_inline = INLINE.contains(&operation.to_string().as_str());
+        if answered != if is_inline { operation.success } else { 503 } {
+            wrong.push(format!("{operation}: {answered}"));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
 }
 
 /// What a refusal with 404 says, but for the name of the exchange.

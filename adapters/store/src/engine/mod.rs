@@ -1,6 +1,7 @@
 //! The two databases: threads that own connections and run units of work on them.
 
 pub(crate) mod facts;
+mod group_commit;
 mod lost_log;
 mod open_file;
 mod postgres;
@@ -17,16 +18,17 @@ pub(crate) use sqlite::{Pool as SqlitePool, open as sqlite_open};
 pub(crate) use tls::Connector;
 pub use url::DatabaseUrl;
 
-use crossbeam_channel::{Sender, TrySendError};
+use chancery_fair::{FairSender, SendError, Tenant};
 
 use crate::error::StoreError;
 
-/// Queues a unit, or refuses it at once: waiting without end would only move the overload elsewhere.
-fn enqueue<T>(queue: &Sender<T>, unit: T) -> Result<(), StoreError> {
-    queue.try_send(unit).map_err(|error| {
-        StoreError::Unavailable(match error {
-            TrySendError::Full(_) => "too many units of work are waiting".to_owned(),
-            TrySendError::Disconnected(_) => "the store is shutting down".to_owned(),
-        })
+/// Queues a unit for a tenant, or refuses it at once: waiting without end would only move the overload elsewhere.
+fn enqueue<T>(queue: &FairSender<T>, tenant: Tenant, unit: T) -> Result<(), StoreError> {
+    queue.send(tenant, unit).map_err(|error| match error {
+        SendError::Full => {
+            metrics::counter!("chancery_http_overload_total", "reason" => "store").increment(1);
+            StoreError::QueueFull
+        }
+        SendError::Closed => StoreError::Unavailable("the store is shutting down".to_owned()),
     })
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+use chancery_fair::{FairReceiver, FairSender, QueueLimits, Tenant, fair_channel};
 use parking_lot::Mutex;
 
 use crate::error::StoreError;
@@ -30,7 +30,7 @@ const ATTEMPTS: u32 = 12;
 
 /// Threads that own connections, and make new ones when those break.
 pub(crate) struct Pool {
-    queue: Sender<(Errand, Kind)>,
+    queue: FairSender<(Errand, Kind)>,
     refused: Arc<Refused>,
     peaks: Arc<Peaks>,
 }
@@ -48,11 +48,12 @@ impl Refused {
 
 impl Pool {
     pub(crate) fn open(address: &PostgresAddress, options: &Options) -> Result<Self, StoreError> {
-        let (queue, jobs) = bounded::<(Errand, Kind)>(options.queue);
+        let connections = options.connections.max(2);
+        let (queue, jobs) = fair_channel(QueueLimits { capacity: options.queue, servers: connections });
         let connector = Connector::new(options.postgres_ca.as_deref())?;
         let (refused, lost) = (Arc::new(Refused::default()), Arc::new(AtomicU64::new(0)));
         let (parties, peaks) = (Arc::new(KnownParties::default()), Arc::new(Peaks::default()));
-        for _ in 0..options.connections.max(2) {
+        for _ in 0..connections {
             let mut worker = Worker {
                 address: address.clone(),
                 connector: connector.clone(),
@@ -63,7 +64,7 @@ impl Pool {
                 lost: lost.clone(),
                 opened_after: 0,
             };
-            let jobs: Receiver<_> = jobs.clone();
+            let jobs = jobs.clone();
             let spawned = thread::Builder::new().name("store-postgres".to_owned()).spawn(move || worker.work(&jobs));
             spawned.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         }
@@ -81,8 +82,8 @@ impl Pool {
         *last = last.filter(|last| *last != refused_at);
     }
 
-    pub(crate) fn send(&self, errand: Errand, kind: Kind) -> Result<(), StoreError> {
-        enqueue(&self.queue, (errand, kind))
+    pub(crate) fn send(&self, tenant: Tenant, errand: Errand, kind: Kind) -> Result<(), StoreError> {
+        enqueue(&self.queue, tenant, (errand, kind))
     }
 
     pub(crate) fn waiting(&self) -> usize {
@@ -138,19 +139,17 @@ enum Run {
 }
 
 impl Worker {
-    fn work(&mut self, jobs: &Receiver<(Errand, Kind)>) {
+    fn work(&mut self, jobs: &FairReceiver<(Errand, Kind)>) {
         loop {
-            let next = match jobs.try_recv() {
-                Err(TryRecvError::Empty) => {
-                    // Before it waits for whoever comes next: what lingers has locks.
-                    self.rest();
-                    jobs.recv().ok()
-                }
-                Err(TryRecvError::Disconnected) => None,
-                Ok(next) => Some(next),
-            };
-            let Some((errand, kind)) = next else { return };
+            let next = jobs.try_recv().or_else(|| {
+                // A transaction that lingers has locks: it ends before the wait for the next unit.
+                self.rest();
+                jobs.recv()
+            });
+            let Some((tenant, (errand, kind))) = next else { return };
+            let started = Instant::now();
             self.handle(errand, kind);
+            jobs.finish(tenant, started.elapsed());
         }
     }
 

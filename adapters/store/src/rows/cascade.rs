@@ -39,7 +39,7 @@ pub enum GivenUp {
 }
 
 impl GivenUp {
-    /// The subject of the cascade. [`GIVEN_UP_AT`] makes the same text.
+    /// The subject of the cascade. `GIVEN_UP_AT` makes the same text.
     pub fn subject(&self, acme_account: AcmeAccountId) -> String {
         match self {
             Self::Name(name) => format!("{acme_account} name {name}"),

@@ -2,7 +2,8 @@
 //!
 //! A page is read in parts. After each part the bytes of all rows that the unit of work has read so far are compared with
 //! [`PAGE_BYTES`], and the page ends once it has read that many. So a page reads at most that and one part, however many
-//! rows were asked for and however long they are. What belongs to the items of a page ([`Tx::complete`]) counts as well.
+//! rows were asked for and however long they are. What belongs to the items of a page ([`Tx::complete`]) has the same bound by
+//! itself.
 
 use chancery_domain::{PAGE_BYTES, Page, PageRequest};
 
@@ -56,8 +57,8 @@ impl Tx<'_> {
         })
     }
 
-    /// Reads what belongs to the items of a page, for some of them at a time, until the unit of work has read as many bytes as
-    /// a page may; the page ends there. `weight` says how much belongs to an item, in rows of up to 12 KiB.
+    /// Reads what belongs to the items of a page, for some of them at a time, until that is as many bytes as a page may have; the
+    /// page ends there. `weight` says how much belongs to an item, in rows of up to 12 KiB.
     pub fn complete<T, U, E>(
         &mut self,
         mut page: Page<T>,
@@ -66,8 +67,9 @@ impl Tx<'_> {
     ) -> Result<Page<U>, E> {
         let mut rest = std::mem::take(&mut page.items);
         let mut done = Vec::with_capacity(rest.len());
-        // What was read of the items themselves must not keep the first of them from being shown.
-        while !rest.is_empty() && (done.is_empty() || !self.has_read_a_page()) {
+        // The rows of the items do not count here: long ones would leave room for the first few of them only.
+        let enough = self.bytes_read() + PAGE_BYTES as u64;
+        while !rest.is_empty() && self.bytes_read() < enough {
             let mut sum = 0;
             let mut fits = |item: &T| {
                 sum += weight(item).max(1);

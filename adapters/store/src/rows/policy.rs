@@ -3,7 +3,7 @@ use chancery_domain::{
 };
 
 use super::policy_rules::{policy_rules_json, read_rules};
-use super::{NEWEST_FIRST, OWN, bounds, qualified};
+use super::{NEWEST_FIRST, OWN};
 use crate::error::StoreError;
 use crate::tx::{Columns, Tx};
 use crate::value::params;

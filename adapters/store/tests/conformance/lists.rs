@@ -280,7 +280,16 @@ pub(crate) async fn a_page_ends_once_what_belongs_to_its_items_is_too_much(db: D
         assert_eq!((page.items.len(), page.next), (4, Some(keys[3].clone())));
         // The first come in any case.
         let groups = tx.groups(reseller, &PageRequest::default())?;
-        let page = tx.complete(groups, |_| 1000, |_, groups| Ok::<_, StoreError>(groups))?;
+        let page = tx.complete(
+            groups,
+            |_| 1000,
+            |tx, groups| {
+                for _ in 0..2 {
+                    tx.accounts(long, &AccountFilter::default(), &PageRequest::default())?;
+                }
+                Ok::<_, StoreError>(groups)
+            },
+        )?;
         assert_eq!((page.items.len(), page.next), (1, Some(keys[0].clone())));
         Ok(())
     };

@@ -11,6 +11,7 @@ mod conflicts;
 mod connections;
 mod console;
 mod credentials;
+mod fairness;
 mod groups;
 mod held;
 mod idempotency;
@@ -219,6 +220,12 @@ conformance! {
         nonces_are_taken_together,
         nonces_of_an_ended_generation_are_not_redeemed,
         they_are_remembered,
+    }
+    fairness {
+        a_unit_waits_for_one_unit_of_another_reseller,
+        resellers_share_time_and_not_turns,
+        a_commit_does_not_wait_for_all_units_of_another_reseller,
+        a_reseller_that_floods_the_queue_leaves_room_for_others,
     }
     neighbours {
         two_handles_write_to_one_database,

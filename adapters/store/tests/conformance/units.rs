@@ -173,7 +173,7 @@ pub(crate) async fn what_waits_beyond_the_queue_is_refused(db: Database) {
         for (unit, answer) in units {
             match answer {
                 Poll::Ready(refused) => {
-                    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+                    assert!(matches!(refused, Err(StoreError::QueueFull)), "{refused:?}");
                 }
                 Poll::Pending => unit.await.unwrap(),
             }

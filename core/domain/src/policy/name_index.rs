@@ -183,8 +183,7 @@ mod tests {
 
     #[test]
     fn each_suffix_has_the_names_that_it_concerns() {
-        let all =
-            ["a.b.test", "x-b.test", "192.0.2.1", "b.test", "*.b.test", "-no.c".trim_start_matches('-'), "z.a.b.test"];
+        let all = ["a.b.test", "x-b.test", "192.0.2.1", "b.test", "*.b.test", "no.c", "z.a.b.test"];
         indexed(&all, |names| {
             assert_eq!(names.len(), 6);
             let sets = |lists: [&[&str]; 3]| lists.map(|list| list.iter().map(ToString::to_string).collect::<Vec<_>>());

@@ -80,7 +80,7 @@ impl Acme {
         by.require_active()?;
         let (kernel, id, caller) = (self.kernel.clone(), by.account.id, by.caller.clone());
         self.kernel
-            .store
+            .store_of(by.caller.reseller)
             .write(move |tx| {
                 let before = claim(tx, id)?;
                 require_still(tx, &caller)?;
@@ -116,7 +116,7 @@ impl Acme {
             let cascade = kernel.enqueue_cascade(tx, &caller, &cascade, now)?;
             Ok::<_, ServiceError>((account, cascade))
         };
-        let (account, cascade) = self.kernel.store.write(deactivate).await?;
+        let (account, cascade) = self.kernel.store_of(by.caller.reseller).write(deactivate).await?;
         cascades::begin(&self.kernel, by.caller.reseller, vec![cascade]).await;
         Ok(account)
     }
@@ -129,7 +129,7 @@ impl Acme {
         let (kernel, id, caller) = (self.kernel.clone(), by.account.id, by.caller.clone());
         let (old, new) = (old.thumbprint(), new.clone());
         self.kernel
-            .store
+            .store_of(by.caller.reseller)
             .write(move |tx| {
                 let account = claim(tx, id)?;
                 require_still(tx, &caller)?;

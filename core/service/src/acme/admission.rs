@@ -76,7 +76,9 @@ impl Acme {
         if admitted.credential_used_at.is_none_or(|at| now.since(at) >= LAST_USED) {
             let kid = admitted.account.kid;
             // Good to know, and no reason to refuse anybody.
-            if let Err(error) = self.kernel.store.write(move |tx| tx.touch_credential(kid, now)).await {
+            if let Err(error) =
+                self.kernel.store_of(admitted.caller.reseller).write(move |tx| tx.touch_credential(kid, now)).await
+            {
                 tracing::warn!(%error, %kid, "could not note that a credential is in use");
             }
         }

@@ -116,7 +116,7 @@ impl Acme {
             }
             Ok((AuthorizationDetails { authorization, thumbprint }, failed, cascades))
         };
-        match self.kernel.store.write(deactivate).await {
+        match self.kernel.store_of(by.caller.reseller).write(deactivate).await {
             Err(error) => {
                 Err(self.kernel.tell_refused(&by.caller, About::Authorization(id), "authorization", error).await)
             }

@@ -130,7 +130,7 @@ impl Acme {
     /// The order with its certificate. What cannot be written in this moment is left to the job, which tries again.
     async fn issue_at_once(self, caller: Caller, work: Work) -> Option<Order> {
         let id = work.order.id;
-        match self.issuance.sign_and_keep(work).await {
+        match self.issuance.for_reseller(Some(caller.reseller)).sign_and_keep(work).await {
             Ok(issued) => issued,
             Err(error) => {
                 tracing::debug!(%error, order = %id, "an order is left to its job");

@@ -51,7 +51,7 @@ impl Acme {
             tx.foresee(|tx| drop(tx.policy_versions(customer)));
             me.create(tx, id, &caller, &new, decision, &noted)
         };
-        match self.kernel.write_decided(&evaluation, unit).await {
+        match self.kernel.write_decided(by.caller.reseller, &evaluation, unit).await {
             Err(error) => Err(refused.answer(&self.kernel, &by.caller, About::Nothing, "order", error).await),
             Ok(order) => {
                 telling::created(&order);
@@ -78,9 +78,9 @@ impl Acme {
         let noted = refused.clone();
         let evaluation = self.evaluation(by, &profile, std::slice::from_ref(&asked), None);
         let unit = move |tx: &mut Tx<'_>, decision: &Decision<Violations>| {
-            pre_authorize(&kernel, tx, id, &caller, &profile, &asked, decision, &noted)
+            pre_authorize(&kernel, tx, id, &caller, (&profile, &asked), decision, &noted)
         };
-        match self.kernel.write_decided(&evaluation, unit).await {
+        match self.kernel.write_decided(by.caller.reseller, &evaluation, unit).await {
             Err(error) => Err(refused.answer(&self.kernel, &by.caller, About::Nothing, "authorization", error).await),
             Ok(made) => Ok(made),
         }
@@ -173,8 +173,7 @@ fn pre_authorize(
     tx: &mut Tx<'_>,
     id: AcmeAccountId,
     caller: &Caller,
-    profile: &ProfileName,
-    asked: &AskedName,
+    (profile, asked): (&ProfileName, &AskedName),
     decision: &Decision<Violations>,
     refused: &Refused,
 ) -> Result<AuthorizationDetails, ServiceError> {

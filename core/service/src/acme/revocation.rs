@@ -53,8 +53,12 @@ impl Acme {
         brought: Brought,
     ) -> Result<(), ServiceError> {
         let (kernel, who, request) = (self.kernel.clone(), who.clone(), request.clone());
+        let reseller = match &who {
+            Revoker::Account(by) => Some(by.caller.reseller),
+            Revoker::Key(..) => None,
+        };
         self.kernel
-            .store
+            .store_of(reseller)
             .write(move |tx| {
                 let found = find(tx, &serial, &request.certificate)?;
                 let right = right(&kernel, tx, &who, Some(&found), &brought)?;

@@ -154,7 +154,7 @@ impl Authorizations {
         looker.hold(&job);
         let concluded = {
             let _holding = Holding { looker, job: &job };
-            Validations::new(self.kernel.clone()).conclude(id, look.await).await
+            Validations::new(self.kernel.clone()).for_reseller(job.reseller).conclude(id, look.await).await
         };
         looker.let_go(&job);
         if let Err(error) = concluded {
@@ -183,7 +183,7 @@ impl Authorizations {
             let details = of_challenge(tx, &by, decided.authorization.clone(), id)?;
             Ok::<_, ServiceError>((decided, details))
         };
-        match self.kernel.write_decided(&PolicyEvaluation::none(), unit).await {
+        match self.kernel.write_decided(caller.reseller, &PolicyEvaluation::none(), unit).await {
             Ok((decided, details)) => {
                 fault::reached(Step::Concluded);
                 self.kernel.decided.tell(id);
@@ -235,6 +235,6 @@ impl Authorizations {
             Ok(Some(Assignment::of(&kernel, &authorization, challenge, thumbprint)))
         };
         // A forecast: all of it is asked again, and held, when the choice is made.
-        self.kernel.store.peek(read).await
+        self.kernel.store_of(caller.reseller).peek(read).await
     }
 }

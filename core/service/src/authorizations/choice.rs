@@ -48,7 +48,7 @@ impl Authorizations {
         let noted = refused.clone();
         let chosen = self
             .kernel
-            .write_decided(&PolicyEvaluation::none(), move |tx, decision| {
+            .write_decided(caller.reseller, &PolicyEvaluation::none(), move |tx, decision| {
                 let (authorization, order) = choose(&kernel, tx, &by, id, decision, &noted)?;
                 tx.save_authorization(&authorization)?;
                 kernel.enqueue(tx, JobKind::Validate, id)?;

@@ -29,7 +29,7 @@ impl Authorizations {
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let generated = self
             .kernel
-            .write_decided(&PolicyEvaluation::none(), move |tx, decision| {
+            .write_decided(caller.reseller, &PolicyEvaluation::none(), move |tx, decision| {
                 let (authorization, order) = lock(tx, &by, id)?;
                 require_alive(&kernel, &authorization, order.as_ref())?;
                 let thumbprint = Some(account_thumbprint(&kernel, tx, &authorization)?);

@@ -48,38 +48,38 @@ impl Authorizations {
 
     pub async fn show(&self, caller: &Caller, id: AuthorizationId) -> Result<AuthorizationDetails, ServiceError> {
         caller.require_either(Scope::ReadAuthorization, Scope::WriteAuthorization)?;
-        let caller = caller.clone();
+        let (reseller, caller) = (caller.reseller, caller.clone());
         let read = move |tx: &mut Tx<'_>| {
             let authorization = own(tx, &caller, id)?;
             let thumbprint = shown_thumbprint(tx, &caller, &authorization)?;
             Ok(AuthorizationDetails { authorization, thumbprint })
         };
-        self.kernel.store.peek(read).await
+        self.kernel.store_of(reseller).peek(read).await
     }
 
     /// That an authorization was not given up, and its order neither cancelled nor left to expire.
     pub async fn require_alive(&self, caller: &Caller, id: AuthorizationId) -> Result<(), ServiceError> {
         caller.require_either(Scope::WriteAuthorization, Scope::WriteChallenge)?;
-        let (kernel, caller) = (self.kernel.clone(), caller.clone());
+        let (kernel, reseller, caller) = (self.kernel.clone(), caller.reseller, caller.clone());
         let read = move |tx: &mut Tx<'_>| {
             let authorization = own(tx, &caller, id)?;
             let order = authorization.order.map(|order| tx.order(caller.reseller, order)).transpose()?.flatten();
             require_alive(&kernel, &authorization, order.as_ref())
         };
-        self.kernel.store.read(read).await
+        self.kernel.store_of(reseller).read(read).await
     }
 
     pub async fn show_challenge(&self, caller: &Caller, id: ChallengeId) -> Result<ChallengeDetails, ServiceError> {
         caller.require_either(Scope::ReadChallenge, Scope::WriteChallenge)?;
         let caller = caller.clone();
-        self.kernel.store.peek(move |tx| challenge(tx, &caller, id)).await
+        self.kernel.store_of(caller.reseller).peek(move |tx| challenge(tx, &caller, id)).await
     }
 
     /// Gives the permission up, and cancels the order it belongs to where that is still open.
     pub async fn deactivate(&self, caller: &Caller, id: ChallengeId) -> Result<AuthorizationDetails, ServiceError> {
         caller.require(Scope::WriteChallenge)?;
         let (kernel, by) = (self.kernel.clone(), caller.clone());
-        let given_up = self.kernel.store.write(move |tx| give_up(&kernel, tx, &by, id)).await;
+        let given_up = self.kernel.store_of(caller.reseller).write(move |tx| give_up(&kernel, tx, &by, id)).await;
         match given_up {
             Ok((given_up, cancelled)) => {
                 telling::cancelled(caller, &cancelled, "a permission of it was given up");

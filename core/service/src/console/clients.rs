@@ -33,7 +33,7 @@ impl Console {
     pub async fn client_of(&self, caller: &Caller, id: ClientId) -> Result<Client, ServiceError> {
         caller.require(Scope::ReadAccount)?;
         let caller = caller.clone();
-        self.kernel.store.read(move |tx| owned(tx, &caller, id)).await
+        self.kernel.store_of(caller.reseller).read(move |tx| owned(tx, &caller, id)).await
     }
 
     /// Makes a client that may do no more and lives no longer than whoever makes it.
@@ -101,12 +101,12 @@ impl Console {
     where
         F: Fn(&mut Tx<'_>, Option<Timestamp>) -> Result<NewSecret, ServiceError> + Send + 'static,
     {
-        let kernel = self.kernel.clone();
+        let (kernel, reseller) = (self.kernel.clone(), by.caller.reseller);
         let proven = move |tx: &mut Tx<'_>| {
             let latest = by.prove(tx, kernel.now())?;
             kernel.do_once(tx, by.caller.reseller, once.as_ref(), |tx| unit(tx, latest))
         };
-        self.kernel.store.write(proven).await
+        self.kernel.store_of(reseller).write(proven).await
     }
 
     /// Drops the first secret, and with it the sessions that were begun with it. Of the client that is signed in, the one
@@ -144,7 +144,7 @@ impl Console {
         let (me, by, now) = (self.clone(), self.maker(session, current)?, self.kernel.now());
         let more = self
             .kernel
-            .store
+            .store_of(by.caller.reseller)
             .write(move |tx: &mut Tx<'_>| {
                 let after = me.save_changed(tx, &by, id, kind, &change)?;
                 Ok::<_, ServiceError>(after.disabled && ShutOut::Client(id).end_some(tx, now)?)

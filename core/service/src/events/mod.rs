@@ -70,7 +70,7 @@ impl Events {
         let list = ListName::new("event", reseller, &filter);
         let page = self.kernel.cursors.open(&list, request)?;
         let below = match filter.oldest_first {
-            true => self.kernel.event_horizon().await?,
+            true => self.kernel.event_horizon(reseller).await?,
             false => 0,
         };
         let read = move |tx: &mut Tx<'_>| {
@@ -97,14 +97,14 @@ impl Events {
     pub async fn show(&self, caller: &Caller, id: EventId) -> Result<Event, ServiceError> {
         caller.require(Scope::ReadEvent)?;
         let reseller = caller.reseller;
-        self.kernel.store.read(move |tx| event(tx, reseller, id)).await
+        self.kernel.store_of(reseller).read(move |tx| event(tx, reseller, id)).await
     }
 }
 
 impl Kernel {
     /// Up to where the trail is complete. Asked for by itself, before what is read up to there.
-    pub(crate) async fn event_horizon(&self) -> Result<i64, ServiceError> {
-        self.store.read(|tx| Ok(tx.event_horizon()?)).await
+    pub(crate) async fn event_horizon(&self, reseller: impl Into<Option<ResellerId>>) -> Result<i64, ServiceError> {
+        self.store_of(reseller).read(|tx| Ok(tx.event_horizon()?)).await
     }
 }
 

@@ -34,8 +34,7 @@ impl Issuance {
     ) -> Result<(), ServiceError> {
         let (me, why) = (self.clone(), problem.clone());
         let failed = self
-            .kernel
-            .store
+            .store()
             .write(move |tx| {
                 let Some(order) = me.claim(tx, id)? else { return Ok(false) };
                 error.iter().try_for_each(|error| refused::write_end(&me.kernel, tx, &order, error))?;
@@ -76,8 +75,7 @@ impl Issuance {
     async fn put_back(&self, id: OrderId, because: &'static str, error: ServiceError) -> Result<(), ServiceError> {
         let (me, why) = (self.clone(), error.clone());
         let back = self
-            .kernel
-            .store
+            .store()
             .write(move |tx| {
                 let Some(order) = me.claim(tx, id)? else { return Ok(false) };
                 Parties::hold(tx, &order)?.account.require_alive()?;

@@ -19,10 +19,10 @@ use std::sync::Arc;
 
 use chancery_domain::{
     AuthorizationId, AuthorizationState, CaaEvidence, ChallengeType, Identifier, Order, OrderId, OrderState,
-    ValidationProblem,
+    ResellerId, ValidationProblem,
 };
 use chancery_pki::{CertificateRequest, SubscriberProfile};
-use chancery_store::{JobKind, Tx};
+use chancery_store::{JobKind, Store, Tx};
 
 pub(crate) use self::draft::allowed_days;
 use self::draft::{AllowedDays, Drafting};
@@ -70,11 +70,23 @@ pub struct CaaAssignment {
 pub struct Issuance {
     kernel: Arc<Kernel>,
     authority: Arc<Authority>,
+    /// Charged for the units of work.
+    reseller: Option<ResellerId>,
 }
 
 impl Issuance {
     pub(crate) fn new(kernel: Arc<Kernel>, authority: Arc<Authority>) -> Self {
-        Self { kernel, authority }
+        Self { kernel, authority, reseller: None }
+    }
+
+    /// Issuance whose units of work are charged to a reseller.
+    #[must_use]
+    pub fn for_reseller(&self, reseller: Option<ResellerId>) -> Self {
+        Self { reseller, ..self.clone() }
+    }
+
+    fn store(&self) -> Store {
+        self.kernel.store_of(self.reseller)
     }
 
     /// Both steps, one after the other; or what others have to do in between, and then this once more.
@@ -105,13 +117,13 @@ impl Issuance {
     }
 
     async fn draft(&self, id: OrderId) -> Result<Drafting, ServiceError> {
-        let Some(order) = self.kernel.store.peek(move |tx| tx.any_order(id)).await? else { return Ok(Drafting::Done) };
+        let Some(order) = self.store().peek(move |tx| tx.any_order(id)).await? else { return Ok(Drafting::Done) };
         let request = csr_of(&order);
         let evaluation = self.evaluation(&order, &request);
         let me = self.clone();
         let draft =
             move |tx: &mut Tx<'_>, decision: &Decision<AllowedDays>| me.draft_in(tx, &order, &request, decision);
-        let drafted = self.kernel.write_decided(&evaluation, draft).await;
+        let drafted = self.kernel.write_decided(self.reseller, &evaluation, draft).await;
         if let Ok(Drafting::Drafted(_)) = &drafted {
             fault::reached(Step::Drafted);
         }
@@ -133,8 +145,7 @@ impl Issuance {
             Err(problem) => return self.fail(id, problem).await,
         };
         let me = self.clone();
-        self.kernel
-            .store
+        self.store()
             .write(move |tx| {
                 if me.claim(tx, id)?.is_none() {
                     return Ok(());
@@ -158,7 +169,7 @@ impl Issuance {
             let Some(draft) = tx.draft(order.certificate)? else { return Ok(None) };
             Ok(Some((draft.issuer, tx.precertificate(&draft.serial)?.is_some())))
         };
-        let Some((issuer, is_shown)) = self.kernel.store.glance(read).await? else { return Ok(false) };
+        let Some((issuer, is_shown)) = self.store().glance(read).await? else { return Ok(false) };
         let signing = self.authority.find(issuer);
         Ok(is_shown || signing.is_some_and(|signing| signing.issuer.signs_elsewhere()))
     }

@@ -53,7 +53,7 @@ impl Issuance {
     /// Step two, by itself.
     pub async fn sign(&self, id: OrderId) -> Result<Next, ServiceError> {
         let me = self.clone();
-        let work = match self.kernel.store.glance(move |tx| me.take_up(tx, id)).await {
+        let work = match self.store().glance(move |tx| me.take_up(tx, id)).await {
             Ok(Some(work)) => work,
             Ok(None) => return Ok(Next::Done),
             // Anything else may pass: an issuer, for one, that another node has made and this one has not loaded yet.
@@ -88,7 +88,7 @@ impl Issuance {
         let evaluation = self.evaluation(&work.order, &Ok(work.request.clone()));
         let keep =
             move |tx: &mut Tx<'_>, decision: &Decision<AllowedDays>| me.keep(tx, &work, &issued, shard, &der, decision);
-        let kept = self.kernel.write_decided(&evaluation, keep).await;
+        let kept = self.kernel.write_decided(self.reseller, &evaluation, keep).await;
         if let Ok(kept) = &kept {
             fault::reached(Step::Kept);
             self.announce(id);

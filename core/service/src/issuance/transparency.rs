@@ -49,7 +49,7 @@ impl Issuance {
             return Err(ServiceError::internal("a draft for logs, of a profile that has none"));
         };
         let asked = serial.clone();
-        let known = self.kernel.store.read(move |tx| tx.precertificate(&asked)).await?;
+        let known = self.store().read(move |tx| tx.precertificate(&asked)).await?;
         let (validity, signing) = (work.draft.validity(), work.signing.clone());
         let entry = work.draft.log_entry(&signing.issuer).map_err(ServiceError::internal)?;
         let kept = match known {
@@ -81,7 +81,7 @@ impl Issuance {
         let keep = move |tx: &mut Tx<'_>, decision: &Decision<AllowedDays>| {
             me.keep_precertificate(tx, &work, &serial, &signed, decision)
         };
-        match self.kernel.write_decided(&evaluation, keep).await {
+        match self.kernel.write_decided(self.reseller, &evaluation, keep).await {
             Ok(kept) => {
                 fault::reached(Step::PrecertificateKept);
                 Ok(kept)
@@ -144,7 +144,7 @@ impl Issuance {
         fault::reached(Step::Promised);
         let (me, id, serial) = (self.clone(), assignment.order, assignment.serial.clone());
         let logs = assignment.logs.clone();
-        let noted = self.kernel.store.write(move |tx| me.note_promises_in(tx, id, &serial, &logs, &scts)).await;
+        let noted = self.store().write(move |tx| me.note_promises_in(tx, id, &serial, &logs, &scts)).await;
         match noted {
             Ok(()) => {
                 fault::reached(Step::Logged);

@@ -65,7 +65,7 @@ impl Orders {
             let mut create = |tx: &mut Tx<'_>| create(&kernel, tx, &by, &new, &checked, decision, &noted);
             kernel.do_once(tx, by.reseller, once.as_ref(), &mut create)
         };
-        match self.kernel.write_decided(&evaluation, unit).await {
+        match self.kernel.write_decided(caller.reseller, &evaluation, unit).await {
             Err(error) => Err(refused.answer(&self.kernel, caller, About::Nothing, "order", error).await),
             Ok(created) => {
                 if let Outcome::Fresh(details) = &created {

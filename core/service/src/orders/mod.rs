@@ -67,15 +67,15 @@ impl Orders {
     }
 
     pub async fn show(&self, caller: &Caller, id: OrderId) -> Result<OrderDetails, ServiceError> {
-        let caller = may_look(caller)?;
+        let (reseller, caller) = (caller.reseller, may_look(caller)?);
         let now = self.kernel.now();
         let see = move |tx: &mut Tx<'_>| own(tx, &caller, id).and_then(|order| details(tx, order));
-        Ok(as_it_stands(self.kernel.store.glance(see).await?, now))
+        Ok(as_it_stands(self.kernel.store_of(reseller).glance(see).await?, now))
     }
 
     /// The order alone.
     pub(crate) async fn glimpse(&self, caller: &Caller, id: OrderId) -> Result<Order, ServiceError> {
-        let caller = may_look(caller)?;
+        let (reseller, caller) = (caller.reseller, may_look(caller)?);
         let now = self.kernel.now();
         let see = move |tx: &mut Tx<'_>| {
             tx.foresee(|tx| drop(caller.acme_account.map(|acme_account| tx.gives_up(acme_account))));
@@ -85,7 +85,7 @@ impl Orders {
                 None => Ok(order),
             }
         };
-        self.kernel.store.peek(see).await
+        self.kernel.store_of(reseller).peek(see).await
     }
 
     /// That an order has not ended without a certificate.
@@ -116,10 +116,14 @@ impl Orders {
             };
             let filter = OrderFilter { account, ..filter.clone() };
             let orders = tx.orders(reseller, &filter, &page)?;
-            tx.complete(orders, |order| order.identifiers.len(), |tx, orders| {
-                let details = details_of_all(tx, orders)?.into_iter();
-                Ok(details.map(|details| as_it_stands(details, filter.now)).collect())
-            })
+            tx.complete(
+                orders,
+                |order| order.identifiers.len(),
+                |tx, orders| {
+                    let details = details_of_all(tx, orders)?.into_iter();
+                    Ok(details.map(|details| as_it_stands(details, filter.now)).collect())
+                },
+            )
         };
         self.kernel.read_list(&list, read).await
     }
@@ -185,7 +189,7 @@ impl Orders {
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let finalized = self
             .kernel
-            .write_decided(evaluation, move |tx, decision| {
+            .write_decided(caller.reseller, evaluation, move |tx, decision| {
                 let order = lock_own(tx, &by, id)?;
                 let now = kernel.now();
                 tx.foresee(|tx| {
@@ -245,7 +249,7 @@ impl Orders {
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let cancelled = self
             .kernel
-            .store
+            .store_of(caller.reseller)
             .write(move |tx| {
                 let order = lock_own(tx, &by, id)?;
                 standing_account(tx, &order)?.require_alive()?;

@@ -95,6 +95,7 @@ impl Kernel {
     /// Runs a transaction that depends on the policies of an account, with a decision that was made from them before.
     pub(crate) async fn write_decided<D, T, F>(
         self: &Arc<Self>,
+        reseller: impl Into<Option<ResellerId>>,
         evaluation: &PolicyEvaluation<D>,
         transaction: F,
     ) -> Result<T, ServiceError>
@@ -103,6 +104,7 @@ impl Kernel {
         T: Send + 'static,
         F: FnMut(&mut Tx<'_>, &Decision<D>) -> Result<T, ServiceError> + Send + 'static,
     {
+        let store = self.store_of(reseller);
         let transaction = Arc::new(Mutex::new(transaction));
         let subject = evaluation.subject.as_ref();
         let mut policies =
@@ -117,7 +119,7 @@ impl Kernel {
                 *made.stale.lock() = None;
                 (transaction.lock())(tx, &made)
             };
-            let result = self.store.write(unit).await;
+            let result = store.write(unit).await;
             let stale = decision.stale.lock().take();
             match (result, stale) {
                 (Err(ServiceError::Overtaken(_)), Some(stale)) if attempts < MAX_ATTEMPTS => {
@@ -139,7 +141,7 @@ impl Kernel {
             Some(policies) => policies,
             None => {
                 let kernel = self.clone();
-                self.store.read(move |tx| kernel.policies.read(tx, reseller, account)).await?
+                self.store_of(reseller).read(move |tx| kernel.policies.read(tx, reseller, account)).await?
             }
         };
         self.policies.remember(&Subject::new(reseller, account), &policies);

@@ -78,28 +78,28 @@ impl Dispatch {
 
     /// Webhooks that have work and are not leased.
     pub async fn due(&self) -> Result<Vec<DueWebhook>, ServiceError> {
-        let (now, below) = (self.kernel.now(), self.kernel.event_horizon().await?);
+        let (now, below) = (self.kernel.now(), self.kernel.event_horizon(None).await?);
         let due = self.kernel.store.read(move |tx| tx.webhooks_with_work(now, LEASE, below, WEBHOOKS)).await?;
         Ok(due.into_iter().map(|(id, reseller)| DueWebhook { id, reseller }).collect())
     }
 
     /// Leases a webhook and inserts deliveries of its new events; nothing if another node has it.
     pub async fn begin(&self, webhook: DueWebhook) -> Result<Option<Round>, ServiceError> {
-        let (kernel, below) = (self.kernel.clone(), self.kernel.event_horizon().await?);
-        self.kernel.store.write(move |tx| begin(&kernel, tx, webhook, below)).await
+        let (kernel, below) = (self.kernel.clone(), self.kernel.event_horizon(webhook.reseller).await?);
+        self.kernel.store_of(webhook.reseller).write(move |tx| begin(&kernel, tx, webhook, below)).await
     }
 
     /// The next message that is due to a webhook that this node has leased.
     pub async fn next_message(&self, webhook: DueWebhook) -> Result<Option<Message>, ServiceError> {
         loop {
             let kernel = self.kernel.clone();
-            match self.kernel.store.read(move |tx| next(&kernel, tx, webhook.id)).await? {
+            match self.kernel.store_of(webhook.reseller).read(move |tx| next(&kernel, tx, webhook.id)).await? {
                 Next::Nothing => return Ok(None),
                 Next::Message(message) => return Ok(Some(*message)),
                 // Its record is gone, or is no such event any more. It must not hold up the others.
                 Next::Lost(delivery) => {
                     let failed = Delivery { state: DeliveryState::Failed, ..*delivery };
-                    self.kernel.store.write(move |tx| tx.save_delivery(&failed)).await?;
+                    self.kernel.store_of(webhook.reseller).write(move |tx| tx.save_delivery(&failed)).await?;
                 }
             }
         }
@@ -110,7 +110,11 @@ impl Dispatch {
     pub async fn conclude(&self, message: &Message, sent: Sent) -> Result<bool, ServiceError> {
         let (kernel, delivery, version) = (self.kernel.clone(), message.delivery.clone(), message.version);
         let outcome = if matches!(sent.answer, Ok(200..=299)) { "delivered" } else { "failed" };
-        let goes_on = self.kernel.store.write(move |tx| conclude(&kernel, tx, &delivery, version, &sent)).await?;
+        let goes_on = self
+            .kernel
+            .store_of(message.delivery.reseller)
+            .write(move |tx| conclude(&kernel, tx, &delivery, version, &sent))
+            .await?;
         metrics::counter!("chancery_webhook_attempts_total", "outcome" => outcome).increment(1);
         Ok(goes_on)
     }
@@ -119,13 +123,13 @@ impl Dispatch {
     pub async fn keep(&self, webhook: DueWebhook) -> Result<bool, ServiceError> {
         let kernel = self.kernel.clone();
         let keep = move |tx: &mut Tx<'_>| tx.renew_webhook(webhook.id, &kernel.node, kernel.now().plus(LEASE));
-        Ok(self.kernel.store.write(keep).await?.is_some())
+        Ok(self.kernel.store_of(webhook.reseller).write(keep).await?.is_some())
     }
 
     /// Lets the webhook go.
     pub async fn end(&self, webhook: DueWebhook) -> Result<(), ServiceError> {
         let kernel = self.kernel.clone();
-        self.kernel.store.write(move |tx| Ok(tx.release_webhook(webhook.id, &kernel.node)?)).await
+        self.kernel.store_of(webhook.reseller).write(move |tx| Ok(tx.release_webhook(webhook.id, &kernel.node)?)).await
     }
 
     /// Releases all webhooks that this node has leased: it stops, and other nodes need not wait for the leases to end.

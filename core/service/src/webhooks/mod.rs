@@ -74,7 +74,7 @@ impl Webhooks {
         once: Option<Once<NewWebhookSecret>>,
     ) -> Result<Outcome<NewWebhookSecret>, ServiceError> {
         caller.require(Scope::WriteWebhook)?;
-        let horizon = self.kernel.event_horizon().await?;
+        let horizon = self.kernel.event_horizon(caller.reseller).await?;
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let unit = move |tx: &mut Tx<'_>| {
             let now = kernel.now();
@@ -105,7 +105,7 @@ impl Webhooks {
     pub async fn show(&self, caller: &Caller, id: WebhookId) -> Result<Webhook, ServiceError> {
         caller.require_either(Scope::ReadWebhook, Scope::WriteWebhook)?;
         let caller = caller.clone();
-        self.kernel.store.read(move |tx| own(tx, &caller, id)).await
+        self.kernel.store_of(caller.reseller).read(move |tx| own(tx, &caller, id)).await
     }
 
     /// A page of the reseller's webhooks, newest first.
@@ -123,7 +123,7 @@ impl Webhooks {
         caller.require(Scope::WriteWebhook)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         self.kernel
-            .store
+            .store_of(caller.reseller)
             .write(move |tx| {
                 let before = own(tx, &caller, id)?;
                 let WebhookChange { url, description, types, enabled } = change.clone();
@@ -156,7 +156,7 @@ impl Webhooks {
         caller.require(Scope::WriteWebhook)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         self.kernel
-            .store
+            .store_of(caller.reseller)
             .write(move |tx| {
                 let before = claim(tx, &caller, id)?;
                 tx.delete_webhook(id)?;
@@ -237,7 +237,7 @@ impl Webhooks {
         caller.require(Scope::WriteWebhook)?;
         let (kernel, caller) = (self.kernel.clone(), caller.clone());
         self.kernel
-            .store
+            .store_of(caller.reseller)
             .write(move |tx| {
                 own(tx, &caller, id)?;
                 let found = tx.claim_delivery(id, delivery)?.ok_or_else(|| ServiceError::not_found(Noun::Delivery))?;

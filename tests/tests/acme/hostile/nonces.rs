@@ -133,7 +133,7 @@ mod nodes {
         let forget = "TRUNCATE acme_nonce_generation; TRUNCATE acme_nonces";
         // The driver blocks, which it may not do on a thread of a runtime.
         let forgotten = std::thread::spawn(move || {
-            postgres::Client::connect(&address, postgres::NoTls).unwrap().batch_execute(forget).unwrap();
+            ::postgres::Client::connect(&address, ::postgres::NoTls).unwrap().batch_execute(forget).unwrap();
         });
         forgotten.join().unwrap();
     }

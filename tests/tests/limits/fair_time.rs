@@ -1,0 +1,46 @@
+//! The database's time is shared between resellers, and work for one of them is charged to it, whoever does it.
+
+use std::time::Duration;
+
+use chancery_domain::ResellerId;
+use chancery_service::{Issuing, Settings};
+use chancery_testkit::TestStore;
+use chancery_tests::{Flood, World, lookup, settings};
+use chancery_workers::Workers;
+use tokio::time::timeout;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// Does the jobs that are due while their reseller's share of the queues is full: they fail, and would wait for ever in the
+/// system's queue.
+async fn work_in_vain(world: &World, reseller: ResellerId) {
+    world.advance(world.services.settings.issuing.job_lease);
+    let jobs = world.services.jobs.lease().await.unwrap();
+    assert!(!jobs.is_empty());
+    let workers = Workers::new(world.services.clone(), None, world.clock.clone());
+    let _flood = Flood::of(&world.store, reseller).await;
+    for job in jobs {
+        let kind = job.kind;
+        assert!(timeout(LONG, workers.work(job)).await.is_ok(), "{kind:?} waits in the system's queue");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i13_jobs_wait_in_the_queue_of_their_reseller() {
+    // A job that fails is tried again for so long.
+    let issuing = Issuing { job_lease: Duration::from_secs(1), ..settings().issuing };
+    let world = World::over(TestStore::sqlite(), Settings { issuing, ..settings() }, Vec::new()).await;
+    let (tenant, reseller) = (world.tenant("DEMO").await, world.reseller_id("DEMO").await);
+    let account = lookup(&tenant.make_account("c@example.com").await);
+    let order = tenant.make_order(&account, &["www.example.com"]).await;
+    tenant.choose_all(&order).await;
+    let order = lookup(&order);
+    work_in_vain(&world, reseller).await;
+    assert_eq!(tenant.show_order(&order).await["status"], "pending");
+    world.work(None).await;
+    tenant.post_empty(&format!("/v1/order/{order}/finalize")).await.expect(202);
+    work_in_vain(&world, reseller).await;
+    assert_eq!(tenant.show_order(&order).await["status"], "processing");
+    world.work(None).await;
+    assert_eq!(tenant.show_order(&order).await["status"], "valid");
+}
