@@ -1,0 +1,26 @@
+//! A hostile tenant: every operation of the reseller API and every resource of ACME with the largest permitted input, against a
+//! store that the tenant has filled to its caps.
+//!
+//! The tests assert what is deterministic: bytes of each response, rows of each transaction, bytes stored by refused requests, and
+//! the limits that refusals name. `bench/hostile` measures memory and the latency of a well-behaved tenant. An operation or ACME
+//! resource without an entry fails the suite.
+#![allow(clippy::unwrap_used, reason = "a test may panic on a broken assumption")]
+
+mod acme;
+mod filled;
+mod measure;
+mod reseller;
+#[allow(dead_code, reason = "shared with the sweep, which uses more of it")]
+#[path = "../sweep/table.rs"]
+mod table;
+#[allow(dead_code, reason = "shared with the sweep, which uses more of it")]
+#[path = "../sweep/things.rs"]
+mod things;
+
+/// The longest response body of any operation.
+const MAX_RESPONSE: usize = 4 * 1024 * 1024;
+/// The most bytes that a refused request stores.
+const MAX_REFUSAL: u64 = 16 * 1024;
+/// The most rows that one transaction changes: an order of 100 names inserts an authorization and its challenges for each, and
+/// everything else proceeds in batches of 100 dependent rows with what belongs to them.
+const MAX_ROWS: u64 = 500;
