@@ -67,7 +67,7 @@ mod slow {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn no_acme_resource_exceeds_the_bounds_of_a_request() {
+    async fn i13_no_acme_resource_exceeds_the_bounds_of_a_request() {
         for world in worlds().await {
             let filled = Filled::new(world, Size::CAPS).await;
             filled.world.start_workers();

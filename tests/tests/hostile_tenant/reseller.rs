@@ -173,7 +173,7 @@ mod slow {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn no_operation_exceeds_the_bounds_of_a_request() {
+    async fn i13_no_operation_exceeds_the_bounds_of_a_request() {
         for world in worlds().await {
             let filled = Filled::new(world, Size::CAPS).await;
             let mut extremes = extremes(&filled);
@@ -194,7 +194,7 @@ mod slow {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn an_order_refused_by_a_thousand_policies_names_32_violations_and_counts_the_rest() {
+    async fn i13_an_order_refused_by_a_thousand_policies_names_32_violations_and_counts_the_rest() {
         for world in worlds().await {
             let filled = Filled::new(world, Size::CAPS).await;
             let body = json!({"account_lookup": filled.restricted, "csr": filled.csr});
