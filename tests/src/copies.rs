@@ -3,18 +3,34 @@
 use std::sync::Arc;
 
 use chancery_domain::{
-    Authorization, AuthorizationId, CertificateId, CertificateRecord, CertificateState, Challenge, ChallengeId,
-    Entropy, Issued, Order, OrderId, Timestamp,
+    Account, Authorization, AuthorizationId, CertificateId, CertificateRecord, CertificateState, Challenge,
+    ChallengeId, Entropy, GroupId, Issued, Order, OrderId, ResellerId, Timestamp,
 };
 use chancery_store::{DraftRow, StoreError, Tx};
-use chancery_testkit::SeededEntropy;
+use chancery_testkit::{Builders, SeededEntropy};
 
 use crate::world::World;
 
-/// Orders that are copied with one commit.
+/// Orders or accounts that one transaction adds.
 const AT_A_TIME: usize = 200;
 
 impl World {
+    /// Adds this many new accounts to a group, straight in the database.
+    pub async fn fill_group(&self, reseller: ResellerId, group: GroupId, count: usize) {
+        let make = Arc::new(Builders::seeded(98));
+        for first in (0..count).step_by(AT_A_TIME) {
+            let (make, batch) = (make.clone(), AT_A_TIME.min(count - first));
+            let add = move |tx: &mut Tx<'_>| {
+                for _ in 0..batch {
+                    let account = Account { number: tx.next_account_number()?, ..make.account(reseller) };
+                    assert!(tx.insert_account(&account)? && tx.add_member(group, account.id, make.now())?);
+                }
+                tx.change_member_count(group, batch as i64, make.now())
+            };
+            self.store.write(add).await.expect("members of a group");
+        }
+    }
+
     /// Copies an order with its authorizations and its certificate, issued or still to come. What the copies stand on was shown
     /// for the original.
     pub async fn copy_order(&self, original: OrderId, times: usize) -> Vec<OrderId> {

@@ -123,7 +123,7 @@ impl Groups {
             kernel.enqueue_cascade(tx, &by, &Cascade::ChangeMembers(change.clone()), kernel.now())
         };
         let cascade = self.kernel.store_of(caller.reseller).write(begin).await?;
-        cascades::finish(&self.kernel, cascade).await?;
+        cascades::finish(&self.kernel, caller.reseller, cascade).await?;
         Ok(count)
     }
 }

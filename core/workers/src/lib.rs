@@ -217,7 +217,7 @@ impl Workers {
         let done = match job.kind {
             JobKind::Validate => self.validate(whose, job).await,
             JobKind::Issue => self.issue(whose, job, place).await,
-            JobKind::Cascade => self.persistently(job, || self.services.cascades.run(&job.subject)).await,
+            JobKind::Cascade => self.persistently(job, || self.services.cascades.run(&job.subject, job.reseller)).await,
         };
         let outcome = if done.is_ok() { "done" } else { "failed" };
         metrics::counter!("chancery_jobs_total", "kind" => job.kind.as_str(), "outcome" => outcome).increment(1);

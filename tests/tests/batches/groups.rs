@@ -3,32 +3,13 @@
 use chancery_domain::{GroupId, PolicyId};
 use chancery_store::Tx;
 use chancery_testkit::Builders;
-use chancery_tests::{Tenant, World, csr, lookup, on_both_databases};
+use chancery_tests::{World, csr, lookup, on_both_databases};
 use serde_json::json;
 
 use crate::common::{cascades, finish, small_transactions};
 
 /// More than are reached while the caller waits: twenty batches of a hundred.
 const MANY: usize = 2_300;
-
-/// Accounts in a group, made without the interface.
-async fn fill(world: &World, tenant: &Tenant, group: GroupId, count: usize) {
-    let (make, code) = (std::sync::Arc::new(Builders::seeded(98)), tenant.code.clone());
-    for first in (0..count).step_by(100) {
-        let (make, code) = (make.clone(), code.clone());
-        let most = 100.min(count - first);
-        let put = move |tx: &mut Tx<'_>| {
-            let reseller = tx.reseller_by_code(&code)?.unwrap().id;
-            for _ in 0..most {
-                let number = tx.next_account_number()?;
-                let account = chancery_domain::Account { number, ..make.account(reseller) };
-                assert!(tx.insert_account(&account)? && tx.add_member(group, account.id, make.now())?);
-            }
-            tx.change_member_count(group, most as i64, make.now())
-        };
-        world.store.write(put).await.unwrap();
-    }
-}
 
 async fn rows(world: &World, count: impl Fn(&mut Tx<'_>) -> u64 + Clone + Send + 'static) -> u64 {
     let undone = move |tx: &mut Tx<'_>| Err::<(), _>(Counted(count(tx)));
@@ -61,7 +42,7 @@ on_both_databases! {
         tenant.assign(&group, &policy).await.expect(200);
         let account = lookup(&tenant.make_account("a@example.com").await);
         let id: GroupId = group.parse().unwrap();
-        fill(&world, &tenant, id, MANY).await;
+        world.fill_group(world.reseller_id("DEMO").await, id, MANY).await;
         tenant.add_members(&group, std::slice::from_ref(&account)).await.expect(200);
         let order = json!({"account_lookup": account, "csr": csr(&["a.test"])});
         assert_eq!(tenant.post("/v1/order", order.clone()).await.refusal(400), "policy_violation");

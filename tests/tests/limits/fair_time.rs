@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_domain::ResellerId;
+use chancery_domain::{GroupId, ResellerId};
 use chancery_service::{Issuing, Settings};
 use chancery_testkit::TestStore;
 use chancery_tests::{Flood, World, lookup, settings};
@@ -43,4 +43,23 @@ async fn i13_jobs_wait_in_the_queue_of_their_reseller() {
     assert_eq!(tenant.show_order(&order).await["status"], "processing");
     world.work(None).await;
     assert_eq!(tenant.show_order(&order).await["status"], "valid");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i13_batches_wait_in_the_queue_of_their_reseller() {
+    // A job that fails is retried for as long as its lease.
+    let issuing = Issuing { job_lease: Duration::from_secs(1), ..settings().issuing };
+    let world = World::over(TestStore::sqlite(), Settings { issuing, ..settings() }, Vec::new()).await;
+    let (tenant, reseller) = (world.tenant("DEMO").await, world.reseller_id("DEMO").await);
+    let group = tenant.make_group("group").await;
+    let id: GroupId = group.parse().unwrap();
+    // The request applies twenty batches of 100 itself, and leaves the rest to a worker.
+    world.fill_group(reseller, id, 2_300).await;
+    tenant.delete(&format!("/v1/account-group/{group}")).await.expect(200);
+    work_in_vain(&world, reseller).await;
+    let members = world.store.write(move |tx| tx.delete_members(id, 1000)).await.unwrap();
+    assert_eq!(members, 300);
+    world.work(None).await;
+    let jobs = world.services.jobs.backlog().await.unwrap();
+    assert!(jobs.iter().all(|queue| queue.jobs == 0), "{jobs:?}");
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use chancery_domain::{
     AccountId, AcmeAccountId, GroupId, Order, OrderId, PolicyId, ResellerId, Timestamp, ValidationProblem,
 };
-use chancery_store::{CascadeRow, GivenUp, Job, JobKind, Tx};
+use chancery_store::{CascadeRow, GivenUp, Job, JobKind, Store, Tx};
 
 pub(crate) use self::deactivation::deactivated;
 pub(crate) use self::members::MemberChange;
@@ -135,16 +135,17 @@ impl Cascades {
         Self { kernel }
     }
 
-    /// Does all that is left of a cascade.
-    pub async fn run(&self, subject: &str) -> Result<(), ServiceError> {
-        self.batches(subject, u32::MAX).await.map(drop)
+    /// Applies what is left of a cascade, in database time of the reseller that caused it.
+    pub async fn run(&self, subject: &str, reseller: Option<ResellerId>) -> Result<(), ServiceError> {
+        self.batches(subject, reseller, u32::MAX).await.map(drop)
     }
 
-    /// Does some batches; `true` if nothing is left.
-    async fn batches(&self, subject: &str, most: u32) -> Result<bool, ServiceError> {
+    /// Applies at most this many batches; `true` if nothing is left.
+    async fn batches(&self, subject: &str, reseller: Option<ResellerId>, most: u32) -> Result<bool, ServiceError> {
+        let store = self.kernel.store_of(reseller);
         let mut progress = Progress::default();
         for _ in 0..most {
-            let batch = self.batch(subject, progress).await?;
+            let batch = self.batch(&store, subject, progress).await?;
             if batch.done {
                 return Ok(true);
             }
@@ -153,7 +154,7 @@ impl Cascades {
         Ok(false)
     }
 
-    async fn batch(&self, subject: &str, progress: Progress) -> Result<Batch, ServiceError> {
+    async fn batch(&self, store: &Store, subject: &str, progress: Progress) -> Result<Batch, ServiceError> {
         let (kernel, subject) = (self.kernel.clone(), subject.to_owned());
         let unit = move |tx: &mut Tx<'_>| {
             let Some(task) = Task::read(tx, &subject)? else {
@@ -165,7 +166,7 @@ impl Cascades {
             }
             Ok::<_, ServiceError>((batch, Some(task.by)))
         };
-        let (batch, by) = self.kernel.store.write(unit).await?;
+        let (batch, by) = store.write(unit).await?;
         fault::reached(Step::Batched);
         if let Some(by) = by {
             telling::cancelled(&by, &batch.cancelled, batch.because);
@@ -211,7 +212,7 @@ pub(crate) async fn begin(kernel: &Arc<Kernel>, reseller: ResellerId, subjects: 
     // A client that hangs up leaves no batch undone until the lease ends.
     let begun = to_the_end(async move {
         for subject in subjects {
-            match cascades.batches(&subject, AWAITED).await {
+            match cascades.batches(&subject, Some(reseller), AWAITED).await {
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(error) => tracing::warn!(%error, subject, "failed to apply a batch; a worker tries again"),
@@ -227,8 +228,8 @@ pub(crate) async fn begin(kernel: &Arc<Kernel>, reseller: ResellerId, subjects: 
 }
 
 /// Does all of a cascade whose job is durable, for a caller who is not to be answered before.
-pub(crate) async fn finish(kernel: &Arc<Kernel>, subject: String) -> Result<(), ServiceError> {
+pub(crate) async fn finish(kernel: &Arc<Kernel>, reseller: ResellerId, subject: String) -> Result<(), ServiceError> {
     fault::reached(Step::Cascading);
     let cascades = Cascades::new(kernel.clone());
-    to_the_end(async move { cascades.run(&subject).await }).await
+    to_the_end(async move { cascades.run(&subject, Some(reseller)).await }).await
 }
