@@ -1,7 +1,8 @@
 //! Measures what one hostile reseller costs a well-behaved one: for each expensive operation, the hostile reseller repeats it with
 //! the largest permitted input, several at once, while the well-behaved reseller creates accounts and reads lists.
 //!
-//! `cargo run --release -p chancery-bench --bin hostile -- [--seconds N] [--in-flight N] [--postgres] [--binary PATH]`
+//! `cargo run --release -p chancery-bench --bin hostile -- [--seconds N] [--in-flight N] [--postgres] [--binary PATH]
+//! [--only TEXT]`
 //!
 //! Each operation is measured in turns of quiet and hostile seconds, so that both see the same machine. The goal is a p99 of at most
 //! three times the quiet p99 or 50 ms, whichever is larger, and at most 64 MiB of memory growth.
@@ -36,16 +37,25 @@ struct Plan {
     in_flight: usize,
     postgres: Option<String>,
     binary: PathBuf,
+    /// Attacks whose name contains this text.
+    only: String,
 }
 
 impl Plan {
     fn from_arguments(mut arguments: impl Iterator<Item = String>) -> Option<Self> {
-        let mut plan = Self { seconds: 3.0, in_flight: 16, postgres: None, binary: "target/release/chancery".into() };
+        let mut plan = Self {
+            seconds: 3.0,
+            in_flight: 16,
+            postgres: None,
+            binary: "target/release/chancery".into(),
+            only: String::new(),
+        };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--seconds" => plan.seconds = arguments.next()?.parse().ok()?,
                 "--in-flight" => plan.in_flight = arguments.next()?.parse().ok()?,
                 "--postgres" => plan.postgres = Some(postgres_url().expect("run this by scripts/with-postgres")),
+                "--only" => plan.only = arguments.next()?,
                 "--binary" => plan.binary = arguments.next()?.into(),
                 _ => return None,
             }
@@ -56,7 +66,7 @@ impl Plan {
 
 fn main() {
     let Some(plan) = Plan::from_arguments(std::env::args().skip(1)) else {
-        eprintln!("usage: hostile [--seconds N] [--in-flight N] [--postgres] [--binary PATH]");
+        eprintln!("usage: hostile [--seconds N] [--in-flight N] [--postgres] [--binary PATH] [--only TEXT]");
         std::process::exit(2);
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -82,7 +92,7 @@ async fn run(plan: &Plan) {
     let _warm = work(&quiet, Duration::from_secs(1)).await;
 
     let mut rows = Vec::new();
-    for attack in Attack::ALL {
+    for attack in Attack::ALL.into_iter().filter(|attack| attack.name().contains(&plan.only)) {
         let before = server.memory();
         let (mut alone, mut beside) = (Samples::default(), Samples::default());
         let mut sent = 0;
