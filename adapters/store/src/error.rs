@@ -11,7 +11,8 @@ pub enum StoreError {
     /// The database cannot be reached, is shutting down, or has too much to do. Nothing of the unit was kept.
     #[error("the database is not available: {0}")]
     Unavailable(String),
-    /// Too many units of work wait for the database, in all or of one tenant. Nothing of the unit was kept.
+    /// Too many units of work wait for the database, in all or of one tenant: the unit was refused at once, or its turn did not
+    /// come in time. Nothing of it was kept.
     #[error("the database has too much to do: too many units of work are waiting")]
     QueueFull,
     /// The connection broke while the commit was under way: it may or may not have happened.

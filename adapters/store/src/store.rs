@@ -318,9 +318,7 @@ impl Store {
                 pool.send(self.tenant, errand, kind)?;
                 match tokio::time::timeout(TURN, &mut answer).await {
                     Ok(answer) => answer,
-                    Err(_) if turn.take() => {
-                        return Err(StoreError::Unavailable("no connection was free for it in time".to_owned()));
-                    }
+                    Err(_) if turn.take() => return Err(StoreError::QueueFull),
                     // It is being done, and that ends in time.
                     Err(_) => answer.await,
                 }

@@ -242,5 +242,6 @@ conformance! {
     slow {
         a_lock_that_is_not_given_back_is_no_mistake_of_ours,
         a_migration_waits_for_another_that_takes_long,
+        a_unit_that_waits_too_long_for_its_turn_finds_the_queue_full,
     }
 }

@@ -1,12 +1,13 @@
 //! Cases that take long by nature; a quick run leaves them out.
 
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use chancery_store::{Options, Store, StoreError, migrations};
+use chancery_store::{Options, Store, StoreError, Tx, migrations};
 use chancery_testkit::Address;
 
-use crate::common::Database;
+use crate::common::{Database, Gate, Result};
 
 /// Somebody who forgets an open transaction in a database shell stops us, but has not broken anything.
 pub(crate) async fn a_lock_that_is_not_given_back_is_no_mistake_of_ours(db: Database) {
@@ -61,4 +62,32 @@ pub(crate) async fn a_migration_waits_for_another_that_takes_long(db: Database) 
         migrating.join().unwrap().unwrap()
     });
     assert_eq!(done.len(), migrations().len());
+}
+
+/// It is the queue that refuses a unit whose turn does not come, and the database is there.
+pub(crate) async fn a_unit_that_waits_too_long_for_its_turn_finds_the_queue_full(db: Database) {
+    // The threads of a SQLite database are never without a connection.
+    if !db.is_shared() {
+        return;
+    }
+    let store = db.another(&Options { connections: 2, ..Options::default() }).unwrap();
+    let gate = Arc::new(Gate::default());
+    let occupying: Vec<_> = (0..2)
+        .map(|_| {
+            let (store, gate) = (store.clone(), gate.clone());
+            let wait = move |_: &mut Tx<'_>| -> Result {
+                gate.pass();
+                Ok(())
+            };
+            tokio::spawn(async move { store.write(wait).await })
+        })
+        .collect();
+    gate.reached_by(2).await;
+    let refused = store.read(|tx| tx.identity_epoch()).await;
+    assert!(matches!(refused, Err(StoreError::QueueFull)), "{refused:?}");
+    gate.open();
+    for unit in occupying {
+        unit.await.unwrap().unwrap();
+    }
+    store.ping().await.unwrap();
 }
