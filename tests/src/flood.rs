@@ -1,4 +1,4 @@
-//! A reseller that floods the database.
+//! A tenant that floods the database.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use chancery_domain::ResellerId;
 use chancery_store::{Store, StoreError, Tx};
 use futures_util::FutureExt;
 
-/// Units of work of one reseller that occupy every thread of a store and fill the reseller's share of its queues, until this is
+/// Units of work of one tenant that occupy every thread of a store and fill the tenant's share of its queues, until this is
 /// dropped. On SQLite, reads on the calling thread go on.
 pub struct Flood {
     gate: Arc<Gate>,
@@ -38,7 +38,15 @@ impl Gate {
 
 impl Flood {
     pub async fn of(store: &Store, reseller: ResellerId) -> Self {
-        let store = store.for_reseller(reseller);
+        Self::on(store.for_reseller(reseller)).await
+    }
+
+    /// The flood of clients that are not authenticated.
+    pub async fn of_strangers(store: &Store) -> Self {
+        Self::on(store.for_anonymous()).await
+    }
+
+    async fn on(store: Store) -> Self {
         let gate = Arc::new(Gate::default());
         let threads = store.connections() + usize::from(!store.is_shared());
         let mut units = Vec::new();

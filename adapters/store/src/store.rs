@@ -44,7 +44,7 @@ impl Default for Options {
 }
 
 /// A handle on the database; clones share it. Units of work are charged to the handle's tenant: to the system, unless
-/// [`Store::for_reseller`] made the handle.
+/// [`Store::for_reseller`] or [`Store::for_anonymous`] made the handle.
 #[derive(Clone)]
 pub struct Store {
     database: Arc<Database>,
@@ -88,6 +88,13 @@ impl Store {
     #[must_use]
     pub fn for_reseller(&self, reseller: ResellerId) -> Self {
         Self { database: self.database.clone(), tenant: Tenant::Id(reseller.as_u128()) }
+    }
+
+    /// The same database, for units of work of clients that are not authenticated. All of them together have the share of one
+    /// reseller.
+    #[must_use]
+    pub fn for_anonymous(&self) -> Self {
+        Self { database: self.database.clone(), tenant: Tenant::Anonymous }
     }
 
     /// Brings the schema up to date and says what was done.

@@ -40,7 +40,8 @@ pub(crate) const BETWEEN_BATCHES: Duration = Duration::from_millis(20);
 
 /// Store, clock, randomness, keys and settings, handed to each use case.
 pub struct Kernel {
-    /// The store for the system's own units of work. Those of a reseller use `Kernel::store_of`.
+    /// The store for the system's own units of work. Those of a reseller use `Kernel::store_of`, those of clients that are not
+    /// authenticated `Kernel::anonymous_store`.
     pub store: Store,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
@@ -199,6 +200,11 @@ impl Kernel {
     /// worker. If none is known, the system pays.
     pub(crate) fn store_of(&self, reseller: impl Into<Option<ResellerId>>) -> Store {
         reseller.into().map_or_else(|| self.store.clone(), |reseller| self.store.for_reseller(reseller))
+    }
+
+    /// The store for units of work of clients that are not authenticated.
+    pub(crate) fn anonymous_store(&self) -> Store {
+        self.store.for_anonymous()
     }
 
     pub(crate) fn now(&self) -> Timestamp {

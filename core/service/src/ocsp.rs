@@ -184,7 +184,7 @@ impl Ocsp {
             let standings = tx.ask_each(&serials, |tx, serial| tx.standing(issuer, &serial.to_string()))?;
             Ok::<_, StoreError>(serials.iter().map(|serial| serial.as_bytes().to_vec()).zip(standings).collect())
         };
-        Ok(self.kernel.store.read(read).await?)
+        Ok(self.kernel.anonymous_store().read(read).await?)
     }
 
     fn recall(&self, key: &[u8; 32]) -> Option<OcspAnswer> {

@@ -36,7 +36,7 @@ pub(crate) async fn authenticate(
         verified = verify(jws, &speaker.key);
     }
     let payload = verified.map_err(unverified)?.to_vec();
-    let caller = acme.admit(id, nonce, &speaker.key, origin).await?;
+    let caller = acme.admit(id, nonce, &speaker, origin).await?;
     Ok((caller, payload))
 }
 

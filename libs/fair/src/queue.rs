@@ -31,6 +31,8 @@ pub enum Tenant {
     /// The system, for work that belongs to no tenant. It may fill the queue and gets several times a tenant's share of time.
     #[default]
     System,
+    /// All clients that are not authenticated, together: one tenant like any other.
+    Anonymous,
     Id(u128),
 }
 
@@ -38,7 +40,7 @@ impl Tenant {
     fn weight(self) -> u64 {
         match self {
             Self::System => SYSTEM_WEIGHT,
-            Self::Id(_) => 1,
+            Self::Anonymous | Self::Id(_) => 1,
         }
     }
 }
@@ -127,7 +129,7 @@ impl<T> FairQueue<T> {
         let account = self.account(tenant);
         let has_room = match tenant {
             Tenant::System => free > 0,
-            Tenant::Id(_) => account.waiting.len() < free.saturating_sub(reserved),
+            Tenant::Anonymous | Tenant::Id(_) => account.waiting.len() < free.saturating_sub(reserved),
         };
         if !has_room {
             return Err(item);
@@ -413,6 +415,19 @@ mod tests {
         assert_eq!((queue.len(), fill(&mut queue, Tenant::Id(4))), (64, 0));
         queue.pop().unwrap();
         assert_eq!(fill(&mut queue, Tenant::Id(4)), 0, "the place is the system's");
+    }
+
+    #[test]
+    fn clients_that_are_not_authenticated_are_one_tenant() {
+        let mut flooded = queue(64, 1);
+        let fill = |queue: &mut FairQueue<()>, tenant| (0..100).filter(|_| queue.push(tenant, ()).is_ok()).count();
+        assert_eq!(fill(&mut flooded, Tenant::Anonymous), 28, "the reserve is the system's");
+        assert_eq!(fill(&mut flooded, A), 14);
+        let mut shared = queue(1000, 1);
+        push_all(&mut shared, Tenant::Anonymous, [LIGHT; 100]);
+        push_all(&mut shared, A, [LIGHT; 100]);
+        let of_a = (0..100).filter(|_| run(&mut shared) == Some(A)).count();
+        assert_eq!(of_a, 50);
     }
 
     #[test]

@@ -122,9 +122,9 @@ on_both_databases! {
             let authorization = order["authorizations"][0].as_str().unwrap();
             let shown = client.read(authorization).await.expect(200);
             let (acme, id) = (&world.services.acme, last(client.kid.as_deref().unwrap()).parse().unwrap());
-            let key = acme.key_of(id).await.unwrap().key;
+            let speaker = acme.key_of(id).await.unwrap();
             let nonce = acme.check_nonce(&client.nonce().await).unwrap();
-            let admitted = acme.admit(id, nonce, &key, &Origin::default()).await.unwrap();
+            let admitted = acme.admit(id, nonce, &speaker, &Origin::default()).await.unwrap();
             let told = if by_key {
                 let (old, new) = (client.key.public(), SigningKey::generate().unwrap());
                 acme.change_key(&admitted, old, new.public()).await.unwrap();

@@ -139,10 +139,10 @@ fn child() {
 async fn deactivate(node: &Node, change: &Value) {
     let text = |member: &str| change[member].as_str().unwrap();
     let (acme, account) = (&node.services.acme, text("account").parse::<AcmeAccountId>().unwrap());
-    let key = acme.key_of(account).await.unwrap().key;
+    let speaker = acme.key_of(account).await.unwrap();
     let nonce = AcmeClient::at(node.stranger(), "TLS-90d").await.nonce().await;
     let nonce = acme.check_nonce(&nonce).unwrap();
-    let by = acme.admit(account, nonce, &key, &Origin::default()).await.unwrap();
+    let by = acme.admit(account, nonce, &speaker, &Origin::default()).await.unwrap();
     acme.deactivate_authorization(&by, text("authorization").parse().unwrap()).await.unwrap();
 }
 

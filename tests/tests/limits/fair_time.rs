@@ -5,9 +5,12 @@ use std::time::Duration;
 use chancery_domain::{GroupId, ResellerId};
 use chancery_service::{Issuing, Settings};
 use chancery_testkit::TestStore;
-use chancery_tests::{Flood, World, lookup, settings};
+use chancery_tests::{AcmeClient, Flood, Reply, World, lookup, settings};
 use chancery_workers::Workers;
+use serde_json::json;
 use tokio::time::timeout;
+
+use crate::common::worlds;
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -62,4 +65,39 @@ async fn i13_batches_wait_in_the_queue_of_their_reseller() {
     world.work(None).await;
     let jobs = world.services.jobs.backlog().await.unwrap();
     assert!(jobs.iter().all(|queue| queue.jobs == 0), "{jobs:?}");
+}
+
+#[track_caller]
+fn refused_by_the_queue(reply: &Reply) {
+    assert_eq!(reply.status, 503, "{}", reply.text());
+    assert_eq!(reply.json()["limit"], "store-queue", "{}", reply.text());
+}
+
+/// What is not charged to the tenant of strangers would wait for ever in the system's queue.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i13_strangers_wait_in_a_queue_of_their_own() {
+    for world in worlds(&settings()).await {
+        let credential = world.tenant("DEMO").await.make_account("c@example.com").await;
+        let mut client = AcmeClient::at(world.stranger(), "TLS-90d").await;
+        let _flood = Flood::of_strangers(&world.store).await;
+        let stranger = world.stranger();
+        let asked = timeout(LONG, stranger.get("/acme/renewal-info/AAAA.AQAB")).await;
+        refused_by_the_queue(&asked.expect("renewal information waits in another queue"));
+        let registered = timeout(LONG, client.register(&credential)).await;
+        refused_by_the_queue(&registered.expect("a registration waits in another queue"));
+    }
+}
+
+/// Where the store redeems nonces, the request is verified by then, and its reseller is known.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i13_nonces_are_redeemed_in_the_queue_of_their_reseller() {
+    let Some(store) = TestStore::postgres() else { return };
+    let world = World::over(store, settings(), Vec::new()).await;
+    let credential = world.tenant("DEMO").await.make_account("c@example.com").await;
+    let client = AcmeClient::registered(&world, &credential).await;
+    let ask = async || client.post(&client.url("newOrder"), &json!({})).await;
+    // The node knows the key of the account from now on.
+    assert_eq!(ask().await.status, 400);
+    let _flood = Flood::of(&world.store, world.reseller_id("DEMO").await).await;
+    refused_by_the_queue(&timeout(LONG, ask()).await.expect("the nonce waits in another queue"));
 }

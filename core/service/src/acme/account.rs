@@ -48,7 +48,7 @@ impl Acme {
     /// The account that has this key and may speak.
     pub async fn account_with(&self, key: &Jwk, origin: &Origin) -> Result<AcmeAccount, ServiceError> {
         let (thumbprint, origin) = (key.thumbprint(), origin.clone());
-        let found = self.kernel.store.peek(move |tx| registered(tx, &thumbprint, &origin)).await?;
+        let found = self.kernel.anonymous_store().peek(move |tx| registered(tx, &thumbprint, &origin)).await?;
         Ok(found.ok_or_else(no_such_account)?)
     }
 
@@ -65,7 +65,7 @@ impl Acme {
         // Whoever hangs up gets the account all the same, and it is counted.
         let whole = async move {
             let unit = kernel.clone();
-            let registered = kernel.store.write(move |tx| register(&unit, tx, &new, &origin)).await?;
+            let registered = kernel.anonymous_store().write(move |tx| register(&unit, tx, &new, &origin)).await?;
             if let Registered::Created(_) = &registered {
                 kernel.limits.charge(Limit::NewAccountsPerCredential, &kid);
                 metrics::counter!("chancery_acme_accounts_total").increment(1);

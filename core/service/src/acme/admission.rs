@@ -48,9 +48,10 @@ impl Acme {
         }
     }
 
-    /// Reads the key of the account with this id from the database, as it is now.
+    /// Reads the key of the account with this id from the database, as it is now. Who sent the request is not known yet.
     pub async fn read_key_of(&self, id: AcmeAccountId) -> Result<SpeakersKey, ServiceError> {
-        let account = self.kernel.store.peek(move |tx| tx.acme_account(id)).await?.ok_or_else(no_such_account)?;
+        let found = self.kernel.anonymous_store().peek(move |tx| tx.acme_account(id)).await?;
+        let account = found.ok_or_else(no_such_account)?;
         let key = Jwk::parse(account.jwk.as_bytes()).map_err(ServiceError::internal)?;
         self.keys.keep(id, key.clone(), account.reseller);
         Ok(SpeakersKey { key, reseller: account.reseller, remembered: false })
@@ -62,11 +63,11 @@ impl Acme {
         &self,
         id: AcmeAccountId,
         nonce: Nonce,
-        key: &Jwk,
+        speaker: &SpeakersKey,
         origin: &Origin,
     ) -> Result<AcmeCaller, ServiceError> {
-        let party = self.take_nonce_and_find(nonce, id).await?.ok_or_else(no_such_account)?;
-        if party.acme_account.thumbprint != key.thumbprint() {
+        let party = self.take_nonce_and_find(nonce, id, speaker.reseller).await?.ok_or_else(no_such_account)?;
+        if party.acme_account.thumbprint != speaker.key.thumbprint() {
             self.keys.forget(id);
             let message =
                 "the signature does not verify: it is by a key that the account had before; sign with its new one";

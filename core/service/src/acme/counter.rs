@@ -10,7 +10,8 @@ use tokio::sync::oneshot;
 const MOST: usize = 100;
 
 /// Everybody who waits. Whoever comes sends a unit of work; the first of those that is run serves all who wait by then, and the
-/// others find nobody left. Each serves at least the one who sent it, unless that one was served already.
+/// others find nobody left. Each serves at least the one who sent it, unless that one was served already. A unit waits in the queue
+/// of its sender's reseller, and that reseller is charged for it.
 #[derive(Clone, Default)]
 pub(super) struct Counter(Arc<Mutex<Line>>);
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use aws_lc_rs::{constant_time, hmac};
-use chancery_domain::{AcmeAccountId, Entropy, Timestamp};
+use chancery_domain::{AcmeAccountId, Entropy, ResellerId, Timestamp};
 use chancery_store::{NonceClaim, Party, Redeemed, Redemption, Store, StoreError, Tx};
 use data_encoding::BASE64URL_NOPAD;
 
@@ -143,7 +143,7 @@ impl Acme {
         Ok(self.kernel.nonces.check(nonce, self.kernel.now())?)
     }
 
-    /// Takes the nonce of a request whose signature was verified; the second time it is refused.
+    /// Takes the nonce of a request whose signature was verified with the key that it brought; the second time it is refused.
     pub async fn take_nonce(&self, nonce: Nonce) -> Result<(), ServiceError> {
         match &self.kernel.nonces.memory {
             Memory::Process(_, spent) => match spent.take(nonce.number) {
@@ -154,7 +154,7 @@ impl Acme {
             Memory::Store(shared) => {
                 let generation = nonce.generation();
                 let redeem = move |tx: &mut Tx<'_>| tx.redeem_nonce(&nonce.text, nonce.ends, generation);
-                match self.kernel.store.alone(redeem).await? {
+                match self.kernel.anonymous_store().alone(redeem).await? {
                     Redemption::Redeemed => Ok(()),
                     Redemption::Replayed => Err(USED.into()),
                     Redemption::Outdated(current) => Err(self.outdated(shared, current).await),
@@ -163,19 +163,22 @@ impl Acme {
         }
     }
 
-    /// Takes the nonce of a verified request and tells who speaks: asked at once where both are in the database.
+    /// Takes the nonce of a request that an account of this reseller has signed, and tells who speaks: asked at once where both
+    /// are in the database.
     pub(super) async fn take_nonce_and_find(
         &self,
         nonce: Nonce,
         id: AcmeAccountId,
+        reseller: ResellerId,
     ) -> Result<Option<Party>, ServiceError> {
+        let store = self.kernel.store_of(reseller);
         let Memory::Store(shared) = &self.kernel.nonces.memory else {
             self.take_nonce(nonce).await?;
-            return Ok(self.kernel.store.peek(move |tx| tx.party(id)).await?);
+            return Ok(store.peek(move |tx| tx.party(id)).await?);
         };
         let generation = nonce.generation();
         let claim = NonceClaim { nonce: nonce.text, expires_at: nonce.ends, generation, account: id };
-        match shared.counter.take(&self.kernel.store, claim).await? {
+        match shared.counter.take(&store, claim).await? {
             Redeemed::By(party) => Ok(party?),
             Redeemed::Before => Err(USED.into()),
             Redeemed::Outdated(current) => Err(self.outdated(shared, current).await),

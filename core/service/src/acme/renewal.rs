@@ -33,7 +33,7 @@ impl Acme {
     pub async fn renewal_info(&self, name: String) -> Result<RenewalInfo, ServiceError> {
         let me = self.clone();
         let unit = move |tx: &mut Tx<'_>| find(&me, tx, &name, false);
-        let certificate = self.kernel.store.read(unit).await?;
+        let certificate = self.kernel.anonymous_store().read(unit).await?;
         Ok(RenewalInfo { window: certificate.window(self.kernel.now()), ask_again: ASK_AGAIN })
     }
 }

@@ -4,7 +4,7 @@
 use chancery_domain::{CertificateRecord, CertificateState, Identifier, Revocation, RevocationReason};
 use chancery_jose::Jwk;
 use chancery_pki::{Certificate, is_precertificate_of};
-use chancery_store::Tx;
+use chancery_store::{Store, Tx};
 
 use super::{Acme, AcmeCaller, AcmeError, require_still};
 use crate::caller::{Actor, Origin};
@@ -53,12 +53,7 @@ impl Acme {
         brought: Brought,
     ) -> Result<(), ServiceError> {
         let (kernel, who, request) = (self.kernel.clone(), who.clone(), request.clone());
-        let reseller = match &who {
-            Revoker::Account(by) => Some(by.caller.reseller),
-            Revoker::Key(..) => None,
-        };
-        self.kernel
-            .store_of(reseller)
+        who.store(&self.kernel)
             .write(move |tx| {
                 let found = find(tx, &serial, &request.certificate)?;
                 let right = right(&kernel, tx, &who, Some(&found), &brought)?;
@@ -83,15 +78,15 @@ impl Acme {
     /// One that the store knows nothing of, though a CA of ours has signed it. Who says so has shown a right to it, and
     /// does not wait for an operator.
     async fn revoke_lost(&self, who: Revoker, reason: RevocationReason, brought: Brought) -> Result<(), ServiceError> {
-        let cas = OurCas::read(self.kernel.store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?)?;
+        let store = who.store(&self.kernel);
+        let cas = OurCas::read(store.read(|tx| Ok::<_, ServiceError>(tx.issuers()?)).await?)?;
         let row = cas.recognise(&self.kernel, &brought.certificate).map_err(|_| not_here())?;
         // Whoever has the key of a CA that is revoked could fill its list.
         if cas.is_revoked(row.issuer) || recovery::is_of_ca(&row) {
             return Err(not_here().into());
         }
         let kernel = self.kernel.clone();
-        self.kernel
-            .store
+        store
             .write(move |tx| {
                 let known = cas.known(tx, &row)?;
                 if matches!(known, Some(Known::Ca(_) | Known::Certificate(_) | Known::Forged)) {
@@ -133,6 +128,14 @@ struct Brought {
 }
 
 impl Revoker {
+    /// The store for the units of work of the request.
+    fn store(&self, kernel: &Kernel) -> Store {
+        match self {
+            Self::Account(by) => kernel.store_of(by.caller.reseller),
+            Self::Key(..) => kernel.anonymous_store(),
+        }
+    }
+
     fn by(&self) -> (Actor, &Origin) {
         match self {
             Self::Account(by) => (by.caller.actor.clone(), &by.caller.origin),

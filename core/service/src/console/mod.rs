@@ -91,7 +91,7 @@ impl Console {
     pub async fn resume(&self, token: &str, origin: Origin) -> Result<Option<Session>, ServiceError> {
         let (me, now, hash) = (self.clone(), self.kernel.now(), hash_secret(token));
         let wanted = hash.clone();
-        let found = self.kernel.store.glance(move |tx| me.find(tx, &wanted, &origin, now)).await?;
+        let found = self.kernel.anonymous_store().glance(move |tx| me.find(tx, &wanted, &origin, now)).await?;
         let Some(Found { person, holder, created_at, seen_at }) = found else { return Ok(None) };
         if now.since(seen_at) >= TOUCH {
             let external = matches!(holder, Holder::External { .. });
@@ -100,7 +100,8 @@ impl Console {
                 false => tx.touch_console_session(&hash, now),
             };
             // Good to know, and no reason to keep anybody from a page.
-            if let Err(error) = self.kernel.store.write(touch).await {
+            let reseller = person.caller().map(|caller| caller.reseller);
+            if let Err(error) = self.kernel.store_of(reseller).write(touch).await {
                 tracing::warn!(%error, "could not note that a session of the console is in use");
             }
         }
