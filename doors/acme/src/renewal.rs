@@ -1,8 +1,9 @@
 //! renewalInfo (RFC 9773 section 4): for everybody, and unsigned.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
+use chancery_http::origin;
 use chancery_service::acme::{RenewalInfo, RenewalWindow};
 use chancery_wire::acme as wire;
 use http::HeaderValue;
@@ -10,8 +11,15 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER};
 
 use crate::mount::Door;
 use crate::problem::Problem;
+use crate::rate;
 
-pub(crate) async fn show(State(door): State<Door>, Path(certificate): Path<String>) -> Result<Response, Problem> {
+pub(crate) async fn show(
+    State(door): State<Door>,
+    Path(certificate): Path<String>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (parts, _) = request.into_parts();
+    rate::note(&parts.extensions, door.services.rates.anonymous_request(&origin(&parts)).await?);
     let set = door.mount.renewal_answers.of(&certificate);
     let RenewalInfo { window, ask_again } = door.services.acme.renewal_info(certificate).await?;
     let mut response = match set {

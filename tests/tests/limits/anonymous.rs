@@ -209,6 +209,16 @@ async fn an_account_that_is_known_at_an_address_goes_on_while_a_neighbour_floods
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn renewal_information_costs_a_token_of_the_address() {
+    for world in worlds(&limited(&[(Limit::AnonymousRequestsPerAddress, hourly(2))])).await {
+        let ask = async |address| at(&world, address).get("/acme/renewal-info/AAAA.AQAB").await;
+        assert_eq!([ask(HERE).await.status, ask(HERE).await.status], [404, 404]);
+        limited_by_address(&ask(HERE).await);
+        assert_eq!(ask(ELSEWHERE).await.status, 404);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_requests_at_once_do_not_get_past_the_rate() {
     for world in worlds(&limited(&[(Limit::AnonymousRequestsPerAddress, hourly(5))])).await {
         let credential = world.tenant("DEMO").await.make_account("a@example.com").await;
