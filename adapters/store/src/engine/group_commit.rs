@@ -2,6 +2,8 @@
 //!
 //! Units are taken one at a time, each from the tenant that has used the least of the writer's time. A group that has run for
 //! 20 ms takes no more of them, so a unit waits for at most the one that is running, its own group and a commit if its tenant has few.
+//! The time of a commit, with the checkpoint that it may bring along, is charged to the tenants of its units: in proportion to the
+//! time that their units have run.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -63,6 +65,9 @@ impl Writer {
             let waits = if before < MANY { Duration::ZERO } else { self.commit_took.get().min(WAITS_FOR) };
             let mut group = Group::new(&self.queue, self.most, since + waits);
             let committed = self.commit_together(&mut group);
+            if committed.is_ok() {
+                group.charge_commit(self.commit_took.get());
+            }
             if committed.is_err() && group.units.is_empty() {
                 // The transaction could not begin: the units that wait need not try that one after the other.
                 group.take_waiting();
@@ -72,8 +77,8 @@ impl Writer {
             metrics::histogram!("chancery_store_group_commit_units").record(units.len() as f64);
             told.tell(committed.as_ref().err(), units.len());
             self.shared.trouble.note(committed.as_ref().err());
-            for (_, unit) in units {
-                unit.settle(committed.clone());
+            for member in units {
+                member.errand.settle(committed.clone());
             }
             let took = since.elapsed();
             self.shared.peaks.note_time(took);
@@ -121,10 +126,10 @@ impl Writer {
     /// Runs units as they join the group, until it is closed; stops with `false` at one that has left something behind. Each
     /// unit is charged to its tenant.
     fn run_group(&self, group: &mut Group<'_>, opened: Instant, run: Run) -> Result<bool, StoreError> {
-        while let Some((tenant, unit)) = group.next(opened.elapsed()) {
+        while let Some((_, unit)) = group.next(opened.elapsed()) {
             let started = Instant::now();
             let kept = run(self, unit);
-            self.queue.finish(tenant, started.elapsed());
+            group.finish(started.elapsed());
             if !kept? {
                 return Ok(false);
             }
@@ -135,11 +140,11 @@ impl Writer {
     /// Runs the units of a group that the last one has spoiled again, and lets others join. The tenant of that one pays.
     fn run_again(&self, group: &mut Group<'_>) -> Result<bool, StoreError> {
         let opened = Instant::now();
-        for (_, unit) in &mut group.units {
-            self.run_revocably(unit.unit.as_mut())?;
+        for member in &mut group.units {
+            self.run_revocably(member.errand.unit.as_mut())?;
         }
-        if let Some((tenant, _)) = group.units.last() {
-            self.queue.charge(*tenant, opened.elapsed());
+        if let Some(last) = group.units.last() {
+            self.queue.charge(last.tenant, opened.elapsed());
         }
         self.run_group(group, opened, Self::run_revocably)
     }
@@ -183,9 +188,17 @@ impl Writer {
     }
 }
 
+/// A unit that shares a commit with others.
+struct Member {
+    tenant: Tenant,
+    errand: Errand,
+    /// How long it ran.
+    ran: Duration,
+}
+
 /// Units that share a commit.
 struct Group<'q> {
-    units: Vec<(Tenant, Errand)>,
+    units: Vec<Member>,
     queue: &'q FairReceiver<Errand>,
     most: usize,
     /// Units that waited when the group began.
@@ -211,8 +224,26 @@ impl<'q> Group<'q> {
             false if elapsed < GATHERS_FOR => self.queue.recv_deadline(self.waits_until),
             false => None,
         };
-        self.units.push(next?);
-        self.units.last_mut().map(|(tenant, errand)| (*tenant, errand.unit.as_mut()))
+        let (tenant, errand) = next?;
+        self.units.push(Member { tenant, errand, ran: Duration::ZERO });
+        self.units.last_mut().map(|member| (member.tenant, member.errand.unit.as_mut()))
+    }
+
+    /// Charges the tenant of the last unit, which has run for so long.
+    fn finish(&mut self, ran: Duration) {
+        if let Some(last) = self.units.last_mut() {
+            last.ran = ran;
+            self.queue.finish(last.tenant, ran);
+        }
+    }
+
+    /// Charges the tenants of all units for the commit.
+    fn charge_commit(&self, took: Duration) {
+        let whole: Duration = self.units.iter().map(|member| member.ran).sum();
+        for Member { tenant, ran, .. } in &self.units {
+            let nanos = took.as_nanos() * ran.as_nanos() / whole.as_nanos().max(1);
+            self.queue.charge(*tenant, Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)));
+        }
     }
 
     /// Takes the units that wait, without running them.
@@ -221,7 +252,7 @@ impl<'q> Group<'q> {
             && let Some((tenant, errand)) = self.queue.try_recv()
         {
             self.queue.finish(tenant, Duration::ZERO);
-            self.units.push((tenant, errand));
+            self.units.push(Member { tenant, errand, ran: Duration::ZERO });
         }
     }
 }
@@ -300,6 +331,27 @@ mod tests {
         let mut group = Group::new(&queue, 4, Instant::now() + HOURS);
         assert!(joins(&mut group, OPEN));
         assert!(!joins(&mut group, GATHERS_FOR), "it does not wait once it is closed");
+    }
+
+    #[test]
+    fn a_commit_is_charged_in_proportion_to_the_time_of_its_units() {
+        const MILLI: Duration = Duration::from_millis(1);
+        let (come, queue) = waiting(3);
+        (0..3).for_each(|_| come.send(B, errand()).unwrap());
+        let mut group = Group::new(&queue, 2, Instant::now());
+        for (expected, ran) in [(A, 9 * MILLI), (B, MILLI)] {
+            assert_eq!(group.next(OPEN).map(|(tenant, _)| tenant), Some(expected));
+            group.finish(ran);
+        }
+        group.charge_commit(100 * MILLI);
+        // A has used 99 ms and B 11 ms.
+        let mut next = Group::new(&queue, 4, Instant::now());
+        let mut order = Vec::new();
+        while let Some((tenant, _)) = next.next(OPEN) {
+            order.push(tenant);
+            next.finish(20 * MILLI);
+        }
+        assert_eq!(order, [B, B, A, A]);
     }
 
     #[test]
