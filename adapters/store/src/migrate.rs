@@ -38,7 +38,9 @@ macro_rules! migrations {
 
 // A step only adds: tables, indexes, columns that may be left out. What takes something away, or asks more of a row, comes a
 // release after the last program that relies on it, and says which version a program must know by then:
-//     21 "0021_without_the_old_column" needs 17;
+//     22 "0022_without_the_old_column" needs 17;
+// A step that no earlier program can work beside, or that locks large tables for long, needs its own version. It is applied with
+// all nodes stopped: the changelog says so, since a program that runs already is not kept from going on.
 migrations! {
     1 "0001_identity";
     2 "0002_accounts";
@@ -60,7 +62,7 @@ migrations! {
     18 "0018_preferred_chains";
     19 "0019_recovered_certificates";
     20 "0020_nonce_generation";
-    21 "0021_batches";
+    21 "0021_batches" needs 21;
 }
 
 /// A step that was just done.

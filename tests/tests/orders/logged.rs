@@ -126,7 +126,7 @@ async fn settle(world: &World) -> u64 {
 
 /// Which step of the schema programs have to know to work on this database.
 async fn needed(world: &World) -> i64 {
-    const SQL: &str = "SELECT MAX(needs) FROM schema_migrations";
+    const SQL: &str = "SELECT needs FROM schema_migrations WHERE version = 17";
     match world.store.address() {
         Address::Sqlite(path) => {
             rusqlite::Connection::open(path).unwrap().query_row(SQL, (), |row| row.get(0)).unwrap()

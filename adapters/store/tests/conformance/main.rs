@@ -236,6 +236,7 @@ conformance! {
         every_step_is_applied_once,
         a_database_without_the_schema_is_refused_where_it_may_not_be_changed,
         a_newer_schema_is_refused_unless_it_leaves_room_for_this_program,
+        programs_from_before_the_batches_are_refused,
         many_that_start_at_once_apply_each_step_once,
         opening_works_inside_a_runtime,
     }

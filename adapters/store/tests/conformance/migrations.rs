@@ -54,6 +54,11 @@ pub(crate) async fn a_newer_schema_is_refused_unless_it_leaves_room_for_this_pro
     assert!(matches!(refused, Some(StoreError::NewerSchema { .. })), "{refused:?}");
 }
 
+/// An earlier program takes a job of the kind `cascade` for damage, and relies on authorizations that were given up.
+pub(crate) async fn programs_from_before_the_batches_are_refused(db: Database) {
+    assert_eq!(db.raw_texts("SELECT CAST(needs AS TEXT) FROM schema_migrations WHERE version = 21"), ["21"]);
+}
+
 pub(crate) async fn many_that_start_at_once_apply_each_step_once(db: Database) {
     let blank = db.blank();
     let applied: usize = thread::scope(|scope| {
