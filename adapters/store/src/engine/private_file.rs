@@ -1,8 +1,8 @@
 //! Modes of SQLite's files: the database has secrets in it, and belongs to one user.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
@@ -42,22 +42,24 @@ fn behind_links(path: &Path) -> PathBuf {
 pub(crate) fn protect(path: &Path) -> Result<(), StoreError> {
     // SQLite keeps its files beside the one that a link leads to.
     let database = behind_links(path);
+    let Ok(owner) = fs::symlink_metadata(&database).map(|found| found.uid()) else { return Ok(()) };
     SUFFIXES.iter().try_for_each(|suffix| {
         let mut name = database.clone().into_os_string();
         name.push(suffix);
-        tighten(&PathBuf::from(name))
+        tighten(&PathBuf::from(name), owner)
     })
 }
 
-/// Takes all permissions from the group and from others.
-fn tighten(path: &Path) -> Result<(), StoreError> {
-    let Ok(found) = fs::metadata(path) else { return Ok(()) };
+/// Takes all permissions from the group and from others. Anybody who may write to the folder can put something under these names:
+/// links are not followed, and files of others than the owner of the database are left alone.
+fn tighten(path: &Path, owner: u32) -> Result<(), StoreError> {
+    let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
     let mode = found.permissions().mode() & 0o7777;
-    if !found.is_file() || mode & OTHERS == 0 {
+    if !found.is_file() || found.uid() != owner || mode & OTHERS == 0 {
         return Ok(());
     }
     let shown = path.display();
-    fs::set_permissions(path, Permissions::from_mode(mode & !OTHERS)).map_err(|error| {
+    change_mode(path, &found, mode & !OTHERS).map_err(|error| {
         StoreError::Exposed(format!(
             "others can access {shown} (mode {mode:04o}), and that cannot be changed: {error}; run this as the user whom the \
              database belongs to, or run `chmod 600 {shown}` as that user"
@@ -65,6 +67,19 @@ fn tighten(path: &Path) -> Result<(), StoreError> {
     })?;
     tracing::warn!(file = %shown, mode = %format_args!("{mode:04o}"), "others could access a file of the database; mode tightened");
     Ok(())
+}
+
+/// Changes the mode of the file that was found under this name, and of no other that has taken its place.
+fn change_mode(path: &Path, found: &Metadata, mode: u32) -> io::Result<()> {
+    let file = File::open(path)?;
+    let opened = file.metadata()?;
+    let changed = match (opened.dev(), opened.ino()) == (found.dev(), found.ino()) {
+        true => file.set_permissions(Permissions::from_mode(mode)),
+        false => Err(io::Error::other("another file has taken its place")),
+    };
+    // Closing it would end the locks that another thread of this process may have on it.
+    std::mem::forget(file);
+    changed
 }
 
 #[cfg(test)]
@@ -97,6 +112,37 @@ mod tests {
         protect(&link).unwrap();
         assert_eq!(names.each_ref().map(|name| mode(name)), [0o600; 4]);
         assert!(names.iter().all(|name| fs::read_to_string(name).unwrap() == "content"));
+    }
+
+    #[test]
+    fn links_beside_a_database_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (database, other) = (folder.path().join("real.db"), folder.path().join("other"));
+        for file in [&database, &other] {
+            fs::write(file, "content").unwrap();
+            fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
+        }
+        std::os::unix::fs::symlink(&other, folder.path().join("real.db-wal")).unwrap();
+        protect(&database).unwrap();
+        assert_eq!((mode(&database), mode(&other)), (0o600, 0o644));
+    }
+
+    #[test]
+    fn a_mode_is_changed_of_the_file_that_was_found_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, other) = (folder.path().join("real.db-wal"), folder.path().join("other"));
+        for file in [&file, &other] {
+            fs::write(file, "content").unwrap();
+            fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
+        }
+        let found = fs::symlink_metadata(&file).unwrap();
+        fs::rename(&other, &file).unwrap();
+        assert!(change_mode(&file, &found, 0o600).is_err());
+        assert_eq!(mode(&file), 0o644);
+        let found = fs::symlink_metadata(&file).unwrap();
+        assert!(tighten(&file, found.uid() + 1).is_ok() && mode(&file) == 0o644, "it is another's");
+        change_mode(&file, &found, 0o600).unwrap();
+        assert_eq!(mode(&file), 0o600);
     }
 
     #[test]
