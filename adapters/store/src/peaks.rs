@@ -1,4 +1,4 @@
-//! How large write transactions are: a metric, and the largest one since the last question, for tests and benchmarks.
+//! How large units of work and write transactions are: a metric, and the largest since the last question, for tests and benchmarks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

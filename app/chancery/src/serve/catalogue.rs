@@ -155,7 +155,7 @@ pub const METRICS: &[Metric] = &[
         "A unit of work in the database; on SQLite, writes that share a commit are one."),
     of("chancery_store_group_commit_units", Histogram, Unit::Count, &[], "Units of work that shared one commit (SQLite)."),
     of("chancery_store_rows_per_transaction", Histogram, Unit::Count, &[],
-        "Rows that one unit of work inserted, changed and deleted."),
+        "Rows that one unit of work inserted, changed and deleted. On SQLite several units share one transaction."),
     of("chancery_store_units_waiting", Gauge, Unit::Count, &[], "Units of work that wait for a connection."),
     of("chancery_store_conflicts_total", Counter, Unit::Count, &[], "Units of work run again after a conflict (PostgreSQL)."),
 ];
