@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6};
 use std::path::Path;
 
 /// Larger files are cut there.
@@ -42,7 +42,7 @@ impl Hosts {
 /// `ndots` are ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvConf {
-    /// Without an address that is meant for one interface (`fe80::1%eth0`).
+    /// An address for one interface (`fe80::1%eth0`) has its scope.
     pub servers: Vec<SocketAddr>,
     pub(crate) search: Vec<String>,
     ndots: usize,
@@ -59,10 +59,7 @@ impl ResolvConf {
         for line in text.lines() {
             let mut words = uncommented(line).split_ascii_whitespace();
             match words.next() {
-                Some("nameserver") => {
-                    let address = words.next().and_then(|word| word.parse::<IpAddr>().ok());
-                    parsed.servers.extend(address.map(|address| SocketAddr::new(address, DNS_PORT)));
-                }
+                Some("nameserver") => parsed.servers.extend(words.next().and_then(server)),
                 // The last line of either kind counts.
                 Some("search" | "domain") => {
                     parsed.search = words.map(bare).filter(|name| !name.is_empty()).take(MAX_SEARCH).collect();
@@ -96,6 +93,23 @@ impl ResolvConf {
         names.insert(if is_long { 0 } else { names.len() }, host.to_owned());
         names
     }
+}
+
+/// A DNS server's address, which may be for one interface: `fe80::1%eth0` or `fe80::1%2`.
+fn server(word: &str) -> Option<SocketAddr> {
+    let Some((address, interface)) = word.split_once('%') else {
+        return Some(SocketAddr::new(word.parse().ok()?, DNS_PORT));
+    };
+    let scope = interface.parse().ok().or_else(|| interface_index(interface))?;
+    Some(SocketAddrV6::new(address.parse().ok()?, DNS_PORT, 0, scope).into())
+}
+
+/// The number of a network interface of this machine, as Linux tells it.
+fn interface_index(name: &str) -> Option<u32> {
+    if name.contains('/') {
+        return None;
+    }
+    contents(&Path::new("/sys/class/net").join(name).join("ifindex")).trim().parse().ok()
 }
 
 /// The text of a file, up to the limit; empty if it cannot be read.
@@ -137,7 +151,7 @@ mod tests {
     #[test]
     fn servers_search_list_and_ndots_are_read() {
         let text = "# comment\nsearch example.com\n; nameserver 192.0.2.9\nnameserver 192.0.2.1\n\
-                    nameserver\t2001:db8::1 # the second\nnameserver fe80::1%eth0\nnameserver\nnameservers 192.0.2.2\n\
+                    nameserver\t2001:db8::1 # the second\nnameserver fe80::1%absent0\nnameserver\nnameservers 192.0.2.2\n\
                     options rotate ndots:2 timeout:1\nsearch Corp.Example. example.net\n";
         let parsed = ResolvConf::parse(text);
         let servers: Vec<SocketAddr> = vec!["192.0.2.1:53".parse().unwrap(), "[2001:db8::1]:53".parse().unwrap()];
@@ -145,6 +159,14 @@ mod tests {
         let empty = ResolvConf::parse("");
         assert_eq!((empty.servers.len(), empty.ndots), (0, 1));
         assert_eq!(empty.servers_to_ask(), ["127.0.0.1:53".parse().unwrap()]);
+    }
+
+    #[test]
+    fn a_server_may_be_named_for_one_interface() {
+        let parsed = ResolvConf::parse("nameserver fe80::1%7\nnameserver 192.0.2.1%7\nnameserver fe80::1%../lo\n");
+        let expected = SocketAddrV6::new("fe80::1".parse().unwrap(), DNS_PORT, 0, 7);
+        assert_eq!(parsed.servers_to_ask(), [SocketAddr::V6(expected)]);
+        assert_eq!((interface_index("lo"), interface_index("absent0")), (Some(1), None));
     }
 
     #[test]
