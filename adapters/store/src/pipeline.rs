@@ -402,9 +402,9 @@ mod tests {
     use crate::engine::{Connector, postgres_open};
     use crate::protocol::fake::{self, CommitAnswer, FakeServer};
 
-    /// A connection to the server that tests may use, where there is one.
+    /// A connection to the server that tests may use, if there is one.
     fn connection() -> Option<Connection> {
-        let url = std::env::var("CHANCERY_TEST_POSTGRES").ok()?;
+        let url = chancery_testkit::postgres::postgres_url()?;
         let session = postgres_open(&url.parse().unwrap(), &Connector::new(None).unwrap()).unwrap();
         Some(Connection::new(session).unwrap())
     }

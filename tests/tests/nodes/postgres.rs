@@ -27,7 +27,10 @@ pub(crate) struct Postgres {
 impl Postgres {
     /// A new server that answers; none where PostgreSQL is not installed.
     pub(crate) fn start(settings: &[&str]) -> Option<Self> {
-        let Some(programs) = programs() else { return skip("PostgreSQL") };
+        let Some(programs) = programs() else {
+            assert!(std::env::var_os("CHANCERY_REQUIRE_POSTGRES").is_none(), "PostgreSQL is not installed");
+            return skip("PostgreSQL");
+        };
         let mut server = Self::place(programs, settings);
         let made = server
             .command("initdb")
