@@ -3,8 +3,12 @@
 //!
 //! Requests beyond the limit are refused at once with 503, before they wait for anything. From half of the capacity on, no tenant
 //! may have more than its share. Requests that start new work are refused first, so that work in progress can be completed.
+//!
+//! The bytes of responses that the clients of a reseller have not read yet are bounded too: a count of requests does not bound
+//! memory if a response can have 4 MiB. Responses to unidentified clients are short, or share one copy in memory.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,6 +21,11 @@ use crate::adaptive::AdaptiveLimit;
 use crate::client_network::ClientNetwork;
 use crate::keyed_cap::release;
 use crate::limit::Limit;
+
+/// Bytes of unsent responses to one reseller: eight list pages of the largest size.
+pub const MAX_UNSENT: u64 = 32 * 1024 * 1024;
+/// Shorter responses are not counted. The number of requests in flight bounds them.
+const MIN_COUNTED: u64 = 16 * 1024;
 
 /// The requests in flight of one listener; clones share the counts.
 #[derive(Clone)]
@@ -36,6 +45,8 @@ struct State {
     resellers: HashMap<ResellerId, usize>,
     /// Requests of resellers whose response is not ready: these keep others from starting new work.
     running: HashMap<ResellerId, usize>,
+    /// Bytes of responses that have not been sent completely.
+    unsent: HashMap<ResellerId, u64>,
     adaptive: AdaptiveLimit,
 }
 
@@ -50,6 +61,8 @@ pub struct RequestPermit {
 pub struct ResponsePermit {
     limit: ConcurrencyLimit,
     tenant: Mutex<Tenant>,
+    /// Bytes of the response body, and the reseller that they count for.
+    unsent: Mutex<Option<(ResellerId, u64)>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,6 +80,7 @@ impl ConcurrencyLimit {
             networks: HashMap::new(),
             resellers: HashMap::new(),
             running: HashMap::new(),
+            unsent: HashMap::new(),
             adaptive: AdaptiveLimit::new((max / 4).max(1)),
         };
         Self { inner: Arc::new(Inner { max, state: Mutex::new(state) }) }
@@ -91,7 +105,8 @@ impl ConcurrencyLimit {
             None => Tenant::Unknown,
         };
         state.total += 1;
-        let response = Arc::new(ResponsePermit { limit: self.clone(), tenant: Mutex::new(tenant) });
+        let response =
+            Arc::new(ResponsePermit { limit: self.clone(), tenant: Mutex::new(tenant), unsent: Mutex::default() });
         Ok(Arc::new(RequestPermit { response, running_for: Mutex::default(), starts_work }))
     }
 
@@ -119,14 +134,18 @@ impl ConcurrencyLimit {
 }
 
 impl RequestPermit {
-    /// Assigns the request to its reseller; it no longer counts for its network.
+    /// Assigns the request to its reseller; it no longer counts for its network. Refuses if the reseller has its share of the
+    /// requests in flight, or [`MAX_UNSENT`] bytes of unsent responses.
     pub fn assign(&self, reseller: ResellerId) -> Result<(), Limit> {
-        let ResponsePermit { limit, tenant } = self.response.as_ref();
+        let ResponsePermit { limit, tenant, .. } = self.response.as_ref();
         let mut tenant = tenant.lock();
         if *tenant == Tenant::Reseller(reseller) {
             return Ok(());
         }
         let mut state = limit.inner.state.lock();
+        if state.unsent.get(&reseller).is_some_and(|unsent| *unsent >= MAX_UNSENT) {
+            return Err(Limit::UnsentResponses);
+        }
         if self.starts_work {
             state.check_new_work(reseller)?;
         }
@@ -151,6 +170,40 @@ impl RequestPermit {
     }
 }
 
+impl ResponsePermit {
+    /// Counts the bytes of a response body for its reseller until the permit is dropped. Counts nothing and refuses if the reseller
+    /// would have more than [`MAX_UNSENT`].
+    pub fn reserve_unsent(&self, bytes: u64) -> Result<(), Limit> {
+        self.count_up_to(MAX_UNSENT, bytes)
+    }
+
+    /// As [`ResponsePermit::reserve_unsent`], for a response that must be sent because the request has changed something. It can
+    /// exceed the bound; further requests of the reseller are refused then.
+    pub fn count_unsent(&self, bytes: u64) {
+        // Without a bound, nothing is refused.
+        let _counted = self.count_up_to(u64::MAX, bytes);
+    }
+
+    fn count_up_to(&self, max: u64, bytes: u64) -> Result<(), Limit> {
+        let tenant = *self.tenant.lock();
+        let Tenant::Reseller(reseller) = tenant else { return Ok(()) };
+        if bytes < MIN_COUNTED {
+            return Ok(());
+        }
+        let mut counted = self.unsent.lock();
+        let mut state = self.limit.inner.state.lock();
+        let unsent = state.unsent.get(&reseller).copied().unwrap_or(0).saturating_add(bytes);
+        if unsent > max {
+            return Err(Limit::UnsentResponses);
+        }
+        state.unsent.insert(reseller, unsent);
+        if let Some((before, bytes)) = counted.replace((reseller, bytes)) {
+            state.release_unsent(before, bytes);
+        }
+        Ok(())
+    }
+}
+
 impl Drop for RequestPermit {
     fn drop(&mut self) {
         let mut state = self.response.limit.inner.state.lock();
@@ -166,9 +219,13 @@ impl Drop for RequestPermit {
 impl Drop for ResponsePermit {
     fn drop(&mut self) {
         let tenant = *self.tenant.get_mut();
+        let unsent = self.unsent.get_mut().take();
         let mut state = self.limit.inner.state.lock();
         state.total -= 1;
         state.release(tenant);
+        if let Some((reseller, bytes)) = unsent {
+            state.release_unsent(reseller, bytes);
+        }
     }
 }
 
@@ -191,6 +248,15 @@ impl State {
             Tenant::Unknown => {}
             Tenant::Network(network) => release(&mut self.networks, &network),
             Tenant::Reseller(reseller) => release(&mut self.resellers, &reseller),
+        }
+    }
+
+    fn release_unsent(&mut self, reseller: ResellerId, bytes: u64) {
+        if let Entry::Occupied(mut unsent) = self.unsent.entry(reseller) {
+            *unsent.get_mut() -= bytes;
+            if *unsent.get() == 0 {
+                unsent.remove();
+            }
         }
     }
 }
@@ -334,5 +400,60 @@ pub(crate) mod tests {
         assert_eq!(limit.inner.state.lock().resellers.values().sum::<usize>(), 60);
         assert!(permits[0].assign(one).is_ok(), "assigning twice counts once");
         assert_eq!(limit.inner.state.lock().resellers[&one], 30);
+    }
+
+    const PAGE: u64 = 4 * 1024 * 1024;
+
+    /// A response of `bytes` to a reseller, unsent until dropped.
+    fn unsent(limit: &ConcurrencyLimit, reseller: ResellerId, bytes: u64) -> Result<Arc<ResponsePermit>, Limit> {
+        let permit = limit.admit(None, false)?;
+        permit.assign(reseller)?;
+        let response = permit.response();
+        response.reserve_unsent(bytes)?;
+        Ok(response)
+    }
+
+    #[test]
+    fn unsent_responses_of_a_reseller_are_bounded_in_bytes_and_those_of_others_are_not_affected() {
+        let (limit, [noisy, quiet, _]) = (ConcurrencyLimit::new(100), resellers());
+        let mut pages: Vec<_> = (0..8).map(|_| unsent(&limit, noisy, PAGE).unwrap()).collect();
+        assert_eq!(limit.inner.state.lock().unsent[&noisy], MAX_UNSENT);
+        assert_eq!(unsent(&limit, noisy, MIN_COUNTED).err(), Some(Limit::UnsentResponses));
+        assert_eq!(
+            unsent(&limit, noisy, 1).err(),
+            Some(Limit::UnsentResponses),
+            "it is refused before it does any work"
+        );
+        assert!(unsent(&limit, quiet, PAGE).is_ok());
+        pages.pop();
+        assert_eq!(unsent(&limit, noisy, PAGE + 1).err(), Some(Limit::UnsentResponses));
+        assert!(unsent(&limit, noisy, 1).is_ok(), "a short response is sent");
+        pages.push(unsent(&limit, noisy, PAGE).unwrap());
+        drop(pages);
+        let state = limit.inner.state.lock();
+        assert!(state.unsent.is_empty() && state.total == 0);
+    }
+
+    #[test]
+    fn a_response_that_must_be_sent_counts_and_is_not_refused() {
+        let (limit, [noisy, quiet, _]) = (ConcurrencyLimit::new(100), resellers());
+        let permits: Vec<_> = (0..2).map(|_| limit.admit(None, false).unwrap()).collect();
+        assert!(permits.iter().all(|permit| permit.assign(noisy).is_ok()));
+        permits.iter().for_each(|permit| permit.response().count_unsent(MAX_UNSENT));
+        assert_eq!(limit.inner.state.lock().unsent[&noisy], 2 * MAX_UNSENT);
+        assert_eq!(unsent(&limit, noisy, 1).err(), Some(Limit::UnsentResponses));
+        assert!(unsent(&limit, quiet, 1).is_ok());
+        drop(permits);
+        assert!(unsent(&limit, noisy, MAX_UNSENT).is_ok());
+    }
+
+    #[test]
+    fn responses_to_unidentified_clients_and_short_ones_are_not_counted() {
+        let (limit, [one, ..]) = (ConcurrencyLimit::new(100), resellers());
+        let anonymous = limit.admit(ip("192.0.2.1"), false).unwrap();
+        assert_eq!(anonymous.response().reserve_unsent(2 * MAX_UNSENT), Ok(()));
+        let short = unsent(&limit, one, MIN_COUNTED - 1).unwrap();
+        assert!(limit.inner.state.lock().unsent.is_empty());
+        drop((anonymous, short));
     }
 }

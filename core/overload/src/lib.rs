@@ -28,7 +28,7 @@ mod sync;
 mod tables;
 
 pub use client_network::{ClientNetwork, client_network};
-pub use concurrency::{ConcurrencyLimit, RequestPermit, ResponsePermit};
+pub use concurrency::{ConcurrencyLimit, MAX_UNSENT, RequestPermit, ResponsePermit};
 pub use fair_permits::{FairPermit, FairPermits};
 pub use in_flight::{InFlight, InFlightGuard, MAX_IN_FLIGHT};
 pub use keyed_cap::{KeyedCap, KeyedCapGuard};

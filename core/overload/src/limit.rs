@@ -98,6 +98,8 @@ limits! {
     RequestsInFlight = "requests-in-flight", AdaptiveConcurrency, per "node", of "requests in flight";
     /// Requests in flight of one reseller, or of one network before the reseller is known, while more than half of the capacity is in use.
     RequestsInFlightPerTenant = "requests-in-flight-per-tenant", AdaptiveConcurrency, per "reseller or network", of "requests in flight of one tenant";
+    /// Bytes of responses that one reseller's clients have not read yet.
+    UnsentResponses = "unsent-responses", Cap, per "reseller", of "bytes of unsent responses";
     /// New orders while the requests of several resellers occupy a quarter of the capacity.
     NewWork = "new-work", AdaptiveConcurrency, per "node", of "new orders";
     /// New orders of a reseller that has its share, while new orders take longer than 150 ms.

@@ -14,6 +14,7 @@ use chancery_wire::ErrorCode;
 use futures_util::FutureExt;
 use http::header::{CONNECTION, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version};
+use http_body::Body as _;
 use tracing::field::Empty;
 use tracing::{Instrument, error, info_span, trace_span};
 
@@ -158,6 +159,7 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
         request.extensions_mut().insert(permit.clone());
     }
     let response_permit = permit.as_ref().ok().and_then(|permit| Some(permit.as_ref()?.response()));
+    let read = (request.method() == Method::GET).then(|| request.uri().clone());
 
     let span = info_span!("request", request_id = %id);
     let traced = trace_span!(
@@ -188,6 +190,16 @@ async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next)
             limit.observe(*took);
         }
         if let Some(permit) = response_permit {
+            // A streamed body has no length; `downloads-at-a-time` bounds those.
+            let bytes = response.body().size_hint().exact().unwrap_or(0);
+            match &read {
+                Some(uri) => {
+                    if let Err(limit) = permit.reserve_unsent(bytes) {
+                        response = edge.refuse(&Method::GET, uri, ApiError::overloaded(limit));
+                    }
+                }
+                None => permit.count_unsent(bytes),
+            }
             // Until the response has been sent.
             response.extensions_mut().insert(permit);
         }
@@ -233,6 +245,8 @@ mod tests {
         body::Body,
         routing::{get, post},
     };
+    use chancery_domain::ResellerId;
+    use chancery_overload::{Limit, RequestPermit};
     use http_body_util::BodyExt;
     use serde_json::{Value, json};
     use tower::ServiceExt;
@@ -340,6 +354,49 @@ mod tests {
         assert_eq!((first.status().as_u16(), ask().await.status().as_u16()), (200, 503));
         drop(first);
         assert_eq!(ask().await.status(), 200);
+    }
+
+    /// 5 MiB to read, or as the response to a change, for one reseller.
+    async fn page(permit: axum::Extension<Arc<RequestPermit>>) -> Result<String, ApiError> {
+        let reseller: ResellerId = "rsl_01hzz8f1x7e6k9qw3n5v2c4b6d".parse().unwrap();
+        permit.assign(reseller).map_err(ApiError::overloaded)?;
+        Ok("x".repeat(5 * 1024 * 1024))
+    }
+
+    #[tokio::test]
+    async fn unread_responses_to_a_reseller_are_bounded_and_a_change_is_answered() {
+        let wording: Wording = Arc::new(|_, _, error: ApiError| (error.status(), "in other words").into_response());
+        let edge = Edge::new(Arc::new(|| "fresh".into())).at_most(100).wording("/worded", wording);
+        let router = Router::new().route("/page", get(page).post(page)).route("/worded/page", get(page));
+        let router = finish(router, edge);
+        let ask = async |method: &str, path: &str| {
+            let request = http::Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+            router.clone().oneshot(request).await.unwrap()
+        };
+        let text = async |response: Response| {
+            let body = response.into_body().collect().await.unwrap().to_bytes();
+            String::from_utf8(body.to_vec()).unwrap()
+        };
+        let mut unread = Vec::new();
+        for _ in 0..6 {
+            unread.push(ask("GET", "/page").await);
+        }
+        assert!(unread.iter().all(|response| response.status() == 200));
+
+        let refused = ask("GET", "/page").await;
+        assert_eq!((refused.status().as_u16(), refused.headers()["retry-after"].to_str().unwrap()), (503, "1"));
+        assert_eq!(refused.extensions().get::<RefusedBy>(), Some(&RefusedBy(Limit::UnsentResponses)));
+        assert_eq!(json(&text(refused).await)["limit"], "unsent-responses");
+        let refused = ask("GET", "/worded/page").await;
+        assert_eq!((refused.status().as_u16(), text(refused).await.as_str()), (503, "in other words"));
+
+        unread.push(ask("POST", "/page").await);
+        assert_eq!(unread[6].status(), 200, "the change is made, and must be answered");
+        assert_eq!(ask("POST", "/page").await.status(), 503, "the next one is refused before it is made");
+        unread.pop();
+        assert_eq!(ask("POST", "/page").await.status(), 200);
+        unread.pop();
+        assert_eq!(ask("GET", "/page").await.status(), 200);
     }
 
     #[tokio::test]

@@ -1,6 +1,9 @@
 //! HTTP/2, frame by frame where a well-behaved client would not do.
 
+use chancery_overload::RequestPermit;
+
 use super::*;
+use crate::ApiError;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEADERS: u8 = 1;
@@ -92,6 +95,42 @@ fn opening_with_window(bytes: u32) -> Vec<u8> {
     let mut setting = 4_u16.to_be_bytes().to_vec();
     setting.extend(bytes.to_be_bytes());
     [PREFACE, &frame(SETTINGS, 0, 0, &setting)].concat()
+}
+
+/// 8 MiB for one reseller.
+async fn page(permit: Extension<Arc<RequestPermit>>) -> Result<Vec<u8>, ApiError> {
+    permit.assign("rsl_01hzz8f1x7e6k9qw3n5v2c4b6d".parse().unwrap()).map_err(ApiError::overloaded)?;
+    Ok(vec![b'x'; 8 * 1024 * 1024])
+}
+
+#[tokio::test]
+async fn a_reseller_that_reads_no_response_gets_no_more_than_its_share_of_bytes() {
+    let router = Router::new().route("/", get(page));
+    let router = finish(router, Edge::new(Arc::new(|| "fresh".into())).at_most(100));
+    let limits = Limits { write_stall: 10 * GENEROUS, idle: 10 * GENEROUS, ..Limits::default() };
+    let server = Running::start(Server::plain(router).limits(limits)).await;
+
+    let mut held = server.connect().await;
+    held.write_all(&opening_with_window(0)).await.unwrap();
+    let mut received = Vec::new();
+    let mut answers = 0;
+    for number in 0..4 {
+        held.write_all(&frame(HEADERS, END_STREAM | END_HEADERS, 2 * number + 1, GET_ROOT)).await.unwrap();
+        within(async {
+            while answers <= number {
+                assert!(held.read_buf(&mut received).await.unwrap() > 0, "the connection ended");
+                answers = kinds(&received).iter().filter(|kind| **kind == HEADERS).count() as u32;
+            }
+        })
+        .await;
+    }
+
+    let mut other = server.connect().await;
+    let refused = ask(&mut other, "GET / HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    assert!(refused.starts_with("HTTP/1.1 503 ") && refused.contains("\"unsent-responses\""), "{refused}");
+    drop(held);
+    within(async { while !ask(&mut other, "GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.starts_with("HTTP/1.1 200 ") {} })
+        .await;
 }
 
 #[tokio::test]
