@@ -183,7 +183,8 @@ impl Tracked {
         // room for all before it, so that an answer that nobody takes is not forgotten.
         let kept_back = usize::from(self.exchange.version >= Version::HTTP_2 && self.rest.len() > 1);
         let length = PIECE.min(self.rest.len() - kept_back);
-        Frame::data(self.rest.split_to(length))
+        // A copy: a piece that waits in the connection must not keep the whole response in memory after its permit is dropped.
+        Frame::data(Bytes::copy_from_slice(&self.rest.split_to(length)))
     }
 }
 
@@ -308,6 +309,27 @@ mod tests {
         })
         .await;
         assert!(matches!(after(&activity, 1000), Verdict::KeepUntil(_)));
+    }
+
+    #[tokio::test]
+    async fn a_piece_that_waits_does_not_keep_the_whole_response_in_memory() {
+        struct Shared(Arc<Vec<u8>>);
+        impl AsRef<[u8]> for Shared {
+            fn as_ref(&self) -> &[u8] {
+                &self.0
+            }
+        }
+        let whole = Arc::new(vec![b'x'; 10 * PIECE]);
+        for version in [Version::HTTP_11, Version::HTTP_2] {
+            let body = Body::from(Bytes::from_owner(Shared(whole.clone())));
+            let mut answer = Arc::new(Activity::new()).begin(version).respond(body, None);
+            let mut waiting = Vec::new();
+            while !answer.is_end_stream() {
+                waiting.push(std::future::poll_fn(|context| Pin::new(&mut answer).poll_frame(context)).await);
+            }
+            drop(answer);
+            assert_eq!(Arc::strong_count(&whole), 1, "{version:?}: {} pieces wait", waiting.len());
+        }
     }
 
     #[tokio::test]
