@@ -91,7 +91,14 @@ impl ApiError {
 
     /// 503 because a limit on load refuses the request for the moment.
     pub fn overloaded(limit: Limit) -> Self {
-        Self::unavailable("The service has more to do than it can at the moment; try again.", 1).with_limit(limit)
+        let message = if limit == Limit::ListReads {
+            "Lists and evaluations of this reseller occupy its share; send fewer at the same time, or try again."
+        } else if limit == Limit::UnsentResponses {
+            "Clients of this reseller have not read their responses; read them before you request more."
+        } else {
+            "The service has more to do than it can at the moment; try again."
+        };
+        Self::unavailable(message, 1).with_limit(limit)
     }
 
     /// 500 that tells the client nothing. The caller logs the cause.
@@ -271,6 +278,12 @@ mod tests {
             json!({"status": 410, "code": "order_not_found", "message": "It expired.", "requestId": "r7",
                    "errors": [{"field": "a", "code": "b", "message": "c"}], "omittedErrors": 2, "order": {"lookup": "ord_1"}})
         );
+    }
+
+    #[test]
+    fn a_refusal_for_load_says_what_the_client_can_change() {
+        assert!(ApiError::overloaded(Limit::ListReads).message().contains("send fewer at the same time"));
+        assert!(ApiError::overloaded(Limit::UnsentResponses).message().contains("read them"));
     }
 
     #[tokio::test]
