@@ -30,8 +30,8 @@ mod with_provider;
 
 use axum::Router;
 use axum::middleware;
-use chancery_http::Door;
 use chancery_http::routing::{get, post};
+use chancery_http::{Door, Wording};
 
 use refused::Refused;
 
@@ -62,6 +62,11 @@ pub fn router(door: Door) -> Router {
         .merge(operator::routes());
     let pages = pages.method_not_allowed_fallback(no_such_method);
     pages.layer(middleware::from_fn(refused::render)).with_state(door)
+}
+
+/// Words refusals of requests below [`PATH`] that are decided before or after the console.
+pub fn wording() -> Wording {
+    refused::wording()
 }
 
 /// Where forms are sent to, there is no page.

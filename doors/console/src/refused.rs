@@ -1,14 +1,16 @@
 //! What is not shown or done, and why: a page of its own, in words for people.
 
+use std::sync::Arc;
+
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use chancery_domain::AccountError;
-use chancery_http::{ApiError, RefusalNote, RefusedBy, with_readable_path};
+use chancery_http::{ApiError, RefusalNote, RefusedBy, Wording, with_readable_path};
 use chancery_overload::Limit;
 use chancery_service::{Cap, ServiceError, StoreError};
 use http::header::ALLOW;
-use http::{HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use maud::html;
 
 use crate::layout::bare;
@@ -64,9 +66,9 @@ impl Refused {
         Self { retry_after: Some(seconds.unwrap_or(1)), ..refused }
     }
 
-    /// The reseller has its share of the requests in flight.
+    /// A limit on load refuses the request for the moment.
     pub(crate) fn overloaded(error: ApiError) -> Self {
-        Self { limit: error.limit(), ..Self::too_many(None) }
+        Self { limit: error.limit(), ..Self::one_moment() }
     }
 
     /// A form without what it always has.
@@ -208,11 +210,27 @@ pub(crate) async fn render(request: Request, next: Next) -> Response {
             response.extensions_mut().insert(note);
         }
     }
-    let headers = response.headers_mut();
+    keep_to_itself(response.headers_mut());
+    response
+}
+
+/// Words a refusal that the console did not decide on, such as one for load, as a page.
+pub(crate) fn wording() -> Wording {
+    Arc::new(|_, _, error: ApiError| {
+        let refused = match error.limit() {
+            Some(_) => Refused::overloaded(error),
+            None => Refused::new(error.status(), "Not accepted", error.message()),
+        };
+        let mut response = refused.page(Theme::System);
+        keep_to_itself(response.headers_mut());
+        response
+    })
+}
+
+fn keep_to_itself(headers: &mut HeaderMap) {
     headers.insert(http::header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
     headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
-    response
 }
 
 /// Nothing from elsewhere, nothing inline, no frame around it.
@@ -235,12 +253,27 @@ mod tests {
     fn who_has_to_wait_is_told_for_how_long() {
         let theme = || Theme::of(&http::HeaderMap::new());
         let busy = Refused::service(ServiceError::Store(StoreError::Unavailable("busy".to_owned())));
-        for (refused, status, seconds) in
-            [(Refused::too_many(Some(7)), 429, "7"), (Refused::too_many(None), 429, "1"), (busy, 503, "1")]
-        {
+        let full = Refused::overloaded(ApiError::overloaded(Limit::RequestsInFlightPerTenant));
+        for (refused, status, seconds) in [
+            (Refused::too_many(Some(7)), 429, "7"),
+            (Refused::too_many(None), 429, "1"),
+            (busy, 503, "1"),
+            (full, 503, "1"),
+        ] {
             let page = refused.page(theme());
             assert_eq!((page.status().as_u16(), page.headers()["retry-after"].to_str().unwrap()), (status, seconds));
         }
         assert!(!Refused::not_found("x").page(theme()).headers().contains_key("retry-after"));
+    }
+
+    #[test]
+    fn a_refusal_from_outside_the_console_is_a_page_that_names_its_limit() {
+        let word = wording();
+        let uri = http::Uri::from_static("/console/certificates");
+        let page = word(&http::Method::GET, &uri, ApiError::overloaded(Limit::UnsentResponses));
+        assert_eq!((page.status().as_u16(), page.headers()["retry-after"].to_str().unwrap()), (503, "1"));
+        assert_eq!(page.extensions().get::<RefusedBy>(), Some(&RefusedBy(Limit::UnsentResponses)));
+        assert!(page.headers()["content-type"].to_str().unwrap().starts_with("text/html"));
+        assert!(page.headers().contains_key("content-security-policy"));
     }
 }

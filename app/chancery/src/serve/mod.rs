@@ -272,7 +272,9 @@ fn api(installation: &Installation, services: &Services, acme: Arc<Mount>) -> Ro
         .merge(chancery_identity::router(door.clone()))
         .merge(chancery_acme::mounted(door.clone(), acme.clone()))
         .merge(chancery_console::router(door.clone()));
-    let edge = edge(installation).wording(chancery_acme::ROOT, chancery_acme::wording(door.clone(), acme));
+    let edge = edge(installation)
+        .wording(chancery_acme::ROOT, chancery_acme::wording(door.clone(), acme))
+        .wording(chancery_console::PATH, chancery_console::wording());
     finish(account_for(router, door), edge)
 }
 
