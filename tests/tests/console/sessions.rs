@@ -1,17 +1,24 @@
 //! How long somebody stays signed in, and what ends it.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
-use chancery_domain::ClientId;
+use chancery_domain::{ClientId, PageRequest};
+use chancery_overload::{Limit, LimitSettings, Rate};
+use chancery_service::Settings;
 use chancery_service::identity::hash_secret;
-use chancery_store::{ConsoleSession, SessionHolder, StoreError, Tx};
-use chancery_tests::{World, on_both_databases};
+use chancery_store::{AuditFilter, ConsoleSession, SessionHolder, StoreError, Tx};
+use chancery_testkit::TestStore;
+use chancery_tests::{World, on_both_databases, settings};
+use serde_json::Value;
 
 use crate::browser::Browser;
 
 const TO_SIGN_IN: &str = "/console/sign-in";
 /// So many sessions that they do not end in one go.
 const MANY: u32 = 1_500;
+/// Sessions that one client may have.
+const MAX_SESSIONS: usize = 100;
 
 on_both_databases! {
     async fn a_session_ends_when_nobody_uses_it(world: World) {
@@ -57,6 +64,38 @@ on_both_databases! {
         assert_eq!(here.get("/console").await.status, 303);
         assert_eq!(there.get("/console").await.status, 303);
         colleague.look("/console").await;
+    }
+
+    async fn a_client_with_many_sessions_loses_its_oldest(world: World) {
+        let (tenant, other) = (world.tenant("NORTH").await, world.client_of("NORTH", chancery_domain::ScopeSet::all()).await);
+        let (mut oldest, mut colleague) = (Browser::of(&world, &tenant).await, Browser::of(&world, &other).await);
+        world.advance(Duration::from_secs(1));
+        let mut next = Browser::of(&world, &tenant).await;
+        world.advance(Duration::from_secs(1));
+        for _ in 2..MAX_SESSIONS {
+            assert_eq!(Browser::new(&world).sign_in(&tenant.client_id, &tenant.client_secret).await.status, 303);
+        }
+        oldest.look("/console").await;
+        let mut newest = Browser::of(&world, &tenant).await;
+        assert_eq!(oldest.get("/console").await.header("location"), Some(TO_SIGN_IN));
+        next.look("/console").await;
+        newest.look("/console").await;
+        colleague.look("/console").await;
+    }
+
+    async fn signing_out_everywhere_ends_very_many_sessions(world: World) {
+        let tenant = world.tenant("NORTH").await;
+        let mut browser = Browser::of(&world, &tenant).await;
+        sign_in_often(&world, tenant.client_id.parse().unwrap()).await;
+        browser.done("/console/sign-out-everywhere", &[]).await;
+        world.advance(Duration::from_secs(13 * 60 * 60));
+        assert_eq!(world.services.console.sweep().await.unwrap(), 0, "none is left");
+        let action = Some("console.sign_out_everywhere".to_owned());
+        let filter = AuditFilter { action, ..AuditFilter::default() };
+        let recorded = world.services.audit.list(filter, PageRequest { limit: 10, after: None }).await.unwrap();
+        let sessions = |detail: &str| serde_json::from_str::<Value>(detail).unwrap()["sessions"].as_u64();
+        let counts: Vec<_> = recorded.iter().map(|record| sessions(&record.detail)).collect();
+        assert_eq!(counts, [Some(u64::from(MANY) + 1)]);
     }
 
     async fn a_disabled_client_is_out_at_once(world: World) {
@@ -154,6 +193,20 @@ on_both_databases! {
         let plain = chancery_domain::SecretHash(token.as_bytes()[..32].try_into().unwrap());
         assert!(world.store.read(move |tx| tx.console_session(&plain)).await.unwrap().is_none());
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn signing_in_counts_as_a_request_of_the_reseller() {
+    let two = NonZeroU32::new(2).unwrap();
+    let limits = LimitSettings::none().with(Limit::Requests, Some(Rate::per_second(NonZeroU32::MIN, two)));
+    let world = World::over(TestStore::sqlite(), Settings { limits, ..settings() }, Vec::new()).await;
+    let (tenant, other) = (world.tenant("NORTH").await, world.tenant("SOUTH").await);
+    let mut statuses = Vec::new();
+    for secret in [&*tenant.client_secret, "chs_wrong", &tenant.client_secret, &tenant.client_secret] {
+        statuses.push(Browser::new(&world).sign_in(&tenant.client_id, secret).await.status.as_u16());
+    }
+    assert_eq!(statuses, [303, 401, 303, 429], "a failed sign-in costs the reseller nothing");
+    assert_eq!(Browser::new(&world).sign_in(&other.client_id, &other.client_secret).await.status, 303);
 }
 
 /// Whether the database still has the session of a browser.

@@ -26,6 +26,16 @@ pub enum SessionHolder {
     Operator(OperatorKeyId),
 }
 
+impl SessionHolder {
+    /// The column of its id, and the id.
+    fn column(self) -> (&'static str, String) {
+        match self {
+            Self::Client(id) => ("client_id", id.to_string()),
+            Self::Operator(id) => ("operator_key_id", id.to_string()),
+        }
+    }
+}
+
 const COLUMNS: &str = "token_hash, client_id, operator_key_id, credential_hash, created_at, seen_at, expires_at";
 
 impl Tx<'_> {
@@ -67,15 +77,28 @@ impl Tx<'_> {
 
     /// Ends up to `most` sessions of a holder, and says how many.
     pub fn delete_console_sessions(&mut self, holder: SessionHolder, most: u32) -> Result<u64, StoreError> {
-        let (column, id) = match holder {
-            SessionHolder::Client(id) => ("client_id", id.to_string()),
-            SessionHolder::Operator(id) => ("operator_key_id", id.to_string()),
-        };
+        let (column, id) = holder.column();
         let sql = format!(
             "DELETE FROM console_sessions WHERE token_hash IN (
                 SELECT token_hash FROM console_sessions WHERE {column} = ?1 LIMIT ?2)"
         );
         self.execute(&sql, params![id, most])
+    }
+
+    /// Ends sessions of a holder that has more than `keep`, up to `most` of those older than the newest `keep`.
+    pub fn delete_oldest_console_sessions(
+        &mut self,
+        holder: SessionHolder,
+        keep: u32,
+        most: u32,
+    ) -> Result<u64, StoreError> {
+        let (column, id) = holder.column();
+        let sql = format!(
+            "DELETE FROM console_sessions WHERE token_hash IN (
+                SELECT token_hash FROM console_sessions WHERE {column} = ?1
+                ORDER BY created_at DESC, token_hash LIMIT ?2 OFFSET ?3)"
+        );
+        self.execute(&sql, params![id, most, keep])
     }
 
     /// Ends up to `most` sessions of the clients of a reseller, and says how many.

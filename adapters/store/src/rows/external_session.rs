@@ -69,11 +69,30 @@ impl Tx<'_> {
         Ok(self.execute(sql, params![token.0.as_slice(), now])? == 1)
     }
 
-    /// Ends every session of a person, and says how many there were.
-    pub fn end_external_sessions(&mut self, issuer: &str, subject: &str, now: Timestamp) -> Result<u64, StoreError> {
-        let sql = "UPDATE console_external_sessions SET ended_at = ?3
-                   WHERE issuer = ?1 AND subject = ?2 AND ended_at IS NULL";
-        self.execute(sql, params![issuer, subject, now])
+    /// Ends sessions of a person, and says how many: up to `most` of those older than the newest `keep`.
+    pub fn end_external_sessions(
+        &mut self,
+        issuer: &str,
+        subject: &str,
+        now: Timestamp,
+        keep: u32,
+        most: u32,
+    ) -> Result<u64, StoreError> {
+        self.execute(
+            "UPDATE console_external_sessions SET ended_at = ?3 WHERE token_hash IN (
+                SELECT token_hash FROM console_external_sessions
+                WHERE issuer = ?1 AND subject = ?2 AND ended_at IS NULL
+                ORDER BY created_at DESC, token_hash LIMIT ?4 OFFSET ?5)",
+            params![issuer, subject, now, most, keep],
+        )
+    }
+
+    /// Sessions of a person that are remembered, those that have ended included; counts to `most`.
+    pub fn count_external_sessions(&mut self, issuer: &str, subject: &str, most: u32) -> Result<i64, StoreError> {
+        let sql = "SELECT count(*) FROM (SELECT 1 FROM console_external_sessions
+                   WHERE issuer = ?1 AND subject = ?2 LIMIT ?3) AS remembered";
+        let count = self.query_one(sql, params![issuer, subject, most], |row| row.int())?;
+        Ok(count.unwrap_or(0))
     }
 
     /// Ends up to `most` sessions of people of a reseller, and says how many. Those that have expired by now need no end.

@@ -73,6 +73,36 @@ pub(crate) async fn sessions_end_one_by_one_by_holder_and_by_age(db: Database) {
     assert_eq!(db.put(move |tx| tx.forget_console_sessions(later, 10)).await, 1);
 }
 
+pub(crate) async fn the_oldest_sessions_of_a_holder_end_first(db: Database) {
+    let (one, other) = (db.client().await.id, db.client().await.id);
+    let now = db.make.now();
+    let begun = async |client, second| {
+        let at = now.plus(Duration::from_secs(second));
+        let session = ConsoleSession {
+            token: db.make.hash(),
+            holder: SessionHolder::Client(client),
+            credential: db.make.hash(),
+            created_at: at,
+            seen_at: at,
+            expires_at: at.plus(Duration::from_secs(3600)),
+        };
+        let stored = session.clone();
+        db.put(move |tx| tx.insert_console_session(&stored)).await;
+        session
+    };
+    let sessions = [begun(one, 3).await, begun(one, 1).await, begun(one, 2).await, begun(other, 0).await];
+    let make_room = async |keep, most| {
+        db.put(move |tx| tx.delete_oldest_console_sessions(SessionHolder::Client(one), keep, most)).await
+    };
+    assert_eq!((make_room(3, 10).await, make_room(2, 10).await, make_room(2, 10).await), (0, 1, 0));
+    let mut left = Vec::new();
+    for session in &sessions {
+        left.push(found(&db, session).await.is_some());
+    }
+    assert_eq!(left, [true, false, true, true]);
+    assert_eq!((make_room(0, 1).await, make_room(0, 10).await), (1, 1));
+}
+
 pub(crate) async fn an_operator_key_keeps_every_field_and_is_revoked_once(db: Database) {
     let (first, second) = (operator_key(&db).await, operator_key(&db).await);
     let id = first.id;
@@ -189,7 +219,10 @@ pub(crate) async fn a_session_of_a_provider_keeps_every_field_and_is_begun_once(
 
     let (two, other) = (session("anna"), session("bert"));
     assert!(keep(&two).await && keep(&other).await);
-    assert_eq!(db.put(move |tx| tx.end_external_sessions("https://id.test", "anna", later)).await, 1);
+    let remembered = async |most| db.get(move |tx| tx.count_external_sessions("https://id.test", "anna", most)).await;
+    assert_eq!((remembered(10).await, remembered(1).await), (2, 1), "one has ended");
+    assert_eq!(db.put(move |tx| tx.end_external_sessions("https://id.test", "anna", later, 1, 10)).await, 0);
+    assert_eq!(db.put(move |tx| tx.end_external_sessions("https://id.test", "anna", later, 0, 10)).await, 1);
     assert!(find(&two).await.is_none() && find(&other).await.is_some());
     let end = other.expires_at;
     assert_eq!(db.put(move |tx| tx.forget_external_sessions(end, 10)).await, 0);

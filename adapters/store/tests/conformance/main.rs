@@ -78,6 +78,7 @@ conformance! {
     console {
         a_session_keeps_every_field,
         sessions_end_one_by_one_by_holder_and_by_age,
+        the_oldest_sessions_of_a_holder_end_first,
         an_operator_key_keeps_every_field_and_is_revoked_once,
         a_session_of_a_provider_keeps_every_field_and_is_begun_once,
         nodes_are_noted_listed_and_forgotten,

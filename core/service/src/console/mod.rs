@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use aws_lc_rs::hmac;
 use chancery_domain::{
-    Action, Client, ClientId, Name, OperatorKey, OperatorKeyId, Reseller, ScopeSet, Secret, SecretHash, Timestamp,
+    Action, Client, ClientId, Name, OperatorKey, OperatorKeyId, Reseller, ResellerId, ScopeSet, Secret, SecretHash,
+    Timestamp,
 };
 use chancery_store::{ConsoleSession, ExternalSession, SessionHolder, Tx};
 use data_encoding::BASE64URL_NOPAD;
@@ -39,6 +40,8 @@ const LONGEST: Duration = Duration::from_secs(12 * 60 * 60);
 const TOUCH: Duration = Duration::from_secs(60);
 /// Sessions that are ended or forgotten at a time.
 const BATCH: u32 = 100;
+/// Sessions of one client, operator key or person; one more ends the oldest.
+const MAX_SESSIONS: u32 = 100;
 
 /// A new session: the token is for the browser alone.
 pub struct NewSession {
@@ -114,7 +117,7 @@ impl Console {
         let (me, hash, by) = (self.clone(), hash_secret(token), session.person.trace());
         let (now, holder) = (self.kernel.now(), session.holder.clone());
         self.kernel
-            .store
+            .store_of(session.person.reseller())
             .write(move |tx| {
                 let ended = match &holder {
                     Holder::Key(_) => tx.delete_console_session(&hash)?,
@@ -125,21 +128,32 @@ impl Console {
             .await
     }
 
-    /// Ends every session of whoever is signed in, wherever it is.
+    /// Ends every session of whoever is signed in, wherever it is. A batch is a transaction of its own; the last one is recorded
+    /// with the number of all.
     pub async fn sign_out_everywhere(&self, session: &Session) -> Result<u64, ServiceError> {
-        let (me, now, by) = (self.clone(), self.kernel.now(), session.person.trace());
-        let holder = session.holder.clone();
-        self.kernel
-            .store
-            .write(move |tx| {
+        let store = self.kernel.store_of(session.person.reseller());
+        let mut before = 0_u64;
+        loop {
+            let (me, now, by) = (self.clone(), self.kernel.now(), session.person.trace());
+            let holder = session.holder.clone();
+            let batch = move |tx: &mut Tx<'_>| {
                 let ended = match &holder {
-                    Holder::Key(holder) => tx.delete_console_sessions(*holder, u32::MAX)?,
-                    Holder::External { issuer, subject } => tx.end_external_sessions(issuer, subject, now)?,
+                    Holder::Key(holder) => tx.delete_console_sessions(*holder, BATCH)?,
+                    Holder::External { issuer, subject } => tx.end_external_sessions(issuer, subject, now, 0, BATCH)?,
                 };
-                by.record(&me.kernel, tx, Action::ConsoleSignOutEverywhere, &json!({"sessions": ended}))?;
-                Ok(ended)
-            })
-            .await
+                let last = ended < u64::from(BATCH);
+                if last {
+                    let sessions = before + ended;
+                    by.record(&me.kernel, tx, Action::ConsoleSignOutEverywhere, &json!({"sessions": sessions}))?;
+                }
+                Ok::<_, ServiceError>((ended, last))
+            };
+            let (ended, last) = store.write(batch).await?;
+            before += ended;
+            if last {
+                return Ok(before);
+            }
+        }
     }
 
     /// Forgets sessions that have ended, and says how many.
@@ -266,6 +280,11 @@ impl Person {
         }
     }
 
+    /// The reseller that they act for, if they act for one.
+    fn reseller(&self) -> Option<ResellerId> {
+        self.caller().map(|caller| caller.reseller)
+    }
+
     /// For whom they act, where they act for a reseller.
     pub fn caller(&self) -> Option<&Caller> {
         match self {
@@ -300,7 +319,7 @@ impl Person {
 }
 
 struct Trace {
-    reseller: Option<chancery_domain::ResellerId>,
+    reseller: Option<ResellerId>,
     actor: Actor,
     origin: Origin,
     subject: String,

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use chancery_domain::{Action, Scope, Secret};
+use chancery_overload::Limit;
 use chancery_store::{ExternalSession, Tx};
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::json;
 
 use super::departure::{Departure, Ticket};
 use super::sign_in::SignInRefusal;
-use super::{Console, NewSession, Person};
+use super::{BATCH, Console, MAX_SESSIONS, NewSession, Person};
 use crate::caller::Origin;
 use crate::identity::{AuthError, CodeExchange, External, RedeemError, hash_secret};
 use crate::settings::ProviderSignIn;
@@ -17,6 +18,10 @@ use crate::settings::ProviderSignIn;
 /// Shorter than other sessions: nobody tells us when the provider no longer knows somebody, and asking it again costs the
 /// person a click.
 const LONGEST: Duration = Duration::from_secs(4 * 60 * 60);
+/// Sign-ins of one person that are remembered. Each is until its session would have expired, so that it cannot be repeated.
+const MAX_REMEMBERED: u32 = 1_000;
+/// Seconds after which a person with so many is asked to try again.
+const WAIT_SECONDS: u64 = 300;
 /// Longer codes are not passed on.
 const LONGEST_CODE: usize = 4096;
 /// Under which name failures are counted.
@@ -94,6 +99,10 @@ impl Console {
         if !vouched.scopes.contains(Scope::Reseller) {
             return Err(SignInRefusal::NoAccess);
         }
+        let code = vouched.reseller.clone();
+        let named = self.kernel.store.glance(move |tx| tx.reseller_by_code(code.as_str())).await?;
+        let paying = named.ok_or(SignInRefusal::NoAccess)?.id;
+        self.kernel.rates.request(paying).await?;
         let state = hash_secret(&ticket.state(key));
         let session = Secret::new(BASE64URL_NOPAD.encode(&self.kernel.entropy.bytes::<32>()));
         let (me, hash, issuer) = (self.clone(), hash_secret(session.reveal()), external.provider.issuer.clone());
@@ -103,6 +112,10 @@ impl Console {
             if reseller.suspended {
                 return Err(SignInRefusal::Suspended(reseller.code.to_string()));
             }
+            if tx.count_external_sessions(&issuer, &vouched.subject, MAX_REMEMBERED)? >= i64::from(MAX_REMEMBERED) {
+                return Err(SignInRefusal::TooMany { limit: Limit::SignInsPerClient, wait_seconds: WAIT_SECONDS });
+            }
+            tx.end_external_sessions(&issuer, &vouched.subject, now, MAX_SESSIONS - 1, BATCH)?;
             let kept = tx.insert_external_session(&ExternalSession {
                 token: hash.clone(),
                 state: state.clone(),
@@ -123,7 +136,7 @@ impl Console {
             person.trace().record(&me.kernel, tx, Action::ConsoleSignIn, &via)?;
             Ok(())
         };
-        self.kernel.store.write(unit).await?;
+        self.kernel.store_of(paying).write(unit).await?;
         Ok((NewSession { token: session, lasts: LONGEST }, ticket.next()))
     }
 

@@ -1,5 +1,7 @@
 //! Signing in: with a client's id and secret, or with an operator's key.
 
+use std::sync::Arc;
+
 use chancery_domain::{Action, ClientId, Secret, SecretHash};
 use chancery_overload::Limit;
 use chancery_store::{ConsoleSession, SessionHolder, Tx};
@@ -7,7 +9,7 @@ use data_encoding::BASE64URL_NOPAD;
 use serde_json::json;
 
 use super::login_throttle::Throttled;
-use super::{Console, LONGEST, NewSession, Person};
+use super::{BATCH, Console, LONGEST, MAX_SESSIONS, NewSession, Person};
 use crate::caller::Origin;
 use crate::error::ServiceError;
 use crate::identity::{hash_secret, operator_key_id};
@@ -38,7 +40,7 @@ pub enum SignInRefusal {
     NoAccess,
     #[error("the provider cannot be reached at the moment; try again")]
     Unavailable,
-    #[error("too many failed attempts; try again in {wait_seconds} s")]
+    #[error("too many attempts; try again in {wait_seconds} s")]
     TooMany { limit: Limit, wait_seconds: u64 },
     #[error(transparent)]
     Service(#[from] ServiceError),
@@ -69,14 +71,23 @@ impl Console {
     }
 
     async fn begin(&self, shown: Credentials, origin: Origin) -> Result<NewSession, SignInRefusal> {
+        // Verify before writing: only good credentials cost a write, and it counts as a request of their reseller.
+        let shown = Arc::new(shown);
+        let (me, read, from) = (self.clone(), shown.clone(), origin.clone());
+        let verify = move |tx: &mut Tx<'_>| {
+            let (person, ..) = me.verify(tx, &read, &from)?;
+            Ok::<_, SignInRefusal>(person.reseller())
+        };
+        let reseller = self.kernel.store.glance(verify).await?;
+        if let Some(reseller) = reseller {
+            self.kernel.rates.request(reseller).await?;
+        }
         let token = Secret::new(BASE64URL_NOPAD.encode(&self.kernel.entropy.bytes::<32>()));
         let (me, hash) = (self.clone(), hash_secret(token.reveal()));
         let unit = move |tx: &mut Tx<'_>| {
-            let (person, holder, credential) = match &shown {
-                Credentials::Client { id, secret } => me.client(tx, id, secret, &origin)?,
-                Credentials::Operator { key } => me.operator(tx, key, &origin)?,
-            };
+            let (person, holder, credential) = me.verify(tx, &shown, &origin)?;
             let now = me.kernel.now();
+            tx.delete_oldest_console_sessions(holder, MAX_SESSIONS - 1, BATCH).map_err(ServiceError::from)?;
             tx.insert_console_session(&ConsoleSession {
                 token: hash.clone(),
                 holder,
@@ -89,8 +100,15 @@ impl Console {
             person.trace().record(&me.kernel, tx, Action::ConsoleSignIn, &json!({}))?;
             Ok::<_, SignInRefusal>(())
         };
-        self.kernel.store.write(unit).await?;
+        self.kernel.store_of(reseller).write(unit).await?;
         Ok(NewSession { token, lasts: LONGEST })
+    }
+
+    fn verify(&self, tx: &mut Tx<'_>, shown: &Credentials, origin: &Origin) -> Result<Let, SignInRefusal> {
+        match shown {
+            Credentials::Client { id, secret } => self.client(tx, id, secret, origin),
+            Credentials::Operator { key } => self.operator(tx, key, origin),
+        }
     }
 
     fn client(&self, tx: &mut Tx<'_>, id: &str, secret: &Secret, origin: &Origin) -> Result<Let, SignInRefusal> {
