@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use chancery_domain::ResellerId;
 use chancery_overload::RequestPermit;
 use chancery_service::{
-    AccountLookup, Caller, CertificateDetails, CertificateFilter, ListRequest, Origin, RateRules, ServiceError,
-    Services, WrittenPage,
+    AccountLookup, Caller, CertificateDetails, CertificateFilter, ListRequest, Origin, ServiceError, Services,
+    StoreError, WrittenPage,
 };
 use futures_util::{StreamExt, stream};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -18,8 +17,8 @@ use crate::door::Door;
 
 /// Rows that are read at a time.
 const PAGE: u32 = 1000;
-/// How often a page waits for the request rate before the list is given up.
-const MOST_WAITS: u32 = 60;
+/// Attempts at a page that a limit refuses before the list breaks off.
+const MAX_ATTEMPTS: u32 = 60;
 
 /// What a caller has shown who they are with: it is looked at again while they read.
 pub trait Shown: Send + Sync + 'static {
@@ -57,7 +56,8 @@ impl<S: Shown> CsvReader<S> {
                 let (certificates, caller) = (&reader.door.services.certificates, &reader.caller);
                 reader.require_let_in(cursor.is_some()).await?;
                 let request = ListRequest { limit: PAGE, cursor };
-                let page = certificates.list(caller, account, filter, &request).await?;
+                let read = || certificates.list(caller, account.clone(), filter.clone(), &request);
+                let page = once_admitted(read).await?;
                 Ok(page.write(|one| row(one, caller).into_bytes()))
             }
         }))
@@ -74,7 +74,7 @@ impl<S: Shown> CsvReader<S> {
         if caller.reseller != known.reseller || caller.scopes != known.scopes {
             return Err(ServiceError::Internal("the caller's scopes are others by now".to_owned()));
         }
-        count_page(&services.rates, known.reseller).await
+        once_admitted(|| services.rates.request(known.reseller)).await.map(drop)
     }
 }
 
@@ -98,14 +98,21 @@ where
     (headers, Body::from_stream(header.chain(pages))).into_response()
 }
 
-/// Counts a further page as the request that it is as good as. Where there were too many it waits, since a list that breaks off is of
-/// no use to anybody.
-async fn count_page(rates: &RateRules, reseller: ResellerId) -> Result<(), ServiceError> {
-    for _ in 0..MOST_WAITS {
-        let Err(ServiceError::RateLimited(refusal)) = rates.request(reseller).await else { return Ok(()) };
-        tokio::time::sleep(Duration::from_secs(refusal.retry_seconds().unwrap_or(1).clamp(1, 5))).await;
+/// Repeats a step while the request rate or a limit on load refuses it. A download that breaks off is of no use, and its reseller
+/// may occupy its share of the permits with other lists.
+async fn once_admitted<T, F>(step: impl Fn() -> F) -> Result<T, ServiceError>
+where
+    F: Future<Output = Result<T, ServiceError>>,
+{
+    for _ in 0..MAX_ATTEMPTS {
+        let seconds = match step().await {
+            Err(ServiceError::RateLimited(refusal)) => refusal.retry_seconds().unwrap_or(1).clamp(1, 5),
+            Err(ServiceError::Overloaded(_) | ServiceError::Store(StoreError::QueueFull)) => 1,
+            done => return done,
+        };
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
     }
-    Err(ServiceError::Internal("the request rate left no room for a list".to_owned()))
+    Err(ServiceError::Internal("the limits of the reseller left no room for a list".to_owned()))
 }
 
 /// A text as one field. A spreadsheet takes what begins like a formula for one; it is told that this is text.
@@ -119,7 +126,37 @@ pub fn csv_field(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use chancery_overload::Limit;
+
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_page_that_a_limit_refuses_is_read_again() {
+        let attempts = AtomicU32::new(0);
+        let step = || async {
+            match attempts.fetch_add(1, Ordering::Relaxed) {
+                0 => Err(ServiceError::Overloaded(Limit::ListReads)),
+                1 => Err(ServiceError::Store(StoreError::QueueFull)),
+                attempt => Ok(attempt),
+            }
+        };
+        assert_eq!(once_admitted(step).await.unwrap(), 2);
+        attempts.store(0, Ordering::Relaxed);
+        let never = || async {
+            attempts.fetch_add(1, Ordering::Relaxed);
+            Err::<(), _>(ServiceError::Overloaded(Limit::ListReads))
+        };
+        assert!(once_admitted(never).await.is_err());
+        assert_eq!(attempts.swap(0, Ordering::Relaxed), MAX_ATTEMPTS);
+        let missing = || async {
+            attempts.fetch_add(1, Ordering::Relaxed);
+            Err::<(), _>(ServiceError::BadCursor)
+        };
+        assert!(once_admitted(missing).await.is_err());
+        assert_eq!(attempts.load(Ordering::Relaxed), 1, "no other refusal passes by itself");
+    }
 
     #[test]
     fn a_field_is_text_and_stays_one_field() {
