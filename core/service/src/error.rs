@@ -12,6 +12,9 @@ use chancery_store::StoreError;
 use crate::acme::AcmeError;
 use crate::authorizations::ChallengeDetails;
 
+/// Names that a message lists. Front ends have as many in their lists of problems.
+const MAX_LISTED: usize = 32;
+
 /// Why a use case was not carried out.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ServiceError {
@@ -327,7 +330,7 @@ fn not_found(noun: Noun, which: &[String]) -> String {
     match which {
         [] => format!("there is no such {noun}"),
         [only] => format!("there is no {noun} {only}"),
-        several => format!("there are no {} {}", noun.plural(), several.join(", ")),
+        several => format!("there are no {} {}", noun.plural(), listed(several, String::clone)),
     }
 }
 
@@ -344,14 +347,36 @@ fn in_use(email: Option<&str>, external_id: Option<&str>) -> String {
 }
 
 fn failing(names: &[(Identifier, Decision)]) -> String {
-    let all: Vec<_> = names.iter().map(|(name, _)| name.to_string()).collect();
-    format!("too many validations have failed lately: {}", all.join(", "))
+    let names = listed(names, |(name, _)| name.to_string());
+    format!("too many validations have failed lately: {names}")
 }
 
 fn paused(names: &[(Identifier, PauseId)]) -> String {
-    let all: Vec<_> = names.iter().map(|(name, pause)| format!("{name} ({pause})")).collect();
-    format!(
-        "validation failed too many times in a row, and new orders are paused until somebody lifts it: {}",
-        all.join(", ")
-    )
+    let names = listed(names, |(name, pause)| format!("{name} ({pause})"));
+    format!("validation failed too many times in a row, and new orders are paused until somebody lifts it: {names}")
+}
+
+/// The first names, with commas between, and the number of the others.
+fn listed<T>(names: &[T], text: impl Fn(&T) -> String) -> String {
+    let first = names.iter().take(MAX_LISTED).map(text).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MAX_LISTED) {
+        0 => first,
+        omitted => format!("{first} and {omitted} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_lists_32_names_and_counts_the_others() {
+        let message = |count: usize| {
+            let names = (0..count).map(|number| format!("acc_{number}")).collect();
+            ServiceError::NotFound(Noun::Account, names).to_string()
+        };
+        assert_eq!(message(2), "there are no accounts acc_0, acc_1");
+        assert!(message(32).ends_with(", acc_31"), "{}", message(32));
+        assert!(message(1_000).ends_with(", acc_31 and 968 more"), "{}", message(1_000));
+    }
 }

@@ -9,6 +9,9 @@ use chancery_wire::acme as wire;
 use http::header::{CONTENT_LANGUAGE, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
+/// Subproblems that a problem document has.
+const MAX_SUBPROBLEMS: usize = 32;
+
 macro_rules! types {
     ($($name:ident = $text:literal,)*) => {
         /// What kind of problem it is, as RFC 8555 section 6.7 and its followers name them.
@@ -134,7 +137,9 @@ impl Problem {
         self
     }
 
-    pub(crate) fn with_subproblems(mut self, problems: Vec<wire::Problem>) -> Self {
+    /// At most 32; the detail says how many there are.
+    pub(crate) fn with_subproblems(mut self, mut problems: Vec<wire::Problem>) -> Self {
+        problems.truncate(MAX_SUBPROBLEMS);
         self.body.subproblems = problems;
         self
     }

@@ -9,6 +9,7 @@ use http::{
 };
 use serde_json::{Map, Value};
 
+use crate::document::MAX_PROBLEMS;
 use crate::exchange::RefusalNote;
 use crate::request_id::RequestId;
 
@@ -139,10 +140,15 @@ impl ApiError {
         Self::forbidden(message).with_header(WWW_AUTHENTICATE, challenge)
     }
 
-    /// Adds problems to `errors`. A plain-string refusal has no such list and stays as it is.
+    /// Adds problems to `errors`, which has at most 32; the others are counted as omitted. A plain-string refusal has no such list
+    /// and stays as it is.
     pub fn with_errors(mut self, problems: Vec<FieldProblem>) -> Self {
         match &mut self.body {
-            Refusal::Json { errors, .. } => errors.extend(problems),
+            Refusal::Json { errors, omitted, .. } => {
+                errors.extend(problems);
+                *omitted += errors.len().saturating_sub(MAX_PROBLEMS);
+                errors.truncate(MAX_PROBLEMS);
+            }
             Refusal::Text(_) => {}
         }
         self
@@ -278,6 +284,15 @@ mod tests {
             json!({"status": 410, "code": "order_not_found", "message": "It expired.", "requestId": "r7",
                    "errors": [{"field": "a", "code": "b", "message": "c"}], "omittedErrors": 2, "order": {"lookup": "ord_1"}})
         );
+    }
+
+    #[tokio::test]
+    async fn a_refusal_lists_32_problems_and_counts_the_others() {
+        let problems = |count| (0..count).map(|_| FieldProblem::new("a", "b", "c")).collect::<Vec<_>>();
+        let error = ApiError::invalid("No.", problems(30)).with_errors(problems(70)).with_omitted(3);
+        assert_eq!(error.errors().len(), 32);
+        let (_, _, body) = parts(error).await;
+        assert_eq!(serde_json::from_str::<Value>(&body).unwrap()["omittedErrors"], 71);
     }
 
     #[test]
