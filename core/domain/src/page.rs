@@ -78,6 +78,12 @@ impl<T> Page<T> {
         Page { items, keys, next }
     }
 
+    /// Drops the items that do not meet a condition; the next page begins where it did before.
+    pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
+        let items = std::mem::take(&mut self.items).into_iter().zip(std::mem::take(&mut self.keys));
+        (self.items, self.keys) = items.filter(|(item, _)| keep(item)).unzip();
+    }
+
     pub fn map<U>(mut self, change: impl FnMut(T) -> U) -> Page<U> {
         let items = std::mem::take(&mut self.items).into_iter().map(change).collect();
         self.with_items(items)
@@ -119,5 +125,14 @@ mod tests {
         let shorter = page(0..5, 5).with_items(vec!["a", "b"]);
         assert_eq!((shorter.items.as_slice(), shorter.next.as_deref()), (["a", "b"].as_slice(), Some("1")));
         assert_eq!(page(0..2, 2).map(|row| row + 1).next, None);
+    }
+
+    #[test]
+    fn a_page_without_some_of_its_items_leads_on_as_before() {
+        let mut rest = page(0..5, 4);
+        rest.retain(|row| row % 2 == 1);
+        assert_eq!((rest.items.as_slice(), rest.next.as_deref()), ([1, 3].as_slice(), Some("3")));
+        rest.cut(1);
+        assert_eq!(rest.next.as_deref(), Some("1"));
     }
 }

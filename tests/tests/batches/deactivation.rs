@@ -84,6 +84,9 @@ on_both_databases! {
         assert_eq!(authorization["status"], "deactivated", "{authorization}");
         let shown = stage.tenant.show_order(&order.to_string()).await;
         assert_eq!((&shown["status"], &shown["authorizations"][0]["status"]), (&json!("invalid"), &json!("deactivated")));
+        // A list of ready orders has no failed one, whatever state its row is in.
+        let listed = stage.tenant.get("/v1/order?status=ready&limit=1000").await.expect(200);
+        assert_eq!(listed["items"], json!([]));
         // It cannot be finalized, and nothing new stands on what was given up.
         let refused = stage.client.finalize(&seen, &["a.test"]).await;
         assert_eq!(refused.status, 403, "{}", refused.text());

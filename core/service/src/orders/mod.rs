@@ -116,14 +116,17 @@ impl Orders {
             };
             let filter = OrderFilter { account, ..filter.clone() };
             let orders = tx.orders(reseller, &filter, &page)?;
-            tx.complete(
+            let mut page = tx.complete(
                 orders,
                 |order| order.identifiers.len(),
                 |tx, orders| {
                     let details = details_of_all(tx, orders)?.into_iter();
-                    Ok(details.map(|details| as_it_stands(details, filter.now)).collect())
+                    Ok::<_, ServiceError>(details.map(|details| as_it_stands(details, filter.now)).collect())
                 },
-            )
+            )?;
+            // A row that a cascade has not reached yet may have another state than the order.
+            page.retain(|details| filter.status.is_none_or(|status| details.order.status(filter.now) == status));
+            Ok(page)
         };
         self.kernel.read_list(&list, read).await
     }
