@@ -50,6 +50,8 @@ pub struct PolicyDetails {
 
 /// Groups that are shown of a policy.
 const MOST_GROUPS: u32 = 1_000;
+/// What belongs to a policy, in rows of 12 KiB: an id and a name of up to 255 characters for each group.
+const WEIGHT: usize = (MOST_GROUPS as usize * (30 + 255 * 4)).div_ceil(12 * 1024);
 
 /// Who is asked.
 #[derive(Clone, Debug)]
@@ -148,8 +150,7 @@ impl Policies {
         let page = self.kernel.cursors.open(&list, request)?;
         let read = move |tx: &mut Tx<'_>| {
             let policies = tx.policies(reseller, &page)?;
-            // Some of its groups may have names of 1 KiB.
-            let weight = |_: &Policy| 20;
+            let weight = |_: &Policy| WEIGHT;
             tx.complete(policies, weight, |tx, policies| {
                 let groups = tx.ask_each(&policies, |tx, policy| tx.groups_of_policy(policy.id, MOST_GROUPS))?;
                 let details = policies.into_iter().zip(groups);
