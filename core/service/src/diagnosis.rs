@@ -60,6 +60,12 @@ impl Diagnoses {
     pub async fn look(&self, caller: &Caller, request: DiagnosisRequest) -> Result<Vec<Diagnosis>, ServiceError> {
         caller.require(Scope::ReadCertificate)?;
         let DiagnosisRequest { names, profile, account } = request;
+        let whose = caller.reseller.to_string();
+        let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
+        let granted = self.kernel.limits.take_many(Limit::Diagnoses, &whose, count).await;
+        if let Some(refused) = granted.filter(|decision| !decision.allowed()) {
+            return Err(ServiceError::RateLimited(refused));
+        }
         let (kernel, reseller, asked) = (self.kernel.clone(), caller.reseller, names.clone());
         let wanted = profile.clone();
         let read = move |tx: &mut Tx<'_>| {
@@ -72,12 +78,6 @@ impl Diagnoses {
         let customer = self.kernel.read_within(&permit, reseller, read).await?;
         let judged = judge(&self.kernel, profile_of(&self.kernel, profile.as_ref())?, customer, &names);
         drop(permit);
-        let whose = caller.reseller.to_string();
-        let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
-        let granted = self.kernel.limits.take_many(Limit::Diagnoses, &whose, count).await;
-        if let Some(refused) = granted.filter(|decision| !decision.allowed()) {
-            return Err(ServiceError::RateLimited(refused));
-        }
         let blank = |(name, objections): (Identifier, Violations)| Diagnosis {
             name,
             objections,
