@@ -14,7 +14,7 @@ use crate::settings::Settings;
 const LONGEST_TOLD: usize = 300;
 
 /// A name as it was asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AskedName {
     pub kind: String,
     pub value: String,
@@ -31,6 +31,12 @@ impl AskedName {
         let fits = kind.len() + value.len() <= LONGEST_TOLD;
         fits.then(|| ToldName::Unread { kind: kind.clone(), value: value.clone() })
     }
+}
+
+/// Drops identifiers that repeat another one word for word: a request has room for thousands of them.
+pub(super) fn drop_repeated(asked: &mut Vec<AskedName>) {
+    let mut seen = BTreeSet::new();
+    asked.retain(|name| seen.insert(name.clone()));
 }
 
 /// Each name once, in order, or everything that is wrong with them. Asking for a name twice, in whatever spelling, is
@@ -85,6 +91,8 @@ pub(super) fn ancestors(settings: &Settings, asked: &[AskedName]) -> Result<BTre
             return Err(AcmeError::Malformed(detail));
         }
     }
+    // Public suffixes are looked up once for each name, however often it is repeated.
+    ancestors.iter().try_for_each(|(identifier, ancestor)| require_same_owner(identifier, ancestor))?;
     Ok(ancestors)
 }
 
@@ -128,10 +136,16 @@ fn ancestor_of(identifier: &Identifier, text: &str) -> Result<DnsName, AcmeError
     if !name.is_below(ancestor.as_str()) {
         return Err(malformed("is not a name above it"));
     }
+    Ok(ancestor)
+}
+
+/// That the owner of a name can show control of it at an ancestor.
+fn require_same_owner(identifier: &Identifier, ancestor: &DnsName) -> Result<(), AcmeError> {
+    let Identifier::Dns(name) = identifier else { return Ok(()) };
     // Told of the name that was ordered (RFC 8555 section 6.7.1): the ancestor is none of the order's names.
-    match nobodys(&ancestor).or_else(|| anothers(name, &ancestor)) {
+    match nobodys(ancestor).or_else(|| anothers(name, ancestor)) {
         Some(why) => Err(forbidden(name, format!("`ancestorDomain` of {name}: {why}"))),
-        None => Ok(ancestor),
+        None => Ok(()),
     }
 }
 
@@ -167,5 +181,26 @@ fn read_one(asked: &AskedName) -> Result<Identifier, RejectedName> {
             let detail = format!("{other:?} is not a type of identifier that we certify; ask for dns or ip");
             refuse(Rejection::Unsupported, detail)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_identifiers_are_dropped_and_the_others_keep_their_order() {
+        let name = |value: &str, ancestor: Option<&str>| AskedName {
+            kind: "dns".to_owned(),
+            value: value.to_owned(),
+            ancestor: ancestor.map(str::to_owned),
+            subdomains: false,
+        };
+        let mut asked = vec![name("b.test", None); 5000];
+        asked.push(name("a.test", None));
+        asked.push(name("b.test", Some("test")));
+        asked.push(name("a.test", None));
+        drop_repeated(&mut asked);
+        assert_eq!(asked, [name("b.test", None), name("a.test", None), name("b.test", Some("test"))]);
     }
 }

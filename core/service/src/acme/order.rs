@@ -1,11 +1,12 @@
 //! Orders and authorizations that ACME clients ask for.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chancery_domain::policy::{Request, Violations};
 use chancery_domain::{
-    AcmeAccountId, Action, AuthorizationId, Identifier, Metadata, Order, OrderId, Problems, Profile, ProfileName,
-    Timestamp,
+    AcmeAccountId, Action, AuthorizationId, DnsName, Identifier, Metadata, Order, OrderId, Problems, Profile,
+    ProfileName, Timestamp,
 };
 use chancery_store::{Party, Tx};
 use serde_json::json;
@@ -22,6 +23,7 @@ use crate::operator::latest_end;
 use crate::orders::{DateNames, Dates, Draft, Wanted, rules};
 use crate::policies::{Decision, EffectivePolicies, PolicyEvaluation, Subject, require_none};
 use crate::refused::{Asked, Refused};
+use crate::settings::Settings;
 use crate::telling::{self, About};
 
 const DATES: DateNames = DateNames { not_before: "notBefore", not_after: "notAfter" };
@@ -37,19 +39,43 @@ pub struct NewAcmeOrder {
     pub replaces: Option<String>,
 }
 
+/// The names of a request, read before its transaction begins.
+struct ReadNames {
+    profile: Profile,
+    /// Each name once, in order.
+    identifiers: Vec<Identifier>,
+    /// Names above them at which control is to be shown.
+    ancestors: BTreeMap<Identifier, DnsName>,
+}
+
+impl ReadNames {
+    fn read(settings: &Settings, profile: &ProfileName, asked: &[AskedName]) -> Result<Self, ServiceError> {
+        let profile = rules::profile(settings, profile)?;
+        let identifiers = names::read(settings, profile, asked)?;
+        Ok(Self { profile: profile.clone(), identifiers, ancestors: BTreeMap::new() })
+    }
+
+    fn of_order(settings: &Settings, new: &NewAcmeOrder) -> Result<Self, ServiceError> {
+        let names = Self::read(settings, &new.profile, &new.identifiers)?;
+        Ok(Self { ancestors: names::ancestors(settings, &new.identifiers)?, ..names })
+    }
+}
+
 impl Acme {
     /// Creates an order of its own for every request (RFC 8555 section 7.4).
-    pub async fn new_order(&self, by: &AcmeCaller, new: NewAcmeOrder) -> Result<Order, ServiceError> {
+    pub async fn new_order(&self, by: &AcmeCaller, mut new: NewAcmeOrder) -> Result<Order, ServiceError> {
         by.require_active()?;
         self.kernel.rates.new_acme_order(&by.caller.origin, by.customer.id).await?;
         self.kernel.in_flight.check(by.caller.reseller)?;
         let (me, id, caller, refused) = (self.clone(), by.account.id, by.caller.clone(), Refused::default());
         let (customer, noted) = (by.customer.id, refused.clone());
         let validity_days = Dates::validity_days(new.not_before, new.not_after, self.kernel.now());
-        let evaluation = self.evaluation(by, &new.profile, &new.identifiers, validity_days);
+        names::drop_repeated(&mut new.identifiers);
+        let names = Arc::new(ReadNames::of_order(&self.kernel.settings, &new));
+        let evaluation = evaluation(by, &names, validity_days);
         let unit = move |tx: &mut Tx<'_>, decision: &Decision<Violations>| {
             tx.foresee(|tx| drop(tx.policy_versions(customer)));
-            me.create(tx, id, &caller, &new, decision, &noted)
+            me.create(tx, id, &caller, (&new, &names), decision, &noted)
         };
         match self.kernel.write_decided(by.caller.reseller, &evaluation, unit).await {
             Err(error) => Err(refused.answer(&self.kernel, &by.caller, About::Nothing, "order", error).await),
@@ -76,35 +102,15 @@ impl Acme {
         self.kernel.in_flight.check(by.caller.reseller)?;
         let (kernel, id, caller, refused) = (self.kernel.clone(), by.account.id, by.caller.clone(), Refused::default());
         let noted = refused.clone();
-        let evaluation = self.evaluation(by, &profile, std::slice::from_ref(&asked), None);
+        let names = Arc::new(ReadNames::read(&kernel.settings, &profile, std::slice::from_ref(&asked)));
+        let evaluation = evaluation(by, &names, None);
         let unit = move |tx: &mut Tx<'_>, decision: &Decision<Violations>| {
-            pre_authorize(&kernel, tx, id, &caller, (&profile, &asked), decision, &noted)
+            pre_authorize(&kernel, tx, id, &caller, (&asked, &names), decision, &noted)
         };
         match self.kernel.write_decided(by.caller.reseller, &evaluation, unit).await {
             Err(error) => Err(refused.answer(&self.kernel, &by.caller, About::Nothing, "authorization", error).await),
             Ok(made) => Ok(made),
         }
-    }
-
-    /// What the policies have against these names. Names or a profile that cannot be read are refused before that counts.
-    fn evaluation(
-        &self,
-        by: &AcmeCaller,
-        profile: &ProfileName,
-        asked: &[AskedName],
-        validity_days: Option<u32>,
-    ) -> PolicyEvaluation<Violations> {
-        let settings = &self.kernel.settings;
-        let profile = rules::profile(settings, profile).ok().cloned();
-        let question = profile.and_then(|profile| {
-            let names = names::read(settings, &profile, asked).ok()?;
-            Some((profile, names))
-        });
-        PolicyEvaluation::new(Subject::new(by.caller.reseller, by.customer.id), move |policies| {
-            question.as_ref().map_or_else(Violations::default, |(profile, names)| {
-                policies.evaluate_order(&Request { validity_days, ..Request::of(profile, names) })
-            })
-        })
     }
 
     pub async fn order(&self, by: &AcmeCaller, id: OrderId) -> Result<Order, ServiceError> {
@@ -132,15 +138,13 @@ impl Acme {
         tx: &mut Tx<'_>,
         id: AcmeAccountId,
         caller: &Caller,
-        new: &NewAcmeOrder,
+        (new, names): (&NewAcmeOrder, &Result<ReadNames, ServiceError>),
         decision: &Decision<Violations>,
         refused: &Refused,
     ) -> Result<Order, ServiceError> {
         let (kernel, now) = (self.kernel.as_ref(), self.kernel.now());
         let who = hold(tx, id, caller)?;
-        let profile = rules::profile(&kernel.settings, &new.profile)?;
-        let identifiers = names::read(&kernel.settings, profile, &new.identifiers)?;
-        let ancestors = names::ancestors(&kernel.settings, &new.identifiers)?;
+        let ReadNames { profile, identifiers, ancestors } = names.as_ref().map_err(ServiceError::clone)?;
         let look = kernel.settings.issuing.certificates.get(&new.profile);
         let mut dates = Dates::of(look, profile.validity_days, now);
         if let (Some(_), Some(look)) = (new.not_after, look) {
@@ -149,14 +153,14 @@ impl Acme {
         let mut problems = Problems::default();
         dates.check(new.not_before, new.not_after, now, DATES, &mut problems);
         problems.into_result().map_err(|problems| AcmeError::Malformed(problems.to_string()))?;
-        let about = Asked { account: who.account.id, order: None, profile: &profile.name, names: &identifiers };
+        let about = Asked { account: who.account.id, order: None, profile: &profile.name, names: identifiers };
         let policies = require_permitted(tx, &who, decision, &about, refused, now)?;
         if let Some(replaces) = &new.replaces {
-            renewal::require_replaceable(self, tx, id, replaces, &identifiers)?;
+            renewal::require_replaceable(self, tx, id, replaces, identifiers)?;
         }
         let draft = draft(&who, kernel, caller, profile, &policies, now);
         let order = draft.order(Wanted {
-            identifiers,
+            identifiers: identifiers.clone(),
             csr: None,
             not_before: new.not_before,
             not_after: new.not_after,
@@ -164,8 +168,23 @@ impl Acme {
             metadata: Metadata::default(),
             replaces: new.replaces.clone(),
         });
-        Ok(draft.store_with(tx, order, &ancestors)?.order)
+        Ok(draft.store_with(tx, order, ancestors)?.order)
     }
+}
+
+/// What the policies have against these names. Names or a profile that cannot be read are refused before that counts.
+fn evaluation(
+    by: &AcmeCaller,
+    names: &Arc<Result<ReadNames, ServiceError>>,
+    validity_days: Option<u32>,
+) -> PolicyEvaluation<Violations> {
+    let names = names.clone();
+    PolicyEvaluation::new(Subject::new(by.caller.reseller, by.customer.id), move |policies| match &*names {
+        Ok(ReadNames { profile, identifiers, .. }) => {
+            policies.evaluate_order(&Request { validity_days, ..Request::of(profile, identifiers) })
+        }
+        Err(_) => Violations::default(),
+    })
 }
 
 fn pre_authorize(
@@ -173,16 +192,15 @@ fn pre_authorize(
     tx: &mut Tx<'_>,
     id: AcmeAccountId,
     caller: &Caller,
-    (profile, asked): (&ProfileName, &AskedName),
+    (asked, names): (&AskedName, &Result<ReadNames, ServiceError>),
     decision: &Decision<Violations>,
     refused: &Refused,
 ) -> Result<AuthorizationDetails, ServiceError> {
     let now = kernel.now();
     let who = hold(tx, id, caller)?;
-    let profile = rules::profile(&kernel.settings, profile)?;
-    let names = names::read(&kernel.settings, profile, std::slice::from_ref(asked))?;
-    let [name] = names.as_slice() else { return Err(ServiceError::internal("one name was read as several")) };
-    let about = Asked { account: who.account.id, order: None, profile: &profile.name, names: &names };
+    let ReadNames { profile, identifiers, .. } = names.as_ref().map_err(ServiceError::clone)?;
+    let [name] = identifiers.as_slice() else { return Err(ServiceError::internal("one name was read as several")) };
+    let about = Asked { account: who.account.id, order: None, profile: &profile.name, names: identifiers };
     let policies = require_permitted(tx, &who, decision, &about, refused, now)?;
     let draft = draft(&who, kernel, caller, profile, &policies, now);
     let end = now.plus(kernel.settings.issuing.order_lifetime);
