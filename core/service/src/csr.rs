@@ -33,6 +33,11 @@ impl JudgedCsr {
         Ok(Self { request, problems })
     }
 
+    /// Whether anything stands against it by itself.
+    pub(crate) fn has_problems(&self) -> bool {
+        !self.problems.is_empty()
+    }
+
     /// Everything that stands against it; also that its key was revoked as compromised, which the store knows.
     pub(crate) fn problems(&self, tx: &mut Tx<'_>) -> Result<Vec<Problem>, ServiceError> {
         let mut problems = self.problems.clone();
@@ -40,6 +45,14 @@ impl JudgedCsr {
             problems.extend(told(vec![CsrProblem::Key(BadKey::Compromised.into())]));
         }
         Ok(problems)
+    }
+}
+
+#[cfg(test)]
+impl JudgedCsr {
+    /// A CSR with these problems.
+    pub(crate) fn with_problems(request: CertificateRequest, problems: Vec<Problem>) -> Self {
+        Self { request, problems }
     }
 }
 

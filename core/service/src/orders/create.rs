@@ -10,7 +10,7 @@ use chancery_domain::{
     ExternalId, Identifier, KeyType, Metadata, Order, OrderId, OrderState, Problems, Profile, ProfileName, Scope,
     Timestamp, Via,
 };
-use chancery_pki::{CertificateRequest, SubscriberKey, SubscriberProfile, ceiling_days};
+use chancery_pki::{SubscriberKey, SubscriberProfile, ceiling_days};
 use chancery_store::Tx;
 
 use super::{OrderDetails, Orders, describe_with, rules};
@@ -81,9 +81,32 @@ impl Orders {
 /// A new order as far as it can be checked without the database.
 struct Checked {
     /// The CSR, or why it could not be checked.
-    csr: Result<JudgedCsr, ServiceError>,
-    /// What policies are asked about; none if the CSR or the profile cannot be read.
+    csr: Result<ReadCsr, ServiceError>,
+    /// What policies are asked about; none if the CSR is refused anyway, since it may have thousands of names.
     question: Option<Question>,
+}
+
+/// A CSR that can be read.
+struct ReadCsr {
+    judged: JudgedCsr,
+    /// Its names, each once, sorted.
+    names: Vec<Identifier>,
+    /// Whether the identifiers beside it are these names, if there are any.
+    names_agree: bool,
+}
+
+impl ReadCsr {
+    fn new(judged: JudgedCsr, named: Option<&[Identifier]>) -> Self {
+        let mut names = judged.request.identifiers();
+        names.sort();
+        names.dedup();
+        let names_agree = named.is_none_or(|named| {
+            let mut named = named.to_vec();
+            named.sort();
+            named == names
+        });
+        Self { judged, names, names_agree }
+    }
 }
 
 /// What policies are asked about.
@@ -94,6 +117,18 @@ struct Question {
     names_are_named: bool,
     key_type: Option<KeyType>,
     validity_days: Option<u32>,
+}
+
+impl Question {
+    fn of(csr: &ReadCsr, profile: &Profile, new: &NewOrder, now: Timestamp) -> Option<Self> {
+        (csr.names_agree && !csr.judged.has_problems()).then(|| Self {
+            profile: profile.clone(),
+            names: new.identifiers.clone().unwrap_or_else(|| csr.names.clone()),
+            names_are_named: new.identifiers.is_some(),
+            key_type: csr.judged.request.key().ok().map(SubscriberKey::key_type),
+            validity_days: Dates::validity_days(new.not_before, new.not_after, now),
+        })
+    }
 }
 
 /// What the policies have against an order.
@@ -109,14 +144,9 @@ impl Checked {
         let name = new.profile.as_ref().unwrap_or(&kernel.settings.default_profile);
         let profile = rules::profile(&kernel.settings, name);
         let csr = profile.clone().and_then(|profile| JudgedCsr::read(kernel, &new.csr, profile, Via::Reseller));
+        let csr = csr.map(|judged| ReadCsr::new(judged, new.identifiers.as_deref()));
         let question = match (&csr, profile) {
-            (Ok(csr), Ok(profile)) => Some(Question {
-                profile: profile.clone(),
-                names: new.identifiers.clone().unwrap_or_else(|| names_of(&csr.request)),
-                names_are_named: new.identifiers.is_some(),
-                key_type: csr.request.key().ok().map(SubscriberKey::key_type),
-                validity_days: Dates::validity_days(new.not_before, new.not_after, kernel.now()),
-            }),
+            (Ok(csr), Ok(profile)) => Question::of(csr, profile, new, kernel.now()),
             _ => None,
         };
         Self { csr, question }
@@ -154,26 +184,28 @@ fn create(
     };
     let mut problems = Problems::default();
     let mut dates = Dates::of(settings.issuing.certificates.get(name), profile.validity_days, now);
-    let key = checked.csr.as_ref().ok().and_then(|csr| csr.request.key().ok());
+    let key = checked.csr.as_ref().ok().and_then(|csr| csr.judged.request.key().ok());
     if let (Some(_), Some(key)) = (new.not_after, key) {
         dates.latest_end = latest_end(tx, &settings.issuing, name, &[key.key_type()], now)?;
     }
     dates.check(new.not_before, new.not_after, now, DATES, &mut problems);
-    let judged = match &checked.csr {
-        Ok(judged) => judged,
+    let csr = match &checked.csr {
+        Ok(csr) => csr,
         Err(ServiceError::Invalid(unreadable)) => {
             let all = unreadable.0.iter().cloned().chain(problems.0).collect();
             return Err(ServiceError::Invalid(Problems(all)));
         }
         Err(other) => return Err(other.clone()),
     };
-    let of_dates = std::mem::replace(&mut problems, Problems(judged.problems(tx)?));
-    let identifiers = names_of(&judged.request);
-    require_same_names(&identifiers, new.identifiers.as_deref(), &mut problems);
+    let of_dates = std::mem::replace(&mut problems, Problems(csr.judged.problems(tx)?));
+    if !csr.names_agree {
+        let message = "must be the very names of the CSR; leave it out to take them from there";
+        problems.add("identifiers", "differs_from_csr", message);
+    }
     problems.0.extend(of_dates.0);
     problems.into_result().map_err(ServiceError::Invalid)?;
     let (policies, objections) = decision.outcome(tx, caller.reseller, account.id)?;
-    let about = Asked { account: account.id, order: None, profile: &profile.name, names: &identifiers };
+    let about = Asked { account: account.id, order: None, profile: &profile.name, names: &csr.names };
     refused.note(&about, require_none(objections.rules.clone()))?;
     refused.note(&about, policies.require_quota(tx, account.id, now))?;
     refused.note(&about, require_none(objections.methods.clone()))?;
@@ -188,8 +220,8 @@ fn create(
         now,
     };
     let order = draft.order(Wanted {
-        identifiers,
-        csr: Some(judged.request.as_der().to_vec()),
+        identifiers: csr.names.clone(),
+        csr: Some(csr.judged.request.as_der().to_vec()),
         not_before: new.not_before,
         not_after: new.not_after,
         external_id: new.external_id.clone(),
@@ -212,25 +244,6 @@ fn in_terms_of_an_order(mut violations: Violations, names_are_named: bool) -> Vi
         }
     }
     violations
-}
-
-/// The names of a CSR, each once, sorted.
-fn names_of(request: &CertificateRequest) -> Vec<Identifier> {
-    let mut identifiers = request.identifiers();
-    identifiers.sort();
-    identifiers.dedup();
-    identifiers
-}
-
-/// If the caller names identifiers, they must be those of the CSR.
-fn require_same_names(identifiers: &[Identifier], named: Option<&[Identifier]>, problems: &mut Problems) {
-    let Some(named) = named else { return };
-    let mut named = named.to_vec();
-    named.sort();
-    if named != identifiers {
-        let message = "must be the very names of the CSR; leave it out to take them from there";
-        problems.add("identifiers", "differs_from_csr", message);
-    }
 }
 
 /// What a door calls the two dates.
@@ -424,5 +437,43 @@ impl Draft<'_> {
             updated_at: self.now,
             version: 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chancery_domain::Problem;
+    use chancery_pki::CertificateRequest;
+
+    use super::*;
+
+    /// Of a.test and b.test.
+    const CSR: &str = "MIHnMIGOAgEAMAAwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQXAqE0S41HU6twVK9sNTQn6mZ9ezDoNrW8YWzFBY0L\
+        8VcOT5fSDi2TkL9WvZTJQER3ytyPFCse398gNcr1qjfLoCwwKgYJKoZIhvcNAQkOMR0wGzAZBgNVHREEEjAQggZhLnRlc3SCBmIudGVzdDAK\
+        BggqhkjOPQQDAgNIADBFAiA8lrtPOF12R/3J4rthOmKbMo0XcOtPOzWGy1CFW5srfgIhAKde3X/ROIZ9Weg0MzpHi7IoiZQB1oPPSDABNCSf\
+        qeQF";
+
+    #[test]
+    fn policies_are_not_asked_about_a_csr_that_is_refused_anyway() {
+        let profile = Profile::predefined().remove(0);
+        let names = |names: &[&str]| names.iter().map(|name| Identifier::parse(name).unwrap()).collect::<Vec<_>>();
+        let question = |problems: Vec<Problem>, named: Option<Vec<Identifier>>| {
+            let new = NewOrder {
+                account: AccountLookup::NoCredential,
+                profile: None,
+                csr: CSR.to_owned(),
+                identifiers: named.clone(),
+                not_before: None,
+                not_after: None,
+                external_id: None,
+                metadata: Metadata::default(),
+            };
+            let judged = JudgedCsr::with_problems(CertificateRequest::parse(CSR).unwrap(), problems);
+            Question::of(&ReadCsr::new(judged, named.as_deref()), &profile, &new, Timestamp::from_secs(0))
+        };
+        assert_eq!(question(Vec::new(), None).unwrap().names, names(&["a.test", "b.test"]));
+        assert_eq!(question(Vec::new(), Some(names(&["b.test", "a.test"]))).unwrap().names[0].to_string(), "b.test");
+        assert!(question(Vec::new(), Some(names(&["a.test", "c.test"]))).is_none());
+        assert!(question(vec![Problem::new("csr", "too_many_names", "there are too many names")], None).is_none());
     }
 }
